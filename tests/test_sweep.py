@@ -20,7 +20,7 @@ import penstock as ps
 from conftest import SMALL, Command, command_line, json_of
 from penstock.cli import main
 from penstock.errors import ArgumentError, InputError
-from penstock.laboratory import execute, pictures, values, worker
+from penstock.laboratory import execute, front, pictures, values, worker
 from penstock.laboratory import sweep as sweeping
 from penstock.laboratory.engines import engine
 from penstock.laboratory.measures import Measure
@@ -233,7 +233,7 @@ def test_finished_runs_never_run_again(tmp_path: Path, monkeypatch: pytest.Monke
         assert len(ran) == 6
         ps.sweep(plan(), tmp_path / "s", executor=pool)
         assert len(ran) == 6
-        monkeypatch.setattr(sweeping.pictures, "draw", lambda *_: [])
+        monkeypatch.setattr(pictures, "draw", lambda *_: [])
         more = {XOFF: "20 frames, 30 frames, 40 frames", SEED: "1..3"}
         ps.sweep(plan(vary=more), tmp_path / "s", executor=pool)
         assert len(ran) == 9
@@ -372,7 +372,7 @@ def test_wrong_files(small: Path, text: str, told: str, capsys: pytest.CaptureFi
 
 def test_pareto_front() -> None:
     points = [(1.0, 5.0), (2.0, 3.0), (2.0, 4.0), (3.0, 3.0), (4.0, 1.0), (4.0, 1.0)]
-    assert pictures.best_of(points) == [True, True, False, False, True, True]
+    assert front.best_of(points) == [True, True, False, False, True, True]
 
 
 def test_pictures_of_one_and_two_keys(penstock: Command, small: Path, tmp_path: Path) -> None:

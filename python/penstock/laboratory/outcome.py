@@ -8,52 +8,27 @@ import math
 import re
 import secrets
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from html import escape
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from penstock.analysis.statistics import student_t_interval
-from penstock.errors import ArgumentError, ResultError, UnknownNameError
+from penstock.errors import ResultError, UnknownNameError
 from penstock.library import Source, suggestion
 from penstock.measurements import html_table
 from penstock.result import Result
 from penstock.running import run_source
 
-from .plan import Plan, Run
+from .plan import Plan
 from .quantity import Quantity, value_of
-from .store import Record
+from .store import Finished, Record, Store
 
 TABLES = ("runs", "metrics", "summary")
 CONFIDENCE = 0.95
 _UNIT = re.compile(r"_(ps|ns|us|ms|s|bps|bytes|frames|share)$")
-
-
-@dataclass(frozen=True)
-class Finished:
-    """A run of a plan with its record."""
-
-    run: Run
-    record: Record
-
-    def value(self, text: str) -> float:
-        """What an expression gives for the whole run; NaN if the run failed.
-
-        Raises
-        ------
-        ArgumentError
-            If it has a value for each row.
-        """
-        value = self.record.measures.get(text)
-        if isinstance(value, dict):
-            raise ArgumentError(
-                f'"{text}" has a value for each row; expected a function of them, such as max(...)'
-            )
-        return math.nan if value is None else float(value)
 
 
 class Outcome:
@@ -84,6 +59,8 @@ class Outcome:
         ResultError
             If there are none.
         """
+        import pyarrow.parquet as pq
+
         path = Path(directory)
         try:
             tables = {name: pq.read_table(path / f"{name}.parquet") for name in TABLES}
@@ -126,8 +103,6 @@ class Outcome:
         ResultError
             If there is no such run.
         """
-        from .store import Store
-
         kept = self.directory / "runs" / run
         if kept.is_dir():
             return Result.load(kept)
@@ -140,6 +115,8 @@ class Outcome:
 
 def write_outcome(plan: Plan, finished: Iterable[Finished], directory: Path) -> Outcome:
     """Writes the tables of finished runs; each file is replaced when the new one is whole."""
+    import pyarrow.parquet as pq  # takes as long as all else that a run needs
+
     ordered = sorted(finished, key=lambda one: (one.run.point.number, one.run.seed or 0))
     runs, about_runs = _runs(plan, ordered)
     metrics, about_metrics = _metrics(plan, ordered)
@@ -258,15 +235,14 @@ def _settings(plan: Plan, points: list[dict[str, Any]]) -> list[Column]:
         if len(numeric) == len(values):
             found.append((key, pa.float64(), numeric, "", about))
             continue
-        found.append(
-            (key, pa.string(), [_written(value) for value in values], "", f"{about[:-1]}, as written.")
-        )
-        amounts = [value_of(value) for value in values]
-        dimensions = {amount.dimension for amount in amounts if isinstance(amount, Quantity)}
-        if len(dimensions) == 1 and all(isinstance(amount, Quantity) for amount in amounts):
-            told = [amount.in_tables() for amount in amounts if isinstance(amount, Quantity)]
-            unit = told[0][1]
-            found.append((f"{key}_{unit}", pa.float64(), [amount for amount, _ in told], unit, about))
+        texts = [_written(value) for value in values]
+        found.append((key, pa.string(), texts, "", f"{about[:-1]}, as written."))
+        amounts = {text: value_of(value) for text, value in dict(zip(texts, values, strict=True)).items()}
+        told = {text: one.in_tables() for text, one in amounts.items() if isinstance(one, Quantity)}
+        units = {unit for _, unit in told.values()}
+        if len(units) == 1 and len(told) == len(amounts):
+            unit = units.pop()
+            found.append((f"{key}_{unit}", pa.float64(), [told[text][0] for text in texts], unit, about))
     return found
 
 

@@ -6,21 +6,15 @@ import math
 from pathlib import Path
 from typing import Any
 
-from penstock.errors import InputError
-from penstock.library import suggestion
 from penstock.plots.style import save
 from penstock.plots.sweeps import Axis, Line, Panel, Trade, heat_map, lines, pareto
 
+from .front import Front, best_of
 from .outcome import Outcome, unit_of
 from .plan import Plan
 from .values import Span
 
 MAX_HEAT_MAPS = 8
-_DIRECTIONS = {"least": 1.0, "most": -1.0}
-
-
-Front = list[tuple[str, float]]
-"""Two measures; 1 if less is better, -1 if more is."""
 
 
 def draw(plan: Plan, outcome: Outcome, front: Front | None = None) -> list[Path]:
@@ -50,39 +44,6 @@ def draw(plan: Plan, outcome: Outcome, front: Front | None = None) -> list[Path]
     if front is not None:
         written += save(_front(plan, rows, front), directory, "pareto")
     return written
-
-
-def measures_of(front: str, plan: Plan) -> Front:
-    """The measures of a text such as ``"least latency_p99_ns, most throughput_bps"``.
-
-    Raises
-    ------
-    InputError
-        If there are not two, or one is not measured.
-    """
-    known = [measure.name for measure in plan.measures]
-    found = []
-    for part in front.split(","):
-        good, _, name = part.strip().partition(" ")
-        if good not in _DIRECTIONS:
-            raise InputError(
-                f'"{part.strip()}" of a Pareto front: expected "least" or "most" and a measure, such as '
-                '"least latency_p99_ns, most throughput_bps"'
-            )
-        if name.strip() not in known:
-            raise InputError(f"no measure {name.strip()}; {suggestion(name.strip(), known)}")
-        found.append((name.strip(), _DIRECTIONS[good]))
-    if len(found) != 2:
-        raise InputError(f"a Pareto front has two measures, not {len(found)}: {front}")
-    return found
-
-
-def best_of(points: list[tuple[float, float]]) -> list[bool]:
-    """Which points no other beats, where less is better in both."""
-    return [
-        not any(other[0] <= point[0] and other[1] <= point[1] and other != point for other in points)
-        for point in points
-    ]
 
 
 def _numeric_keys(plan: Plan, outcome: Outcome) -> list[str]:

@@ -27,9 +27,9 @@ from penstock.errors import ArgumentError, InputError, ScenarioError
 from penstock.running.pool import processes
 
 from .engines import Engine
-from .outcome import Finished
 from .plan import Plan, Point
 from .quantity import Quantity, text_of
+from .store import Finished
 from .sweep import ensure_sweep, run_points, write_plan
 from .values import Span, Values
 

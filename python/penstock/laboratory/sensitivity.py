@@ -32,8 +32,9 @@ from penstock.plots.sweeps import Bar, Effects, effects
 from penstock.running.pool import processes
 
 from .engines import Engine
-from .outcome import Finished, replace_file, unit_of
+from .outcome import replace_file, unit_of
 from .plan import MOST_POINTS, Plan
+from .store import Finished
 from .sweep import SweepCallback, ensure_sweep, run_points, write_plan
 
 METHODS = ("morris", "sobol")

@@ -14,14 +14,18 @@ import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from penstock import _core
+from penstock.errors import ArgumentError
 from penstock.library import Source
 from penstock.running import engine_errors
 from penstock.running.cache import engine
 
 from .measures import Measure, Value
+
+if TYPE_CHECKING:
+    from .plan import Run
 
 _SUFFIX = ".json"
 
@@ -50,6 +54,29 @@ class Record:
     told: dict[str, Any]
     measures: dict[str, Value]
     error: str = ""
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A run of a plan with its record."""
+
+    run: Run
+    record: Record
+
+    def value(self, text: str) -> float:
+        """What an expression gives for the whole run; NaN if the run failed.
+
+        Raises
+        ------
+        ArgumentError
+            If it has a value for each row.
+        """
+        value = self.record.measures.get(text)
+        if isinstance(value, dict):
+            raise ArgumentError(
+                f'"{text}" has a value for each row; expected a function of them, such as max(...)'
+            )
+        return math.nan if value is None else float(value)
 
 
 def name_of(source: Source, seed: int | None = None) -> str:

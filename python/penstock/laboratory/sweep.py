@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import importlib
 import math
 import os
+import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import tomli_w
 
 from penstock.errors import ArgumentError, InputError, ScenarioError
 from penstock.running.arguments import MAX_SEED, whole
 
-from . import pictures
 from .engines import Engine
 from .execute import each
-from .outcome import Finished, Outcome, write_outcome
-from .page import write_page
+from .front import measures_of
 from .plan import Plan, Point, Run
-from .store import Record, Store, name_of
+from .store import Finished, Record, Store, name_of
 from .worker import Task, carry_out
+
+if TYPE_CHECKING:
+    from .outcome import Outcome
 
 PLAN_FILE = "sweep.toml"
 BASE_FILE = "scenario.toml"
@@ -103,17 +108,31 @@ def sweep(
         raise ArgumentError(f"executor is {executor!r}; expected one of concurrent.futures")
     asked = os.cpu_count() or 1 if engine.workers is None else engine.workers
     workers = whole("workers", asked, 1, MAX_WORKERS)
-    front = None if pareto is None else pictures.measures_of(pareto, plan)
+    front = None if pareto is None else measures_of(pareto, plan)
     directory = Path(out).absolute()
     plan.check()
     ensure_sweep(directory)
     write_plan(plan, directory)
     beside = engine.beside or workers
     sweeping = _Sweep(plan, directory, points=plan.settings, beside=beside, keep=keep, progress=progress)
-    sweeping.go(engine)
+    sweeping.go(engine, meanwhile=_import_the_end)
+    from .outcome import write_outcome
+    from .page import write_page
+    from .pictures import draw
+
     outcome = write_outcome(plan, sweeping.finished, directory)
-    write_page(plan, outcome, pictures.draw(plan, outcome, front))
+    write_page(plan, outcome, draw(plan, outcome, front))
     return outcome
+
+
+def _import_the_end() -> None:
+    """What writes tables, intervals and pictures: importing it takes longer than they do.
+
+    Arrow imports pandas when it first meets a list, if there is one. What is missing is told when it is used.
+    """
+    for name in ("pyarrow.parquet", "scipy.special", "pandas", "penstock.laboratory.pictures"):
+        with contextlib.suppress(Exception):
+            importlib.import_module(name)
 
 
 def run_points(
@@ -180,10 +199,13 @@ class _Sweep:
         self._waiting: dict[str, list[Run]] = {}
         self._points = {point.number: _PointState(list(plan.seeds)) for point in points}
 
-    def go(self, engine: Engine) -> None:
-        """Runs what is not finished."""
+    def go(self, engine: Engine, meanwhile: Callable[[], object] | None = None) -> None:
+        """Runs what is not finished; from the first answer on, does something else on another thread."""
         self._store.sweep_up()
         for task, answer in each(carry_out, self, executor=engine.executor, workers=engine.workers):
+            if meanwhile is not None:
+                threading.Thread(target=meanwhile).start()
+                meanwhile = None
             if isinstance(answer, OSError):
                 raise answer
             if isinstance(answer, ArgumentError) and self._failed == len(self.finished):

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -75,22 +76,36 @@ def lines(panels: Sequence[Panel], axis: Axis) -> Figure:
     shown = panels[:MAX_PANELS]
     with style():
         columns = min(len(shown), 2)
-        rows = math.ceil(len(shown) / columns)
-        figure = Figure(figsize=(3.9 * columns + 0.6, 1.9 * rows + 0.3))
-        places = [place for row in figure.subplots(rows, columns, squeeze=False) for place in row]
+        figure, places = _grid(len(shown), columns)
         along = scale_of(axis.unit, [x for panel in shown for line in panel.lines for x in line.x])
-        for place, panel in zip(places, shown, strict=False):
+        for place, panel in zip(places, shown, strict=True):
             _draw_lines(place, panel, along)
             if axis.log:
                 place.set_xscale("log")
-        for place in places[len(shown) :]:
-            place.set_axis_off()
-        for place in places[max(len(shown) - columns, 0) : len(shown)]:
+        for place in places[max(len(shown) - columns, 0) :]:
             place.set_xlabel(_labelled(axis.label, along))
         drawn = shown[0].lines[:MAX_LINES]
         if len(drawn) > 1:
-            figure.legend(*places[0].get_legend_handles_labels(), loc="outside lower center", ncols=columns)
+            handles, labels = places[0].get_legend_handles_labels()
+            figure.legend(handles, labels, ncols=columns, loc="upper center", bbox_to_anchor=(0.5, 0.0))
         return figure
+
+
+def _grid(panels: int, columns: int) -> tuple[Figure, list[Axes]]:
+    """A figure with panels of the same size, row by row, in places of their own: see `style.stack`."""
+    width, height, room = 4.1, 1.25, 0.4
+    rows = math.ceil(panels / columns)
+    with mpl.rc_context({"figure.constrained_layout.use": False}):
+        figure = Figure(figsize=(width * columns, (height + room) * rows + room))
+    up = height / ((height + room) * rows + room)
+    places = []
+    for panel in range(panels):
+        row, column = divmod(panel, columns)
+        bottom = up * (1 + room / height) * (rows - row - 1) + up * room / height
+        places.append(figure.add_axes(((column + 0.17) / columns, bottom, 0.8 / columns, up)))
+        # All panels have the same axis along: the lowest of each column says its numbers.
+        places[-1].tick_params(labelbottom=panel + columns >= panels)
+    return figure, places
 
 
 def _draw_lines(axes: Axes, panel: Panel, along: Scale) -> None:
@@ -107,6 +122,7 @@ def _draw_lines(axes: Axes, panel: Panel, along: Scale) -> None:
     axes.set_title(panel.measure)
     axes.set_ylabel(scale.unit)
     axes.margins(y=0.12)
+    axes.locator_params(nbins=5)  # the panels are small, and ticks take most of the time of drawing
     if not any(y for line in drawn for y in line.mean):
         axes.set_ylim(0.0, 1.0)
     if len(panel.lines) > len(drawn):

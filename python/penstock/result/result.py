@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from penstock import storage
 from penstock.errors import ArgumentError, InputError, ResultError, ScenarioError, UnknownNameError
@@ -172,6 +171,8 @@ class Result(Measurements):
 
     def write_into(self, directory: Path, *, report: bool) -> None:
         """Writes the files of the result, without manifest, into an existing directory."""
+        import pyarrow.parquet as pq  # takes as long as all else that a short run needs
+
         storage.write_json(directory / "run.json", self.run)
         storage.write_json(directory / "topology.json", self.topology, indent=None)
         storage.write_json(directory / "description.json", self.description)
@@ -219,4 +220,9 @@ def _core_reader(core: _core.Result, name: str) -> Callable[[], pa.Table]:
 
 
 def _parquet_reader(path: Path) -> Callable[[], pa.Table]:
-    return lambda: pq.read_table(path)
+    def read() -> pa.Table:
+        import pyarrow.parquet as pq
+
+        return pq.read_table(path)
+
+    return read

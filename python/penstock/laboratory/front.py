@@ -1,0 +1,46 @@
+"""Pareto fronts: two measures, in which direction each is better, and the points that no other beats."""
+
+from __future__ import annotations
+
+from penstock.errors import InputError
+from penstock.library import suggestion
+
+from .plan import Plan
+
+_DIRECTIONS = {"least": 1.0, "most": -1.0}
+
+Front = list[tuple[str, float]]
+"""Two measures; 1 if less is better, -1 if more is."""
+
+
+def measures_of(front: str, plan: Plan) -> Front:
+    """The measures of a text such as ``"least latency_p99_ns, most throughput_bps"``.
+
+    Raises
+    ------
+    InputError
+        If there are not two, or one is not measured.
+    """
+    known = [measure.name for measure in plan.measures]
+    found = []
+    for part in front.split(","):
+        good, _, name = part.strip().partition(" ")
+        if good not in _DIRECTIONS:
+            raise InputError(
+                f'"{part.strip()}" of a Pareto front: expected "least" or "most" and a measure, such as '
+                '"least latency_p99_ns, most throughput_bps"'
+            )
+        if name.strip() not in known:
+            raise InputError(f"no measure {name.strip()}; {suggestion(name.strip(), known)}")
+        found.append((name.strip(), _DIRECTIONS[good]))
+    if len(found) != 2:
+        raise InputError(f"a Pareto front has two measures, not {len(found)}: {front}")
+    return found
+
+
+def best_of(points: list[tuple[float, float]]) -> list[bool]:
+    """Which points no other beats, where less is better in both."""
+    return [
+        not any(other[0] <= point[0] and other[1] <= point[1] and other != point for other in points)
+        for point in points
+    ]
