@@ -18,7 +18,7 @@ import pytest
 
 import penstock as ps
 from penstock.cli import main
-from penstock.report.server import Pages
+from penstock.viewing.server import Pages
 
 
 @pytest.fixture(scope="module")

@@ -24,9 +24,11 @@ export class SeriesSet {
   private readonly rows: ReadonlyMap<string, readonly number[]>;
   private readonly binOfRow: Uint32Array;
   private readonly values: readonly unknown[];
-  private readonly thinned: boolean;
+  readonly metric: string;
+  readonly thinned: boolean;
 
   constructor(table: Table, metric: string, thinned = false, wanted: (entity: string) => boolean = () => true) {
+    this.metric = metric;
     this.thinned = thinned;
     const metrics = table.column("metric");
     const names = table.column("entity");

@@ -266,6 +266,34 @@ const tests = {
     }
   },
 
+  async "lines of charts and the page of a table are a part of the address"() {
+    const file = write("big", fixtures.big());
+    const { page, complaints, context } = await open(file);
+    const chart = page.locator("#time .chart").first();
+    const names = () => chart.locator(".chip .name").allTextContents();
+    const before = await names();
+    await chart.locator(".remove").nth(1).click();
+    await chart.getByRole("combobox", { name: "Behind" }).selectOption("sum");
+    await page.getByRole("button", { name: "Next" }).click();
+    await page.getByRole("button", { name: "Next" }).click();
+    assert.deepEqual(await names(), before.filter((_, at) => at !== 1));
+    const link = await page.evaluate(() => location.hash);
+    assert.match(link, /throughput-lines=.*&throughput-behind=sum&page=3$/);
+    const copy = await open(file, { hash: link });
+    assert.deepEqual(await copy.page.locator("#time .chart").first().locator(".chip .name").allTextContents(), await names());
+    assert.equal(await copy.page.locator("#time .chart").first().getByRole("combobox", { name: "Behind" }).inputValue(), "sum");
+    assert.equal(await copy.page.locator("#tables tbody").textContent(), await page.locator("#tables tbody").textContent());
+    await copy.context.close();
+    await page.goBack(); // the third page
+    await page.goBack(); // the second page
+    await page.goBack(); // the sum
+    await page.goBack(); // the line
+    await page.waitForTimeout(50);
+    assert.deepEqual(await names(), before);
+    assert.deepEqual(complaints, []);
+    await context.close();
+  },
+
   async "every control has a name, and all can be reached by keyboard"() {
     for (const name of ["small", "big", "stuck"]) {
       const { page, context } = await open(write(name, fixtures[name]()));
@@ -287,6 +315,30 @@ const tests = {
         };
       });
       assert.deepEqual(found, { nameless: [], twice: [], lost: [], skipped: 0, first: 1, unheaded: 0, untabbed: 0, mains: 1, language: "en" });
+      await context.close();
+    }
+  },
+
+  async "a screen reader finds a name for every control, and words for every picture"() {
+    const CONTROLS = ["button", "checkbox", "combobox", "link", "option", "searchbox", "slider", "tab", "textbox", "DisclosureTriangle", "spinbutton", "menuitem"];
+    const PLACES = ["image", "img", "table", "region", "tabpanel", "tablist", "navigation"];
+    for (const name of ["small", "big", "stuck"]) {
+      const { page, context } = await open(write(name, fixtures[name]()));
+      const { nodes } = await (await context.newCDPSession(page)).send("Accessibility.getFullAXTree");
+      const heard = nodes.filter((node) => !node.ignored).map((node) => ({ role: node.role?.value ?? "", name: (node.name?.value ?? "").trim(), node }));
+      const nameless = heard.filter(({ role, name: own }) => own === "" && [...CONTROLS, ...PLACES].includes(role));
+      assert.deepEqual(nameless.map(({ role, node }) => `${role} ${node.backendDOMNodeId}`), [], name);
+      assert.ok(heard.filter(({ role }) => CONTROLS.includes(role)).length > 20);
+      // Each chart is a picture whose words have numbers, and each of series has a table of them.
+      const plots = await page.locator("#time .plot").evaluateAll((all) => all.map((one) => one.getAttribute("aria-label")));
+      const pictures = heard.filter(({ role }) => ["image", "img"].includes(role)).map((one) => one.name);
+      for (const words of plots) assert.ok(pictures.includes(words) && /\d/.test(words), `${name}: ${words}`);
+      const tables = await page.locator("#time table caption").count();
+      assert.equal(tables, plots.filter((words) => !words.startsWith("Pauses")).length, name);
+      for (const canvas of await page.locator("canvas").all()) {
+        assert.ok(await canvas.evaluate((one) => one.closest("[role=img], [aria-label]") !== null), "a canvas without words");
+      }
+      assert.ok(heard.some(({ node }) => node.properties?.some((one) => one.name === "live" && one.value.value === "polite")), "no live region");
       await context.close();
     }
   },

@@ -21,7 +21,8 @@ def view(
 ) -> int:
     """Shows the report of a run or a sweep in a browser, or those of two runs side by side.
 
-    The pages are served to this machine alone, until Ctrl-C.
+    The pages are served to this machine alone, until Ctrl-C. A page of a large result has thinned out its
+    time series; served so, it gets all points of the part to which it is zoomed.
 
     Parameters
     ----------
@@ -32,7 +33,7 @@ def view(
     browser
         Whether a browser is opened; its address is printed in any case.
     """
-    from penstock.report.server import Pages
+    from penstock.viewing.server import Pages
 
     if not results:
         raise InputError(
@@ -63,8 +64,8 @@ def view(
 def _has_page(directory: Path) -> None:
     """Makes the report of a run if it was left out."""
     from penstock.report import write_report
-    from penstock.report.server import PAGE
     from penstock.result import Result
+    from penstock.viewing.server import PAGE
 
     page = directory / PAGE
     if page.is_file():

@@ -8,9 +8,11 @@ export interface Colours {
 export class Choice {
   slots: (string | null)[] = $state([]);
   readonly colours: Colours;
+  private readonly changed: (choice: Choice) => void;
 
-  constructor(names: readonly string[], colours: Colours) {
+  constructor(names: readonly (string | null)[], colours: Colours, changed: (choice: Choice) => void = () => undefined) {
     this.colours = colours;
+    this.changed = changed;
     this.slots = Array.from({ length: colours.count }, (_, slot) => names[slot] ?? null);
   }
 
@@ -30,5 +32,19 @@ export class Choice {
     const own = this.slots.indexOf(name);
     const slot = own >= 0 ? own : this.slots.indexOf(null);
     if (slot >= 0) this.slots[slot] = own >= 0 ? null : name;
+    this.changed(this);
   }
+
+  /** The names by their colours, as a part of an address. */
+  get text(): string {
+    return this.slots.map((name) => (name ?? "").replaceAll("%", "%25").replaceAll(",", "%2C")).join(",").replace(/,+$/, "");
+  }
+}
+
+/** What `text` says, without what is not there. */
+export function namesOf(text: string, known: (name: string) => boolean): (string | null)[] {
+  return text.split(",").map((one) => {
+    const name = one.replaceAll("%2C", ",").replaceAll("%25", "%");
+    return known(name) ? name : null;
+  });
 }
