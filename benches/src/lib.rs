@@ -291,6 +291,7 @@ fn flow(from: NodeId, to: NodeId, arrivals: Arrivals) -> FlowSpec {
         },
         way: Way::Shortest,
         transport: None,
+        bypassable: false,
     }
 }
 

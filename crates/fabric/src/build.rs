@@ -380,6 +380,13 @@ fn voqs(node: &NodeSpec, ports: u64) -> u64 {
     if virtual_output { ports + 1 } else { 1 }
 }
 
+/// Classes of which frames use virtual channels with a bypass queue.
+fn bypass_classes(spec: &Spec, node: &NodeSpec) -> u32 {
+    let Some(credits) = node.credits().filter(|_| node.crossbar().is_none()) else { return 0 };
+    let bypassed = spec.flows.iter().filter(|flow| flow.bypassable && credits.has_bypass(flow.priority));
+    bypassed.fold(0, |classes, flow| classes | 1 << node.classes().class(flow.priority).0)
+}
+
 fn add_port(part: &Part, fabric: &mut Fabric, port: u32) {
     let plan = part.plan;
     let (node, link) = (plan.node(port), plan.link(port));
@@ -388,8 +395,12 @@ fn add_port(part: &Part, fabric: &mut Fabric, port: u32) {
     let first_queue = fabric.buffers.queues.len() as u32;
     let ports = plan.wiring.ports(plan.wiring.node_of[port as usize]).len();
     let voqs = voqs(node, ports as u64) as u32;
-    for _ in 0..node.classes().classes() {
-        fabric.buffers.add_queue(voqs);
+    let bypass = if voqs == 1 { bypass_classes(plan.spec, node) } else { 0 };
+    for class in 0..node.classes().classes() {
+        match bypass >> class & 1 != 0 {
+            true => fabric.buffers.add_queue_with_bypass(),
+            false => fabric.buffers.add_queue(voqs),
+        }
     }
     let obeys = plan.paused(port);
     let watchdog = plan.spec.guards.watchdog.filter(|_| obeys != 0 && node.switch().is_some());

@@ -252,8 +252,10 @@ impl Simulation {
     /// no deadlock can occur.
     pub fn dependency_cycle(&self) -> Option<Vec<String>> {
         let name = |&queue: &u32| {
-            let (port, class) = self.place_of_queue(queue);
-            format!("{}/{class}", self.port_name(port))
+            let queues = self.queues() as u32;
+            let (port, class) = self.place_of_queue(queue % queues);
+            let which = if queue < queues { "" } else { " (bypass)" };
+            format!("{}/{class}{which}", self.port_name(port))
         };
         self.dependency_cycle.as_ref().map(|cycle| cycle.iter().map(name).collect())
     }
@@ -434,7 +436,11 @@ impl Simulation {
 
     fn describe(&self, failure: &Failure) -> SimulationError {
         let advice = advice(&self.spec, &self.wiring, failure);
-        let mut error = failure.describe(|port| self.port_name(port), &advice);
+        let channel_name = |port: u32, count: u8| {
+            let credits = self.cold(port).control.credits();
+            credits.map_or_else(String::new, |credits| credits.name(count.into()))
+        };
+        let mut error = failure.describe(|port| self.port_name(port), channel_name, &advice);
         let forwards = |watchdog: &WatchdogSpec| watchdog.action == StormAction::Forward;
         if matches!(failure, Failure::LosslessDrop { .. })
             && self.spec.guards.watchdog.as_ref().is_some_and(forwards)
@@ -501,6 +507,7 @@ mod tests {
             },
             way: crate::spec::Way::Shortest,
             transport: None,
+            bypassable: false,
         };
         Spec {
             seed: 1,

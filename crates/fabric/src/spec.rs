@@ -323,6 +323,8 @@ pub struct FlowSpec {
     /// destination counts alone. With scheduled transfers there are endpoints for each destination, and the list of
     /// `source` counts too. `None`: the source pushes frames.
     pub transport: Option<Arc<ConnectionSpec>>,
+    /// Its frames may be bypassed in channels with a bypass queue; of a connection those that its own end sends.
+    pub bypassable: bool,
 }
 
 impl FlowSpec {

@@ -2,10 +2,11 @@
 
 mod common;
 
+use common::credits::{credits, with_credits};
 use common::*;
 use fabric::spec::{Forwarding, OnDeadlock, Queueing, ReceiveSpec, Role, SwitchSpec, Way};
 use fabric::{Simulation, State};
-use flow_control::{CreditSettings, CreditSpec};
+use flow_control::CreditSpec;
 use frame::{ClassMap, NodeId};
 use queueing::{CrossbarKeys, Inputs};
 use std::sync::Arc;
@@ -14,24 +15,7 @@ use workload::SourceSpec;
 
 /// Room for so many frames of 1024 B; each is told at once.
 fn frames(frames: u64) -> CreditSpec {
-    let settings = CreditSettings {
-        buffer: Some(Bytes::new(frames * 1024)),
-        update_after: Some(Bytes::new(1)),
-        update_delay: Some(Time::ZERO),
-        ..CreditSettings::default()
-    };
-    settings.check().expect("settings are in range");
-    settings.spec()
-}
-
-fn with_credits(mut net: Net, spec: &CreditSpec) -> Net {
-    for node in &mut net.0.nodes {
-        match &mut node.role {
-            Role::Host(host) => Arc::make_mut(host).flow_control = Some(spec.clone().into()),
-            Role::Switch(switch) => Arc::make_mut(switch).flow_control = Some(spec.clone().into()),
-        }
-    }
-    net
+    credits(frames * 16)
 }
 
 fn link(net: &mut Net, a: NodeId, b: NodeId) {

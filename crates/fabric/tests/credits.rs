@@ -2,6 +2,7 @@
 
 mod common;
 
+use common::credits::{credits, with_credits};
 use common::*;
 use fabric::Simulation;
 use fabric::spec::{FaultSpec, Forwarding, HostSpec, ReceiveSpec, Role, SwitchSpec, Way};
@@ -10,30 +11,7 @@ use frame::{ClassMap, NodeId};
 use proptest::prelude::*;
 use scheduling::{AccountedLength, DTableParams, ScfqCaParams, SchedulerSpec};
 use std::sync::Arc;
-use units::{Bytes, Time};
-
-/// So many credits of 64 B; each frame is told, without delay.
-fn credits(credits: u64) -> CreditSpec {
-    let settings = CreditSettings {
-        buffer: Some(Bytes::new(credits * 64)),
-        update_after: Some(Bytes::new(1)),
-        update_delay: Some(Time::ZERO),
-        ..CreditSettings::default()
-    };
-    settings.check().expect("settings are in range");
-    settings.spec()
-}
-
-/// Gives every node these credits.
-fn with_credits(mut net: Net, spec: &CreditSpec) -> Net {
-    for node in &mut net.0.nodes {
-        match &mut node.role {
-            Role::Host(host) => Arc::make_mut(host).flow_control = Some(spec.clone().into()),
-            Role::Switch(switch) => Arc::make_mut(switch).flow_control = Some(spec.clone().into()),
-        }
-    }
-    net
-}
+use units::Time;
 
 /// a - b at 10 Gb/s.
 fn pair(duration: Time, delay: Time) -> (Net, NodeId, NodeId) {

@@ -206,14 +206,7 @@ proptest! {
             net.flow(&format!("f{nth}"), from, (nth * 3 % 8) as u8, source);
         }
         if with_credits {
-            let settings = CreditSettings { buffer: Some(Bytes::new(8_704)), ..CreditSettings::default() };
-            for node in &mut net.0.nodes {
-                let credits = Some(settings.spec().into());
-                match &mut node.role {
-                    Role::Host(host) => Arc::make_mut(host).flow_control = credits,
-                    Role::Switch(switch) => Arc::make_mut(switch).flow_control = credits,
-                }
-            }
+            net = credits::with_credits(net, &CreditSettings::default().spec());
         }
         let alone = net.run();
         prop_assert_eq!(alone.integers("flows", "frames_dropped").iter().sum::<u64>(), 0);

@@ -22,15 +22,18 @@
 //! Source: Martinez 2006 §2 (64-byte credits, a count for each channel, channels without credits are skipped). It says
 //! nothing of buffers and updates: the defaults of the keys are ours.
 //!
-//! Not modelled: more than eight channels (a frame has one of eight priorities), and what distinguishes bypassable,
-//! ordered and multicast channels: the order of frames of one channel and queue is always kept. Credits come free when a frame's
+//! Channels may be of the three kinds of Advanced Switching: those that may be bypassed have a second queue, with a second
+//! count of credits and updates of its own (`penstock explain channels`).
+//!
+//! Not modelled: more than eight channels (a frame has one of eight priorities). Credits come free when a frame's
 //! transmission *begins*, as all memory here; a buffer that frees space byte by byte behind a frame does the same, one
 //! that waits for the last byte needs room for a frame more. The link layer's acknowledgements and repeats: a frame that is
 //! damaged on a link with credits takes its credits with it, and stops the run.
 
+use crate::channels::{ChannelKey, Channels};
 use crate::control::settings;
 use crate::{Configuration, Control, Findings};
-use frame::{ClassMap, PRIORITIES, Priority};
+use frame::{ClassMap, Frame, PRIORITIES, Priority};
 use keys::Remark;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -53,9 +56,9 @@ settings! {
         /// Bytes that a frame takes in the buffer beside its own (DA to FCS); the same at both ends of a link. A size, up to "65535 B". Default: "0 B".
         #[schemars(extend("default" = "0 B"))]
         pub per_frame: Bytes,
-        /// The channel of each priority, that of priority 0 first; the same at both ends of a link. Eight numbers, 0 to 7. Default: [0, 1, 2, 3, 4, 5, 6, 7], one each.
+        /// The channel of each priority, that of priority 0 first; the same at both ends of a link. Eight numbers, 0 to 7; or eight names, "B0" to "B7" with a bypass queue and "O0" to "O7" without. Default: [0, 1, 2, 3, 4, 5, 6, 7], one each.
         #[schemars(extend("default" = [0, 1, 2, 3, 4, 5, 6, 7]))]
-        pub channels: Vec<u32>,
+        pub channels: Vec<ChannelKey>,
         /// So much of a channel that has come free is told at once. A size, "1 B" (each frame is told) to the size of the buffer. Default: "1088 B" (half of the largest frame of Advanced Switching), or the buffer if that is smaller.
         pub update_after: Bytes,
         /// Less is told after this time. A time with unit, up to "1 s". Default: "1 us".
@@ -78,7 +81,7 @@ struct Values {
     buffer: Bytes,
     unit: Bytes,
     per_frame: Bytes,
-    channels: Vec<u32>,
+    channels: Vec<ChannelKey>,
     update_after: Bytes,
     update_within: Time,
     update_delay: Time,
@@ -93,7 +96,10 @@ impl CreditSettings {
             buffer,
             unit: self.unit.unwrap_or(Bytes::new(64)),
             per_frame: self.per_frame.unwrap_or_default(),
-            channels: self.channels.clone().unwrap_or_else(|| (0..PRIORITIES as u32).collect()),
+            channels: self
+                .channels
+                .clone()
+                .unwrap_or_else(|| (0..PRIORITIES as u32).map(ChannelKey::Number).collect()),
             update_after: self.update_after.unwrap_or(Bytes::new(1088).min(buffer)),
             update_within: self.update_within.unwrap_or(Time::from_us(1)),
             update_delay: self.update_delay.unwrap_or(Time::from_ns(10)),
@@ -174,7 +180,7 @@ impl Values {
                 return about(key, format!("{key} is {time}"), "expected at most \"1 s\"".to_string());
             }
         }
-        self.check_channels()
+        Channels::new(&self.channels).map(drop)
     }
 
     fn check_buffer(&self) -> Result<(), Remark> {
@@ -195,30 +201,16 @@ impl Values {
         Ok(())
     }
 
-    fn check_channels(&self) -> Result<(), Remark> {
-        let wrong = |message: String| {
-            Err(Remark::about("channels", message, "expected eight numbers, 0 to 7, one for each priority"))
-        };
-        if self.channels.len() != PRIORITIES {
-            return wrong(format!("{} channels of priorities", self.channels.len()));
-        }
-        match self.channels.iter().position(|&channel| channel as usize >= PRIORITIES) {
-            Some(at) => wrong(format!("channel {}", self.channels[at])).map_err(|remark| remark.entry(at)),
-            None => Ok(()),
-        }
-    }
-
     fn spec(&self) -> CreditSpec {
-        let mut channel_of = [0; PRIORITIES];
-        for (of, &channel) in channel_of.iter_mut().zip(&self.channels) {
-            *of = channel as u8;
-        }
+        let names = Channels::new(&self.channels).unwrap_or_else(|_| Channels::separate());
         let count = |bytes: Bytes| bytes.get() as u32;
         CreditSpec {
             credits: (self.buffer.get() / self.unit.get().max(1)) as u32,
             unit: count(self.unit).max(1),
             per_frame: count(self.per_frame),
-            channels: ClassMap::new(channel_of).unwrap_or(ClassMap::SEPARATE),
+            channels: ClassMap::new(names.of_priority()).unwrap_or(ClassMap::SEPARATE),
+            bypassable: names.bypassable(),
+            names,
             update_after: count(self.update_after).div_ceil(count(self.unit).max(1)),
             update_within: self.update_within,
             update_delay: self.update_delay,
@@ -239,6 +231,10 @@ pub struct CreditSpec {
     pub per_frame: u32,
     /// The channel of each priority.
     pub channels: ClassMap,
+    /// Channels with a bypass queue, bit n for channel n.
+    pub bypassable: u8,
+    /// What the channels are called.
+    pub names: Channels,
     /// So many credits owed are told at once.
     pub update_after: u32,
     /// Fewer after this time.
@@ -263,14 +259,41 @@ impl CreditSpec {
     pub fn channel(&self, priority: Priority) -> usize {
         self.channels.class(priority).at()
     }
+    /// Whether the channel of a priority has a bypass queue.
+    #[inline]
+    pub fn has_bypass(&self, priority: Priority) -> bool {
+        self.bypassable >> self.channel(priority) & 1 != 0
+    }
+    /// The count that a frame takes its credits from: that of its channel, or of the bypass queue beside it.
+    #[inline]
+    pub fn count_of(&self, frame: &Frame) -> usize {
+        let channel = self.channel(frame.priority);
+        let bypass = frame.flags.is_bypassable() && self.has_bypass(frame.priority);
+        if bypass { channel + PRIORITIES } else { channel }
+    }
+    /// What a count is called.
+    pub fn count_name(&self, count: usize) -> String {
+        let name = self.names.name(count % PRIORITIES);
+        if count < PRIORITIES { name } else { format!("{name} (bypass)") }
+    }
     /// Whether a link can have this at one end and `other` at the other: they count alike.
     pub fn fits(&self, other: &CreditSpec) -> bool {
-        (self.unit, self.per_frame, self.channels) == (other.unit, other.per_frame, other.channels)
+        (self.unit, self.per_frame, &self.names) == (other.unit, other.per_frame, &other.names)
+            && self.channels == other.channels
     }
 }
 
-/// What an update tells: for each channel the credits that came free since the beginning, modulo 2^15.
-pub type Freed = [u16; PRIORITIES];
+/// Counts of the channels of a link: one each, and behind those of all channels one for the bypass queue of each.
+pub const COUNTS: usize = 2 * PRIORITIES;
+
+/// What an update tells: the credits that came free since the beginning, modulo 2^15.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Freed {
+    /// Of each channel, or of its bypass queue.
+    pub counts: [u16; PRIORITIES],
+    /// Which of the two.
+    pub bypass: bool,
+}
 
 /// An end of a link takes or gives credits that do not exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -288,14 +311,14 @@ pub struct Overdraft {
 pub struct Sender {
     granted: u32,
     /// Credits taken and given back, since the beginning.
-    consumed: [u64; PRIORITIES],
-    freed: [u64; PRIORITIES],
+    consumed: [u64; COUNTS],
+    freed: [u64; COUNTS],
 }
 
 impl Sender {
     /// The other end has granted so many credits to each channel.
     pub fn new(granted: u32) -> Sender {
-        Sender { granted, consumed: [0; PRIORITIES], freed: [0; PRIORITIES] }
+        Sender { granted, consumed: [0; COUNTS], freed: [0; COUNTS] }
     }
     /// Credits that each channel has at first.
     pub fn granted(&self) -> u32 {
@@ -328,7 +351,8 @@ impl Sender {
     /// # Errors
     /// If more has come free than was taken.
     pub fn learn(&mut self, freed: Freed) -> Result<(), Overdraft> {
-        for (channel, &told) in freed.iter().enumerate() {
+        let first = if freed.bypass { PRIORITIES } else { 0 };
+        for (channel, &told) in (first..).zip(&freed.counts) {
             let back = u32::from(told.wrapping_sub(self.freed[channel] as u16) % CYCLE);
             let had = self.outstanding(channel);
             if back > had {
@@ -345,18 +369,18 @@ impl Sender {
 pub struct Receiver {
     granted: u32,
     /// Credits of what the buffer holds.
-    held: [u32; PRIORITIES],
+    held: [u32; COUNTS],
     /// Credits that came free since the beginning, and those that an update has told of.
-    freed: [u64; PRIORITIES],
-    told: [u64; PRIORITIES],
+    freed: [u64; COUNTS],
+    told: [u64; COUNTS],
     last_update: Option<Time>,
 }
 
 impl Receiver {
     /// An empty buffer of so many credits for each channel.
     pub fn new(granted: u32) -> Receiver {
-        let none = [0; PRIORITIES];
-        Receiver { granted, held: [0; PRIORITIES], freed: none, told: none, last_update: None }
+        let none = [0; COUNTS];
+        Receiver { granted, held: [0; COUNTS], freed: none, told: none, last_update: None }
     }
     /// A frame has come.
     ///
@@ -391,11 +415,17 @@ impl Receiver {
     pub fn owes(&self) -> bool {
         self.freed != self.told
     }
-    /// The update to send now.
+    /// The update to send now. It tells of the channels or of their bypass queues: if anything is owed after it, the
+    /// other half is due at once.
     pub fn update(&mut self, now: Time) -> Freed {
-        self.told = self.freed;
+        let bypass = self.freed[..PRIORITIES] == self.told[..PRIORITIES];
+        let first = if bypass { PRIORITIES } else { 0 };
+        let counts = std::array::from_fn(|channel| {
+            self.told[first + channel] = self.freed[first + channel];
+            self.freed[first + channel] as u16 % CYCLE
+        });
         self.last_update = Some(now);
-        self.freed.map(|freed| freed as u16 % CYCLE)
+        Freed { counts, bypass }
     }
     /// Credits of what the buffer holds, and of what has left it and `sender` does not know of.
     pub fn holds(&self, channel: usize, sender: &Sender) -> u64 {
@@ -467,8 +497,30 @@ mod tests {
             assert_eq!((sender.available(7), receiver.holds(7, &sender)), (16_384, 0));
         }
         let mut told = receiver.update(Time::from_us(99));
-        told[7] += 1;
+        told.bypass = false;
+        told.counts = [0; PRIORITIES];
+        told.counts[7] = (163_840 % u64::from(CYCLE)) as u16 + 1;
         assert_eq!(sender.learn(told), Err(Overdraft { channel: 7, wanted: 1, had: 0 }));
+    }
+
+    #[test]
+    fn a_bypass_queue_has_credits_and_updates_of_its_own() {
+        let bypass = 3 + PRIORITIES;
+        let (mut sender, mut receiver, spec) = (Sender::new(136), Receiver::new(136), spec());
+        for count in [3, bypass] {
+            sender.take(count, 100).unwrap();
+            receiver.arrive(count, 100).unwrap();
+        }
+        receiver.free(&spec, 3, 100, Time::from_us(1));
+        receiver.free(&spec, bypass, 60, Time::from_us(1));
+        let first = receiver.update(Time::from_us(1));
+        assert!(!first.bypass && receiver.owes());
+        sender.learn(first).unwrap();
+        assert_eq!((sender.available(3), sender.available(bypass)), (136, 36));
+        let second = receiver.update(Time::from_us(1) + Time::from_ps(1));
+        assert!(second.bypass && !receiver.owes());
+        sender.learn(second).unwrap();
+        assert_eq!((sender.available(bypass), receiver.holds(bypass, &sender)), (96, 40));
     }
 
     #[test]
@@ -483,8 +535,8 @@ mod tests {
         assert!(with(|it| it.buffer = Bytes::new(63)).contains("0 credits"));
         assert!(with(|it| it.buffer = Bytes::new(100)).contains("no whole number"));
         assert!(with(|it| it.buffer = Bytes::new(64 * 16_385)).contains("16385 credits"));
-        assert!(with(|it| it.channels = vec![0; 7]).contains("7 channels"));
-        assert!(with(|it| it.channels[2] = 8).contains("channel 8"));
+        assert!(with(|it| it.channels = vec![0.into(); 7]).contains("7 channels"));
+        assert!(with(|it| it.channels[2] = 8.into()).contains("channel 8"));
         assert!(with(|it| it.update_after = Bytes::new(9000)).contains("update_after"));
         assert!(with(|it| it.update_delay = Time::from_ms(1001)).contains("update_delay"));
     }

@@ -2,6 +2,7 @@
 
 #![warn(clippy::too_many_lines)]
 
+mod channels;
 mod control;
 pub mod credit;
 pub mod max_min;
@@ -15,6 +16,7 @@ pub mod watchdog;
 
 pub mod headroom;
 
+pub use channels::{ChannelKey, Channels};
 pub use control::{Configuration, Control, Findings};
 pub use credit::{CreditSettings, CreditSpec};
 pub use pause_settings::PauseSettings;
@@ -56,6 +58,7 @@ pub const PAGES: &[(&str, &str, &str)] = &[
     ("fair_bandwidth", include_str!("tpfc.rs"), "TargetSpec"),
     ("max_min", include_str!("max_min.rs"), "TargetSpec"),
     ("credit", include_str!("credit.rs"), "CreditSettings"),
+    ("channels", include_str!("channels.rs"), "CreditSettings"),
     ("headroom", include_str!("headroom.rs"), ""),
     ("phy", include_str!("phy.rs"), ""),
     ("renewal", include_str!("renewal.rs"), "PauseSettings"),

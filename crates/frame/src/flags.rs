@@ -1,4 +1,4 @@
-//! What a frame is for, its ECN bits, and whether it has a header, in one byte.
+//! What a frame is for, its ECN bits, whether it has a header, and whether it may be bypassed, in one byte.
 
 /// Explicit congestion notification: the two bits of RFC 3168 section 5.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,6 +47,7 @@ const KIND_SHIFT: u8 = 2;
 const KIND: u8 = 0b111;
 const WIDE: u8 = 1 << 5;
 const TAGGED: u8 = 1 << 6;
+const BYPASSABLE: u8 = 1 << 7;
 
 impl Flags {
     /// Both together.
@@ -118,6 +119,16 @@ impl Flags {
     pub const fn is_tagged(self) -> bool {
         self.0 & TAGGED != 0
     }
+    /// The same of a frame that others of its virtual channel may pass while it lacks credits.
+    #[inline]
+    pub const fn bypassable(self, it_is: bool) -> Flags {
+        if it_is { Flags(self.0 | BYPASSABLE) } else { self }
+    }
+    /// Whether others of its virtual channel may pass it.
+    #[inline]
+    pub const fn is_bypassable(self) -> bool {
+        self.0 & BYPASSABLE != 0
+    }
     /// Whether whoever receives the frame has nothing to do but to count it.
     #[inline]
     pub const fn is_plain(self) -> bool {
@@ -156,6 +167,10 @@ mod tests {
                 assert_eq!((tagged.kind(), tagged.ecn(), tagged.is_wide()), (kind, ecn, true));
                 assert_eq!((flags.is_plain(), tagged.is_plain()), (kind == FrameKind::Raw, false));
                 assert!(tagged.is_tagged() && !wide.is_tagged() && tagged.narrow() == flags);
+                let bypassable = tagged.bypassable(true);
+                assert!(bypassable.is_bypassable() && !tagged.is_bypassable());
+                assert_eq!((bypassable.kind(), bypassable.narrow().ecn()), (kind, ecn));
+                assert_eq!(flags.bypassable(true).is_plain(), flags.is_plain());
             }
         }
         assert_eq!(Flags::default(), Flags::new(FrameKind::Raw, Ecn::NotCapable));

@@ -102,6 +102,13 @@ pub struct Simulation {
 }
 
 impl Model {
+    /// Every flow control that is written, for all stations or for some.
+    pub fn all_flow_controls(&self) -> impl Iterator<Item = &FlowControl> {
+        let hosts = self.hosts.values().chain([&self.host]).filter_map(|host| host.flow_control.as_ref());
+        let switches =
+            self.switches.values().chain([&self.switch]).filter_map(|own| own.flow_control.as_ref());
+        hosts.chain(switches).chain([&self.flow_control])
+    }
     /// The priorities of all flows and transfers, ascending; those that a file names are not known yet.
     pub fn used_priorities(&self) -> Vec<u32> {
         let of_flows = self.flows.iter().map(|flow| flow.priority);

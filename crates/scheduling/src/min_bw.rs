@@ -43,8 +43,8 @@ impl MinBwParams {
     pub fn new(weights: Vec<u32>) -> MinBwParams {
         MinBwParams { weights: weights.into(), ..MinBwParams::default() }
     }
-    /// The queue of management.
-    fn management(&self, queues: u32) -> u32 {
+    /// The queue of management at a port with so many.
+    pub fn management(&self, queues: u32) -> u32 {
         let without = match &self.weights {
             Weights::Each(list) => list.iter().position(|&weight| weight == 0),
             Weights::Equal => None,

@@ -786,7 +786,7 @@ class CreditKeys(TypedDict, total=False):
     """Bytes a credit. Default: "64 B"."""
     per_frame: str | None
     """Bytes that a frame takes in the buffer beside its own (DA to FCS). Default: "0 B"."""
-    channels: Sequence[int] | None
+    channels: Sequence[ChannelKey] | None
     """The channel of each priority, that of priority 0 first. Default: [0, 1, 2, 3, 4, 5, 6, 7], one
     each.
     """
@@ -1571,6 +1571,10 @@ class FlowKeys(TypedDict, total=False):
     """Where frames go: a host."""
     priority: int | None
     """Priority of all frames (IEEE 802.1Q). Default: 0."""
+    bypassable: bool | None
+    """Whether others of its virtual channel may pass its frames while these lack credits (`channels` of
+    credits, "B0" to "B7"). Default: false.
+    """
     frame: Frame | None
     """Length of frames, DA to FCS: a size with unit, 1 to 9238 B. Default: "1522 B"."""
     start: str | None
@@ -2234,6 +2238,8 @@ TargetMethod = Literal["fair_bandwidth", "random_sampling", "max_min"]
 """How targets are found."""
 Sampling = Literal["one_shot", "every_enqueue"]
 """When targets are searched."""
+ChannelKey = int | str
+"""A virtual channel by number or by name."""
 LimiterScope = Literal["flow", "destination", "path", "priority"]
 """What shares a limiter."""
 Method = Literal["feedback", "probes", "round_trip", "messages"]

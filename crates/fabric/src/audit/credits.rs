@@ -1,10 +1,11 @@
 //! Whether credits can do what they are for: both ends of a link count alike, a frame fits, nothing else loses frames.
 
 use super::{Audit, Subject, of_flow_control, worst};
-use crate::spec::{FaultSpec, LinkSpec, NodeSpec, SwitchSpec};
+use crate::spec::{FaultSpec, LinkSpec, NodeSpec, Queueing, SwitchSpec};
 use flow_control::CreditSpec;
-use frame::NodeId;
+use frame::{NodeId, TrafficClass};
 use keys::Remark;
+use scheduling::SchedulerSpec;
 use units::Time;
 
 /// The table of its keys.
@@ -29,6 +30,8 @@ pub(super) fn check(audit: &mut Audit<'_>) {
         }
     }
     rooms(audit);
+    bypasses(audit);
+    management(audit);
     limits(audit);
     faults(audit);
 }
@@ -104,6 +107,53 @@ fn share(link: &LinkSpec, to: &NodeSpec, own: &CreditSpec, other: &CreditSpec, b
     let round_trip = takes + link.delay + to.latency() + update + link.delay + other.update_delay;
     let frames = f64::from(own.credits / need);
     (round_trip, (frames * takes.ps() as f64 / round_trip.ps() as f64).min(1.0))
+}
+
+/// Frames that may be bypassed have bypass queues on their way, and no switch orders them otherwise.
+fn bypasses(audit: &mut Audit<'_>) {
+    let spec = audit.spec;
+    for flow in spec.flows.iter().filter(|flow| flow.bypassable) {
+        let (from, name) = (&spec.nodes[flow.from.at()], &flow.name);
+        let Some(credits) = from.credits() else { continue };
+        if !credits.has_bypass(flow.priority) {
+            let channel = credits.names.name(credits.channel(flow.priority));
+            let message = format!(
+                "channel {channel} of priority {} has no bypass queue for \"{name}\"",
+                flow.priority.0
+            );
+            let help = "expected \"B0\" to \"B7\" for its priority; its frames will keep their order";
+            return audit.warn(Subject::Node(flow.from), of_flow_control(NAME, "channels", message, help));
+        }
+        let otherwise = |node: &NodeSpec| node.switch().is_some_and(|own| own.queueing != Queueing::Output);
+        if let Some(at) = spec.nodes.iter().position(|node| node.credits().is_some() && otherwise(node)) {
+            let message = format!(
+                "\"{}\" has queues at inputs, and frames of \"{name}\" may be bypassed",
+                spec.nodes[at].name
+            );
+            let help = "expected queueing = \"output\", or no `bypassable`: bypass queues of inputs are not simulated";
+            return audit.error(Subject::Node(NodeId(at as u32)), Remark::about("queueing", message, help));
+        }
+    }
+}
+
+/// The management channel of a scheduler is that of the fabric, the bypassable one of the highest number.
+fn management(audit: &mut Audit<'_>) {
+    for (at, node) in audit.spec.nodes.iter().enumerate() {
+        let (Some(credits), SchedulerSpec::MinBw(own)) = (node.credits(), node.scheduler()) else { continue };
+        let Some(channel) = credits.names.management() else { continue };
+        let classes = node.classes();
+        let class = own.management(classes.classes() as u32);
+        let of_channel = classes.classes_of(credits.channels.priorities(TrafficClass(channel as u8)));
+        if of_channel != 1 << class {
+            let (name, channel) = (&node.name, credits.names.name(channel));
+            let message = format!(
+                "management at \"{name}\" is class {class}, and the Fabric Management Channel, {channel}, has other frames"
+            );
+            let help = "expected the priorities of that class, and no others, in the bypassable channel of the highest number";
+            let remark = of_flow_control(NAME, "channels", message, help);
+            return audit.warn(Subject::Node(NodeId(at as u32)), remark);
+        }
+    }
 }
 
 /// Credits leave no room for limits that lose frames.

@@ -57,7 +57,8 @@ pub fn add_sources(part: &Part, paths: &Paths, fabric: &mut Fabric) {
             flags: match flow.source.transfers() {
                 Some(_) => Flags::new(FrameKind::Part, Ecn::NotCapable),
                 None => Flags::default(),
-            },
+            }
+            .bypassable(flow.bypassable),
             limit,
             several_ports: host.is_some() && plan.wiring.ports(flow.from).len() > 1,
             // A scheduler that is told of every frame must not see a queue run empty between two.
@@ -120,6 +121,7 @@ pub fn add_endpoints(part: &Part, paths: &Paths, fabric: &mut Fabric) {
             for (end, (endpoint, node, behind)) in ends.into_iter().enumerate() {
                 if part.owns(node) {
                     let mut state = EndpointState::new(endpoint, number, path as u32, behind, flow.priority);
+                    state.bypassable = flow.bypassable && behind.is_none();
                     if state.endpoint.progress().is_some() {
                         let next = fabric.hosts.peers.len() as u32;
                         state.peers = *groups.entry((node, Arc::as_ptr(connection))).or_insert(next);

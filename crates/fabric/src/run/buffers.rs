@@ -22,8 +22,10 @@ pub(crate) struct Queue {
     pub occupancy: Occupancy,
     /// Its frames, unless it has several lists.
     pub list: List,
-    /// How many lists it has: one, or one an ingress port (virtual output queues).
+    /// How many lists it has: one, or one an ingress port (virtual output queues), or the two of a bypassable channel.
     pub voqs: u32,
+    /// The first of its two lists is a bypass queue.
+    bypass: bool,
     /// Where its lists begin, if they are several, and the one among them that holds the head, if any frame waits.
     first_voq: u32,
     turn: u32,
@@ -37,11 +39,12 @@ pub(crate) struct Queue {
 }
 
 impl Queue {
-    fn new(first_voq: u32, voqs: u32) -> Queue {
+    fn new(first_voq: u32, voqs: u32, bypass: bool) -> Queue {
         Queue {
             occupancy: Occupancy::default(),
             list: List::EMPTY,
             voqs,
+            bypass,
             first_voq,
             turn: 0,
             committed: 0,
@@ -75,16 +78,21 @@ impl Queue {
     /// Among several lists, that for a frame that came in through the node's `ingress`-th port. It holds the head if the
     /// frame, which has been added, is the only one.
     fn voq(&mut self, ingress: Option<u32>) -> usize {
-        let own = ingress.unwrap_or(self.voqs - 1);
+        let own = ingress.filter(|_| !self.bypass).unwrap_or(self.voqs - 1);
         if self.occupancy.frames == 1 {
             self.turn = own;
         }
         (self.first_voq + own) as usize
     }
 
-    /// The head has left one of several lists: the next in turn that has frames holds the new one.
+    /// The head has left one of several lists: the next in turn that has frames holds the new one. With a bypass queue that
+    /// is the first, until [`Buffers::bypass`] has looked.
     fn next_turn(&mut self, lists: &[List]) {
         if self.occupancy.frames == 0 {
+            return;
+        }
+        if self.bypass {
+            self.turn = u32::from(lists[self.first_voq as usize].is_empty());
             return;
         }
         loop {
@@ -103,7 +111,14 @@ impl Buffers {
 
     /// Adds a queue with this many lists.
     pub fn add_queue(&mut self, voqs: u32) {
-        self.queues.push(Queue::new(self.voqs.len() as u32, voqs));
+        self.add(voqs, false);
+    }
+    /// Adds a queue with a bypass queue beside it.
+    pub fn add_queue_with_bypass(&mut self) {
+        self.add(2, true);
+    }
+    fn add(&mut self, voqs: u32, bypass: bool) {
+        self.queues.push(Queue::new(self.voqs.len() as u32, voqs, bypass));
         if voqs > 1 {
             self.voqs.extend(std::iter::repeat_n(List::EMPTY, voqs as usize));
         }
@@ -187,6 +202,46 @@ impl Buffers {
         (queue.occupancy.frames > 0).then(|| self.pool.head(list))
     }
 
+    /// Which frame of a queue that is not empty leaves next, by the rules of the bypass (`flow_control::channels`). Of a
+    /// frame is asked whether it lacks credits and whether it may be bypassed. Whether the next one lacks them, and
+    /// whether it is another than before.
+    pub fn bypass(&mut self, queue: usize, ask: impl Fn(&Frame) -> (bool, bool)) -> (bool, bool) {
+        let Buffers { queues, voqs, pool } = self;
+        let queue = &mut queues[queue];
+        if !queue.bypass {
+            let list = if queue.voqs > 1 { &voqs[queue.head_voq()] } else { &queue.list };
+            return (ask(pool.head(list)).0, false);
+        }
+        let before = voqs[queue.head_voq()].head();
+        let [bypassed, ordered] = &mut voqs[queue.first_voq as usize..][..2] else { return (false, false) };
+        let short = loop {
+            if !bypassed.is_empty() && !ask(pool.head(bypassed)).0 {
+                queue.turn = 0;
+                break false;
+            }
+            if ordered.is_empty() {
+                queue.turn = 0;
+                break true;
+            }
+            let (lacks, may_be_bypassed) = ask(pool.head(ordered));
+            if may_be_bypassed && (lacks || !bypassed.is_empty()) {
+                pool.move_first(ordered, bypassed);
+                continue;
+            }
+            queue.turn = 1;
+            break lacks;
+        };
+        (short, voqs[queue.head_voq()].head() != before)
+    }
+
+    /// The frames of a queue of which one leaves next: its head, or, with a bypass queue, the heads of both.
+    pub fn heads(&self, queue: usize) -> impl Iterator<Item = &Frame> {
+        let one = &self.queues[queue];
+        let lists = if one.bypass { lists(one, &self.voqs) } else { &[] };
+        let both = lists.iter().filter(|list| !list.is_empty()).map(|list| self.pool.head(list));
+        both.chain(self.head(queue).filter(|_| !one.bypass))
+    }
+
     /// Frames that wait in all queues.
     pub fn frames_waiting(&self) -> u64 {
         self.queues.iter().map(|queue| queue.occupancy.frames).sum()
@@ -246,6 +301,56 @@ fn lists<'a>(queue: &'a Queue, voqs: &'a [List]) -> &'a [List] {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A queue with a bypass queue that frames come to, told apart by length; odd ones may be bypassed.
+    fn with_bypass(lengths: &[u16]) -> Buffers {
+        let mut buffers = Buffers::new();
+        buffers.add_queue_with_bypass();
+        for &bytes in lengths {
+            buffers.enter(0, &Frame { bytes, ..Frame::default() }, Time::ZERO, NIL, || 0);
+        }
+        buffers
+    }
+
+    /// The frames that leave, where there are credits for so many that may be bypassed and so many others.
+    fn leave(buffers: &mut Buffers, mut bypassable: u32, mut ordered: u32) -> Vec<u16> {
+        let mut left = Vec::new();
+        while buffers.head(0).is_some() {
+            let ask = |frame: &Frame| {
+                let may = frame.bytes % 2 == 1;
+                (if may { bypassable == 0 } else { ordered == 0 }, may)
+            };
+            if buffers.bypass(0, ask).0 {
+                break;
+            }
+            let frame = buffers.leave(0, Time::ZERO, true).frame;
+            *(if frame.bytes % 2 == 1 { &mut bypassable } else { &mut ordered }) -= 1;
+            left.push(frame.bytes);
+        }
+        buffers.check(0);
+        left
+    }
+
+    #[test]
+    fn frames_without_credits_are_bypassed_and_keep_their_order() {
+        let all = [1, 3, 2, 5, 4, 6, 7];
+        assert_eq!(leave(&mut with_bypass(&all), 4, 3), all, "with credits nothing is bypassed");
+        let mut buffers = with_bypass(&all);
+        assert_eq!(leave(&mut buffers, 1, 3), [1, 2, 4, 6]);
+        assert_eq!(leave(&mut buffers, 1, 0), [3], "what was bypassed goes first");
+        assert_eq!(leave(&mut buffers, 9, 0), [5, 7]);
+    }
+
+    #[test]
+    fn a_bypassable_frame_passes_no_ordered_one_before_it() {
+        let mut buffers = with_bypass(&[2, 1, 4, 3]);
+        assert_eq!(leave(&mut buffers, 9, 0), [0; 0]);
+        assert_eq!(leave(&mut buffers, 9, 1), [2, 1]);
+        assert_eq!(leave(&mut buffers, 0, 1), [4]);
+        // Those that come later do not pass the one in the bypass queue.
+        buffers.enter(0, &Frame { bytes: 5, ..Frame::default() }, Time::ZERO, NIL, || 0);
+        assert_eq!(leave(&mut buffers, 2, 0), [3, 5]);
+    }
 
     #[test]
     fn an_idle_queue_is_small() {

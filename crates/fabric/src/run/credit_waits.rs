@@ -15,6 +15,7 @@
 use crate::run::pool::{NIL, Waiting};
 use crate::run::port::Hooks;
 use crate::run::world::Fabric;
+use flow_control::credit::COUNTS;
 use frame::{PRIORITIES, TrafficClass};
 use units::Time;
 
@@ -40,19 +41,22 @@ pub(crate) struct Fill {
 pub(crate) struct Fills {
     /// Credits of the longest frame.
     longest: u32,
-    /// By channel, the one that is not over, and when the room was half empty last.
-    open: [Option<Fill>; PRIORITIES],
-    half: [Time; PRIORITIES],
+    /// By count of credits, the one that is not over, and when the room was half empty last.
+    open: [Option<Fill>; COUNTS],
+    half: [Time; COUNTS],
     ended: Vec<Fill>,
 }
 
 impl Fills {
     /// Nothing has come yet.
     pub fn new(longest: u32) -> Fills {
-        Fills { longest, open: [None; PRIORITIES], half: [Time::ZERO; PRIORITIES], ended: Vec::new() }
+        Fills { longest, open: [None; COUNTS], half: [Time::ZERO; COUNTS], ended: Vec::new() }
     }
-    /// Those of a channel that lasted into this time, in order.
+    /// Those of a channel that lasted into this time, in order; of its bypass queue behind them.
     pub fn during(&self, channel: usize, start: Time, end: Time) -> impl Iterator<Item = &Fill> {
+        [channel, channel + PRIORITIES].into_iter().flat_map(move |count| self.of_count(count, start, end))
+    }
+    fn of_count(&self, channel: usize, start: Time, end: Time) -> impl Iterator<Item = &Fill> {
         let first = self.ended.partition_point(|fill| fill.end <= start);
         // No two of a channel overlap, so that one that begins later is not followed by any that does not.
         let of_channel = self.ended[first..].iter().filter(move |fill| usize::from(fill.channel) == channel);

@@ -146,9 +146,9 @@ impl CreditState {
     fn lowest_priority(&self, class: TrafficClass) -> u8 {
         self.classes.priorities(class).trailing_zeros() as u8
     }
-    /// The priorities of a channel.
-    pub fn of_channel(&self, channel: usize) -> u8 {
-        self.spec.channels.priorities(TrafficClass(channel as u8))
+    /// The priorities of the channel of a count.
+    pub fn of_channel(&self, count: usize) -> u8 {
+        self.spec.channels.priorities(TrafficClass((count % PRIORITIES) as u8))
     }
     /// The channel of a priority.
     pub fn channel(&self, priority: u8) -> usize {
@@ -158,10 +158,24 @@ impl CreditState {
     pub fn bytes(&self, credits: u32) -> u64 {
         u64::from(credits) * u64::from(self.spec.unit)
     }
-    /// Credits that a frame needs, and the channel that it takes them from.
+    /// The channels of a class, by name.
+    pub fn channels_of(&self, class: u8) -> String {
+        let of_class = |&channel: &usize| self.of_channels[channel] >> class & 1 != 0;
+        let names: Vec<String> = (0..PRIORITIES).filter(of_class).map(|channel| self.name(channel)).collect();
+        names.join(" ")
+    }
+    /// What a count of credits is called.
+    pub fn name(&self, count: usize) -> String {
+        self.spec.count_name(count)
+    }
+    /// Whether the channel of a priority has a bypass queue.
+    pub fn has_bypass(&self, priority: Priority) -> bool {
+        self.spec.has_bypass(priority)
+    }
+    /// Credits that a frame needs, and the count that it takes them from.
     #[inline]
     pub fn need(&self, frame: &Frame) -> (usize, u32) {
-        (self.spec.channel(frame.priority), self.spec.need(u32::from(frame.bytes)))
+        (self.spec.count_of(frame), self.spec.need(u32::from(frame.bytes)))
     }
     /// The priorities that share a channel with this one.
     pub fn sharing(&self, priority: Priority) -> u8 {
@@ -215,10 +229,10 @@ impl Fabric {
         windows: &mut Queued,
     ) {
         if let Some(credits) = self.credits_mut(egress) {
-            let (channel, need) = credits.need(frame);
-            let taken = credits.sender.take(channel, need);
+            let (count, need) = credits.need(frame);
+            let taken = credits.sender.take(count, need);
             let carries = credits.spec.piggyback.is_some() && credits.receiver.owes();
-            let others = credits.of_channels[channel];
+            let others = credits.of_channels[count % PRIORITIES];
             if let Err(why) = taken {
                 self.overdraft(self.numbering.port(egress), why, now);
             }
@@ -254,15 +268,39 @@ impl Fabric {
         let Some(credits) = self.links.cold[egress as usize].control.credits() else { return };
         let port = &self.links.ports[egress as usize];
         let (mut short, mut left) = (credits.short & port.waiting & !among, port.waiting & among);
+        let (mut other_head, bypasses) = (0, credits.spec.bypassable != 0);
         while left != 0 {
             let class = left.trailing_zeros();
             left &= left - 1;
-            let head = self.buffers.head((port.first_queue + class) as usize);
+            let queue = (port.first_queue + class) as usize;
+            if bypasses {
+                let (lacks, other) = self.buffers.bypass(queue, |frame| {
+                    (credits.lacks(frame), credits.spec.count_of(frame) >= PRIORITIES)
+                });
+                short |= u32::from(lacks) << class;
+                other_head |= u32::from(other) << class;
+                continue;
+            }
+            let head = self.buffers.head(queue);
             short |= u32::from(head.is_some_and(|frame| credits.lacks(frame))) << class;
         }
         let free = port.busy_until;
+        let could = other_head & !port.stopped;
         if self.credits_mut(egress).is_some_and(|credits| credits.set_short(short, free, now)) {
             self.update_stopped(egress, now);
+        }
+        let active = could & !self.links.ports[egress as usize].stopped;
+        if active != 0 {
+            self.tell_heads(egress, active, now);
+        }
+    }
+
+    /// A frame has come to a queue with a bypass queue. It may go though those before it may not.
+    #[inline(never)]
+    pub fn may_be_passed(&mut self, egress: u32, class: TrafficClass, now: Time) {
+        let Some(credits) = self.links.cold[egress as usize].control.credits() else { return };
+        if credits.spec.bypassable != 0 && credits.short >> class.0 & 1 != 0 {
+            self.look_at_heads(egress, 1 << class.0, now);
         }
     }
 
@@ -351,12 +389,16 @@ impl Fabric {
         let after = if credits.carried == Time::ZERO { now } else { credits.carried + Time::from_ps(1) };
         let (freed, at) = (credits.receiver.update(now), ends.max(after) + delay + credits.peer_delay);
         credits.update.cancel();
+        let rest = credits.spec.bypassable != 0 && credits.receiver.owes();
         if self.links.ports[port as usize].hooks.has(Hooks::FAULTED) && self.pause_is_lost(port, now, at) {
             self.links.cold[port as usize].counts.pauses_lost += 1;
-            return;
+        } else {
+            let peer = self.links.ports[port as usize].peer;
+            windows.send(Event::update(at, peer, freed), || self.links.neighbours[port as usize]);
         }
-        let peer = self.links.ports[port as usize].peer;
-        windows.send(Event::update(at, peer, freed), || self.links.neighbours[port as usize]);
+        if rest {
+            self.update_later(port, ends.max(now + Time::from_ps(1)), windows);
+        }
     }
 
     /// An update takes effect.

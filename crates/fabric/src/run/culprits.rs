@@ -13,7 +13,7 @@
 use crate::run::pool::{NIL, Waiting};
 use crate::run::port::Hooks;
 use crate::run::world::Fabric;
-use frame::{Frame, TrafficClass};
+use frame::{Frame, PRIORITIES, TrafficClass};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use units::Time;
@@ -167,7 +167,8 @@ impl Fabric {
     pub fn root_begins(&mut self, port: u32, group: u8, queue: u32) {
         let Some(mut culprits) = self.probes.culprits.take() else { return };
         let place = if queue == NIL {
-            RootPlace::Receiver { port, group }
+            // With credits the group is a count of them, of which a channel has two.
+            RootPlace::Receiver { port, group: group % PRIORITIES as u8 }
         } else {
             let at = self.links.place_of_queue(queue).0;
             let hooks = &mut self.links.ports[at as usize].hooks;

@@ -182,6 +182,9 @@ impl Fabric {
         }
         self.tell_scheduler(egress, class, frame.bytes, now);
         self.wait(egress, class, &frame, ingress, now);
+        if hooks.has(Hooks::CREDITS) {
+            self.may_be_passed(egress, class, now);
+        }
         self.try_transmit(egress, now, windows);
         if self.links.ports[egress as usize].stopped >> class.0 & 1 != 0 {
             self.note_stuck(egress, 1 << class.0, now, windows);

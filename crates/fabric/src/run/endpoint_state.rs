@@ -17,6 +17,8 @@ pub(crate) struct EndpointState {
     pub path: u32,
     /// At the far end of the path: how many entries of the table of hops lie behind a frame that has come here, at least one.
     pub behind: Option<NonZeroU32>,
+    /// Its frames may be bypassed.
+    pub bypassable: bool,
     pub priority: Priority,
     /// The limiter that its frames pass; [`NIL`]: none.
     pub limiter: u32,
@@ -100,6 +102,7 @@ impl EndpointState {
             number,
             path,
             behind,
+            bypassable: false,
             priority,
             limiter: NIL,
             peers: NIL,

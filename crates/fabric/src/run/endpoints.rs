@@ -448,7 +448,7 @@ impl Fabric {
             word: segment.word,
             bytes: segment.bytes,
             priority: state.priority,
-            flags: Flags::new(segment.kind, ecn),
+            flags: Flags::new(segment.kind, ecn).bypassable(state.bypassable),
         };
         if let Some(header) = segment.header {
             self.headers.attach(&mut frame, Carried::Header(header));

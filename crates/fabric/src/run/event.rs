@@ -180,17 +180,20 @@ impl Event {
         (signal, (word >> 16) as u16, self.frame.created.ps())
     }
     /// An update of credits: fifteen bits a channel, four channels in place of the time of creation, two each in place
-    /// of path and route. The word, which fingerprints know, is made of all.
+    /// of path and route; which half of the counts they are in place of the length. The word, which fingerprints know,
+    /// is made of all.
     pub fn update(time: Time, port: u32, freed: Freed) -> Event {
-        let [a, b, c, d, e, f, g, h] = freed.map(u64::from);
+        let [a, b, c, d, e, f, g, h] = freed.counts.map(u64::from);
         let (created, path, route) = (a | b << 16 | c << 32 | d << 48, e | f << 16, g | h << 15);
-        let told =
-            (created ^ path.rotate_left(32) ^ route.rotate_left(17)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let half = u64::from(freed.bypass) << 63;
+        let told = (created ^ path.rotate_left(32) ^ route.rotate_left(17) ^ half)
+            .wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let frame = Frame {
             created: Time::from_ps(created),
             path: PathId(path as u32),
             route: Route::forward(route as u32),
             word: (told >> 32) as u32,
+            bytes: u16::from(freed.bypass),
             ..Frame::default()
         };
         Event::arrival(Kind::Pause, time, port, frame)
@@ -202,7 +205,7 @@ impl Event {
         let (path, route) = (u64::from(path), u64::from(route));
         let all =
             [created, created >> 16, created >> 32, created >> 48, path, path >> 16, route, route >> 15];
-        all.map(|count| count as u16 & 0x7FFF)
+        Freed { counts: all.map(|count| count as u16 & 0x7FFF), bypass: frame.bytes != 0 }
     }
     /// The part of the event that a trajectory's fingerprint is made of. The caller knows the kind, the number of the
     /// place in the whole fabric, and where headers are.
@@ -281,7 +284,8 @@ mod tests {
 
     #[test]
     fn an_update_says_what_it_was_made_from() {
-        let freed = [0, 1, 0x7FFF, 3, 0x7FFF, 5, 0x7FFE, 0x7FFF];
+        let counts = [0, 1, 0x7FFF, 3, 0x7FFF, 5, 0x7FFE, 0x7FFF];
+        let freed = Freed { counts, bypass: false };
         let event = Event::update(Time::from_ns(1), 3, freed);
         assert_eq!((event.freed(), event.kind()), (freed, Kind::Pause));
         let digest = |freed| {
@@ -290,9 +294,12 @@ mod tests {
         };
         for channel in 0..8 {
             let mut other = freed;
-            other[channel] ^= 1;
+            other.counts[channel] ^= 1;
             assert_ne!(digest(freed), digest(other));
         }
+        let bypass = Freed { bypass: true, ..freed };
+        assert_eq!(Event::update(Time::ZERO, 3, bypass).freed(), bypass);
+        assert_ne!(digest(freed), digest(bypass));
     }
 
     #[test]

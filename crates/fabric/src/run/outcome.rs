@@ -136,8 +136,14 @@ impl Failure {
         }
     }
 
-    /// The failure in words. `port_name` names ports; `advice` tells what would have kept a lost frame.
-    pub fn describe(&self, port_name: impl Fn(u32) -> String, advice: &str) -> SimulationError {
+    /// The failure in words. `port_name` names ports, `channel_name` the counts of credits at ports; `advice` tells
+    /// what would have kept a lost frame.
+    pub fn describe(
+        &self,
+        port_name: impl Fn(u32) -> String,
+        channel_name: impl Fn(u32, u8) -> String,
+        advice: &str,
+    ) -> SimulationError {
         let message = match self {
             Failure::LosslessDrop {
                 at,
@@ -167,7 +173,8 @@ impl Failure {
                 )
             }
             Failure::Credits { at, port, channel, what } => {
-                let place = format!("channel {channel} of the link {}", port_name(*port));
+                let place =
+                    format!("channel {} of the link {}", channel_name(*port, *channel), port_name(*port));
                 match what {
                     CreditFault::Lost(credits) => format!(
                         "credits leak at {at}: {credits} of {place} went with a frame that was lost, and would never \

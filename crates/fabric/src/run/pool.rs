@@ -100,6 +100,18 @@ impl Pool {
         waiting
     }
 
+    /// Moves the first frame of a list that is not empty to the end of another, as it is.
+    pub fn move_first(&mut self, from: &mut List, to: &mut List) {
+        let slot = from.head;
+        from.head = std::mem::replace(&mut self.slots[slot as usize].next, NIL);
+        if to.head == NIL {
+            to.head = slot;
+        } else {
+            self.slots[to.tail as usize].next = slot;
+        }
+        to.tail = slot;
+    }
+
     /// The last of a list.
     pub fn last(&self, list: &List) -> Option<&Waiting> {
         self.slots.get(list.tail as usize).filter(|_| !list.is_empty())

@@ -243,6 +243,21 @@ impl Fabric {
         }
     }
 
+    /// Other frames than before are the heads of these classes, which go on being active.
+    pub fn tell_heads(&mut self, egress: u32, mut classes: u32, now: Time) {
+        if !self.links.ports[egress as usize].hooks.has(Hooks::SCHEDULER) {
+            return;
+        }
+        while classes != 0 {
+            let class = TrafficClass(classes.trailing_zeros() as u8);
+            classes &= classes - 1;
+            let Some(head) = self.head_bytes(egress, class) else { continue };
+            let scheduler = &mut self.links.cold[egress as usize].scheduler;
+            scheduler.deactivate(u32::from(class.0), now);
+            scheduler.activate(u32::from(class.0), head, now);
+        }
+    }
+
     /// The class to serve; `None` if no class may send now.
     #[inline(always)]
     pub fn pick(&mut self, egress: u32, now: Time) -> Option<TrafficClass> {

@@ -7,7 +7,7 @@ use crate::run::outcome::{CreditFault, Failure};
 use crate::simulation::Simulation;
 use crate::spec::OnDeadlock;
 use engine::Shard;
-use frame::PRIORITIES;
+use flow_control::credit::COUNTS;
 
 impl Simulation {
     fn credits_of(&self, port: u32) -> Option<&CreditState> {
@@ -33,7 +33,7 @@ impl Simulation {
         (0..self.ports() as u32).find_map(|port| {
             let peer = self.peer(port);
             let (near, far) = (self.credits_of(port)?, self.credits_of(peer)?);
-            (0..PRIORITIES).find_map(|channel| {
+            (0..COUNTS).find_map(|channel| {
                 let out = u64::from(near.sender.outstanding(channel));
                 let found = far.receiver.holds(channel, &near.sender) + on_link[peer as usize][channel];
                 let missing = out as i64 - found as i64;
@@ -49,12 +49,12 @@ impl Simulation {
     }
 
     /// Credits of the frames on the link towards each port, by channel.
-    fn credits_on_links(&mut self) -> Vec<[u64; PRIORITIES]> {
+    fn credits_on_links(&mut self) -> Vec<[u64; COUNTS]> {
         // What is between two parts is called as its receiver calls it, and so counted there.
         if let Some(workers) = &mut self.workers {
             workers.deliver(&mut self.shards);
         }
-        let mut on_link = vec![[0; PRIORITIES]; self.ports()];
+        let mut on_link = vec![[0; COUNTS]; self.ports()];
         for Shard { world, runner } in &mut self.shards {
             for event in runner.windows().pending() {
                 if !matches!(event.kind(), Kind::Frame | Kind::Head | Kind::Broken) {

@@ -219,7 +219,8 @@ impl Simulation {
         dead
     }
 
-    /// The queues whose frames keep the credits that the next frame of a queue lacks.
+    /// The queues whose frames keep the credits that the next frame of a queue lacks; with a bypass queue, both that may be
+    /// the next.
     fn waits_by_credits(
         &self,
         (port, class): QueuePlace,
@@ -230,24 +231,27 @@ impl Simulation {
         let Some(credits) = self.cold(port).control.credits() else { return waits };
         let (part, local) = self.part_at(port);
         let queue = part.links.ports[local].first_queue as usize + usize::from(class);
-        let Some((channel, need)) = part.buffers.head(queue).map(|head| credits.need(head)) else {
-            return waits;
-        };
-        let mut kept = 0;
-        for &(&place, _) in there {
-            let mut counted = Occupancy::default();
-            self.kept_by(place, |ingress, frame| {
-                let (of, credits) = credits.need(frame);
-                if ingress == sender && of == channel {
-                    counted.add(frame.bytes);
-                    kept += credits;
+        for head in part.buffers.heads(queue) {
+            let (count, need) = credits.need(head);
+            let mut kept = 0;
+            for &(&place, _) in there {
+                let mut counted = Occupancy::default();
+                self.kept_by(place, |ingress, frame| {
+                    let (of, credits) = credits.need(frame);
+                    if ingress == sender && of == count {
+                        counted.add(frame.bytes);
+                        kept += credits;
+                    }
+                });
+                if counted.frames > 0 {
+                    waits.insert(place, counted);
                 }
-            });
-            if counted.frames > 0 {
-                waits.insert(place, counted);
+            }
+            if kept + need <= credits.sender.granted() {
+                return BTreeMap::new();
             }
         }
-        if kept + need > credits.sender.granted() { waits } else { BTreeMap::new() }
+        waits
     }
 
     /// The queues that keep a priority of the port behind `sender` paused, where each queue counts for itself.

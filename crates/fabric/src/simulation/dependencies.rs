@@ -6,6 +6,9 @@
 //! occur (Dally and Seitz, Deadlock-free message routing, 1987, theorem 1); if it has one, a deadlock needs
 //! only the traffic.
 //!
+//! The bypass queue of a virtual channel counts as a queue of its own, behind all others: it waits for the ordered one, whose
+//! frames a bypassable one does not pass, and for bypass queues; nothing ordered waits for it.
+//!
 //! Scope: queues between switches whose priorities are lossless. A host never waits for what it receives
 //! before it reads, so no cycle passes one.
 //!
@@ -46,20 +49,20 @@ pub fn dependency_cycle(spec: &Spec) -> Result<Option<Vec<String>>, BuildError> 
 
 /// The shortest cycle found, as queue numbers, from the lowest on; `None` if there is none.
 pub(crate) fn cycle(fabric: &Simulation) -> Option<Vec<u32>> {
-    let priority = |flow: u32| fabric.spec.flows[flow as usize].priority;
+    let own = |flow: u32| Kind::of(&fabric.spec.flows[flow as usize]);
     let credits = fabric.spec.nodes.iter().any(|node| node.credits().is_some());
     if !credits && fabric.nodes().all(|(_, node)| node.is_host || node.pause_sender.is_none()) {
         return None;
     }
     let mut edges = Edges { list: Vec::new(), sort_at: FIRST_SORT };
-    let mut used = vec![false; fabric.queues()];
+    let mut used = vec![false; 2 * fabric.queues()];
     for (path, &flow) in fabric.path_flow.iter().enumerate() {
         let ports = fabric.path_of(path);
-        along_path(fabric, ports, priority(flow), &mut used, &mut edges);
+        along_path(fabric, ports, own(flow), &mut used, &mut edges);
         if fabric.spec.flows[flow as usize].transport.is_some() {
             // What the far end sends takes the same links back.
             let back: Vec<u32> = ports.iter().rev().map(|&port| fabric.peer(port)).collect();
-            along_path(fabric, &back, priority(flow), &mut used, &mut edges);
+            along_path(fabric, &back, Kind { bypassable: false, ..own(flow) }, &mut used, &mut edges);
         }
     }
     // The routes that paths take while links are down.
@@ -67,7 +70,7 @@ pub(crate) fn cycle(fabric: &Simulation) -> Option<Vec<u32>> {
     for action in &*first.faults.actions {
         if let Action::Path { path, start } = *action {
             let ports = first.routes.path(start);
-            along_path(fabric, ports, priority(fabric.path_flow[path as usize]), &mut used, &mut edges);
+            along_path(fabric, ports, own(fabric.path_flow[path as usize]), &mut used, &mut edges);
         }
     }
     if let Some(spreading) = &first.routes.spreading {
@@ -76,6 +79,19 @@ pub(crate) fn cycle(fabric: &Simulation) -> Option<Vec<u32>> {
     by_egress(fabric, &used, &mut edges);
     edges.settle();
     shortest(&edges.list)
+}
+
+/// What decides which queues frames wait in.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Kind {
+    priority: Priority,
+    bypassable: bool,
+}
+
+impl Kind {
+    fn of(flow: &FlowSpec) -> Kind {
+        Kind { priority: flow.priority, bypassable: flow.bypassable }
+    }
 }
 
 struct Edges {
@@ -106,8 +122,13 @@ fn is_transit(fabric: &Simulation, port: u32) -> bool {
     is_switch(fabric, port) && is_switch(fabric, fabric.peer(port))
 }
 
-fn queue(fabric: &Simulation, port: u32, priority: Priority) -> u32 {
-    fabric.queue_number(port, fabric.node_at(port).classes.class(priority))
+/// The queue of a port that frames wait in; their bypass queue, if they have one, has its number behind those of all.
+fn queue(fabric: &Simulation, port: u32, kind: Kind) -> u32 {
+    let class = fabric.node_at(port).classes.class(kind.priority);
+    let ordered = fabric.queue_number(port, class);
+    let credits = fabric.cold(port).control.credits().filter(|_| kind.bypassable);
+    let bypass = credits.is_some_and(|credits| credits.has_bypass(kind.priority));
+    if bypass { ordered + fabric.queues() as u32 } else { ordered }
 }
 
 /// The queues of a port that stop with any of these priorities.
@@ -120,19 +141,25 @@ fn stopped_with(fabric: &Simulation, port: u32, priorities: u8) -> impl Iterator
         .map(move |class| first + u32::from(class))
 }
 
-/// The queues of a port whose frames may lack credits while those of this priority are held at the other end.
-fn short_with(fabric: &Simulation, port: u32, priority: Priority) -> impl Iterator<Item = u32> {
+/// The queues of a port whose frames may lack credits while such frames are held at the other end.
+fn short_with(fabric: &Simulation, port: u32, kind: Kind) -> impl Iterator<Item = u32> {
+    let priority = kind.priority;
     let (classes, credits) = (fabric.node_at(port).classes, fabric.cold(port).control.credits());
     let of_channel = credits.map_or(0, |credits| classes.classes_of(credits.sharing(priority)));
-    let first = fabric.queue_number(port, TrafficClass(0));
+    let to_bypass = queue(fabric, port, kind) - queue(fabric, port, Kind { bypassable: false, ..kind });
+    let first = fabric.queue_number(port, TrafficClass(0)) + to_bypass;
     (0..32).filter(move |class| of_channel >> class & 1 != 0).map(move |class| first + class)
 }
 
-fn along_path(fabric: &Simulation, ports: &[u32], priority: Priority, used: &mut [bool], edges: &mut Edges) {
-    let mut before = None;
+fn along_path(fabric: &Simulation, ports: &[u32], kind: Kind, used: &mut [bool], edges: &mut Edges) {
+    let (mut before, priority) = (None, kind.priority);
     for &port in ports {
-        let waits_at = queue(fabric, port, priority);
+        let waits_at = queue(fabric, port, kind);
         used[waits_at as usize] = true;
+        let ordered = waits_at % fabric.queues() as u32;
+        if ordered != waits_at {
+            edges.push(waits_at, ordered);
+        }
         let transit = is_transit(fabric, port);
         if let Some(before) = before.filter(|_| transit) {
             let pause_sender = &fabric.node_at(port).pause_sender;
@@ -144,7 +171,7 @@ fn along_path(fabric: &Simulation, ports: &[u32], priority: Priority, used: &mut
             for from in group.into_iter().flat_map(|bits| stopped_with(fabric, before, bits)) {
                 edges.push(from, waits_at);
             }
-            for from in short_with(fabric, before, priority) {
+            for from in short_with(fabric, before, kind) {
                 edges.push(from, waits_at);
             }
         }
@@ -155,24 +182,26 @@ fn along_path(fabric: &Simulation, ports: &[u32], priority: Priority, used: &mut
 /// Where switches choose: every port that a frame may take, with every port that it may take next.
 fn by_choice(fabric: &Simulation, spreading: &Spreading, used: &mut [bool], edges: &mut Edges) {
     let ends = |(flow, to): (&FlowSpec, Vec<NodeId>)| {
-        let (priority, replies_to) = (flow.priority, flow.transport.is_some().then_some(flow.from));
-        to.into_iter().chain(replies_to).map(move |end| (priority, end))
+        let back =
+            flow.transport.is_some().then_some((Kind { bypassable: false, ..Kind::of(flow) }, flow.from));
+        let kind = Kind::of(flow);
+        to.into_iter().map(move |end| (kind, end)).chain(back)
     };
-    let mut wanted: Vec<(Priority, NodeId)> = fabric.spec.free_flows().flat_map(ends).collect();
+    let mut wanted: Vec<(Kind, NodeId)> = fabric.spec.free_flows().flat_map(ends).collect();
     wanted.sort_unstable();
     wanted.dedup();
-    for of_priority in wanted.chunk_by(|a, b| a.0 == b.0) {
-        let priority = of_priority[0].0;
-        let destinations = Destinations::new(fabric, spreading, of_priority.iter().map(|wanted| wanted.1));
+    for of_kind in wanted.chunk_by(|a, b| a.0 == b.0) {
+        let kind = of_kind[0].0;
+        let destinations = Destinations::new(fabric, spreading, of_kind.iter().map(|wanted| wanted.1));
         for port in (0..fabric.ports() as u32).filter(|&port| is_transit(fabric, port)) {
             let (node, next) = (fabric.wiring.node_of[port as usize], fabric.wiring.neighbour(PortId(port)));
             for destination in destinations.that_differ(spreading, node, next) {
                 if !spreading.table.candidates(node, destination).contains(&PortId(port)) {
                     continue;
                 }
-                along_path(fabric, &[port], priority, used, edges);
+                along_path(fabric, &[port], kind, used, edges);
                 for &second in spreading.table.candidates(next, destination) {
-                    along_path(fabric, &[port, second.0], priority, used, edges);
+                    along_path(fabric, &[port, second.0], kind, used, edges);
                 }
             }
         }

@@ -19,10 +19,15 @@ impl View<'_> {
         )
         .texts("port", "The port.", rows.iter().map(|row| self.s.port_name(row.0)))
         .integers("class", "", "Traffic class.", rows.iter().map(|row| row.1.into()))
+        .texts(
+            "channel",
+            "The virtual channel that its frames use; several, if it has priorities of several.",
+            rows.iter().map(|row| row.2.channels_of(row.1)),
+        )
         .integers(
             "granted",
             "",
-            "Credits that the other end of the link grants to each channel.",
+            "Credits that the other end of the link grants to each channel, and as many to a bypass queue beside it.",
             rows.iter().map(|row| row.2.sender.granted().into()),
         )
         .integers(

@@ -3,6 +3,7 @@
 #![allow(dead_code)] // each test file uses its own part
 
 pub mod consistent;
+pub mod credits;
 
 use fabric::spec::{
     FlowSpec, Forwarding, GuardSpec, HostSpec, LinkSpec, NodeSpec, OnLosslessDrop, Probe, ProbeSpec,
@@ -177,6 +178,7 @@ impl Net {
             source,
             way: Way::Shortest,
             transport: None,
+            bypassable: false,
         });
         self.0.flows.last_mut().unwrap()
     }

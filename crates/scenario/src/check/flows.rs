@@ -6,6 +6,7 @@ use super::{Context, files, transports};
 use crate::model::{Flow, Model, SourceText};
 use crate::place::Place;
 use fabric::spec::{FlowSpec, Way};
+use flow_control::FlowControl;
 use frame::{NodeId, Priority};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -91,7 +92,7 @@ fn one(
     let ends = Ends { name: &flow.name, from: &flow.from, from_switches: true, to: &flow.to };
     let pairs = receivers::lower(&ends, model.simulation.seed, at, fabric, context);
     let checked = context.clean(|context| {
-        numbers(flow, at, context);
+        numbers(flow, model, at, context);
         let sizes = files::frame_sizes(&flow.frame, &at.key("frame"), context);
         let arrivals = match &flow.source {
             SourceText::Pushed(arrivals) => {
@@ -139,6 +140,7 @@ fn one(
             },
             way: way.clone(),
             transport: transport.clone(),
+            bypassable: flow.bypassable,
         });
     }
 }
@@ -166,10 +168,18 @@ fn way(
     context.spend(paths, &at.key("to")).then_some(Way::Shortest)
 }
 
-fn numbers(flow: &Flow, at: &Place, context: &mut Context<'_>) {
+fn numbers(flow: &Flow, model: &Model, at: &Place, context: &mut Context<'_>) {
     if flow.priority > 7 {
         let message = format!("priority {}", flow.priority);
         context.error(&at.key("priority"), message, "expected 0 to 7 (IEEE 802.1Q)");
+    }
+    if flow.bypassable && !model.all_flow_controls().any(|control| matches!(control, FlowControl::Credit(_)))
+    {
+        context.error(
+            &at.key("bypassable"),
+            "frames that may be bypassed, and no link has credits",
+            "expected [flow_control.credit] with channels \"B0\" to \"B7\", or no `bypassable`",
+        );
     }
     if flow.limit.value() == Some(Bytes::new(0)) {
         context.error(

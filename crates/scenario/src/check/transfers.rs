@@ -131,6 +131,7 @@ impl Lists {
                 },
                 way: Way::Shortest,
                 transport: self.connection.clone(),
+                bypassable: false,
             })
         };
         self.lists.into_iter().enumerate().filter_map(flow).collect()

@@ -32,6 +32,9 @@ pub struct Flow {
     #[serde(default)]
     #[schemars(range(min = 0, max = 7))]
     pub priority: u64,
+    /// Whether others of its virtual channel may pass its frames while these lack credits (`channels` of credits, "B0" to "B7"); of a connection the frames that its sender sends, what comes back may not. Default: false.
+    #[serde(default)]
+    pub bypassable: bool,
     /// Length of frames, DA to FCS: a size with unit, 1 to 9238 B; or "imix"; or a table `uniform`, `bimodal`, `exponential`, `log_normal` or `empirical`. Default: "1522 B" (the largest tagged frame without jumbo support).
     #[serde(default = "full_frame")]
     pub frame: FrameText,

@@ -1,0 +1,176 @@
+//! Channels with a bypass queue: what passes what, and the deadlock that they avoid.
+
+mod common;
+
+use common::credits::{credits, with_credits};
+use common::*;
+use fabric::Simulation;
+use fabric::spec::{OnDeadlock, ReceiveSpec, Role, SwitchSpec, Way};
+use flow_control::{ChannelKey, Channels, CreditSpec};
+use frame::{ClassMap, NodeId};
+use proptest::prelude::*;
+use scheduling::{AccountedLength, DrrParams, SchedulerSpec};
+use std::sync::Arc;
+use units::Time;
+
+/// So many credits of channels by name, one for each priority.
+fn named(count: u64, names: [&str; 8]) -> CreditSpec {
+    let names =
+        Channels::new(&names.map(|name| ChannelKey::Name(name.to_string()))).expect("names of channels");
+    let channels = ClassMap::new(names.of_priority()).expect("eight at most");
+    CreditSpec { channels, bypassable: names.bypassable(), names, ..credits(count) }
+}
+
+/// All priorities in one channel.
+fn one(count: u64, name: &str) -> CreditSpec {
+    named(count, [name; 8])
+}
+
+fn on_threads(net: &Net) -> Outcome {
+    let alone = net.run();
+    for threads in [2, 3] {
+        let several = net.run_on(threads, 5_000);
+        assert_eq!(several.fingerprint, alone.fingerprint, "{threads} threads");
+        assert_eq!(format!("{:?}", several.tables), format!("{:?}", alone.tables), "{threads} threads");
+    }
+    alone
+}
+
+fn reads_slowly(net: &mut Net, host: NodeId) {
+    if let Role::Host(host) = &mut net.0.nodes[host.at()].role {
+        Arc::make_mut(host).receive = Some(ReceiveSpec { rate: Some(gbps(1)), ..ReceiveSpec::default() });
+    }
+}
+
+#[test]
+fn a_frame_without_credits_is_passed_at_once() {
+    // Each queue has credits for one frame. Two reads, then a write; an update is back after 4.8 us.
+    let latency = |name| {
+        let mut net = Net::new(us(50));
+        let (a, b) = (net.host("a", host()), net.host("b", host()));
+        net.link(a, b, gbps(10), us(2)).overhead = 0;
+        net.flow("reads", a, 0, burst(b, 1_000, 2, us(1))).bypassable = true;
+        net.flow("write", a, 0, burst(b, 1_000, 1, us(1) + ns(1)));
+        let outcome = on_threads(&with_credits(net, &one(16, name)));
+        ["latency_min_ns", "latency_max_ns"].map(|column| {
+            let all = outcome.reals("flows", column);
+            (exact(all[0]), exact(all[1]))
+        })
+    };
+    let ([first, last], [ordered_first, ordered_last]) = (latency("B0"), latency("O0"));
+    assert_eq!((first.0, last.0), (ns(2_800), ns(4_800 + 2_800)), "reads");
+    // The write, one nanosecond later, waits for the first read to leave.
+    assert_eq!((first.1, last.1), (ns(800 - 1 + 2_800), ns(800 - 1 + 2_800)));
+    assert_eq!((ordered_first.0, ordered_last.0), (ns(2_800), ns(4_800 + 2_800)));
+    assert_eq!(ordered_last.1, ns(9_600 - 1 + 2_800), "behind both, one round trip each");
+}
+
+#[test]
+fn what_may_not_go_does_not_stop_what_may() {
+    // h0 reads from h2, which takes in 1 Gb/s, and writes to h3, in one priority.
+    let run = |name, scheduler: SchedulerSpec| {
+        let mut net = Net::new(us(2_000));
+        let h: Vec<NodeId> = (0..4)
+            .map(|nth| {
+                let spec = fabric::spec::HostSpec { scheduler: scheduler.clone(), ..host() };
+                net.host(&format!("h{nth}"), spec)
+            })
+            .collect();
+        let sw = net.switch("sw", SwitchSpec { scheduler: scheduler.clone(), ..switch() });
+        h.iter().for_each(|&host| net.link(host, sw, gbps(10), us(1)).overhead = 0);
+        reads_slowly(&mut net, h[2]);
+        net.flow("reads", h[0], 1, greedy(h[2], 600, Time::ZERO)).bypassable = true;
+        net.flow("writes", h[0], 1, greedy(h[3], 1_000, Time::ZERO));
+        let outcome = on_threads(&with_credits(net, &one(160, name)));
+        assert_eq!(outcome.reals("flows", "frames_reordered"), [0.0, 0.0]);
+        let frames = outcome.integers("flows", "frames_delivered");
+        [frames[0] as f64 * 600.0, frames[1] as f64 * 1_000.0].map(|bytes| bytes / 250_000.0)
+    };
+    for scheduler in
+        [SchedulerSpec::StrictPriority, SchedulerSpec::Drr(DrrParams::by(AccountedLength::FRAME))]
+    {
+        let [reads, writes] = run("B7", scheduler.clone());
+        assert!((reads - 1.0).abs() < 0.05 && (writes - 9.0).abs() < 0.15, "{reads} {writes}");
+        let [reads, writes] = run("O7", scheduler);
+        assert!((reads - 1.0).abs() < 0.05 && writes < 2.5, "{reads} {writes}");
+    }
+}
+
+/// Three switches in a ring, and a flow from the host of each to that of the second next; the last one may be bypassed.
+fn ring(name: &str) -> Net {
+    let mut net = Net::new(us(1_000));
+    let ring: Vec<NodeId> = (0..3).map(|nth| net.switch(&format!("s{nth}"), switch())).collect();
+    let hosts: Vec<NodeId> = (0..3).map(|nth| net.host(&format!("h{nth}"), host())).collect();
+    for nth in 0..3 {
+        net.link(ring[nth], ring[(nth + 1) % 3], gbps(10), us(1));
+        net.link(hosts[nth], ring[nth], gbps(10), us(1));
+    }
+    for nth in 0..3 {
+        let route = [0, 1, 2].map(|hop| ring[(nth + hop) % 3]);
+        let to = hosts[(nth + 2) % 3];
+        let flow = net.flow(&format!("f{nth}"), hosts[nth], 2, greedy(to, 1_000, Time::ZERO));
+        flow.bypassable = nth == 2;
+        flow.way = Way::Along(route.into_iter().chain([to]).collect());
+    }
+    with_credits(net, &one(48, name))
+}
+
+#[test]
+fn reads_that_may_be_passed_close_no_circle() {
+    // Writes of two flows never wait for reads of the third, as the rules of PCI have it: no circle is closed.
+    let error = Simulation::new(&ring("O0").0).err().expect("a circle").to_string();
+    assert!(error.contains("s0.0->s1/2 waits for s1.1->s2/2 waits for s2.1->s0/2"), "{error}");
+    let mut deadlocked = ring("O0");
+    deadlocked.0.guards.on_deadlock = OnDeadlock::Count;
+    let outcome = deadlocked.run();
+    assert_eq!(outcome.table("deadlocks").rows(), 3, "the circle closes");
+    let stuck: u64 = outcome.integers("flows", "frames_delivered").iter().sum();
+    let passed = on_threads(&ring("B0"));
+    let frames = passed.integers("flows", "frames_delivered");
+    assert!(frames.iter().all(|&frames| frames > 200), "{frames:?}");
+    assert!(stuck < frames.iter().sum::<u64>() / 2, "{stuck}");
+    assert_eq!(passed.table("deadlocks").rows(), 0);
+}
+
+#[test]
+fn bypassable_frames_alone_can_close_a_circle() {
+    let mut net = ring("B0");
+    net.0.flows.iter_mut().for_each(|flow| flow.bypassable = true);
+    let error = Simulation::new(&net.0).err().expect("a circle").to_string();
+    assert!(error.contains("s0.0->s1/2 (bypass) waits for s1.1->s2/2 (bypass)"), "{error}");
+    net.0.guards.on_deadlock = OnDeadlock::Count;
+    assert_eq!(net.run().table("deadlocks").rows(), 3);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
+
+    /// Whatever is bypassed: credits are conserved, all arrives, and no flow's frames pass each other.
+    #[test]
+    fn nothing_is_lost_and_flows_keep_their_order(
+        room in 24u64..100, after in 1u32..24, within in 0u64..3_000, update_bytes in prop::sample::select(vec![0u16, 84]),
+        carried in prop::option::of(0u16..100), sizes in prop::collection::vec(64u16..1_522, 6), bypassable: [bool; 6],
+        priorities: [bool; 6], slow in 0usize..3,
+    ) {
+        let mut net = Net::new(us(4_000));
+        let h: Vec<NodeId> = (0..6).map(|nth| net.host(&format!("h{nth}"), host())).collect();
+        let (left, right) = (net.switch("left", switch()), net.switch("right", switch()));
+        net.link(left, right, gbps(10), us(1));
+        for (nth, &host) in h.iter().enumerate() {
+            net.link(host, if nth < 3 { left } else { right }, gbps(10), us(1));
+        }
+        reads_slowly(&mut net, h[3 + slow]);
+        for (nth, &bytes) in sizes.iter().enumerate() {
+            let (from, to) = (h[nth % 3], h[3 + (nth / 2) % 3]);
+            let priority = u8::from(priorities[nth]);
+            net.flow(&nth.to_string(), from, priority, burst(to, bytes, 40, us(nth as u64))).bypassable = bypassable[nth];
+        }
+        let names = ["B1", "B1", "O2", "O2", "B0", "B0", "O0", "O0"];
+        let spec = CreditSpec {
+            update_after: after, update_within: ns(within), update_bytes, piggyback: carried, ..named(room, names)
+        };
+        let outcome = on_threads(&with_credits(net, &spec));
+        prop_assert_eq!(outcome.integers("flows", "frames_delivered"), vec![40; 6]);
+        prop_assert_eq!(outcome.reals("flows", "frames_reordered"), vec![0.0; 6]);
+    }
+}
