@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -332,17 +333,28 @@ def test_replications_are_named(penstock: Command, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("scheme", "where"), [("qcn", "(class 3)"), ("prc", "(all classes)")], ids=["qcn", "prc"]
+    ("point", "control", "measures"),
+    [
+        ({"qcn": {}}, {"qcn": {}}, "class"),
+        ({"prc": {}}, {"per": "path", "prc": {}}, "port"),
+        ({"prc": {"messages": True}}, {"per": "path", "prc": {"method": "messages"}}, "class"),
+    ],
+    ids=["qcn", "prc", "messages of prc"],
 )
-def test_congestion_points_are_named_by_what_they_measure(scheme: str, where: str) -> None:
-    """Path rate control hears of a whole port, the others of one queue of it."""
+def test_congestion_points_are_named_by_what_they_measure(
+    point: dict[str, Any], control: dict[str, Any], measures: str
+) -> None:
+    """Path rate control hears of a whole port, unless its congestion points tell of their queue."""
     scenario = (
         Scenario("5 ms")
         .topology.star(hosts=3, rate="10 Gb/s", delay="1 us")
-        .switch(queues="per_priority", queue_managers=[{scheme: {}}])
-        .host(rate_limiters={"per": "path" if scheme == "prc" else "flow", scheme: {}})
+        .switch(queues="per_priority", queue_managers=[point])
+        .host(rate_limiters=control)
         .flow("f", from_="h1", to="h0", priority=3, source="greedy")
         .flow("g", from_="h2", to="h0", priority=3, source="greedy")
     )
-    said = "\n".join(forensics.why(scenario.run(seed=1), "f"))
+    result = scenario.run(seed=1)
+    assert {(row["class"], row["measures"]) for row in result.rows("slowdowns")} == {(3, measures)}
+    where = {"class": "(class 3)", "port": "(all classes)"}[measures]
+    said = "\n".join(forensics.why(result, "f"))
     assert f"The congestion point at sw.0->h0 {where} lowered its rate" in said

@@ -3,10 +3,11 @@
 mod common;
 
 use common::{Net, Outcome, gbps, greedy, host, ns, paced, switch, us};
-use fabric::spec::{HostSpec, LimiterSpec, ReceiveSpec, SwitchSpec};
+use fabric::spec::{HostSpec, LimiterSpec, ReceiveSpec, Role, SwitchSpec};
 use frame::NodeId;
 use queueing::{
-    Law, LimiterScope, ManagerSpec, Method, PathPointParams, PathReactionParams, RateControlSpec,
+    CongestionPointParams, Law, LimiterScope, ManagerSpec, Method, PathPointParams, PathReactionParams,
+    RateControlSpec,
 };
 use units::{BitRate, Time};
 
@@ -85,6 +86,22 @@ fn a_path_is_known_before_its_first_frame_is_back() {
     // It asks every 320 us from 0 on, for eight messages each: at the answer, and every 40 us. One is on its way.
     assert_eq!(outcome.integers("rate_limiters", "tags_sent"), [3]);
     assert_eq!(outcome.integers("rate_limiters", "tags_returned"), [24]);
+}
+
+/// The class in the table is that of the frames that were held back, also beside congestion points of another scheme.
+#[test]
+fn slowdowns_name_the_class_of_the_frames() {
+    let mut net = star(2, PathReactionParams::default(), PathPointParams::default(), us(1), 5);
+    for class in [0, 1] {
+        let other = ManagerSpec::CongestionPoint(CongestionPointParams::default());
+        let Role::Switch(sw) = &mut net.0.nodes[3].role else { panic!("three hosts and a switch") };
+        let sw = std::sync::Arc::make_mut(sw);
+        sw.managers[class] = Some(other);
+    }
+    let outcome = same_on_three_threads(&net);
+    assert_eq!(outcome.texts("slowdowns", "port"), ["sw.2->sink"; 2]);
+    assert_eq!(outcome.integers("slowdowns", "class"), [3; 2]);
+    assert_eq!(outcome.texts("slowdowns", "measures"), ["port"; 2]);
 }
 
 #[test]

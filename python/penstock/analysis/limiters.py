@@ -29,14 +29,11 @@ def of_flow(result: Measurements, flow: dict[str, Any]) -> Iterator[str]:
     rows = [
         row for row in result.rows("slowdowns") if row["host"] == flow["source"] and row["limiter"] in names
     ]
-    controls = {(row["host"], row["limiter"]): row["control"] for row in result.rows("rate_limiters")}
     rows.sort(key=lambda row: -row["times"])
     for row in rows[:NAMED]:
         times = "once" if row["times"] == 1 else f"{row['times']:,} times"
         mean = row["cut_bps"] / row["times"]
-        # Path rate control measures what waits at a port in all of its classes.
-        of_port = controls.get((row["host"], row["limiter"])) == "prc"
-        where = "all classes" if of_port else f"class {row['class']}"
+        where = "all classes" if row["measures"] == "port" else f"class {row['class']}"
         yield (
             f"The congestion point at {row['port']} ({where}) lowered its rate {times}, by "
             f"{rate(mean)} on average, to {rate(row['rate_min_bps'])} at least."

@@ -98,6 +98,8 @@ pub(crate) struct LimiterMeasured {
 /// What a congestion point has done to the rate of a limiter.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Slowed {
+    /// Whether it measures all that waits at its port, and not one class.
+    pub of_port: bool,
     /// How often it has lowered the rate.
     pub times: u64,
     /// All cuts together, in bits a second.
@@ -107,13 +109,13 @@ pub(crate) struct Slowed {
 }
 
 impl LimiterMeasured {
-    /// A congestion point has changed the rate.
-    fn note_change(&mut self, point: PointId, before: BitRate, after: BitRate) {
+    /// A congestion point, of one class or of a whole port, has changed the rate.
+    fn note_change(&mut self, (point, of_port): (PointId, bool), before: BitRate, after: BitRate) {
         let Some(cut) = before.bps().checked_sub(after.bps()).filter(|&cut| cut > 0) else { return };
         let place = match self.slowed.binary_search_by_key(&point, |&(other, _)| other) {
             Ok(place) => place,
             Err(place) => {
-                self.slowed.insert(place, (point, Slowed { lowest: u64::MAX, ..Slowed::default() }));
+                self.slowed.insert(place, (point, Slowed { of_port, lowest: u64::MAX, ..Slowed::default() }));
                 place
             }
         };
@@ -283,9 +285,9 @@ impl Fabric {
     pub fn on_limiter_message(&mut self, nth: u32, told: Told, sent: Time, now: Time, windows: &mut Queued) {
         let Limiter { control, measured, link, .. } = &mut self.hosts.limiters[nth as usize];
         let point = match told {
-            Told::Message(notice) => Some(notice.point),
-            Told::Returned(Tag::Rate(written)) => written.map(|(_, point)| point),
-            Told::Returned(Tag::Path(news)) => news.at.map(|(point, _)| point),
+            Told::Message(notice) => Some((notice.point, false)),
+            Told::Returned(Tag::Rate(written)) => written.map(|(_, point)| (point, false)),
+            Told::Returned(Tag::Path(news)) => news.at.map(|(point, _)| (point, true)),
             Told::Returned(Tag::Limited(_)) => None,
         };
         let before = control.rate().unwrap_or(*link);

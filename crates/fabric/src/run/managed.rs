@@ -95,9 +95,10 @@ impl Fabric {
     /// A tag on its way back has come in through a port, whose congestion points see what its frame met there.
     fn stamp_returned(&mut self, port: u32, frame: &Frame) {
         let managers = &mut self.links.cold[port as usize].managers;
-        let Some(managed) = managers.iter_mut().flatten().next() else { return };
-        if let Some(tag) = self.headers.returned(frame) {
-            let port = &self.links.ports[port as usize];
+        let Some(tag) = self.headers.returned(frame) else { return };
+        let port = &self.links.ports[port as usize];
+        // Those of schemes without such tags leave it as it is.
+        for managed in managers.iter_mut().flatten() {
             *tag = managed.manager.stamp_returned(*tag, || self.buffers.bytes_at(port));
         }
     }

@@ -132,7 +132,17 @@ impl View<'_> {
                 "Egress port of the congestion point.",
                 rows.iter().map(|row| self.s.port_name(row.1 / classes)),
             )
-            .integers("class", "", "Its traffic class.", rows.iter().map(|row| (row.1 % classes).into()))
+            .integers(
+                "class",
+                "",
+                "Its traffic class; if it measures the port, that of the limiter's frames there (of several the highest).",
+                rows.iter().map(|row| self.class_slowed(row)),
+            )
+            .texts(
+                "measures",
+                "What is too long for it: the queue of the \"class\", or that of all classes of the \"port\".",
+                rows.iter().map(|row| if row.2.of_port { "port" } else { "class" }.into()),
+            )
             .integers("times", "", "How often it has lowered the rate.", rows.iter().map(|row| row.2.times))
             .reals(
                 "cut_bps",
@@ -146,6 +156,16 @@ impl View<'_> {
                 "The lowest rate that it left (wire bits).",
                 rows.iter().map(|row| row.2.lowest as f64),
             )
+    }
+
+    /// The class of a port that a limiter was slowed down for.
+    fn class_slowed(&self, &(limiter, point, slowed): &(&Limiter, u32, Slowed)) -> u64 {
+        let classes = PRIORITIES as u32;
+        if slowed.of_port {
+            self.s.port(point / classes).classes.class(limiter.priority).0.into()
+        } else {
+            (point % classes).into()
+        }
     }
 
     /// What its series is called.
