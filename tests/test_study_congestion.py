@@ -11,7 +11,7 @@ from penstock.studies import reproduce
 ROWS = {
     "congestion/compare": 12 * 6,
     "congestion/path-rates": 2 * 4 * 6,
-    "congestion/stability": 4 * 5 + 3 * 5,
+    "congestion/stability": 9 + 3 * 8,
     "congestion/together": 12 * 7,
     "hagen-2012/ch3": 3,
 }

@@ -1,10 +1,12 @@
-"""Fluid models of QCN and FECN, integrated step by step: no frames, no samples, no messages.
+"""Models of QCN and FECN, integrated step by step: no frames, no messages.
 
-Packets of 1500 B (1520 B on the wire) and microseconds. QCN begins a tenth below its equilibrium, FECN at its
-first rate.
+Packets of 1500 B (1520 B on the wire) and microseconds. QCN begins a tenth below its equilibrium, or at line
+rate; FECN at its first rate.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -18,50 +20,132 @@ SAMPLED = tuple(1 / share for share in (100, 50, 100 / 3, 25, 20, 50 / 3, 100 / 
 """Share of frames that is sampled, by an eighth of the feedback each."""
 
 
-def qcn(sources: int, trip_us: float, end_ms: float) -> tuple[Series, Series]:
+SET_POINT, WEIGHT = 26_000 / 1500, 2.0
+MOST = SET_POINT * (2 * WEIGHT + 1)
+GAIN, CYCLE, FAST_CYCLES = 1 / 128, 100, 5
+INCREASE, LEAST = LINE / 2000, LINE * 5e-4
+
+
+def qcn(sources: int, loop_us: float, end_ms: float, at_line_rate: bool = False) -> tuple[Series, Series]:
     """The queue of QCN without its timer in packets, and what arrives as a share of the link.
 
     Source: M. Alizadeh et al., "Data center transport mechanisms: congestion control theory and IEEE
     standardization", Allerton 2008: delay differential equations of current and target rate, whose byte
-    counter ends a cycle as often as no message comes within 100 packets.
+    counter ends a cycle as often as no message comes within 100 packets. The loop is what passes from the
+    queue to the sources and back.
     """
-    set_point, gain, weight, cycle, increase = 26_000 / 1500, 1 / 128, 2.0, 100, LINE / 2000
-    most = set_point * (2 * weight + 1)
-    delay = max(1, round(trip_us / STEP_US))
-    queue, current, target, share = set_point, 0.9 * LINE / sources, 1.05 * LINE / sources, SAMPLED[0]
+    delay = max(1, round(loop_us / STEP_US))
+    queue, current, target, share = SET_POINT, 0.9 * LINE / sources, 1.05 * LINE / sources, SAMPLED[0]
+    if at_line_rate:
+        queue, current, target = 0.0, LINE, LINE
     past = [(current, 0.0, 0)] * delay
     queues = np.empty(round(end_ms * 1000 / STEP_US))
     arriving = np.empty(len(queues))
     for step in range(len(queues)):
         rate, told, feedback = past[step % delay]
-        quiet = (1 - told) ** cycle
-        cycles = rate * (told * quiet / (1 - quiet) if told else 1 / cycle)
-        growth = sources * rate - LINE
+        quiet = (1 - told) ** CYCLE
+        cycles = rate * (told * quiet / (1 - quiet) if told else 1 / CYCLE)
+        growth = sources * current - LINE
+        queues[step], arriving[step] = queue, sources * current / LINE
         if queue <= 0 and growth < 0:
             growth = 0.0
         queue = max(0.0, queue + growth * STEP_US)
-        cut = gain * feedback * current * rate * told
+        cut = GAIN * feedback * current * rate * told
         target, current = (
-            target + STEP_US * ((current - target) * rate * told + increase * quiet**5 * cycles),
+            target + STEP_US * ((current - target) * rate * told + INCREASE * quiet**FAST_CYCLES * cycles),
             current + STEP_US * ((target - current) / 2 * cycles - cut),
         )
-        current, target = (min(LINE, max(LINE * 5e-4, value)) for value in (current, target))
-        congestion = queue - set_point + weight * growth / (LINE * share)
-        bits = int(min(most, max(0.0, congestion)) * 63 / most)
+        current, target = (min(LINE, max(LEAST, value)) for value in (current, target))
+        bits = _bits(queue - SET_POINT + WEIGHT * growth / (LINE * share))
         share = SAMPLED[bits // 8]
         past[step % delay] = (current, share if bits else 0.0, bits)
-        queues[step], arriving[step] = queue, sources * rate / LINE
     return queues, arriving
 
 
-def fecn(sources: int, trip_us: float, end_ms: float, slope: float | None = None) -> tuple[Series, Series]:
+def _bits(congestion: float) -> int:
+    """Feedback of six bits, from packets."""
+    return int(min(MOST, max(0.0, congestion)) * 63 / MOST)
+
+
+@dataclass
+class Sender:
+    """A source of its own: the reaction point of the standard without its timer."""
+
+    chance: np.random.Generator
+    current: float
+    target: float
+    stage: int = 0
+    fresh: bool = True
+    left: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.left = self._cycle()
+
+    def _cycle(self) -> float:
+        """Packets of the next cycle, 15 % more or less."""
+        return (CYCLE if self.stage < FAST_CYCLES else CYCLE / 2) * self.chance.uniform(0.85, 1.15)
+
+    def cut(self, bits: int) -> None:
+        """A message; one that comes before a cycle is over leaves the target."""
+        if self.stage or self.fresh:
+            self.target, self.stage, self.fresh = self.current, 0, False
+            self.left = self._cycle()
+        self.current = max(LEAST, self.current * max(0.5, 1 - GAIN * bits))
+
+    def send(self, microseconds: float) -> None:
+        """Time passes."""
+        self.left -= self.current * microseconds
+        if self.left > 0:
+            return
+        self.stage += 1
+        self.left = self._cycle()
+        if self.stage > FAST_CYCLES:
+            self.target = min(LINE, self.target + INCREASE)
+        self.current = (self.current + self.target) / 2
+
+
+def qcn_sampled(sources: int, loop_us: float, end_ms: float) -> tuple[Series, Series]:
+    """The same with samples: the queue is a fluid, but a sample cuts one source, which counts for itself.
+
+    Source: IEEE 802.1Q-2018 clauses 30 and 32, of which it has the sampling table, six bits of feedback,
+    cycles of 150 kB and fast recovery.
+    """
+    chance = np.random.default_rng(1)
+    senders = [Sender(chance, 0.9 * LINE / sources, 1.05 * LINE / sources) for _ in range(sources)]
+    delay = max(1, round(loop_us / STEP_US))
+    told: list[tuple[int, int] | None] = [None] * delay
+    queue = before = SET_POINT
+    until = 1 / SAMPLED[0]
+    queues = np.empty(round(end_ms * 1000 / STEP_US))
+    arriving = np.empty(len(queues))
+    for step in range(len(queues)):
+        if message := told[step % delay]:
+            senders[message[0]].cut(message[1])
+        told[step % delay] = None
+        rates = [sender.current for sender in senders]
+        total = sum(rates)
+        queue = max(0.0, queue + (total - LINE) * STEP_US)
+        queues[step], arriving[step] = queue, total / LINE
+        until -= total * STEP_US
+        if until <= 0:
+            bits = _bits(queue - SET_POINT + WEIGHT * (queue - before))
+            before = queue
+            until += chance.uniform(0.85, 1.15) / SAMPLED[bits // 8]
+            if bits:
+                told[step % delay] = (int(chance.choice(sources, p=np.array(rates) / total)), bits)
+        for sender in senders:
+            sender.send(STEP_US)
+    return queues, arriving
+
+
+def fecn(sources: int, loop_us: float, end_ms: float, slope: float | None = None) -> tuple[Series, Series]:
     """The queue of FECN in packets, and what arrives as a share of the link.
 
     Source: Jiang 2007: the advertised rate changes once an interval, and each source takes it over at its own
-    time within the next, a round trip later. `slope` is that of linear queue control; None: hyperbolic.
+    time within the next, a loop later. `slope` is that of linear queue control; None: hyperbolic.
     """
     interval, set_point, severe, first = round(1000 / STEP_US), 16.0, 48.0, LINE / 20
-    delay = round(trip_us / STEP_US)
+    delay = round(loop_us / STEP_US)
     takes = [(2 * index + 1) * interval // (2 * sources) for index in range(sources)]
     steps = round(end_ms * 1000 / STEP_US)
     arriving = np.zeros(steps + delay + 1)
