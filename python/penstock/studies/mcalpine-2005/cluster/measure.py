@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -22,7 +23,8 @@ MESSAGES = 4 * 6510 * (1106 + 146 + ACKNOWLEDGEMENT)
 """Of these, what 8 of the 12 connections between servers take, half of them each way."""
 VIDEO = 24 * 28.3e6 / 8 * 1420 / 1400
 """And what video takes."""
-CONTROL_BYTES = 84
+CONTROL_BYTES, GAP = 84, 20
+TO_HOST = re.compile(r"->[cs]\d/2$")
 DURATION_S = 0.1
 MOST_FRAMES = 1_000_000
 """In the log of frames."""
@@ -55,7 +57,7 @@ class Run:
     ipc : float
         Bytes a second between servers.
     overhead : float
-        Messages of path rate control, of all bytes delivered.
+        Messages of path rate control, of all bytes on the wire that hosts receive.
     paused_ms : float
         All ports together.
     """
@@ -82,7 +84,8 @@ class Run:
         database, ipc = connections(result, ("entry", "query")), connections(result, ("ipc",))
         database_late = connections(late, ("entry", "query"))
         waits = [row["queue_bytes_mean"] for row in result.rows("ports") if is_switch(row["node"])]
-        delivered = sum(row["bytes_delivered"] for row in result.rows("flows"))
+        at_hosts = [row for row in result.rows("ports") if not is_switch(row["node"])]
+        arrived = sum(row["bytes_received"] + GAP * row["frames_received"] for row in at_hosts)
         limiters = result.rows("rate_limiters")
         control = sum(row["tags_sent"] + row["tags_returned"] + row["messages"] for row in limiters)
         ipc_us = response(ipc)
@@ -97,7 +100,7 @@ class Run:
             ipc_us=ipc_us,
             ethernet_us=(ipc_us - stack_us) / 2,
             ipc=application_bytes(ipc) / DURATION_S,
-            overhead=control * CONTROL_BYTES / delivered,
+            overhead=control * CONTROL_BYTES / arrived,
             paused_ms=sum(row["paused_s"] for row in result.rows("ports")) * 1e3,
             result=result,
         )
@@ -130,10 +133,12 @@ def is_switch(node: str) -> bool:
 
 
 def database_series(result: Result) -> tuple[Array, Array]:
-    """Time in ms and what arrives of blocks, in GB/s."""
-    flows = result.all_series("flow_throughput_bps")
-    of = [series for name, series in flows.items() if name.startswith(("entry", "query"))]
-    return of[0][0] / 1e6, sum((values for _, values in of), np.zeros(len(of[0][0]))) * DATA / 1522 / 8e9
+    """Time in ms and what hosts get of blocks, in GB/s: class 2 but for headers and acknowledgements."""
+    classes = result.all_series("class_tx_bps")
+    of = [series for name, series in classes.items() if TO_HOST.search(name)]
+    together = sum((values for _, values in of), np.zeros(len(of[0][0])))
+    frames = 2 * (FRAME - GAP) + ACKNOWLEDGEMENT - GAP
+    return of[0][0] / 1e6, together * 2 * DATA / frames / 8e9
 
 
 def queue_series(result: Result) -> tuple[Array, Array]:

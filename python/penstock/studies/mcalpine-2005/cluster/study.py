@@ -200,7 +200,7 @@ def overhead(context: Context, plain: Run) -> Outcome:
     """M11."""
     return context.outcome(
         "M11",
-        measured=f"{plain.overhead:.1%} of the bytes delivered",
+        measured=f"{plain.overhead:.1%} of the bytes that hosts receive",
         passed=plain.overhead <= 0.02,
     )
 
