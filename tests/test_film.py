@@ -57,3 +57,18 @@ def test_there_is_none_of_what_was_not_recorded() -> None:
 def test_pauses_need_not_be_recorded() -> None:
     found = film(run(pauses=False))  # type: ignore[arg-type]
     assert found is not None and {level for line in found["paused"] for level in line} == {"0"}
+
+
+def test_marks_are_a_series_and_play() -> None:
+    result = ps.run("tcp-incast")
+    marks = result.curves()["queue_marks"]
+    queues = result.table("queues").to_pylist()
+    told = {f"{queue['port']}/{queue['class']}": queue["marks"] for queue in queues if queue["marks"]}
+    assert {name: values.sum() for name, (_, values) in marks.items()} == told and len(told) == 1
+    found = film(result)
+    assert found is not None
+    (place,) = {at for line in found["marked"] for at, level in enumerate(line) if level != "0"}
+    assert found["ports"][place] == next(iter(told)).partition("/")[0]
+    assert 0 < found["marks_max"] <= sum(told.values())
+    assert {line[place] for line in found["marked"]} > {"0", "9"}
+    assert "marked" not in (film(run()) or {})

@@ -325,6 +325,7 @@ def test_the_same_sweep_from_words_file_and_python(penstock: Command, small: Pat
         (("--vary", "flow_control.pfc.xof=1 frames"), "xoff"),
         (("--vary", f"{XOFF}=20 parsecs"), "in the first point of the sweep"),
         (("--vary", f"{SEED}=1..2", "--zip", "--latin", "3"), "exclude each other"),
+        (("--vary", f"{SEED}=1..2", "--grid", "--zip"), "exclude each other"),
         (("--vary", f"{SEED}=1..2", "--latin", "three"), "whole number"),
         (("--vary", f"{SEED}=1..2", "--workers", "0"), "workers is 0"),
         (("--vary", f"{SEED}=1..2", "--on", "slurm"), "expected"),

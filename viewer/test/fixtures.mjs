@@ -87,7 +87,7 @@ function fabric({ nodes, links }, ports) {
 function film(ports) {
   const lines = (here, elsewhere) => Array.from({ length: 20 }, (_, stretch) => ports.map((_, port) => (port % 20 === stretch ? here : elsewhere)).join(""));
   const paused = lines("0", "0").map((line, stretch) => [...line].map((_, port) => (stretch >= port % 20 && stretch < (port % 20) + 4 ? "9" : "0")).join(""));
-  return { stretch_ns: 500_000, ports: ports.map((row) => row.port), used: lines("5", "1"), paused, queued: lines("9", "0"), queue_bytes_max: 100_000 };
+  return { stretch_ns: 500_000, ports: ports.map((row) => row.port), used: lines("5", "1"), paused, queued: lines("9", "0"), queue_bytes_max: 100_000, marked: lines("6", "0"), marks_max: 30 };
 }
 
 function document(run, topology, tables, scenario_toml = "") {

@@ -46,8 +46,10 @@ class Question:
     measure
         NAME=EXPRESSION over the tables of a result, once for each measure:
         "p99_ns=max(flows.latency_p99_ns)". Default: sums, means and maxima over flows and ports.
+    grid
+        Takes all combinations of values: the default.
     zip
-        Takes the first values of all keys, then the second, and so on. Default: all combinations.
+        Takes the first values of all keys, then the second, and so on.
     until
         Adds seeds to each point until a measure is known so well: "latency_p99_ns 5 % at 95 %".
     latin
@@ -57,6 +59,7 @@ class Question:
     vary: Annotated[tuple[str, ...], Parameter(negative=())] = ()
     set: Annotated[tuple[str, ...], Parameter(negative=())] = ()
     measure: Annotated[tuple[str, ...], Parameter(negative=())] = ()
+    grid: Annotated[bool, Parameter(negative=())] = False
     zip: Annotated[bool, Parameter(negative=())] = False
     latin: Whole | None = None
     until: str | None = None
@@ -167,8 +170,8 @@ def plan_of(scenario: str, question: Question) -> Plan:
                 f"{scenario} says what varies; --vary and its like belong to a scenario without [sweep]"
             )
         return from_file
-    if question.zip and question.latin is not None:
-        raise InputError("--zip and --latin exclude each other")
+    if sum((question.grid, question.zip, question.latin is not None)) > 1:
+        raise InputError("--grid, --zip and --latin exclude each other")
     told = {
         option: assignments(f"--{option}", given)
         for option, given in (("vary", question.vary), ("set", question.set), ("measure", question.measure))

@@ -30,7 +30,8 @@ def film(result: Measurements) -> dict[str, Any] | None:
     ``stretch_ns``; ``ports``, names; and a string a stretch with a character a port: ``used``, the step of
     its utilisation, 0 for idle to 5 for full, "-" where it is not known; ``paused``, 0 to 9 for the share of
     the stretch; ``queued``, 0 to 9 for its longest queue beside the longest at a switch in the run,
-    ``queue_bytes_max``: what waits in hosts has no limit.
+    ``queue_bytes_max``: what waits in hosts has no limit. If frames were marked, ``marked``, 0 to 9 beside
+    the most that a port marked in a stretch, ``marks_max``.
     """
     ports = result.table("ports")
     names: list[str] = ports["port"].to_pylist()
@@ -39,7 +40,7 @@ def film(result: Measurements) -> dict[str, Any] | None:
         return None
     bin_ns, end_ns = sent.bin_ns, float(result.run["simulated_s"]) * 1e9
     bins = int(np.ceil(end_ns / bin_ns))
-    most = min(MOST_STRETCHES, MOST_CHARACTERS // (3 * len(names)), bins)
+    most = min(MOST_STRETCHES, MOST_CHARACTERS // (4 * len(names)), bins)
     if most < FEWEST_STRETCHES:
         return None
     stretch_ns = bin_ns * -(-bins // most)
@@ -51,6 +52,8 @@ def film(result: Measurements) -> dict[str, Any] | None:
     hosts = {node["name"] for node in result.topology["nodes"] if node["role"] == "host"}
     at_switch = np.array([node not in hosts for node in ports["node"].to_pylist()])
     deepest = float(depth[at_switch].max(initial=0.0))
+    marks = _points(result, "queue_marks", names)
+    told = {} if marks is None else _marked(marks.total(stretch_ns, count))
     return {
         "stretch_ns": stretch_ns,
         "ports": names,
@@ -58,7 +61,13 @@ def film(result: Measurements) -> dict[str, Any] | None:
         "paused": _strings(_levels(np.ceil, _paused(result, names, stretch_ns, count))),
         "queued": _strings(_levels(np.rint, depth / deepest if deepest else np.zeros_like(depth))),
         "queue_bytes_max": deepest,
+        **told,
     }
+
+
+def _marked(marks: NDArray[np.float64]) -> dict[str, Any]:
+    most = float(marks.max())
+    return {"marked": _strings(_levels(np.ceil, marks / most)), "marks_max": most} if most else {}
 
 
 class _Points:
@@ -83,6 +92,15 @@ class _Points:
         largest[:, stretches] = np.maximum.reduceat(self.values, firsts, axis=1)
         found = np.zeros((self.ports, count))
         np.maximum.at(found, self.port, largest)
+        return found
+
+    def total(self, stretch_ns: float, count: int) -> NDArray[np.float64]:
+        """The same, the sum of all series of a port and of all their points."""
+        firsts, stretches = self._stretches(stretch_ns, count)
+        sums = np.zeros((len(self.port), count))
+        sums[:, stretches] = np.add.reduceat(self.values, firsts, axis=1)
+        found = np.zeros((self.ports, count))
+        np.add.at(found, self.port, sums)
         return found
 
     def _stretches(self, stretch_ns: float, count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

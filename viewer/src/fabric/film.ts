@@ -7,6 +7,8 @@ export interface Still {
   /** Share of the stretch that it was paused, and of the longest queue of the run that waited at it: 0 to 1. */
   paused: number;
   queued: number;
+  /** Frames that it marked, as a share of the most that a port marked in any stretch. */
+  marked: number;
 }
 
 const LEVELS = 9;
@@ -15,17 +17,20 @@ export class Film {
   readonly stretchNs: number;
   readonly stretches: number;
   readonly queueBytesMax: number;
+  readonly marksMax: number;
   private readonly places: ReadonlyMap<string, number>;
   private readonly used: readonly string[];
   private readonly paused: readonly string[];
   private readonly queued: readonly string[];
+  private readonly marked: readonly string[];
 
   constructor(film: Record<string, unknown>) {
     const texts = (name: string): string[] => (Array.isArray(film[name]) ? film[name].map(String) : []);
     this.stretchNs = Number(film["stretch_ns"]) || 0;
     this.queueBytesMax = Number(film["queue_bytes_max"]) || 0;
+    this.marksMax = Number(film["marks_max"]) || 0;
     this.places = new Map(texts("ports").map((name, place) => [name, place]));
-    [this.used, this.paused, this.queued] = [texts("used"), texts("paused"), texts("queued")];
+    [this.used, this.paused, this.queued, this.marked] = [texts("used"), texts("paused"), texts("queued"), texts("marked")];
     this.stretches = this.stretchNs > 0 ? this.used.length : 0;
   }
 
@@ -38,7 +43,7 @@ export class Film {
   still(place: number, stretch: number): Still {
     const level = (of: readonly string[]): number => Number(of[stretch]?.[place] ?? 0) / LEVELS;
     const use = this.used[stretch]?.[place] ?? "-";
-    return { use: use === "-" ? -1 : Number(use), paused: level(this.paused), queued: level(this.queued) };
+    return { use: use === "-" ? -1 : Number(use), paused: level(this.paused), queued: level(this.queued), marked: level(this.marked) };
   }
 
   /** Whether anything waited or was paused at any time: what the legend speaks of. */

@@ -186,6 +186,9 @@ impl Recording<'_> {
         let counts =
             parts.iter().any(|part| part.nodes.iter().any(by_ingress) || !part.hosts.receiving.is_empty());
         for (part, widths) in parts.iter_mut().zip(widths) {
+            if part.links.cold.iter().any(|cold| cold.managers.iter().any(Option::is_some)) {
+                part.probes.marks = widths.iter().map(|&width| self.bits(width)).collect();
+            }
             let level = |width: Option<Time>| Levels::new(width, self.spec.duration);
             part.probes.queues = widths.into_iter().map(level).collect();
             if counts {

@@ -134,9 +134,12 @@ impl Fabric {
             *tag = manager.stamp(moment, *tag, || self.buffers.bytes_at(port));
         }
         match verdict {
-            Verdict::Mark => counts.marks += u64::from(frame.flags.mark()),
+            Verdict::Mark if frame.flags.mark() => {
+                counts.marks += 1;
+                self.record_marked(queue, now);
+            }
             Verdict::Notify(_) => counts.messages += 1,
-            Verdict::Pass | Verdict::Drop => {}
+            Verdict::Mark | Verdict::Pass | Verdict::Drop => {}
         }
         verdict
     }

@@ -29,6 +29,8 @@ pub(crate) struct Probes {
     pub tells_classes_apart: bool,
     /// Bytes and frames of each queue.
     pub queues: Vec<Levels>,
+    /// Frames that the manager of each queue marks, one bit each; none if nobody manages any.
+    pub marks: Vec<BinnedBits>,
     /// Bytes and frames of each ingress counter: port times 8 plus group.
     pub counters: Vec<Levels>,
     /// How long occupancies were how high.
@@ -120,6 +122,13 @@ impl Fabric {
         if let Some(receiver) = self.receiver_of(frame) {
             let took = self.links.took_to_arrive(ingress, frame.bytes, now);
             add(&mut self.probes.arrived, receiver, now, took, frame.bytes);
+        }
+    }
+
+    /// The manager of a queue has marked a frame.
+    pub fn record_marked(&mut self, queue: usize, now: Time) {
+        if let Some(marks) = self.probes.marks.get_mut(queue) {
+            marks.add(Passage { end: now, took: Time::ZERO, bits: 1 });
         }
     }
 
@@ -234,7 +243,7 @@ impl Probes {
 
     /// Bytes of all series.
     pub fn memory_bytes(&self) -> usize {
-        let bits = self.arrived.iter().chain(&self.read);
+        let bits = self.arrived.iter().chain(&self.read).chain(&self.marks);
         let classes = self.classes.iter().filter_map(|class| match class {
             ClassSeries::OfPort | ClassSeries::Off => None,
             ClassSeries::Own(carried) => Some(&**carried),

@@ -249,6 +249,11 @@ impl Simulation {
         let (part, local) = self.part_at(port);
         part.probes.queues.get(part.links.ports[local].first_queue as usize + usize::from(class))
     }
+    /// What its manager has marked.
+    pub(crate) fn queue_marks(&self, port: u32, class: u8) -> Option<&BinnedBits> {
+        let (part, local) = self.part_at(port);
+        part.probes.marks.get(part.links.ports[local].first_queue as usize + usize::from(class))
+    }
     /// The ends of all connections, near and far, by path.
     pub(crate) fn connections(&self) -> Vec<(&EndpointState, &EndpointState)> {
         let mut ends: Vec<&EndpointState> = self.parts().flat_map(|part| &part.hosts.endpoints).collect();

@@ -64,6 +64,10 @@ impl View<'_> {
             });
             self.keep(&mut series, Watched::Queue, counters);
         }
+        let marks = self.used_queues.iter().filter_map(|&(port, class, _)| {
+            self.mark_series(self.s.queue_marks(port, class)?, self.queue_name(port, class))
+        });
+        self.keep(&mut series, Watched::Queue, marks);
         let tallies = self.s.parts().filter_map(|part| part.probes.tallies.as_deref());
         let used = tallies.flat_map(|own| &own.tallies).filter(|tally| tally.series.is_used());
         let occupancies = used.filter_map(|tally| {
@@ -206,6 +210,18 @@ impl View<'_> {
         }
     }
 
+    /// Frames marked in each bin; none of a queue in which none was.
+    fn mark_series(&self, marks: &BinnedBits, entity: String) -> Option<Series> {
+        let bin = marks.width()?;
+        let values: Vec<f64> = marks.clone().finish(self.end).into_iter().map(|marks| marks as f64).collect();
+        values.iter().any(|&marks| marks > 0.0).then_some(Series {
+            metric: "queue_marks",
+            entity,
+            bin,
+            values,
+        })
+    }
+
     /// Bytes (0) or frames (1) of a queue.
     fn level_series(&self, levels: &Levels, nth: usize, entity: String) -> Option<Series> {
         let (metric, binned) = [("queue_bytes", &levels.bytes), ("queue_frames", &levels.frames)][nth];
@@ -248,7 +264,7 @@ pub fn series_table(series: Vec<Series>) -> Table {
     };
     let entities = series.iter().map(|one| one.entity.clone()).collect();
     Table::new("series", "One row a bin of a time series.")
-        .named("metric", "flow_throughput_bps (what arrives at the destination), group_throughput_bps (the same of all flows of a name, as incast of incast[h1] and incast[h2]), flow_read_bps (what a host that takes its time has read), port_rx_bps, port_tx_bps, class_tx_bps (what a class of a port sends): the mean over the bin of bits that pass in it, each frame spread over the time that it takes; queue_bytes or queue_frames: the most in the bin, of a queue or an ingress counter; occupancy_bytes: the same of what a probe of occupancies names; window_bytes or round_trip_ns: the most in the bin, of a connection over TCP; limiter_rate_bps: the highest in the bin that a rate limiter may send at, wire bits.", metrics, rows().map(|nth| metric_of[nth]))
+        .named("metric", "flow_throughput_bps (what arrives at the destination), group_throughput_bps (the same of all flows of a name, as incast of incast[h1] and incast[h2]), flow_read_bps (what a host that takes its time has read), port_rx_bps, port_tx_bps, class_tx_bps (what a class of a port sends): the mean over the bin of bits that pass in it, each frame spread over the time that it takes; queue_bytes or queue_frames: the most in the bin, of a queue or an ingress counter; queue_marks: frames marked in the bin; occupancy_bytes: the same of what a probe of occupancies names; window_bytes or round_trip_ns: the most in the bin, of a connection over TCP; limiter_rate_bps: the highest in the bin that a rate limiter may send at, wire bits.", metrics, rows().map(|nth| metric_of[nth]))
         .named("entity", "The flow, name of flows, port, class of a port, or queue; a rate limiter is its flow, or its host and priority.", entities, rows().map(|nth| nth as u32))
         .reals("time_ns", "ns", "Start of the bin.", series.iter().flat_map(starts))
         .reals("value", "", "The value, in the unit that the metric's name ends in.", series.iter().flat_map(|series| series.values.iter().copied()))
