@@ -243,6 +243,8 @@ const tests = {
     const copy = await open(file, { hash: link });
     assert.deepEqual(await look(copy.page), await look(page));
     assert.ok((await copy.page.locator("#tables").boundingBox()).y < 450);
+    const bands = (other) => other.locator("#time .stretch").evaluateAll((all) => all.map((one) => one.style.left + " " + one.style.width));
+    assert.deepEqual(await bands(copy.page), await bands(page));
     await shot(copy.page, "small-link");
     await copy.context.close();
     await page.goBack(); // the section
