@@ -182,6 +182,7 @@ def main() -> int:
                 f"{options.runs} runs of {duration}, {simulated:.1f} ms of CPU time each without the sweep:"
             )
             print(f"{one:.1f} s on one core, {two:.1f} s on two: {one / two:.2f} times")
+            print(f"{2 * two - one:.1f} s of that are the same on one core and on two (Amdahl)")
             return 0 if one / two >= BUDGET_RATIO else 1
         place = "processes"
         if options.on == "dask":
