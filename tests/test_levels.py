@@ -119,7 +119,8 @@ await press("Zoom in", 8);
 for (let wait = 0; answers === 0 && wait < 200; wait++) await page.waitForTimeout(50);
 await press("Later", 10);
 await press("Earlier", 10);
-const box = await page.locator("#time .u-over").first().boundingBox();
+let box = null; // a chart is made anew when its points have come
+while (box === null) box = await page.locator("#time .u-over").first().boundingBox();
 await page.mouse.move(box.x + box.width * 0.4, box.y + 60);
 await page.mouse.down();
 await page.mouse.move(box.x + box.width * 0.6, box.y + 60, {{ steps: 10 }});
