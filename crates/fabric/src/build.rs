@@ -11,6 +11,7 @@ mod limiters;
 mod nodes;
 pub(crate) mod paths;
 pub(crate) mod reroute;
+mod scheduler_changes;
 mod series;
 pub(crate) mod shards;
 mod traffic;
@@ -218,7 +219,9 @@ pub(crate) fn build(spec: &Spec, parts: usize) -> Result<Built, BuildError> {
     let faults = FaultPlan::new(spec)?;
     let mut changes = reroute::changes(spec, &wiring, &faults, &mut paths);
     changes.extend(control_frames::actions(spec, &wiring, &paths));
-    let all_faults = faults.faults(spec, &wiring, changes);
+    let (reconfigured, schedulers) = scheduler_changes::changes(&plan);
+    changes.extend(reconfigured);
+    let all_faults = Faults { schedulers: schedulers.into(), ..faults.faults(spec, &wiring, changes) };
     if paths.hops.len() > Route::LIMIT as usize {
         let hops = paths.hops.len();
         return Err(BuildError(format!(
@@ -258,7 +261,7 @@ fn build_parts(
     routes: &RouteTable,
     faults: Faults,
 ) -> Result<Vec<Fabric>, BuildError> {
-    let Faults { mut schedules, events, actions } = faults;
+    let Faults { mut schedules, events, actions, schedulers } = faults;
     let spreading = Spreading::new(plan.spec, plan.wiring);
     let own_schedules = |number| schedules.drain(..split.ports(number).len().min(schedules.len())).collect();
     let schedules: Vec<Vec<_>> = (0..split.parts()).map(own_schedules).collect();
@@ -272,7 +275,8 @@ fn build_parts(
             path_source: Vec::new(),
             spreading: spreading.as_ref().map(|spreading| spreading.part(plan.spec, part.nodes())),
         };
-        let faults = Faults { schedules, events: Vec::new(), actions: Arc::clone(&actions) };
+        let (actions, schedulers) = (Arc::clone(&actions), Arc::clone(&schedulers));
+        let faults = Faults { schedules, events: Vec::new(), actions, schedulers };
         build_part(&part, paths, own, faults, &events)
     };
     std::thread::scope(|scope| {

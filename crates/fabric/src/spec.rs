@@ -422,6 +422,17 @@ pub enum FaultSpec {
         /// What it says.
         says: Says,
     },
+    /// The port at one end of a link gets another scheduler of the same kind.
+    Scheduler {
+        /// Index of the link.
+        link: u32,
+        /// The end that its frames are on their way to.
+        towards: NodeId,
+        /// When.
+        at: Time,
+        /// From then on.
+        scheduler: Arc<scheduling::SchedulerSpec>,
+    },
     /// A switch restarts: loses what it holds, and neither sends nor receives for a while.
     Restart {
         /// The switch.

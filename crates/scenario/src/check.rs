@@ -159,14 +159,15 @@ fn lower(model: &Model, context: &mut Context<'_>) -> Option<(Spec, Vec<u8>)> {
     let fabric = fabric?;
     let flows = flows::lower(model, &fabric, context);
     let transfers = transfers::lower(model, &fabric, context);
-    let (entries, faults): (Vec<usize>, Vec<FaultSpec>) =
-        faults::lower(model, &fabric, context).into_iter().unzip();
+    let faults = faults::lower(model, &fabric, context);
     let (mut nodes, mut flows) = (stations?, flows?);
     flows.extend(transfers?);
     let links = fabric.links();
     let negotiated = dcbx::lower(model, &mut nodes, &links, context);
     transfers::check_lossless(model, &flows, context);
     scheduler::check(model, &nodes, &links, &flows, context);
+    scheduler::check_changes(&faults, &nodes, &links, &flows, context);
+    let (entries, faults): (Vec<usize>, Vec<FaultSpec>) = faults.into_iter().unzip();
     let guards = guards::lower(model, context);
     let spec = Spec {
         seed: model.simulation.seed,

@@ -576,6 +576,9 @@ fn stations_and_flow_control() {
         (flow("bypassable = ‸true"), "no link has credits", "[flow_control.credit]"),
         (flow_and("bypassable = true", "[flow_control.credit]\nchannels = [\"B0\", \"B0\", \"B0\", \"B0\", \"B0\", \"B0\", \"B0\", \"B0\"]\n[switch]\n‸queueing = { crossbar = {} }"), "frames of \"f\" may be bypassed", "queueing = \"output\""),
         (more("[flow_control.credit]\nbuffer = ‸\"1024 B\"\nupdate_after = \"64 B\""), "a frame of 1522 B needs 24", "\"1536 B\""),
+        (more("[switch.scheduler.drr]\n[[faults]]\nlink = [\"h0\", \"sw\"]\ntowards = \"h0\"\nat = \"1 ms\"\nscheduler = { drr = { weights = ‸[1, 2] } }"), "2 entries of \"weight\"", "one for each queue"),
+        (more("[switch.scheduler.drr]\n[[faults]]\nlink = [\"h0\", \"sw\"]\ntowards = \"h0\"\nat = \"1 ms\"\n‸scheduler = { scfq = {} }"), "\"scfq\" in place of the \"drr\" of \"sw\"", "keeps the kind"),
+        (more("[switch.scheduler.drr]\n‸[[faults]]\nlink = [\"h0\", \"sw\"]\nat = \"1 ms\"\nscheduler = { drr = {} }"), "missing key `towards`", "frames of its port go to"),
         (more("[flow_control.credit]\n[host.flow_control.credit]\nunit = ‸\"128 B\""), "count credits of their link differently", "the same unit"),
         (more("[switch.flow_control.‸credit]"), "its neighbour \"h0\" has none", "both ends"),
         (more("[flow_control.credit]\n[switch]\n‸buffer = { total = \"1 MB\" }"), "a limit of the buffer at \"sw\"", "set the buffer of the credits"),
@@ -1624,6 +1627,27 @@ fn warnings() {
             star("line_code = \"64b/66b\"\nrate = ‸\"25 Gb/s\""),
             "25 Gb/s on the wire carries about 24.242424242 Gb/s",
             "expected \"25.78125 Gb/s\", or no line_code",
+        ),
+        (
+            // One frame of 24 credits, 1238 ns with its line overhead, in a round trip of 3247 ns.
+            more("[flow_control.credit]\nbuffer = ‸\"1536 B\""),
+            "carries at most 38.",
+            "\"4608 B\" would be enough",
+        ),
+        (
+            more(
+                "[flow_control.credit]\nchannels = ‸[\"O0\", \"O0\", \"O0\", \"O0\", \"O0\", \"O0\", \"B1\", \"B0\"]\n[switch.scheduler.min_bw]",
+            ),
+            "management at \"sw\" is class 7, and the Fabric Management Channel, B1, has other frames",
+            "highest number",
+        ),
+        (
+            flow_and(
+                "bypassable = true",
+                "[flow_control.credit]\nchannels = ‸[\"O0\", \"B0\", \"B0\", \"B0\", \"B0\", \"B0\", \"B0\", \"B0\"]",
+            ),
+            "channel O0 of priority 0 has no bypass queue for \"f\"",
+            "will keep their order",
         ),
         (
             more("[switch]\npath_choice = ‸\"spray\""),

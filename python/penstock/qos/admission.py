@@ -13,16 +13,18 @@ and refused otherwise; network control and best effort are not asked (give them 
 
 `ports_of` and `rates_of` read paths and rates from a result. `Broker.weights` and `Broker.table` are what the
 schedulers of a port are to have for what has been accepted: other ones after each `ask` or `release`.
+`timetable` asks for calls that begin and end at given times, and writes the changes of schedulers that a run
+then makes at each of these times.
 
 Source: Martinez 2006, section 5 (the centralised form; average bandwidth is what is asked for). Not modelled:
-the time that asking takes, connections that send more than they asked for, and schedulers that change within
-a run: a run has the weights and tables that it began with.
+the time that asking takes, and connections that send more than they asked for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from penstock.errors import InputError
 from penstock.library import suggestion
@@ -290,6 +292,93 @@ class Broker:
         for port in connection.ports:
             key = (port, connection.traffic_class)
             self._used[key] = self._used.get(key, 0) + rate_bps
+
+
+@dataclass(frozen=True)
+class Call:
+    """A connection that is asked for at one time and released at another.
+
+    Attributes
+    ----------
+    name : str
+        Its name.
+    ports : sequence of str
+        Egress ports of its path; see `ports_of`.
+    traffic_class : int
+        Its class.
+    rate_bps : float
+        Its average bandwidth in bits a second.
+    start_ns : int
+        When it is asked for, in nanoseconds of the simulation.
+    stop_ns : int, optional
+        When it is released, after `start_ns`. Default: never.
+    """
+
+    name: str
+    ports: Sequence[str]
+    traffic_class: int
+    rate_bps: float
+    start_ns: int
+    stop_ns: int | None = None
+
+
+def timetable(
+    broker: Broker, calls: Sequence[Call], scheduler: Callable[[Broker, str], Mapping[str, Any]]
+) -> tuple[dict[str, Accepted | Refused], list[dict[str, Any]]]:
+    """Asks for calls in the order of their times, and says how schedulers change while a simulation runs.
+
+    At one time calls are released before others are asked for. A refused call is not asked for again.
+
+    Parameters
+    ----------
+    broker : Broker
+        Who is asked. Afterwards it has the connections that are never released.
+    calls : sequence of Call
+        The calls.
+    scheduler : callable
+        The scheduler that a port is to have for what the broker has accepted, as a table of a scenario. It is
+        called with broker and port for each port of the path of a call that is accepted or released, like
+        ``lambda broker, port: {"scfq_ca": {"weights": broker.weights(port, 8)}}``.
+
+    Returns
+    -------
+    dict, list
+        The answer to each call by its name; and entries for ``[[faults]]`` of the scenario, one for each port
+        and time at which its scheduler changes.
+
+    Raises
+    ------
+    InputError
+        If a call ends before it begins, or as `Broker.ask` does.
+    """
+    events: list[tuple[int, bool, int]] = []
+    for nth, call in enumerate(calls):
+        if call.stop_ns is not None and call.stop_ns <= call.start_ns:
+            raise InputError(
+                f"call {call.name!r} ends at {call.stop_ns} ns: expected after {call.start_ns} ns"
+            )
+        events.append((call.start_ns, True, nth))
+        events += [(call.stop_ns, False, nth)] if call.stop_ns is not None else []
+    answers: dict[str, Accepted | Refused] = {}
+    changes: dict[tuple[int, str], Mapping[str, Any]] = {}
+    for now, begins, nth in sorted(events):
+        call = calls[nth]
+        if begins:
+            answers[call.name] = broker.ask(call.name, call.ports, call.traffic_class, call.rate_bps)
+        if isinstance(answers[call.name], Refused):
+            continue
+        if not begins:
+            broker.release(call.name)
+        for port in call.ports:
+            changes[now, port] = scheduler(broker, port)
+    return answers, [_change(now, port, table) for (now, port), table in changes.items()]
+
+
+def _change(now_ns: int, port: str, scheduler: Mapping[str, Any]) -> dict[str, Any]:
+    """An entry of ``[[faults]]`` with which a port has another scheduler."""
+    own, _, peer = port.partition("->")
+    node = own.rpartition(".")[0] or own
+    return {"link": [node, peer], "towards": peer, "at": f"{now_ns} ns", "scheduler": dict(scheduler)}
 
 
 def rates_of(result: Measurements) -> dict[str, float]:

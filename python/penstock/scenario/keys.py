@@ -2093,8 +2093,8 @@ class TransfersKeys(TypedDict, total=False):
 
 
 class FaultKeys(TypedDict, total=False):
-    """Something that goes wrong: exactly one of `down`, `up`, `rate`, `bit_error_rate`, `pause_loss`,
-    `frame_loss`, `control_frame`, `restart` and `mean_time_between`.
+    """Something that goes wrong or is changed: exactly one of `down`, `up`, `rate`, `scheduler`,
+    `bit_error_rate`, `pause_loss`, `frame_loss`, `control_frame`, `restart` and `mean_time_between`.
     """
 
     link: FaultLink | None
@@ -2113,6 +2113,10 @@ class FaultKeys(TypedDict, total=False):
     """Whether the link comes back. Default: false."""
     rate: str | None
     """The rate of the link from then on, in both directions."""
+    scheduler: Scheduler | None
+    """The scheduler, from then on, of the port whose frames are on their way to `towards`: other weights
+    or another table of the kind that the port has.
+    """
     bit_error_rate: float | None
     """The probability of each bit of a frame to be wrong."""
     pause_loss: float | None
@@ -2126,7 +2130,7 @@ class FaultKeys(TypedDict, total=False):
     """
     towards: str | None
     """The end of the link that the lost frames are on their way to. Default: both directions; required
-    with `control_frame`.
+    with `control_frame` and `scheduler`.
     """
     from_: str | None
     """When `bit_error_rate`, `pause_loss` or `frame_loss` begins. Default: "0 s"."""

@@ -13,6 +13,7 @@ use crate::spec::{CoreChange, FaultSpec, LinkSpec, NodeSpec, Reaction, Role, Spe
 use engine::{Stream, stream};
 use frame::NodeId;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use units::{BitRate, Time};
 
 /// More outages than this fill the memory and no picture.
@@ -67,7 +68,10 @@ impl FaultPlan {
         let mut plan = FaultPlan::default();
         for (entry, fault) in spec.faults.iter().enumerate() {
             match fault {
-                FaultSpec::LinkDown { .. } | FaultSpec::LinkUp { .. } | FaultSpec::ControlFrame { .. } => {}
+                FaultSpec::LinkDown { .. }
+                | FaultSpec::LinkUp { .. }
+                | FaultSpec::ControlFrame { .. }
+                | FaultSpec::Scheduler { .. } => {}
                 FaultSpec::LinkRate { link, at, rate } => plan.on(*link).rates.push((*at, *rate)),
                 FaultSpec::BitErrors { link, from, until, rate } => {
                     plan.on(*link).bit_errors.push(((*from, *until), *rate));
@@ -202,7 +206,7 @@ impl FaultPlan {
             events.push(Event::fault(group[0].0, group[0].1, first, count));
             first += count;
         }
-        Faults { schedules, events, actions }
+        Faults { schedules, events, actions, schedulers: Arc::default() }
     }
 
     fn schedule(&self, spec: &Spec, wiring: &Wiring, port: u32) -> Option<Box<FaultSchedule>> {
@@ -282,6 +286,9 @@ impl FaultPlan {
                 let heeded = control_frames::has_effect(spec, *towards, says);
                 let what = if heeded { "control_frame" } else { "control_frame_ignored" };
                 note(*at, what, &direction(spec, *link, *towards), f64::NAN);
+            }
+            if let FaultSpec::Scheduler { link, towards, at, .. } = fault {
+                note(*at, "scheduler", &direction(spec, *link, *towards), f64::NAN);
             }
         }
         for (node, at, change) in core_changes(spec) {

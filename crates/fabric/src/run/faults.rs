@@ -7,7 +7,8 @@
 //!
 //! What stations do when a link goes down: pauses that came or went through it are forgotten, and frames that
 //! wait for it are lost at once, or kept. A new rate holds from the next frame on; the one on the wire
-//! completes at the old rate. A switch that restarts loses all it holds, forgets all pauses and neither hears
+//! completes at the old rate. A new scheduler hears of all that waits as if it came just then; what the old one knew of the
+//! past is forgotten. A switch that restarts loses all it holds, forgets all pauses and neither hears
 //! nor sends anything for a while; its neighbours do not notice.
 //!
 //! Scope: single links and switches. Losses by faults are counted by their cause and stop no run, also in
@@ -19,7 +20,8 @@
 //! Not modelled: losses in bursts; errors in the line overhead, or several of one error on the wire by the line code; a damaged or cut frame that a cut-through switch has already
 //! begun to forward (it ends at the switch here); a transmitter that notices the cut before its frame has
 //! ended; negotiation when a link comes back; headroom and response times that follow a change of rate (they
-//! are those of the fastest rate, and of the first); schedulers that follow a change of rate.
+//! are those of the fastest rate, and of the first); schedulers that follow a change of rate; bounds
+//! of the table of guarantees that follow a new scheduler.
 
 use crate::run::event::{Event, Kind, LossCause, Queued};
 use crate::run::losses::Cause;
@@ -28,8 +30,8 @@ use crate::run::world::Fabric;
 use crate::spec::CoreChange;
 use engine::Stream;
 use flow_control::pause::PauseSignal;
-use frame::{CONTROL_FRAME_BYTES, PRIORITIES, TrafficClass};
-use scheduling::Scheduler;
+use frame::{CONTROL_FRAME_BYTES, PRIORITIES, TrafficClass, members};
+use scheduling::{Discipline, Scheduler};
 use std::sync::Arc;
 use units::{BitRate, Time};
 
@@ -81,6 +83,10 @@ pub(crate) enum Action {
         signal: PauseSignal,
         quanta: u16,
     },
+    /// The port gets one of the schedulers of the table.
+    Scheduler {
+        nth: u32,
+    },
     /// A congestion message comes in for the source of this path.
     Congestion {
         path: u32,
@@ -97,12 +103,14 @@ pub(crate) struct Faults {
     pub events: Vec<Event>,
     /// Of the whole fabric.
     pub actions: Arc<[Action]>,
+    /// Those that ports get while the simulation runs, with nothing served yet.
+    pub schedulers: Arc<[Scheduler]>,
 }
 
 impl Faults {
     /// Bytes of the table that all parts of a fabric have together.
     pub fn shared_bytes(&self) -> usize {
-        self.actions.len() * size_of::<Action>()
+        size_of_val(&*self.actions) + size_of_val(&*self.schedulers)
     }
 
     /// Bytes of the tables of this part; the spans of a port among them.
@@ -249,6 +257,7 @@ impl Fabric {
                 Action::Receive(change) => self.change_receiving(place, change, now, windows),
                 Action::Path { path, start } => self.change_path(path, start, now, windows),
                 Action::Pause { signal, quanta } => self.hear_pause(place, signal, quanta, now, windows),
+                Action::Scheduler { nth } => self.change_scheduler(place, nth, now, windows),
                 Action::Congestion { path, feedback } => self.hear_congestion(path, feedback, now, windows),
             }
         }
@@ -281,6 +290,31 @@ impl Fabric {
         }
         for port in self.ports_beside(place) {
             self.flush(port, Cause::Restart, now, windows);
+        }
+    }
+
+    /// A port gets another scheduler, which hears of all that waits as if it came now.
+    fn change_scheduler(&mut self, port: u32, nth: u32, now: Time, windows: &mut Queued) {
+        let mut scheduler = self.faults.schedulers[nth as usize].clone();
+        if let Some(Some(schedule)) = self.faults.schedules.get_mut(port as usize) {
+            schedule.fresh = schedule.fresh.is_some().then(|| scheduler.clone());
+        }
+        let state = &self.links.ports[port as usize];
+        for class in members(state.waiting as u8) {
+            let queue = state.first_queue + class as u32;
+            for waiting in self.buffers.frames(queue) {
+                scheduler.arrive(class as u32, u32::from(waiting.frame.bytes), now);
+            }
+            if let Some(head) = self.buffers.head_bytes(queue as usize)
+                && state.stopped >> class & 1 == 0
+            {
+                scheduler.activate(class as u32, head, now);
+            }
+        }
+        let waits = state.waiting & !state.stopped != 0;
+        self.links.cold[port as usize].scheduler = scheduler;
+        if waits {
+            self.try_transmit(port, now, windows);
         }
     }
 

@@ -9,16 +9,18 @@ use fabric::spec::{FaultSpec, Reaction};
 use fabric::topology::{NodeRole, check_rate, data_rate};
 use frame::NodeId;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use units::Time;
 
 /// More random outages than this are a slip of the unit.
 const MAX_OUTAGES: u64 = 1_000_000;
 
 /// What an entry says goes wrong, by the key that says so, and the other keys that belong to it.
-const KINDS: [(&str, &[&str]); 9] = [
+const KINDS: [(&str, &[&str]); 10] = [
     ("down", &["link", "index", "at", "duration", "reroute", "after", "waiting"]),
     ("up", &["link", "index", "at"]),
     ("rate", &["link", "index", "at"]),
+    ("scheduler", &["link", "index", "towards", "at"]),
     ("bit_error_rate", &["link", "index", "from", "until"]),
     ("pause_loss", &["link", "index", "from", "until"]),
     ("frame_loss", &["link", "index", "towards", "from", "until"]),
@@ -88,6 +90,7 @@ impl Entry<'_> {
             "restart" => self.restart(when.flatten(), reaction, context),
             "mean_time_between" => self.outages(kind, reaction, context),
             "control_frame" => self.control_frame(when.flatten(), context),
+            "scheduler" => self.scheduler(when.flatten(), context),
             "bit_error_rate" | "pause_loss" | "frame_loss" => self.losses(kind, context),
             _ => self.change(when.flatten(), reaction, context),
         }
@@ -148,15 +151,31 @@ impl Entry<'_> {
         Some(links?.into_iter().map(make).collect())
     }
 
-    /// A frame that comes in at one end of a link.
-    fn control_frame(self, when: Option<Time>, context: &mut Context<'_>) -> Option<Vec<FaultSpec>> {
+    /// A link and the end that `towards` names; `help`: what it is needed for.
+    fn directed(self, help: &str, context: &mut Context<'_>) -> (Option<u32>, Option<NodeId>) {
         let Entry { fault, at, fabric, .. } = self;
         let links = self.links(None, context);
         if fault.towards.is_none() {
-            let help = "`control_frame` needs the name of the end of the link where it comes in";
             context.error(at, "missing key `towards`", help);
         }
         let towards = towards(fault, links.as_deref(), at, fabric, context);
+        (links.and_then(|links| links.first().copied()), towards)
+    }
+
+    /// A port gets another scheduler; whether it can have it, is checked where all stations are known.
+    fn scheduler(self, when: Option<Time>, context: &mut Context<'_>) -> Option<Vec<FaultSpec>> {
+        let help = "`scheduler` needs the name of the end of the link that the frames of its port go to";
+        let (link, towards) = self.directed(help, context);
+        let scheduler = Arc::new(self.fault.scheduler.clone()?);
+        let (link, towards, at) = (link?, towards?, when?);
+        Some(vec![FaultSpec::Scheduler { link, towards, at, scheduler }])
+    }
+
+    /// A frame that comes in at one end of a link.
+    fn control_frame(self, when: Option<Time>, context: &mut Context<'_>) -> Option<Vec<FaultSpec>> {
+        let Entry { fault, at, .. } = self;
+        let help = "`control_frame` needs the name of the end of the link where it comes in";
+        let (link, towards) = self.directed(help, context);
         let says = match control_frame::read(fault.control_frame.as_deref()?) {
             Ok(says) => Some(says),
             Err((message, help)) => {
@@ -164,7 +183,7 @@ impl Entry<'_> {
                 None
             }
         };
-        let (link, towards, at, says) = (*links?.first()?, towards?, when?, says?);
+        let (link, towards, at, says) = (link?, towards?, when?, says?);
         Some(vec![FaultSpec::ControlFrame { link, towards, at, says }])
     }
 

@@ -7,9 +7,10 @@ use super::Context;
 use crate::diagnostics::Severity;
 use crate::model::Model;
 use crate::place::Place;
-use fabric::spec::{FlowSpec, LinkSpec, NodeSpec, Role};
+use fabric::spec::{FaultSpec, FlowSpec, LinkSpec, NodeSpec, Role};
+use frame::ClassMap;
 use keys::Remark;
-use scheduling::{Configuration, PortFacts};
+use scheduling::{Configuration, PortFacts, SchedulerSpec};
 use std::collections::BTreeSet;
 
 /// Where the setting of a station stands: its own, or that of all.
@@ -36,29 +37,17 @@ pub fn check(
     flows: &[FlowSpec],
     context: &mut Context<'_>,
 ) {
-    let bounds = flows.iter().map(|flow| flow.frame_bounds());
-    let (smallest, largest) = bounds
-        .reduce(|(a, b), (c, d)| (a.min(c), b.max(d)))
-        .unwrap_or((frame::MIN_FRAME_BYTES, frame::MAX_TAGGED_FRAME_BYTES));
+    let bounds = frame_bounds(flows);
     let mut seen = BTreeSet::new();
     let mut said = BTreeSet::new();
     for (link, end) in links.iter().flat_map(|link| [(link, link.a), (link, link.b)]) {
         let node = &nodes[end.at()];
-        let (classes, scheduler) = match &node.role {
-            Role::Host(host) => (host.classes, &host.scheduler),
-            Role::Switch(switch) => (switch.classes, &switch.scheduler),
-        };
+        let (classes, scheduler) = served(node);
         let (table, own) = place(model, node);
         if !seen.insert((table, own, link.rate, link.overhead)) {
             continue;
         }
-        let facts = PortFacts {
-            queues: classes.classes() as u32,
-            rate: link.rate,
-            overhead: u32::from(link.overhead),
-            smallest_frame: u32::from(smallest),
-            largest_frame: u32::from(largest),
-        };
+        let facts = facts(link, classes, bounds);
         let at = own.map_or(Place::of(table), |name| Place::of(table).key(name)).key("scheduler");
         let found = match scheduler.check(&facts) {
             Ok(warnings) => warnings.into_iter().map(|one| (one, Severity::Warning)).collect(),
@@ -70,6 +59,67 @@ pub fn check(
             }
         }
     }
+}
+
+/// Asks each scheduler that a port gets later, by the entry that says so.
+pub fn check_changes(
+    faults: &[(usize, FaultSpec)],
+    nodes: &[NodeSpec],
+    links: &[LinkSpec],
+    flows: &[FlowSpec],
+    context: &mut Context<'_>,
+) {
+    let (smallest, largest) = frame_bounds(flows);
+    for (entry, fault) in faults {
+        let FaultSpec::Scheduler { link, towards, scheduler, .. } = fault else { continue };
+        let link = &links[*link as usize];
+        let node = &nodes[if link.a == *towards { link.b } else { link.a }.at()];
+        let (classes, own) = served(node);
+        let at = Place::of("faults").index(*entry).key("scheduler");
+        if own.name() != scheduler.name() {
+            context.error(
+                &at,
+                format!("\"{}\" in place of the \"{}\" of \"{}\"", scheduler.name(), own.name(), node.name),
+                format!(
+                    "expected \"{}\" with other keys: a port keeps the kind of its scheduler",
+                    own.name()
+                ),
+            );
+            continue;
+        }
+        if let Err(why) = scheduler.check(&facts(link, classes, (smallest, largest))) {
+            for (remark, severity, more) in merged(vec![(why, Severity::Error)]) {
+                report(remark, severity, more, &at, context);
+            }
+        }
+    }
+}
+
+/// The classes of a station, and the scheduler of its ports.
+fn served(node: &NodeSpec) -> (ClassMap, &SchedulerSpec) {
+    match &node.role {
+        Role::Host(host) => (host.classes, &host.scheduler),
+        Role::Switch(switch) => (switch.classes, &switch.scheduler),
+    }
+}
+
+/// What a scheduler has to know of its port.
+fn facts(link: &LinkSpec, classes: ClassMap, (smallest, largest): (u16, u16)) -> PortFacts {
+    PortFacts {
+        queues: classes.classes() as u32,
+        rate: link.rate,
+        overhead: u32::from(link.overhead),
+        smallest_frame: u32::from(smallest),
+        largest_frame: u32::from(largest),
+    }
+}
+
+/// The shortest and the longest frame of all flows.
+fn frame_bounds(flows: &[FlowSpec]) -> (u16, u16) {
+    let bounds = flows.iter().map(|flow| flow.frame_bounds());
+    bounds
+        .reduce(|(a, b), (c, d)| (a.min(c), b.max(d)))
+        .unwrap_or((frame::MIN_FRAME_BYTES, frame::MAX_TAGGED_FRAME_BYTES))
 }
 
 /// One remark a place, with how many more say the same of other queues.

@@ -74,7 +74,13 @@ fn is_ring(pairs: &[Pair]) -> bool {
 /// Warns of connections that wait for ever if a frame is lost, where a receiving host or a fault can lose one.
 pub fn check_losses(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     let loses = |fault: &FaultSpec| {
-        !matches!(fault, FaultSpec::LinkUp { .. } | FaultSpec::LinkRate { .. } | FaultSpec::PauseLoss { .. })
+        !matches!(
+            fault,
+            FaultSpec::LinkUp { .. }
+                | FaultSpec::LinkRate { .. }
+                | FaultSpec::PauseLoss { .. }
+                | FaultSpec::Scheduler { .. }
+        )
     };
     let fault = spec.faults.iter().any(loses);
     // Those of the fabric follow each other like those of the text.

@@ -1,5 +1,6 @@
 //! `[[faults]]`: what goes wrong, and when; and `[host.receive]`: hosts that take their time.
 
+use scheduling::SchedulerSpec;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{BitRate, Bytes, Or, Time, Unlimited};
@@ -8,7 +9,7 @@ fn is_false(value: &bool) -> bool {
     !value
 }
 
-/// Something that goes wrong: exactly one of `down`, `up`, `rate`, `bit_error_rate`, `pause_loss`, `frame_loss`, `control_frame`, `restart` and `mean_time_between`.
+/// Something that goes wrong or is changed: exactly one of `down`, `up`, `rate`, `scheduler`, `bit_error_rate`, `pause_loss`, `frame_loss`, `control_frame`, `restart` and `mean_time_between`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Fault {
@@ -21,7 +22,7 @@ pub struct Fault {
     /// The name of the switch that restarts. Required with `restart`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub switch: Option<String>,
-    /// When. A time with unit. Required with `down`, `up`, `rate`, `control_frame` (when its last bit is there) and `restart`.
+    /// When. A time with unit. Required with `down`, `up`, `rate`, `scheduler`, `control_frame` (when its last bit is there) and `restart`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<Time>,
     /// Whether the link goes down, in both directions: what is on it is lost, and pauses are forgotten at both ends. Default: false.
@@ -33,6 +34,9 @@ pub struct Fault {
     /// The rate of the link from then on, in both directions; the frame on the wire completes at its old rate. With a `line_code` of the link a rate on the wire, as that of the topology. A rate with unit, 1 Mb/s to 1.6 Tb/s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<BitRate>,
+    /// The scheduler, from then on, of the port whose frames are on their way to `towards`: other weights or another table of the kind that the port has. What waits counts as if it came then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scheduler: Option<SchedulerSpec>,
     /// The probability of each bit of a frame to be wrong; such a frame is discarded where it arrives. A number, 0 to 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 1.0))]
@@ -49,7 +53,7 @@ pub struct Fault {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("pattern" = "^([ :]*[0-9A-Fa-f][ :]*[0-9A-Fa-f])+[ :]*$"))]
     pub control_frame: Option<String>,
-    /// The end of the link that the lost frames are on their way to; frames in the other direction are not lost. Or the end where a control frame comes in. The name of a host or switch. Only with `frame_loss` and `control_frame`. Default: both directions; required with `control_frame`.
+    /// The end of the link that the lost frames are on their way to; frames in the other direction are not lost. Or the end where a control frame comes in. The name of a host or switch. Or the end that the frames of a port with another `scheduler` go to. Only with `frame_loss`, `control_frame` and `scheduler`. Default: both directions; required with `control_frame` and `scheduler`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub towards: Option<String>,
     /// When `bit_error_rate`, `pause_loss` or `frame_loss` begins. A time with unit. Default: "0 s".
