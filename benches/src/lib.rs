@@ -46,6 +46,8 @@ use workload::{Arrivals, ConstantParams, Destinations, FrameSizes, RateBasis, So
 pub struct Options {
     /// PFC on all priorities in use, with ingress accounting.
     pub pfc: bool,
+    /// A congestion control at layer 2 beside it: "qcn" or "fecn".
+    pub control: Option<&'static str>,
     /// Time series and the log of pauses.
     pub probes: bool,
     /// Simulated time.
@@ -55,6 +57,11 @@ pub struct Options {
 /// The workload of this name: `star`, `qcn`, `fecn`, `qcn-limiters`, `qcn-points`, `window`, `red`, `bottleneck`, `classes`,
 /// `classes-credits`, `fat-tree-K`, `tcp-K`, `hashed-K`, `spray-K`, `requests-K`, `incast-N`, `flows-N`.
 pub fn workload(name: &str, options: Options) -> Option<Spec> {
+    if let Some(control) = options.control {
+        let mut spec = workload(name, Options { control: None, ..options })?;
+        notify(&mut spec, notified(control)?);
+        return Some(spec);
+    }
     let cable = Cable::new(BitRate::from_gbps(10), Time::from_us(1));
     if let Some((scheme, half)) =
         name.split_once('-').filter(|(_, half)| ["limiters", "points"].contains(half))
@@ -66,11 +73,9 @@ pub fn workload(name: &str, options: Options) -> Option<Spec> {
         }
         return Some(spec);
     }
-    if let Some((control, point)) = notified(name) {
+    if let Some(control) = notified(name) {
         let mut spec = workload("star", options)?;
-        change_switches(&mut spec, |switch| switch.managers = vec![Some(point); 8]);
-        let limiters = LimiterSpec { control, per: LimiterScope::Flow, priorities: 0xFF, mark_after: None };
-        change_hosts(&mut spec, |host| host.limiters = Some(limiters));
+        notify(&mut spec, control);
         return Some(spec);
     }
     if name == "star" {
@@ -206,6 +211,13 @@ fn apart(graph: &Graph, half: usize, from: usize, to: usize) -> Vec<NodeId> {
     ];
     let id = |name: &String| graph.nodes.iter().position(|node| node.name == *name);
     names.iter().filter_map(id).map(|at| NodeId(at as u32)).collect()
+}
+
+/// Puts both parts of a congestion control on a fabric.
+fn notify(spec: &mut Spec, (control, point): (RateControlSpec, ManagerSpec)) {
+    change_switches(spec, |switch| switch.managers = vec![Some(point); 8]);
+    let limiters = LimiterSpec { control, per: LimiterScope::Flow, priorities: 0xFF, mark_after: None };
+    change_hosts(spec, |host| host.limiters = Some(limiters));
 }
 
 /// The host part and the switch part of a congestion control of this name.

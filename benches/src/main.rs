@@ -1,4 +1,4 @@
-//! Runs a workload once and prints one JSON line: `benches WORKLOAD DURATION [pfc] [probes] [two|auto]`. `two`: on two
+//! Runs a workload once and prints one JSON line: `benches WORKLOAD DURATION [pfc] [qcn|fecn] [probes] [two|auto]`. `two`: on two
 //! threads from beginning to end; `auto`: on up to two, as it pays.
 
 use benches::{Options, workload};
@@ -9,11 +9,12 @@ use std::time::Instant;
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let usage = "benches star|window|red|bottleneck|classes|classes-credits|fat-tree-K|tcp-K|hashed-K|spray-K|requests-K|incast-N|flows-N \
-                 DURATION [pfc] [probes] [two|auto]";
+                 DURATION [pfc] [qcn|fecn] [probes] [two|auto]";
     let (name, rest) = words.split_first().ok_or(usage)?;
     let (duration, flags) = rest.split_first().ok_or(usage)?;
     let has = |flag: &str| flags.iter().any(|word| word == flag);
-    let options = Options { pfc: has("pfc"), probes: has("probes"), duration: duration.parse()? };
+    let control = ["qcn", "fecn"].into_iter().find(|&control| has(control));
+    let options = Options { pfc: has("pfc"), control, probes: has("probes"), duration: duration.parse()? };
     let spec = workload(name, options).ok_or(usage)?;
     let begun = Instant::now();
     let threads = match (has("two"), has("auto")) {

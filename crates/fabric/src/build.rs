@@ -444,6 +444,7 @@ fn add_port(part: &Part, fabric: &mut Fabric, port: u32) {
         counts: PortCounts::default(),
         watch: watchdog.map(|spec| Box::new(PortWatch::new(spec))),
         managers,
+        notes_departures: false,
     };
     fabric.links.push(hot, cold, plan.wiring.node_of[peer as usize].0);
 }

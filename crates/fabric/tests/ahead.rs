@@ -9,9 +9,12 @@ use fabric::{Simulation, State};
 use flow_control::PauseSpec;
 use frame::{ClassMap, NodeId};
 use proptest::prelude::*;
-use queueing::{LimiterScope, RateControlSpec, RateReactionParams};
+use queueing::{
+    BackwardPointParams, BackwardReactionParams, CongestionPointParams, LimiterScope, ManagerSpec,
+    RateControlSpec, RatePointParams, RateReactionParams, ReactionPointParams,
+};
 use scheduling::SchedulerSpec;
-use units::{BitRate, Time};
+use units::{BitRate, Bytes, Time};
 use workload::{Arrivals, ConstantParams, FrameSizes, PoissonParams, SourceSpec};
 
 /// What is drawn of a fabric: two rows of hosts at two switches.
@@ -22,6 +25,8 @@ struct Dice {
     cuts_through: bool,
     latency: Time,
     fifo: bool,
+    /// None, QCN, BCN, FECN and E-FECN.
+    control: usize,
     flows: Vec<(usize, usize, u8, u64, u16)>,
     warmup: Time,
     seed: u64,
@@ -38,16 +43,18 @@ fn dice() -> impl Strategy<Value = Dice> {
         any::<bool>(),
         proptest::sample::select(vec![Time::ZERO, ns(300)]),
         any::<bool>(),
+        0usize..5,
         proptest::collection::vec(flow, 1..12),
         proptest::sample::select(vec![Time::ZERO, us(40), ns(50_123)]),
         any::<u64>(),
     )
-        .prop_map(|(hosts, rates, cuts_through, latency, fifo, flows, warmup, seed)| Dice {
+        .prop_map(|(hosts, rates, cuts_through, latency, fifo, control, flows, warmup, seed)| Dice {
             hosts,
             rates,
             cuts_through,
             latency,
             fifo,
+            control,
             flows,
             warmup,
             seed,
@@ -61,14 +68,21 @@ fn net(dice: &Dice) -> Net {
         latency: dice.latency,
         classes: if dice.fifo { ClassMap::SHARED } else { ClassMap::SEPARATE },
         scheduler: if dice.fifo { SchedulerSpec::Fifo } else { SchedulerSpec::StrictPriority },
+        managers: control(dice).map_or(Vec::new(), |(point, _)| vec![Some(point); 8]),
         ..switch()
     };
+    let limiters = control(dice).map(|(_, control)| LimiterSpec {
+        control,
+        per: LimiterScope::Flow,
+        priorities: 0xFF,
+        mark_after: None,
+    });
     let switches = [net.switch("left", of_switches.clone()), net.switch("right", of_switches)];
     let rate = |at: usize| BitRate::from_bps(dice.rates[at % dice.rates.len()]);
     net.link(switches[0], switches[1], rate(0), us(1));
     let hosts: Vec<NodeId> = (0..2 * dice.hosts)
         .map(|nth| {
-            let id = net.host(&format!("h{nth}"), host());
+            let id = net.host(&format!("h{nth}"), HostSpec { limiters, ..host() });
             net.link(id, switches[nth % 2], rate(nth + 1), us(1));
             id
         })
@@ -94,6 +108,36 @@ fn net(dice: &Dice) -> Net {
     }
     (net.0.seed, net.0.warmup) = (dice.seed, dice.warmup);
     net
+}
+
+/// Both parts of a control that acts often, with messages of the data's priority half of the time.
+fn control(dice: &Dice) -> Option<(ManagerSpec, RateControlSpec)> {
+    let message_priority = if dice.seed.is_multiple_of(2) { 3 } else { 7 };
+    let rate_point = RatePointParams {
+        interval: us(8),
+        severe: Bytes::new(12_000),
+        severe_messages: dice.control == 4,
+        message_priority,
+        ..RatePointParams::default()
+    };
+    Some(match dice.control {
+        0 => return None,
+        1 => {
+            let sample_base = Bytes::new(6_000);
+            let point = CongestionPointParams { sample_base, message_priority, ..Default::default() };
+            let byte_reset = Bytes::new(4_000);
+            let host = ReactionPointParams { byte_reset, time_reset: us(9), ..Default::default() };
+            (ManagerSpec::CongestionPoint(point), RateControlSpec::Qcn(host))
+        }
+        2 => {
+            let point = BackwardPointParams { message_priority, ..Default::default() };
+            (ManagerSpec::BackwardPoint(point), RateControlSpec::Bcn(BackwardReactionParams::default()))
+        }
+        _ => {
+            let host = RateReactionParams { interval: us(8), message_priority, ..Default::default() };
+            (ManagerSpec::RatePoint(rate_point), RateControlSpec::Fecn(host))
+        }
+    })
 }
 
 /// The same with a fault after the end.
@@ -122,6 +166,10 @@ proptest! {
         for threads in [2, 3] {
             prop_assert_eq!(&told(&ahead.run_on(threads, budget * 10_000)), &expected);
         }
+        // Where rates are recorded every frame enters its limiter, stands in line and is pulled.
+        let mut recorded = ahead.clone();
+        recorded.0.probes.bin = Some(us(5));
+        prop_assert_eq!(recorded.run().fingerprint, ahead.run().fingerprint);
     }
 }
 
@@ -227,6 +275,7 @@ fn looking_changes_nothing() {
         cuts_through: false,
         latency: Time::ZERO,
         fifo: true,
+        control: 0,
         flows: vec![(0, 1, 1, 8, 900), (2, 3, 2, 7, 300), (4, 5, 3, 8, 64), (1, 2, 2, 8, 1200)],
         warmup: Time::ZERO,
         seed: 7,

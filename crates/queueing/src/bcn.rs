@@ -25,7 +25,7 @@
 
 use crate::ManagerSpec;
 use crate::checks::{above, above_zero, message_priority, no_weight, overshoots, share, tag_length, within};
-use crate::manager::{Configuration, Fill, FrameFacts, LinkFacts, QueueManager, Verdict};
+use crate::manager::{Configuration, Departures, Fill, FrameFacts, LinkFacts, QueueManager, Verdict};
 use crate::rate_control::{RateConfiguration, RateControl, Told};
 use frame::{PointId, Tag};
 use keys::Remark;
@@ -157,6 +157,10 @@ impl QueueManager for BackwardPoint {
             return Verdict::Notify(feedback as u32);
         }
         Verdict::Pass
+    }
+
+    fn departures(&self) -> Departures {
+        Departures::Ignored
     }
 }
 

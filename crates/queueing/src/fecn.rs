@@ -35,7 +35,7 @@
 //! fields of tags, but for their length; a NIC that writes into tags.
 
 use crate::checks::{above, above_zero, intervals, message_priority, within};
-use crate::manager::{Configuration, Fill, FrameFacts, LinkFacts, QueueManager, Verdict};
+use crate::manager::{Configuration, Departures, Fill, FrameFacts, LinkFacts, QueueManager, Verdict};
 use crate::step::Moment;
 use frame::{PointId, Tag};
 use keys::Remark;
@@ -425,6 +425,10 @@ impl QueueManager for RatePoint {
     ) -> Verdict {
         self.advance(now, fill.queue.bytes + u64::from(frame.bytes), random);
         Verdict::Pass
+    }
+
+    fn departures(&self) -> Departures {
+        Departures::Late
     }
 
     fn stamp(&mut self, moment: Moment, tag: Tag, _port: impl FnOnce() -> u64) -> Tag {

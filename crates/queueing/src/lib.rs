@@ -34,7 +34,7 @@ pub use dynamic_threshold::{Alpha, DynamicThreshold, Holding, Part, SharedMemory
 pub use entry::assign;
 pub use fecn::{AverageWith, Idle, Load, Phase, QueueControl};
 pub use fecn_source::{RateReaction, RateReactionParams};
-pub use manager::{Configuration, Counts, Fill, FrameFacts, LinkFacts, QueueManager, Verdict};
+pub use manager::{Configuration, Counts, Departures, Fill, FrameFacts, LinkFacts, QueueManager, Verdict};
 pub use prc_source::{Law, Method, PathReaction, PathReactionParams};
 pub use qcn::{ReactionPoint, ReactionPointParams};
 pub use rate_control::{
@@ -153,6 +153,10 @@ macro_rules! queue_managers {
                 random: &mut impl FnMut() -> u64,
             ) -> Verdict {
                 match self { $(Manager::$name(it) => it.on_dequeue(now, fill, frame, random),)* }
+            }
+            #[inline]
+            fn departures(&self) -> Departures {
+                match self { $(Manager::$name(it) => it.departures(),)* }
             }
             fn stamp(&mut self, moment: Moment, tag: Tag, port: impl FnOnce() -> u64) -> Tag {
                 match self { $(Manager::$name(it) => it.stamp(moment, tag, port),)* }

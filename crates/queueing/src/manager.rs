@@ -56,6 +56,17 @@ impl LinkFacts {
     }
 }
 
+/// Whether a queue manager has to hear of departures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Departures {
+    /// When they happen: something may follow from them.
+    AtOnce,
+    /// Before it hears of anything else, each as of its time: it notes them, and does no more than stamp frames with a tag.
+    Late,
+    /// Never: they mean nothing to it.
+    Ignored,
+}
+
 /// A queue manager at work: one for each queue, which is one traffic class of one egress port.
 ///
 /// Every frame passes both calls in order, also one that finds its port free and waits for no time at all. A frame that
@@ -79,6 +90,11 @@ pub trait QueueManager {
         _random: &mut impl FnMut() -> u64,
     ) -> Verdict {
         Verdict::Pass
+    }
+
+    /// Whether it has to hear of departures.
+    fn departures(&self) -> Departures {
+        Departures::AtOnce
     }
 
     /// A tagged frame enters or leaves, after the call for that: the tag that it has from here on. `port` says how many

@@ -157,6 +157,9 @@ impl RateConfiguration for PathReactionParams {
     fn needs_points(&self) -> bool {
         self.method != Method::RoundTrip
     }
+    fn asks_paths(&self) -> bool {
+        true
+    }
     fn return_priority(&self) -> Option<u8> {
         Some(self.message_priority as u8)
     }

@@ -24,7 +24,7 @@
 
 use crate::ManagerSpec;
 use crate::checks::{above_zero, least_and_most, message_priority, overshoots, share, within};
-use crate::manager::{Configuration, Counts, Fill, FrameFacts, LinkFacts, QueueManager, Verdict};
+use crate::manager::{Configuration, Counts, Departures, Fill, FrameFacts, LinkFacts, QueueManager, Verdict};
 use crate::rate_control::{RateConfiguration, RateControl, Told};
 use keys::Remark;
 use schemars::JsonSchema;
@@ -143,6 +143,10 @@ impl QueueManager for CongestionPoint {
         self.before = queue.bytes;
         self.until_sample = Some(self.distance(feedback, random));
         if feedback > 0 { Verdict::Notify(feedback as u32) } else { Verdict::Pass }
+    }
+
+    fn departures(&self) -> Departures {
+        Departures::Ignored
     }
 }
 

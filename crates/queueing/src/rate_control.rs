@@ -115,6 +115,11 @@ pub trait RateConfiguration {
         true
     }
 
+    /// Whether it sends messages of its own, which ask about a path.
+    fn asks_paths(&self) -> bool {
+        false
+    }
+
     /// The longest tag that it puts on frames.
     fn tag_bytes(&self) -> u8 {
         0
@@ -221,6 +226,9 @@ macro_rules! rate_controls {
             }
             fn needs_points(&self) -> bool {
                 match self { $(RateControlSpec::$name(params) => params.needs_points(),)* }
+            }
+            fn asks_paths(&self) -> bool {
+                match self { $(RateControlSpec::$name(params) => params.asks_paths(),)* }
             }
             fn tag_bytes(&self) -> u8 {
                 match self { $(RateControlSpec::$name(params) => params.tag_bytes(),)* }

@@ -4,18 +4,20 @@ use super::Plan;
 use crate::build::headroom::receive_buffer;
 use crate::run::port::Hooks;
 use crate::run::world::Fabric;
-use crate::spec::NodeSpec;
 use crate::spec::choice::PathChoice;
+use crate::spec::{NodeSpec, Spec};
+use frame::{NodeId, PortId};
+use queueing::{Departures, RateConfiguration};
+use std::collections::BTreeSet;
 
 /// With one of these somebody is asked, or has to be told, when a frame leaves.
-const OTHERS: [Hooks; 9] = [
+const OTHERS: [Hooks; 8] = [
     Hooks::SCHEDULER,
     Hooks::FAULTED,
     Hooks::FEEDS,
     Hooks::COUNTED,
     Hooks::BOUNDED,
     Hooks::WATCHED,
-    Hooks::MANAGED,
     Hooks::CREDITS,
     Hooks::CROSSBAR,
 ];
@@ -27,19 +29,41 @@ pub fn mark(plan: &Plan, fabric: &mut Fabric) {
         return;
     }
     let in_use = spec.priorities_in_use();
+    let of_flows = spec.flows.iter().fold(0, |set, flow| set | 1 << flow.priority.0);
+    let senders = senders(spec);
     for port in 0..fabric.links.len() as u32 {
         let number = fabric.numbering.port(port);
         let node = plan.node(number);
         // A pause that comes is looked at, and the port with it, also where nobody obeys it.
-        let paused = sends_pauses(plan.node(plan.wiring.peer[number as usize].0));
+        let peer = plan.node(plan.wiring.peer[number as usize].0);
+        let paused = sends_pauses(peer);
+        // Messages, and tags on their way back, go to those who send.
+        let peer_id = plan.wiring.neighbour(PortId(number));
+        let sends = senders.as_ref().is_none_or(|senders| senders.contains(&peer_id));
+        let in_use = if sends || peer.switch().is_some() { in_use } else { of_flows };
         let hot = &mut fabric.links.ports[port as usize];
         let one_class = hot.classes.classes_of(in_use).count_ones() <= 1;
         let one_list = fabric.buffers.queues[hot.first_queue as usize].voqs == 1;
-        let asks = OTHERS.iter().any(|&other| hot.hooks.has(other));
+        let cold = &mut fabric.links.cold[port as usize];
+        let manager_hears =
+            |when: Departures| cold.managers.iter().flatten().any(|it| it.departures() == when);
+        let asks = OTHERS.iter().any(|&other| hot.hooks.has(other)) || manager_hears(Departures::AtOnce);
+        cold.notes_departures = manager_hears(Departures::Late);
         // A switch that compares its queues looks at all of them for every frame.
         let switch = node.switch().filter(|own| own.path_choice != PathChoice::LeastQueued);
         hot.hooks.set(Hooks::AHEAD, switch.is_some() && one_class && one_list && !paused && !asks);
     }
+}
+
+/// The nodes that send what somebody may answer with a message or a tag; `None`: perhaps all, as the far ends of connections
+/// do, and receivers of messages that ask about paths are told something as well.
+fn senders(spec: &Spec) -> Option<BTreeSet<NodeId>> {
+    let asks = |node: &NodeSpec| {
+        let limiters = node.host().and_then(|host| host.limiters.as_ref());
+        limiters.is_some_and(|limiters| limiters.control.asks_paths())
+    };
+    let answers = spec.nodes.iter().any(asks) || spec.flows.iter().any(|flow| flow.transport.is_some());
+    (!answers).then(|| spec.flows.iter().map(|flow| flow.from).collect())
 }
 
 /// Whether a node pauses its neighbours. Hosts do if they have a receive buffer.

@@ -9,12 +9,15 @@
 //! Which ports these are is known when the fabric is built (`build/ahead.rs`). A port of a node that sends pauses is
 //! none of them: an XON is due at a departure, and cannot be made up for. Nor is one that pauses are sent to, obeyed or
 //! not: each makes the port look at what waits.
+//!
+//! A queue manager may look at what comes to such a port, and hears of departures late if it only notes them. What it
+//! writes into the tag of a frame that leaves is not known before: such a frame waits for a decision.
 
 use crate::run::event::Queued;
 use crate::run::pool::{NIL, Waiting};
 use crate::run::port::Hooks;
 use crate::run::world::Fabric;
-use frame::Frame;
+use frame::{Frame, TrafficClass};
 use units::Time;
 
 /// So many frames of a port are committed at a time, at most: each takes a pending event.
@@ -28,6 +31,9 @@ impl Fabric {
         if port.waiting == 0 {
             return;
         }
+        if port.hooks.has(Hooks::MANAGED) && self.links.cold[egress as usize].notes_departures {
+            return self.settle_noting(egress, now);
+        }
         // One class at most is in use here.
         let queue = &mut self.buffers.queues[(port.first_queue + port.waiting.trailing_zeros()) as usize];
         let sent = &mut self.links.sent[egress as usize];
@@ -40,6 +46,35 @@ impl Fabric {
         }
         if queue.occupancy.frames == 0 {
             port.waiting = 0;
+        }
+    }
+
+    /// The same at a port whose queue manager notes departures.
+    #[inline(never)]
+    fn settle_noting(&mut self, egress: u32, now: Time) {
+        loop {
+            let port = &mut self.links.ports[egress as usize];
+            let class = TrafficClass(port.waiting.trailing_zeros() as u8);
+            let queue = &mut self.buffers.queues[port.first_queue as usize + class.at()];
+            if queue.committed == 0 {
+                return;
+            }
+            let Some(&Waiting { frame, since, leaves, .. }) =
+                self.buffers.pool.pop_left(&mut queue.list, now)
+            else {
+                return;
+            };
+            queue.committed -= 1;
+            queue.leave(frame.bytes, leaves - since, true);
+            self.links.sent[egress as usize].count(&frame);
+            let empty = queue.occupancy.frames == 0;
+            if empty {
+                port.waiting = 0;
+            }
+            self.manager_on_departure(egress, class, frame, leaves);
+            if empty {
+                return;
+            }
         }
     }
 
@@ -73,20 +108,29 @@ impl Fabric {
     pub fn enqueue_ahead(
         &mut self,
         egress: u32,
-        frame: Frame,
+        mut frame: Frame,
         ingress: u32,
         now: Time,
         windows: &mut Queued,
     ) {
         self.settle(egress, now);
+        let port = &self.links.ports[egress as usize];
+        let (managed, class) = (port.hooks.has(Hooks::MANAGED), port.classes.class(frame.priority));
+        if managed && !self.admitted_by_manager(egress, class, &mut frame, ingress, now, windows) {
+            return;
+        }
         let port = &mut self.links.ports[egress as usize];
         if port.waiting == 0 && port.busy_until <= now {
+            if managed && self.links.cold[egress as usize].notes_departures {
+                self.manager_on_departure(egress, class, frame, now);
+            }
             self.transmit(egress, frame, now, windows);
             return;
         }
-        let class = port.classes.class(frame.priority);
         let queue = &mut self.buffers.queues[port.first_queue as usize + class.at()];
-        let commit = queue.committed < MOST && u64::from(queue.committed) == queue.occupancy.frames;
+        let commit = queue.committed < MOST
+            && u64::from(queue.committed) == queue.occupancy.frames
+            && !(managed && frame.flags.is_tagged());
         let leaves = if commit { port.busy_until } else { Time::NEVER };
         queue.add(frame.bytes);
         port.waiting = 1 << class.0;
@@ -113,6 +157,11 @@ impl Fabric {
         let queue = &mut self.buffers.queues[(port.first_queue + port.waiting.trailing_zeros()) as usize];
         let mut slot = queue.list.head();
         while slot != NIL && queue.committed < MOST {
+            // The tag of the first is known now, as it leaves now.
+            let stamped = port.hooks.has(Hooks::MANAGED) && self.buffers.pool.is_tagged(slot);
+            if stamped && port.busy_until > now {
+                break;
+            }
             let (frame, next) = self.buffers.pool.commit(slot, port.busy_until);
             queue.committed += 1;
             let arrival = port.transmit(frame, port.busy_until);

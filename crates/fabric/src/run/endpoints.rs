@@ -375,7 +375,13 @@ impl Fabric {
         place
     }
 
-    fn count_pulled(&mut self, egress: u32, class: TrafficClass) {
+    /// Whether a class of a NIC takes a frame now, and nobody is before it.
+    pub fn takes_at_once(&self, egress: u32, class: TrafficClass) -> bool {
+        let nic = self.links.cold[egress as usize].nic.as_ref();
+        nic.is_some_and(|nic| nic.ready[class.at()].is_empty()) && self.has_a_turn(egress, class)
+    }
+
+    pub fn count_pulled(&mut self, egress: u32, class: TrafficClass) {
         if let Some(nic) = &mut self.links.cold[egress as usize].nic {
             nic.pulled[class.at()] += 1;
         }

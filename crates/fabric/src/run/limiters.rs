@@ -179,6 +179,17 @@ impl Limiter {
         self.line.next().is_some()
     }
 
+    /// Whether a frame that comes now leaves at once, if its NIC takes it: nothing waits, nothing holds it back, and
+    /// nobody has to be called before.
+    fn is_idle(&self, now: Time) -> bool {
+        !self.holds_something()
+            && self.stands.is_none()
+            && self.pacer.opens_at().is_none_or(|at| at <= now)
+            && self.control.next_probe().is_none()
+            && self.control.poll_timeout().is_none_or(|at| at.max(now) >= self.wakes_at)
+            && self.stopped_until(now).is_none()
+    }
+
     /// Something comes: a break ends if it could have left at once.
     fn holds_from(&mut self, now: Time) {
         let is_open = self.pacer.opens_at().is_none_or(|at| at <= now);
@@ -254,12 +265,45 @@ impl Fabric {
     /// A source hands a frame to a limiter.
     #[inline(never)]
     pub fn limit(&mut self, nth: u32, frame: Frame, now: Time, windows: &mut Queued) {
+        if self.hosts.limiters[nth as usize].is_idle(now) && self.probes.limiter_rates.is_empty() {
+            let egress = self.routes.first_port(frame.path.0);
+            let class = self.links.ports[egress as usize].classes.class(frame.priority);
+            if self.takes_at_once(egress, class) {
+                return self.pass_limiter(nth, (egress, class), frame, now, windows);
+            }
+        }
         let limiter = &mut self.hosts.limiters[nth as usize];
         limiter.holds_from(now);
         limiter.occupancy.add(frame.bytes);
         limiter.sojourns.enter(limiter.occupancy.both());
         self.buffers.pool.push(limiter.line.push_to(frame.priority), &frame, now, NIL);
         self.update_limiter(nth, now, windows);
+    }
+
+    /// A frame passes a limiter in which nothing waits, and goes to a NIC that takes it: what would come of it if it entered,
+    /// stood in line and was pulled, without these steps.
+    fn pass_limiter(
+        &mut self,
+        nth: u32,
+        (egress, class): (u32, TrafficClass),
+        mut frame: Frame,
+        now: Time,
+        windows: &mut Queued,
+    ) {
+        let overhead = self.links.ports[egress as usize].overhead;
+        let limiter = &mut self.hosts.limiters[nth as usize];
+        limiter.busy_since = now;
+        limiter.pacer.handle_timeout(now);
+        limiter.sojourns.enter([frame.bytes.into(), 1]);
+        if let Some((tag, bytes)) = limiter.tag(now) {
+            self.headers.tag(&mut frame, tag, bytes);
+        }
+        limiter.sent(frame.priority, now, frame.bytes, frame.bytes.saturating_add(overhead));
+        if limiter.control.poll_timeout().is_some_and(|at| at.max(now) < limiter.wakes_at) {
+            self.wake_limiter(nth, now, windows);
+        }
+        self.count_pulled(egress, class);
+        self.depart(egress, frame, now, windows);
     }
 
     /// An endpoint whose frames pass a limiter has something to send: the port and class where that now stands in line.

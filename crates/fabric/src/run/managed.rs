@@ -11,7 +11,8 @@ use crate::run::world::Fabric;
 use engine::Stream;
 use frame::{CONTROL_FRAME_BYTES, Ecn, Flags, Frame, FrameKind, Notice, PointId, Priority, TrafficClass};
 use queueing::{
-    Configuration, Fill, FrameFacts, LinkFacts, Manager, ManagerSpec, Moment, QueueManager, Verdict,
+    Configuration, Departures, Fill, FrameFacts, LinkFacts, Manager, ManagerSpec, Moment, QueueManager,
+    Verdict,
 };
 use rand_xoshiro::rand_core::Rng;
 use units::{BitRate, Time};
@@ -40,6 +41,11 @@ impl Managed {
         let (manager, message_priority) = (spec.start(link), spec.message_priority().map(Priority));
         let point = link.point;
         Managed { manager, random, point, message_priority, counts: ManagedCounts::default() }
+    }
+
+    /// Whether it has to hear of departures.
+    pub fn departures(&self) -> Departures {
+        self.manager.departures()
     }
 
     /// The rate of its link has changed.
@@ -90,6 +96,13 @@ impl Fabric {
             self.notify_source(egress, class, &frame, feedback, now, windows);
         }
         frame
+    }
+
+    /// A frame has left the queue of a class at a port that sends ahead, as of then.
+    #[inline]
+    pub fn manager_on_departure(&mut self, egress: u32, class: TrafficClass, mut frame: Frame, then: Time) {
+        let said = self.manager_verdict(egress, class, &mut frame, Moment::Dequeue, then);
+        debug_assert_eq!(said, Verdict::Pass, "it does no more than note departures");
     }
 
     /// A tag on its way back has come in through a port, whose congestion points see what its frame met there.

@@ -124,6 +124,11 @@ impl Pool {
         waiting.leaves = leaves;
         (waiting.frame, waiting.next)
     }
+    /// Whether the frame in a slot has a tag.
+    #[inline]
+    pub fn is_tagged(&self, slot: u32) -> bool {
+        self.slots[slot as usize].frame.flags.is_tagged()
+    }
     /// The first of a list that is not empty, taken out if its transmission has begun by `now`.
     #[inline(always)]
     pub fn pop_left(&mut self, list: &mut List, now: Time) -> Option<&Waiting> {

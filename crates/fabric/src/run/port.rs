@@ -180,6 +180,8 @@ pub(crate) struct ColdPort {
     pub watch: Option<Box<PortWatch>>,
     /// Queue managers by class; empty without any.
     pub managers: Vec<Option<Box<Managed>>>,
+    /// Frames are sent ahead of their time, and a queue manager hears of departures late.
+    pub notes_departures: bool,
     /// Rates that the link had before faults changed it, and until when.
     pub former: Vec<(Time, WireClock)>,
 }
