@@ -373,6 +373,8 @@ pub struct Receiver {
     /// Credits that came free since the beginning, and those that an update has told of.
     freed: [u64; COUNTS],
     told: [u64; COUNTS],
+    /// Whether the two differ: in channels, in bypass queues.
+    owes: [bool; 2],
     last_update: Option<Time>,
 }
 
@@ -380,7 +382,7 @@ impl Receiver {
     /// An empty buffer of so many credits for each channel.
     pub fn new(granted: u32) -> Receiver {
         let none = [0; COUNTS];
-        Receiver { granted, held: [0; COUNTS], freed: none, told: none, last_update: None }
+        Receiver { granted, held: [0; COUNTS], freed: none, told: none, owes: [false; 2], last_update: None }
     }
     /// A frame has come.
     ///
@@ -398,6 +400,7 @@ impl Receiver {
     pub fn free(&mut self, spec: &CreditSpec, channel: usize, credits: u32, now: Time) -> Time {
         self.held[channel] -= credits;
         self.freed[channel] += u64::from(credits);
+        self.owes[usize::from(channel >= PRIORITIES)] = true;
         let owed = self.freed[channel] - self.told[channel];
         // No two updates in the same instant.
         let earliest = self.last_update.map_or(now, |last| now.max(last + Time::from_ps(1)));
@@ -413,12 +416,13 @@ impl Receiver {
     }
     /// Whether there is anything to tell.
     pub fn owes(&self) -> bool {
-        self.freed != self.told
+        self.owes != [false; 2]
     }
     /// The update to send now. It tells of the channels or of their bypass queues: if anything is owed after it, the
     /// other half is due at once.
     pub fn update(&mut self, now: Time) -> Freed {
-        let bypass = self.freed[..PRIORITIES] == self.told[..PRIORITIES];
+        let bypass = self.owes == [false, true];
+        self.owes[usize::from(bypass)] = false;
         let first = if bypass { PRIORITIES } else { 0 };
         let counts = std::array::from_fn(|channel| {
             self.told[first + channel] = self.freed[first + channel];

@@ -182,7 +182,7 @@ impl Fabric {
         }
         self.tell_scheduler(egress, class, frame.bytes, now);
         self.wait(egress, class, &frame, ingress, now);
-        if hooks.has(Hooks::CREDITS) {
+        if hooks.has(Hooks::CREDITS) && self.links.ports[egress as usize].stopped >> class.0 & 1 != 0 {
             self.may_be_passed(egress, class, now);
         }
         self.try_transmit(egress, now, windows);
