@@ -108,29 +108,63 @@ impl Fabric {
     pub fn enqueue_ahead(
         &mut self,
         egress: u32,
-        mut frame: Frame,
+        frame: Frame,
         ingress: u32,
         now: Time,
         windows: &mut Queued,
     ) {
         self.settle(egress, now);
+        if self.links.ports[egress as usize].hooks.has(Hooks::MANAGED) {
+            return self.enqueue_managed_ahead(egress, frame, ingress, now, windows);
+        }
         let port = &self.links.ports[egress as usize];
-        let (managed, class) = (port.hooks.has(Hooks::MANAGED), port.classes.class(frame.priority));
-        if managed && !self.admitted_by_manager(egress, class, &mut frame, ingress, now, windows) {
+        if port.waiting == 0 && port.busy_until <= now {
+            self.transmit(egress, frame, now, windows);
             return;
         }
-        let port = &mut self.links.ports[egress as usize];
+        self.stand_ahead(egress, frame, ingress, true, now, windows);
+    }
+
+    /// The same at a port with a queue manager.
+    #[inline(never)]
+    fn enqueue_managed_ahead(
+        &mut self,
+        egress: u32,
+        mut frame: Frame,
+        ingress: u32,
+        now: Time,
+        windows: &mut Queued,
+    ) {
+        let class = self.links.ports[egress as usize].classes.class(frame.priority);
+        if !self.admitted_by_manager(egress, class, &mut frame, ingress, now, windows) {
+            return;
+        }
+        let port = &self.links.ports[egress as usize];
         if port.waiting == 0 && port.busy_until <= now {
-            if managed && self.links.cold[egress as usize].notes_departures {
+            if self.links.cold[egress as usize].notes_departures {
                 self.manager_on_departure(egress, class, frame, now);
             }
             self.transmit(egress, frame, now, windows);
             return;
         }
+        self.stand_ahead(egress, frame, ingress, !frame.flags.is_tagged(), now, windows);
+    }
+
+    /// A frame waits at a port that sends ahead: until a known time, or, unless `known`, for a decision.
+    #[inline(always)]
+    fn stand_ahead(
+        &mut self,
+        egress: u32,
+        frame: Frame,
+        ingress: u32,
+        known: bool,
+        now: Time,
+        windows: &mut Queued,
+    ) {
+        let port = &mut self.links.ports[egress as usize];
+        let class = port.classes.class(frame.priority);
         let queue = &mut self.buffers.queues[port.first_queue as usize + class.at()];
-        let commit = queue.committed < MOST
-            && u64::from(queue.committed) == queue.occupancy.frames
-            && !(managed && frame.flags.is_tagged());
+        let commit = known && queue.committed < MOST && u64::from(queue.committed) == queue.occupancy.frames;
         let leaves = if commit { port.busy_until } else { Time::NEVER };
         queue.add(frame.bytes);
         port.waiting = 1 << class.0;
