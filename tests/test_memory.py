@@ -14,7 +14,7 @@ from penstock import _core, running
 from penstock.library import Source
 from penstock.running import Progress, memory
 
-# A tenth more than the link takes waits and stays, so that memory grows slowly enough to be warned of.
+# A tenth more than the link takes waits and stays: there is time for many looks before the limit.
 GROWS = """\
 [simulation]
 duration = "2 s"
@@ -35,7 +35,7 @@ to = "r0"
 frame = "64 B"
 source = {{ constant = {{ rate = "4.5 Gb/s" }} }}
 """
-LIMITED = GROWS.format(limit='memory_limit = "32 MiB"')
+LIMITED = GROWS.format(limit='memory_limit = "120 MiB"')
 UNLIMITED = GROWS.format(limit="")
 
 
@@ -50,7 +50,7 @@ def test_a_run_that_reaches_its_limit_warns_and_keeps_what_it_measured() -> None
     assert not result.complete
     because = result.run["cut_short_by"]
     assert "reached its memory limit" in because
-    assert "its limit is 32.0 MiB (memory_limit of the scenario)" in because
+    assert "its limit is 120.0 MiB (memory_limit of the scenario)" in because
     assert 0 < result.run["simulated_s"] < 2
     assert sum(row["frames_delivered"] for row in result.rows("flows")) > 0
     assert len(warnings) == 1
@@ -76,7 +76,7 @@ def test_the_command_line_tells_before_and_after(penstock: Command, tmp_path: Pa
     assert run["complete"] is False
     assert run["ended_by"] is None
     estimated = penstock("check", file, "--estimate")
-    assert "more than the 32 MiB that its memory_limit allows" in estimated.stderr
+    assert "more than the 120 MiB that its memory_limit allows" in estimated.stderr
 
 
 @pytest.mark.skipif(
