@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -209,3 +211,14 @@ def json_of(process: subprocess.CompletedProcess[str]) -> Any:
     """The one JSON object on standard output."""
     assert process.returncode == 0, process.stderr
     return json.loads(process.stdout)
+
+
+def browse(script: str, url: str, directory: Path, timeout_s: float) -> subprocess.CompletedProcess[str]:
+    """Runs a script of Playwright with the places of both and an address; skips without a browser."""
+    playwright = Path(__file__).parents[1] / "viewer/node_modules/playwright-core/index.mjs"
+    node, chromium = shutil.which("node"), shutil.which(os.environ.get("CHROMIUM", "chromium"))
+    if node is None or chromium is None or not playwright.exists():
+        pytest.skip("needs node, chromium and viewer/node_modules (npm ci in viewer/ makes them)")
+    file = directory / "browse.mjs"
+    file.write_text(script.format(playwright=playwright, chromium=chromium, url=url))
+    return subprocess.run([node, file], capture_output=True, text=True, check=False, timeout=timeout_s)

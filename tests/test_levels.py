@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import http.client
 import json
-import os
-import shutil
-import subprocess
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +13,7 @@ import numpy as np
 import pytest
 
 import penstock as ps
+from conftest import browse
 from penstock.viewing.levels import LEAST, STEP, Pyramid
 from penstock.viewing.server import Pages
 
@@ -134,13 +132,7 @@ await browser.close();
 
 
 def test_a_browser_zooms_and_pans_a_million_points(served: Pages, tmp_path: Path) -> None:
-    playwright = Path(__file__).parents[1] / "viewer/node_modules/playwright-core/index.mjs"
-    node, chromium = shutil.which("node"), shutil.which(os.environ.get("CHROMIUM", "chromium"))
-    if node is None or chromium is None or not playwright.exists():
-        pytest.skip("needs node, chromium and viewer/node_modules (npm ci in viewer/ makes them)")
-    script = tmp_path / "browse.mjs"
-    script.write_text(BROWSE.format(playwright=playwright, chromium=chromium, url=served.url))
-    done = subprocess.run([node, script], capture_output=True, text=True, check=False, timeout=300)
+    done = browse(BROWSE, served.url, tmp_path, 300)
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     assert told["said"] == [] and told["answers"] >= 2 and told["frames"] > 60

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import http.client
-import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -17,6 +15,7 @@ from pathlib import Path
 import pytest
 
 import penstock as ps
+from conftest import browse
 from penstock.cli import main
 from penstock.viewing.server import Pages
 
@@ -77,13 +76,7 @@ await browser.close();
 
 
 def test_a_link_opens_both_views(pages: Pages, tmp_path: Path) -> None:
-    playwright = Path(__file__).parents[1] / "viewer/node_modules/playwright-core/index.mjs"
-    node, chromium = shutil.which("node"), shutil.which(os.environ.get("CHROMIUM", "chromium"))
-    if node is None or chromium is None or not playwright.exists():
-        pytest.skip("needs node, chromium and viewer/node_modules (npm ci in viewer/ makes them)")
-    script = tmp_path / "browse.mjs"
-    script.write_text(BROWSE.format(playwright=playwright, chromium=chromium, url=pages.url))
-    done = subprocess.run([node, script], capture_output=True, text=True, check=False, timeout=120)
+    done = browse(BROWSE, pages.url, tmp_path, 120)
     assert done.stdout.split() == ["Ports", "Queues"], done.stderr
 
 

@@ -2,10 +2,10 @@
 
 mod common;
 
-use common::credits::{credits, with_credits};
+use common::credits::{credits, ring, with_credits};
 use common::*;
 use fabric::Simulation;
-use fabric::spec::{OnDeadlock, ReceiveSpec, Role, SwitchSpec, Way};
+use fabric::spec::{OnDeadlock, ReceiveSpec, Role, SwitchSpec};
 use flow_control::{ChannelKey, Channels, CreditSpec};
 use frame::{ClassMap, NodeId};
 use proptest::prelude::*;
@@ -96,36 +96,24 @@ fn what_may_not_go_does_not_stop_what_may() {
     }
 }
 
-/// Three switches in a ring, and a flow from the host of each to that of the second next; the last one may be bypassed.
-fn ring(name: &str) -> Net {
-    let mut net = Net::new(us(1_000));
-    let ring: Vec<NodeId> = (0..3).map(|nth| net.switch(&format!("s{nth}"), switch())).collect();
-    let hosts: Vec<NodeId> = (0..3).map(|nth| net.host(&format!("h{nth}"), host())).collect();
-    for nth in 0..3 {
-        net.link(ring[nth], ring[(nth + 1) % 3], gbps(10), us(1));
-        net.link(hosts[nth], ring[nth], gbps(10), us(1));
-    }
-    for nth in 0..3 {
-        let route = [0, 1, 2].map(|hop| ring[(nth + hop) % 3]);
-        let to = hosts[(nth + 2) % 3];
-        let flow = net.flow(&format!("f{nth}"), hosts[nth], 2, greedy(to, 1_000, Time::ZERO));
-        flow.bypassable = nth == 2;
-        flow.way = Way::Along(route.into_iter().chain([to]).collect());
-    }
+/// A ring of which the last flow may be bypassed.
+fn ring_with_bypass(name: &str) -> Net {
+    let mut net = ring(us(1_000));
+    net.0.flows[2].bypassable = true;
     with_credits(net, &one(48, name))
 }
 
 #[test]
 fn reads_that_may_be_passed_close_no_circle() {
     // Writes of two flows never wait for reads of the third, as the rules of PCI have it: no circle is closed.
-    let error = Simulation::new(&ring("O0").0).err().expect("a circle").to_string();
+    let error = Simulation::new(&ring_with_bypass("O0").0).err().expect("a circle").to_string();
     assert!(error.contains("s0.0->s1/2 waits for s1.1->s2/2 waits for s2.1->s0/2"), "{error}");
-    let mut deadlocked = ring("O0");
+    let mut deadlocked = ring_with_bypass("O0");
     deadlocked.0.guards.on_deadlock = OnDeadlock::Count;
     let outcome = deadlocked.run();
     assert_eq!(outcome.table("deadlocks").rows(), 3, "the circle closes");
     let stuck: u64 = outcome.integers("flows", "frames_delivered").iter().sum();
-    let passed = on_threads(&ring("B0"));
+    let passed = on_threads(&ring_with_bypass("B0"));
     let frames = passed.integers("flows", "frames_delivered");
     assert!(frames.iter().all(|&frames| frames > 200), "{frames:?}");
     assert!(stuck < frames.iter().sum::<u64>() / 2, "{stuck}");
@@ -134,7 +122,7 @@ fn reads_that_may_be_passed_close_no_circle() {
 
 #[test]
 fn bypassable_frames_alone_can_close_a_circle() {
-    let mut net = ring("B0");
+    let mut net = ring_with_bypass("B0");
     net.0.flows.iter_mut().for_each(|flow| flow.bypassable = true);
     let error = Simulation::new(&net.0).err().expect("a circle").to_string();
     assert!(error.contains("s0.0->s1/2 (bypass) waits for s1.1->s2/2 (bypass)"), "{error}");

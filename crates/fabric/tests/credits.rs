@@ -2,10 +2,10 @@
 
 mod common;
 
-use common::credits::{credits, with_credits};
+use common::credits::{credits, ring, with_credits};
 use common::*;
 use fabric::Simulation;
-use fabric::spec::{FaultSpec, Forwarding, HostSpec, ReceiveSpec, Role, SwitchSpec, Way};
+use fabric::spec::{FaultSpec, Forwarding, HostSpec, ReceiveSpec, Role, SwitchSpec};
 use flow_control::{CreditSettings, CreditSpec};
 use frame::{ClassMap, NodeId};
 use proptest::prelude::*;
@@ -242,20 +242,7 @@ fn a_lost_update_is_made_up_for_by_the_next() {
 
 #[test]
 fn a_circle_is_refused_before_the_run() {
-    let mut net = Net::new(us(10));
-    let ring: Vec<NodeId> = (0..3).map(|nth| net.switch(&format!("s{nth}"), switch())).collect();
-    let hosts: Vec<NodeId> = (0..3).map(|nth| net.host(&format!("h{nth}"), host())).collect();
-    for nth in 0..3 {
-        net.link(ring[nth], ring[(nth + 1) % 3], gbps(10), us(1));
-        net.link(hosts[nth], ring[nth], gbps(10), us(1));
-    }
-    for nth in 0..3 {
-        let route = [0, 1, 2].map(|hop| ring[(nth + hop) % 3]);
-        let to = hosts[(nth + 2) % 3];
-        let flow = net.flow(&format!("f{nth}"), hosts[nth], 2, greedy(to, 1_000, Time::ZERO));
-        flow.way = Way::Along(route.into_iter().chain([to]).collect());
-    }
-    let net = with_credits(net, &credits(160));
+    let net = with_credits(ring(us(10)), &credits(160));
     let error = Simulation::new(&net.0).err().expect("a circle").to_string();
     let circle = "s0.0->s1/2 waits for s1.1->s2/2 waits for s2.1->s0/2 waits for s0.0->s1/2";
     assert!(error.contains(circle), "{error}");

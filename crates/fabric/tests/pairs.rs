@@ -929,6 +929,22 @@ fn with_credits(draw: &Draw, duration: Time) -> Spec {
     spec
 }
 
+/// The same fabric in which switches get new schedulers of the same kind, with all that waits, whatever else meets there.
+fn with_new_schedulers(draw: &Draw, duration: Time) -> Spec {
+    let mut spec = spec(&Draw { with: draw.with | SCHEDULERS, ..draw.clone() }, duration);
+    let mut rolls = Rolls(draw.seed.rotate_left(13) | 1);
+    for _ in 0..1 + rolls.below(4) {
+        let link = rolls.below(spec.links.len() as u64) as u32;
+        let LinkSpec { a, b, .. } = spec.links[link as usize];
+        let (node, towards) = if rolls.coin() { (a, b) } else { (b, a) };
+        if let Role::Switch(switch) = &spec.nodes[node.at()].role {
+            let (at, scheduler) = (ns(rolls.below(50_000)), Arc::new(switch.scheduler.clone()));
+            spec.faults.push(FaultSpec::Scheduler { link, towards, at, scheduler });
+        }
+    }
+    spec
+}
+
 /// Path rate control asks as long as there is a path, before all data. Every microsecond that is 0.7 Gb/s a path: some of
 /// them leave nothing of a slow link for connections.
 fn ask_seldom(spec: &mut Spec) {
@@ -956,6 +972,19 @@ proptest! {
     #[test]
     fn crossbars_keep_their_books_on_threads_and_in_steps(draw in draws(), budget in 1u64..2_000) {
         let spec = with_crossbars(&draw, us(60));
+        let net = Net(spec.clone());
+        let once = net.try_run();
+        prop_assert_eq!(&once.error, &None);
+        check_tables(&spec, &once)?;
+        same(&once, &net.run_in_steps(budget))?;
+        for threads in [2, 3] {
+            same(&once, &net.run_on(threads, budget * 100))?;
+        }
+    }
+
+    #[test]
+    fn new_schedulers_keep_the_books_on_threads_and_in_steps(draw in draws(), budget in 1u64..2_000) {
+        let spec = with_new_schedulers(&draw, us(60));
         let net = Net(spec.clone());
         let once = net.try_run();
         prop_assert_eq!(&once.error, &None);

@@ -87,20 +87,18 @@ class _Points:
 
     def most(self, stretch_ns: float, count: int) -> NDArray[np.float64]:
         """The same, the largest of the series of a port; 0 where there is no point."""
-        firsts, stretches = self._stretches(stretch_ns, count)
-        largest = np.zeros((len(self.port), count))
-        largest[:, stretches] = np.maximum.reduceat(self.values, firsts, axis=1)
-        found = np.zeros((self.ports, count))
-        np.maximum.at(found, self.port, largest)
-        return found
+        return self._together(np.maximum, stretch_ns, count)
 
     def total(self, stretch_ns: float, count: int) -> NDArray[np.float64]:
         """The same, the sum of all series of a port and of all their points."""
+        return self._together(np.add, stretch_ns, count)
+
+    def _together(self, fold: np.ufunc, stretch_ns: float, count: int) -> NDArray[np.float64]:
         firsts, stretches = self._stretches(stretch_ns, count)
-        sums = np.zeros((len(self.port), count))
-        sums[:, stretches] = np.add.reduceat(self.values, firsts, axis=1)
+        of_series = np.zeros((len(self.port), count))
+        of_series[:, stretches] = fold.reduceat(self.values, firsts, axis=1)
         found = np.zeros((self.ports, count))
-        np.add.at(found, self.port, sums)
+        fold.at(found, self.port, of_series)
         return found
 
     def _stretches(self, stretch_ns: float, count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
