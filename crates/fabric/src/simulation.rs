@@ -404,7 +404,7 @@ impl Simulation {
 
     /// Every header has its frame.
     fn check_headers(&mut self) {
-        for Shard { world, runner } in &mut self.shards {
+        for Shard { world, runner } in self.shards.iter_mut().filter(|it| !it.world.headers.is_untouched()) {
             let headers = world.headers.in_use();
             let at_rest = world.frames_at_rest().filter(|frame| frame.flags.is_wide()).count();
             let pending = runner.windows().pending().filter(|event| event.is_wide()).count();

@@ -47,8 +47,8 @@ fn tables(simulation: &mut Simulation) -> Vec<Table> {
     let end = simulation.now();
     let in_flight = simulation.in_flight();
     let arriving = simulation.arriving();
-    let used_queues = used_queues(simulation);
     let start = simulation.spec.warmup.min(end);
+    let used_queues = used_queues(simulation, start, end);
     let view = View { s: simulation, start, end, in_flight, arriving, used_queues };
     let flows = view.flow_rows();
     let series = view.series();
@@ -86,7 +86,8 @@ fn tables(simulation: &mut Simulation) -> Vec<Table> {
     ]
 }
 
-fn used_queues(simulation: &Simulation) -> Vec<(u32, u8, u64)> {
+/// The queues that ever had a frame, in the order of ports and classes.
+fn used_queues(simulation: &Simulation, start: Time, end: Time) -> Vec<UsedQueue> {
     let mut used = Vec::new();
     for port in 0..simulation.ports() as u32 {
         let classes = &simulation.node_at(port).classes;
@@ -94,11 +95,23 @@ fn used_queues(simulation: &Simulation) -> Vec<(u32, u8, u64)> {
         for (class, queue) in (0..).zip(queues) {
             let (_, frames) = sent.of(classes.priorities(TrafficClass(class)));
             if frames > 0 || queue.occupancy.frames > 0 || queue.drops > 0 {
-                used.push((port, class, frames));
+                let waiting = simulation.frames_in(port, class);
+                let mean = queue.sojourns.mean(start, end, waiting.map(|it| (it.since, it.frame.bytes)));
+                used.push(UsedQueue { port, class, frames, mean });
             }
         }
     }
     used
+}
+
+/// A queue that had a frame.
+struct UsedQueue {
+    port: u32,
+    class: u8,
+    /// Frames that left it.
+    frames: u64,
+    /// Bytes and frames in it, over time. Worked out once: it asks each frame that waits.
+    mean: [f64; 2],
 }
 
 pub(crate) struct View<'a> {
@@ -108,8 +121,7 @@ pub(crate) struct View<'a> {
     in_flight: Vec<(u64, u64)>,
     /// Frames of which the end has seen a part, with their paths.
     arriving: Vec<(u32, Passage)>,
-    /// Port, class and frames sent of the queues that ever had a frame.
-    used_queues: Vec<(u32, u8, u64)>,
+    used_queues: Vec<UsedQueue>,
 }
 
 /// What is known of a flow over all its destinations.
@@ -287,12 +299,6 @@ impl View<'_> {
         )
     }
 
-    /// Bytes and frames.
-    fn queue_mean(&self, port: u32, class: u8) -> [f64; 2] {
-        let waiting = self.s.frames_in(port, class).map(|waiting| (waiting.since, waiting.frame.bytes));
-        self.s.queue(port, class).sojourns.mean(self.start, self.end, waiting)
-    }
-
     fn ports(&self) -> Table {
         let each = || 0..self.s.ports() as u32;
         let id = |port: u32| frame::PortId(port);
@@ -318,9 +324,10 @@ impl View<'_> {
         let max_bytes = |port: u32| {
             self.s.port_queues(port).iter().map(|queue| queue.sojourns.max()[0]).max().unwrap_or(0)
         };
-        let mean_bytes = |port: u32| {
-            (0..self.s.port_queues(port).len()).map(|class| self.queue_mean(port, class as u8)[0]).sum()
-        };
+        let mut mean_bytes = vec![0.0; self.s.ports()];
+        for queue in &self.used_queues {
+            mean_bytes[queue.port as usize] += queue.mean[0];
+        }
         Table::new("ports", "One row a port: one end of a link, with its transmitter and egress queues.")
             .texts("port", "Name: node, number of the port, node at the other end.", each().map(|p| self.s.port_name(p)))
             .texts("node", "Node of the port.", each().map(|p| self.node_name(self.s.wiring.node_of[p as usize])))
@@ -332,7 +339,7 @@ impl View<'_> {
             .integers("bytes_sent", "B", "Bytes sent, DA to FCS.", each().map(|p| self.s.sent(p).all().0))
             .integers("frames_received", "", "Frames received, pause frames not counted.", each().map(received))
             .integers("bytes_received", "B", "Bytes received, DA to FCS.", each().map(bytes_received))
-            .reals("queue_bytes_mean", "B", "Mean over time of all bytes waiting at the port.", each().map(mean_bytes))
+            .reals("queue_bytes_mean", "B", "Mean over time of all bytes waiting at the port.", mean_bytes.into_iter())
             .integers("queue_bytes_max", "B", "Most bytes that ever waited in one of its queues.", each().map(max_bytes))
             .integers("drops", "", "Frames lost at this port.", each().map(|p| counts(p).drops))
             .integers("pauses_sent", "", "Pause frames with an XOFF sent through this port.", each().map(|p| counts(p).pauses_sent))
@@ -347,30 +354,31 @@ impl View<'_> {
 
     fn queues(&self) -> Table {
         let used = &self.used_queues;
-        let queue = |&(port, class, _): &(u32, u8, u64)| self.s.queue(port, class);
-        let bytes = |&(port, class, _): &(u32, u8, u64)| {
-            self.s.sent(port).of(self.s.node_at(port).classes.priorities(TrafficClass(class))).0
+        let queue = |row: &UsedQueue| self.s.queue(row.port, row.class);
+        let bytes = |row: &UsedQueue| {
+            let classes = &self.s.node_at(row.port).classes;
+            self.s.sent(row.port).of(classes.priorities(TrafficClass(row.class))).0
         };
-        let waits = |row: &(u32, u8, u64)| {
+        let waits = |row: &UsedQueue| {
             let queue = queue(row);
-            queue.waits.summary_with_zeros(row.2.saturating_sub(queue.waits.count()))
+            queue.waits.summary_with_zeros(row.frames.saturating_sub(queue.waits.count()))
         };
-        let managed = |row: &(u32, u8, u64)| {
-            let managers = &self.s.cold(row.0).managers;
+        let managed = |row: &UsedQueue| {
+            let managers = &self.s.cold(row.port).managers;
             managers
-                .get(usize::from(row.1))
+                .get(usize::from(row.class))
                 .and_then(Option::as_ref)
                 .map_or_else(Default::default, |own| own.counts)
         };
         let table =
             Table::new("queues", "One row an egress queue (a traffic class of a port) that carried frames.")
-                .texts("port", "Name of the port.", used.iter().map(|row| self.s.port_name(row.0)))
-                .integers("class", "", "Traffic class, 0 to 7.", used.iter().map(|row| row.1.into()))
+                .texts("port", "Name of the port.", used.iter().map(|row| self.s.port_name(row.port)))
+                .integers("class", "", "Traffic class, 0 to 7.", used.iter().map(|row| row.class.into()))
                 .integers(
                     "frames",
                     "",
                     "Frames that left the queue, those that did not wait included.",
-                    used.iter().map(|row| row.2),
+                    used.iter().map(|row| row.frames),
                 )
                 .integers("bytes", "B", "Their bytes, DA to FCS.", used.iter().map(bytes));
         let waits: Vec<_> = used.iter().map(waits).collect();
@@ -395,23 +403,22 @@ impl View<'_> {
             )
     }
 
-    /// What waited in these queues: port, class and frames that left.
-    fn with_levels(&self, table: Table, used: &[(u32, u8, u64)]) -> Table {
-        let mean = |row: &(u32, u8, u64)| self.queue_mean(row.0, row.1);
-        let max = |row: &(u32, u8, u64)| self.s.queue(row.0, row.1).sojourns.max();
+    /// What waited in these queues.
+    fn with_levels(&self, table: Table, used: &[UsedQueue]) -> Table {
+        let max = |row: &UsedQueue| self.s.queue(row.port, row.class).sojourns.max();
         table
             .reals(
                 "queue_bytes_mean",
                 "B",
                 "Mean over time of the bytes that wait.",
-                used.iter().map(|row| mean(row)[0]),
+                used.iter().map(|row| row.mean[0]),
             )
             .integers("queue_bytes_max", "B", "Most bytes that waited.", used.iter().map(|row| max(row)[0]))
             .reals(
                 "queue_frames_mean",
                 "",
                 "Mean over time of the frames that wait.",
-                used.iter().map(|row| mean(row)[1]),
+                used.iter().map(|row| row.mean[1]),
             )
             .integers("queue_frames_max", "", "Most frames that waited.", used.iter().map(|row| max(row)[1]))
     }

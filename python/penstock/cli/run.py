@@ -111,10 +111,14 @@ def _single(
 
 
 _FOR_REPORTS = (
+    "pyarrow.parquet",
     "matplotlib.backends.backend_agg",
     "penstock.report",
     "penstock.plots",
     "pandas",  # if it is there: Arrow asks it about whatever it makes a column of
+    "pyarrow.pandas_compat",
+    "rich.table",
+    "penstock.analysis.oracle",
 )
 
 

@@ -41,8 +41,7 @@ def save_all(result: Measurements, directory: str | PathLike[str], *, svg: bool 
 
 
 def _pictures(result: Measurements) -> Iterator[tuple[str, Figure]]:
-    yield "timeline", timeline(result)
-    yield "fabric", fabric(result)
+    """The small one last, as the others are compressed meanwhile."""
     drawn = (
         ("congestion", congestion),
         ("deadlocks", deadlock),
@@ -52,3 +51,5 @@ def _pictures(result: Measurements) -> Iterator[tuple[str, Figure]]:
     for name, draw in drawn:
         if name in result.table_names and result.table(name).num_rows:
             yield "deadlock" if name == "deadlocks" else name, draw(result)
+    yield "timeline", timeline(result)
+    yield "fabric", fabric(result)

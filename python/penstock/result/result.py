@@ -178,19 +178,20 @@ class Result(Measurements):
         storage.write_json(directory / "description.json", self.description)
         (directory / "scenario.toml").write_text(self.scenario_toml, "utf-8")
         tables = {name: self.table(name) for name in self.table_names}
-        with ThreadPoolExecutor() as threads:  # Arrow writes without the lock of the interpreter
+        # Arrow writes without the lock of the interpreter, beside the report.
+        with ThreadPoolExecutor(2) as threads:
             written = [
                 threads.submit(pq.write_table, table, directory / f"{name}.parquet", compression="zstd")
                 for name, table in tables.items()
             ]
+            if report:
+                from penstock import plots
+                from penstock.report import write_report
+
+                write_report(self, directory / "report.html")
+                plots.save_all(self, directory / "pictures")
         for one in written:
             one.result()
-        if report:
-            from penstock import plots
-            from penstock.report import write_report
-
-            write_report(self, directory / "report.html")
-            plots.save_all(self, directory / "pictures")
 
 
 @functools.lru_cache(maxsize=8)

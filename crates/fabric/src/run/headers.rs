@@ -124,6 +124,11 @@ impl Headers {
         self.slots.len() - self.free.len()
     }
 
+    /// Whether there has never been one: nothing else makes a frame wide.
+    pub fn is_untouched(&self) -> bool {
+        self.slots.is_empty()
+    }
+
     pub fn memory_bytes(&self) -> usize {
         self.slots.capacity() * size_of::<Carried>() + self.free.capacity() * size_of::<u32>()
     }

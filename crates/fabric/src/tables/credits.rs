@@ -1,6 +1,6 @@
 //! Who waited for credits, and how long.
 
-use super::View;
+use super::{UsedQueue, View};
 use crate::run::credits::CreditState;
 use measure::Table;
 
@@ -11,7 +11,9 @@ impl View<'_> {
         let rows: Vec<(u32, u8, &CreditState)> = self
             .used_queues
             .iter()
-            .filter_map(|&(port, class, _)| of_port(port).map(|(port, credits)| (port, class, credits)))
+            .filter_map(|&UsedQueue { port, class, .. }| {
+                of_port(port).map(|(port, credits)| (port, class, credits))
+            })
             .collect();
         Table::new(
             "credits",

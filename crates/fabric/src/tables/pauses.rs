@@ -1,6 +1,6 @@
 //! Pauses, and the levels that they are decided by.
 
-use super::View;
+use super::{UsedQueue, View};
 use crate::build::Plan;
 use crate::run::pause_sender::{PauseCause, unit_of};
 use crate::run::pool::NIL;
@@ -116,7 +116,7 @@ impl View<'_> {
 
     pub fn watermarks(&self) -> Table {
         let mut rows: Vec<(String, &str, Amount)> = Vec::new();
-        for &(port, class, _) in &self.used_queues {
+        for &UsedQueue { port, class, .. } in &self.used_queues {
             let node = self.s.node_at(port);
             let name = self.queue_name(port, class);
             if let Some(limit) = node.memory().buffer.queue {

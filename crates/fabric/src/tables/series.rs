@@ -1,7 +1,7 @@
 //! Time series, a row a bin.
 
-use super::View;
 use super::pauses::ingress_name;
+use super::{UsedQueue, View};
 use crate::build::{MAX_BINS, MAX_SERIES};
 use crate::run::levels::Levels;
 use crate::spec::{Watched, Which};
@@ -46,13 +46,13 @@ impl View<'_> {
         self.keep(&mut series, Watched::Port, found.map(|found| rates("port_rx_bps", found)));
         let found = ports.filter_map(|port| Some((port, sent(port)?)));
         self.keep(&mut series, Watched::Port, found.map(|found| rates("port_tx_bps", found)));
-        let classes = self.used_queues.iter().filter_map(|&(port, class, _)| {
+        let classes = self.used_queues.iter().filter_map(|&UsedQueue { port, class, .. }| {
             let (bin, bits) = self.sent(self.s.class_carried(port, class)?)?;
             Some(self.rates("class_tx_bps", self.queue_name(port, class), bin, bits))
         });
         self.keep(&mut series, Watched::Class, classes);
         for nth in 0..2 {
-            let queues = self.used_queues.iter().filter_map(|&(port, class, _)| {
+            let queues = self.used_queues.iter().filter_map(|&UsedQueue { port, class, .. }| {
                 let levels = self.s.queue_levels(port, class)?;
                 self.level_series(levels, nth, self.queue_name(port, class))
             });
@@ -64,7 +64,7 @@ impl View<'_> {
             });
             self.keep(&mut series, Watched::Queue, counters);
         }
-        let marks = self.used_queues.iter().filter_map(|&(port, class, _)| {
+        let marks = self.used_queues.iter().filter_map(|&UsedQueue { port, class, .. }| {
             self.mark_series(self.s.queue_marks(port, class)?, self.queue_name(port, class))
         });
         self.keep(&mut series, Watched::Queue, marks);
