@@ -83,8 +83,9 @@ impl Wiring {
     }
     /// "sw.2->h1": node, number of the port, node at the other end.
     pub fn port_name<'a>(&self, port: PortId, name: impl Fn(NodeId) -> &'a str) -> String {
-        let (node, peer) = (self.node_of[port.at()], self.neighbour(port));
-        format!("{}.{}->{}", name(node), self.local(port), name(peer))
+        // Results have as many as there are ports, several times: without the machinery of formats.
+        let local = self.local(port).to_string();
+        [name(self.node_of[port.at()]), ".", &local, "->", name(self.neighbour(port))].concat()
     }
 }
 

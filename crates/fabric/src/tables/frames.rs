@@ -15,18 +15,20 @@ impl View<'_> {
         let rows = self.logged();
         let ends: Vec<[u32; 2]> = rows.iter().map(|row| self.ends(row)).collect();
         let (deviations, variations) = self.deviations(&rows, &ends);
-        let any = |names: Vec<String>| if rows.is_empty() { Vec::new() } else { names };
-        let ports = any((0..self.s.ports() as u32).map(|port| self.s.port_name(port)).collect());
-        let nodes = || any(self.s.spec.nodes.iter().map(|node| node.name.clone()).collect());
-        let mut flows = any(self.s.spec.flows.iter().map(|flow| flow.name.clone()).collect());
-        let none = flows.len() as u32;
-        flows.extend((!rows.is_empty()).then(String::new));
+        let names = |all: &mut dyn Iterator<Item = String>| {
+            if rows.is_empty() { Vec::new() } else { all.collect() }
+        };
+        let ports = names(&mut (0..self.s.ports() as u32).map(|port| self.s.port_name(port)));
+        let nodes = || names(&mut self.s.spec.nodes.iter().map(|node| node.name.clone()));
+        let flows = self.s.spec.flows.iter().map(|flow| flow.name.clone());
+        let flows = names(&mut flows.chain([String::new()]));
+        let none = self.s.spec.flows.len() as u32;
         let flow = |row: &Row| {
             if row.is_pause() { none } else { self.s.path_flow[row.frame.path.at()] }
         };
-        let kinds = any(KINDS.map(String::from).into());
-        let directions = any(["out", "in"].map(String::from).into());
-        let events = any(["arrived", "sent", "dropped"].map(String::from).into());
+        let kinds = names(&mut KINDS.map(String::from).into_iter());
+        let directions = names(&mut ["out", "in"].map(String::from).into_iter());
+        let events = names(&mut ["arrived", "sent", "dropped"].map(String::from).into_iter());
         let event = |row: &Row| match row.happened {
             Happened::Arrived => 0,
             Happened::Sent => 1,
