@@ -339,7 +339,7 @@ impl View<'_> {
             .integers("bytes_sent", "B", "Bytes sent, DA to FCS.", each().map(|p| self.s.sent(p).all().0))
             .integers("frames_received", "", "Frames received, pause frames not counted.", each().map(received))
             .integers("bytes_received", "B", "Bytes received, DA to FCS.", each().map(bytes_received))
-            .reals("queue_bytes_mean", "B", "Mean over time of all bytes waiting at the port.", mean_bytes.into_iter())
+            .reals("queue_bytes_mean", "B", "Mean over time of all bytes waiting at the port.", mean_bytes)
             .integers("queue_bytes_max", "B", "Most bytes that ever waited in one of its queues.", each().map(max_bytes))
             .integers("drops", "", "Frames lost at this port.", each().map(|p| counts(p).drops))
             .integers("pauses_sent", "", "Pause frames with an XOFF sent through this port.", each().map(|p| counts(p).pauses_sent))
