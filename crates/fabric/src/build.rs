@@ -414,6 +414,9 @@ fn add_port(part: &Part, fabric: &mut Fabric, port: u32) {
     hooks.set(Hooks::WATCHED, watchdog.is_some());
     let managers = nodes::managers(plan, port);
     hooks.set(Hooks::MANAGED, !managers.is_empty());
+    for (queue, manager) in fabric.buffers.queues[first_queue as usize..].iter_mut().zip(&managers) {
+        queue.unheard = manager.as_ref().map_or(queue.unheard, |manager| manager.unheard());
+    }
     hooks.set(Hooks::CREDITS, node.credits().is_some());
     hooks.set(Hooks::CROSSBAR, node.crossbar().is_some());
     let hot = Port {

@@ -36,6 +36,7 @@
 
 use crate::checks::{above, above_zero, intervals, message_priority, within};
 use crate::manager::{Configuration, Departures, Fill, FrameFacts, LinkFacts, QueueManager, Verdict};
+use crate::quiet::Quiet;
 use crate::step::Moment;
 use frame::{PointId, Tag};
 use keys::Remark;
@@ -429,6 +430,16 @@ impl QueueManager for RatePoint {
 
     fn departures(&self) -> Departures {
         Departures::Late
+    }
+
+    fn quiet(&self) -> Quiet {
+        // Until the interval ends; but a frame that comes may be one too many.
+        let interval = self.ends.filter(|_| !self.params.severe_messages);
+        interval.map_or(Quiet::NEVER, |until| Quiet { until, ..Quiet::ALWAYS })
+    }
+
+    fn on_unheard(&mut self, frames: u64, bytes: u64) {
+        self.bits += 8 * (bytes + frames * u64::from(self.overhead));
     }
 
     fn stamp(&mut self, moment: Moment, tag: Tag, _port: impl FnOnce() -> u64) -> Tag {

@@ -18,6 +18,7 @@ mod manager;
 mod prc;
 mod prc_source;
 mod qcn;
+mod quiet;
 mod rate_control;
 mod red;
 mod sampling;
@@ -37,6 +38,7 @@ pub use fecn_source::{RateReaction, RateReactionParams};
 pub use manager::{Configuration, Counts, Departures, Fill, FrameFacts, LinkFacts, QueueManager, Verdict};
 pub use prc_source::{Law, Method, PathReaction, PathReactionParams};
 pub use qcn::{ReactionPoint, ReactionPointParams};
+pub use quiet::{Quiet, Unheard};
 pub use rate_control::{
     LimiterScope, PathFacts, Probe, RATE_CONTROL_PAGES, RateConfiguration, RateControl, RateControlSpec,
     RateControls, RateLimiters, Told,
@@ -157,6 +159,14 @@ macro_rules! queue_managers {
             #[inline]
             fn departures(&self) -> Departures {
                 match self { $(Manager::$name(it) => it.departures(),)* }
+            }
+            #[inline]
+            fn quiet(&self) -> Quiet {
+                match self { $(Manager::$name(it) => it.quiet(),)* }
+            }
+            #[inline]
+            fn on_unheard(&mut self, frames: u64, bytes: u64) {
+                match self { $(Manager::$name(it) => it.on_unheard(frames, bytes),)* }
             }
             fn stamp(&mut self, moment: Moment, tag: Tag, port: impl FnOnce() -> u64) -> Tag {
                 match self { $(Manager::$name(it) => it.stamp(moment, tag, port),)* }

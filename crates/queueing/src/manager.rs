@@ -1,5 +1,6 @@
 //! What a queue asks its manager, and what it is told.
 
+use crate::quiet::Quiet;
 use crate::step::Moment;
 use frame::{Occupancy, PointId, Tag};
 use keys::Remark;
@@ -69,7 +70,8 @@ pub enum Departures {
 
 /// A queue manager at work: one for each queue, which is one traffic class of one egress port.
 ///
-/// Every frame passes both calls in order, also one that finds its port free and waits for no time at all. A frame that
+/// Every frame passes both calls in order, also one that finds its port free and waits for no time at all, but for those that
+/// come and leave while it is [`quiet`](QueueManager::quiet). A frame that
 /// is lost on entry does not leave. `random` gives 64 random bits a call, from a stream of the queue's own.
 pub trait QueueManager {
     /// A frame arrives. Limits of the buffer are asked afterwards, so that a manager sees also what they refuse.
@@ -96,6 +98,15 @@ pub trait QueueManager {
     fn departures(&self) -> Departures {
         Departures::AtOnce
     }
+
+    /// How long it need not hear of frames without a tag: of those that come, as long as they are only counted, and of those
+    /// that leave until that time. Not asked of a manager that hears of departures at once.
+    fn quiet(&self) -> Quiet {
+        Quiet::NEVER
+    }
+
+    /// So many frames, of so many bytes together, have come while it was quiet. Called before any other call.
+    fn on_unheard(&mut self, _frames: u64, _bytes: u64) {}
 
     /// A tagged frame enters or leaves, after the call for that: the tag that it has from here on. `port` says how many
     /// bytes wait at the port in all classes.

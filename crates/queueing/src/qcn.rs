@@ -25,6 +25,7 @@
 use crate::ManagerSpec;
 use crate::checks::{above_zero, least_and_most, message_priority, overshoots, share, within};
 use crate::manager::{Configuration, Counts, Departures, Fill, FrameFacts, LinkFacts, QueueManager, Verdict};
+use crate::quiet::Quiet;
 use crate::rate_control::{RateConfiguration, RateControl, Told};
 use keys::Remark;
 use schemars::JsonSchema;
@@ -147,6 +148,16 @@ impl QueueManager for CongestionPoint {
 
     fn departures(&self) -> Departures {
         Departures::Ignored
+    }
+
+    fn quiet(&self) -> Quiet {
+        // The bytes until the next sample, which is the frame that goes beyond them.
+        let until_sample = self.until_sample.and_then(|left| u64::try_from(left).ok());
+        until_sample.map_or(Quiet::NEVER, |bytes| Quiet { bytes, ..Quiet::ALWAYS })
+    }
+
+    fn on_unheard(&mut self, _frames: u64, bytes: u64) {
+        self.until_sample = self.until_sample.map(|left| left - bytes as i64);
     }
 }
 

@@ -27,12 +27,24 @@ impl Fabric {
     /// Makes up for the departures of a port up to `now`.
     #[inline(always)]
     fn settle(&mut self, egress: u32, now: Time) {
-        let port = &mut self.links.ports[egress as usize];
+        let port = &self.links.ports[egress as usize];
         if port.waiting == 0 {
             return;
         }
-        if port.hooks.has(Hooks::MANAGED) && self.links.cold[egress as usize].notes_departures {
-            return self.settle_noting(egress, now);
+        let queue = &self.buffers.queues[(port.first_queue + port.waiting.trailing_zeros()) as usize];
+        if queue.unheard.until() <= now && self.links.cold[egress as usize].notes_departures {
+            self.settle_noting(egress, now);
+        } else {
+            self.settle_unheard(egress, now);
+        }
+    }
+
+    /// The same where no queue manager has to hear of these departures.
+    #[inline(always)]
+    fn settle_unheard(&mut self, egress: u32, now: Time) {
+        let port = &mut self.links.ports[egress as usize];
+        if port.waiting == 0 {
+            return;
         }
         // One class at most is in use here.
         let queue = &mut self.buffers.queues[(port.first_queue + port.waiting.trailing_zeros()) as usize];
@@ -49,7 +61,7 @@ impl Fabric {
         }
     }
 
-    /// The same at a port whose queue manager notes departures.
+    /// The same where one notes departures, and may have to hear of these.
     #[inline(never)]
     fn settle_noting(&mut self, egress: u32, now: Time) {
         loop {
@@ -113,21 +125,44 @@ impl Fabric {
         now: Time,
         windows: &mut Queued,
     ) {
-        self.settle(egress, now);
-        if self.links.ports[egress as usize].hooks.has(Hooks::MANAGED) {
-            return self.enqueue_managed_ahead(egress, frame, ingress, now, windows);
-        }
-        let port = &self.links.ports[egress as usize];
-        if port.waiting == 0 && port.busy_until <= now {
-            self.transmit(egress, frame, now, windows);
-            return;
-        }
-        self.stand_ahead(egress, frame, ingress, true, now, windows);
+        self.settle_unheard(egress, now);
+        self.go_ahead(egress, frame, ingress, now, windows);
     }
 
     /// The same at a port with a queue manager.
     #[inline(never)]
-    fn enqueue_managed_ahead(
+    pub fn enqueue_managed_ahead(
+        &mut self,
+        egress: u32,
+        frame: Frame,
+        ingress: u32,
+        now: Time,
+        windows: &mut Queued,
+    ) {
+        self.settle(egress, now);
+        let port = &self.links.ports[egress as usize];
+        let queue = port.first_queue as usize + port.classes.class(frame.priority).at();
+        if self.comes_unheard(queue, &frame, now) {
+            self.go_ahead(egress, frame, ingress, now, windows);
+        } else {
+            self.enqueue_heard_ahead(egress, frame, ingress, now, windows);
+        }
+    }
+
+    /// A frame goes at once, or waits until a known time.
+    #[inline(always)]
+    fn go_ahead(&mut self, egress: u32, frame: Frame, ingress: u32, now: Time, windows: &mut Queued) {
+        let port = &self.links.ports[egress as usize];
+        if port.waiting == 0 && port.busy_until <= now {
+            self.transmit(egress, frame, now, windows);
+        } else {
+            self.stand_ahead(egress, frame, ingress, true, now, windows);
+        }
+    }
+
+    /// The same where the queue manager has to hear of the frame.
+    #[inline(never)]
+    fn enqueue_heard_ahead(
         &mut self,
         egress: u32,
         mut frame: Frame,
@@ -206,7 +241,11 @@ impl Fabric {
         if slot != NIL {
             self.arm(egress, at, windows);
         }
-        // The first leaves at once.
-        self.settle(egress, now);
+        // The first leaves at once, perhaps with a tag.
+        if self.links.cold[egress as usize].notes_departures {
+            self.settle_noting(egress, now);
+        } else {
+            self.settle(egress, now);
+        }
     }
 }

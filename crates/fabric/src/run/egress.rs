@@ -12,12 +12,7 @@ use queueing::Refusal;
 use units::Time;
 
 /// At a port with one of these, somebody is asked before a frame waits.
-const ASKS: Hooks = Hooks::MANAGED
-    .or(Hooks::WATCHED)
-    .or(Hooks::DOWN)
-    .or(Hooks::BOUNDED)
-    .or(Hooks::CREDITS)
-    .or(Hooks::CROSSBAR);
+const ASKS: Hooks = Hooks::WATCHED.or(Hooks::DOWN).or(Hooks::BOUNDED).or(Hooks::CREDITS).or(Hooks::CROSSBAR);
 
 /// At a port with one of these, somebody hears of each frame that waits, beside the counter of where it came in.
 const TELLS: Hooks = Hooks::SCHEDULER.or(Hooks::BY_QUEUE).or(Hooks::BLAMED);
@@ -33,10 +28,17 @@ impl Fabric {
         if port.busy_until <= now || port.hooks.has(ASKS) {
             return self.enqueue_asking(egress, class, frame, ingress, now, windows);
         }
-        if port.hooks.has(TELLS) {
-            return self.enqueue_telling(egress, class, &frame, ingress, now, windows);
+        let hooks = port.hooks;
+        if hooks.has(TELLS.or(Hooks::MANAGED)) {
+            let queue = port.first_queue as usize + class.at();
+            if hooks.has(Hooks::MANAGED) && !self.comes_unheard(queue, &frame, now) {
+                return self.enqueue_asking(egress, class, frame, ingress, now, windows);
+            }
+            if hooks.has(TELLS) {
+                return self.enqueue_telling(egress, class, &frame, ingress, now, windows);
+            }
         }
-        if port.hooks.has(Hooks::COUNTED) {
+        if hooks.has(Hooks::COUNTED) {
             match self.count_in(&frame, ingress, now) {
                 Counted::Fits => {}
                 Counted::Full => return self.lose(egress, class, &frame, ingress, Cause::Headroom, now),

@@ -1,7 +1,8 @@
 //! Queue managers at work: where the state machines of `queueing` meet the queues of a port.
 //!
 //! A manager hears of every frame that comes to its queue and of every one that leaves it, also of those that find
-//! their port free. It is asked before limits are, so that it sees what they refuse.
+//! their port free, unless it is quiet: then the queue counts what it need not hear of. It is asked before limits are, so
+//! that it sees what they refuse.
 
 use crate::run::event::Queued;
 use crate::run::headers::Carried;
@@ -12,7 +13,7 @@ use engine::Stream;
 use frame::{CONTROL_FRAME_BYTES, Ecn, Flags, Frame, FrameKind, Notice, PointId, Priority, TrafficClass};
 use queueing::{
     Configuration, Departures, Fill, FrameFacts, LinkFacts, Manager, ManagerSpec, Moment, QueueManager,
-    Verdict,
+    Unheard, Verdict,
 };
 use rand_xoshiro::rand_core::Rng;
 use units::{BitRate, Time};
@@ -48,6 +49,19 @@ impl Managed {
         self.manager.departures()
     }
 
+    /// Counts from now on what it need not hear of.
+    #[inline(never)]
+    pub fn unheard(&self) -> Unheard {
+        Unheard::new(self.manager.quiet())
+    }
+
+    /// It hears how much has passed while it was quiet.
+    #[inline(never)]
+    fn catch_up(&mut self, unheard: &Unheard) {
+        let (frames, bytes) = unheard.passed();
+        self.manager.on_unheard(frames, bytes);
+    }
+
     /// The rate of its link has changed.
     pub fn on_link_rate(&mut self, rate: BitRate) {
         self.manager.on_link_rate(rate);
@@ -55,6 +69,19 @@ impl Managed {
 }
 
 impl Fabric {
+    /// Whether the manager of a queue need not hear of a frame that comes: then it is counted. What carries a tag, there or
+    /// back, is wide.
+    #[inline(always)]
+    pub fn comes_unheard(&mut self, queue: usize, frame: &Frame, now: Time) -> bool {
+        !frame.flags.is_wide() && self.buffers.queues[queue].unheard.counts(now, frame.bytes)
+    }
+
+    /// Whether it need not hear that a frame leaves.
+    #[inline(always)]
+    pub fn leaves_unheard(&self, queue: usize, frame: &Frame, now: Time) -> bool {
+        now < self.buffers.queues[queue].unheard.until() && !frame.flags.is_tagged()
+    }
+
     /// A frame comes to the queue of a class: marks it and tells its source if the manager says so. False: it is lost.
     #[inline]
     pub fn admitted_by_manager(
@@ -66,6 +93,10 @@ impl Fabric {
         now: Time,
         windows: &mut Queued,
     ) -> bool {
+        let queue = self.links.ports[egress as usize].first_queue as usize + class.at();
+        if self.comes_unheard(queue, frame, now) {
+            return true;
+        }
         if frame.flags.kind() == FrameKind::Tag && ingress != NIL {
             self.stamp_returned(ingress, frame);
         }
@@ -90,6 +121,10 @@ impl Fabric {
         now: Time,
         windows: &mut Queued,
     ) -> Frame {
+        let queue = self.links.ports[egress as usize].first_queue as usize + class.at();
+        if self.leaves_unheard(queue, &frame, now) {
+            return frame;
+        }
         if let Verdict::Notify(feedback) =
             self.manager_verdict(egress, class, &mut frame, Moment::Dequeue, now)
         {
@@ -101,6 +136,10 @@ impl Fabric {
     /// A frame has left the queue of a class at a port that sends ahead, as of then.
     #[inline]
     pub fn manager_on_departure(&mut self, egress: u32, class: TrafficClass, mut frame: Frame, then: Time) {
+        let queue = self.links.ports[egress as usize].first_queue as usize + class.at();
+        if self.leaves_unheard(queue, &frame, then) {
+            return;
+        }
         let said = self.manager_verdict(egress, class, &mut frame, Moment::Dequeue, then);
         debug_assert_eq!(said, Verdict::Pass, "it does no more than note departures");
     }
@@ -129,11 +168,14 @@ impl Fabric {
         let queue = self.links.ports[egress as usize].first_queue as usize + class.at();
         let fill = Fill { queue: self.buffers.queues[queue].occupancy };
         let managers = &mut self.links.cold[egress as usize].managers;
-        let Some(Managed { manager, random, counts, .. }) =
-            managers.get_mut(class.at()).and_then(Option::as_deref_mut)
-        else {
+        let Some(managed) = managers.get_mut(class.at()).and_then(Option::as_deref_mut) else {
             return Verdict::Pass;
         };
+        let can_be_quiet = managed.departures() != Departures::AtOnce;
+        if can_be_quiet {
+            managed.catch_up(&self.buffers.queues[queue].unheard);
+        }
+        let Managed { manager, random, counts, .. } = managed;
         let tag = self.headers.tag_of(frame);
         let ecn_capable = frame.flags.ecn() != Ecn::NotCapable;
         let facts = FrameFacts { bytes: frame.bytes, ecn_capable, tag: tag.as_deref().copied() };
@@ -153,6 +195,9 @@ impl Fabric {
             }
             Verdict::Notify(_) => counts.messages += 1,
             Verdict::Mark | Verdict::Pass | Verdict::Drop => {}
+        }
+        if can_be_quiet && let Some(managed) = &self.links.cold[egress as usize].managers[class.at()] {
+            self.buffers.queues[queue].unheard = managed.unheard();
         }
         verdict
     }

@@ -21,7 +21,6 @@ pub(crate) fn asks_scheduler(spec: &SchedulerSpec) -> bool {
 /// At a port with one of these, somebody is asked before a frame is sent.
 const ASKS: Hooks = Hooks::PAUSE_WAITING
     .or(Hooks::SCHEDULER)
-    .or(Hooks::MANAGED)
     .or(Hooks::WATCHED)
     .or(Hooks::FAULTED)
     .or(Hooks::AHEAD)
@@ -74,14 +73,19 @@ impl Fabric {
         let port = &mut self.links.ports[egress as usize];
         let class = TrafficClass((u32::BITS - 1 - port.waiting.leading_zeros()) as u8);
         let queue_id = port.first_queue as usize + class.at();
-        let waiting = self.buffers.leave(queue_id, now, true);
+        let mut waiting = self.buffers.leave(queue_id, now, true);
         self.probes.queue_holds(queue_id, now, || self.buffers.queues[queue_id].occupancy);
         if self.buffers.queues[queue_id].occupancy.frames == 0 {
             port.waiting &= !(1 << class.0);
         }
         let hooks = port.hooks;
-        if hooks.has(Hooks::BOUNDED) {
-            self.count_leaving(egress, class, &waiting, now);
+        if hooks.has(Hooks::BOUNDED.or(Hooks::MANAGED)) {
+            if hooks.has(Hooks::BOUNDED) {
+                self.count_leaving(egress, class, &waiting, now);
+            }
+            if hooks.has(Hooks::MANAGED) {
+                waiting.frame = self.manager_on_dequeue(egress, class, waiting.frame, now, windows);
+            }
         }
         let port = &mut self.links.ports[egress as usize];
         let arrival = port.transmit(waiting.frame, now);

@@ -278,7 +278,11 @@ impl Fabric {
         if nothing_waits && !port.hooks.has(NOT_AT_ONCE) {
             self.transmit(egress, frame, now, windows);
         } else if port.hooks.has(Hooks::AHEAD) {
-            self.enqueue_ahead(egress, frame, ingress, now, windows);
+            if port.hooks.has(Hooks::MANAGED) {
+                self.enqueue_managed_ahead(egress, frame, ingress, now, windows);
+            } else {
+                self.enqueue_ahead(egress, frame, ingress, now, windows);
+            }
         } else {
             self.enqueue(egress, frame, ingress, now, windows);
         }
