@@ -26,6 +26,7 @@ pub(crate) mod ingress;
 pub(crate) mod ledger;
 pub(crate) mod levels;
 pub(crate) mod limiter_line;
+pub(crate) mod limiter_passing;
 pub(crate) mod limiter_places;
 pub(crate) mod limiters;
 pub(crate) mod link_control;

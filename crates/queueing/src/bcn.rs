@@ -26,6 +26,7 @@
 use crate::ManagerSpec;
 use crate::checks::{above, above_zero, message_priority, no_weight, overshoots, share, tag_length, within};
 use crate::manager::{Configuration, Departures, Fill, FrameFacts, LinkFacts, QueueManager, Verdict};
+use crate::quiet::Quiet;
 use crate::rate_control::{RateConfiguration, RateControl, Told};
 use frame::{PointId, Tag};
 use keys::Remark;
@@ -309,6 +310,11 @@ impl RateControl for BackwardReaction {
 
     fn stopped_until(&self) -> Option<Time> {
         Some(self.stopped_until).filter(|&until| until > Time::ZERO)
+    }
+
+    fn quiet(&self) -> Quiet {
+        // Every frame that it slows down says so.
+        if self.active.is_none() { Quiet::ALWAYS } else { Quiet::NEVER }
     }
 }
 

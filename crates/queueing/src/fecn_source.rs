@@ -4,6 +4,7 @@
 
 use crate::ManagerSpec;
 use crate::checks::{above, interval, intervals, message_priority, tag_length};
+use crate::quiet::Quiet;
 use crate::rate_control::{RateConfiguration, RateControl, Told};
 use frame::Tag;
 use keys::Remark;
@@ -132,8 +133,13 @@ impl RateReaction {
         if self.params.tag_every > 0 {
             return self.untagged + 1 >= self.params.tag_every;
         }
+        now - last >= self.between_tags()
+    }
+
+    /// The time between two tags.
+    fn between_tags(&self) -> Time {
         let long = self.params.long_interval.value().filter(|_| self.near);
-        now - last >= long.unwrap_or(self.params.interval)
+        long.unwrap_or(self.params.interval)
     }
 }
 
@@ -177,5 +183,12 @@ impl RateControl for RateReaction {
 
     fn rate(&self) -> Option<BitRate> {
         Some(BitRate::from_bps(self.rate))
+    }
+
+    fn quiet(&self) -> Quiet {
+        // Until the next tag, if that is a matter of time.
+        let tag_at =
+            self.tagged_at.filter(|_| self.params.tag_every == 0).map(|last| last + self.between_tags());
+        tag_at.map_or(Quiet::NEVER, |until| Quiet { until, ..Quiet::ALWAYS })
     }
 }

@@ -40,8 +40,8 @@ pub use prc_source::{Law, Method, PathReaction, PathReactionParams};
 pub use qcn::{ReactionPoint, ReactionPointParams};
 pub use quiet::{Quiet, Unheard};
 pub use rate_control::{
-    LimiterScope, PathFacts, Probe, RATE_CONTROL_PAGES, RateConfiguration, RateControl, RateControlSpec,
-    RateControls, RateLimiters, Told,
+    LimiterScope, Orders, PathFacts, Probe, RATE_CONTROL_PAGES, RateConfiguration, RateControl,
+    RateControlSpec, RateControls, RateLimiters, Told,
 };
 pub use red::{Action, IdleExponent, Mode, Spacing};
 pub use step::Moment;

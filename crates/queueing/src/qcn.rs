@@ -388,6 +388,24 @@ impl RateControl for ReactionPoint {
         let current = self.active.map_or(self.most, |rates| rates.current);
         (self.active.is_some() || self.limits).then(|| BitRate::from_bps(current))
     }
+
+    fn quiet(&self) -> Quiet {
+        match self.active {
+            None => Quiet::ALWAYS,
+            // It may end with the next frame.
+            Some(rates) if rates.current >= self.most => Quiet::NEVER,
+            // The bytes of the cycle, which the frame ends that goes beyond them.
+            Some(rates) => {
+                u64::try_from(rates.bytes_left).map_or(Quiet::NEVER, |bytes| Quiet { bytes, ..Quiet::ALWAYS })
+            }
+        }
+    }
+
+    fn on_unheard(&mut self, _frames: u64, bytes: u64) {
+        if let Some(rates) = &mut self.active {
+            rates.bytes_left -= bytes as i64;
+        }
+    }
 }
 
 /// A number between `1 - share` and `1 + share` times the mean, by random bits.

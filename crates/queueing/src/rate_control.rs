@@ -4,6 +4,7 @@
 //! part of a congestion control at layer 2. It hears of messages from switches, of what is sent and of the time.
 
 use crate::ManagerSpec;
+use crate::quiet::Quiet;
 use frame::{Notice, PathNews, Tag};
 use keys::Remark;
 use schemars::JsonSchema;
@@ -28,6 +29,21 @@ pub struct Probe {
     pub priority: Option<u8>,
 }
 
+/// What a control says until it is called again.
+#[derive(Clone, Copy, Debug)]
+pub struct Orders {
+    /// [`RateControl::rate`].
+    pub rate: Option<BitRate>,
+    /// [`RateControl::poll_timeout`]; [`Time::NEVER`]: not before something else happens.
+    pub call_at: Time,
+    /// [`RateControl::stopped_until`]; [`Time::ZERO`]: it is not.
+    pub stopped_until: Time,
+    /// [`RateControl::next_probe`]; [`Time::NEVER`]: it asks nothing.
+    pub next_probe: Time,
+    /// [`RateControl::quiet`].
+    pub quiet: Quiet,
+}
+
 /// What is known of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PathFacts {
@@ -41,7 +57,7 @@ pub struct PathFacts {
 
 /// The host part of a congestion control: says how fast a limiter may send.
 ///
-/// After each call the host looks at [`RateControl::poll_timeout`] and [`RateControl::rate`] anew. `random` gives 64 random
+/// After each call the host looks at its [`RateControl::orders`] anew. `random` gives 64 random
 /// bits a call, from a stream of the limiter's own.
 pub trait RateControl {
     /// A congestion message or a returned tag has arrived.
@@ -82,6 +98,25 @@ pub trait RateControl {
     /// Until when nothing leaves the limiter at all.
     fn stopped_until(&self) -> Option<Time> {
         None
+    }
+
+    /// How long frames can leave without a tag and without a word to it, as long as they are only counted.
+    fn quiet(&self) -> Quiet {
+        Quiet::NEVER
+    }
+
+    /// So many frames, of so many bytes together, have left while it was quiet. Called before any other call.
+    fn on_unheard(&mut self, _frames: u64, _bytes: u64) {}
+
+    /// All that holds until it is called again.
+    fn orders(&self) -> Orders {
+        Orders {
+            rate: self.rate(),
+            call_at: self.poll_timeout().unwrap_or(Time::NEVER),
+            stopped_until: self.stopped_until().unwrap_or(Time::ZERO),
+            next_probe: self.next_probe().unwrap_or(Time::NEVER),
+            quiet: self.quiet(),
+        }
     }
 }
 
@@ -278,6 +313,15 @@ macro_rules! rate_controls {
             }
             fn rate(&self) -> Option<BitRate> {
                 match self { $(RateControls::$name(it) => it.rate(),)* }
+            }
+            fn quiet(&self) -> Quiet {
+                match self { $(RateControls::$name(it) => it.quiet(),)* }
+            }
+            fn on_unheard(&mut self, frames: u64, bytes: u64) {
+                match self { $(RateControls::$name(it) => it.on_unheard(frames, bytes),)* }
+            }
+            fn orders(&self) -> Orders {
+                match self { $(RateControls::$name(it) => it.orders(),)* }
             }
         }
     };

@@ -208,7 +208,10 @@ impl Fabric {
         if hooks.has(Hooks::CREDITS) {
             self.meets_credits(egress, class, frame, ingress, now);
         }
-        if !hooks.has(Hooks::MANAGED) || self.admitted_by_manager(egress, class, frame, ingress, now, windows)
+        let queue = self.links.ports[egress as usize].first_queue as usize + class.at();
+        if !hooks.has(Hooks::MANAGED)
+            || self.comes_unheard(queue, frame, now)
+            || self.admitted_by_manager(egress, class, frame, ingress, now, windows)
         {
             return true;
         }

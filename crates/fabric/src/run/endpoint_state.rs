@@ -2,10 +2,10 @@
 
 use crate::run::pool::NIL;
 use crate::run::port::Nic;
-use frame::{Ecn, Frame, Priority, Tag, TrafficClass};
+use frame::{Priority, TrafficClass};
 use measure::Latency;
 use std::num::NonZeroU32;
-use transport::{Endpoint, Protocol, RecordKind, Segment};
+use transport::{Endpoint, Protocol, RecordKind};
 use units::Time;
 
 /// An endpoint and its place.
@@ -58,34 +58,6 @@ impl Measured {
         self.exchanges.clear();
         self.messages.clear();
         self.bytes = 0;
-    }
-}
-
-/// What a NIC has pulled.
-pub(crate) enum Pulled {
-    /// A segment of this endpoint, its tag with its length, and whether its limiter marks it.
-    Segment(u32, Segment, Option<(Tag, u8)>, bool),
-    /// A frame that a source has pushed into a limiter.
-    Frame(Frame),
-}
-
-impl Pulled {
-    /// Length, DA to FCS.
-    pub fn bytes(&self) -> u16 {
-        match self {
-            Pulled::Segment(_, segment, tag, _) => {
-                segment.bytes.saturating_add(tag.map_or(0, |(_, bytes)| bytes.into()))
-            }
-            Pulled::Frame(frame) => frame.bytes,
-        }
-    }
-
-    /// Whether it leaves with a mark.
-    pub fn is_marked(&self) -> bool {
-        match self {
-            Pulled::Segment(_, segment, _, marked) => *marked && segment.ecn_capable,
-            Pulled::Frame(frame) => frame.flags.ecn() == Ecn::Experienced,
-        }
     }
 }
 

@@ -11,7 +11,7 @@
 //! Frames towards the far end follow the path; its replies take the same links back, of the way that the last frame
 //! from the near end took.
 
-use crate::run::endpoint_state::{EndpointState, Pulled};
+use crate::run::endpoint_state::EndpointState;
 use crate::run::event::{Event, Kind, Queued};
 use crate::run::headers::Carried;
 use crate::run::limiter_places::NextFrame;
@@ -313,11 +313,38 @@ impl Fabric {
                 }
                 Some(limiter) => self.pull_limited(limiter, (egress, class), now, windows),
             };
-            // Its link is up again, or the next frame of a limiter is of another class: it stands at another place now, where
-            // nothing else may happen.
-            if let Some((other, others)) = place.filter(|&place| place != (egress, class)) {
-                self.pull(other, others, now, windows);
-            }
+            self.pull_elsewhere((egress, class), place, now, windows);
+        }
+    }
+
+    /// Who was pulled stands in line again: if its link is up again, or the next frame of a limiter is of another class, at
+    /// another place, where nothing else may happen.
+    #[inline(always)]
+    fn pull_elsewhere(
+        &mut self,
+        pulled_at: (u32, TrafficClass),
+        place: Option<(u32, TrafficClass)>,
+        now: Time,
+        windows: &mut Queued,
+    ) {
+        if let Some((other, others)) = place.filter(|&place| place != pulled_at) {
+            self.pull(other, others, now, windows);
+        }
+    }
+
+    /// Goes on filling a class of a NIC, after one who did not stand in line there has been pulled.
+    #[inline(always)]
+    pub fn pull_on(
+        &mut self,
+        (egress, class): (u32, TrafficClass),
+        place: Option<(u32, TrafficClass)>,
+        now: Time,
+        windows: &mut Queued,
+    ) {
+        self.pull_elsewhere((egress, class), place, now, windows);
+        let nic = self.links.cold[egress as usize].nic.as_ref();
+        if nic.is_some_and(|nic| !nic.ready[class.at()].is_empty()) {
+            self.pull(egress, class, now, windows);
         }
     }
 
@@ -352,29 +379,6 @@ impl Fabric {
         place
     }
 
-    /// A frame of a limiter, pulled as that of an endpoint.
-    #[inline(never)]
-    fn pull_limited(
-        &mut self,
-        limiter: u32,
-        (egress, class): (u32, TrafficClass),
-        now: Time,
-        windows: &mut Queued,
-    ) -> Option<(u32, TrafficClass)> {
-        let (pulled, place) = self.take_from_limiter(limiter, (egress, class), now, windows);
-        if let Some(pulled) = pulled {
-            self.count_pulled(egress, class);
-            let marked = pulled.is_marked();
-            match pulled {
-                Pulled::Segment(nth, segment, tag, _) => {
-                    self.send_segment(egress, nth, &segment, (tag, marked), now, windows);
-                }
-                Pulled::Frame(frame) => self.depart(egress, frame, now, windows),
-            }
-        }
-        place
-    }
-
     /// Whether a class of a NIC takes a frame now, and nobody is before it.
     pub fn takes_at_once(&self, egress: u32, class: TrafficClass) -> bool {
         let nic = self.links.cold[egress as usize].nic.as_ref();
@@ -396,6 +400,7 @@ impl Fabric {
     }
 
     /// A frame that a NIC has pulled waits no longer: it is on the link, or lost.
+    #[inline(always)]
     pub fn pulled_frame_left(&mut self, egress: u32, class: TrafficClass) {
         if let Some(nic) = &mut self.links.cold[egress as usize].nic {
             nic.pulled[class.at()] = nic.pulled[class.at()].saturating_sub(1);
@@ -432,7 +437,7 @@ impl Fabric {
     }
 
     /// A segment leaves, with the tag of its limiter and, if that marks it, a mark.
-    fn send_segment(
+    pub fn send_segment(
         &mut self,
         egress: u32,
         nth: u32,

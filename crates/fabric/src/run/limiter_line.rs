@@ -44,6 +44,12 @@ impl LimiterLine {
         }
     }
 
+    /// Whether nobody waits.
+    #[inline(always)]
+    pub fn is_empty(&self) -> bool {
+        self.pushed == 0 && self.endpoints.is_empty()
+    }
+
     /// Who is next; `None`: nobody waits.
     pub fn next(&self) -> Option<Next> {
         let frame = self.pushed.checked_ilog2().map(|highest| Priority(highest as u8));

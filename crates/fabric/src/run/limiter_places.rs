@@ -22,12 +22,27 @@ pub(crate) struct NextFrame {
 }
 
 impl Fabric {
-    /// Puts a limiter that may send at the end of the line of its class, at the port where its next frame leaves. One that
-    /// stands elsewhere, as its next frame is another one now, moves.
+    /// Puts a limiter that may send at the end of the line of its class, at the port where its next frame leaves.
+    #[inline(always)]
     pub fn limiter_in_line(&mut self, nth: u32, now: Time) -> Option<(u32, TrafficClass)> {
+        let is_held = self.hosts.limiters[nth as usize].is_held(now);
+        if is_held { None } else { self.open_limiter_in_line(nth, now) }
+    }
+
+    #[inline(never)]
+    fn open_limiter_in_line(&mut self, nth: u32, now: Time) -> Option<(u32, TrafficClass)> {
+        let (_, place) = self.next_to_leave(nth, now)?;
+        self.join_line_of(nth, place, now);
+        Some(place)
+    }
+
+    /// The next frame of a limiter that may send, and the port and class where it leaves; `None` if the limiter stands in
+    /// line there. One that stands elsewhere, as its next frame is another one now, leaves that line.
+    #[inline(always)]
+    pub fn next_to_leave(&mut self, nth: u32, now: Time) -> Option<(NextFrame, (u32, TrafficClass))> {
         let limiter = &mut self.hosts.limiters[nth as usize];
         limiter.pacer.handle_timeout(now);
-        if limiter.stopped_until(now).is_some() || !limiter.pacer.is_open() {
+        if limiter.is_stopped(now) || !limiter.pacer.is_open() {
             return None;
         }
         let stands = limiter.stands;
@@ -39,11 +54,18 @@ impl Fabric {
         let class = self.links.ports[egress as usize].classes.class(next.priority);
         if let Some((old, _)) = stands {
             self.take_out_of_lines(nth, old);
+            self.limiter_left_line(nth);
         }
+        Some((next, (egress, class)))
+    }
+
+    /// A limiter stands at the end of a line.
+    pub fn join_line_of(&mut self, nth: u32, (egress, class): (u32, TrafficClass), now: Time) {
         let limiter = &mut self.hosts.limiters[nth as usize];
         (limiter.stands, limiter.in_line_since) = (Some((egress, class)), now);
-        self.links.cold[egress as usize].nic.as_mut()?.ready[class.at()].push_back(nth | LIMITER);
-        Some((egress, class))
+        if let Some(nic) = &mut self.links.cold[egress as usize].nic {
+            nic.ready[class.at()].push_back(nth | LIMITER);
+        }
     }
 
     /// The frame that leaves a limiter next.

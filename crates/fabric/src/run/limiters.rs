@@ -18,20 +18,17 @@
 //! Either end of a connection has a limiter at its host. Congestion messages for one end of a path and tags that come back
 //! to it are told to its limiter, and to nobody else.
 
-use crate::run::endpoint_state::EndpointState;
-use crate::run::endpoint_state::Pulled;
 use crate::run::event::{Event, Kind, Queued};
-use crate::run::limiter_line::{LimiterLine, Next};
-use crate::run::limiter_places::NextFrame;
+use crate::run::limiter_line::LimiterLine;
 use crate::run::pool::{List, NIL};
 use crate::run::world::Fabric;
 use crate::spec::LimiterSpec;
 use engine::Stream;
-use frame::{Frame, NodeId, Occupancy, PathId, PointId, Priority, Route, Tag, TrafficClass};
+use frame::{NodeId, Occupancy, PathId, PointId, Priority, Tag, TrafficClass};
 use measure::{Latency, Sojourns};
-use queueing::{PathFacts, RateConfiguration, RateControl, RateControls, Told};
+use queueing::{Orders, PathFacts, RateConfiguration, RateControl, RateControls, Told, Unheard};
 use rand_xoshiro::rand_core::Rng;
-use transport::{Pacer, Protocol};
+use transport::Pacer;
 use units::{BitRate, Time};
 
 /// Whose limiter it is, and what passes it.
@@ -61,19 +58,24 @@ pub(crate) struct Limiter {
     link: BitRate,
     control: RateControls,
     random: Stream,
+    /// What the control said last, and what has left since that it need not hear of.
+    pub orders: Orders,
+    unheard: Unheard,
     pub pacer: Pacer,
     /// Who waits in it.
     pub line: LimiterLine,
     pub occupancy: Occupancy,
     pub sojourns: Sojourns,
-    /// The earliest pending call.
-    wakes_at: Time,
+    /// The earliest pending call, and the last one that was asked for because of the control alone: it stays pending while
+    /// others come and go.
+    pub wakes_at: Time,
+    control_calls_at: Time,
     /// Where it stands in line at a NIC, and since when.
     pub stands: Option<(u32, TrafficClass)>,
     pub in_line_since: Time,
     /// After how long without a break frames are marked, if ever; and when the last break ended.
     mark_after: Option<Time>,
-    busy_since: Time,
+    pub busy_since: Time,
     pub measured: LimiterMeasured,
 }
 
@@ -128,6 +130,8 @@ impl LimiterMeasured {
 
 impl Limiter {
     pub fn new(number: u32, of: &Planned, spec: &LimiterSpec, link: BitRate, random: Stream) -> Limiter {
+        let control = spec.control.start(link);
+        let orders = control.orders();
         Limiter {
             number,
             host: of.host,
@@ -135,13 +139,16 @@ impl Limiter {
             priority: of.priority,
             lowest_sent: None,
             link,
-            control: spec.control.start(link),
+            control,
             random,
+            orders,
+            unheard: Unheard::new(orders.quiet),
             pacer: Pacer::default(),
             line: LimiterLine::new(),
             occupancy: Occupancy::default(),
             sojourns: Sojourns::default(),
             wakes_at: Time::NEVER,
+            control_calls_at: Time::ZERO,
             stands: None,
             in_line_since: Time::ZERO,
             mark_after: spec.mark_after,
@@ -152,7 +159,17 @@ impl Limiter {
 
     /// The rate that it may send at.
     pub fn rate(&self) -> BitRate {
-        self.control.rate().unwrap_or(self.link)
+        self.orders.rate.unwrap_or(self.link)
+    }
+
+    /// Calls the control, which hears first of what has left meanwhile.
+    fn call<T>(&mut self, call: impl FnOnce(&mut RateControls, &mut Stream) -> T) -> T {
+        let (frames, bytes) = self.unheard.passed();
+        self.control.on_unheard(frames, bytes);
+        let answer = call(&mut self.control, &mut self.random);
+        self.orders = self.control.orders();
+        self.unheard = Unheard::new(self.orders.quiet);
+        answer
     }
 
     /// The lowest rate that a message has left it; that of the link if none came.
@@ -175,50 +192,54 @@ impl Limiter {
         self.line.lists()
     }
 
-    fn holds_something(&self) -> bool {
-        self.line.next().is_some()
-    }
-
     /// Whether a frame that comes now leaves at once, if its NIC takes it: nothing waits, nothing holds it back, and
-    /// nobody has to be called before.
-    fn is_idle(&self, now: Time) -> bool {
-        !self.holds_something()
+    /// nothing has to be asked before.
+    #[inline(always)]
+    pub fn is_idle(&self, now: Time) -> bool {
+        self.line.is_empty()
             && self.stands.is_none()
-            && self.pacer.opens_at().is_none_or(|at| at <= now)
-            && self.control.next_probe().is_none()
-            && self.control.poll_timeout().is_none_or(|at| at.max(now) >= self.wakes_at)
-            && self.stopped_until(now).is_none()
+            && self.orders.next_probe == Time::NEVER
+            && !self.is_held(now)
     }
 
     /// Something comes: a break ends if it could have left at once.
-    fn holds_from(&mut self, now: Time) {
+    pub fn holds_from(&mut self, now: Time) {
         let is_open = self.pacer.opens_at().is_none_or(|at| at <= now);
-        if is_open && !self.holds_something() {
+        if is_open && self.line.is_empty() {
             self.busy_since = now;
         }
     }
 
     /// Whether a frame that leaves now is marked.
-    fn marks(&self, now: Time) -> bool {
+    pub fn marks(&self, now: Time) -> bool {
         self.mark_after.is_some_and(|after| now - self.busy_since >= after)
     }
 
-    /// The tag of the frame that leaves now, and its length.
-    fn tag(&mut self, now: Time) -> Option<(Tag, u8)> {
-        let tag = self.control.tag(now);
-        self.measured.tags_sent += u64::from(tag.is_some());
+    /// A frame of so many bytes leaves, with so many around it on the link: the tag that it gets, and its length.
+    #[inline(always)]
+    pub fn leaves(&mut self, priority: Priority, bytes: u16, overhead: u16, now: Time) -> Option<(Tag, u8)> {
+        let rate = self.orders.rate;
+        let tag = if self.unheard.counts(now, bytes) { None } else { self.leaves_heard(bytes, now) };
+        let bytes = bytes.saturating_add(tag.map_or(0, |(_, length)| length.into()));
+        self.lowest_sent = Some(self.lowest_sent.map_or(priority, |lowest| lowest.min(priority)));
+        self.measured.frames += 1;
+        self.measured.bytes += u64::from(bytes);
+        self.pacer.on_send(now, bytes.saturating_add(overhead), rate);
         tag
     }
 
-    /// A frame leaves, which takes `wire_bytes` on the link with what is around it.
-    fn sent(&mut self, priority: Priority, now: Time, bytes: u16, wire_bytes: u16) {
-        self.lowest_sent = self.lowest_sent.into_iter().chain([priority]).min();
-        let last = !self.holds_something();
-        self.measured.frames += 1;
-        self.measured.bytes += u64::from(bytes);
-        self.pacer.on_send(now, wire_bytes, self.control.rate());
-        let random = &mut self.random;
-        self.control.on_sent(now, bytes, last, &mut || random.next_u64());
+    /// The same as far as the control hears of it.
+    #[inline(never)]
+    fn leaves_heard(&mut self, bytes: u16, now: Time) -> Option<(Tag, u8)> {
+        let last = self.line.is_empty();
+        let tag = self.call(|control, random| {
+            let tag = control.tag(now);
+            let bytes = bytes.saturating_add(tag.map_or(0, |(_, length)| length.into()));
+            control.on_sent(now, bytes, last, &mut || random.next_u64());
+            tag
+        });
+        self.measured.tags_sent += u64::from(tag.is_some());
+        tag
     }
 
     /// An endpoint stands at it no more.
@@ -226,17 +247,27 @@ impl Limiter {
         self.line.leave(endpoint);
     }
 
-    /// Until when nothing leaves it, if that is not over.
-    pub fn stopped_until(&self, now: Time) -> Option<Time> {
-        self.control.stopped_until().filter(|&until| until > now)
+    /// Whether nothing leaves it now, because of its rate or because it is stopped.
+    #[inline(always)]
+    pub fn is_held(&self, now: Time) -> bool {
+        self.is_stopped(now) || self.pacer.opens_at().is_some_and(|at| at > now)
     }
 
-    /// When it wants to be called.
-    fn next_call(&self, now: Time) -> Option<Time> {
-        let opens = self.pacer.opens_at().max(self.stopped_until(now));
-        let asks = opens.into_iter().chain(self.control.next_probe());
-        let asks = asks.filter(|_| self.holds_something());
-        asks.chain(self.control.poll_timeout()).min()
+    /// Whether it is stopped now.
+    #[inline(always)]
+    pub fn is_stopped(&self, now: Time) -> bool {
+        self.orders.stopped_until > now
+    }
+
+    /// When it wants to be called; [`Time::NEVER`]: not before something else happens.
+    #[inline(always)]
+    fn next_call(&self, now: Time) -> Time {
+        if self.line.is_empty() {
+            return self.orders.call_at;
+        }
+        let stopped = if self.is_stopped(now) { Some(self.orders.stopped_until) } else { None };
+        let opens = self.pacer.opens_at().max(stopped).unwrap_or(Time::NEVER);
+        opens.min(self.orders.next_probe).min(self.orders.call_at)
     }
 
     /// Bytes of its tables.
@@ -262,50 +293,6 @@ impl Fabric {
         Some(ends[usize::from(far)]).filter(|&nth| nth != NIL)
     }
 
-    /// A source hands a frame to a limiter.
-    #[inline(never)]
-    pub fn limit(&mut self, nth: u32, frame: Frame, now: Time, windows: &mut Queued) {
-        if self.hosts.limiters[nth as usize].is_idle(now) && self.probes.limiter_rates.is_empty() {
-            let egress = self.routes.first_port(frame.path.0);
-            let class = self.links.ports[egress as usize].classes.class(frame.priority);
-            if self.takes_at_once(egress, class) {
-                return self.pass_limiter(nth, (egress, class), frame, now, windows);
-            }
-        }
-        let limiter = &mut self.hosts.limiters[nth as usize];
-        limiter.holds_from(now);
-        limiter.occupancy.add(frame.bytes);
-        limiter.sojourns.enter(limiter.occupancy.both());
-        self.buffers.pool.push(limiter.line.push_to(frame.priority), &frame, now, NIL);
-        self.update_limiter(nth, now, windows);
-    }
-
-    /// A frame passes a limiter in which nothing waits, and goes to a NIC that takes it: what would come of it if it entered,
-    /// stood in line and was pulled, without these steps.
-    fn pass_limiter(
-        &mut self,
-        nth: u32,
-        (egress, class): (u32, TrafficClass),
-        mut frame: Frame,
-        now: Time,
-        windows: &mut Queued,
-    ) {
-        let overhead = self.links.ports[egress as usize].overhead;
-        let limiter = &mut self.hosts.limiters[nth as usize];
-        limiter.busy_since = now;
-        limiter.pacer.handle_timeout(now);
-        limiter.sojourns.enter([frame.bytes.into(), 1]);
-        if let Some((tag, bytes)) = limiter.tag(now) {
-            self.headers.tag(&mut frame, tag, bytes);
-        }
-        limiter.sent(frame.priority, now, frame.bytes, frame.bytes.saturating_add(overhead));
-        if limiter.control.poll_timeout().is_some_and(|at| at.max(now) < limiter.wakes_at) {
-            self.wake_limiter(nth, now, windows);
-        }
-        self.count_pulled(egress, class);
-        self.depart(egress, frame, now, windows);
-    }
-
     /// An endpoint whose frames pass a limiter has something to send: the port and class where that now stands in line.
     #[inline(never)]
     pub fn stand_at_limiter(
@@ -327,17 +314,17 @@ impl Fabric {
 
     /// A congestion message that was sent then, or a tag, has come for the source of a path.
     pub fn on_limiter_message(&mut self, nth: u32, told: Told, sent: Time, now: Time, windows: &mut Queued) {
-        let Limiter { control, measured, link, .. } = &mut self.hosts.limiters[nth as usize];
+        let limiter = &mut self.hosts.limiters[nth as usize];
         let point = match told {
             Told::Message(notice) => Some((notice.point, false)),
             Told::Returned(Tag::Rate(written)) => written.map(|(_, point)| (point, false)),
             Told::Returned(Tag::Path(news)) => news.at.map(|(point, _)| (point, true)),
             Told::Returned(Tag::Limited(_)) => None,
         };
-        let before = control.rate().unwrap_or(*link);
+        let before = limiter.rate();
         match told {
-            Told::Message(_) => measured.messages.record(now - sent),
-            Told::Returned(_) => measured.tags_returned += 1,
+            Told::Message(_) => limiter.measured.messages.record(now - sent),
+            Told::Returned(_) => limiter.measured.tags_returned += 1,
         }
         let after = self.tell_limiter(nth, told, now);
         if let Some(point) = point {
@@ -348,46 +335,50 @@ impl Fabric {
 
     /// The control of a limiter is told something: the rate that it then has.
     pub fn tell_limiter(&mut self, nth: u32, told: Told, now: Time) -> BitRate {
-        let Limiter { control, random, measured, link, .. } = &mut self.hosts.limiters[nth as usize];
-        control.on_told(now, told, &mut || random.next_u64());
-        measured.lowest = measured.lowest.into_iter().chain(control.rate()).min();
-        control.rate().unwrap_or(*link)
+        let limiter = &mut self.hosts.limiters[nth as usize];
+        limiter.call(|control, random| control.on_told(now, told, &mut || random.next_u64()));
+        limiter.measured.lowest = limiter.measured.lowest.into_iter().chain(limiter.orders.rate).min();
+        limiter.rate()
     }
 
     /// A limiter asked to be called now.
     pub fn limiter_due(&mut self, nth: u32, now: Time, windows: &mut Queued) {
-        let Limiter { control, random, wakes_at, .. } = &mut self.hosts.limiters[nth as usize];
-        // An event that a later wish has overtaken.
-        if *wakes_at != now {
-            return;
-        }
-        *wakes_at = Time::NEVER;
-        if control.poll_timeout().is_some_and(|at| at <= now) {
-            control.handle_timeout(now, &mut || random.next_u64());
+        let limiter = &mut self.hosts.limiters[nth as usize];
+        limiter.wakes_at = Time::NEVER;
+        if limiter.orders.call_at <= now {
+            limiter.call(|control, random| control.handle_timeout(now, &mut || random.next_u64()));
         }
         self.update_limiter(nth, now, windows);
     }
 
     /// Something has happened to a limiter: sets its timer, and lets it stand in line if it may send.
     pub fn update_limiter(&mut self, nth: u32, now: Time, windows: &mut Queued) {
-        self.ask_path(nth, now, windows);
-        let place = self.limiter_in_line(nth, now);
-        self.wake_limiter(nth, now, windows);
-        if let Some((egress, class)) = place {
-            self.pull(egress, class, now, windows);
+        if self.hosts.limiters[nth as usize].orders.next_probe <= now {
+            self.ask_path(nth, now, windows);
+        }
+        match self.next_to_leave(nth, now) {
+            Some((next, (egress, class))) => {
+                let straight = self.goes_straight(egress, class, now);
+                if straight || self.takes_at_once(egress, class) {
+                    let place = self.leave_limiter(nth, next, (egress, class), straight, now, windows);
+                    self.pull_on((egress, class), place, now, windows);
+                } else {
+                    self.join_line_of(nth, (egress, class), now);
+                    self.wake_limiter(nth, now, windows);
+                    self.pull(egress, class, now, windows);
+                }
+            }
+            None => self.wake_limiter(nth, now, windows),
         }
     }
 
-    /// A limiter that is due to asks about the path of its next frame.
+    /// A limiter that is due to asks about the path of its next frame, if it holds one.
+    #[inline(never)]
     fn ask_path(&mut self, nth: u32, now: Time, windows: &mut Queued) {
-        let limiter = &self.hosts.limiters[nth as usize];
-        if limiter.control.next_probe().is_none_or(|at| at > now) || !limiter.holds_something() {
-            return;
-        }
         let Some(next) = self.next_of_limiter(nth) else { return };
         let Some(way) = self.way_of_next(&next) else { return };
         let limiter = &mut self.hosts.limiters[nth as usize];
-        let Some(probe) = limiter.control.probe(now) else { return };
+        let Some(probe) = limiter.call(|control, _| control.probe(now)) else { return };
         limiter.measured.tags_sent += 1;
         let lowest = limiter.lowest_sent.take().unwrap_or(next.priority);
         let priority = probe.priority.map_or(lowest, Priority);
@@ -395,95 +386,32 @@ impl Fabric {
     }
 
     /// Schedules the next call of a limiter, unless one is pending that is not later: then it is looked at anew.
-    fn wake_limiter(&mut self, nth: u32, now: Time, windows: &mut Queued) {
+    #[inline(always)]
+    pub fn wake_limiter(&mut self, nth: u32, now: Time, windows: &mut Queued) {
+        let limiter = &self.hosts.limiters[nth as usize];
+        if limiter.next_call(now) < limiter.wakes_at || !self.probes.limiter_rates.is_empty() {
+            self.call_limiter_later(nth, now, windows);
+        }
+    }
+
+    #[inline(never)]
+    fn call_limiter_later(&mut self, nth: u32, now: Time, windows: &mut Queued) {
         let first = self.links.len() + self.hosts.sources.len() + self.hosts.endpoints.len();
         let limiter = &mut self.hosts.limiters[nth as usize];
         if let Some(rates) = self.probes.limiter_rates.get_mut(nth as usize) {
             rates.set(now, limiter.rate().bps());
         }
-        let next = limiter.next_call(now).map(|at| at.max(now));
-        if let Some(at) = next.filter(|&at| at < limiter.wakes_at) {
-            limiter.wakes_at = at;
-            windows.push(Event::bare(Kind::Timeout, at, first as u32 + nth));
+        let at = limiter.next_call(now).max(now);
+        if at >= limiter.wakes_at {
+            return;
         }
-    }
-
-    /// Whether a message has stopped a limiter, perhaps while it stood in line.
-    fn is_stopped(&self, nth: u32, now: Time) -> bool {
-        self.hosts.limiters[nth as usize].stopped_until(now).is_some()
-    }
-
-    /// Takes the next frame out of a limiter for a class of a port, and lets it stand in line again if it may: where. No
-    /// frame if the limiter is stopped, or if the next one leaves elsewhere: it is not the one any more that the limiter
-    /// stood in line for.
-    pub fn take_from_limiter(
-        &mut self,
-        nth: u32,
-        (egress, class): (u32, TrafficClass),
-        now: Time,
-        windows: &mut Queued,
-    ) -> (Option<Pulled>, Option<(u32, TrafficClass)>) {
-        self.limiter_left_line(nth);
-        let stays = |next: &NextFrame| self.leaves_at(next, (egress, class));
-        let next = self.next_of_limiter(nth).filter(|_| !self.is_stopped(nth, now)).filter(stays);
-        let Some(NextFrame { priority, .. }) = next else { return (None, self.limiter_in_line(nth, now)) };
-        let overhead = self.links.ports[egress as usize].overhead;
-        let limiter = &mut self.hosts.limiters[nth as usize];
-        let mut endpoint = None;
-        let pulled = match limiter.line.next() {
-            Some(Next::Endpoint(_, from)) => {
-                endpoint = Some(from);
-                limiter.line.take_endpoint();
-                let state: &mut EndpointState = &mut self.hosts.endpoints[from as usize];
-                state.in_line = false;
-                let marked = limiter.marks(now);
-                let tagged = |segment| Pulled::Segment(from, segment, limiter.tag(now), marked);
-                state.endpoint.poll_transmit(now).map(tagged)
-            }
-            _ => self.pop_limited(nth, priority, now).map(|frame| self.tagged_by(nth, frame, now)),
-        };
-        if let Some(pulled) = &pulled {
-            let bytes = pulled.bytes();
-            let limiter = &mut self.hosts.limiters[nth as usize];
-            limiter.measured.marks += u64::from(pulled.is_marked());
-            limiter.sent(priority, now, bytes, bytes.saturating_add(overhead));
+        limiter.wakes_at = at;
+        if at > now && at == limiter.control_calls_at {
+            return;
         }
-        let mut place = None;
-        if let Some(endpoint) = endpoint {
-            place = self.endpoint_was_pulled(endpoint, now, windows);
+        if at == limiter.orders.call_at {
+            limiter.control_calls_at = at;
         }
-        let place = place.or_else(|| self.limiter_in_line(nth, now));
-        self.wake_limiter(nth, now, windows);
-        (pulled, place)
-    }
-
-    /// A frame that leaves a limiter, with the tag that it gets there.
-    fn tagged_by(&mut self, nth: u32, mut frame: Frame, now: Time) -> Pulled {
-        let limiter = &mut self.hosts.limiters[nth as usize];
-        if limiter.marks(now) {
-            let _ = frame.flags.mark();
-        }
-        if let Some((tag, bytes)) = limiter.tag(now) {
-            self.headers.tag(&mut frame, tag, bytes);
-        }
-        Pulled::Frame(frame)
-    }
-
-    /// The first frame of a priority that waits in a limiter, on the way that its path takes now.
-    fn pop_limited(&mut self, nth: u32, priority: Priority, now: Time) -> Option<Frame> {
-        let limiter = &mut self.hosts.limiters[nth as usize];
-        if limiter.line.list(priority).is_empty() {
-            return None;
-        }
-        let waiting = limiter.line.take(priority, |list| self.buffers.pool.pop(list));
-        let mut frame = waiting.frame;
-        limiter.occupancy.remove(frame.bytes);
-        limiter.sojourns.leave(frame.bytes, now - waiting.since);
-        let start = self.routes.path_start[frame.path.at()];
-        // What goes by destination keeps it.
-        if frame.route.next_hop().is_some() {
-            frame.route = Route::forward(start + 1);
-        }
-        Some(frame)
+        windows.push(Event::bare(Kind::Timeout, at, first as u32 + nth));
     }
 }

@@ -27,6 +27,8 @@ pub(crate) struct Managed {
     point: PointId,
     /// Priority of its messages; `None`: that of the frame.
     message_priority: Option<Priority>,
+    /// Whether it may need to hear of some frames only.
+    can_be_quiet: bool,
     pub counts: ManagedCounts,
 }
 
@@ -41,7 +43,9 @@ impl Managed {
     pub fn new(spec: &ManagerSpec, link: &LinkFacts, random: Stream) -> Managed {
         let (manager, message_priority) = (spec.start(link), spec.message_priority().map(Priority));
         let point = link.point;
-        Managed { manager, random, point, message_priority, counts: ManagedCounts::default() }
+        let can_be_quiet = manager.departures() != Departures::AtOnce;
+        let counts = ManagedCounts::default();
+        Managed { manager, random, point, message_priority, can_be_quiet, counts }
     }
 
     /// Whether it has to hear of departures.
@@ -82,8 +86,9 @@ impl Fabric {
         now < self.buffers.queues[queue].unheard.until() && !frame.flags.is_tagged()
     }
 
-    /// A frame comes to the queue of a class: marks it and tells its source if the manager says so. False: it is lost.
-    #[inline]
+    /// A frame of which the manager hears comes to the queue of a class: marks it and tells its source if the manager says
+    /// so. False: it is lost.
+    #[inline(always)]
     pub fn admitted_by_manager(
         &mut self,
         egress: u32,
@@ -93,10 +98,6 @@ impl Fabric {
         now: Time,
         windows: &mut Queued,
     ) -> bool {
-        let queue = self.links.ports[egress as usize].first_queue as usize + class.at();
-        if self.comes_unheard(queue, frame, now) {
-            return true;
-        }
         if frame.flags.kind() == FrameKind::Tag && ingress != NIL {
             self.stamp_returned(ingress, frame);
         }
@@ -112,7 +113,7 @@ impl Fabric {
     }
 
     /// A frame leaves the queue of a class for the link, perhaps with a mark.
-    #[inline]
+    #[inline(always)]
     pub fn manager_on_dequeue(
         &mut self,
         egress: u32,
@@ -171,7 +172,7 @@ impl Fabric {
         let Some(managed) = managers.get_mut(class.at()).and_then(Option::as_deref_mut) else {
             return Verdict::Pass;
         };
-        let can_be_quiet = managed.departures() != Departures::AtOnce;
+        let can_be_quiet = managed.can_be_quiet;
         if can_be_quiet {
             managed.catch_up(&self.buffers.queues[queue].unheard);
         }

@@ -167,7 +167,11 @@ impl Fabric {
         let (word, bytes, priority, flags) = (made.word, made.bytes, state.priority, state.flags);
         let frame = Frame { created: now, path: PathId(path), route, word, bytes, priority, flags };
         match self.limiter_of(frame.path) {
-            Some(limiter) => self.limit(limiter, frame, now, windows),
+            Some(limiter) => {
+                let egress = self.routes.port_at(start);
+                let class = self.links.ports[egress as usize].classes.class(priority);
+                self.limit(limiter, (egress, class), frame, now, windows);
+            }
             None => self.depart(self.routes.port_at(start), frame, now, windows),
         }
     }
@@ -235,15 +239,26 @@ impl Fabric {
     #[inline(always)]
     pub fn feed(&mut self, egress: u32, frame: &Frame, now: Time, windows: &mut Queued) {
         let class = self.links.ports[egress as usize].classes.class(frame.priority);
-        let raw = frame.flags.is_pushed();
-        if self.was_pulled(frame, raw) {
+        if self.was_pulled(frame, frame.flags.is_pushed()) {
             self.pulled_frame_left(egress, class);
         }
         let Some(nic) = &self.links.cold[egress as usize].nic else { return };
         if !nic.ready[class.at()].is_empty() {
             self.pull(egress, class, now, windows);
         }
-        if raw {
+        self.feed_sources((egress, class), frame, now, windows);
+    }
+
+    /// The same as far as sources are concerned.
+    #[inline(always)]
+    pub fn feed_sources(
+        &mut self,
+        (egress, class): (u32, TrafficClass),
+        frame: &Frame,
+        now: Time,
+        windows: &mut Queued,
+    ) {
+        if frame.flags.is_pushed() {
             let source = self.routes.path_source[frame.path.at()];
             let state = &mut self.hosts.sources[source as usize];
             if state.source.is_greedy() {
