@@ -36,6 +36,8 @@ RUNS = {
     "hashed-4 pfc probes": ("500 us", "1 ms"),
     "incast-8 pfc": ("2 ms", "4 ms"),
     "incast-64 pfc": ("2 ms", "4 ms"),
+    "incast-8 pfc qcn": ("8 ms", "12 ms"),
+    "incast-8 pfc fecn": ("8 ms", "12 ms"),
     "requests-8": ("200 us", "400 us"),
     "window": ("5 ms", "10 ms"),
     "red": ("5 ms", "10 ms"),
