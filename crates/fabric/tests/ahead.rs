@@ -10,11 +10,11 @@ use flow_control::PauseSpec;
 use frame::{ClassMap, NodeId};
 use proptest::prelude::*;
 use queueing::{
-    BackwardPointParams, BackwardReactionParams, CongestionPointParams, LimiterScope, ManagerSpec,
-    RateControlSpec, RatePointParams, RateReactionParams, ReactionPointParams,
+    BackwardPointParams, BackwardReactionParams, BufferSpec, CongestionPointParams, LimiterScope,
+    ManagerSpec, RateControlSpec, RatePointParams, RateReactionParams, ReactionPointParams,
 };
 use scheduling::SchedulerSpec;
-use units::{BitRate, Bytes, Time};
+use units::{Amount, BitRate, Bytes, Time};
 use workload::{Arrivals, ConstantParams, FrameSizes, PoissonParams, SourceSpec};
 
 /// What is drawn of a fabric: two rows of hosts at two switches.
@@ -25,6 +25,8 @@ struct Dice {
     cuts_through: bool,
     latency: Time,
     fifo: bool,
+    /// Of each queue of a switch.
+    limit: Option<Amount>,
     /// None, QCN, BCN, FECN and E-FECN.
     control: usize,
     flows: Vec<(usize, usize, u8, u64, u16)>,
@@ -43,21 +45,19 @@ fn dice() -> impl Strategy<Value = Dice> {
         any::<bool>(),
         proptest::sample::select(vec![Time::ZERO, ns(300)]),
         any::<bool>(),
+        proptest::sample::select(vec![
+            None,
+            Some(Amount::Frames(3)),
+            Some(Amount::Bytes(4_000)),
+            Some(Amount::Frames(40)),
+        ]),
         0usize..5,
         proptest::collection::vec(flow, 1..12),
         proptest::sample::select(vec![Time::ZERO, us(40), ns(50_123)]),
         any::<u64>(),
     )
-        .prop_map(|(hosts, rates, cuts_through, latency, fifo, control, flows, warmup, seed)| Dice {
-            hosts,
-            rates,
-            cuts_through,
-            latency,
-            fifo,
-            control,
-            flows,
-            warmup,
-            seed,
+        .prop_map(|(hosts, rates, cuts_through, latency, fifo, limit, control, flows, warmup, seed)| {
+            Dice { hosts, rates, cuts_through, latency, fifo, limit, control, flows, warmup, seed }
         })
 }
 
@@ -68,6 +68,7 @@ fn net(dice: &Dice) -> Net {
         latency: dice.latency,
         classes: if dice.fifo { ClassMap::SHARED } else { ClassMap::SEPARATE },
         scheduler: if dice.fifo { SchedulerSpec::Fifo } else { SchedulerSpec::StrictPriority },
+        buffer: BufferSpec { queue: dice.limit, ..BufferSpec::default() },
         managers: control(dice).map_or(Vec::new(), |(point, _)| vec![Some(point); 8]),
         ..switch()
     };
@@ -275,6 +276,7 @@ fn looking_changes_nothing() {
         cuts_through: false,
         latency: Time::ZERO,
         fifo: true,
+        limit: Some(Amount::Frames(5)),
         control: 0,
         flows: vec![(0, 1, 1, 8, 900), (2, 3, 2, 7, 300), (4, 5, 3, 8, 64), (1, 2, 2, 8, 1200)],
         warmup: Time::ZERO,

@@ -11,12 +11,11 @@ use queueing::{Departures, RateConfiguration};
 use std::collections::BTreeSet;
 
 /// With one of these somebody is asked, or has to be told, when a frame leaves.
-const OTHERS: [Hooks; 8] = [
+const OTHERS: [Hooks; 7] = [
     Hooks::SCHEDULER,
     Hooks::FAULTED,
     Hooks::FEEDS,
     Hooks::COUNTED,
-    Hooks::BOUNDED,
     Hooks::WATCHED,
     Hooks::CREDITS,
     Hooks::CROSSBAR,
@@ -47,7 +46,11 @@ pub fn mark(plan: &Plan, fabric: &mut Fabric) {
         let cold = &mut fabric.links.cold[port as usize];
         let manager_hears =
             |when: Departures| cold.managers.iter().flatten().any(|it| it.departures() == when);
-        let asks = OTHERS.iter().any(|&other| hot.hooks.has(other)) || manager_hears(Departures::AtOnce);
+        // A limit of the queue alone needs to know no more than what waits in it.
+        let memory = fabric.nodes[fabric.node_of[port as usize] as usize].memory();
+        let bounded = hot.hooks.has(Hooks::BOUNDED) && !memory.bounds_queues_alone();
+        let asks =
+            bounded || OTHERS.iter().any(|&other| hot.hooks.has(other)) || manager_hears(Departures::AtOnce);
         cold.notes_departures = manager_hears(Departures::Late);
         // A switch that compares its queues looks at all of them for every frame.
         let switch = node.switch().filter(|own| own.path_choice != PathChoice::LeastQueued);

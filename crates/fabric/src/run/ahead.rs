@@ -10,10 +10,13 @@
 //! none of them: an XON is due at a departure, and cannot be made up for. Nor is one that pauses are sent to, obeyed or
 //! not: each makes the port look at what waits.
 //!
+//! A queue may have a limit: what is committed counts until it leaves.
+//!
 //! A queue manager may look at what comes to such a port, and hears of departures late if it only notes them. What it
 //! writes into the tag of a frame that leaves is not known before: such a frame waits for a decision.
 
 use crate::run::event::Queued;
+use crate::run::losses::Cause;
 use crate::run::pool::{NIL, Waiting};
 use crate::run::port::Hooks;
 use crate::run::world::Fabric;
@@ -196,6 +199,11 @@ impl Fabric {
         now: Time,
         windows: &mut Queued,
     ) {
+        if self.links.ports[egress as usize].hooks.has(Hooks::BOUNDED)
+            && self.refused_ahead(egress, &frame, ingress, now)
+        {
+            return;
+        }
         let port = &mut self.links.ports[egress as usize];
         let class = port.classes.class(frame.priority);
         let queue = &mut self.buffers.queues[port.first_queue as usize + class.at()];
@@ -212,6 +220,21 @@ impl Fabric {
             let at = port.busy_until;
             self.arm(egress, at, windows);
         }
+    }
+
+    /// Whether a frame is lost because its queue is full, where nothing but queues has a limit.
+    #[inline(always)]
+    fn refused_ahead(&mut self, egress: u32, frame: &Frame, ingress: u32, now: Time) -> bool {
+        let port = &self.links.ports[egress as usize];
+        let class = port.classes.class(frame.priority);
+        let occupancy = self.buffers.queues[port.first_queue as usize + class.at()].occupancy;
+        let limit = self.nodes[self.node_of[egress as usize] as usize].memory().buffer.queue;
+        let has_room = limit.is_none_or(|limit| occupancy.has_room(limit, frame.bytes));
+        if !has_room {
+            self.note_tied_loss(egress, class, frame, Cause::Queue, now);
+            self.lose(egress, class, frame, ingress, Cause::Queue, now);
+        }
+        !has_room
     }
 
     /// All that was committed has left, and more waits: the port commits the next frames.

@@ -30,7 +30,8 @@ pub(crate) struct NodeMemory {
     pub buffer: BufferSpec,
     /// Whether `buffer` sets any limit.
     pub limited: bool,
-    /// When a frame began to wait last. Kept only where there are limits, as is all occupancy but that of queues.
+    /// When a frame began to wait last. Kept only where there are limits, as is all occupancy but that of queues, and not of
+    /// ports that send ahead: there the limits are those of queues.
     pub last_entry: Time,
     pub total: Occupancy,
     pub by_class: [Occupancy; PRIORITIES],
@@ -72,6 +73,12 @@ impl NodeMemory {
     /// Whether something has to be asked before a frame may wait: a limit, or the shared memory.
     pub fn is_bounded(&self) -> bool {
         self.limited || self.sharing.is_some()
+    }
+
+    /// Whether queues have limits of their own, and nothing else is asked.
+    pub fn bounds_queues_alone(&self) -> bool {
+        let of_queues = BufferSpec { queue: self.buffer.queue, ..BufferSpec::default() };
+        self.sharing.is_none() && self.buffer == of_queues
     }
 
     /// A frame begins to wait.

@@ -26,9 +26,6 @@ impl Fabric {
         now: Time,
     ) {
         let node = &self.nodes[self.node_of[egress as usize] as usize];
-        if node.memory().last_entry != now {
-            return;
-        }
         let class_of_port = |port: u32| self.links.ports[port as usize].first_queue + u32::from(class.0);
         let all_of_port = |port: u32| {
             let first = self.links.ports[port as usize].first_queue;
@@ -38,6 +35,7 @@ impl Fabric {
         let own = |queue: u32| self.other_came(queue, frame, now);
         let tied = match cause {
             Cause::Queue | Cause::NicFull => own(class_of_port(egress)),
+            _ if node.memory().last_entry != now => false,
             Cause::Port => all_of_port(egress).any(own),
             Cause::Class => ports().map(class_of_port).any(own),
             Cause::Total => ports().flat_map(all_of_port).any(own),
