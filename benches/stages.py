@@ -33,7 +33,7 @@ STAGES = {
     "queues and memory": (
         r"fabric/src/run/(ahead|egress|pool|port|buffers|architecture)|frame/src/occupancy|queueing/src"
     ),
-    "endpoints, and what hosts do for them": r"transport/src|fabric/src/run/endpoint",
+    "endpoints, and what hosts do for them": r"transport/src|fabric/src/run/(endpoint|nics)",
     "forwarding, links, counts": r"fabric/src",
 }
 # In callgrind's listing: an address, absolute or beside the last one, the line, the count.

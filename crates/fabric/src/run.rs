@@ -33,6 +33,7 @@ pub(crate) mod link_control;
 pub(crate) mod links;
 pub(crate) mod losses;
 pub(crate) mod managed;
+pub(crate) mod nics;
 pub(crate) mod node;
 pub(crate) mod numbering;
 pub(crate) mod outcome;

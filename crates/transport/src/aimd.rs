@@ -147,6 +147,7 @@ impl Aimd {
 }
 
 impl CongestionControl for Aimd {
+    #[inline(always)]
     fn on_ack(&mut self, _now: Time, ack: &Ack) {
         if self.may_grow(ack) && !self.slow_start(ack) {
             self.avoid_congestion(ack);

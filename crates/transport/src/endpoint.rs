@@ -167,6 +167,18 @@ pub trait Protocol {
         }
     }
 
+    /// [`Protocol::handle_frame`], and what it wishes then.
+    fn receive(&mut self, now: Time, received: &Received) -> Wishes {
+        self.handle_frame(now, received);
+        self.wishes()
+    }
+
+    /// [`Protocol::poll_transmit`], and what it wishes then.
+    fn transmit(&mut self, now: Time) -> (Option<Segment>, Wishes) {
+        let segment = self.poll_transmit(now);
+        (segment, self.wishes())
+    }
+
     /// Segments sent again so far.
     fn retransmitted(&self) -> u64 {
         0

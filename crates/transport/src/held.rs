@@ -43,10 +43,13 @@ impl Holding {
 
     /// From now on it is this one.
     pub fn change(&mut self, holder: Option<Holder>, now: Time) {
-        if self.now.map(|(before, _)| before) != holder {
-            self.held = self.until(now);
-            self.now = holder.map(|holder| (holder, now));
+        if self.now.map(|(before, _)| before) == holder {
+            return;
         }
+        if let Some((before, since)) = self.now {
+            self.held.times[before as usize] += now.saturating_sub(since);
+        }
+        self.now = holder.map(|holder| (holder, now));
     }
 
     /// Who holds it back turns out to be another one, since it does.

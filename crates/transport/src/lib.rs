@@ -46,6 +46,7 @@ mod settings;
 mod tahoe;
 mod tcp;
 mod tcp_acks;
+mod tcp_choice;
 mod tcp_keys;
 mod tcp_presets;
 mod tcp_receiver;
@@ -173,6 +174,14 @@ macro_rules! endpoints {
             fn wishes(&self) -> Wishes {
                 match self { $(Endpoint::$name(it) => it.wishes(),)* }
             }
+            #[inline]
+            fn receive(&mut self, now: Time, received: &Received) -> Wishes {
+                match self { $(Endpoint::$name(it) => it.receive(now, received),)* }
+            }
+            #[inline]
+            fn transmit(&mut self, now: Time) -> (Option<Segment>, Wishes) {
+                match self { $(Endpoint::$name(it) => it.transmit(now),)* }
+            }
             fn retransmitted(&self) -> u64 {
                 match self { $(Endpoint::$name(it) => it.retransmitted(),)* }
             }
@@ -238,6 +247,7 @@ macro_rules! controllers {
         }
 
         impl CongestionControl for Controller {
+            #[inline(always)]
             fn on_ack(&mut self, now: Time, ack: &Ack) {
                 match self { $(Controller::$name(it) => it.on_ack(now, ack),)* }
             }

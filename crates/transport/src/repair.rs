@@ -91,8 +91,9 @@ pub trait Repair {
         false
     }
 
-    /// Whether nothing is amiss: no duplicates, and no loss to be repaired. Then the window counts as it is, and what to
-    /// send next is the sender's affair.
+    /// Whether nothing is amiss: no duplicates, no loss to be repaired, and nothing known to have arrived beyond the
+    /// acknowledgement. Then the window counts as it is, what to send next is the sender's affair, and there is nothing to
+    /// be told of what leaves, or of the acknowledgement of new data without blocks.
     fn is_quiet(&self) -> bool {
         self.duplicates() == 0 && !self.is_repairing()
     }

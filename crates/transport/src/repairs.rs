@@ -51,6 +51,7 @@ macro_rules! repairs {
             fn is_repairing(&self) -> bool {
                 match self { $(Repairer::$name(it) => it.is_repairing(),)* }
             }
+            #[inline(always)]
             fn is_quiet(&self) -> bool {
                 match self { $(Repairer::$name(it) => it.is_quiet(),)* }
             }

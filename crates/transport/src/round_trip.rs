@@ -24,12 +24,14 @@ pub struct RoundTrip {
     phase: Time,
     /// How often the timeout was doubled since the last measurement.
     doubled: u8,
+    /// The timeout, in whole ticks; zero: to be worked out.
+    waits: Time,
 }
 
 impl RoundTrip {
     /// Nothing is known. Ticks fall at `phase`, less than a tick, and every tick after it.
     pub fn new(phase: Time) -> RoundTrip {
-        RoundTrip { known: None, phase, doubled: 0 }
+        RoundTrip { known: None, phase, doubled: 0, waits: Time::ZERO }
     }
 
     /// The same clock, and nothing is known.
@@ -51,7 +53,7 @@ impl RoundTrip {
             // What takes less than a tick counts as one.
             spec.tick * (self.tick_of(spec, now) - self.tick_of(spec, start)).max(1)
         };
-        self.doubled = 0;
+        (self.doubled, self.waits) = (0, Time::ZERO);
         self.known = Some(match self.known {
             // Section 2.2.
             None => (took, Time::from_ps(took.ps() / 2)),
@@ -84,18 +86,31 @@ impl RoundTrip {
 
     /// The timeout has passed: the next one is twice as long (section 5.5).
     pub fn double(&mut self) {
-        self.doubled = (self.doubled + 1).min(60);
+        (self.doubled, self.waits) = ((self.doubled + 1).min(60), Time::ZERO);
     }
 
     /// When a timer that starts now ends: at a tick, if there are any.
-    pub fn deadline(&self, spec: &TimerSpec, now: Time) -> Time {
+    #[inline(always)]
+    pub fn deadline(&mut self, spec: &TimerSpec, now: Time) -> Time {
+        // Each acknowledgement asks, and few change it.
+        if self.waits == Time::ZERO {
+            self.waits = self.whole_ticks(spec);
+        }
+        if spec.tick == Time::ZERO {
+            return now.saturating_add(self.waits);
+        }
+        let at = self.tick_of(spec, now).saturating_mul(spec.tick.ps()).saturating_add(self.waits.ps());
+        Time::from_ps(at.saturating_sub(spec.tick.ps() - self.phase.ps()))
+    }
+
+    /// RTO as a multiple of ticks, if there are any.
+    #[inline(never)]
+    fn whole_ticks(&self, spec: &TimerSpec) -> Time {
         let timeout = self.timeout(spec);
         if spec.tick == Time::ZERO {
-            return now.saturating_add(timeout);
+            return timeout;
         }
-        let ticks = timeout.ps().div_ceil(spec.tick.ps());
-        let at = (self.tick_of(spec, now) + ticks).saturating_mul(spec.tick.ps());
-        Time::from_ps(at.saturating_sub(spec.tick.ps() - self.phase.ps()))
+        Time::from_ps(timeout.ps().div_ceil(spec.tick.ps()).saturating_mul(spec.tick.ps()))
     }
 
     /// The number of the last tick.

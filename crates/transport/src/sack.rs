@@ -145,6 +145,11 @@ impl Repair for Sack {
         self.repairing
     }
 
+    fn is_quiet(&self) -> bool {
+        let knows = self.board.as_ref().is_some_and(|board| !board.arrived.all().is_empty());
+        self.duplicates == 0 && !self.repairing && !knows
+    }
+
     fn on_blocks(&mut self, flight: &Flight, blocks: &Blocks) {
         self.news = false;
         if blocks.iter().all(|block| block.0 >= block.1) {

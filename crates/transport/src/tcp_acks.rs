@@ -12,22 +12,26 @@ use units::Time;
 
 impl TcpSender {
     pub(crate) fn acknowledge(&mut self, now: Time, received: &Received, echo: bool) {
-        let header = received.header.map(|Header::Tcp(tcp)| tcp);
+        let header = received.header.as_ref().map(|Header::Tcp(tcp)| tcp);
         let word = header.map_or(received.word, |tcp| tcp.number);
         let number = nearest(word, self.unacknowledged);
         if header.is_some_and(|tcp| tcp.begins) {
             return self.welcome(now, number);
         }
-        if self.state != State::Open || number < self.unacknowledged || number > self.highest {
+        if !self.is_open() || number < self.unacknowledged || number > self.highest {
             self.discarded += 1;
             return;
         }
-        let blocks = header.map_or(Blocks::default(), |tcp| {
-            tcp.sacks.map(|(from, to)| (nearest(from, number), nearest(to, number)))
-        });
-        self.repair.on_blocks(&self.flight(), &blocks);
+        // Where nothing is amiss, and this tells of nothing, there is nothing to be learnt for repairs.
+        let quiet = header.is_none() && self.repair.is_quiet();
+        if !quiet {
+            let blocks = header.map_or(Blocks::default(), |tcp| {
+                tcp.sacks.map(|(from, to)| (nearest(from, number), nearest(to, number)))
+            });
+            self.repair.on_blocks(&self.flight(), &blocks);
+        }
         if number > self.unacknowledged {
-            self.progress(now, number, echo, header.as_ref());
+            self.progress(now, number, echo, header, quiet);
         } else if self.unacknowledged < self.highest {
             // RFC 5681 section 2: outstanding data, no data, no window that changes.
             self.duplicate(now);
@@ -73,15 +77,15 @@ impl TcpSender {
         self.timed.take_if(|timed| timed.0 <= self.unacknowledged).map(|timed| timed.1)
     }
 
-    /// Something new is acknowledged.
-    fn progress(&mut self, now: Time, number: u64, echo: bool, header: Option<&TcpHeader>) {
+    /// Something new is acknowledged; `quiet`: and nothing was amiss.
+    #[inline(always)]
+    fn progress(&mut self, now: Time, number: u64, echo: bool, header: Option<&TcpHeader>, quiet: bool) {
         let bytes = number - self.unacknowledged;
         let window_used = is_used(self.controller.window(), self.in_flight());
         self.unacknowledged = number;
         self.next = self.next.max(number);
         (self.limited, self.timed_out, self.resends) = (0, false, false);
-        let flight = self.flight();
-        let outcome = self.repair.on_progress(&flight, bytes);
+        let outcome = if quiet { OnProgress::Goes } else { self.repair.on_progress(&self.flight(), bytes) };
         let sent = self.timed_by(header);
         if let Some(sent) = sent {
             self.measure(now, sent, u64::from(self.spec.segment));
@@ -99,11 +103,15 @@ impl TcpSender {
         if outcome == (OnProgress::Repaired { gently: true }) {
             self.controller.on_repaired(now, in_flight);
         }
-        self.repair.on_acknowledged(&flight, bytes, self.controller.window());
+        if !quiet {
+            self.repair.on_acknowledged(&self.flight(), bytes, self.controller.window());
+        }
         if self.next < self.highest {
             self.next = self.repair.skip(self.next).min(self.highest);
         }
-        self.complete(now);
+        if number == self.transfers.end() {
+            self.complete(now);
+        }
     }
 
     /// The same acknowledgement again.

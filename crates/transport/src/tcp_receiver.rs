@@ -15,7 +15,7 @@
 //! Not modelled: an application that reads more slowly than data arrives: the window that is advertised does not change.
 //! Delays of acknowledgements that end at ticks of a clock. Blocks of repeated data (RFC 2883).
 
-use crate::endpoint::{Protocol, Received, Segment};
+use crate::endpoint::{Protocol, Received, Segment, Wishes};
 use crate::repairs::RepairKind;
 use crate::scoreboard::Ranges;
 use crate::serial::nearest;
@@ -65,6 +65,14 @@ struct Due {
     first_sent: Time,
 }
 
+impl Due {
+    /// What its segment is, and its number there.
+    #[inline(always)]
+    fn kind_and_word(&self) -> (FrameKind, u32) {
+        (if self.echo { FrameKind::MarkedAck } else { FrameKind::Ack }, self.number as u32)
+    }
+}
+
 impl TcpReceiver {
     /// A receiver that has nothing yet.
     pub fn new(spec: &Arc<TcpSpec>) -> TcpReceiver {
@@ -112,8 +120,9 @@ impl TcpReceiver {
         }
     }
 
+    #[inline(always)]
     fn take(&mut self, now: Time, received: &Received) {
-        let header = received.header.map(|Header::Tcp(tcp)| tcp);
+        let header = received.header.as_ref().map(|Header::Tcp(tcp)| tcp);
         let data = header.and_then(|tcp| tcp.payload).unwrap_or_else(|| self.spec.data_in(received.bytes));
         let from = nearest(header.map_or(received.word, |tcp| tcp.number), self.expected);
         let to = from + u64::from(data);
@@ -168,16 +177,20 @@ impl TcpReceiver {
         }
     }
 
-    /// Writes into an acknowledgement what does not fit into a word, if there is anything.
+    /// An acknowledgement that may have to say what does not fit into a word.
     #[inline(never)]
-    fn widen(&self, segment: &mut Segment, due: &Due) {
+    fn wide(&self, due: &Due) -> Segment {
+        let (kind, number) = due.kind_and_word();
         let (sacks, count) = self.blocks();
         let echo = (self.spec.timestamps && !due.begins).then_some(due.first_sent);
-        let number = segment.word;
         let header = TcpHeader { number, begins: due.begins, echo, sacks, ..TcpHeader::default() };
-        segment.bytes = self.spec.ack_frame_bytes(count);
-        if due.begins || echo.is_some() || count > 0 {
-            segment.header = Some(Header::Tcp(header));
+        let says_more = due.begins || echo.is_some() || count > 0;
+        Segment {
+            kind,
+            word: number,
+            header: says_more.then_some(Header::Tcp(header)),
+            bytes: self.spec.ack_frame_bytes(count),
+            ecn_capable: false,
         }
     }
 
@@ -200,10 +213,11 @@ impl TcpReceiver {
 }
 
 impl Protocol for TcpReceiver {
+    #[inline(always)]
     fn handle_frame(&mut self, now: Time, received: &Received) {
-        let begins = received.header.is_some_and(|Header::Tcp(tcp)| tcp.begins);
-        match (received.kind, received.header) {
-            (FrameKind::Ack, Some(Header::Tcp(tcp))) if begins => {
+        let header = received.header.as_ref().map(|Header::Tcp(tcp)| tcp);
+        match (received.kind, header.filter(|tcp| tcp.begins)) {
+            (FrameKind::Ack, Some(tcp)) => {
                 // A connection begins where the last one ended; what is late says so once more.
                 let number = nearest(tcp.number, self.expected);
                 if number == self.expected {
@@ -213,7 +227,7 @@ impl Protocol for TcpReceiver {
                     self.discarded += 1;
                 }
             }
-            (FrameKind::Data, _) if !begins => self.take(now, received),
+            (FrameKind::Data, None) => self.take(now, received),
             _ => self.discarded += 1,
         }
     }
@@ -236,17 +250,22 @@ impl Protocol for TcpReceiver {
         false
     }
 
-    fn poll_transmit(&mut self, _now: Time) -> Option<Segment> {
-        let due = self.due.pop_front()?;
-        let kind = if due.echo { FrameKind::MarkedAck } else { FrameKind::Ack };
-        let word = due.number as u32;
-        let mut segment =
-            Segment { kind, word, header: None, bytes: self.spec.ack_frame_bytes(0), ecn_capable: false };
+    fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
+        self.transmit(now).0
+    }
+
+    #[inline(always)]
+    fn transmit(&mut self, _now: Time) -> (Option<Segment>, Wishes) {
+        let due = self.due.pop_front();
+        let wishes = self.wishes();
+        let Some(due) = due else { return (None, wishes) };
         let keeps = self.beyond.as_ref().is_some_and(|beyond| !beyond.ranges.all().is_empty());
         if keeps || due.begins || self.spec.timestamps {
-            self.widen(&mut segment, &due);
+            return (Some(self.wide(&due)), wishes);
         }
-        Some(segment)
+        let (kind, word) = due.kind_and_word();
+        let bytes = self.spec.ack_frame_bytes(0);
+        (Some(Segment { kind, word, header: None, bytes, ecn_capable: false }), wishes)
     }
 
     fn discarded(&self) -> u64 {

@@ -19,10 +19,10 @@
 //! longer timeout after a lost SYN (RFC 6298 section 5.7); options in SYN; F-RTO, RACK and tail loss probes.
 
 use crate::controller::{CongestionControl, ControllerConfiguration, Loss, LossKind};
-use crate::endpoint::{Congestion, Protocol, Received, Record, Segment};
+use crate::endpoint::{Congestion, Protocol, Received, Record, Segment, Wishes};
 use crate::held::{Held, Holder, Holding};
 use crate::pacer::Pacer;
-use crate::repair::{Chosen, Flight, Repair};
+use crate::repair::{Flight, Repair};
 use crate::repairs::Repairer;
 use crate::round_trip::RoundTrip;
 use crate::tcp::{EcnMode, TcpSpec};
@@ -94,7 +94,7 @@ pub struct TcpSender {
     pub(crate) discarded: u64,
     pub(crate) timeouts: u32,
     pub(crate) marks: u64,
-    holding: Holding,
+    pub(crate) holding: Holding,
 }
 
 impl TcpSender {
@@ -163,6 +163,11 @@ impl TcpSender {
     pub(crate) fn next_end(&self) -> Option<u64> {
         self.chosen.map(|(_, to)| to).filter(|_| self.state == State::Open)
     }
+    /// Whether data may flow.
+    #[inline(always)]
+    pub(crate) fn is_open(&self) -> bool {
+        matches!(self.state, State::Open)
+    }
     /// Its controller.
     pub fn controller(&self) -> &Controller {
         &self.controller
@@ -179,97 +184,7 @@ impl TcpSender {
         }
     }
 
-    /// New bytes before this one may be sent, as far as application and receiver go.
-    fn sendable(&self) -> u64 {
-        let (segment, end) = (u64::from(self.spec.segment), self.transfers.end());
-        let allowed = self.unacknowledged.saturating_add(self.spec.window);
-        if end <= allowed {
-            return end;
-        }
-        // RFC 9293 section 3.8.6.2.1: no small segment because the window ends.
-        let room = allowed.saturating_sub(self.highest);
-        if room < segment { self.highest } else { self.highest + room / segment * segment }
-    }
-
-    /// What may leave now.
-    fn choose(&self) -> Option<(u64, u64)> {
-        let segment = u64::from(self.spec.segment);
-        match self.state {
-            State::Closed | State::Greeted { .. } => return None,
-            State::Greets { .. } => return Some((self.unacknowledged, self.unacknowledged)),
-            State::Open => {}
-        }
-        if self.resends {
-            return Some((self.unacknowledged, self.highest.min(self.unacknowledged + segment)));
-        }
-        let (sendable, window) = (self.sendable(), self.controller.window());
-        let goes_again = self.next < self.highest;
-        if self.repair.is_quiet() && !goes_again {
-            // Where nothing is amiss: new bytes, as many as the window lets go.
-            let to = sendable.min(self.next + segment);
-            return (to > self.next && to - self.unacknowledged <= window).then_some((self.next, to));
-        }
-        match self.repair.choose(&self.flight(), sendable, window) {
-            Chosen::Nothing => return None,
-            Chosen::Bytes(from, to) => return Some((from, to)),
-            Chosen::BySender => {}
-        }
-        let end = if goes_again { self.highest } else { sendable };
-        let to = end.min(self.next + segment);
-        let known = if goes_again { self.repair.arrived_before(self.next) } else { 0 };
-        let in_flight = to - self.unacknowledged.min(to) - known;
-        (to > self.next && in_flight <= self.allowance(window)).then_some((self.next, to))
-    }
-
-    /// Bytes that may be in flight.
-    fn allowance(&self, window: u64) -> u64 {
-        let (duplicates, segment) = (self.repair.duplicates(), u64::from(self.spec.segment));
-        // RFC 3042 section 2: a new segment for each of the first two duplicates.
-        let limited = if self.spec.limited_transmit && !self.repair.is_repairing() {
-            u64::from(duplicates.min(self.spec.duplicates - 1)) * segment
-        } else {
-            0
-        };
-        window.saturating_add_signed(self.repair.inflation()).saturating_add(limited)
-    }
-
-    /// Looks anew at what may leave. What an event lets go may have to wait for a random time.
-    fn look(&mut self, now: Time, waits: bool) {
-        let chosen = self.choose();
-        let had = std::mem::replace(&mut self.chosen, chosen).is_some();
-        if !had && waits && self.chosen.is_some() && self.held_until.is_none() {
-            self.hold(now);
-        }
-        self.holding.change(self.holder(), now);
-    }
-
-    /// What may leave waits for a random time.
-    fn hold(&mut self, now: Time) {
-        if let Some(rng) = self.rng.as_mut().filter(|_| self.spec.jitter > Time::ZERO) {
-            let wait = workload::below(rng, self.spec.jitter.ps());
-            self.held_until = Some(now + Time::from_ps(wait)).filter(|&until| until > now);
-        }
-    }
-
-    /// Who holds it back; `None`: it has not begun, or is done.
-    fn holder(&self) -> Option<Holder> {
-        let segment = u64::from(self.spec.segment);
-        if self.state == State::Closed || self.transfers.is_over() {
-            return None;
-        }
-        Some(if self.has_work() {
-            Holder::Nothing
-        } else if self.chosen.is_some() || self.state != State::Open || self.next < self.highest {
-            Holder::CongestionControl
-        } else if self.highest == self.transfers.end() {
-            Holder::Application
-        } else if self.highest - self.unacknowledged + segment > self.spec.window {
-            Holder::ReceiveWindow
-        } else {
-            Holder::CongestionControl
-        })
-    }
-
+    #[inline(always)]
     pub(crate) fn start_timer(&mut self, now: Time) {
         self.deadline = Some(self.round_trip.deadline(&self.spec.timer, now));
     }
@@ -321,7 +236,7 @@ impl TcpSender {
     pub(crate) fn write(&mut self, now: Time, bytes: u64) {
         self.transfers.extend(bytes);
         self.wake(now);
-        self.look(now, true);
+        self.look_apart(now, true);
     }
 
     /// There is something to send.
@@ -341,6 +256,7 @@ impl TcpSender {
         }
     }
 
+    #[inline(never)]
     fn greet(&mut self, now: Time, again: bool) -> Segment {
         self.state = State::Greeted { first: (!again).then_some(now) };
         self.start_timer(now);
@@ -355,19 +271,22 @@ impl TcpSender {
         }
     }
 
-    fn send(&mut self, now: Time, from: u64, to: u64) -> Segment {
-        let flight = self.flight();
-        let (data, again) = ((to - from) as u16, from < self.highest);
-        self.repair.on_sent(&flight, from, to);
+    /// These bytes leave.
+    #[inline(always)]
+    fn send(&mut self, now: Time, from: u64, to: u64) {
+        let again = from < self.highest;
+        if !self.repair.is_quiet() {
+            self.repair.on_sent(&self.flight(), from, to);
+            if !again && self.repair.duplicates() > 0 && !self.repair.is_repairing() {
+                self.limited += to - from;
+            }
+        }
         if again {
             self.retransmitted += 1;
             // Karn: what was sent twice is not timed.
             self.timed = self.timed.filter(|timed| timed.0 <= from);
         } else if !self.spec.timestamps {
             self.timed.get_or_insert((to, now));
-        }
-        if !again && self.repair.duplicates() > 0 && !self.repair.is_repairing() {
-            self.limited += u64::from(data);
         }
         self.next = self.next.max(to);
         self.highest = self.highest.max(to);
@@ -379,10 +298,17 @@ impl TcpSender {
         if self.deadline.is_none() {
             self.start_timer(now);
         }
+        if let Some(rate) = self.controller.rate() {
+            self.pacer.on_send(now, self.spec.frame_bytes((to - from) as u16), Some(rate));
+        }
+    }
+
+    /// The segment of these bytes, which leave for the first time or `again`; `reduced`: the first new data since the window
+    /// was.
+    #[inline(always)]
+    fn segment(&self, from: u64, to: u64, again: bool, reduced: bool) -> Segment {
+        let data = (to - from) as u16;
         let bytes = self.spec.frame_bytes(data);
-        self.pacer.on_send(now, bytes, self.controller.rate());
-        // RFC 3168 section 6.1.2: CWR on the first new data; 6.1.5: no marks on what is sent again.
-        let reduced = !again && std::mem::take(&mut self.tells_reduced);
         let payload = (self.spec.data_in(bytes) != data).then_some(data);
         let number = from as u32;
         let header = (reduced || payload.is_some()).then_some(Header::Tcp(TcpHeader {
@@ -391,12 +317,14 @@ impl TcpSender {
             reduced,
             ..TcpHeader::default()
         }));
+        // RFC 3168 section 6.1.5: no marks on what is sent again.
         let ecn_capable = self.spec.ecn != EcnMode::Off && !again;
         Segment { kind: FrameKind::Data, word: number, header, bytes, ecn_capable }
     }
 }
 
 impl Protocol for TcpSender {
+    #[inline(always)]
     fn handle_frame(&mut self, now: Time, received: &Received) {
         match received.kind {
             FrameKind::Ack => self.acknowledge(now, received, false),
@@ -419,9 +347,10 @@ impl Protocol for TcpSender {
         if self.deadline.is_some_and(|deadline| deadline <= now) {
             self.time_out(now);
         }
-        self.look(now, true);
+        self.look_apart(now, true);
     }
 
+    #[inline(always)]
     fn poll_timeout(&self) -> Option<Time> {
         let times = [self.transfers.next(), self.stop, self.deadline, self.pacer.opens_at(), self.held_until];
         let earliest = times.iter().fold(Time::NEVER, |at, time| at.min(time.unwrap_or(Time::NEVER)));
@@ -433,16 +362,26 @@ impl Protocol for TcpSender {
     }
 
     fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
-        if !self.has_work() {
-            return None;
-        }
-        let (from, to) = self.chosen?;
-        let segment = match self.state {
-            State::Greets { again } => self.greet(now, again),
-            _ => self.send(now, from, to),
+        self.transmit(now).0
+    }
+
+    #[inline(always)]
+    fn transmit(&mut self, now: Time) -> (Option<Segment>, Wishes) {
+        let Some((from, to)) = self.chosen.filter(|_| self.has_work()) else {
+            return (None, self.wishes());
         };
+        if let State::Greets { again } = self.state {
+            let segment = self.greet(now, again);
+            self.look_apart(now, false);
+            return (Some(segment), self.wishes());
+        }
+        let again = from < self.highest;
+        self.send(now, from, to);
+        // RFC 3168 section 6.1.2: CWR on the first new data.
+        let reduced = !again && std::mem::take(&mut self.tells_reduced);
         self.look(now, false);
-        Some(segment)
+        let wishes = self.wishes();
+        (Some(self.segment(from, to, again, reduced)), wishes)
     }
 
     fn poll_record(&mut self) -> Option<Record> {

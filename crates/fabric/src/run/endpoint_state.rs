@@ -2,10 +2,10 @@
 
 use crate::run::pool::NIL;
 use crate::run::port::Nic;
-use frame::{Priority, TrafficClass};
+use frame::{Ecn, Flags, Frame, PathId, Priority, Route, TrafficClass};
 use measure::Latency;
 use std::num::NonZeroU32;
-use transport::{Endpoint, Protocol, RecordKind};
+use transport::{Endpoint, Protocol, RecordKind, Segment};
 use units::Time;
 
 /// An endpoint and its place.
@@ -17,6 +17,8 @@ pub(crate) struct EndpointState {
     pub path: u32,
     /// At the far end of the path: how many entries of the table of hops lie behind a frame that has come here, at least one.
     pub behind: Option<NonZeroU32>,
+    /// The port that it sends through, and the way from there, once that was looked up; `None`: it is to be.
+    pub way: Option<(u32, Route)>,
     /// Its frames may be bypassed.
     pub bypassable: bool,
     pub priority: Priority,
@@ -74,6 +76,7 @@ impl EndpointState {
             number,
             path,
             behind,
+            way: None,
             bypassable: false,
             priority,
             limiter: NIL,
@@ -85,6 +88,39 @@ impl EndpointState {
             stopped_before: Time::ZERO,
             measured: Measured::default(),
         }
+    }
+
+    /// It wants to be called then. When that has to be scheduled; `None`: a call is pending that is not later, at which it
+    /// is looked at anew.
+    #[inline(always)]
+    pub fn wake(&mut self, call_at: Time, now: Time) -> Option<Time> {
+        let at = call_at.max(now);
+        let earlier = at < self.wakes_at;
+        if earlier {
+            self.wakes_at = at;
+        }
+        earlier.then_some(at)
+    }
+
+    /// The frame of a segment that leaves now, without its header.
+    #[inline(always)]
+    pub fn frame(&self, segment: &Segment, route: Route, now: Time) -> Frame {
+        let ecn = if segment.ecn_capable { Ecn::Capable } else { Ecn::NotCapable };
+        Frame {
+            created: now,
+            path: PathId(self.path),
+            route,
+            word: segment.word,
+            bytes: segment.bytes,
+            priority: self.priority,
+            flags: Flags::new(segment.kind, ecn).bypassable(self.bypassable),
+        }
+    }
+
+    /// It stands in line at this NIC from now on.
+    pub fn join(&mut self, nic: &Nic, class: TrafficClass, now: Time) {
+        (self.in_line, self.since) = (true, now);
+        self.stopped_before = nic.stopped_for(class, now);
     }
 
     /// How long it has stood in line at this NIC while its class was stopped, until now.

@@ -18,10 +18,10 @@ use crate::run::limiter_places::NextFrame;
 use crate::run::pool::NIL;
 use crate::run::port::Hooks;
 use crate::run::world::Fabric;
-use frame::{Ecn, Flags, Frame, FrameKind, Heading, PathId, Priority, Route, Tag, TrafficClass};
+use frame::{Ecn, Frame, FrameKind, Header, Heading, PathId, Priority, Route, TrafficClass};
 use queueing::Told;
 use std::num::NonZeroU32;
-use transport::{Protocol, Received, Segment, Wishes};
+use transport::{Protocol, Received, Wishes};
 use units::Time;
 
 /// A path that no endpoint uses.
@@ -40,32 +40,71 @@ impl Fabric {
     }
 
     /// A frame of a connection has come to its end.
-    #[inline(never)]
+    #[inline(always)]
     pub fn deliver_to_endpoint(&mut self, frame: &Frame, now: Time, windows: &mut Queued) {
         self.ledger.delivered += 1;
-        let ends = self.hosts.endpoints_of_path.get(frame.path.at()).copied().unwrap_or([RAW; 2]);
         let to_far = match frame.route.heading() {
             Heading::Forward(_) => true,
             Heading::Backward(_) => false,
             Heading::Destination(node) => self.routes.source_node(frame.path) != Some(node),
         };
-        let kind = frame.flags.kind();
-        let told = if matches!(kind, FrameKind::Cnm | FrameKind::Tag) { self.told_by(frame) } else { None };
+        if matches!(frame.flags.kind(), FrameKind::Cnm | FrameKind::Tag) {
+            return self.deliver_message(frame, to_far, now, windows);
+        }
+        if frame.flags.is_wide() {
+            return self.deliver_wide(frame, to_far, now, windows);
+        }
+        self.hand_over(frame, to_far, (frame.word, None), now, windows);
+    }
+
+    /// The same of a frame with a header.
+    #[inline(never)]
+    fn deliver_wide(&mut self, frame: &Frame, to_far: bool, now: Time, windows: &mut Queued) {
+        let header = match self.headers.release(frame) {
+            Some(Carried::Header(header)) => Some(header),
+            _ => None,
+        };
+        self.hand_over(frame, to_far, (0, header), now, windows);
+    }
+
+    /// What a congestion point, or a tag that comes back, tells the source of a frame: its limiter, or else its endpoint.
+    #[inline(never)]
+    fn deliver_message(&mut self, frame: &Frame, to_far: bool, now: Time, windows: &mut Queued) {
+        let told = self.told_by(frame);
         if let Some(told) = told
             && let Some(limiter) = self.limiter_at(frame.path, to_far)
         {
             return self.on_limiter_message(limiter, told, frame.created, now, windows);
         }
-        let header = if told.is_some() { None } else { self.headers.release(frame) };
+        let word = match told {
+            Some(Told::Message(notice)) => notice.feedback,
+            _ => frame.word,
+        };
+        self.hand_over(frame, to_far, (word, None), now, windows);
+    }
+
+    /// Hands a frame over to the endpoint where it has come to, if there is one, with what it carries.
+    #[inline(always)]
+    fn hand_over(
+        &mut self,
+        frame: &Frame,
+        to_far: bool,
+        (word, header): (u32, Option<Header>),
+        now: Time,
+        windows: &mut Queued,
+    ) {
+        let ends = self.hosts.endpoints_of_path.get(frame.path.at()).copied().unwrap_or([RAW; 2]);
         let nth = ends[usize::from(to_far)];
         // A message for a source that does not listen.
         if nth == RAW {
             return;
         }
+        let kind = frame.flags.kind();
         if to_far {
             // Of a frame whose path was chosen on the way nothing is known; the planned path leads back as well.
-            if let Some(next) = frame.route.next_hop() {
-                self.answer_along(nth, next - 1);
+            let behind = frame.route.next_hop().and_then(|next| NonZeroU32::new(next - 1));
+            if behind.is_some() && behind != self.hosts.endpoints[nth as usize].behind {
+                self.answer_along(nth, behind);
             }
             if kind == FrameKind::Data {
                 let receiver = self.hosts.receiver_of_path[frame.path.at()] as usize;
@@ -76,11 +115,6 @@ impl Fabric {
         if kind == FrameKind::Cnm {
             state.measured.messages.record(now - frame.created);
         }
-        let (word, header) = match (told, header) {
-            (Some(Told::Message(notice)), _) => (notice.feedback, None),
-            (_, Some(Carried::Header(header))) => (0, Some(header)),
-            _ => (frame.word, None),
-        };
         let received = Received {
             kind,
             word,
@@ -89,8 +123,8 @@ impl Fabric {
             congestion_experienced: frame.flags.ecn() == Ecn::Experienced,
             created: frame.created,
         };
-        state.endpoint.handle_frame(now, &received);
-        self.update_endpoint(nth, now, windows);
+        let wishes = state.endpoint.receive(now, &received);
+        self.grant(nth, wishes, now, windows);
     }
 
     /// An endpoint asked to be called now.
@@ -108,11 +142,27 @@ impl Fabric {
         self.update_endpoint(nth, now, windows);
     }
 
-    /// Something has happened to an endpoint: takes its records, sets its timer, and lets it stand in line if it has
-    /// something to send.
+    /// Something has happened to an endpoint.
+    #[inline(never)]
     fn update_endpoint(&mut self, nth: u32, now: Time, windows: &mut Queued) {
+        let wishes = self.hosts.endpoints[nth as usize].endpoint.wishes();
+        self.grant(nth, wishes, now, windows);
+    }
+
+    /// Takes an endpoint's records, and gives it what it wishes.
+    #[inline(always)]
+    fn grant(&mut self, nth: u32, wishes: Wishes, now: Time, windows: &mut Queued) {
+        let peers = self.hosts.endpoints[nth as usize].peers;
+        if wishes.has_records || peers != NIL || !self.probes.congestion.is_empty() {
+            return self.take_notes(nth, wishes, now, windows);
+        }
+        self.serve_endpoint(nth, wishes, now, windows);
+    }
+
+    /// Takes what an endpoint has measured, and lets those begin that its steps wait for.
+    #[inline(never)]
+    fn take_notes(&mut self, nth: u32, mut wishes: Wishes, now: Time, windows: &mut Queued) {
         let state = &mut self.hosts.endpoints[nth as usize];
-        let mut wishes = state.endpoint.wishes();
         if wishes.has_records {
             state.collect();
         }
@@ -120,15 +170,21 @@ impl Fabric {
             wishes = self.begin_steps(nth, now, windows);
         }
         self.note_congestion(nth, now);
+        self.serve_endpoint(nth, wishes, now, windows);
+    }
+
+    /// Sets an endpoint's timer, and lets it send, or stand in line, if it has something to send.
+    #[inline(always)]
+    fn serve_endpoint(&mut self, nth: u32, wishes: Wishes, now: Time, windows: &mut Queued) {
         self.wake_in_time(nth, wishes.call_at, now, windows);
-        let state = &self.hosts.endpoints[nth as usize];
-        if state.in_line || !wishes.has_work {
+        let EndpointState { in_line, limiter, .. } = self.hosts.endpoints[nth as usize];
+        if in_line || !wishes.has_work || limiter == NIL && self.send_past_nic(nth, now, windows) {
             return;
         }
-        let place = if state.limiter == NIL {
+        let place = if limiter == NIL {
             self.send_or_stand(nth, now, windows)
         } else {
-            self.stand_at_limiter(state.limiter, nth, now, windows)
+            self.stand_at_limiter(limiter, nth, now, windows)
         };
         if let Some((egress, class)) = place {
             self.pull(egress, class, now, windows);
@@ -161,10 +217,10 @@ impl Fabric {
 
     /// Lets an endpoint send that has something if nobody is before it at its NIC, and the NIC takes it; else it stands in
     /// line. Port and class at which it stands then, because it must wait or has more.
+    #[inline(never)]
     fn send_or_stand(&mut self, nth: u32, now: Time, windows: &mut Queued) -> Option<(u32, TrafficClass)> {
         let (egress, class) = self.place_of(nth)?;
-        let nic = self.links.cold[egress as usize].nic.as_ref()?;
-        if nic.ready[class.at()].is_empty() && self.has_a_turn(egress, class) {
+        if self.takes_at_once(egress, class) {
             return self.pull_segment(nth, (egress, class), now, windows);
         }
         self.join_line(nth, (egress, class), now);
@@ -185,10 +241,7 @@ impl Fabric {
     /// timer that each acknowledgement moves costs no event for it.
     #[inline(always)]
     fn wake_in_time(&mut self, nth: u32, call_at: Time, now: Time, windows: &mut Queued) {
-        let at = call_at.max(now);
-        let state = &mut self.hosts.endpoints[nth as usize];
-        if at < state.wakes_at {
-            state.wakes_at = at;
+        if let Some(at) = self.hosts.endpoints[nth as usize].wake(call_at, now) {
             let place = (self.links.len() + self.hosts.sources.len()) as u32 + nth;
             windows.push(Event::bare(Kind::Timeout, at, place));
         }
@@ -215,12 +268,10 @@ impl Fabric {
     }
 
     /// An endpoint stands at the end of its line.
-    fn join_line(&mut self, nth: u32, (egress, class): (u32, TrafficClass), now: Time) {
+    pub fn join_line(&mut self, nth: u32, (egress, class): (u32, TrafficClass), now: Time) {
         let Some(nic) = &mut self.links.cold[egress as usize].nic else { return };
         nic.ready[class.at()].push_back(nth);
-        let state = &mut self.hosts.endpoints[nth as usize];
-        (state.in_line, state.since) = (true, now);
-        state.stopped_before = nic.stopped_for(class, now);
+        self.hosts.endpoints[nth as usize].join(nic, class, now);
     }
 
     /// Whose frame an entry of a line stands for: its path, its priority, and since when.
@@ -233,26 +284,51 @@ impl Fabric {
         Some((path, priority, self.hosts.limiters[limiter as usize].in_line_since))
     }
 
-    /// A segment of an endpoint has been pulled: sets its timer, and lets it stand in line again if it has more, at which
-    /// port and class.
+    /// A segment of an endpoint has been pulled, and this is what it wishes now: sets its timer, and lets it stand in line
+    /// again if it has more, at which port and class.
     #[inline(always)]
     pub fn endpoint_was_pulled(
         &mut self,
         nth: u32,
+        wishes: Wishes,
         now: Time,
         windows: &mut Queued,
     ) -> Option<(u32, TrafficClass)> {
-        let state = &self.hosts.endpoints[nth as usize];
-        let (wishes, in_line) = (state.endpoint.wishes(), state.in_line);
         self.wake_in_time(nth, wishes.call_at, now, windows);
+        let in_line = self.hosts.endpoints[nth as usize].in_line;
         if wishes.has_work && !in_line { self.stand_in_line(nth, now, windows) } else { None }
     }
 
     /// The port that an endpoint sends through.
+    #[inline(always)]
     pub fn egress_of(&mut self, nth: u32) -> Option<u32> {
+        let (egress, route) = self.way_of(nth)?;
+        if self.links.ports[egress as usize].hooks.has(Hooks::DOWN) {
+            return self.egress_while_down(nth, egress, route);
+        }
+        Some(egress)
+    }
+
+    /// The port that an endpoint sends through by rights, and the way from there.
+    #[inline(always)]
+    pub fn way_of(&mut self, nth: u32) -> Option<(u32, Route)> {
+        let known = self.hosts.endpoints[nth as usize].way;
+        known.or_else(|| self.find_way(nth))
+    }
+
+    #[inline(never)]
+    fn find_way(&mut self, nth: u32) -> Option<(u32, Route)> {
         let EndpointState { path, behind, .. } = self.hosts.endpoints[nth as usize];
-        let (egress, route) = self.way_from(path, behind)?;
-        if behind.is_none() || !self.links.ports[egress as usize].hooks.has(Hooks::DOWN) {
+        let way = self.way_from(path, behind);
+        self.hosts.endpoints[nth as usize].way = way;
+        way
+    }
+
+    /// The port that an endpoint sends through while the link of its own is down.
+    #[cold]
+    fn egress_while_down(&mut self, nth: u32, egress: u32, route: Route) -> Option<u32> {
+        let EndpointState { path, behind, .. } = self.hosts.endpoints[nth as usize];
+        if behind.is_none() {
             return Some(egress);
         }
         match route.heading() {
@@ -266,10 +342,12 @@ impl Fabric {
 
     /// The far end of a path answers along the way that leads here over `behind` entries of the table of hops. It may
     /// stand in line at a port of another way, whose link may be down for good.
-    fn answer_along(&mut self, nth: u32, behind: u32) {
-        let behind = NonZeroU32::new(behind);
-        let old = std::mem::replace(&mut self.hosts.endpoints[nth as usize].behind, behind);
-        if old == behind || !self.hosts.endpoints[nth as usize].in_line {
+    #[inline(never)]
+    fn answer_along(&mut self, nth: u32, behind: Option<NonZeroU32>) {
+        let state = &mut self.hosts.endpoints[nth as usize];
+        let old = std::mem::replace(&mut state.behind, behind);
+        state.way = None;
+        if !state.in_line {
             return;
         }
         if let Some((egress, _)) = old.and_then(|old| self.routes.step_back(old.get())) {
@@ -295,126 +373,6 @@ impl Fabric {
         }
     }
 
-    /// Fills a class of a NIC from those in line, by turns.
-    pub fn pull(&mut self, egress: u32, class: TrafficClass, now: Time, windows: &mut Queued) {
-        loop {
-            let Some(nic) = &self.links.cold[egress as usize].nic else { return };
-            if nic.ready[class.at()].is_empty() || !self.has_a_turn(egress, class) {
-                return;
-            }
-            let Some(nic) = &mut self.links.cold[egress as usize].nic else { return };
-            let Some(nth) = nic.ready[class.at()].pop_front() else { return };
-            let place = match Fabric::limiter_in(nth) {
-                None => {
-                    let state = &mut self.hosts.endpoints[nth as usize];
-                    state.stopped = state.stopped(nic, class, now);
-                    state.in_line = false;
-                    self.pull_segment(nth, (egress, class), now, windows)
-                }
-                Some(limiter) => self.pull_limited(limiter, (egress, class), now, windows),
-            };
-            self.pull_elsewhere((egress, class), place, now, windows);
-        }
-    }
-
-    /// Who was pulled stands in line again: if its link is up again, or the next frame of a limiter is of another class, at
-    /// another place, where nothing else may happen.
-    #[inline(always)]
-    fn pull_elsewhere(
-        &mut self,
-        pulled_at: (u32, TrafficClass),
-        place: Option<(u32, TrafficClass)>,
-        now: Time,
-        windows: &mut Queued,
-    ) {
-        if let Some((other, others)) = place.filter(|&place| place != pulled_at) {
-            self.pull(other, others, now, windows);
-        }
-    }
-
-    /// Goes on filling a class of a NIC, after one who did not stand in line there has been pulled.
-    #[inline(always)]
-    pub fn pull_on(
-        &mut self,
-        (egress, class): (u32, TrafficClass),
-        place: Option<(u32, TrafficClass)>,
-        now: Time,
-        windows: &mut Queued,
-    ) {
-        self.pull_elsewhere((egress, class), place, now, windows);
-        let nic = self.links.cold[egress as usize].nic.as_ref();
-        if nic.is_some_and(|nic| !nic.ready[class.at()].is_empty()) {
-            self.pull(egress, class, now, windows);
-        }
-    }
-
-    /// Whether a class of a NIC has room for a frame of those in line.
-    #[inline(always)]
-    fn has_a_turn(&self, egress: u32, class: TrafficClass) -> bool {
-        let hooks = self.links.ports[egress as usize].hooks;
-        // A scheduler that is told of every frame must not see a queue run empty between two.
-        let more = u32::from(hooks.has(Hooks::SCHEDULER));
-        let nic = self.links.cold[egress as usize].nic.as_ref();
-        nic.is_some_and(|nic| nic.pulled[class.at()] < nic.keeps + more)
-            && !hooks.has(Hooks::DOWN)
-            && (!hooks.has(Hooks::BOUNDED) || self.has_room(egress, class))
-    }
-
-    /// A segment of an endpoint, through a class of a NIC where it is in no line.
-    #[inline(always)]
-    fn pull_segment(
-        &mut self,
-        nth: u32,
-        (egress, class): (u32, TrafficClass),
-        now: Time,
-        windows: &mut Queued,
-    ) -> Option<(u32, TrafficClass)> {
-        let segment = self.hosts.endpoints[nth as usize].endpoint.poll_transmit(now);
-        // Back in line before the frame goes: sending it may pull the next one.
-        let place = self.endpoint_was_pulled(nth, now, windows);
-        if let Some(segment) = &segment {
-            self.count_pulled(egress, class);
-            self.send_segment(egress, nth, segment, (None, false), now, windows);
-        }
-        place
-    }
-
-    /// Whether a class of a NIC takes a frame now, and nobody is before it.
-    pub fn takes_at_once(&self, egress: u32, class: TrafficClass) -> bool {
-        let nic = self.links.cold[egress as usize].nic.as_ref();
-        nic.is_some_and(|nic| nic.ready[class.at()].is_empty()) && self.has_a_turn(egress, class)
-    }
-
-    pub fn count_pulled(&mut self, egress: u32, class: TrafficClass) {
-        if let Some(nic) = &mut self.links.cold[egress as usize].nic {
-            nic.pulled[class.at()] += 1;
-        }
-    }
-
-    /// Whether a NIC that drops what it cannot hold has room for one more frame. If not, one that leaves makes some.
-    fn has_room(&self, egress: u32, class: TrafficClass) -> bool {
-        let node = &self.nodes[self.node_of[egress as usize] as usize];
-        let waiting = self.before_nic(egress, class);
-        waiting.queue.frames == 0
-            || node.memory().buffer.admit(&waiting, frame::MAX_TAGGED_FRAME_BYTES).is_ok()
-    }
-
-    /// A frame that a NIC has pulled waits no longer: it is on the link, or lost.
-    #[inline(always)]
-    pub fn pulled_frame_left(&mut self, egress: u32, class: TrafficClass) {
-        if let Some(nic) = &mut self.links.cold[egress as usize].nic {
-            nic.pulled[class.at()] = nic.pulled[class.at()].saturating_sub(1);
-        }
-    }
-
-    /// Pulls for all classes of a port that can send again.
-    pub fn pull_all(&mut self, egress: u32, now: Time, windows: &mut Queued) {
-        let classes = self.nodes[self.node_of[egress as usize] as usize].classes.classes();
-        for class in 0..classes as u8 {
-            self.pull(egress, TrafficClass(class), now, windows);
-        }
-    }
-
     /// The path of an endpoint begins at another port now.
     pub fn change_line(&mut self, old: u32, nth: u32, now: Time, windows: &mut Queued) {
         self.leave_line(old, nth);
@@ -434,48 +392,5 @@ impl Fabric {
         if state.limiter != NIL {
             self.hosts.limiters[state.limiter as usize].leave(nth);
         }
-    }
-
-    /// A segment leaves, with the tag of its limiter and, if that marks it, a mark.
-    pub fn send_segment(
-        &mut self,
-        egress: u32,
-        nth: u32,
-        segment: &Segment,
-        (tag, marked): (Option<(Tag, u8)>, bool),
-        now: Time,
-        windows: &mut Queued,
-    ) {
-        let state = &self.hosts.endpoints[nth as usize];
-        let ecn = match (segment.ecn_capable, marked) {
-            (false, _) => Ecn::NotCapable,
-            (true, false) => Ecn::Capable,
-            (true, true) => Ecn::Experienced,
-        };
-        let mut frame = Frame {
-            created: now,
-            path: PathId(state.path),
-            route: Route::default(),
-            word: segment.word,
-            bytes: segment.bytes,
-            priority: state.priority,
-            flags: Flags::new(segment.kind, ecn).bypassable(state.bypassable),
-        };
-        if let Some(header) = segment.header {
-            self.headers.attach(&mut frame, Carried::Header(header));
-        }
-        if let Some((tag, bytes)) = tag {
-            self.headers.tag(&mut frame, tag, bytes);
-        }
-        let EndpointState { path, behind, .. } = *state;
-        if behind.is_none() && segment.kind == FrameKind::Data {
-            let source = &mut self.hosts.sources[self.routes.path_source[path as usize] as usize];
-            source.frames += 1;
-            source.bytes += u64::from(segment.bytes);
-        }
-        // Through the port where it stood in line.
-        let Some((_, route)) = self.way_from(path, behind) else { return };
-        self.ledger.made += 1;
-        self.depart(egress, Frame { route, ..frame }, now, windows);
     }
 }

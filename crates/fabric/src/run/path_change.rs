@@ -11,6 +11,10 @@ impl Fabric {
     pub fn change_path(&mut self, path: u32, start: u32, now: Time, windows: &mut Queued) {
         let (old, new) = (self.routes.first_port(path), self.routes.port_at(start));
         self.routes.change_start(path, start);
+        let near = self.hosts.endpoints_of_path.get(path as usize).map_or(RAW, |ends| ends[0]);
+        if near != RAW {
+            self.hosts.endpoints[near as usize].way = None;
+        }
         let source = self.routes.path_source[path as usize];
         if old == new {
             return;
@@ -18,9 +22,7 @@ impl Fabric {
         if let Some(limiter) = self.limiter_of(PathId(path)) {
             self.move_limiter(limiter, old, now, windows);
         }
-        if let Some(&[near, _]) =
-            self.hosts.endpoints_of_path.get(path as usize).filter(|ends| ends[0] != RAW)
-        {
+        if near != RAW {
             self.change_line(old, near, now, windows);
             return;
         }

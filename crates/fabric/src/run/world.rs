@@ -258,15 +258,26 @@ impl Fabric {
     #[inline(never)]
     fn deliver_otherwise(&mut self, frame: &Frame, now: Time, windows: &mut Queued) {
         if frame.flags.is_tagged() {
-            match self.take_tag(frame, now, windows) {
-                Some(untagged) => self.deliver(&untagged, now, windows),
-                None => self.ledger.delivered += 1,
-            }
-            return;
+            return self.deliver_tagged(frame, now, windows);
         }
-        if frame.flags.kind() != FrameKind::Part {
-            return self.deliver_to_endpoint(frame, now, windows);
+        if frame.flags.kind() == FrameKind::Part {
+            return self.deliver_part(frame, now);
         }
+        self.deliver_to_endpoint(frame, now, windows);
+    }
+
+    /// The same with a tag, which its host takes.
+    #[inline(never)]
+    fn deliver_tagged(&mut self, frame: &Frame, now: Time, windows: &mut Queued) {
+        match self.take_tag(frame, now, windows) {
+            Some(untagged) => self.deliver(&untagged, now, windows),
+            None => self.ledger.delivered += 1,
+        }
+    }
+
+    /// A part of a transfer.
+    #[inline(never)]
+    fn deliver_part(&mut self, frame: &Frame, now: Time) {
         let receiver = self.hosts.receiver_of_path[frame.path.at()] as usize;
         self.hosts.receivers[receiver].count(frame, now);
         self.hosts.completions.arrived(receiver, frame.word, now);

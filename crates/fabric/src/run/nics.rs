@@ -1,0 +1,207 @@
+//! NICs: what a host's port pulls from the endpoints and limiters that stand in line there.
+//!
+//! Each class pulls while fewer than a frame or two of theirs wait. A frame that finds the link free takes no place.
+
+use crate::run::event::{Event, Kind, Queued};
+use crate::run::headers::Carried;
+use crate::run::port::Hooks;
+use crate::run::world::Fabric;
+use frame::{Frame, FrameKind, Tag, TrafficClass};
+use transport::{Protocol, Segment};
+use units::Time;
+
+impl Fabric {
+    /// Fills a class of a NIC from those in line, by turns.
+    pub fn pull(&mut self, egress: u32, class: TrafficClass, now: Time, windows: &mut Queued) {
+        loop {
+            let Some(nic) = &self.links.cold[egress as usize].nic else { return };
+            if nic.ready[class.at()].is_empty() || !self.has_a_turn(egress, class) {
+                return;
+            }
+            let Some(nic) = &mut self.links.cold[egress as usize].nic else { return };
+            let Some(nth) = nic.ready[class.at()].pop_front() else { return };
+            let place = match Fabric::limiter_in(nth) {
+                None => {
+                    let state = &mut self.hosts.endpoints[nth as usize];
+                    state.stopped = state.stopped(nic, class, now);
+                    state.in_line = false;
+                    self.pull_segment(nth, (egress, class), now, windows)
+                }
+                Some(limiter) => self.pull_limited(limiter, (egress, class), now, windows),
+            };
+            self.pull_elsewhere((egress, class), place, now, windows);
+        }
+    }
+
+    /// Who was pulled stands in line again: if its link is up again, or the next frame of a limiter is of another class, at
+    /// another place, where nothing else may happen.
+    #[inline(always)]
+    fn pull_elsewhere(
+        &mut self,
+        pulled_at: (u32, TrafficClass),
+        place: Option<(u32, TrafficClass)>,
+        now: Time,
+        windows: &mut Queued,
+    ) {
+        if let Some((other, others)) = place.filter(|&place| place != pulled_at) {
+            self.pull(other, others, now, windows);
+        }
+    }
+
+    /// Goes on filling a class of a NIC, after one who did not stand in line there has been pulled.
+    #[inline(always)]
+    pub fn pull_on(
+        &mut self,
+        (egress, class): (u32, TrafficClass),
+        place: Option<(u32, TrafficClass)>,
+        now: Time,
+        windows: &mut Queued,
+    ) {
+        self.pull_elsewhere((egress, class), place, now, windows);
+        let nic = self.links.cold[egress as usize].nic.as_ref();
+        if nic.is_some_and(|nic| !nic.ready[class.at()].is_empty()) {
+            self.pull(egress, class, now, windows);
+        }
+    }
+
+    /// Whether a class of a NIC has room for a frame of those in line.
+    #[inline(always)]
+    fn has_a_turn(&self, egress: u32, class: TrafficClass) -> bool {
+        let hooks = self.links.ports[egress as usize].hooks;
+        // A scheduler that is told of every frame must not see a queue run empty between two.
+        let more = u32::from(hooks.has(Hooks::SCHEDULER));
+        let nic = self.links.cold[egress as usize].nic.as_ref();
+        nic.is_some_and(|nic| nic.pulled[class.at()] < nic.keeps + more)
+            && !hooks.has(Hooks::DOWN)
+            && (!hooks.has(Hooks::BOUNDED) || self.has_room(egress, class))
+    }
+
+    /// A segment of an endpoint, through a class of a NIC where it is in no line.
+    #[inline(always)]
+    pub fn pull_segment(
+        &mut self,
+        nth: u32,
+        (egress, class): (u32, TrafficClass),
+        now: Time,
+        windows: &mut Queued,
+    ) -> Option<(u32, TrafficClass)> {
+        let (segment, wishes) = self.hosts.endpoints[nth as usize].endpoint.transmit(now);
+        // Back in line before the frame goes: sending it may pull the next one.
+        let place = self.endpoint_was_pulled(nth, wishes, now, windows);
+        if let Some(segment) = &segment
+            && let Some(frame) = self.frame_of(nth, segment, now)
+        {
+            self.count_pulled(egress, class);
+            self.depart(egress, frame, now, windows);
+        }
+        place
+    }
+
+    /// Lets an endpoint that stands in no line send past its NIC, where it takes no place: if the link is free, and nobody is
+    /// before it. False: nothing is done.
+    #[inline(always)]
+    pub fn send_past_nic(&mut self, nth: u32, now: Time, windows: &mut Queued) -> bool {
+        let state = &self.hosts.endpoints[nth as usize];
+        let Some((egress, route)) = state.way else { return false };
+        let class = self.links.ports[egress as usize].classes.class(state.priority);
+        if !self.goes_straight(egress, class, now) {
+            return false;
+        }
+        let state = &mut self.hosts.endpoints[nth as usize];
+        let (segment, wishes) = &state.endpoint.transmit(now);
+        if let Some(at) = state.wake(wishes.call_at, now) {
+            let place = (self.links.len() + self.hosts.sources.len()) as u32 + nth;
+            windows.push(Event::bare(Kind::Timeout, at, place));
+        }
+        if wishes.has_work {
+            self.join_line(nth, (egress, class), now);
+        }
+        let Some(segment) = segment else { return true };
+        let state = &self.hosts.endpoints[nth as usize];
+        let (mut frame, near) = (state.frame(segment, route, now), state.behind.is_none());
+        self.count_made(&mut frame, segment, near);
+        self.transmit_untold(egress, frame, now, windows);
+        if wishes.has_work {
+            self.pull(egress, class, now, windows);
+        }
+        self.feed_sources((egress, class), &frame, now, windows);
+        true
+    }
+
+    /// A segment leaves, with the tag of its limiter and, if that marks it, a mark.
+    pub fn send_segment(
+        &mut self,
+        egress: u32,
+        nth: u32,
+        segment: &Segment,
+        (tag, marked): (Option<(Tag, u8)>, bool),
+        now: Time,
+        windows: &mut Queued,
+    ) {
+        let Some(mut frame) = self.frame_of(nth, segment, now) else { return };
+        let _ = marked && frame.flags.mark();
+        if let Some((tag, bytes)) = tag {
+            self.headers.tag(&mut frame, tag, bytes);
+        }
+        self.depart(egress, frame, now, windows);
+    }
+
+    /// Whether a class of a NIC takes a frame now, and nobody is before it.
+    #[inline(always)]
+    pub fn takes_at_once(&self, egress: u32, class: TrafficClass) -> bool {
+        let nic = self.links.cold[egress as usize].nic.as_ref();
+        nic.is_some_and(|nic| nic.ready[class.at()].is_empty()) && self.has_a_turn(egress, class)
+    }
+
+    pub fn count_pulled(&mut self, egress: u32, class: TrafficClass) {
+        if let Some(nic) = &mut self.links.cold[egress as usize].nic {
+            nic.pulled[class.at()] += 1;
+        }
+    }
+
+    /// Whether a NIC that drops what it cannot hold has room for one more frame. If not, one that leaves makes some.
+    fn has_room(&self, egress: u32, class: TrafficClass) -> bool {
+        let node = &self.nodes[self.node_of[egress as usize] as usize];
+        let waiting = self.before_nic(egress, class);
+        waiting.queue.frames == 0
+            || node.memory().buffer.admit(&waiting, frame::MAX_TAGGED_FRAME_BYTES).is_ok()
+    }
+
+    /// A frame that a NIC has pulled waits no longer: it is on the link, or lost.
+    pub fn pulled_frame_left(&mut self, egress: u32, class: TrafficClass) {
+        if let Some(nic) = &mut self.links.cold[egress as usize].nic {
+            nic.pulled[class.at()] = nic.pulled[class.at()].saturating_sub(1);
+        }
+    }
+
+    /// Pulls for all classes of a port that can send again.
+    pub fn pull_all(&mut self, egress: u32, now: Time, windows: &mut Queued) {
+        let classes = self.nodes[self.node_of[egress as usize] as usize].classes.classes();
+        for class in 0..classes as u8 {
+            self.pull(egress, TrafficClass(class), now, windows);
+        }
+    }
+
+    /// The frame of a segment that leaves now.
+    fn frame_of(&mut self, nth: u32, segment: &Segment, now: Time) -> Option<Frame> {
+        let (_, route) = self.way_of(nth)?;
+        let state = &self.hosts.endpoints[nth as usize];
+        let (mut frame, near) = (state.frame(segment, route, now), state.behind.is_none());
+        self.count_made(&mut frame, segment, near);
+        Some(frame)
+    }
+
+    /// Counts the frame of a segment, from a `near` end or a far one, and gives it its header.
+    #[inline(always)]
+    fn count_made(&mut self, frame: &mut Frame, segment: &Segment, near: bool) {
+        if let Some(header) = segment.header {
+            self.headers.attach(frame, Carried::Header(header));
+        }
+        if near && segment.kind == FrameKind::Data {
+            let source = &mut self.hosts.sources[self.routes.path_source[frame.path.at()] as usize];
+            source.frames += 1;
+            source.bytes += u64::from(segment.bytes);
+        }
+        self.ledger.made += 1;
+    }
+}

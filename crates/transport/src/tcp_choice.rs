@@ -1,0 +1,119 @@
+//! What a TCP sender may send next, and who holds it back.
+
+use crate::controller::CongestionControl;
+use crate::endpoint::Protocol;
+use crate::held::Holder;
+use crate::repair::{Chosen, Repair};
+use crate::tcp_sender::{State, TcpSender};
+use units::Time;
+
+impl TcpSender {
+    /// What may leave now.
+    #[inline(always)]
+    fn choose(&self) -> Option<(u64, u64)> {
+        let new = self.is_open() && !self.resends && self.next == self.highest;
+        if !new || !self.repair.is_quiet() {
+            return self.choose_otherwise();
+        }
+        // Where nothing is amiss: new bytes, as many as both windows let go. RFC 9293 section 3.8.6.2.1: no small segment because
+        // one of them ends.
+        let to = self.transfers.end().min(self.next + u64::from(self.spec.segment));
+        let most = self.controller.window().min(self.spec.window);
+        (to > self.next && to - self.unacknowledged <= most).then_some((self.next, to))
+    }
+
+    /// The same while it greets, repairs or goes back.
+    #[inline(never)]
+    fn choose_otherwise(&self) -> Option<(u64, u64)> {
+        let segment = u64::from(self.spec.segment);
+        match self.state {
+            State::Closed | State::Greeted { .. } => return None,
+            State::Greets { .. } => return Some((self.unacknowledged, self.unacknowledged)),
+            State::Open => {}
+        }
+        if self.resends {
+            return Some((self.unacknowledged, self.highest.min(self.unacknowledged + segment)));
+        }
+        let (sendable, window) = (self.sendable(), self.controller.window());
+        let goes_again = self.next < self.highest;
+        match self.repair.choose(&self.flight(), sendable, window) {
+            Chosen::Nothing => return None,
+            Chosen::Bytes(from, to) => return Some((from, to)),
+            Chosen::BySender => {}
+        }
+        let end = if goes_again { self.highest } else { sendable };
+        let to = end.min(self.next + segment);
+        let known = if goes_again { self.repair.arrived_before(self.next) } else { 0 };
+        let in_flight = to - self.unacknowledged.min(to) - known;
+        (to > self.next && in_flight <= self.allowance(window)).then_some((self.next, to))
+    }
+
+    /// New bytes before this one may be sent, as far as application and receiver go.
+    fn sendable(&self) -> u64 {
+        let (segment, end) = (u64::from(self.spec.segment), self.transfers.end());
+        let allowed = self.unacknowledged.saturating_add(self.spec.window);
+        if end <= allowed {
+            return end;
+        }
+        // RFC 9293 section 3.8.6.2.1: no small segment because the window ends.
+        let room = allowed.saturating_sub(self.highest);
+        if room < segment { self.highest } else { self.highest + room / segment * segment }
+    }
+
+    /// Bytes that may be in flight.
+    fn allowance(&self, window: u64) -> u64 {
+        let (duplicates, segment) = (self.repair.duplicates(), u64::from(self.spec.segment));
+        // RFC 3042 section 2: a new segment for each of the first two duplicates.
+        let limited = if self.spec.limited_transmit && !self.repair.is_repairing() {
+            u64::from(duplicates.min(self.spec.duplicates - 1)) * segment
+        } else {
+            0
+        };
+        window.saturating_add_signed(self.repair.inflation()).saturating_add(limited)
+    }
+
+    /// Looks anew at what may leave. What an event lets go may have to wait for a random time.
+    #[inline(always)]
+    pub(crate) fn look(&mut self, now: Time, waits: bool) {
+        let chosen = self.choose();
+        let had = std::mem::replace(&mut self.chosen, chosen).is_some();
+        if !had && waits && self.chosen.is_some() && self.held_until.is_none() {
+            self.hold(now);
+        }
+        self.holding.change(self.holder(), now);
+    }
+
+    /// The same, where it is seldom needed.
+    #[inline(never)]
+    pub(crate) fn look_apart(&mut self, now: Time, waits: bool) {
+        self.look(now, waits);
+    }
+
+    /// What may leave waits for a random time.
+    #[inline(never)]
+    fn hold(&mut self, now: Time) {
+        if let Some(rng) = self.rng.as_mut().filter(|_| self.spec.jitter > Time::ZERO) {
+            let wait = workload::below(rng, self.spec.jitter.ps());
+            self.held_until = Some(now + Time::from_ps(wait)).filter(|&until| until > now);
+        }
+    }
+
+    /// Who holds it back; `None`: it has not begun, or is done.
+    fn holder(&self) -> Option<Holder> {
+        let segment = u64::from(self.spec.segment);
+        if matches!(self.state, State::Closed) || self.transfers.is_over() {
+            return None;
+        }
+        Some(if self.has_work() {
+            Holder::Nothing
+        } else if self.chosen.is_some() || !self.is_open() || self.next < self.highest {
+            Holder::CongestionControl
+        } else if self.highest == self.transfers.end() {
+            Holder::Application
+        } else if self.highest - self.unacknowledged + segment > self.spec.window {
+            Holder::ReceiveWindow
+        } else {
+            Holder::CongestionControl
+        })
+    }
+}
