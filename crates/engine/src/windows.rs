@@ -15,7 +15,7 @@ const RING: usize = 16_384;
 const WORDS: usize = RING / 64;
 /// A look-ahead is cut into so many windows, or a few more: then a node mostly has one event in a window, which needs
 /// no sorting.
-const WINDOWS_A_LOOK_AHEAD: u64 = 128;
+const WINDOWS_A_LOOK_AHEAD: u64 = 512;
 /// They are not narrower than this, in picoseconds: the ring has to reach as far as most events lie.
 const NARROW: u64 = 1 << 16;
 /// With more places than this most events lie far away, and a window is as wide as the look-ahead allows.

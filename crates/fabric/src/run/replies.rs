@@ -27,11 +27,23 @@ impl Fabric {
                 Some((egress, rest)) => (Some(egress), rest),
                 None => (None, route),
             },
-            Heading::Destination(to) => {
-                (self.choose_egress(self.node_of[ingress as usize], path.0, to, now), route)
-            }
+            // Apart, so that the others need nothing saved.
+            Heading::Destination(_) => self.routed_by_choice(ingress, path, route, now),
             Heading::Forward(_) => (None, route),
         }
+    }
+
+    /// The same of a frame for which each switch chooses.
+    #[inline(never)]
+    fn routed_by_choice(
+        &mut self,
+        ingress: u32,
+        path: PathId,
+        route: Route,
+        now: Time,
+    ) -> (Option<u32>, Route) {
+        let Heading::Destination(to) = route.heading() else { return (None, route) };
+        (self.choose_egress(self.node_of[ingress as usize], path.0, to, now), route)
     }
 
     /// The port through which one end of a path sends, and the way from there. `behind`: as in
