@@ -12,11 +12,17 @@ pub const MOST_PORTS: usize = Ports::BITS as usize;
 
 /// The ports of a set, from the lowest on.
 #[inline]
-pub fn ports_of(mut set: Ports) -> impl Iterator<Item = usize> {
+pub fn ports_of(set: Ports) -> impl Iterator<Item = usize> {
+    // Word by word: most crossbars have few ports.
+    let (mut low, mut high) = (set as u64, (set >> u64::BITS) as u64);
     std::iter::from_fn(move || {
-        let port = (set != 0).then(|| set.trailing_zeros() as usize);
-        set &= set.wrapping_sub(1);
-        port
+        let (word, first) = if low != 0 { (&mut low, 0) } else { (&mut high, u64::BITS) };
+        if *word == 0 {
+            return None;
+        }
+        let port = first + word.trailing_zeros();
+        *word &= *word - 1;
+        Some(port as usize)
     })
 }
 
@@ -25,6 +31,13 @@ pub fn ports_of(mut set: Ports) -> impl Iterator<Item = usize> {
 fn next(of: Ports, from: usize) -> usize {
     let later = of & Ports::MAX << from;
     if later == 0 { of } else { later }.trailing_zeros() as usize
+}
+
+/// The next of these classes: from the turn on, or from the first.
+#[inline]
+fn next_class(of: u32, turn: u8) -> u32 {
+    let later = of & u32::MAX << turn;
+    if later == 0 { of } else { later }.trailing_zeros()
 }
 
 /// Which frames may cross now.
@@ -136,7 +149,24 @@ impl Arbiter {
                 .any(|output| requests.inputs[output] & !self.taken != 0)
     }
 
+    /// The match if all ask for the same output, as [`Arbiter::pick`] would find it; `None` if they ask for several.
+    #[inline]
+    pub fn pick_for_one(&mut self, requests: &Requests) -> Option<Crossing> {
+        let outputs = requests.outputs;
+        if outputs & outputs.wrapping_sub(1) != 0 {
+            return None;
+        }
+        let output = outputs.trailing_zeros() as usize;
+        let input = next(requests.inputs[output], self.grants[output]);
+        let pair = output * self.ports + input;
+        let class = next_class(requests.classes[pair], self.turns[pair]);
+        let crossing = Crossing { input, output, class: class as usize };
+        self.grant_alone(crossing);
+        Some(crossing)
+    }
+
     /// Matches an input with an output that are the only ones to ask, as [`Arbiter::pick`] would.
+    #[inline]
     pub fn grant_alone(&mut self, crossing: Crossing) {
         let Crossing { input, output, class } = crossing;
         self.grants[output] = self.after(input);
@@ -194,10 +224,7 @@ impl Arbiter {
     #[inline]
     fn connect(&mut self, input: usize, output: usize, requests: &Requests, matches: &mut Vec<Crossing>) {
         let pair = output * self.ports + input;
-        let asked = requests.classes[pair];
-        // The classes from the turn on, or from the first.
-        let later = asked & u32::MAX << self.turns[pair];
-        let class = if later == 0 { asked } else { later }.trailing_zeros();
+        let class = next_class(requests.classes[pair], self.turns[pair]);
         self.turns[pair] = ((class + 1) % u32::BITS) as u8;
         self.taken |= 1 << input;
         self.filled |= 1 << output;
@@ -301,6 +328,11 @@ mod tests {
         }
     }
 
+    /// Who is next.
+    fn pointers(arbiter: &Arbiter) -> (&[usize], &[usize], &[u8], usize) {
+        (&arbiter.grants, &arbiter.accepts, &arbiter.turns, arbiter.first)
+    }
+
     proptest! {
         #[test]
         fn sets_are_gone_through_from_the_lowest_or_from_a_port_on(set in any::<Ports>(), from in 0..MOST_PORTS) {
@@ -359,10 +391,39 @@ mod tests {
                 prop_assert!(!one.pick(&requests, &mut matches));
                 prop_assert_eq!(matches, [crossing]);
                 other.grant_alone(crossing);
-                prop_assert_eq!(&one.grants, &other.grants);
-                prop_assert_eq!(&one.accepts, &other.accepts);
-                prop_assert_eq!(&one.turns, &other.turns);
-                prop_assert_eq!(one.first, other.first);
+                prop_assert_eq!(pointers(&one), pointers(&other));
+            }
+        }
+
+        /// So are those that all ask for one output; others are not taken for such.
+        #[test]
+        fn one_output_is_as_among_others(
+            ports in 1usize..9,
+            asked in prop::collection::vec(
+                prop::collection::vec((0usize..8, 0usize..2, 1u32..16), 1..6),
+                1..40,
+            ),
+            islip in any::<bool>(),
+        ) {
+            let kind = if islip { Arbitration::Islip } else { Arbitration::RoundRobin };
+            let (mut one, mut other) = (arbiter(kind, ports), arbiter(kind, ports));
+            for asking in asked {
+                let mut requests = Requests::new(ports);
+                for (input, output, classes) in asking {
+                    requests.add(input % ports, output % ports, classes);
+                }
+                let several = !requests.outputs.is_power_of_two();
+                let mut matches = vec![];
+                let left_over = one.pick(&requests, &mut matches);
+                let crossing = other.pick_for_one(&requests);
+                prop_assert_eq!(crossing.is_none(), several);
+                match crossing {
+                    Some(crossing) => prop_assert_eq!((matches, left_over), (vec![crossing], false)),
+                    None => {
+                        other.pick(&requests, &mut vec![]);
+                    }
+                }
+                prop_assert_eq!(pointers(&one), pointers(&other));
             }
         }
 

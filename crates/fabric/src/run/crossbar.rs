@@ -7,7 +7,8 @@
 //! until all of it has come and crossed.
 //!
 //! A match is due only when it may find something: a frame wants to cross whose input and output are free, or become free,
-//! or an output has room again.
+//! or an output has room again. The end of a crossing is a time that input and output know, and an event only where a frame
+//! waits for one of them, or is handed over then.
 //!
 //! Pauses count a frame where it came in until it begins to cross; queue managers, outages and watchdogs meet it at its output.
 //!
@@ -45,19 +46,11 @@ pub(crate) struct Crossbar {
     lists: Vec<List>,
     /// By output and input, the classes whose next frame wants to cross.
     wants: Vec<u32>,
-    /// By output, the inputs that have a frame for it; by input, the outputs; as one set, the outputs of any frame.
-    wanted_by: Vec<Ports>,
-    wanted_of: Vec<Ports>,
+    /// The outputs that any frame wants to cross to.
     wanted: Ports,
-    /// Inputs that do not send, and outputs that nothing crosses to.
-    free_inputs: Ports,
-    free_outputs: Ports,
-    /// By output, what crosses to it.
-    crossing: Vec<Underway>,
-    /// By output and class, bytes that cross or wait there; by output, the classes that have room for the longest frame, all
-    /// if each frame is looked at.
+    /// By output and class, bytes that cross or wait there.
     held: Vec<u64>,
-    roomy: Vec<u32>,
+    outputs: Vec<Output>,
     pub inputs: Vec<Input>,
     /// The next match.
     matching: Timer,
@@ -67,9 +60,41 @@ pub(crate) struct Crossbar {
     matches: Vec<Crossing>,
 }
 
-/// What has waited at an input.
+/// An output.
+#[derive(Clone, Debug)]
+struct Output {
+    /// Until when something crosses to it, and from which input.
+    busy_until: Time,
+    from: usize,
+    /// Whether the end of that is an event.
+    noticed: bool,
+    /// The inputs that have a frame for it.
+    wanted_by: Ports,
+    /// The classes that have room for the longest frame, all if each frame is looked at.
+    roomy: u32,
+    /// What crosses, unless it has been handed over already.
+    underway: Option<(Frame, TrafficClass)>,
+}
+
+impl Output {
+    const EMPTY: Output = Output {
+        busy_until: Time::ZERO,
+        from: 0,
+        noticed: false,
+        wanted_by: 0,
+        roomy: u32::MAX,
+        underway: None,
+    };
+}
+
+/// An input, and what has waited at it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Input {
+    /// Until when it sends, and to which output.
+    busy_until: Time,
+    to: usize,
+    /// The outputs that it has a frame for.
+    wants: Ports,
     pub occupancy: Occupancy,
     pub sojourns: Sojourns,
     pub waits: Latency,
@@ -83,6 +108,15 @@ impl Input {
         self.occupancy.add(bytes);
         self.sojourns.enter(self.occupancy.both());
     }
+    /// A frame begins to cross as soon as it comes.
+    #[inline]
+    fn pass(&mut self, bytes: u16) {
+        let mut with_it = self.occupancy;
+        with_it.add(bytes);
+        self.sojourns.enter(with_it.both());
+        self.waits.record(Time::ZERO);
+        self.frames += 1;
+    }
     /// A frame that has waited so long begins to cross.
     #[inline]
     fn leave(&mut self, bytes: u16, waited: Time) {
@@ -91,13 +125,6 @@ impl Input {
         self.waits.record(waited);
         self.frames += 1;
     }
-}
-
-/// A frame that crosses from an input, unless it has been handed over already.
-#[derive(Clone, Copy, Debug, Default)]
-struct Underway {
-    input: usize,
-    frame: Option<(Frame, TrafficClass)>,
 }
 
 /// What a crossbar has to know of its switch.
@@ -129,14 +156,9 @@ impl Crossbar {
             arbiter: Arbiter::new(&keys, ports),
             lists: vec![List::EMPTY; ports * queues * classes],
             wants: vec![0; ports * ports],
-            wanted_by: vec![0; ports],
-            wanted_of: vec![0; ports],
             wanted: 0,
-            free_inputs: Ports::MAX,
-            free_outputs: Ports::MAX,
-            crossing: vec![Underway::default(); ports],
             held: vec![0; ports * classes],
-            roomy: vec![u32::MAX; ports],
+            outputs: vec![Output::EMPTY; ports],
             inputs: vec![Input::default(); ports],
             matching: Timer::IDLE,
             left_over: false,
@@ -154,10 +176,11 @@ impl Crossbar {
     }
 
     /// The next frame of a class of an input wants to cross to an output.
+    #[inline]
     fn want(&mut self, input: usize, output: usize, class: u8) {
         self.wants[output * self.ports + input] |= 1 << class;
-        self.wanted_by[output] |= 1 << input;
-        self.wanted_of[input] |= 1 << output;
+        self.outputs[output].wanted_by |= 1 << input;
+        self.inputs[input].wants |= 1 << output;
         self.wanted |= 1 << output;
     }
 
@@ -166,33 +189,54 @@ impl Crossbar {
         let wants = &mut self.wants[output * self.ports + input];
         *wants &= !(1 << class);
         if *wants == 0 {
-            self.wanted_by[output] &= !(1 << input);
-            self.wanted_of[input] &= !(1 << output);
-            if self.wanted_by[output] == 0 {
+            self.inputs[input].wants &= !(1 << output);
+            let wanted_by = &mut self.outputs[output].wanted_by;
+            *wanted_by &= !(1 << input);
+            if *wanted_by == 0 {
                 self.wanted &= !(1 << output);
             }
         }
     }
 
-    /// Whether an input and an output are both free.
+    /// Until when one of an input and an output, or both, are busy.
     #[inline]
-    fn are_free(&self, input: usize, output: usize) -> bool {
-        self.free_inputs >> input & self.free_outputs >> output & 1 != 0
+    fn busy_until(&self, input: usize, output: usize) -> Time {
+        self.inputs[input].busy_until.max(self.outputs[output].busy_until)
+    }
+
+    /// The output of what keeps an input or an output busy for longer.
+    fn busy_longer(&self, input: usize, output: usize) -> usize {
+        let Input { busy_until, to, .. } = self.inputs[input];
+        if busy_until > self.outputs[output].busy_until { to } else { output }
     }
 
     /// Whether a frame that comes can cross, and no other could before it.
-    fn crosses_at_once(&self, input: usize, output: usize, class: TrafficClass, bytes: u16) -> bool {
+    #[inline]
+    fn crosses_at_once(
+        &self,
+        input: usize,
+        output: usize,
+        class: TrafficClass,
+        bytes: u16,
+        now: Time,
+    ) -> bool {
         let held = self.held[output * self.classes + class.at()];
-        self.are_free(input, output)
+        self.busy_until(input, output) <= now
             && !self.left_over
-            && self.roomy[output] >> class.0 & 1 != 0
+            && self.outputs[output].roomy >> class.0 & 1 != 0
             && held + u64::from(bytes) <= self.keys.output_buffer.get()
     }
 
     /// Whether a free input has a frame for an output.
     #[inline]
-    fn is_wanted(&self, output: usize) -> bool {
-        self.wanted_by[output] & self.free_inputs != 0
+    fn is_wanted(&self, output: usize, now: Time) -> bool {
+        ports_of(self.outputs[output].wanted_by).any(|input| self.inputs[input].busy_until <= now)
+    }
+
+    /// Whether a frame waits for an input or an output: the end of what they do has to be noticed.
+    #[inline]
+    fn is_awaited(&self, input: usize, output: usize) -> bool {
+        self.inputs[input].wants | self.outputs[output].wanted_by != 0 || self.left_over
     }
 
     /// So many bytes are on their way to a class of an output.
@@ -206,25 +250,32 @@ impl Crossbar {
         let held = &mut self.held[output * self.classes + class];
         let left = held.checked_sub(u64::from(bytes));
         *held = left.expect("an output holds what leaves it: this is a fault of the simulator");
-        let before = self.roomy[output];
+        let before = self.outputs[output].roomy;
         self.look_at_room(output, class);
-        self.keys.room == Room::Frame || self.roomy[output] != before
+        self.keys.room == Room::Frame || self.outputs[output].roomy != before
     }
 
     fn look_at_room(&mut self, output: usize, class: usize) {
         if self.keys.room == Room::Longest {
             let held = self.held[output * self.classes + class];
             let roomy = held + self.longest <= self.keys.output_buffer.get();
-            self.roomy[output] = self.roomy[output] & !(1 << class) | u32::from(roomy) << class;
+            let of_all = &mut self.outputs[output].roomy;
+            *of_all = *of_all & !(1 << class) | u32::from(roomy) << class;
         }
     }
 
     /// Writes down which frames may cross.
-    fn request(&mut self, pool: &Pool) {
+    fn request(&mut self, pool: &Pool, now: Time) {
         self.requests.clear();
-        for output in ports_of(self.wanted & self.free_outputs) {
-            let roomy = self.roomy[output];
-            for input in ports_of(self.wanted_by[output] & self.free_inputs) {
+        for output in ports_of(self.wanted) {
+            let Output { busy_until, wanted_by, roomy, .. } = self.outputs[output];
+            if busy_until > now {
+                continue;
+            }
+            for input in ports_of(wanted_by) {
+                if self.inputs[input].busy_until > now {
+                    continue;
+                }
                 let mut may = self.wants[output * self.ports + input] & roomy;
                 if self.keys.room == Room::Frame {
                     may = self.that_fit(may, input, output, pool);
@@ -236,11 +287,12 @@ impl Crossbar {
         }
     }
 
-    /// A crossing is over. Whether that may lead to others.
-    fn frees(&mut self, input: usize, output: usize) -> bool {
-        self.free_inputs |= 1 << input;
-        self.free_outputs |= 1 << output;
-        self.left_over || self.is_wanted(output) || self.wanted_of[input] & self.free_outputs != 0
+    /// What crosses to an output is over: what has to be handed over, and whether a frame has waited for that.
+    fn ended(&mut self, output: usize) -> (Option<(Frame, TrafficClass)>, bool) {
+        let state = &mut self.outputs[output];
+        state.noticed = false;
+        let (frame, from) = (state.underway.take(), state.from);
+        (frame, self.is_awaited(from, output))
     }
 
     /// Those of these classes whose next frame fits into the buffer of the output.
@@ -282,7 +334,7 @@ impl Crossbar {
 
     /// Frames that cross and are nowhere else.
     pub fn frames_underway(&self) -> impl Iterator<Item = &Frame> {
-        self.crossing.iter().filter_map(|underway| underway.frame.as_ref()).map(|(frame, _)| frame)
+        self.outputs.iter().filter_map(|output| output.underway.as_ref()).map(|(frame, _)| frame)
     }
 
     /// Frames that wait at inputs.
@@ -300,10 +352,9 @@ impl Crossbar {
         size_of::<Crossbar>()
             + self.arbiter.memory_bytes()
             + self.lists.capacity() * size_of::<List>()
-            + (self.wants.capacity() + self.roomy.capacity()) * size_of::<u32>()
-            + (self.wanted_by.capacity() + self.wanted_of.capacity()) * size_of::<Ports>()
+            + self.wants.capacity() * size_of::<u32>()
             + self.requests.memory_bytes()
-            + self.crossing.capacity() * size_of::<Underway>()
+            + self.outputs.capacity() * size_of::<Output>()
             + self.held.capacity() * size_of::<u64>()
             + self.inputs.capacity() * size_of::<Input>()
             + self.inputs.iter().map(|input| input.waits.memory_bytes()).sum::<usize>()
@@ -323,6 +374,7 @@ impl Architecture {
             Architecture::Crossbar(bar) => Some(bar),
         }
     }
+    #[inline(always)]
     pub fn crossbar_mut(&mut self) -> Option<&mut Crossbar> {
         match self {
             Architecture::OutputQueued(_) => None,

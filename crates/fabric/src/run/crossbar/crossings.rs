@@ -1,6 +1,6 @@
 //! Frames that come to a crossbar, are matched and cross.
 
-use super::{Crossbar, Underway};
+use super::{Crossbar, Output};
 use crate::run::event::{Event, Kind, Queued};
 use crate::run::losses::Cause;
 use crate::run::pool::{NIL, Waiting};
@@ -53,9 +53,10 @@ impl Fabric {
         let (input, output) = ((ingress - bar.first_port) as usize, (egress - bar.first_port) as usize);
         let list = bar.list(input, output, class.at());
         let is_first = bar.lists[list].is_empty();
-        if is_first && bar.crosses_at_once(input, output, class, frame.bytes) && windows.is_last_of(now) {
+        if is_first && bar.crosses_at_once(input, output, class, frame.bytes, now) && windows.is_last_of(now)
+        {
             // All others that could be matched have been: the match is this frame.
-            bar.inputs[input].enter(frame.bytes);
+            bar.inputs[input].pass(frame.bytes);
             let crossing = Crossing { input, output, class: class.at() };
             bar.arbiter.grant_alone(crossing);
             self.set_off(ingress, crossing, frame, now, now, windows);
@@ -68,8 +69,11 @@ impl Fabric {
         bar.inputs[input].enter(frame.bytes);
         if is_first {
             bar.want(input, output, class.0);
-            let may_cross = bar.are_free(input, output) && bar.roomy[output] >> class.0 & 1 != 0;
-            if may_cross || bar.left_over {
+            let are_free = bar.busy_until(input, output) <= now;
+            if !are_free {
+                notice_later(bar, input, output, windows);
+            }
+            if are_free && bar.outputs[output].roomy >> class.0 & 1 != 0 || bar.left_over {
                 self.match_soon(egress, now, windows);
             }
         }
@@ -95,7 +99,11 @@ impl Fabric {
                 queueing::Room::Longest => bar.longest,
             };
             let fits = bar.held[output * bar.classes + class] + needs <= bar.keys.output_buffer.get();
-            assert!(!(fits && bar.are_free(input, output)), "a frame that may cross does not");
+            // What ends now may have an event that is still to come.
+            assert!(!fits || bar.busy_until(input, output) >= now, "a frame that may cross does not");
+            let later = bar.busy_until(input, output) > now;
+            let noticed = bar.outputs[bar.busy_longer(input, output)].noticed;
+            assert!(!later || noticed, "nobody will see that a frame may cross");
         }
     }
 
@@ -121,13 +129,22 @@ impl Fabric {
     fn match_now(&mut self, port: u32, windows: &mut Queued, now: Time) {
         let node = self.node_of[port as usize] as usize;
         let Some(bar) = self.nodes[node].architecture.crossbar_mut() else { return };
-        bar.request(&self.buffers.pool);
+        bar.request(&self.buffers.pool, now);
+        bar.left_over = false;
         if bar.requests.is_empty() {
-            bar.left_over = false;
             return;
+        }
+        if let Some(crossing) = bar.arbiter.pick_for_one(&bar.requests) {
+            return self.cross(port, crossing, now, windows);
         }
         let mut matches = std::mem::take(&mut bar.matches);
         bar.left_over = bar.arbiter.pick(&bar.requests, &mut matches);
+        if bar.left_over {
+            // Any end may find what was left out.
+            let first_port = bar.first_port;
+            let busy = bar.outputs.iter_mut().enumerate().filter(|(_, output)| output.busy_until > now);
+            busy.for_each(|(nth, output)| output.notice(first_port + nth as u32, windows));
+        }
         for crossing in matches.drain(..) {
             self.cross(port, crossing, now, windows);
         }
@@ -137,12 +154,14 @@ impl Fabric {
     }
 
     /// A frame begins to cross.
+    #[inline(always)]
     fn cross(&mut self, port: u32, crossing: Crossing, now: Time, windows: &mut Queued) {
         let Crossing { input, output, class } = crossing;
         let node = self.node_of[port as usize] as usize;
         let Some(bar) = self.nodes[node].architecture.crossbar_mut() else { return };
         let list = bar.list(input, output, class);
         let waiting = self.buffers.pool.pop(&mut bar.lists[list]);
+        bar.inputs[input].leave(waiting.frame.bytes, now - waiting.since);
         let left = &bar.lists[list];
         let next =
             (!left.is_empty()).then(|| (self.buffers.pool.first(left).ingress - bar.first_port) as usize);
@@ -153,6 +172,11 @@ impl Fabric {
             }
         }
         self.set_off(port, crossing, waiting.frame, waiting.since, now, windows);
+        if let Some(next) = next.filter(|&next| next != output)
+            && let Some(bar) = self.crossbar_mut(port)
+        {
+            notice_later(bar, input, next, windows);
+        }
     }
 
     /// A frame that has come at a time leaves its input.
@@ -168,7 +192,6 @@ impl Fabric {
         let Crossing { input, output, class } = crossing;
         let node = self.node_of[port as usize] as usize;
         let Some(bar) = self.nodes[node].architecture.crossbar_mut() else { return };
-        bar.inputs[input].leave(frame.bytes, now - since);
         bar.hold(output, class, frame.bytes);
         let (ingress, egress) = (bar.first_port + input as u32, bar.first_port + output as u32);
         let (mut ends, early, class) =
@@ -181,10 +204,16 @@ impl Fabric {
             let rest = if held_back { 0 } else { rest };
             ends = ends.max(since + self.links.ports[ingress as usize].clock.span_floor(rest));
         }
-        bar.free_inputs &= !(1 << input);
-        bar.free_outputs &= !(1 << output);
-        bar.crossing[output] = Underway { input, frame: (!early).then_some((frame, class)) };
-        windows.push(Event::bare(Kind::Crossed, ends, egress));
+        (bar.inputs[input].busy_until, bar.inputs[input].to) = (ends, output);
+        let awaited = bar.is_awaited(input, output);
+        let state = &mut bar.outputs[output];
+        (state.busy_until, state.from) = (ends, input);
+        if !early {
+            state.underway = Some((frame, class));
+        }
+        if awaited || !early {
+            state.notice(egress, windows);
+        }
         let hooks = self.links.ports[egress as usize].hooks;
         if hooks.has(Hooks::CREDITS) {
             self.credits_free_alone(ingress, &frame, now, windows);
@@ -200,11 +229,11 @@ impl Fabric {
     }
 
     /// A frame has crossed to a port.
+    #[inline]
     pub fn crossed(&mut self, egress: u32, now: Time, windows: &mut Queued) {
         let Some(bar) = self.crossbar_mut(egress) else { return };
         let output = (egress - bar.first_port) as usize;
-        let Underway { input, frame } = std::mem::take(&mut bar.crossing[output]);
-        let may_match = bar.frees(input, output);
+        let (frame, may_match) = bar.ended(output);
         if let Some((frame, class)) = frame {
             self.enqueue_at_output(egress, class, frame, NIL, now, windows);
         }
@@ -216,7 +245,7 @@ impl Fabric {
     }
 
     /// A frame has begun to leave the switch, or is lost at its output, which has more room. Nothing, without a crossbar.
-    #[inline(never)]
+    #[inline(always)]
     pub fn output_left(
         &mut self,
         egress: u32,
@@ -227,8 +256,8 @@ impl Fabric {
     ) {
         let Some(bar) = self.crossbar_mut(egress) else { return };
         let output = (egress - bar.first_port) as usize;
-        let more = bar.let_go(output, class.at(), bytes) && bar.is_wanted(output) || bar.left_over;
-        if more && bar.free_outputs >> output & 1 != 0 {
+        let more = bar.let_go(output, class.at(), bytes) && bar.is_wanted(output, now) || bar.left_over;
+        if more && bar.outputs[output].busy_until <= now {
             match_later(bar, now, windows);
         }
     }
@@ -238,5 +267,23 @@ impl Fabric {
 fn match_later(bar: &mut Crossbar, now: Time, windows: &mut Queued) {
     if bar.matching.arm(now) {
         windows.push(Event::bare(Kind::Match, now, bar.first_port));
+    }
+}
+
+/// A frame waits for an input and an output that are not both free: the end of what lasts longer will be noticed.
+fn notice_later(bar: &mut Crossbar, input: usize, output: usize, windows: &mut Queued) {
+    let longer = bar.busy_longer(input, output);
+    let port = bar.first_port + longer as u32;
+    bar.outputs[longer].notice(port, windows);
+}
+
+impl Output {
+    /// The end of what crosses to this port is an event.
+    #[inline]
+    fn notice(&mut self, port: u32, windows: &mut Queued) {
+        if !self.noticed {
+            self.noticed = true;
+            windows.push(Event::bare(Kind::Crossed, self.busy_until, port));
+        }
     }
 }
