@@ -306,62 +306,85 @@ pub struct Overdraft {
     pub had: u32,
 }
 
-/// Counts of the sending end.
+/// Counts of the sending end. An update has eight of them, which are looked at all at once.
 #[derive(Clone, Debug)]
 pub struct Sender {
-    granted: u32,
-    /// Credits taken and given back, since the beginning.
-    consumed: [u64; COUNTS],
-    freed: [u64; COUNTS],
+    granted: u16,
+    /// Credits that each has left.
+    available: [u16; COUNTS],
+    /// Credits given back, as the last update told.
+    freed: [u16; COUNTS],
 }
 
 impl Sender {
-    /// The other end has granted so many credits to each channel.
+    /// The other end has granted so many credits to each channel, at most [`MOST_CREDITS`].
     pub fn new(granted: u32) -> Sender {
-        Sender { granted, consumed: [0; COUNTS], freed: [0; COUNTS] }
+        let granted = granted as u16;
+        Sender { granted, available: [granted; COUNTS], freed: [0; COUNTS] }
     }
     /// Credits that each channel has at first.
     pub fn granted(&self) -> u32 {
-        self.granted
+        u32::from(self.granted)
     }
     /// Credits that a channel has left.
     #[inline]
     pub fn available(&self, channel: usize) -> u32 {
-        self.granted - self.outstanding(channel)
+        u32::from(self.available[channel])
     }
     /// Credits that a channel has taken and not got back.
     #[inline]
     pub fn outstanding(&self, channel: usize) -> u32 {
-        (self.consumed[channel] - self.freed[channel]) as u32
+        u32::from(self.granted - self.available[channel])
     }
     /// A frame leaves.
     ///
     /// # Errors
     /// If the channel has fewer credits.
+    #[inline]
     pub fn take(&mut self, channel: usize, credits: u32) -> Result<(), Overdraft> {
         let had = self.available(channel);
         if credits > had {
             return Err(Overdraft { channel: channel as u8, wanted: credits, had });
         }
-        self.consumed[channel] += u64::from(credits);
+        self.available[channel] -= credits as u16;
         Ok(())
     }
     /// An update has come.
     ///
     /// # Errors
     /// If more has come free than was taken.
-    pub fn learn(&mut self, freed: Freed) -> Result<(), Overdraft> {
-        let first = if freed.bypass { PRIORITIES } else { 0 };
-        for (channel, &told) in (first..).zip(&freed.counts) {
-            let back = u32::from(told.wrapping_sub(self.freed[channel] as u16) % CYCLE);
-            let had = self.outstanding(channel);
-            if back > had {
-                return Err(Overdraft { channel: channel as u8, wanted: back, had });
-            }
-            self.freed[channel] += u64::from(back);
+    #[inline]
+    pub fn learn(&mut self, told: Freed) -> Result<(), Overdraft> {
+        let first = if told.bypass { PRIORITIES } else { 0 };
+        let freed: &mut [u16; PRIORITIES] = half(&mut self.freed, told.bypass);
+        let available: &mut [u16; PRIORITIES] = half(&mut self.available, told.bypass);
+        let back: [u16; PRIORITIES] =
+            std::array::from_fn(|count| told.counts[count].wrapping_sub(freed[count]) % CYCLE);
+        // Below 2^14 + 2^15.
+        let left: [u16; PRIORITIES] = std::array::from_fn(|count| available[count] + back[count]);
+        if left.iter().fold(0, |most, &one| most.max(one)) > self.granted {
+            return Err(self.too_many(first, back));
         }
+        *available = left;
+        *freed = told.counts;
         Ok(())
     }
+    /// The first count of which more has come back than was taken.
+    #[cold]
+    fn too_many(&self, first: usize, back: [u16; PRIORITIES]) -> Overdraft {
+        let wrong = (0..PRIORITIES).find(|&at| u32::from(back[at]) > self.outstanding(first + at));
+        let at = wrong.unwrap_or_default();
+        let (wanted, had) = (u32::from(back[at]), self.outstanding(first + at));
+        Overdraft { channel: (first + at) as u8, wanted, had }
+    }
+}
+
+/// The counts of channels, or of their bypass queues.
+#[inline]
+fn half(counts: &mut [u16; COUNTS], bypass: bool) -> &mut [u16; PRIORITIES] {
+    let (channels, queues) = counts.split_at_mut(PRIORITIES);
+    let half = if bypass { queues } else { channels };
+    half.try_into().expect("there are twice as many counts as priorities")
 }
 
 /// Counts of the receiving end.
@@ -370,9 +393,9 @@ pub struct Receiver {
     granted: u32,
     /// Credits of what the buffer holds.
     held: [u32; COUNTS],
-    /// Credits that came free since the beginning, and those that an update has told of.
-    freed: [u64; COUNTS],
-    told: [u64; COUNTS],
+    /// Credits that came free since the beginning, and those that an update has told of, modulo [`CYCLE`].
+    freed: [u16; COUNTS],
+    told: [u16; COUNTS],
     /// Whether the two differ: in channels, in bypass queues.
     owes: [bool; 2],
     last_update: Option<Time>,
@@ -388,6 +411,7 @@ impl Receiver {
     ///
     /// # Errors
     /// If there is no room for it.
+    #[inline]
     pub fn arrive(&mut self, channel: usize, credits: u32) -> Result<(), Overdraft> {
         let had = self.room(channel);
         if credits > had {
@@ -397,14 +421,15 @@ impl Receiver {
         Ok(())
     }
     /// A frame has left the buffer. When an update is due, if that is known by now.
+    #[inline]
     pub fn free(&mut self, spec: &CreditSpec, channel: usize, credits: u32, now: Time) -> Time {
         self.held[channel] -= credits;
-        self.freed[channel] += u64::from(credits);
+        self.freed[channel] = (self.freed[channel] + credits as u16) % CYCLE;
         self.owes[usize::from(channel >= PRIORITIES)] = true;
-        let owed = self.freed[channel] - self.told[channel];
+        let owed = self.freed[channel].wrapping_sub(self.told[channel]) % CYCLE;
         // No two updates in the same instant.
         let earliest = self.last_update.map_or(now, |last| now.max(last + Time::from_ps(1)));
-        if owed >= u64::from(spec.update_after) { earliest } else { earliest.max(now + spec.update_within) }
+        if u32::from(owed) >= spec.update_after { earliest } else { earliest.max(now + spec.update_within) }
     }
     /// Credits of what the buffer holds of a channel.
     pub fn held(&self, channel: usize) -> u32 {
@@ -423,17 +448,15 @@ impl Receiver {
     pub fn update(&mut self, now: Time) -> Freed {
         let bypass = self.owes == [false, true];
         self.owes[usize::from(bypass)] = false;
-        let first = if bypass { PRIORITIES } else { 0 };
-        let counts = std::array::from_fn(|channel| {
-            self.told[first + channel] = self.freed[first + channel];
-            self.freed[first + channel] as u16 % CYCLE
-        });
+        let counts = *half(&mut self.freed, bypass);
+        *half(&mut self.told, bypass) = counts;
         self.last_update = Some(now);
         Freed { counts, bypass }
     }
     /// Credits of what the buffer holds, and of what has left it and `sender` does not know of.
     pub fn holds(&self, channel: usize, sender: &Sender) -> u64 {
-        u64::from(self.held[channel]) + (self.freed[channel] - sender.freed[channel])
+        u64::from(self.held[channel])
+            + u64::from(self.freed[channel].wrapping_sub(sender.freed[channel]) % CYCLE)
     }
 }
 
