@@ -172,6 +172,9 @@ impl Discipline for MinBw {
         {
             return false;
         }
+        if queue != self.management {
+            return self.others.pass(queue, bytes, now);
+        }
         self.activate(queue, bytes, now);
         self.sent(queue, bytes, None, now);
         true

@@ -79,13 +79,19 @@ impl ScfqCa {
     }
     #[inline]
     fn stamp(&mut self, queue: u32, head: u32) {
+        let (tag, weight) = self.tag(queue, head);
+        self.queues[queue as usize].head_weight = weight;
+        self.stamped.set(queue, tag);
+    }
+    /// The tag of a frame that becomes the head of a queue and may go, and the weight after it.
+    #[inline]
+    fn tag(&mut self, queue: u32, head: u32) -> (u64, Weight) {
         if self.in_service > tags::LIMIT {
             self.rebase();
         }
-        let state = &mut self.queues[queue as usize];
+        let state = &self.queues[queue as usize];
         let (span, weight) = state.weight.span(self.length.of(head));
-        state.head_weight = weight;
-        self.stamped.set(queue, state.last.max(self.in_service) + span);
+        (state.last.max(self.in_service) + span, weight)
     }
     /// Moves all tags down before they overflow.
     #[cold]
@@ -123,6 +129,15 @@ impl Discipline for ScfqCa {
                 self.stamped.remove(queue);
             }
         }
+    }
+    #[inline]
+    fn pass(&mut self, queue: u32, bytes: u32, _now: Time) -> bool {
+        // Nothing waits: its tag is the one of the frame in service from now on, and need not be compared.
+        let (tag, weight) = self.tag(queue, bytes);
+        let state = &mut self.queues[queue as usize];
+        (state.last, state.weight, state.head_weight) = (tag, weight, weight);
+        self.in_service = tag;
+        true
     }
     #[inline]
     fn idle(&mut self, _now: Time) {

@@ -70,7 +70,8 @@ impl WireClock {
     /// The time that `bytes` take alone, rounded down.
     #[inline]
     pub fn span_floor(&self, bytes: u64) -> Time {
-        Time::from_ps(bytes * self.ps_num / u64::from(self.ps_den))
+        let exact = bytes * self.ps_num;
+        Time::from_ps(if self.ps_den == 1 { exact } else { exact / u64::from(self.ps_den) })
     }
 
     /// The same, rounded up.
