@@ -194,6 +194,7 @@ impl Buffers {
     }
 
     /// Length of the frame that leaves a queue next.
+    #[inline]
     pub fn head_bytes(&self, queue: usize) -> Option<u32> {
         self.head(queue).map(|frame| u32::from(frame.bytes))
     }

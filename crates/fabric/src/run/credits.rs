@@ -195,6 +195,7 @@ impl Fabric {
 
     /// A frame comes to the queue of a port: it lies in the buffer of the port that it came in through, and may find
     /// no credits for the next link.
+    #[inline(always)]
     pub fn meets_credits(
         &mut self,
         egress: u32,
@@ -205,10 +206,10 @@ impl Fabric {
     ) {
         let port = &self.links.ports[egress as usize];
         let (first_queue, waiting, free) = (port.first_queue, port.waiting, port.busy_until);
+        let bit = 1 << class.0;
         if ingress != NIL {
             self.credits_arrived(ingress, frame, first_queue + u32::from(class.0), now);
         }
-        let bit = 1 << class.0;
         if waiting & bit != 0 {
             return;
         }
@@ -220,6 +221,7 @@ impl Fabric {
     }
 
     /// A frame has begun to leave: it takes credits of this link, and gives back those of the link that it came over.
+    #[inline(always)]
     pub fn credits_used(
         &mut self,
         egress: u32,
@@ -264,34 +266,55 @@ impl Fabric {
     }
 
     /// Looks at the next frame of each of these classes; what is known of the others holds.
+    #[inline(always)]
     fn look_at_heads(&mut self, egress: u32, among: u32, now: Time) {
         let Some(credits) = self.links.cold[egress as usize].control.credits() else { return };
+        if credits.spec.bypassable != 0 {
+            return self.look_at_bypasses(egress, among, now);
+        }
         let port = &self.links.ports[egress as usize];
         let (mut short, mut left) = (credits.short & port.waiting & !among, port.waiting & among);
-        let (mut other_head, bypasses) = (0, credits.spec.bypassable != 0);
         while left != 0 {
             let class = left.trailing_zeros();
             left &= left - 1;
-            let queue = (port.first_queue + class) as usize;
-            if bypasses {
-                let (lacks, other) = self.buffers.bypass(queue, |frame| {
-                    (credits.lacks(frame), credits.spec.count_of(frame) >= PRIORITIES)
-                });
-                short |= u32::from(lacks) << class;
-                other_head |= u32::from(other) << class;
-                continue;
-            }
-            let head = self.buffers.head(queue);
+            let head = self.buffers.head((port.first_queue + class) as usize);
             short |= u32::from(head.is_some_and(|frame| credits.lacks(frame))) << class;
         }
-        let free = port.busy_until;
-        let could = other_head & !port.stopped;
-        if self.credits_mut(egress).is_some_and(|credits| credits.set_short(short, free, now)) {
-            self.update_stopped(egress, now);
+        if short != credits.short {
+            self.change_short(egress, short, now);
         }
+    }
+
+    /// The same where classes have bypass queues.
+    #[inline(never)]
+    fn look_at_bypasses(&mut self, egress: u32, among: u32, now: Time) {
+        let Some(credits) = self.links.cold[egress as usize].control.credits() else { return };
+        let port = &self.links.ports[egress as usize];
+        let (mut short, mut left) = (credits.short & port.waiting & !among, port.waiting & among);
+        let mut other_head = 0;
+        while left != 0 {
+            let class = left.trailing_zeros();
+            left &= left - 1;
+            let (lacks, other) = self.buffers.bypass((port.first_queue + class) as usize, |frame| {
+                (credits.lacks(frame), credits.spec.count_of(frame) >= PRIORITIES)
+            });
+            short |= u32::from(lacks) << class;
+            other_head |= u32::from(other) << class;
+        }
+        let could = other_head & !port.stopped;
+        self.change_short(egress, short, now);
         let active = could & !self.links.ports[egress as usize].stopped;
         if active != 0 {
             self.tell_heads(egress, active, now);
+        }
+    }
+
+    /// These are the classes whose next frame lacks credits.
+    #[inline(never)]
+    fn change_short(&mut self, egress: u32, short: u32, now: Time) {
+        let free = self.links.ports[egress as usize].busy_until;
+        if self.credits_mut(egress).is_some_and(|credits| credits.set_short(short, free, now)) {
+            self.update_stopped(egress, now);
         }
     }
 
@@ -305,6 +328,7 @@ impl Fabric {
     }
 
     /// A frame has come over a link: it takes room at its end. `queue`: the one that it is for; [`NIL`] at its host.
+    #[inline(always)]
     pub fn credits_arrived(&mut self, ingress: u32, frame: &Frame, queue: u32, now: Time) {
         let Some(credits) = self.credits_mut(ingress) else { return };
         let (channel, need) = credits.need(frame);
@@ -322,33 +346,40 @@ impl Fabric {
     }
 
     /// The same where no other can leave it at the same time, nor an update: one that is due now need not wait for them.
+    #[inline(always)]
     pub fn credits_free_alone(&mut self, ingress: u32, frame: &Frame, now: Time, windows: &mut Queued) {
         let at = self.free(ingress, frame, now);
-        let Some(credits) = self.credits_mut(ingress) else { return };
-        let costs_nothing = credits.spec.update_bytes == 0 && credits.spec.piggyback.is_none();
-        if at == now && costs_nothing && credits.update.due() != now {
+        if at == now && self.updates_cost_nothing(ingress) {
             self.send_update(ingress, now, now, windows);
         } else {
             self.update_later(ingress, at, windows);
         }
     }
 
-    /// Room becomes free; when an update is due.
-    #[inline]
+    fn updates_cost_nothing(&self, port: u32) -> bool {
+        let credits = self.links.cold[port as usize].control.credits();
+        credits.is_some_and(|credits| credits.spec.update_bytes == 0 && credits.spec.piggyback.is_none())
+    }
+
+    /// Room becomes free; when an update is due, [`Time::NEVER`] if one will be sent by then.
+    #[inline(always)]
     fn free(&mut self, ingress: u32, frame: &Frame, now: Time) -> Time {
         let Some(credits) = self.credits_mut(ingress) else { return Time::NEVER };
         let (channel, need) = credits.need(frame);
         let at = credits.receiver.free(&credits.spec, channel, need, now);
+        let known = at >= credits.update.due();
         if credits.fills.is_some() {
             self.note_room(ingress, channel, now);
         }
-        at
+        if known { Time::NEVER } else { at }
     }
 
-    #[inline]
+    #[inline(always)]
     fn update_later(&mut self, port: u32, at: Time, windows: &mut Queued) {
-        let Some(credits) = self.credits_mut(port) else { return };
-        if at < credits.update.due() && credits.update.arm(at) {
+        if at != Time::NEVER
+            && let Some(credits) = self.credits_mut(port)
+            && credits.update.arm(at)
+        {
             windows.push(Event::bare(Kind::Renew, at, port));
         }
     }

@@ -17,7 +17,7 @@ const ASKS: Hooks = Hooks::WATCHED.or(Hooks::DOWN).or(Hooks::BOUNDED).or(Hooks::
 /// At a port with one of these, somebody hears of each frame that waits, beside the counter of where it came in.
 const TELLS: Hooks = Hooks::SCHEDULER.or(Hooks::BY_QUEUE).or(Hooks::BLAMED);
 
-/// With one of these, before it is known whether it will wait.
+/// With one of these, before it is known whether it will wait, and when it leaves.
 const ADMITS: Hooks = Hooks::MANAGED.or(Hooks::CREDITS).or(Hooks::CROSSBAR);
 
 impl Fabric {
@@ -137,21 +137,23 @@ impl Fabric {
         now: Time,
         windows: &mut Queued,
     ) {
-        if self.links.ports[egress as usize].hooks.has(ADMITS)
-            && !self.admitted(egress, class, &mut frame, ingress, now, windows)
-        {
-            return;
+        let hooks = self.links.ports[egress as usize].hooks;
+        if hooks.has(Hooks::MANAGED) {
+            if !self.admitted(egress, class, &mut frame, ingress, now, windows) {
+                return;
+            }
+        } else if hooks.has(Hooks::CREDITS) {
+            self.meets_credits(egress, class, &frame, ingress, now);
         }
         if self.links.ports[egress as usize].busy_until <= now
             && self.goes_at_once(egress, class, &frame, now)
         {
-            if self.links.ports[egress as usize].hooks.has(ADMITS) {
+            if hooks.has(ADMITS) {
                 return self.transmit_admitted(egress, class, frame, ingress, now, windows);
             }
             self.transmit(egress, frame, now, windows);
             return;
         }
-        let hooks = self.links.ports[egress as usize].hooks;
         if hooks.has(Hooks::BOUNDED.or(Hooks::WATCHED).or(Hooks::DOWN))
             && let Some(cause) = self.refusal(egress, class, &frame)
         {
@@ -160,7 +162,8 @@ impl Fabric {
             return self.output_left(egress, class, frame.bytes, now, windows);
         }
         let node = self.node_of[egress as usize];
-        let shares = hooks.has(Hooks::BOUNDED) && self.nodes[node as usize].memory().sharing.is_some();
+        let bounded = hooks.has(Hooks::BOUNDED);
+        let shares = bounded && self.nodes[node as usize].memory().sharing.is_some();
         if shares && !self.share_in(node, egress, class, &frame, ingress, now) {
             self.lose(egress, class, &frame, ingress, Cause::SharedMemory, now);
             return;
@@ -177,9 +180,8 @@ impl Fabric {
         if hooks.has(Hooks::CREDITS) && comes_in {
             self.tell_root(egress, class, &frame);
         }
-        let memory = self.nodes[node as usize].memory_mut();
-        if memory.limited {
-            memory.add(class.at(), frame.bytes, now);
+        if bounded && self.nodes[node as usize].memory().limited {
+            self.nodes[node as usize].memory_mut().add(class.at(), frame.bytes, now);
             self.links.cold[egress as usize].occupancy.add(frame.bytes);
         }
         self.tell_scheduler(egress, class, frame.bytes, now);
@@ -193,7 +195,7 @@ impl Fabric {
         }
     }
 
-    /// A frame comes to a port where a queue manager may refuse it, or the link has credits.
+    /// A frame comes to a port where a queue manager may refuse it.
     #[inline(never)]
     fn admitted(
         &mut self,
@@ -209,8 +211,7 @@ impl Fabric {
             self.meets_credits(egress, class, frame, ingress, now);
         }
         let queue = self.links.ports[egress as usize].first_queue as usize + class.at();
-        if !hooks.has(Hooks::MANAGED)
-            || self.comes_unheard(queue, frame, now)
+        if self.comes_unheard(queue, frame, now)
             || self.admitted_by_manager(egress, class, frame, ingress, now, windows)
         {
             return true;

@@ -51,8 +51,8 @@ impl Fabric {
     /// The port chooses what to send next.
     pub fn decide(&mut self, egress: u32, now: Time, windows: &mut Queued) {
         let port = &self.links.ports[egress as usize];
-        let may_go = port.busy_until <= now && port.waiting != 0 && port.waiting & port.stopped == 0;
-        if may_go && !port.hooks.has(ASKS) {
+        let may_go = || port.busy_until <= now && port.waiting != 0 && port.waiting & port.stopped == 0;
+        if !port.hooks.has(ASKS) && may_go() {
             self.send_next(egress, now, windows);
         } else {
             self.decide_asking(egress, now, windows);
@@ -202,7 +202,7 @@ impl Fabric {
     }
 
     /// A frame has entered the queue of its class; `waiting` does not show it yet.
-    #[inline(never)]
+    #[inline(always)]
     pub fn on_arrival(&mut self, egress: u32, class: TrafficClass, bytes: u16, now: Time) {
         let port = &self.links.ports[egress as usize];
         let scheduler = &mut self.links.cold[egress as usize].scheduler;
@@ -216,7 +216,7 @@ impl Fabric {
     }
 
     /// The head of a class, which has left its queue, begins its transmission.
-    #[inline(never)]
+    #[inline(always)]
     pub fn on_sent(&mut self, egress: u32, class: TrafficClass, bytes: u16, now: Time) {
         let next = self.head_bytes(egress, class);
         let port = &self.links.ports[egress as usize];
@@ -302,6 +302,7 @@ impl Fabric {
         pause_end.into_iter().chain(allowed).min().unwrap_or(Time::NEVER)
     }
 
+    #[inline]
     fn head_bytes(&self, egress: u32, class: TrafficClass) -> Option<u32> {
         self.buffers.head_bytes(self.links.ports[egress as usize].first_queue as usize + class.at())
     }

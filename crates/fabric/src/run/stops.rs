@@ -19,9 +19,7 @@ impl Fabric {
         let (signal, quanta, cause) = event.signal();
         let (port_id, now) = (event.place(), event.time);
         let cold = &mut self.links.cold[port_id as usize];
-        let LinkControl::Pause(pauses) = &mut cold.control else {
-            return self.receive_credits(event, windows);
-        };
+        let LinkControl::Pause(pauses) = &mut cold.control else { return };
         cold.counts.pauses_received += u64::from(signal.xoff != 0);
         let until = (now - pauses.response) + pause_time(quanta, cold.rate);
         let shortens = until < pauses.timers.until(signal.xoff);

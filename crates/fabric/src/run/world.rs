@@ -143,6 +143,9 @@ impl Fabric {
         self.note(&event, kind, self.number_of_place(place));
         match kind {
             Kind::Head => self.head_arrives(place, event.frame, now, windows),
+            Kind::Pause if self.links.ports[place as usize].hooks.has(Hooks::CREDITS) => {
+                self.receive_credits(&event, windows)
+            }
             Kind::Pause => self.receive_pause(&event, windows),
             Kind::Renew => self.renew_pauses(place, now, windows),
             Kind::Broken => self.broken(&event),
@@ -202,7 +205,7 @@ impl Fabric {
 
     /// The head of a frame is there. It may go on at once unless the way out is faster than the way in:
     /// then the link would run dry in the middle of the frame.
-    #[inline(never)]
+    #[inline(always)]
     fn head_arrives(&mut self, ingress: u32, mut frame: Frame, now: Time, windows: &mut Queued) {
         let (egress, rest_of_way) = self.next_egress(ingress, frame.path, frame.route, now);
         let Some(egress) = egress else {
@@ -218,6 +221,11 @@ impl Fabric {
             return;
         }
         frame.route = rest_of_way;
+        let port = &self.links.ports[egress as usize];
+        if port.hooks.has(Hooks::CROSSBAR) {
+            let class = port.classes.class(frame.priority);
+            return self.enter_crossbar(egress, class, frame, ingress, now, windows);
+        }
         self.forward(egress, frame, ingress, now, windows);
     }
 
