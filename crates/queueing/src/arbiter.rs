@@ -14,14 +14,16 @@ pub const MOST_PORTS: usize = Ports::BITS as usize;
 #[inline]
 pub fn ports_of(set: Ports) -> impl Iterator<Item = usize> {
     // Word by word: most crossbars have few ports.
-    let (mut low, mut high) = (set as u64, (set >> u64::BITS) as u64);
+    let (mut word, mut next, mut first) = (set as u64, (set >> u64::BITS) as u64, 0);
     std::iter::from_fn(move || {
-        let (word, first) = if low != 0 { (&mut low, 0) } else { (&mut high, u64::BITS) };
-        if *word == 0 {
-            return None;
+        if word == 0 {
+            if next == 0 {
+                return None;
+            }
+            (word, next, first) = (next, 0, u64::BITS);
         }
         let port = first + word.trailing_zeros();
-        *word &= *word - 1;
+        word &= word - 1;
         Some(port as usize)
     })
 }

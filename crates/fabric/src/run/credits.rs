@@ -173,7 +173,7 @@ impl CreditState {
         self.spec.has_bypass(priority)
     }
     /// Credits that a frame needs, and the count that it takes them from.
-    #[inline]
+    #[inline(always)]
     pub fn need(&self, frame: &Frame) -> (usize, u32) {
         (self.spec.count_of(frame), self.spec.need(u32::from(frame.bytes)))
     }

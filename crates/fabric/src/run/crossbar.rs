@@ -39,8 +39,9 @@ pub(crate) struct Crossbar {
     cuts_through: bool,
     /// The rate of the fastest link of the switch.
     rate: BitRate,
-    /// The longest frame of the fabric.
+    /// The longest frame of the fabric, and the most that a class of an output may hold and have room for it.
     longest: u64,
+    roomy_up_to: u64,
     arbiter: Arbiter,
     /// By input, output and class; with FIFO inputs by input and class.
     lists: Vec<List>,
@@ -153,6 +154,10 @@ impl Crossbar {
             cuts_through,
             rate,
             longest,
+            roomy_up_to: match keys.room {
+                Room::Longest => keys.output_buffer.get().saturating_sub(longest),
+                Room::Frame => u64::MAX,
+            },
             arbiter: Arbiter::new(&keys, ports),
             lists: vec![List::EMPTY; ports * queues * classes],
             wants: vec![0; ports * ports],
@@ -240,28 +245,26 @@ impl Crossbar {
     }
 
     /// So many bytes are on their way to a class of an output.
+    #[inline]
     fn hold(&mut self, output: usize, class: usize, bytes: u16) {
-        self.held[output * self.classes + class] += u64::from(bytes);
-        self.look_at_room(output, class);
+        let held = &mut self.held[output * self.classes + class];
+        *held += u64::from(bytes);
+        if *held > self.roomy_up_to {
+            self.outputs[output].roomy &= !(1 << class);
+        }
     }
 
     /// They have left it; true: there is room for more.
+    #[inline]
     fn let_go(&mut self, output: usize, class: usize, bytes: u16) -> bool {
         let held = &mut self.held[output * self.classes + class];
-        let left = held.checked_sub(u64::from(bytes));
+        let (before, left) = (*held, held.checked_sub(u64::from(bytes)));
         *held = left.expect("an output holds what leaves it: this is a fault of the simulator");
-        let before = self.outputs[output].roomy;
-        self.look_at_room(output, class);
-        self.keys.room == Room::Frame || self.outputs[output].roomy != before
-    }
-
-    fn look_at_room(&mut self, output: usize, class: usize) {
-        if self.keys.room == Room::Longest {
-            let held = self.held[output * self.classes + class];
-            let roomy = held + self.longest <= self.keys.output_buffer.get();
-            let of_all = &mut self.outputs[output].roomy;
-            *of_all = *of_all & !(1 << class) | u32::from(roomy) << class;
+        let has_room_again = before > self.roomy_up_to && *held <= self.roomy_up_to;
+        if has_room_again {
+            self.outputs[output].roomy |= 1 << class;
         }
+        has_room_again || self.keys.room == Room::Frame
     }
 
     /// Writes down which frames may cross.

@@ -113,6 +113,9 @@ impl World for Fabric {
             let flow = self.hosts.sources[source as usize].flow;
             self.note(&event, Kind::Source, self.numbering.source(flow));
             self.source_due(source, event.time, windows);
+        } else if event.is(Kind::Head) {
+            self.note(&event, Kind::Head, self.numbering.port(event.place()));
+            self.head_arrives(event.place(), event.frame, event.time, windows);
         } else {
             self.handle_others(event, windows);
         }
@@ -142,7 +145,6 @@ impl Fabric {
         }
         self.note(&event, kind, self.number_of_place(place));
         match kind {
-            Kind::Head => self.head_arrives(place, event.frame, now, windows),
             Kind::Pause if self.links.ports[place as usize].hooks.has(Hooks::CREDITS) => {
                 self.receive_credits(&event, windows)
             }
@@ -156,7 +158,7 @@ impl Fabric {
                 let nth = place - (self.links.len() + self.hosts.sources.len()) as u32;
                 self.endpoint_due(nth, now, windows);
             }
-            Kind::Decide | Kind::Frame | Kind::Source => {}
+            Kind::Decide | Kind::Frame | Kind::Head | Kind::Source => {}
             Kind::Watchdog | Kind::Crossed | Kind::Match => {}
         }
     }
@@ -205,7 +207,7 @@ impl Fabric {
 
     /// The head of a frame is there. It may go on at once unless the way out is faster than the way in:
     /// then the link would run dry in the middle of the frame.
-    #[inline(always)]
+    #[inline(never)]
     fn head_arrives(&mut self, ingress: u32, mut frame: Frame, now: Time, windows: &mut Queued) {
         let (egress, rest_of_way) = self.next_egress(ingress, frame.path, frame.route, now);
         let Some(egress) = egress else {

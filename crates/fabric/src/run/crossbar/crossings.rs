@@ -12,6 +12,7 @@ use queueing::Crossing;
 use units::Time;
 
 impl Fabric {
+    #[inline(always)]
     fn crossbar_mut(&mut self, port: u32) -> Option<&mut Crossbar> {
         self.nodes[self.node_of[port as usize] as usize].architecture.crossbar_mut()
     }
