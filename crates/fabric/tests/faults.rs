@@ -401,7 +401,8 @@ fn highest_rate(net: &Net, port: &str, from: Time, until: Time) -> f64 {
         .collect();
     changes.sort_by_key(|change| change.0);
     for (at, new) in changes {
-        if at <= from {
+        // What begins at the instant of the change may still go as before.
+        if at < from {
             highest = new;
         } else if at < until {
             highest = highest.max(new);

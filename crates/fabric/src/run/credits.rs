@@ -25,9 +25,9 @@ pub(crate) struct CreditState {
     pub receiver: Receiver,
     /// From the arrival of an update to its effect at the other end.
     peer_delay: Time,
-    /// When the next update is due, and when the last one has left that a frame carried.
+    /// When the next update is due, and when the last one has left, once a frame has carried one.
     update: Timer,
-    carried: Time,
+    left: Time,
     /// Classes whose next frame lacks credits.
     short: u32,
     /// Those whose last wait is over and not told yet.
@@ -64,7 +64,7 @@ impl CreditState {
             receiver: Receiver::new(own.credits),
             peer_delay: peer.update_delay,
             update: Timer::IDLE,
-            carried: Time::ZERO,
+            left: Time::ZERO,
             short: 0,
             over: 0,
             waits: [Waits::default(); PRIORITIES],
@@ -261,7 +261,7 @@ impl Fabric {
         port.hooks.set(Hooks::PAUSE_WAITING, false);
         self.send_update(egress, now, ends, windows);
         if let Some(credits) = self.credits_mut(egress) {
-            credits.carried = ends;
+            credits.left = credits.left.max(ends);
         }
     }
 
@@ -416,9 +416,13 @@ impl Fabric {
     fn send_update(&mut self, port: u32, now: Time, ends: Time, windows: &mut Queued) {
         let delay = self.links.cold[port as usize].delay;
         let Some(credits) = self.credits_mut(port) else { return };
-        // None overtakes the one that a frame carries.
-        let after = if credits.carried == Time::ZERO { now } else { credits.carried + Time::from_ps(1) };
-        let (freed, at) = (credits.receiver.update(now), ends.max(after) + delay + credits.peer_delay);
+        // None overtakes the one that a frame carries, nor another that had to wait for that.
+        let mut leaves = ends;
+        if credits.left > Time::ZERO {
+            leaves = ends.max(credits.left + Time::from_ps(1));
+            credits.left = leaves;
+        }
+        let (freed, at) = (credits.receiver.update(now), leaves + delay + credits.peer_delay);
         credits.update.cancel();
         let rest = credits.spec.bypassable != 0 && credits.receiver.owes();
         if self.links.ports[port as usize].hooks.has(Hooks::FAULTED) && self.pause_is_lost(port, now, at) {

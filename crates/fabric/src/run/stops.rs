@@ -21,7 +21,8 @@ impl Fabric {
         let cold = &mut self.links.cold[port_id as usize];
         let LinkControl::Pause(pauses) = &mut cold.control else { return };
         cold.counts.pauses_received += u64::from(signal.xoff != 0);
-        let until = (now - pauses.response) + pause_time(quanta, cold.rate);
+        // A time that is over before it acts ends what runs when it acts.
+        let until = ((now - pauses.response) + pause_time(quanta, cold.rate)).max(now);
         let shortens = until < pauses.timers.until(signal.xoff);
         if let Some(watch) = &mut cold.watch {
             // A pause that had run out leaves a gap even if the next one follows at once.
