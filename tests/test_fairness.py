@@ -260,7 +260,7 @@ def test_schedulers_give_weights_and_users_others() -> None:
 
 def test_weights_of_schedulers() -> None:
     def weights(text: str) -> list[float]:
-        return class_weights(text).weight
+        return class_weights(text).weight[:8]
 
     assert weights("[switch]\nscheduler='fifo'") == [1.0] * 8
     quanta = ["1,542 B"] * 7 + ["3 KiB"]
@@ -281,7 +281,7 @@ def test_weights_of_schedulers() -> None:
     assert weights("[switch.scheduler.dtable]\nentries=[0,1,{class=1,weight=6}]\nweight=34")[:2] == [34, 40]
     assert weights("[switch.scheduler.vc_table]\nentries=[0,1,1,1]")[:2] == [1, 3]
     different = "[switches.a.scheduler.drr]\nweights=[1,2]\n[switches.b.scheduler.drr]\nweights=[2,1]"
-    assert class_weights(different).weight == [1.0] * 8
+    assert set(class_weights(different).weight) == {1.0}
     assert class_weights(different).origin == "1 each, because the switches have different weights"
     shaped = "[switch.scheduler.shaper.scheduler.wrr]\nweights=[1,2,1,1,1,1,1,1]"
     assert weights(shaped)[:2] == [1, 2]

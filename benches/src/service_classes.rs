@@ -11,7 +11,7 @@ use crate::{change_hosts, change_switches, flow, spec};
 use fabric::choice::PathChoice;
 use fabric::spec::{Forwarding, Queueing};
 use fabric::topology::{Cable, NTree, Shape};
-use flow_control::{ChannelKey, Control, CreditSettings};
+use flow_control::{ChannelKey, ChannelList, Control, CreditSettings};
 use frame::{ClassMap, NodeId, Priority};
 use queueing::CrossbarKeys;
 use scheduling::{MinBwParams, SchedulerSpec};
@@ -74,7 +74,7 @@ pub(crate) fn fabric(credits: bool, options: Options) -> Option<Spec> {
 
 fn with_credits(spec: &mut Spec) {
     let keys = CreditSettings {
-        channels: Some(CHANNELS.map(ChannelKey::Number).to_vec()),
+        channels: Some(ChannelList::Each(CHANNELS.map(ChannelKey::Number).to_vec())),
         ..CreditSettings::default()
     };
     let control = Some(Control::Credits(keys.spec()));

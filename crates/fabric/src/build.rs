@@ -45,7 +45,7 @@ use crate::run::world::Fabric;
 use crate::spec::routing::Wiring;
 use crate::spec::{FaultSpec, Negotiated, NodeSpec, Queueing, Spec};
 use engine::Timer;
-use frame::{CONTROL_FRAME_BYTES, NodeId, Occupancy, Route};
+use frame::{CONTROL_FRAME_BYTES, NodeId, Occupancy, PRIORITIES, Route};
 use scheduling::{Configuration, PortFacts, SchedulerSpec};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -314,7 +314,7 @@ fn build_part(
         },
         node_of,
         nodes: Vec::with_capacity(part.nodes().len()),
-        links: Links::with_capacity(part.ports().len()),
+        links: Links::with_capacity(part.ports().len(), spec.numbers() > PRIORITIES),
         buffers: Buffers::new(),
         ingress: Vec::new(),
         headers: Headers::default(),
@@ -443,7 +443,7 @@ fn add_port(part: &Part, fabric: &mut Fabric, port: u32) {
         occupancy: Occupancy::default(),
         delay: link.delay,
         control: link_control(plan, port),
-        nic: node.host().map(|host| Box::new(Nic::new(host.cores_that_send()))),
+        nic: node.host().map(|host| Box::new(Nic::new(host.cores_that_send(), node.classes().classes()))),
         counts: PortCounts::default(),
         watch: watchdog.map(|spec| Box::new(PortWatch::new(spec))),
         managers,

@@ -288,8 +288,8 @@ impl Simulation {
     }
     /// Frames that have crossed a link completely, so far.
     pub fn frame_hops(&mut self) -> u64 {
-        let sent = self.parts().flat_map(|part| &part.links.sent);
-        let sent: u64 = sent.map(|sent| sent.frames.iter().sum::<u64>()).sum();
+        let ports = 0..self.ports() as u32;
+        let sent: u64 = ports.map(|port| self.sent(port, u32::MAX).1).sum();
         let broken: u64 = self.cold_ports().map(|(_, cold)| cold.counts.broken.0).sum();
         (self.hops_before + sent - broken).wrapping_add_signed(-self.frames_on_links())
     }

@@ -75,8 +75,14 @@ impl Spec {
         stream(self.path_seed, &format!("route/{}/{to}", flow.name)).next_u64()
     }
 
+    /// How many numbers frames may have: that of priorities, or of channels where links have more.
+    pub(crate) fn numbers(&self) -> usize {
+        let widest = self.nodes.iter().map(|node| node.classes().classes()).max();
+        widest.unwrap_or_default().max(frame::PRIORITIES)
+    }
+
     /// The priorities of all frames that may travel, those of messages too: bit n for priority n.
-    pub fn priorities_in_use(&self) -> u8 {
+    pub fn priorities_in_use(&self) -> u32 {
         let managers = self.nodes.iter().filter_map(NodeSpec::switch).flat_map(|switch| &switch.managers);
         let messages = managers.flatten().filter_map(queueing::Configuration::message_priority);
         let limiters = self.nodes.iter().filter_map(|node| node.host()?.limiters.as_ref());

@@ -29,7 +29,7 @@ use crate::run::hosts::Receiver;
 use crate::run::losses::Cause;
 use crate::simulation::Simulation;
 use crate::spec::Way;
-use frame::{HEADER_BYTES, PRIORITIES, TrafficClass};
+use frame::{CHANNELS, HEADER_BYTES, TrafficClass};
 use measure::{Latency, LatencySummary, Passage, Table, jain};
 use std::collections::BTreeMap;
 use units::Time;
@@ -91,9 +91,8 @@ fn used_queues(simulation: &Simulation, start: Time, end: Time) -> Vec<UsedQueue
     let mut used = Vec::new();
     for port in 0..simulation.ports() as u32 {
         let classes = &simulation.node_at(port).classes;
-        let (sent, queues) = (simulation.sent(port), simulation.port_queues(port));
-        for (class, queue) in (0..).zip(queues) {
-            let (_, frames) = sent.of(classes.priorities(TrafficClass(class)));
+        for (class, queue) in (0..).zip(simulation.port_queues(port)) {
+            let (_, frames) = simulation.sent(port, classes.numbers_of(TrafficClass(class)));
             if frames > 0 || queue.occupancy.frames > 0 || queue.drops > 0 {
                 let waiting = simulation.frames_in(port, class);
                 let mean = queue.sojourns.mean(start, end, waiting.map(|it| (it.since, it.frame.bytes)));
@@ -191,7 +190,7 @@ impl View<'_> {
         };
         let table = Table::new("flows", "One row a flow: one sending host under one name.")
             .texts("flow", "Name of the flow.", flows.iter().map(|flow| flow.name.clone()))
-            .integers("class", "", "Priority of its frames, 0 to 7.", flows.iter().map(|flow| flow.priority.0.into()))
+            .integers("class", "", "Priority of its frames, 0 to 7; with `channels = \"all\"` the number of their channel, 0 to 19.", flows.iter().map(|flow| flow.priority.0.into()))
             .texts("source", "Sending node.", flows.iter().map(|flow| self.node_name(flow.from)))
             .texts("destination", "Receiving host, or how many there are.", flows.iter().map(destination))
             .reals(
@@ -254,7 +253,7 @@ impl View<'_> {
     fn classes(&self, rows: &[FlowRow]) -> Table {
         let flows = &self.s.spec.flows;
         let used: Vec<u8> =
-            (0..PRIORITIES as u8).filter(|p| flows.iter().any(|flow| flow.priority.0 == *p)).collect();
+            (0..CHANNELS as u8).filter(|p| flows.iter().any(|flow| flow.priority.0 == *p)).collect();
         let of = |class: u8| {
             flows.iter().zip(rows).filter(move |(flow, _)| flow.priority.0 == class).map(|(_, row)| row)
         };
@@ -268,7 +267,12 @@ impl View<'_> {
             |class: u8| jain(&of(class).map(|row| row.received.bytes as f64).collect::<Vec<_>>());
         let each = || used.iter().copied();
         let table = Table::new("classes", "One row a priority in use.")
-            .integers("class", "", "Priority, 0 to 7.", each().map(u64::from))
+            .integers(
+                "class",
+                "",
+                "Priority, 0 to 7; with `channels = \"all\"` the number of the channel, 0 to 19.",
+                each().map(u64::from),
+            )
             .integers("flows", "", "Flows of this priority.", each().map(|c| of(c).count() as u64))
             .reals(
                 "offered_bps",
@@ -302,7 +306,7 @@ impl View<'_> {
     fn ports(&self) -> Table {
         let each = || 0..self.s.ports() as u32;
         let id = |port: u32| frame::PortId(port);
-        let sent = |port: u32| self.s.sent(port).all().1;
+        let sent = |port: u32| self.s.sent(port, u32::MAX).1;
         let counts = |port: u32| self.s.cold(port).counts;
         // What arrived is what the peer sent, and what was on the link at the start but is not at the end.
         let received = |port: u32| {
@@ -311,7 +315,7 @@ impl View<'_> {
         };
         let bytes_received = |port: u32| {
             let lost = self.in_flight[port as usize].1 + counts(port).broken.1;
-            let (sent, _) = self.s.sent(self.s.peer(port)).all();
+            let (sent, _) = self.s.sent(self.s.peer(port), u32::MAX);
             (sent + self.s.in_flight_at_warmup[port as usize].1).saturating_sub(lost)
         };
         let utilisation = |port: u32| {
@@ -336,7 +340,7 @@ impl View<'_> {
             .integers("overhead_bytes", "B", "Bytes around each frame on the link: preamble and inter-frame gap.", each().map(|p| self.overhead(p as usize)))
             .reals("utilisation", "", "Share of measured time in which the transmitter was busy, line overhead and pause frames included.", each().map(utilisation))
             .integers("frames_sent", "", "Frames sent, pause frames not counted.", each().map(sent))
-            .integers("bytes_sent", "B", "Bytes sent, DA to FCS.", each().map(|p| self.s.sent(p).all().0))
+            .integers("bytes_sent", "B", "Bytes sent, DA to FCS.", each().map(|p| self.s.sent(p, u32::MAX).0))
             .integers("frames_received", "", "Frames received, pause frames not counted.", each().map(received))
             .integers("bytes_received", "B", "Bytes received, DA to FCS.", each().map(bytes_received))
             .reals("queue_bytes_mean", "B", "Mean over time of all bytes waiting at the port.", mean_bytes)
@@ -357,7 +361,7 @@ impl View<'_> {
         let queue = |row: &UsedQueue| self.s.queue(row.port, row.class);
         let bytes = |row: &UsedQueue| {
             let classes = &self.s.node_at(row.port).classes;
-            self.s.sent(row.port).of(classes.priorities(TrafficClass(row.class))).0
+            self.s.sent(row.port, classes.numbers_of(TrafficClass(row.class))).0
         };
         let waits = |row: &UsedQueue| {
             let queue = queue(row);
@@ -373,7 +377,12 @@ impl View<'_> {
         let table =
             Table::new("queues", "One row an egress queue (a traffic class of a port) that carried frames.")
                 .texts("port", "Name of the port.", used.iter().map(|row| self.s.port_name(row.port)))
-                .integers("class", "", "Traffic class, 0 to 7.", used.iter().map(|row| row.class.into()))
+                .integers(
+                    "class",
+                    "",
+                    "Traffic class, 0 to 7; with `channels = \"all\"` 0 to 19.",
+                    used.iter().map(|row| row.class.into()),
+                )
                 .integers(
                     "frames",
                     "",

@@ -2,12 +2,12 @@
 
 mod common;
 
-use common::credits::{credits, ring, with_credits};
+use common::credits::{ring, with_channels, with_credits};
 use common::*;
 use fabric::Simulation;
 use fabric::spec::{OnDeadlock, ReceiveSpec, Role, SwitchSpec};
-use flow_control::{ChannelKey, Channels, CreditSpec};
-use frame::{ClassMap, NodeId};
+use flow_control::{ChannelKey, ChannelList, CreditSpec};
+use frame::NodeId;
 use proptest::prelude::*;
 use scheduling::{AccountedLength, DrrParams, SchedulerSpec};
 use std::sync::Arc;
@@ -15,10 +15,8 @@ use units::Time;
 
 /// So many credits of channels by name, one for each priority.
 fn named(count: u64, names: [&str; 8]) -> CreditSpec {
-    let names =
-        Channels::new(&names.map(|name| ChannelKey::Name(name.to_string()))).expect("names of channels");
-    let channels = ClassMap::new(names.of_priority()).expect("eight at most");
-    CreditSpec { channels, bypassable: names.bypassable(), names, ..credits(count) }
+    let list = ChannelList::Each(names.map(|name| ChannelKey::Name(name.to_string())).to_vec());
+    with_channels(count, &list)
 }
 
 /// All priorities in one channel.

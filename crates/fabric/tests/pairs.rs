@@ -19,7 +19,7 @@ use flow_control::watchdog::{StormAction, WatchdogSpec};
 use flow_control::{
     Accounting, Control, PauseKind, PauseSpec, Sampling, TargetMethod, TargetSpec, Watermarks,
 };
-use flow_control::{ChannelKey, CreditSettings};
+use flow_control::{ChannelKey, ChannelList, CreditSettings};
 use frame::{ClassMap, NodeId};
 use proptest::prelude::*;
 use queueing::{
@@ -902,7 +902,8 @@ fn with_credits(draw: &Draw, duration: Time) -> Spec {
         update_delay: Some(ns(1 + rolls.below(50))),
         update_bytes: Some(Bytes::new(rolls.pick(&[0, 0, 8, 84]))),
         piggyback: rolls.pick(&[None, None, Some(Bytes::new(0)), Some(Bytes::new(8))]),
-        channels: shared.then(|| [0, 0, 1, 1, 2, 2, 3, 3].map(ChannelKey::Number).to_vec()),
+        channels: shared
+            .then(|| ChannelList::Each([0, 0, 1, 1, 2, 2, 3, 3].map(ChannelKey::Number).to_vec())),
         ..CreditSettings::default()
     };
     let (at_hosts, at_switches) = (settings(&mut rolls).spec(), settings(&mut rolls).spec());

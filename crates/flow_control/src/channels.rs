@@ -24,20 +24,25 @@
 //! reaches the head of the ordered one without credits. Public descriptions (US patent applications
 //! 2004/0128410 and 2006/0140126) are known by title and opening only.
 //!
-//! Not modelled: more than eight channels at a link at once, as a frame has one of eight priorities, of the 20 that there
-//! are. Frames that switches copy to several destinations: a multicast channel would carry nothing, and is refused.
+//! Eight priorities name up to eight channels. With `channels = "all"` a link has all 20 at once, each port a queue for each, and
+//! a flow names its channel (`channel = "O3"`); one that names none has the bypassable channel of its priority. Number 0 to 7
+//! are then "B0" to "B7", 8 to 15 "O0" to "O7", 16 to 19 "M0" to "M3": as traffic classes, in tables, and for schedulers.
+//!
+//! Not modelled: frames that switches copy to several destinations. A multicast channel carries frames for one
+//! receiver each, in order.
 //! A bypass queue beside a crossbar or virtual output queues is refused. A scheduler that tags each frame when it
 //! comes (wfq, scfq) gives the tag of a bypassed frame to the one that goes in its place.
 
-use frame::PRIORITIES;
+use frame::{CHANNELS, ClassMap, PRIORITIES, TrafficClass};
 use keys::{Forms, Remark, by_form};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Serialize, Serializer};
+use serde::de::value::SeqAccessDeserializer;
+use serde::{Deserialize, Serialize, Serializer};
 use std::borrow::Cow;
 use std::fmt;
 
 /// What is accepted for the channels of priorities.
-const HELP: &str = "expected eight, one for each priority: numbers, 0 to 7, or names, \"B0\" to \"B7\" (bypassable) and \"O0\" to \"O7\" (ordered)";
+const HELP: &str = "expected \"all\", or eight, one for each priority: numbers, 0 to 7, or names, \"B0\" to \"B7\" (bypassable), \"O0\" to \"O7\" (ordered) and \"M0\" to \"M3\" (multicast)";
 
 /// How frames of a channel may pass each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -113,6 +118,56 @@ impl JsonSchema for ChannelKey {
     }
 }
 
+/// The channels of a link, as they are written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ChannelList {
+    /// All that there can be.
+    All,
+    /// One for each priority.
+    Each(Vec<ChannelKey>),
+}
+
+const ALL: &str = "all";
+
+impl Default for ChannelList {
+    fn default() -> ChannelList {
+        ChannelList::Each((0..PRIORITIES as u32).map(ChannelKey::Number).collect())
+    }
+}
+
+impl Forms for ChannelList {
+    const EXPECTED: &'static str = "\"all\", or a list of channels, one for each priority";
+    fn text<E: serde::de::Error>(text: &str) -> Result<ChannelList, E> {
+        if text == ALL { Ok(ChannelList::All) } else { Err(E::unknown_variant(text, &[ALL])) }
+    }
+    fn list<'de, A: serde::de::SeqAccess<'de>>(list: A) -> Result<ChannelList, A::Error> {
+        Vec::deserialize(SeqAccessDeserializer::new(list)).map(ChannelList::Each)
+    }
+}
+by_form!(ChannelList);
+
+impl Serialize for ChannelList {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            ChannelList::All => serializer.serialize_str(ALL),
+            ChannelList::Each(list) => list.serialize(serializer),
+        }
+    }
+}
+
+impl JsonSchema for ChannelList {
+    fn schema_name() -> Cow<'static, str> {
+        "ChannelList".into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let list = generator.subschema_for::<Vec<ChannelKey>>();
+        json_schema!({
+            "description": "All channels, or that of each priority.",
+            "anyOf": [{ "const": ALL }, list]
+        })
+    }
+}
+
 /// A channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Name {
@@ -134,16 +189,20 @@ impl fmt::Display for Name {
 pub struct Channels {
     /// By index. Those by number have it as their index; those by name are in the order of kind and number.
     names: Vec<Name>,
-    /// The index of each priority's channel.
-    of_priority: [u8; PRIORITIES],
+    /// The index of each priority's channel, and of channels beyond the priorities.
+    map: ClassMap,
 }
 
 impl Channels {
     /// The channels of all priorities.
     ///
     /// # Errors
-    /// Not one for each priority, a number outside of the range of its kind, or a kind that carries nothing.
-    pub fn new(keys: &[ChannelKey]) -> Result<Channels, Remark> {
+    /// Not one for each priority, or a number outside of the range of its kind.
+    pub fn new(list: &ChannelList) -> Result<Channels, Remark> {
+        let keys = match list {
+            ChannelList::All => return Ok(Channels::all()),
+            ChannelList::Each(keys) => keys,
+        };
         let wrong = |message: String| Remark::about("channels", message, HELP);
         if keys.len() != PRIORITIES {
             return Err(wrong(format!("{} channels of priorities", keys.len())));
@@ -152,10 +211,6 @@ impl Channels {
         for (at, key) in keys.iter().enumerate() {
             let name = read(key).map_err(|message| wrong(message).entry(at))?;
             let first = *of_priorities.first().unwrap_or(&name);
-            if name.kind == Some(Kind::Multicast) {
-                let message = format!("channel {name} is for frames that switches copy, and none do");
-                return Err(wrong(message).entry(at));
-            }
             if name.kind.is_some() != first.kind.is_some() {
                 return Err(
                     wrong(format!("channel {name} beside {first}: some by number, some by name")).entry(at)
@@ -170,20 +225,40 @@ impl Channels {
         names.sort_unstable();
         names.dedup();
         let index = |name: &Name| names.partition_point(|other| other < name) as u8;
-        let of_priority = std::array::from_fn(|priority| index(&of_priorities[priority]));
-        Ok(Channels { names, of_priority })
+        let map = ClassMap::new(std::array::from_fn(|priority| index(&of_priorities[priority])));
+        Ok(Channels { names, map: map.unwrap_or(ClassMap::SEPARATE) })
+    }
+    /// All that there can be, by kind and number: priorities have the bypassable ones.
+    fn all() -> Channels {
+        let of_kind = |kind: Kind| (0..kind.count()).map(move |number| Name { kind: Some(kind), number });
+        Channels { names: Kind::ALL.into_iter().flat_map(of_kind).collect(), map: ClassMap::CHANNELS }
+    }
+    /// Whether there are all of them, more than there are priorities.
+    pub fn are_all(&self) -> bool {
+        self.names.len() == CHANNELS
+    }
+    /// The lowest number whose frames take the channel of a name: a priority, or, of all channels, its own.
+    pub fn number_of(&self, name: &str) -> Option<u8> {
+        let index = self.names.iter().position(|known| known.to_string() == name)?;
+        let numbers = self.map.numbers_of(TrafficClass(index as u8));
+        (numbers != 0).then_some(numbers.trailing_zeros() as u8)
+    }
+    /// The names of all channels, in words.
+    pub fn list(&self) -> String {
+        let quoted = |name: &Name| format!("\"{name}\"");
+        self.names.iter().map(quoted).collect::<Vec<_>>().join(", ")
     }
     /// A channel for each priority, by number.
     pub(crate) fn separate() -> Channels {
         let names = (0..PRIORITIES as u32).map(|number| Name { kind: None, number }).collect();
-        Channels { names, of_priority: std::array::from_fn(|priority| priority as u8) }
+        Channels { names, map: ClassMap::SEPARATE }
     }
-    /// The index of each priority's channel.
-    pub fn of_priority(&self) -> [u8; PRIORITIES] {
-        self.of_priority
+    /// The index of each priority's channel, as its class.
+    pub fn map(&self) -> ClassMap {
+        self.map
     }
-    /// The channels with a bypass queue, bit n for index n.
-    pub fn bypassable(&self) -> u8 {
+    /// The channels with a bypass queue, bit n for index n. None is beyond the priorities.
+    pub fn bypassable(&self) -> u32 {
         let bypassable = |&at: &usize| self.names[at].kind == Some(Kind::Bypassable);
         (0..self.names.len()).filter(bypassable).fold(0, |set, at| set | 1 << at)
     }
@@ -221,15 +296,20 @@ fn read(key: &ChannelKey) -> Result<Name, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use frame::Priority;
 
     fn named(names: [&str; PRIORITIES]) -> Result<Channels, Remark> {
-        Channels::new(&names.map(|name| ChannelKey::Name(name.to_string())))
+        Channels::new(&ChannelList::Each(names.map(|name| ChannelKey::Name(name.to_string())).to_vec()))
+    }
+    fn of_priority(channels: &Channels) -> [u8; PRIORITIES] {
+        std::array::from_fn(|priority| channels.map().class(Priority(priority as u8)).0)
     }
 
     #[test]
     fn numbers_are_channels_of_their_own() {
-        let channels = Channels::new(&[7, 0, 0, 3, 3, 3, 5, 5].map(ChannelKey::Number)).unwrap();
-        assert_eq!(channels.of_priority(), [7, 0, 0, 3, 3, 3, 5, 5]);
+        let list = ChannelList::Each([7, 0, 0, 3, 3, 3, 5, 5].map(ChannelKey::Number).to_vec());
+        let channels = Channels::new(&list).unwrap();
+        assert_eq!(of_priority(&channels), [7, 0, 0, 3, 3, 3, 5, 5]);
         assert_eq!(
             (channels.bypassable(), channels.management(), channels.name(5)),
             (0, None, "5".to_string())
@@ -239,7 +319,7 @@ mod tests {
     #[test]
     fn names_are_in_the_order_of_kind_and_number() {
         let channels = named(["O1", "B0", "B7", "O1", "O0", "B3", "B3", "O7"]).unwrap();
-        assert_eq!(channels.of_priority(), [4, 0, 2, 4, 3, 1, 1, 5]);
+        assert_eq!(of_priority(&channels), [4, 0, 2, 4, 3, 1, 1, 5]);
         assert_eq!((channels.bypassable(), channels.management()), (0b111, Some(2)));
         let names: Vec<String> = (0..6).map(|index| channels.name(index)).collect();
         assert_eq!(names, ["B0", "B3", "B7", "O0", "O1", "O7"]);
@@ -248,19 +328,31 @@ mod tests {
     #[test]
     fn each_kind_has_its_range() {
         let first = |name| named([name, "B0", "B0", "B0", "B0", "B0", "B0", "B0"]).map_err(|why| why.message);
-        for name in ["B0", "B7", "O0", "O7"] {
+        for name in ["B0", "B7", "O0", "O7", "M0", "M3"] {
             assert!(first(name).is_ok(), "{name}");
         }
         for (name, end) in [("B8", "B7"), ("O8", "O7"), ("M4", "M3")] {
             let message = first(name).unwrap_err();
             assert!(message.contains(&format!("end with \"{end}\"")), "{message}");
         }
-        assert!(first("M3").unwrap_err().contains("for frames that switches copy"));
         for name in ["", "B", "P0", "b0", "B-1"] {
             assert!(first(name).unwrap_err().contains("no channel is called"), "{name}");
         }
         let mut mixed = [0; PRIORITIES].map(ChannelKey::Number);
         mixed[2] = ChannelKey::Name("O0".to_string());
-        assert!(Channels::new(&mixed).unwrap_err().contains("channel O0 beside 0"));
+        assert!(
+            Channels::new(&ChannelList::Each(mixed.to_vec())).unwrap_err().contains("channel O0 beside 0")
+        );
+    }
+
+    #[test]
+    fn all_channels_have_numbers_of_their_own() {
+        let all = Channels::new(&ChannelList::All).unwrap();
+        assert_eq!((all.are_all(), all.bypassable(), all.management()), (true, 0xFF, Some(7)));
+        let numbers = ["B0", "B7", "O0", "O7", "M0", "M3"].map(|name| all.number_of(name));
+        assert_eq!(numbers, [0, 7, 8, 15, 16, 19].map(Some));
+        assert_eq!((all.number_of("M4"), all.name(19)), (None, "M3".to_string()));
+        let eight = named(["O1", "B0", "B7", "O1", "O0", "B3", "B3", "O7"]).unwrap();
+        assert_eq!((eight.number_of("B3"), eight.number_of("B1"), eight.are_all()), (Some(5), None, false));
     }
 }

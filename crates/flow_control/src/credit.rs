@@ -30,10 +30,10 @@
 //! that waits for the last byte needs room for a frame more. The link layer's acknowledgements and repeats: a frame that is
 //! damaged on a link with credits takes its credits with it, and stops the run.
 
-use crate::channels::{ChannelKey, Channels};
+use crate::channels::{ChannelList, Channels};
 use crate::control::settings;
 use crate::{Configuration, Control, Findings};
-use frame::{ClassMap, Frame, PRIORITIES, Priority};
+use frame::{ClassMap, Frame, Priority};
 use keys::Remark;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -56,9 +56,9 @@ settings! {
         /// Bytes that a frame takes in the buffer beside its own (DA to FCS); the same at both ends of a link. A size, up to "65535 B". Default: "0 B".
         #[schemars(extend("default" = "0 B"))]
         pub per_frame: Bytes,
-        /// The channel of each priority, that of priority 0 first; the same at both ends of a link. Eight numbers, 0 to 7; or eight names, "B0" to "B7" with a bypass queue and "O0" to "O7" without. Default: [0, 1, 2, 3, 4, 5, 6, 7], one each.
+        /// The channel of each priority, that of priority 0 first; the same at both ends of a link. Eight numbers, 0 to 7; or eight names, "B0" to "B7" with a bypass queue, "O0" to "O7" and "M0" to "M3" without; or "all" twenty at once, with a queue for each at every port, of which flows name theirs (`channel`). Default: [0, 1, 2, 3, 4, 5, 6, 7], one each.
         #[schemars(extend("default" = [0, 1, 2, 3, 4, 5, 6, 7]))]
-        pub channels: Vec<ChannelKey>,
+        pub channels: ChannelList,
         /// So much of a channel that has come free is told at once. A size, "1 B" (each frame is told) to the size of the buffer. Default: "1088 B" (half of the largest frame of Advanced Switching), or the buffer if that is smaller.
         pub update_after: Bytes,
         /// Less is told after this time. A time with unit, up to "1 s". Default: "1 us".
@@ -81,7 +81,7 @@ struct Values {
     buffer: Bytes,
     unit: Bytes,
     per_frame: Bytes,
-    channels: Vec<ChannelKey>,
+    channels: ChannelList,
     update_after: Bytes,
     update_within: Time,
     update_delay: Time,
@@ -96,10 +96,7 @@ impl CreditSettings {
             buffer,
             unit: self.unit.unwrap_or(Bytes::new(64)),
             per_frame: self.per_frame.unwrap_or_default(),
-            channels: self
-                .channels
-                .clone()
-                .unwrap_or_else(|| (0..PRIORITIES as u32).map(ChannelKey::Number).collect()),
+            channels: self.channels.clone().unwrap_or_default(),
             update_after: self.update_after.unwrap_or(Bytes::new(1088).min(buffer)),
             update_within: self.update_within.unwrap_or(Time::from_us(1)),
             update_delay: self.update_delay.unwrap_or(Time::from_ns(10)),
@@ -208,7 +205,7 @@ impl Values {
             credits: (self.buffer.get() / self.unit.get().max(1)) as u32,
             unit: count(self.unit).max(1),
             per_frame: count(self.per_frame),
-            channels: ClassMap::new(names.of_priority()).unwrap_or(ClassMap::SEPARATE),
+            channels: names.map(),
             bypassable: names.bypassable(),
             names,
             update_after: count(self.update_after).div_ceil(count(self.unit).max(1)),
@@ -232,7 +229,7 @@ pub struct CreditSpec {
     /// The channel of each priority.
     pub channels: ClassMap,
     /// Channels with a bypass queue, bit n for channel n.
-    pub bypassable: u8,
+    pub bypassable: u32,
     /// What the channels are called.
     pub names: Channels,
     /// So many credits owed are told at once.
@@ -269,12 +266,12 @@ impl CreditSpec {
     pub fn count_of(&self, frame: &Frame) -> usize {
         let channel = self.channel(frame.priority);
         let bypass = frame.flags.is_bypassable() && self.has_bypass(frame.priority);
-        if bypass { channel + PRIORITIES } else { channel }
+        if bypass { channel + BANK } else { count_of_channel(channel) }
     }
     /// What a count is called.
     pub fn count_name(&self, count: usize) -> String {
-        let name = self.names.name(count % PRIORITIES);
-        if count < PRIORITIES { name } else { format!("{name} (bypass)") }
+        let name = self.names.name(channel_of_count(count));
+        if is_bypass(count) { format!("{name} (bypass)") } else { name }
     }
     /// Whether a link can have this at one end and `other` at the other: they count alike.
     pub fn fits(&self, other: &CreditSpec) -> bool {
@@ -283,16 +280,40 @@ impl CreditSpec {
     }
 }
 
-/// Counts of the channels of a link: one each, and behind those of all channels one for the bypass queue of each.
-pub const COUNTS: usize = 2 * PRIORITIES;
+/// Counts that one update tells.
+pub const BANK: usize = 8;
+const BANKS: usize = 4;
+/// Counts of the channels of a link, in banks: of the first eight channels; of the bypass queues beside these; of the next
+/// eight channels; of the rest.
+pub const COUNTS: usize = BANKS * BANK;
+
+/// The channel of a count.
+#[inline]
+pub fn channel_of_count(count: usize) -> usize {
+    if count < BANK { count } else { count - BANK }
+}
+/// The count of what is not bypassed of a channel.
+#[inline]
+pub fn count_of_channel(channel: usize) -> usize {
+    if channel < BANK { channel } else { channel + BANK }
+}
+/// The counts of a channel: its own, and that of a bypass queue if it may have one.
+pub fn counts_of_channel(channel: usize) -> impl Iterator<Item = usize> {
+    std::iter::once(count_of_channel(channel)).chain((channel < BANK).then_some(channel + BANK))
+}
+/// Whether a count is that of a bypass queue.
+#[inline]
+pub fn is_bypass(count: usize) -> bool {
+    count / BANK == 1
+}
 
 /// What an update tells: the credits that came free since the beginning, modulo 2^15.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Freed {
-    /// Of each channel, or of its bypass queue.
-    pub counts: [u16; PRIORITIES],
-    /// Which of the two.
-    pub bypass: bool,
+    /// Those of a bank.
+    pub counts: [u16; BANK],
+    /// Which.
+    pub bank: u8,
 }
 
 /// An end of a link takes or gives credits that do not exist.
@@ -355,13 +376,13 @@ impl Sender {
     /// If more has come free than was taken.
     #[inline]
     pub fn learn(&mut self, told: Freed) -> Result<(), Overdraft> {
-        let first = if told.bypass { PRIORITIES } else { 0 };
-        let freed: &mut [u16; PRIORITIES] = half(&mut self.freed, told.bypass);
-        let available: &mut [u16; PRIORITIES] = half(&mut self.available, told.bypass);
-        let back: [u16; PRIORITIES] =
+        let first = usize::from(told.bank) * BANK;
+        let freed = bank_of(&mut self.freed, told.bank);
+        let available = bank_of(&mut self.available, told.bank);
+        let back: [u16; BANK] =
             std::array::from_fn(|count| told.counts[count].wrapping_sub(freed[count]) % CYCLE);
         // Below 2^14 + 2^15.
-        let left: [u16; PRIORITIES] = std::array::from_fn(|count| available[count] + back[count]);
+        let left: [u16; BANK] = std::array::from_fn(|count| available[count] + back[count]);
         if left.iter().fold(0, |most, &one| most.max(one)) > self.granted {
             return Err(self.too_many(first, back));
         }
@@ -371,20 +392,19 @@ impl Sender {
     }
     /// The first count of which more has come back than was taken.
     #[cold]
-    fn too_many(&self, first: usize, back: [u16; PRIORITIES]) -> Overdraft {
-        let wrong = (0..PRIORITIES).find(|&at| u32::from(back[at]) > self.outstanding(first + at));
+    fn too_many(&self, first: usize, back: [u16; BANK]) -> Overdraft {
+        let wrong = (0..BANK).find(|&at| u32::from(back[at]) > self.outstanding(first + at));
         let at = wrong.unwrap_or_default();
         let (wanted, had) = (u32::from(back[at]), self.outstanding(first + at));
         Overdraft { channel: (first + at) as u8, wanted, had }
     }
 }
 
-/// The counts of channels, or of their bypass queues.
+/// The counts of a bank.
 #[inline]
-fn half(counts: &mut [u16; COUNTS], bypass: bool) -> &mut [u16; PRIORITIES] {
-    let (channels, queues) = counts.split_at_mut(PRIORITIES);
-    let half = if bypass { queues } else { channels };
-    half.try_into().expect("there are twice as many counts as priorities")
+fn bank_of(counts: &mut [u16; COUNTS], bank: u8) -> &mut [u16; BANK] {
+    let first = usize::from(bank) % BANKS * BANK;
+    (&mut counts[first..first + BANK]).try_into().expect("a bank has that many counts")
 }
 
 /// Counts of the receiving end.
@@ -396,8 +416,8 @@ pub struct Receiver {
     /// Credits that came free since the beginning, and those that an update has told of, modulo [`CYCLE`].
     freed: [u16; COUNTS],
     told: [u16; COUNTS],
-    /// Whether the two differ: in channels, in bypass queues.
-    owes: [bool; 2],
+    /// The banks in which the two differ, bit n for bank n.
+    owes: u8,
     last_update: Option<Time>,
 }
 
@@ -405,7 +425,7 @@ impl Receiver {
     /// An empty buffer of so many credits for each channel.
     pub fn new(granted: u32) -> Receiver {
         let none = [0; COUNTS];
-        Receiver { granted, held: [0; COUNTS], freed: none, told: none, owes: [false; 2], last_update: None }
+        Receiver { granted, held: [0; COUNTS], freed: none, told: none, owes: 0, last_update: None }
     }
     /// A frame has come.
     ///
@@ -425,7 +445,7 @@ impl Receiver {
     pub fn free(&mut self, spec: &CreditSpec, channel: usize, credits: u32, now: Time) -> Time {
         self.held[channel] -= credits;
         self.freed[channel] = (self.freed[channel] + credits as u16) % CYCLE;
-        self.owes[usize::from(channel >= PRIORITIES)] = true;
+        self.owes |= 1 << (channel / BANK);
         let owed = self.freed[channel].wrapping_sub(self.told[channel]) % CYCLE;
         // No two updates in the same instant.
         let earliest = self.last_update.map_or(now, |last| now.max(last + Time::from_ps(1)));
@@ -441,17 +461,17 @@ impl Receiver {
     }
     /// Whether there is anything to tell.
     pub fn owes(&self) -> bool {
-        self.owes != [false; 2]
+        self.owes != 0
     }
-    /// The update to send now. It tells of the channels or of their bypass queues: if anything is owed after it, the
-    /// other half is due at once.
+    /// The update to send now. It tells of the first bank of which something is owed: if anything is owed after it, the
+    /// next is due at once.
     pub fn update(&mut self, now: Time) -> Freed {
-        let bypass = self.owes == [false, true];
-        self.owes[usize::from(bypass)] = false;
-        let counts = *half(&mut self.freed, bypass);
-        *half(&mut self.told, bypass) = counts;
+        let bank = if self.owes == 0 { 0 } else { self.owes.trailing_zeros() as u8 };
+        self.owes &= !(1 << bank);
+        let counts = *bank_of(&mut self.freed, bank);
+        *bank_of(&mut self.told, bank) = counts;
         self.last_update = Some(now);
-        Freed { counts, bypass }
+        Freed { counts, bank }
     }
     /// Credits of what the buffer holds, and of what has left it and `sender` does not know of.
     pub fn holds(&self, channel: usize, sender: &Sender) -> u64 {
@@ -524,15 +544,15 @@ mod tests {
             assert_eq!((sender.available(7), receiver.holds(7, &sender)), (16_384, 0));
         }
         let mut told = receiver.update(Time::from_us(99));
-        told.bypass = false;
-        told.counts = [0; PRIORITIES];
+        told.bank = 0;
+        told.counts = [0; BANK];
         told.counts[7] = (163_840 % u64::from(CYCLE)) as u16 + 1;
         assert_eq!(sender.learn(told), Err(Overdraft { channel: 7, wanted: 1, had: 0 }));
     }
 
     #[test]
     fn a_bypass_queue_has_credits_and_updates_of_its_own() {
-        let bypass = 3 + PRIORITIES;
+        let bypass = 3 + BANK;
         let (mut sender, mut receiver, spec) = (Sender::new(136), Receiver::new(136), spec());
         for count in [3, bypass] {
             sender.take(count, 100).unwrap();
@@ -541,11 +561,11 @@ mod tests {
         receiver.free(&spec, 3, 100, Time::from_us(1));
         receiver.free(&spec, bypass, 60, Time::from_us(1));
         let first = receiver.update(Time::from_us(1));
-        assert!(!first.bypass && receiver.owes());
+        assert!(first.bank == 0 && receiver.owes());
         sender.learn(first).unwrap();
         assert_eq!((sender.available(3), sender.available(bypass)), (136, 36));
         let second = receiver.update(Time::from_us(1) + Time::from_ps(1));
-        assert!(second.bypass && !receiver.owes());
+        assert!(second.bank == 1 && !receiver.owes());
         sender.learn(second).unwrap();
         assert_eq!((sender.available(bypass), receiver.holds(bypass, &sender)), (96, 40));
     }
@@ -562,8 +582,13 @@ mod tests {
         assert!(with(|it| it.buffer = Bytes::new(63)).contains("0 credits"));
         assert!(with(|it| it.buffer = Bytes::new(100)).contains("no whole number"));
         assert!(with(|it| it.buffer = Bytes::new(64 * 16_385)).contains("16385 credits"));
-        assert!(with(|it| it.channels = vec![0.into(); 7]).contains("7 channels"));
-        assert!(with(|it| it.channels[2] = 8.into()).contains("channel 8"));
+        assert!(with(|it| it.channels = ChannelList::Each(vec![0.into(); 7])).contains("7 channels"));
+        assert!(
+            with(|it| it.channels = ChannelList::Each(
+                vec![0.into(), 0.into(), 8.into()].into_iter().chain(vec![0.into(); 5]).collect()
+            ))
+            .contains("channel 8")
+        );
         assert!(with(|it| it.update_after = Bytes::new(9000)).contains("update_after"));
         assert!(with(|it| it.update_delay = Time::from_ms(1001)).contains("update_delay"));
     }

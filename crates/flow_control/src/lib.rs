@@ -16,7 +16,7 @@ pub mod watchdog;
 
 pub mod headroom;
 
-pub use channels::{ChannelKey, Channels};
+pub use channels::{ChannelKey, ChannelList, Channels};
 pub use control::{Configuration, Control, Findings};
 pub use credit::{CreditSettings, CreditSpec};
 pub use pause_settings::PauseSettings;

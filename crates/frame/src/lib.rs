@@ -31,14 +31,17 @@ pub const CONTROL_FRAME_BYTES: u16 = 64;
 pub const HEADER_BYTES: u16 = 18;
 /// Priorities of IEEE 802.1Q.
 pub const PRIORITIES: usize = 8;
+/// Virtual channels that a link with credits can have (Martinez 2006 section 2).
+pub const CHANNELS: usize = 20;
 
-/// The members of a set of priorities that has bit n for priority n, from the lowest.
+/// The members of a set of priorities or classes that has bit n for number n, from the lowest.
 #[inline]
-pub fn members(mut set: u8) -> impl Iterator<Item = usize> {
+pub fn members(set: impl Into<u32>) -> impl Iterator<Item = usize> {
+    let mut set = set.into();
     std::iter::from_fn(move || {
-        let lowest = set.trailing_zeros() as usize;
+        let lowest = set.trailing_zeros();
         set &= set.wrapping_sub(1);
-        (lowest < PRIORITIES).then_some(lowest)
+        (lowest < u32::BITS).then_some(lowest as usize)
     })
 }
 
@@ -75,11 +78,12 @@ index!(
     PathId(u32)
 );
 index!(
-    /// A priority of IEEE 802.1Q, 0 to 7.
+    /// A priority of IEEE 802.1Q, 0 to 7. Where links have more channels than there are priorities, the number of a
+    /// channel: 0 to 19.
     Priority(u8)
 );
 index!(
-    /// A traffic class of a port: the queue that one or more priorities share, 0 to 7.
+    /// A traffic class of a port: the queue that one or more priorities share, 0 to 7; or that of a channel, 0 to 19.
     TrafficClass(u8)
 );
 
@@ -106,11 +110,13 @@ pub struct Frame {
 /// Which traffic class each priority uses at a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClassMap {
-    /// Four bits a priority, the lowest for priority 0: small enough to lie with a port.
+    /// Four bits a priority, the lowest for priority 0: small enough to lie with a port. Three of them are the class; the
+    /// fourth of priority 0 says that there are [`CHANNELS`] classes.
     packed: u32,
 }
 
 const CLASS_BITS: u32 = 4;
+const CHANNELS_TOO: u32 = 0b1000;
 
 impl ClassMap {
     /// One class for all priorities.
@@ -118,35 +124,50 @@ impl ClassMap {
     /// One class a priority.
     pub const SEPARATE: ClassMap = ClassMap { packed: 0x7654_3210 };
 
+    /// One class a channel: numbers beyond the priorities are those of their classes.
+    pub const CHANNELS: ClassMap = ClassMap { packed: ClassMap::SEPARATE.packed | CHANNELS_TOO };
+
     /// The map that sends priority `p` to class `class_of[p]`; `None` if a class is above 7.
     pub fn new(class_of: [u8; PRIORITIES]) -> Option<ClassMap> {
         let highest = class_of.into_iter().max()?;
         let pack = |packed, &class: &u8| packed << CLASS_BITS | u32::from(class);
         (usize::from(highest) < PRIORITIES).then(|| ClassMap { packed: class_of.iter().rev().fold(0, pack) })
     }
-    /// The class of a priority.
+    /// The class of a priority or channel.
     #[inline]
     pub const fn class(&self, priority: Priority) -> TrafficClass {
-        debug_assert!((priority.0 as usize) < PRIORITIES);
+        if priority.0 as usize >= PRIORITIES {
+            debug_assert!(self.packed & CHANNELS_TOO != 0);
+            return TrafficClass(priority.0);
+        }
         TrafficClass((self.packed >> (priority.0 as u32 * CLASS_BITS % u32::BITS)) as u8 & 7)
     }
     /// How many classes there are: one more than the highest.
     pub fn classes(&self) -> usize {
-        (0..PRIORITIES as u8).map(|p| self.class(Priority(p)).at() + 1).max().unwrap_or(1)
+        self.numbers().map(|p| self.class(Priority(p)).at() + 1).max().unwrap_or(1)
+    }
+    /// The priorities, or channels, that it maps.
+    pub fn numbers(&self) -> std::ops::Range<u8> {
+        0..if self.packed & CHANNELS_TOO != 0 { CHANNELS as u8 } else { PRIORITIES as u8 }
     }
     /// The classes of these priorities (bit n for priority n), bit n for class n.
     #[inline]
-    pub fn classes_of(&self, mut priorities: u8) -> u32 {
-        let mut classes = 0;
+    pub fn classes_of(&self, priorities: impl Into<u32>) -> u32 {
+        let (mut priorities, mut classes) = (priorities.into(), 0);
         while priorities != 0 {
             classes |= 1 << self.class(Priority(priorities.trailing_zeros() as u8)).0;
             priorities &= priorities - 1;
         }
         classes
     }
-    /// The priorities of a class as a bit set, bit n for priority n.
+    /// The priorities of a class as a bit set, bit n for priority n. What pauses and watches for them ask: no channel
+    /// beyond the priorities is paused.
     pub fn priorities(&self, class: TrafficClass) -> u8 {
-        (0..PRIORITIES as u8).filter(|&p| self.class(Priority(p)) == class).fold(0, |set, p| set | 1 << p)
+        self.numbers_of(class) as u8
+    }
+    /// The priorities or channels of a class as a bit set, bit n for number n.
+    pub fn numbers_of(&self, class: TrafficClass) -> u32 {
+        self.numbers().filter(|&p| self.class(Priority(p)) == class).fold(0, |set, p| set | 1 << p)
     }
 }
 
@@ -160,13 +181,24 @@ mod tests {
         assert_eq!(ClassMap::SEPARATE.priorities(TrafficClass(3)), 0b1000);
         let two = ClassMap::new([0, 0, 0, 1, 0, 0, 0, 0]).unwrap();
         assert_eq!((two.classes(), two.class(Priority(3))), (2, TrafficClass(1)));
-        assert_eq!((two.classes_of(0b1000), two.classes_of(0b101), two.classes_of(0xFF)), (0b10, 0b1, 0b11));
+        assert_eq!(
+            (two.classes_of(0b1000_u8), two.classes_of(0b101_u8), two.classes_of(0xFF_u8)),
+            (0b10, 0b1, 0b11)
+        );
         assert_eq!(
             (0..8).map(|p| ClassMap::SEPARATE.class(Priority(p)).0).collect::<Vec<_>>(),
             [0, 1, 2, 3, 4, 5, 6, 7]
         );
         assert_eq!((ClassMap::SHARED.classes(), ClassMap::SEPARATE.classes()), (1, 8));
         assert!(ClassMap::new([8; 8]).is_none());
+        let all = ClassMap::CHANNELS;
+        assert_eq!(
+            (all.classes(), all.class(Priority(7)), all.class(Priority(19))),
+            (20, TrafficClass(7), TrafficClass(19))
+        );
+        assert_eq!((all.priorities(TrafficClass(19)), all.numbers_of(TrafficClass(19))), (0, 1 << 19));
+        assert_eq!(all.classes_of(0xF_0001_u32), 0xF_0001);
+        assert_eq!(members(0x8_0005_u32).collect::<Vec<_>>(), [0, 2, 19]);
     }
 
     #[test]

@@ -7,8 +7,10 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
+# Priorities; behind them the channels that links have beyond these (`channels = "all"`), each with a queue of its own.
 PRIORITIES = 8
-_EQUAL = [1.0] * PRIORITIES
+_NUMBERS = 20
+_EQUAL = [1.0] * _NUMBERS
 _UNITS = {"B": 1, "kB": 1_000, "MB": 1_000_000, "KiB": 1 << 10, "MiB": 1 << 20}
 
 
@@ -21,9 +23,9 @@ class ClassWeights:
     Attributes
     ----------
     weight : list of float
-        Weight of the group of each of the eight priorities.
+        Weight of the group of each of the eight priorities, and of the channels beyond.
     queue, group : list of int
-        Queue of each priority, and the group of that queue.
+        Queue of each of these, and the group of that queue.
     origin : str
         Where the weights come from, in words.
     """
@@ -36,7 +38,7 @@ class ClassWeights:
     @classmethod
     def equal(cls, origin: str) -> ClassWeights:
         """Each priority by itself with the weight 1."""
-        return cls(_EQUAL, list(range(PRIORITIES)), list(range(PRIORITIES)), origin)
+        return cls(_EQUAL, list(range(_NUMBERS)), list(range(_NUMBERS)), origin)
 
 
 def class_weights(scenario_toml: str) -> ClassWeights:
@@ -64,7 +66,7 @@ def _of_station(station: dict[str, Any]) -> ClassWeights:
         return ClassWeights.equal(f"1 each: {name} has no weights")
     queues = station.get("queues", "per_priority")
     classes = {"per_priority": list(range(PRIORITIES)), "shared": [0] * PRIORITIES}
-    of_priority = queues if isinstance(queues, list) else classes[queues]
+    of_priority = [*(queues if isinstance(queues, list) else classes[queues]), *range(PRIORITIES, _NUMBERS)]
     weights = [by_class.get(one, 0.0) or 1.0 for one in of_priority]
     group_of = _groups(name, keys)
     groups = [group_of.get(one, one) for one in of_priority]

@@ -786,7 +786,7 @@ class CreditKeys(TypedDict, total=False):
     """Bytes a credit. Default: "64 B"."""
     per_frame: str | None
     """Bytes that a frame takes in the buffer beside its own (DA to FCS). Default: "0 B"."""
-    channels: Sequence[ChannelKey] | None
+    channels: ChannelList | None
     """The channel of each priority, that of priority 0 first. Default: [0, 1, 2, 3, 4, 5, 6, 7], one
     each.
     """
@@ -1571,6 +1571,10 @@ class FlowKeys(TypedDict, total=False):
     """Where frames go: a host."""
     priority: int | None
     """Priority of all frames (IEEE 802.1Q). Default: 0."""
+    channel: str | None
+    """The virtual channel of all frames, where links have credits: a name, or a number as text, among
+    the `channels` of `[flow_control.credit]`. Default: the channel of the priority.
+    """
     bypassable: bool | None
     """Whether others of its virtual channel may pass its frames while these lack credits (`channels` of
     credits, "B0" to "B7"). Default: false.
@@ -2244,6 +2248,8 @@ Sampling = Literal["one_shot", "every_enqueue"]
 """When targets are searched."""
 ChannelKey = int | str
 """A virtual channel by number or by name."""
+ChannelList = Literal["all"] | Sequence[ChannelKey]
+"""All channels, or that of each priority."""
 LimiterScope = Literal["flow", "destination", "path", "priority"]
 """What shares a limiter."""
 Method = Literal["feedback", "probes", "round_trip", "messages"]

@@ -3,7 +3,7 @@
 use super::{Audit, Subject, of_flow_control, worst};
 use crate::spec::{FaultSpec, LinkSpec, NodeSpec, Queueing, SwitchSpec};
 use flow_control::CreditSpec;
-use frame::{NodeId, TrafficClass};
+use frame::{ClassMap, NodeId, PRIORITIES, TrafficClass};
 use keys::Remark;
 use scheduling::SchedulerSpec;
 use units::Time;
@@ -32,6 +32,7 @@ pub(super) fn check(audit: &mut Audit<'_>) {
     rooms(audit);
     bypasses(audit);
     management(audit);
+    all_channels(audit);
     limits(audit);
     faults(audit);
 }
@@ -143,7 +144,7 @@ fn management(audit: &mut Audit<'_>) {
         let Some(channel) = credits.names.management() else { continue };
         let classes = node.classes();
         let class = own.management(classes.classes() as u32);
-        let of_channel = classes.classes_of(credits.channels.priorities(TrafficClass(channel as u8)));
+        let of_channel = classes.classes_of(credits.channels.numbers_of(TrafficClass(channel as u8)));
         if of_channel != 1 << class {
             let (name, channel) = (&node.name, credits.names.name(channel));
             let message = format!(
@@ -152,6 +153,30 @@ fn management(audit: &mut Audit<'_>) {
             let help = "expected the priorities of that class, and no others, in the bypassable channel of the highest number";
             let remark = of_flow_control(NAME, "channels", message, help);
             return audit.warn(Subject::Node(NodeId(at as u32)), remark);
+        }
+    }
+}
+
+/// Where frames have more channels than there are priorities, every node has a queue for each, and nothing that knows
+/// priorities only.
+fn all_channels(audit: &mut Audit<'_>) {
+    let spec = audit.spec;
+    let wide = |node: &NodeSpec| node.classes() == ClassMap::CHANNELS;
+    let beyond = spec.flows.iter().find(|flow| flow.priority.at() >= PRIORITIES);
+    if let (Some(flow), Some(at)) = (beyond, spec.nodes.iter().position(|node| !wide(node))) {
+        let message =
+            format!("\"{}\" has no queue for the channel of \"{}\"", spec.nodes[at].name, flow.name);
+        let remark =
+            of_flow_control(NAME, "channels", message, "expected channels = \"all\" at every station");
+        return audit.error(Subject::Node(NodeId(at as u32)), remark);
+    }
+    let manages = |node: &NodeSpec| node.switch().is_some_and(|own| own.managers.iter().any(Option::is_some));
+    let limits = |node: &NodeSpec| node.host().is_some_and(|own| own.limiters.is_some());
+    for (key, has) in [("queue_managers", manages as fn(&NodeSpec) -> bool), ("rate_limiters", limits)] {
+        if let Some(at) = spec.nodes.iter().position(|node| wide(node) && has(node)) {
+            let message = format!("{key} at \"{}\", and channels = \"all\"", spec.nodes[at].name);
+            let help = "expected a channel for each priority: they know priorities only";
+            return audit.error(Subject::Node(NodeId(at as u32)), Remark::about(key, message, help));
         }
     }
 }

@@ -53,7 +53,7 @@ fn renewal(need: &PauseNeeds, control: &PauseSpec, audit: &mut Audit<'_>) {
 /// Whoever is paused has to obey.
 fn obeyed(audit: &mut Audit<'_>) {
     let spec = audit.spec;
-    let used = spec.priorities_in_use();
+    let used = spec.priorities_in_use() as u8;
     let ignored = |need: &PauseNeeds| need.pauses & used & !need.obeyed;
     let Some((need, ignored)) =
         audit.needs.iter().map(|need| (need, ignored(need))).find(|(_, ignored)| *ignored != 0)

@@ -9,7 +9,7 @@ use crate::run::port::Hooks;
 use crate::run::tallies::{Place, Tallies};
 use crate::run::world::Fabric;
 use crate::spec::{Pattern, Probe, Spec, Watched, Which};
-use frame::{NodeId, PRIORITIES, PortId, Priority, members};
+use frame::{NodeId, PortId, Priority, members};
 use measure::BinnedMax;
 
 /// Bytes that the two histograms of an occupancy take, about: 20 octaves of bytes, a few of frames.
@@ -55,14 +55,16 @@ impl Recording<'_> {
             queues.filter(|(_, of)| of.iter().any(heard)).for_each(|(levels, _)| levels.tell());
             let counters = part.probes.counters.iter_mut().zip(&tallies.of_counter);
             counters.filter(|(_, of)| heard(of)).for_each(|(levels, _)| levels.tell());
+            part.probes.groups = self.spec.numbers();
             part.probes.tallies = Some(Box::new(tallies));
         }
     }
 
     fn tallies(&self, part: &Fabric) -> Tallies {
+        let numbers = self.spec.numbers();
         let mut tallies = Tallies {
             of_queue: vec![[NIL; 4]; part.buffers.queues.len()],
-            of_counter: vec![NIL; part.links.len() * PRIORITIES],
+            of_counter: vec![NIL; part.links.len() * numbers],
             of_memory: vec![[NIL; 2]; part.nodes.len()],
             tallies: Vec::new(),
         };
@@ -74,7 +76,7 @@ impl Recording<'_> {
                 tallies.of_memory[at] = parts.map(|place| self.tally(&mut tallies, place));
             }
             let used = node.classes.classes_of(self.spec.priorities_in_use());
-            let classes: Vec<u8> = (0..PRIORITIES as u8).filter(|class| used >> class & 1 != 0).collect();
+            let classes: Vec<u8> = members(used).map(|class| class as u8).collect();
             let of_node: Vec<(u8, u32)> = classes
                 .iter()
                 .map(|&class| (class, self.tally(&mut tallies, Place::Class(id, class))))
@@ -89,7 +91,7 @@ impl Recording<'_> {
                 }
                 for group in self.counters_of(part, node, local) {
                     let counter = self.tally(&mut tallies, Place::Counter(port, group as u8));
-                    tallies.of_counter[local * PRIORITIES + group] = counter;
+                    tallies.of_counter[local * numbers + group] = counter;
                 }
             }
         }

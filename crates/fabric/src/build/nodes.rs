@@ -72,7 +72,12 @@ pub fn make_node(part: &Part, id: NodeId, node: &NodeSpec) -> Node {
         pause_quanta: control.map_or(0, |control| control.quanta),
         returns_tags: returns_tags(node),
         pause_sender,
-        architecture: architecture(part, id, node, NodeMemory::new(buffer, sharing(part, id, node))),
+        architecture: architecture(
+            part,
+            id,
+            node,
+            NodeMemory::new(buffer, sharing(part, id, node), node.classes().classes()),
+        ),
     }
 }
 

@@ -13,7 +13,7 @@ use crate::run::victims::Victims;
 use crate::run::world::Fabric;
 use crate::spec::routing::Wiring;
 use crate::spec::{FlowSpec, Pattern, Spec, Watched};
-use frame::{PRIORITIES, PortId, TrafficClass};
+use frame::{PortId, TrafficClass};
 use measure::{BinnedBits, BinnedMax, Carried};
 use std::sync::Arc;
 use transport::Application;
@@ -166,7 +166,7 @@ impl Recording<'_> {
     }
 
     /// The width of the series of what a port sends, if there is one and only one class is in use there.
-    fn lone_class_series(&self, part: &Fabric, port: u32, used: u8) -> Option<Time> {
+    fn lone_class_series(&self, part: &Fabric, port: u32, used: u32) -> Option<Time> {
         let local = (port - part.numbering.first_port) as usize;
         let alone = part.links.ports[local].classes.classes_of(used).count_ones() == 1;
         part.probes.links.get(local).filter(|_| alone)?.widths()[0]
@@ -193,7 +193,9 @@ impl Recording<'_> {
             part.probes.queues = widths.into_iter().map(level).collect();
             if counts {
                 let ports = 0..part.links.len() as u32;
-                let groups = ports.flat_map(|port| (0..PRIORITIES as u32).map(move |group| (port, group)));
+                let numbers = self.spec.numbers();
+                part.probes.groups = numbers;
+                let groups = ports.flat_map(|port| (0..numbers as u32).map(move |group| (port, group)));
                 let of =
                     |(port, group)| level(self.at_class(Watched::Queue, part.numbering.port(port), group));
                 part.probes.counters = groups.map(of).collect();
@@ -273,10 +275,10 @@ fn by_queue<T>(part: &Fabric, of: impl Fn(u32, u32) -> T) -> Vec<T> {
 }
 
 /// The widths of queues that are in use.
-fn used_only(part: &Fabric, widths: &[Option<Time>], used: u8) -> Vec<Time> {
+fn used_only(part: &Fabric, widths: &[Option<Time>], used: u32) -> Vec<Time> {
     let in_use = by_queue(part, |port, class| {
         let node = &part.nodes[part.node_of[(port - part.numbering.first_port) as usize] as usize];
-        node.classes.priorities(TrafficClass(class as u8)) & used != 0
+        node.classes.numbers_of(TrafficClass(class as u8)) & used != 0
     });
     widths.iter().zip(in_use).filter_map(|(width, used)| width.filter(|_| used)).collect()
 }

@@ -6,16 +6,12 @@
 
 use crate::run::crossbar::Crossbar;
 use crate::run::sharing::Sharing;
-use frame::{Occupancy, PRIORITIES};
+use frame::Occupancy;
 use queueing::BufferSpec;
 use units::Time;
 
 /// The architecture of a node, and its state.
 #[derive(Debug)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "nearly all nodes have the large one, and every frame that waits looks at it"
-)]
 pub(crate) enum Architecture {
     /// A frame is in the queue of its egress port as soon as it is there; all queues lie in one memory.
     OutputQueued(NodeMemory),
@@ -34,7 +30,7 @@ pub(crate) struct NodeMemory {
     /// ports that send ahead: there the limits are those of queues.
     pub last_entry: Time,
     pub total: Occupancy,
-    pub by_class: [Occupancy; PRIORITIES],
+    pub by_class: Vec<Occupancy>,
     /// The memory that its queues share by dynamic thresholds.
     pub sharing: Option<Box<Sharing>>,
 }
@@ -59,13 +55,14 @@ impl Architecture {
 
 impl NodeMemory {
     /// Nothing waits.
-    pub fn new(buffer: BufferSpec, sharing: Option<Box<Sharing>>) -> NodeMemory {
+    pub fn new(buffer: BufferSpec, sharing: Option<Box<Sharing>>, classes: usize) -> NodeMemory {
+        let limited = !buffer.is_unlimited();
         NodeMemory {
-            limited: !buffer.is_unlimited(),
+            limited,
             buffer,
             last_entry: Time::NEVER,
             total: Occupancy::default(),
-            by_class: [Occupancy::default(); PRIORITIES],
+            by_class: vec![Occupancy::default(); classes],
             sharing,
         }
     }

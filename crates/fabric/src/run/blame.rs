@@ -18,7 +18,7 @@ impl Fabric {
         counted: Occupancy,
     ) -> u32 {
         if self.links.ports[counter.0 as usize].hooks.has(Hooks::CROSSBAR) {
-            return self.fills_input(counter.0, pause_sender.bits(counter.1), queue).0;
+            return self.fills_input(counter.0, pause_sender.bits(counter.1).into(), queue).0;
         }
         let fills = queue != NIL && self.buffers.queues[queue as usize].occupancy.bytes * 2 >= counted.bytes;
         if fills || self.nodes[self.node_of[counter.0 as usize] as usize].is_host {

@@ -15,8 +15,8 @@
 use crate::run::pool::{NIL, Waiting};
 use crate::run::port::Hooks;
 use crate::run::world::Fabric;
-use flow_control::credit::COUNTS;
-use frame::{PRIORITIES, TrafficClass};
+use flow_control::credit::{COUNTS, counts_of_channel};
+use frame::TrafficClass;
 use units::Time;
 
 /// The room of a channel was filled.
@@ -54,7 +54,7 @@ impl Fills {
     }
     /// Those of a channel that lasted into this time, in order; of its bypass queue behind them.
     pub fn during(&self, channel: usize, start: Time, end: Time) -> impl Iterator<Item = &Fill> {
-        [channel, channel + PRIORITIES].into_iter().flat_map(move |count| self.of_count(count, start, end))
+        counts_of_channel(channel).flat_map(move |count| self.of_count(count, start, end))
     }
     fn of_count(&self, channel: usize, start: Time, end: Time) -> impl Iterator<Item = &Fill> {
         let first = self.ended.partition_point(|fill| fill.end <= start);
@@ -128,7 +128,7 @@ impl Fabric {
 
     /// The output that most frames of these priorities at an input wait for, as a queue, `own` if there are none; and
     /// whether that has room for more.
-    pub fn fills_input(&self, ingress: u32, priorities: u8, own: u32) -> (u32, bool) {
+    pub fn fills_input(&self, ingress: u32, priorities: u32, own: u32) -> (u32, bool) {
         let node = &self.nodes[self.node_of[ingress as usize] as usize];
         let Some(bar) = node.architecture.crossbar() else { return (own, false) };
         let classes = node.classes.classes_of(priorities);

@@ -13,8 +13,8 @@ use crate::run::port::Hooks;
 use crate::run::world::Fabric;
 use engine::Timer;
 use flow_control::CreditSpec;
-use flow_control::credit::{Overdraft, Receiver, Sender};
-use frame::{ClassMap, Frame, PRIORITIES, Priority, TrafficClass};
+use flow_control::credit::{Overdraft, Receiver, Sender, channel_of_count, is_bypass};
+use frame::{CHANNELS, ClassMap, Frame, Priority, TrafficClass};
 use units::Time;
 
 /// The credits of a link, at one of its ends: those that it takes, and those that it grants.
@@ -32,10 +32,10 @@ pub(crate) struct CreditState {
     short: u32,
     /// Those whose last wait is over and not told yet.
     over: u32,
-    waits: [Waits; PRIORITIES],
+    waits: [Waits; CHANNELS],
     classes: ClassMap,
     /// By channel, the classes that have frames of it.
-    of_channels: [u32; PRIORITIES],
+    of_channels: [u32; CHANNELS],
     /// What has filled the room that this end grants, where that is recorded.
     pub fills: Option<Box<Fills>>,
 }
@@ -56,7 +56,7 @@ impl CreditState {
     /// Nothing has been sent; `peer` is what the other end grants.
     pub fn new(own: &CreditSpec, peer: &CreditSpec, classes: ClassMap) -> CreditState {
         let classes_of =
-            |channel: usize| classes.classes_of(own.channels.priorities(TrafficClass(channel as u8)));
+            |channel: usize| classes.classes_of(own.channels.numbers_of(TrafficClass(channel as u8)));
         CreditState {
             of_channels: std::array::from_fn(classes_of),
             spec: own.clone(),
@@ -67,7 +67,7 @@ impl CreditState {
             left: Time::ZERO,
             short: 0,
             over: 0,
-            waits: [Waits::default(); PRIORITIES],
+            waits: [Waits::default(); CHANNELS],
             classes,
             fills: None,
         }
@@ -124,7 +124,8 @@ impl CreditState {
     }
     /// The wait of a class of which this is the lowest priority: since when a link that was free waits for it.
     pub fn wait_in_force(&self, priority: u8) -> Option<Time> {
-        let class = self.classes.class(Priority(priority));
+        let class =
+            self.classes.numbers().contains(&priority).then(|| self.classes.class(Priority(priority)))?;
         let waits = self.short >> class.0 & 1 != 0 && self.lowest_priority(class) == priority;
         waits.then(|| self.waits[class.at()].began)
     }
@@ -144,11 +145,11 @@ impl CreditState {
         waits_now || waits.ended > Time::ZERO && waits.ended >= since
     }
     fn lowest_priority(&self, class: TrafficClass) -> u8 {
-        self.classes.priorities(class).trailing_zeros() as u8
+        self.classes.numbers_of(class).trailing_zeros() as u8
     }
-    /// The priorities of the channel of a count.
-    pub fn of_channel(&self, count: usize) -> u8 {
-        self.spec.channels.priorities(TrafficClass((count % PRIORITIES) as u8))
+    /// The priorities of the channel of a count, bit n for number n.
+    pub fn of_channel(&self, count: usize) -> u32 {
+        self.spec.channels.numbers_of(TrafficClass(channel_of_count(count) as u8))
     }
     /// The channel of a priority.
     pub fn channel(&self, priority: u8) -> usize {
@@ -161,7 +162,8 @@ impl CreditState {
     /// The channels of a class, by name.
     pub fn channels_of(&self, class: u8) -> String {
         let of_class = |&channel: &usize| self.of_channels[channel] >> class & 1 != 0;
-        let names: Vec<String> = (0..PRIORITIES).filter(of_class).map(|channel| self.name(channel)).collect();
+        let names: Vec<String> =
+            (0..CHANNELS).filter(of_class).map(|channel| self.spec.names.name(channel)).collect();
         names.join(" ")
     }
     /// What a count of credits is called.
@@ -178,8 +180,8 @@ impl CreditState {
         (self.spec.count_of(frame), self.spec.need(u32::from(frame.bytes)))
     }
     /// The priorities that share a channel with this one.
-    pub fn sharing(&self, priority: Priority) -> u8 {
-        self.of_channel(self.spec.channel(priority))
+    pub fn sharing(&self, priority: Priority) -> u32 {
+        self.spec.channels.numbers_of(self.spec.channels.class(priority))
     }
     #[inline]
     fn lacks(&self, frame: &Frame) -> bool {
@@ -234,7 +236,7 @@ impl Fabric {
             let (count, need) = credits.need(frame);
             let taken = credits.sender.take(count, need);
             let carries = credits.spec.piggyback.is_some() && credits.receiver.owes();
-            let others = credits.of_channels[count % PRIORITIES];
+            let others = credits.of_channels[channel_of_count(count)];
             if let Err(why) = taken {
                 self.overdraft(self.numbering.port(egress), why, now);
             }
@@ -296,7 +298,7 @@ impl Fabric {
             let class = left.trailing_zeros();
             left &= left - 1;
             let (lacks, other) = self.buffers.bypass((port.first_queue + class) as usize, |frame| {
-                (credits.lacks(frame), credits.spec.count_of(frame) >= PRIORITIES)
+                (credits.lacks(frame), is_bypass(credits.spec.count_of(frame)))
             });
             short |= u32::from(lacks) << class;
             other_head |= u32::from(other) << class;
@@ -424,7 +426,7 @@ impl Fabric {
         }
         let (freed, at) = (credits.receiver.update(now), leaves + delay + credits.peer_delay);
         credits.update.cancel();
-        let rest = credits.spec.bypassable != 0 && credits.receiver.owes();
+        let rest = credits.receiver.owes();
         if self.links.ports[port as usize].hooks.has(Hooks::FAULTED) && self.pause_is_lost(port, now, at) {
             self.links.cold[port as usize].counts.pauses_lost += 1;
         } else {

@@ -13,13 +13,16 @@
 use crate::run::pool::{NIL, Waiting};
 use crate::run::port::Hooks;
 use crate::run::world::Fabric;
-use frame::{Frame, PRIORITIES, TrafficClass};
+use flow_control::credit::channel_of_count;
+use frame::{Frame, TrafficClass};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use units::Time;
 
 /// Entries of a log before they are added up.
 const LOG: usize = 1024;
+/// Bits of a priority, or of the number of a channel.
+const PRIORITY_BITS: u32 = 5;
 
 /// Where pauses begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -61,7 +64,7 @@ impl Root {
         if self.log.len() == LOG {
             self.add_up();
         }
-        self.log.push(u64::from(flow) << 3 | u64::from(priority));
+        self.log.push(u64::from(flow) << PRIORITY_BITS | u64::from(priority));
     }
 
     /// Empties the log.
@@ -143,7 +146,9 @@ impl Culprits {
         let Some(root) = self.roots.get(&place) else { return frames };
         let logged = root.log.iter().map(|&one| (one, 1));
         for (key, more) in root.frames.iter().copied().chain(logged) {
-            *frames.entry(((key >> 3) as u32, (key & 7) as u8)).or_default() += more;
+            *frames
+                .entry(((key >> PRIORITY_BITS) as u32, key as u8 & ((1 << PRIORITY_BITS) - 1)))
+                .or_default() += more;
         }
         frames
     }
@@ -167,8 +172,10 @@ impl Fabric {
     pub fn root_begins(&mut self, port: u32, group: u8, queue: u32) {
         let Some(mut culprits) = self.probes.culprits.take() else { return };
         let place = if queue == NIL {
-            // With credits the group is a count of them, of which a channel has two.
-            RootPlace::Receiver { port, group: group % PRIORITIES as u8 }
+            // With credits the group is a count of them, of which a channel may have two.
+            let credits = self.links.cold[port as usize].control.credits().is_some();
+            let group = if credits { channel_of_count(group.into()) as u8 } else { group };
+            RootPlace::Receiver { port, group }
         } else {
             let at = self.links.place_of_queue(queue).0;
             let hooks = &mut self.links.ports[at as usize].hooks;

@@ -270,7 +270,7 @@ impl Fabric {
     /// An endpoint stands at the end of its line.
     pub fn join_line(&mut self, nth: u32, (egress, class): (u32, TrafficClass), now: Time) {
         let Some(nic) = &mut self.links.cold[egress as usize].nic else { return };
-        nic.ready[class.at()].push_back(nth);
+        nic.classes[class.at()].ready.push_back(nth);
         self.hosts.endpoints[nth as usize].join(nic, class, now);
     }
 
@@ -358,7 +358,7 @@ impl Fabric {
     /// Those in line at a port whose link goes down stand where they can send now, if there is such a place.
     pub fn change_lines(&mut self, port: u32, now: Time, windows: &mut Queued) {
         let Some(nic) = &mut self.links.cold[port as usize].nic else { return };
-        let waiting: Vec<u32> = nic.ready.iter_mut().flat_map(|line| line.drain(..)).collect();
+        let waiting: Vec<u32> = nic.classes.iter_mut().flat_map(|class| class.ready.drain(..)).collect();
         for &nth in &waiting {
             match Fabric::limiter_in(nth) {
                 None => self.hosts.endpoints[nth as usize].in_line = false,
@@ -384,7 +384,7 @@ impl Fabric {
     fn leave_line(&mut self, port: u32, nth: u32) {
         for port in self.ports_beside(port) {
             if let Some(nic) = &mut self.links.cold[port as usize].nic {
-                nic.ready.iter_mut().for_each(|line| line.retain(|&other| other != nth));
+                nic.classes.iter_mut().for_each(|class| class.ready.retain(|&other| other != nth));
             }
         }
         let state = &mut self.hosts.endpoints[nth as usize];

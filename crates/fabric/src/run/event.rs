@@ -185,7 +185,7 @@ impl Event {
     pub fn update(time: Time, port: u32, freed: Freed) -> Event {
         let [a, b, c, d, e, f, g, h] = freed.counts.map(u64::from);
         let (created, path, route) = (a | b << 16 | c << 32 | d << 48, e | f << 16, g | h << 15);
-        let half = u64::from(freed.bypass) << 63;
+        let half = u64::from(freed.bank).reverse_bits();
         let told = (created ^ path.rotate_left(32) ^ route.rotate_left(17) ^ half)
             .wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let frame = Frame {
@@ -193,7 +193,7 @@ impl Event {
             path: PathId(path as u32),
             route: Route::forward(route as u32),
             word: (told >> 32) as u32,
-            bytes: u16::from(freed.bypass),
+            bytes: u16::from(freed.bank),
             ..Frame::default()
         };
         Event::arrival(Kind::Pause, time, port, frame)
@@ -205,7 +205,7 @@ impl Event {
         let (path, route) = (u64::from(path), u64::from(route));
         let all =
             [created, created >> 16, created >> 32, created >> 48, path, path >> 16, route, route >> 15];
-        Freed { counts: all.map(|count| count as u16 & 0x7FFF), bypass: frame.bytes != 0 }
+        Freed { counts: all.map(|count| count as u16 & 0x7FFF), bank: frame.bytes as u8 }
     }
     /// The part of the event that a trajectory's fingerprint is made of. The caller knows the kind, the number of the
     /// place in the whole fabric, and where headers are.
@@ -298,7 +298,7 @@ mod tests {
     #[test]
     fn an_update_says_what_it_was_made_from() {
         let counts = [0, 1, 0x7FFF, 3, 0x7FFF, 5, 0x7FFE, 0x7FFF];
-        let freed = Freed { counts, bypass: false };
+        let freed = Freed { counts, bank: 0 };
         let event = Event::update(Time::from_ns(1), 3, freed);
         assert_eq!((event.freed(), event.kind()), (freed, Kind::Pause));
         let digest = |freed| {
@@ -310,7 +310,7 @@ mod tests {
             other.counts[channel] ^= 1;
             assert_ne!(digest(freed), digest(other));
         }
-        let bypass = Freed { bypass: true, ..freed };
+        let bypass = Freed { bank: 1, ..freed };
         assert_eq!(Event::update(Time::ZERO, 3, bypass).freed(), bypass);
         assert_ne!(digest(freed), digest(bypass));
     }

@@ -48,7 +48,7 @@ impl Fabric {
     #[inline(always)]
     fn counter_changes(&mut self, ingress: u32, group: usize, now: Time) {
         let level = || self.ingress[ingress as usize].counters[group].occupancy;
-        self.probes.counter_holds(ingress as usize * PRIORITIES + group, now, level);
+        self.probes.counter_holds(ingress, group, now, level);
     }
 
     /// A frame that came in through a port is about to wait. Whoever calls does what the answer asks for.

@@ -75,7 +75,7 @@ impl Fabric {
             && self.links.cold[egress as usize]
                 .nic
                 .as_ref()
-                .is_some_and(|nic| nic.ready[class.at()].is_empty())
+                .is_some_and(|nic| nic.classes[class.at()].ready.is_empty())
     }
 
     /// A frame of a source that has left its limiter departs, `straight` to the link or through the NIC.

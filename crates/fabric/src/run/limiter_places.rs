@@ -64,7 +64,7 @@ impl Fabric {
         let limiter = &mut self.hosts.limiters[nth as usize];
         (limiter.stands, limiter.in_line_since) = (Some((egress, class)), now);
         if let Some(nic) = &mut self.links.cold[egress as usize].nic {
-            nic.ready[class.at()].push_back(nth | LIMITER);
+            nic.classes[class.at()].ready.push_back(nth | LIMITER);
         }
     }
 
@@ -140,7 +140,7 @@ impl Fabric {
     fn take_out_of_lines(&mut self, nth: u32, port: u32) {
         for port in self.ports_beside(port) {
             if let Some(nic) = &mut self.links.cold[port as usize].nic {
-                nic.ready.iter_mut().for_each(|line| line.retain(|&entry| entry != nth | LIMITER));
+                nic.classes.iter_mut().for_each(|class| class.ready.retain(|&entry| entry != nth | LIMITER));
             }
         }
     }

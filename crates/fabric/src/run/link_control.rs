@@ -13,7 +13,7 @@
 
 use crate::run::credits::CreditState;
 use flow_control::pause::{PauseSignal, PauseTimers};
-use frame::{ClassMap, PRIORITIES, members};
+use frame::{CHANNELS, ClassMap, PRIORITIES, members};
 use units::Time;
 
 /// The flow control of a link, at one of its ends.
@@ -72,10 +72,10 @@ impl LinkControl {
 
     /// Until when these priorities are stopped, if nothing more is heard; in the past if they are not.
     #[inline]
-    pub fn until(&self, priorities: u8) -> Time {
+    pub fn until(&self, priorities: impl Into<u32>) -> Time {
         match self {
             LinkControl::None => Time::ZERO,
-            LinkControl::Pause(pauses) => pauses.timers.until(priorities),
+            LinkControl::Pause(pauses) => pauses.timers.until(priorities.into() as u8),
             // Nobody knows when credits come.
             LinkControl::Credit(_) => Time::NEVER,
         }
@@ -108,15 +108,15 @@ impl LinkControl {
     pub fn in_force(&self, priority: u8) -> Option<(Time, u64)> {
         match self {
             LinkControl::None => None,
-            LinkControl::Pause(pauses) => pauses.in_force[usize::from(priority)],
+            LinkControl::Pause(pauses) => pauses.in_force.get(usize::from(priority)).copied().flatten(),
             LinkControl::Credit(credits) => Some((credits.wait_in_force(priority)?, 0)),
         }
     }
 
     /// The priorities whose pauses are in force, or have run out and are not told yet.
-    pub fn priorities_in_force(&self) -> u8 {
+    pub fn priorities_in_force(&self) -> u32 {
         let in_force = |&at: &u8| self.in_force(at).is_some();
-        (0..PRIORITIES as u8).filter(in_force).fold(0, |set, at| set | 1 << at)
+        (0..CHANNELS as u8).filter(in_force).fold(0, |set, at| set | 1 << at)
     }
 
     /// Tells of the pauses that have run out.
@@ -274,7 +274,7 @@ mod tests {
     fn a_port_without_flow_control_is_never_stopped() {
         let mut none = LinkControl::None;
         none.clear(us(1), |_| unreachable!("there is no pause to end"));
-        assert_eq!((none.stopped(ClassMap::SEPARATE, us(1)), none.until(0xFF)), (0, Time::ZERO));
+        assert_eq!((none.stopped(ClassMap::SEPARATE, us(1)), none.until(0xFF_u8)), (0, Time::ZERO));
         assert_eq!((none.paused_time(us(9)), none.memory_bytes()), (Time::ZERO, 0));
         assert!(
             size_of::<LinkControl>() <= 2 * size_of::<usize>(),

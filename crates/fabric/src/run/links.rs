@@ -3,8 +3,8 @@
 //! A port has three parts, so that what every frame touches is one cache line: [`Port`], hot; [`ColdPort`], needed now
 //! and then; [`Sent`], counts.
 
-use crate::run::port::{ColdPort, Hooks, Port, PortCounts, Sent};
-use frame::CONTROL_FRAME_BYTES;
+use crate::run::port::{ColdPort, Hooks, Port, PortCounts, Sent, SentBeyond};
+use frame::{CONTROL_FRAME_BYTES, Frame, PRIORITIES};
 use units::{BitRate, Time};
 
 /// All ports, in the order of their nodes.
@@ -13,6 +13,8 @@ pub(crate) struct Links {
     pub ports: Vec<Port>,
     pub cold: Vec<ColdPort>,
     pub sent: Vec<Sent>,
+    /// The same of channels beyond the priorities; empty where there are none.
+    pub sent_beyond: Vec<SentBeyond>,
     /// The node at the other end of each link; numbers of the whole.
     pub neighbours: Vec<u32>,
 }
@@ -25,11 +27,13 @@ pub(crate) struct Crossings {
 }
 
 impl Links {
-    pub fn with_capacity(ports: usize) -> Links {
+    /// Of so many ports; `beyond`: with channels beyond the priorities.
+    pub fn with_capacity(ports: usize, beyond: bool) -> Links {
         Links {
             ports: Vec::with_capacity(ports),
             cold: Vec::with_capacity(ports),
             sent: Vec::with_capacity(ports),
+            sent_beyond: vec![SentBeyond::default(); if beyond { ports } else { 0 }],
             neighbours: Vec::with_capacity(ports),
         }
     }
@@ -40,6 +44,23 @@ impl Links {
         self.ports.push(port);
         self.cold.push(cold);
         self.sent.push(Sent::default());
+    }
+
+    /// A frame has been sent through a port.
+    #[inline(always)]
+    pub fn count_sent(&mut self, port: u32, frame: &Frame) {
+        if frame.priority.at() < PRIORITIES {
+            self.sent[port as usize].count(frame);
+        } else {
+            self.sent_beyond[port as usize].count(frame);
+        }
+    }
+
+    /// Bytes and frames that have been sent through a port with these priorities or channels (bit n for number n).
+    pub fn sent_of(&self, port: usize, numbers: u32) -> (u64, u64) {
+        let first = self.sent[port].of(numbers as u8);
+        let beyond = self.sent_beyond.get(port).map_or((0, 0), |beyond| beyond.of(numbers));
+        (first.0 + beyond.0, first.1 + beyond.1)
     }
 
     /// How many ports there are.
@@ -89,7 +110,7 @@ impl Links {
     /// Bits that a port has put on its link since measuring began, line overhead and pause frames included.
     fn bits_on_wire(&self, port: u32) -> u64 {
         let overhead = u64::from(self.ports[port as usize].overhead);
-        let (bytes, frames) = self.sent[port as usize].all();
+        let (bytes, frames) = self.sent_of(port as usize, u32::MAX);
         let pauses =
             self.cold[port as usize].counts.pause_frames * (u64::from(CONTROL_FRAME_BYTES) + overhead);
         let updates = self.cold[port as usize].counts.update_bytes;
@@ -106,11 +127,10 @@ impl Links {
 
     /// Begins measuring `now`: counts at zero. What they were.
     pub fn restart(&mut self, now: Time, on_link_until: &[Time]) -> Crossings {
-        let mut before = Crossings::default();
-        for sent in &mut self.sent {
-            before.sent += sent.all().1;
-            *sent = Sent::default();
-        }
+        let sent = (0..self.len()).map(|port| self.sent_of(port, u32::MAX).1).sum();
+        let mut before = Crossings { sent, ..Crossings::default() };
+        self.sent.fill(Sent::default());
+        self.sent_beyond.fill(SentBeyond::default());
         for (cold, on_link_until) in self.cold.iter_mut().zip(on_link_until) {
             before.broken += cold.counts.broken.0;
             cold.managers.iter_mut().flatten().for_each(|managed| managed.counts = Default::default());
@@ -143,6 +163,7 @@ impl Links {
             + self.cold.iter().map(|cold| cold.control.memory_bytes()).sum::<usize>()
             + self.cold.iter().flat_map(|cold| &cold.contention).map(|own| own.memory_bytes()).sum::<usize>()
             + self.sent.capacity() * size_of::<Sent>()
+            + self.sent_beyond.capacity() * size_of::<SentBeyond>()
             + self.neighbours.capacity() * size_of::<u32>()
     }
 }

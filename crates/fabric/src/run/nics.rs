@@ -15,11 +15,11 @@ impl Fabric {
     pub fn pull(&mut self, egress: u32, class: TrafficClass, now: Time, windows: &mut Queued) {
         loop {
             let Some(nic) = &self.links.cold[egress as usize].nic else { return };
-            if nic.ready[class.at()].is_empty() || !self.has_a_turn(egress, class) {
+            if nic.classes[class.at()].ready.is_empty() || !self.has_a_turn(egress, class) {
                 return;
             }
             let Some(nic) = &mut self.links.cold[egress as usize].nic else { return };
-            let Some(nth) = nic.ready[class.at()].pop_front() else { return };
+            let Some(nth) = nic.classes[class.at()].ready.pop_front() else { return };
             let place = match Fabric::limiter_in(nth) {
                 None => {
                     let state = &mut self.hosts.endpoints[nth as usize];
@@ -59,7 +59,7 @@ impl Fabric {
     ) {
         self.pull_elsewhere((egress, class), place, now, windows);
         let nic = self.links.cold[egress as usize].nic.as_ref();
-        if nic.is_some_and(|nic| !nic.ready[class.at()].is_empty()) {
+        if nic.is_some_and(|nic| !nic.classes[class.at()].ready.is_empty()) {
             self.pull(egress, class, now, windows);
         }
     }
@@ -71,7 +71,7 @@ impl Fabric {
         // A scheduler that is told of every frame must not see a queue run empty between two.
         let more = u32::from(hooks.has(Hooks::SCHEDULER));
         let nic = self.links.cold[egress as usize].nic.as_ref();
-        nic.is_some_and(|nic| nic.pulled[class.at()] < nic.keeps + more)
+        nic.is_some_and(|nic| nic.classes[class.at()].pulled < nic.keeps + more)
             && !hooks.has(Hooks::DOWN)
             && (!hooks.has(Hooks::BOUNDED) || self.has_room(egress, class))
     }
@@ -150,12 +150,12 @@ impl Fabric {
     #[inline(always)]
     pub fn takes_at_once(&self, egress: u32, class: TrafficClass) -> bool {
         let nic = self.links.cold[egress as usize].nic.as_ref();
-        nic.is_some_and(|nic| nic.ready[class.at()].is_empty()) && self.has_a_turn(egress, class)
+        nic.is_some_and(|nic| nic.classes[class.at()].ready.is_empty()) && self.has_a_turn(egress, class)
     }
 
     pub fn count_pulled(&mut self, egress: u32, class: TrafficClass) {
         if let Some(nic) = &mut self.links.cold[egress as usize].nic {
-            nic.pulled[class.at()] += 1;
+            nic.classes[class.at()].pulled += 1;
         }
     }
 
@@ -170,7 +170,7 @@ impl Fabric {
     /// A frame that a NIC has pulled waits no longer: it is on the link, or lost.
     pub fn pulled_frame_left(&mut self, egress: u32, class: TrafficClass) {
         if let Some(nic) = &mut self.links.cold[egress as usize].nic {
-            nic.pulled[class.at()] = nic.pulled[class.at()].saturating_sub(1);
+            nic.classes[class.at()].pulled = nic.classes[class.at()].pulled.saturating_sub(1);
         }
     }
 

@@ -137,8 +137,12 @@ impl Sent {
     /// One frame more.
     #[inline(always)]
     pub fn count(&mut self, frame: &Frame) {
-        self.bytes[frame.priority.at()] += u64::from(frame.bytes);
-        self.frames[frame.priority.at()] += 1;
+        self.add(frame.priority.at(), frame.bytes);
+    }
+    #[inline(always)]
+    fn add(&mut self, priority: usize, bytes: u16) {
+        self.bytes[priority] += u64::from(bytes);
+        self.frames[priority] += 1;
     }
 
     /// Bytes and frames of these priorities (bit n for priority n).
@@ -147,10 +151,22 @@ impl Sent {
             (bytes + self.bytes[priority], frames + self.frames[priority])
         })
     }
+}
 
-    /// All bytes and frames.
-    pub fn all(&self) -> (u64, u64) {
-        self.of(u8::MAX)
+/// What has been sent through a port in channels beyond the priorities, eight by eight.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct SentBeyond([Sent; 2]);
+
+impl SentBeyond {
+    /// One frame more, of such a channel.
+    pub fn count(&mut self, frame: &Frame) {
+        let beyond = frame.priority.at() - PRIORITIES;
+        self.0[beyond / PRIORITIES].add(beyond % PRIORITIES, frame.bytes);
+    }
+    /// Bytes and frames of these channels (bit n for channel n).
+    pub fn of(&self, channels: u32) -> (u64, u64) {
+        let [a, b] = [self.0[0].of((channels >> 8) as u8), self.0[1].of((channels >> 16) as u8)];
+        (a.0 + b.0, a.1 + b.1)
     }
 }
 
@@ -202,31 +218,37 @@ impl ColdPort {
 /// What a host's port keeps for each class of its NIC: a class that is full or paused holds back its own sources only.
 #[derive(Debug, Default)]
 pub(crate) struct Nic {
-    /// Sources that wait for room, in order.
-    pub blocked: [VecDeque<u32>; PRIORITIES],
-    /// Endpoints that have something to send, by turns.
-    pub ready: [VecDeque<u32>; PRIORITIES],
-    /// How many frames of endpoints wait, those with the cores of the host included.
-    pub pulled: [u32; PRIORITIES],
-    /// How many of a class may: one for each core that works on what is sent, or one.
+    pub classes: Vec<NicClass>,
+    /// How many frames of endpoints may wait in a class: one for each core that works on what is sent, or one.
     pub keeps: u32,
-    /// How long each class was stopped, by pauses or for other reasons, until the last change.
-    stopped_for: [Time; PRIORITIES],
-    /// Those that are, as a bit set, and when that last changed.
+    /// Classes that are stopped, as a bit set, and when that last changed.
     stopped: (u32, Time),
 }
 
+/// A class of a NIC.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct NicClass {
+    /// Sources that wait for room, in order.
+    pub blocked: VecDeque<u32>,
+    /// Endpoints that have something to send, by turns.
+    pub ready: VecDeque<u32>,
+    /// How many frames of endpoints wait, those with the cores of the host included.
+    pub pulled: u32,
+    /// How long it was stopped, by pauses or for other reasons, until the last change.
+    stopped_for: Time,
+}
+
 impl Nic {
-    /// One that may hold so many frames of endpoints in a class.
-    pub fn new(keeps: u32) -> Nic {
-        Nic { keeps, ..Nic::default() }
+    /// One that may hold so many frames of endpoints in each of these classes.
+    pub fn new(keeps: u32, classes: usize) -> Nic {
+        Nic { classes: vec![NicClass::default(); classes], keeps, stopped: (0, Time::ZERO) }
     }
 
     /// From now on these classes are stopped.
     pub fn note_stopped(&mut self, stopped: u32, now: Time) {
         if self.stopped.0 != stopped {
-            for class in (0..PRIORITIES as u8).map(TrafficClass) {
-                self.stopped_for[class.at()] = self.stopped_for(class, now);
+            for class in 0..self.classes.len() {
+                self.classes[class].stopped_for = self.stopped_for(TrafficClass(class as u8), now);
             }
             self.stopped = (stopped, now);
         }
@@ -235,7 +257,7 @@ impl Nic {
     /// How long this class was stopped until now.
     pub fn stopped_for(&self, class: TrafficClass, now: Time) -> Time {
         let since = if self.stopped.0 >> class.0 & 1 != 0 { now - self.stopped.1 } else { Time::ZERO };
-        self.stopped_for[class.at()] + since
+        self.classes[class.at()].stopped_for + since
     }
 }
 

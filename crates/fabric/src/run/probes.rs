@@ -31,8 +31,9 @@ pub(crate) struct Probes {
     pub queues: Vec<Levels>,
     /// Frames that the manager of each queue marks, one bit each; none if nobody manages any.
     pub marks: Vec<BinnedBits>,
-    /// Bytes and frames of each ingress counter: port times 8 plus group.
+    /// Bytes and frames of each ingress counter, port by port, and of how many groups at each.
     pub counters: Vec<Levels>,
+    pub groups: usize,
     /// How long occupancies were how high.
     pub tallies: Option<Box<Tallies>>,
     /// Frames that pass chosen ports.
@@ -198,7 +199,8 @@ impl Probes {
 
     /// An ingress counter holds so much from now on.
     #[inline(always)]
-    pub fn counter_holds(&mut self, counter: usize, now: Time, level: impl FnOnce() -> Occupancy) {
+    pub fn counter_holds(&mut self, port: u32, group: usize, now: Time, level: impl FnOnce() -> Occupancy) {
+        let counter = port as usize * self.groups + group;
         let Some(levels) = self.counters.get_mut(counter) else { return };
         let level = level();
         if levels.is_quiet(now) {

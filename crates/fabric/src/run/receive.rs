@@ -31,7 +31,7 @@ use crate::run::world::Fabric;
 use crate::spec::routing::{mix_in, scale};
 use crate::spec::{CoreChange, InterruptSpec, ReceiveSpec, SendSpec};
 use flow_control::pfc::{Counted, Levels};
-use frame::{ClassMap, Frame, NodeId, Occupancy, PRIORITIES, PathId, Priority, TrafficClass};
+use frame::{CHANNELS, ClassMap, Frame, NodeId, Occupancy, PathId, Priority, TrafficClass};
 use units::{Amount, BitRate, Time, WireClock};
 
 /// What has arrived at a port of a host and is not taken in yet, and what is not yet sent there.
@@ -45,9 +45,9 @@ pub(crate) struct Receiving {
     reading: bool,
     cores: Box<[Core]>,
     /// By group of priorities that have a buffer together.
-    occupancy: [Occupancy; PRIORITIES],
+    occupancy: [Occupancy; CHANNELS],
     /// By traffic class, what is on its way to the NIC.
-    prepared: [Occupancy; PRIORITIES],
+    prepared: [Occupancy; CHANNELS],
     /// Which priorities have one: all with PAUSE, those of a channel with credits.
     groups: ClassMap,
 }
@@ -135,8 +135,8 @@ impl Receiving {
             buffer: spec.buffer,
             reading: true,
             cores: (0..spec.cores).map(|_| Core::new(spec.rate, sends_at)).collect(),
-            occupancy: [Occupancy::default(); PRIORITIES],
-            prepared: [Occupancy::default(); PRIORITIES],
+            occupancy: [Occupancy::default(); CHANNELS],
+            prepared: [Occupancy::default(); CHANNELS],
             groups,
         }
     }
@@ -247,7 +247,7 @@ impl Fabric {
             );
         } else {
             self.tell_receiver(ingress, group, &frame);
-            self.probes.counter_holds(ingress as usize * PRIORITIES + group, now, || level);
+            self.probes.counter_holds(ingress, group, now, || level);
         }
         self.take_in(ingress, at, now, windows);
     }
@@ -308,7 +308,7 @@ impl Fabric {
         if self.nodes[node as usize].pause_sender.is_some() {
             self.count_out(&waiting, now, windows);
         } else {
-            self.probes.counter_holds(port as usize * PRIORITIES + group, now, || level);
+            self.probes.counter_holds(port, group, now, || level);
         }
         self.credits_free(port, &frame, now, windows);
     }

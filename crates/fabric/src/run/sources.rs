@@ -6,7 +6,7 @@
 use crate::run::event::{Event, Kind, Queued};
 use crate::run::pool::NIL;
 use crate::run::world::Fabric;
-use frame::{Flags, Frame, FrameKind, PRIORITIES, PathId, Priority, Route, TrafficClass};
+use frame::{Flags, Frame, FrameKind, PathId, Priority, Route, TrafficClass};
 use units::{Amount, Time};
 use workload::{Destinations, Made, Source, Wake};
 
@@ -54,7 +54,7 @@ impl Fabric {
             if self.hosts.sources[source as usize].limit.is_some() && self.is_held_back(source) {
                 let (egress, class) = self.next_place(source);
                 if let Some(nic) = &mut self.links.cold[egress as usize].nic {
-                    nic.blocked[class.at()].push_back(source);
+                    nic.classes[class.at()].blocked.push_back(source);
                 }
                 return;
             }
@@ -201,9 +201,9 @@ impl Fabric {
         }
         let (egress, class) = self.next_place(source);
         if let Some(nic) = &mut self.links.cold[egress as usize].nic
-            && !nic.blocked[class.at()].contains(&source)
+            && !nic.classes[class.at()].blocked.contains(&source)
         {
-            nic.blocked[class.at()].push_back(source);
+            nic.classes[class.at()].blocked.push_back(source);
         }
         true
     }
@@ -223,7 +223,7 @@ impl Fabric {
             // What it left at another port when its path changed is not counted any more.
             state.in_nic = state.in_nic.saturating_sub(1);
             if let Some(nic) = &mut self.links.cold[egress as usize].nic {
-                nic.blocked[class.at()].push_back(source);
+                nic.classes[class.at()].blocked.push_back(source);
             }
         }
     }
@@ -243,7 +243,7 @@ impl Fabric {
             self.pulled_frame_left(egress, class);
         }
         let Some(nic) = &self.links.cold[egress as usize].nic else { return };
-        if !nic.ready[class.at()].is_empty() {
+        if !nic.classes[class.at()].ready.is_empty() {
             self.pull(egress, class, now, windows);
         }
         self.feed_sources((egress, class), frame, now, windows);
@@ -267,14 +267,15 @@ impl Fabric {
             }
         }
         let Some(nic) = &self.links.cold[egress as usize].nic else { return };
-        if !nic.blocked[class.at()].is_empty() {
+        if !nic.classes[class.at()].blocked.is_empty() {
             self.unblock(egress, class, true, now, windows);
         }
     }
 
     /// Lets those act who wait for a port, of all classes; greedy sources only if `greedy`.
     pub fn unblock_all(&mut self, egress: u32, greedy: bool, now: Time, windows: &mut Queued) {
-        for class in (0..PRIORITIES as u8).map(TrafficClass) {
+        let classes = self.links.ports[egress as usize].classes.classes();
+        for class in (0..classes as u8).map(TrafficClass) {
             self.unblock(egress, class, greedy, now, windows);
         }
     }
@@ -283,21 +284,24 @@ impl Fabric {
     #[inline(never)]
     fn unblock(&mut self, egress: u32, class: TrafficClass, greedy: bool, now: Time, windows: &mut Queued) {
         let waiting = |fabric: &Fabric| {
-            fabric.links.cold[egress as usize].nic.as_ref().map_or(0, |nic| nic.blocked[class.at()].len())
+            fabric.links.cold[egress as usize]
+                .nic
+                .as_ref()
+                .map_or(0, |nic| nic.classes[class.at()].blocked.len())
         };
         for _ in 0..waiting(self) {
             let Some(nic) = &mut self.links.cold[egress as usize].nic else { return };
-            let Some(source) = nic.blocked[class.at()].pop_front() else { return };
+            let Some(source) = nic.classes[class.at()].blocked.pop_front() else { return };
             if self.is_held_back(source) {
                 let limited = self.hosts.sources[source as usize].limited;
                 let Some(nic) = &mut self.links.cold[egress as usize].nic else { return };
                 if limited {
                     // The limiter of another may have room.
-                    nic.blocked[class.at()].push_back(source);
+                    nic.classes[class.at()].blocked.push_back(source);
                     continue;
                 }
                 // Still no room, or its next frame goes elsewhere now.
-                nic.blocked[class.at()].push_front(source);
+                nic.classes[class.at()].blocked.push_front(source);
                 return;
             }
             if !self.hosts.sources[source as usize].source.is_greedy() {
@@ -305,7 +309,7 @@ impl Fabric {
             } else if greedy {
                 self.refill(source, now, windows);
             } else if let Some(nic) = &mut self.links.cold[egress as usize].nic {
-                nic.blocked[class.at()].push_back(source);
+                nic.classes[class.at()].blocked.push_back(source);
             }
         }
     }
@@ -313,8 +317,8 @@ impl Fabric {
     /// Takes a source off the list of those that wait for a port. Whether it was there.
     pub fn stop_waiting(&mut self, egress: u32, source: u32) -> bool {
         let Some(nic) = &mut self.links.cold[egress as usize].nic else { return false };
-        let before: usize = nic.blocked.iter().map(|blocked| blocked.len()).sum();
-        nic.blocked.iter_mut().for_each(|blocked| blocked.retain(|&of| of != source));
-        nic.blocked.iter().map(|blocked| blocked.len()).sum::<usize>() < before
+        let before: usize = nic.classes.iter().map(|class| class.blocked.len()).sum();
+        nic.classes.iter_mut().for_each(|class| class.blocked.retain(|&of| of != source));
+        nic.classes.iter().map(|class| class.blocked.len()).sum::<usize>() < before
     }
 }

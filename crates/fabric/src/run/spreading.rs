@@ -16,7 +16,7 @@ use crate::spec::forwarding::ForwardingTable;
 use crate::spec::routing::{Routes, Wiring, mix_in};
 use crate::spec::{FlowSpec, Spec, Way};
 use engine::stream;
-use frame::{NodeId, PRIORITIES, PortId};
+use frame::{NodeId, PortId, members};
 use std::sync::Arc;
 use units::Time;
 
@@ -128,8 +128,7 @@ impl Fabric {
         let (ports, queues, cold_ports) = (&self.links.ports, &self.buffers.queues, &self.links.cold);
         let backlog = |port: PortId| {
             let own = &ports[local(port)];
-            let waiting: u64 = (0..PRIORITIES)
-                .filter(|class| own.waiting >> class & 1 != 0)
+            let waiting: u64 = members(own.waiting)
                 .map(|class| queues[own.first_queue as usize + class].occupancy.bytes)
                 .sum();
             // What is still on its way to the link counts as well: an idle port is better than a busy one.

@@ -13,7 +13,7 @@
 use crate::run::pool::{List, NIL, Pool};
 use crate::run::probes::PauseRecord;
 use crate::run::world::Fabric;
-use frame::{ClassMap, PRIORITIES, Priority};
+use frame::{CHANNELS, ClassMap, Priority};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use units::Time;
@@ -161,7 +161,7 @@ impl Line {
 
 /// The number of a flow and a priority that it sends at.
 fn number(flow: u32, priority: Priority) -> usize {
-    flow as usize * PRIORITIES + usize::from(priority.0)
+    flow as usize * CHANNELS + usize::from(priority.0)
 }
 
 impl PausedPlace {
@@ -233,9 +233,9 @@ impl Victims {
 
 /// Which priorities a pause holds back: its own, and those of the same class that are not paused themselves, which count
 /// for the lowest of the `paused` ones.
-fn held_back_by(priority: u8, paused: u8, classes: ClassMap) -> u8 {
+fn held_back_by(priority: u8, paused: u32, classes: ClassMap) -> u32 {
     let own = 1 << priority;
-    let together = classes.priorities(classes.class(Priority(priority)));
+    let together = classes.numbers_of(classes.class(Priority(priority)));
     let lowest = (together & paused).trailing_zeros() == u32::from(priority);
     if lowest { own | together & !paused } else { own }
 }
@@ -271,7 +271,7 @@ impl Fabric {
     }
 
     /// Looks at who is held back by a pause of a priority that is over at `end`: `present`, by flow.
-    fn look(&self, victims: &mut Victims, line: &mut Line, place: (u32, u8), paused: u8, end: Time) {
+    fn look(&self, victims: &mut Victims, line: &mut Line, place: (u32, u8), paused: u32, end: Time) {
         let (port, priority) = place;
         victims.begin();
         let classes = self.nodes[self.node_of[port as usize] as usize].classes;
@@ -292,7 +292,7 @@ impl Fabric {
                 victims.stands(victims.flows[one.frame.path.at()], one.since);
             }
         }
-        let ready = self.links.cold[port as usize].nic.iter().flat_map(|nic| &nic.ready[class.at()]);
+        let ready = self.links.cold[port as usize].nic.iter().flat_map(|nic| &nic.classes[class.at()].ready);
         for (path, priority, since) in ready.filter_map(|&entry| self.stands_for(entry)) {
             if is_held_back(priority) && since < end {
                 victims.stands(victims.flows[path.at()], since);

@@ -361,7 +361,7 @@ impl Fabric {
     /// A transmission has begun: counts it, and tells the sources that wait for it.
     #[inline(always)]
     pub fn count_sent(&mut self, egress: u32, frame: &Frame, hooks: Hooks, now: Time, windows: &mut Queued) {
-        self.links.sent[egress as usize].count(frame);
+        self.links.count_sent(egress, frame);
         if hooks.has(Hooks::FEEDS.or(Hooks::RECORDED)) {
             if hooks.has(Hooks::RECORDED) {
                 self.record_sent(egress, frame, now);

@@ -24,7 +24,7 @@ use crate::run::ingress::IngressPort;
 use crate::run::node::Node;
 use crate::simulation::Simulation;
 use flow_control::Accounting;
-use frame::{Frame, NodeId, Occupancy, PRIORITIES, TrafficClass};
+use frame::{Frame, NodeId, Occupancy, PRIORITIES, TrafficClass, members};
 use std::collections::BTreeMap;
 use units::Time;
 
@@ -159,9 +159,12 @@ impl Simulation {
                 continue;
             }
             let (map, cold) = (self.node_at(id).classes, self.cold(id));
-            let paused = |class: u8| cold.control.until(map.priorities(TrafficClass(class))) > now;
+            let paused = |class: u8| cold.control.until(map.numbers_of(TrafficClass(class))) > now;
             stopped.extend(
-                (0..8).filter(|&class| classes >> class & 1 != 0 && paused(class)).map(|class| (id, class)),
+                members(classes)
+                    .map(|class| class as u8)
+                    .filter(|&class| paused(class))
+                    .map(|class| (id, class)),
             );
         }
         stopped
@@ -191,15 +194,15 @@ impl Simulation {
         let now = self.now();
         let sender = self.peer(port);
         let (node, first_port) = (self.node_at(sender), self.first_port_beside(sender));
-        let priorities = self.node_at(port).classes.priorities(TrafficClass(class));
+        let priorities = self.node_at(port).classes.numbers_of(TrafficClass(class));
         let cold = self.cold(port);
         let next_node = self.wiring.first_port.get(self.wiring.node_of[sender as usize].at() + 1);
         let ports = first_port..next_node.map_or(self.ports() as u32, |&port| port);
         let there: Vec<_> = contents.range((ports.start, 0)..(ports.end, 0)).collect();
         let mut dead: Option<Dead> = None;
-        for priority in (0..PRIORITIES as u8).filter(|&priority| priorities >> priority & 1 != 0) {
+        for priority in members(priorities).map(|priority| priority as u8) {
             let Some((since, _)) = cold.control.in_force(priority) else { continue };
-            if cold.control.until(1 << priority) <= now {
+            if cold.control.until(1_u32 << priority) <= now {
                 continue;
             }
             let accounting = node.pause_sender.as_ref().map(|pause_sender| pause_sender.spec.accounting);

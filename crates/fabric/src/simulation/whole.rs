@@ -14,7 +14,7 @@ use crate::run::limiters::Limiter;
 use crate::run::node::Node;
 use crate::run::overtaking::can_overtake;
 use crate::run::pool::Waiting;
-use crate::run::port::{ColdPort, Port, Sent};
+use crate::run::port::{ColdPort, Port};
 use crate::run::probes::ClassSeries;
 use crate::run::sources::SourceState;
 use crate::run::world::Fabric;
@@ -68,9 +68,10 @@ impl Simulation {
         let (part, port) = self.part_at(port);
         &part.links.cold[port]
     }
-    pub(crate) fn sent(&self, port: u32) -> &Sent {
+    /// Bytes and frames that have been sent through a port with these priorities or channels (bit n for number n).
+    pub(crate) fn sent(&self, port: u32, numbers: u32) -> (u64, u64) {
         let (part, port) = self.part_at(port);
-        &part.links.sent[port]
+        part.links.sent_of(port, numbers)
     }
     /// What came in through a port of a node that counts that.
     pub(crate) fn ingress_port(&self, port: u32) -> &IngressPort {

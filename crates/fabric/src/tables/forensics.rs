@@ -29,7 +29,7 @@ use crate::run::probes::PauseRecord;
 use crate::run::world::Fabric;
 use crate::tables::View;
 use flow_control::Accounting;
-use frame::{CONTROL_FRAME_BYTES, PRIORITIES, TrafficClass};
+use frame::{CHANNELS, CONTROL_FRAME_BYTES, TrafficClass};
 use measure::Table;
 use std::collections::{BTreeMap, BTreeSet};
 use units::{Amount, Time};
@@ -222,9 +222,9 @@ impl View<'_> {
         let mut records: Vec<PauseRecord> =
             self.s.parts().flat_map(|part| part.probes.pauses.iter().flatten().map(ended(part))).collect();
         for (port, cold) in self.s.cold_ports() {
-            for priority in 0..PRIORITIES as u8 {
+            for priority in 0..CHANNELS as u8 {
                 if let Some((start, cause)) = cold.control.in_force(priority) {
-                    let end = cold.control.until(1 << priority).min(self.end);
+                    let end = cold.control.until(1_u32 << priority).min(self.end);
                     records.push(PauseRecord { port, priority, start, end, cause });
                 }
             }
@@ -296,7 +296,7 @@ impl View<'_> {
 
     /// The latest pause of a queue's port that had begun by then.
     fn held_by(&self, pauses: &[Pause], (port, class): QueuePlace, sent: Time) -> Option<usize> {
-        let priorities = self.s.node_at(port).classes.priorities(TrafficClass(class));
+        let priorities = self.s.node_at(port).classes.numbers_of(TrafficClass(class));
         let after = pauses.partition_point(|pause| (pause.record.port, pause.record.start) <= (port, sent));
         let before =
             pauses[..after].iter().enumerate().rev().take_while(|(_, pause)| pause.record.port == port);
@@ -359,7 +359,7 @@ impl View<'_> {
             .texts("queue", "The queue that the pauses were sent for, or that filled the room at the other end; empty if that is a host, or credits were on their way.", rows.iter().map(|row| queue(&row.2)))
             .texts("sent_by", "The port that sent them, or the credits.", rows.iter().map(|row| self.s.port_name(self.s.peer(row.2.2))))
             .texts("port", "The port that had to stop.", rows.iter().map(|row| self.s.port_name(row.2.2)))
-            .integers("priority", "", "The priority that was stopped, 0 to 7.", rows.iter().map(|row| row.2.3.into()))
+            .integers("priority", "", "The priority that was stopped, 0 to 7, or the channel, 0 to 19.", rows.iter().map(|row| row.2.3.into()))
             .integers("pauses", "", "How many.", rows.iter().map(|row| row.3.pauses))
             .reals("paused_ns", "ns", "How long they lasted together.", rows.iter().map(|row| row.3.paused.as_ns_f64()))
             .reals("first_ns", "ns", "When the first took effect.", rows.iter().map(|row| row.3.first.as_ns_f64()))

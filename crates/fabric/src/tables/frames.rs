@@ -49,7 +49,7 @@ impl View<'_> {
             .named("flow", "Its flow; empty for a pause frame.", flows, rows.iter().map(flow))
             .named("source", "Where it comes from; of a message of a switch, the other end of its flow.", nodes(), ends.iter().map(|ends| ends[0]))
             .named("destination", "Where it goes.", nodes(), ends.iter().map(|ends| ends[1]))
-            .integers("priority", "", "Its priority, 0 to 7.", rows.iter().map(|row| row.frame.priority.0.into()))
+            .integers("priority", "", "Its priority, 0 to 7, or its channel, 0 to 19.", rows.iter().map(|row| row.frame.priority.0.into()))
             .integers("bytes", "B", "Its length, DA to FCS.", rows.iter().map(|row| row.frame.bytes.into()))
             .integers("word", "", "What it carries: the number of the first byte or segment (data), the next one expected (ack), the feedback (cnm), the number of its transfer on its path (part). Of a pause frame the priorities with XOFF in bits 0 to 7, those with XON in bits 8 to 15, and the quanta above.", rows.iter().map(|row| row.frame.word.into()))
             .integers("ecn", "", "ECN bits: 0 not capable, 1 and 2 capable, 3 marked.", rows.iter().map(ecn))

@@ -47,7 +47,7 @@ impl View<'_> {
         };
         Table::new("pauses", "One row a pause: an interval in which a port had to stop a priority, or in which a class waited for credits though its link was free.")
             .texts("port", "The port that had to stop.", pauses.iter().map(|p| self.s.port_name(p.record.port)))
-            .integers("priority", "", "The priority that was stopped, 0 to 7; of a class that waited for credits its lowest.", pauses.iter().map(|p| p.record.priority.into()))
+            .integers("priority", "", "The priority that was stopped, 0 to 7, or the channel, 0 to 19; of a class that waited for credits its lowest.", pauses.iter().map(|p| p.record.priority.into()))
             .reals("start_ns", "ns", "When it took effect.", pauses.iter().map(|p| p.record.start.as_ns_f64()))
             .reals("end_ns", "ns", "When it ended, by XON or because its time was over; or when credits came.", pauses.iter().map(|p| p.record.end.as_ns_f64()))
             .texts("sent_by", "The port that sent it, or the credits.", pauses.iter().map(|p| self.s.port_name(sender(p))))

@@ -5,7 +5,6 @@ use super::{UsedQueue, View};
 use crate::build::{MAX_BINS, MAX_SERIES};
 use crate::run::levels::Levels;
 use crate::spec::{Watched, Which};
-use frame::PRIORITIES;
 use measure::{BinnedBits, Carried, Table, Train};
 use std::collections::BTreeMap;
 use units::Time;
@@ -51,6 +50,7 @@ impl View<'_> {
             Some(self.rates("class_tx_bps", self.queue_name(port, class), bin, bits))
         });
         self.keep(&mut series, Watched::Class, classes);
+        let numbers = self.s.spec.numbers();
         for nth in 0..2 {
             let queues = self.used_queues.iter().filter_map(|&UsedQueue { port, class, .. }| {
                 let levels = self.s.queue_levels(port, class)?;
@@ -59,7 +59,7 @@ impl View<'_> {
             self.keep(&mut series, Watched::Queue, queues);
             let all = self.s.parts().flat_map(|part| &part.probes.counters).enumerate();
             let counters = all.filter(|(_, levels)| levels.is_used()).filter_map(|(counter, levels)| {
-                let (port, group) = ((counter / PRIORITIES) as u32, counter % PRIORITIES);
+                let (port, group) = ((counter / numbers) as u32, counter % numbers);
                 self.level_series(levels, nth, ingress_name(self, port, group))
             });
             self.keep(&mut series, Watched::Queue, counters);

@@ -2,7 +2,7 @@
 
 use super::{Net, gbps, greedy, host, switch, us};
 use fabric::spec::{Role, Way};
-use flow_control::{CreditSettings, CreditSpec};
+use flow_control::{ChannelList, Channels, CreditSettings, CreditSpec};
 use frame::NodeId;
 use std::sync::Arc;
 use units::{Bytes, Time};
@@ -17,6 +17,12 @@ pub fn credits(credits: u64) -> CreditSpec {
     };
     settings.check().expect("settings are in range");
     settings.spec()
+}
+
+/// So many credits of these channels.
+pub fn with_channels(count: u64, list: &ChannelList) -> CreditSpec {
+    let names = Channels::new(list).expect("channels that there are");
+    CreditSpec { channels: names.map(), bypassable: names.bypassable(), names, ..credits(count) }
 }
 
 /// Gives every node these credits.

@@ -6,7 +6,7 @@ use super::{Context, files, transports};
 use crate::model::{Flow, Model, SourceText};
 use crate::place::Place;
 use fabric::spec::{FlowSpec, Way};
-use flow_control::FlowControl;
+use flow_control::{ChannelList, Channels, FlowControl};
 use frame::{NodeId, Priority};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -106,13 +106,14 @@ fn one(
         let transport = transports::lower(flow, sizes.as_ref(), end, at, context);
         times(flow, end, at, context);
         let script = script(flow, end, at, context);
-        (sizes, arrivals, transport.map(Arc::new), script)
+        let priority = number(flow, model, at, context);
+        (sizes, arrivals, transport.map(Arc::new), script, priority)
     });
     let Some(pairs) = pairs else { return };
     reachable(&pairs, at, fabric, context);
     transports::check_pairs(flow, &pairs, at, fabric, context);
     let route = route(flow, &pairs, at, fabric, context);
-    let Some((Some(sizes), arrivals, transport, script)) = checked else { return };
+    let Some((Some(sizes), arrivals, transport, script, priority)) = checked else { return };
     check_rate(flow, &pairs, at, fabric, context);
     let Some(way) = way(route, flow, &pairs, at, fabric, context) else { return };
     let sizes_held = if let FrameSizes::Empirical(list) = &sizes { list.len() } else { 0 };
@@ -126,7 +127,7 @@ fn one(
         flows.push(FlowSpec {
             name,
             from,
-            priority: Priority(flow.priority as u8),
+            priority,
             source: SourceSpec {
                 arrivals: arrivals.clone(),
                 rate_basis: flow.rate_counts,
@@ -166,6 +167,36 @@ fn way(
         return Some(Way::ByDestination);
     }
     context.spend(paths, &at.key("to")).then_some(Way::Shortest)
+}
+
+/// The priority of its frames, or the number of their channel.
+fn number(flow: &Flow, model: &Model, at: &Place, context: &mut Context<'_>) -> Priority {
+    let of_flow = Priority(flow.priority as u8);
+    let Some(name) = &flow.channel else { return of_flow };
+    let at = at.key("channel");
+    let settings = |control: &FlowControl| match control {
+        FlowControl::Credit(settings) => Some(settings.channels.clone()),
+        _ => None,
+    };
+    let lists: Vec<Option<ChannelList>> = model.all_flow_controls().filter_map(settings).collect();
+    if lists.is_empty() {
+        let help = "expected [flow_control.credit], or `priority`";
+        context.error(&at, format!("channel \"{name}\", and no link has credits"), help);
+        return of_flow;
+    }
+    if flow.priority != 0 {
+        let message = format!("channel \"{name}\" and priority {}", flow.priority);
+        context.error(&at, message, "expected one of the two: a priority names its channel");
+    }
+    // What is wrong with the list is said where it stands.
+    let Ok(channels) = Channels::new(&lists.into_iter().flatten().next().unwrap_or_default()) else {
+        return of_flow;
+    };
+    channels.number_of(name).map(Priority).unwrap_or_else(|| {
+        let help = format!("expected one that a priority has, of {}", channels.list());
+        context.error(&at, format!("no frames take a channel \"{name}\""), help);
+        of_flow
+    })
 }
 
 fn numbers(flow: &Flow, model: &Model, at: &Place, context: &mut Context<'_>) {

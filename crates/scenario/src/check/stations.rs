@@ -4,7 +4,7 @@ use super::topology::Fabric;
 use super::{Context, flow_control, queueing, receive};
 use crate::model::{Buffer, HostSettings, Model, Queues, QueuesWord, SwitchSettings};
 use crate::place::Place;
-use ::flow_control::{Control, PauseSpec};
+use ::flow_control::{Channels, Control, PauseSpec};
 use ::queueing::BufferSpec;
 use fabric::spec::{Forwarding, HostSpec, NodeSpec, Queueing, ReceiveSpec, Role, SwitchSpec, WhenFull};
 use fabric::topology::NodeRole;
@@ -135,8 +135,8 @@ fn host(
     context: &mut Context<'_>,
 ) -> HostSpec {
     check_mtu(own.map_or(all.mtu, |own| own.mtu), at, context);
-    let classes = classes(pick(own.map(|o| &o.queues), &all.queues), at, context);
     let control = flow_control::lower(model, &all.flow_control, own.map(|o| &o.flow_control), at, context);
+    let classes = classes(pick(own.map(|o| &o.queues), &all.queues), control.as_ref(), at, context);
     let receive =
         receive::lower(model, all.receive.as_ref(), own.and_then(|o| o.receive.as_ref()), at, context);
     let end = model.simulation.duration;
@@ -172,7 +172,6 @@ fn switch(
     context: &mut Context<'_>,
 ) -> SwitchSpec {
     check_mtu(own.map_or(all.mtu, |own| own.mtu), at, context);
-    let classes = classes(pick(own.map(|o| &o.queues), &all.queues), at, context);
     let latency = pick(own.map(|o| &o.latency), &all.latency).unwrap_or(Time::ZERO);
     if latency > Time::from_ms(1000) {
         context.error(
@@ -182,6 +181,7 @@ fn switch(
         );
     }
     let control = flow_control::lower(model, &all.flow_control, own.map(|o| &o.flow_control), at, context);
+    let classes = classes(pick(own.map(|o| &o.queues), &all.queues), control.as_ref(), at, context);
     let (own_buffer, all_buffer) = (own.and_then(|o| o.buffer.as_ref()), all.buffer.as_ref());
     let buffer = buffer(own_buffer, all_buffer, at, context);
     let of = |buffer: Option<&'_ Buffer>| buffer.and_then(|buffer| buffer.dynamic_threshold);
@@ -221,8 +221,21 @@ fn switch(
     }
 }
 
-fn classes(queues: Option<Queues>, at: &Place, context: &mut Context<'_>) -> ClassMap {
+fn classes(
+    queues: Option<Queues>,
+    control: Option<&Control>,
+    at: &Place,
+    context: &mut Context<'_>,
+) -> ClassMap {
     let at = at.key("queues");
+    let channels = control.and_then(Control::credits).map(|credits| &credits.names);
+    if channels.is_some_and(Channels::are_all) {
+        if !matches!(queues, None | Some(Queues::Named(QueuesWord::PerPriority))) {
+            let help = "expected \"per_priority\", a queue for each of the twenty, or other channels";
+            context.error(&at, "queues that channels share, and channels = \"all\"".to_string(), help);
+        }
+        return ClassMap::CHANNELS;
+    }
     let list = match queues {
         None | Some(Queues::Named(QueuesWord::PerPriority)) => return ClassMap::SEPARATE,
         Some(Queues::Named(QueuesWord::Shared)) => return ClassMap::SHARED,
