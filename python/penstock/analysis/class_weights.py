@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-# Priorities; behind them the channels that links have beyond these (`channels = "all"`), each with a queue of its own.
+# Priorities; behind them the channels that links have beyond these (`channels = "all"`), each with its queue.
 PRIORITIES = 8
 _NUMBERS = 20
 _EQUAL = [1.0] * _NUMBERS
