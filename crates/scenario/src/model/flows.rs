@@ -34,6 +34,7 @@ pub struct Flow {
     pub priority: u64,
     /// The virtual channel of all frames, where links have credits: a name, or a number as text, among the `channels` of `[flow_control.credit]`. In place of `priority`. Default: the channel of the priority.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("pattern" = "^([BO][0-7]|M[0-3]|[0-9]+)$"))]
     pub channel: Option<String>,
     /// Whether others of its virtual channel may pass its frames while these lack credits (`channels` of credits, "B0" to "B7"); of a connection the frames that its sender sends, what comes back may not. Default: false.
     #[serde(default)]
