@@ -959,6 +959,19 @@ fn ask_seldom(spec: &mut Spec) {
     }
 }
 
+/// A run that breaks nothing, whose tables fit each other, and that is the same in steps and on threads.
+fn keeps_its_books_everywhere(spec: Spec, budget: u64) -> Result<(), TestCaseError> {
+    let net = Net(spec.clone());
+    let once = net.try_run();
+    prop_assert_eq!(&once.error, &None);
+    check_tables(&spec, &once)?;
+    same(&once, &net.run_in_steps(budget))?;
+    for threads in [2, 3] {
+        same(&once, &net.run_on(threads, budget * 100))?;
+    }
+    Ok(())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: cases(60), ..ProptestConfig::default() })]
 
@@ -972,42 +985,18 @@ proptest! {
 
     #[test]
     fn crossbars_keep_their_books_on_threads_and_in_steps(draw in draws(), budget in 1u64..2_000) {
-        let spec = with_crossbars(&draw, us(60));
-        let net = Net(spec.clone());
-        let once = net.try_run();
-        prop_assert_eq!(&once.error, &None);
-        check_tables(&spec, &once)?;
-        same(&once, &net.run_in_steps(budget))?;
-        for threads in [2, 3] {
-            same(&once, &net.run_on(threads, budget * 100))?;
-        }
+        keeps_its_books_everywhere(with_crossbars(&draw, us(60)), budget)?;
     }
 
     #[test]
     fn new_schedulers_keep_the_books_on_threads_and_in_steps(draw in draws(), budget in 1u64..2_000) {
-        let spec = with_new_schedulers(&draw, us(60));
-        let net = Net(spec.clone());
-        let once = net.try_run();
-        prop_assert_eq!(&once.error, &None);
-        check_tables(&spec, &once)?;
-        same(&once, &net.run_in_steps(budget))?;
-        for threads in [2, 3] {
-            same(&once, &net.run_on(threads, budget * 100))?;
-        }
+        keeps_its_books_everywhere(with_new_schedulers(&draw, us(60)), budget)?;
     }
 
     /// Credits are looked over at the end of each run: none is missing.
     #[test]
     fn credits_keep_their_books_on_threads_and_in_steps(draw in draws(), budget in 1u64..2_000) {
-        let spec = with_credits(&draw, us(60));
-        let net = Net(spec.clone());
-        let once = net.try_run();
-        prop_assert_eq!(&once.error, &None);
-        check_tables(&spec, &once)?;
-        same(&once, &net.run_in_steps(budget))?;
-        for threads in [2, 3] {
-            same(&once, &net.run_on(threads, budget * 100))?;
-        }
+        keeps_its_books_everywhere(with_credits(&draw, us(60)), budget)?;
     }
 
     #[test]

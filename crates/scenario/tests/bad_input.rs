@@ -572,6 +572,8 @@ fn stations_and_flow_control() {
         (more("[flow_control.credit]\nchannels = [\"B0\", \"B0\", \"B0\", \"B0\", \"B0\", \"B0\", \"B0\", ‸\"M4\"]"), "the multicast ones end with \"M3\"", "one for each priority"),
         (more("[flow_control.credit]\nchannels = ‸\"al\""), "al", "all"),
         (more("[flow_control.credit]\nchannels = \"all\"\n[switch]\nqueues = ‸\"shared\""), "queues that channels share", "a queue for each of the twenty"),
+        (more("[flow_control.credit]\nchannels = \"all\"\n[switch]\nqueue_managers = ‸[{ classes = [0], red = {} }]"), "queue_managers at \"sw\", and channels = \"all\"", "they know priorities only"),
+        (more("[flow_control.credit]\nchannels = \"all\"\n[host]\n‸rate_limiters = { qcn = {} }"), "rate_limiters at \"h0\", and channels = \"all\"", "they know priorities only"),
         (flow_and("channel = ‸\"O3\"", ""), "channel \"O3\", and no link has credits", "or `priority`"),
         (flow_and("channel = ‸\"M4\"", "[flow_control.credit]\nchannels = \"all\""), "no frames take a channel \"M4\"", "\"M2\", \"M3\""),
         (flow_and("channel = ‸\"B1\"", "[flow_control.credit]\nchannels = [\"B0\", \"B0\", \"B0\", \"B0\", \"B0\", \"B0\", \"B0\", \"O0\"]"), "no frames take a channel \"B1\"", "of \"B0\", \"O0\""),
