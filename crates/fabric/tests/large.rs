@@ -67,8 +67,7 @@ fn a_host_with_100_000_idle_endpoints() {
     let ((few, small), (many, large)) = (run(4), run(100_000));
     // A window that opens after the end asks to be called then, and is not.
     assert_eq!(few, many);
-    // 32 B of the 2,054 are what says how long pauses held each end, as many the way that each end has looked up, and what
-    // a source knows of its limiter.
+    // It takes 2,054 B; 32 of them are what says how long pauses held each end.
     assert!((large - small) / 100_000 < 2_080, "{} B a connection", (large - small) / 100_000);
 }
 
