@@ -21,6 +21,7 @@ mod occupancies;
 mod pauses;
 mod series;
 mod storms;
+mod streams;
 mod transfers;
 
 use self::durations::{with_latency, with_wait};
@@ -62,6 +63,7 @@ fn tables(simulation: &mut Simulation) -> Vec<Table> {
         view.rate_limiters(),
         view.slowdowns(),
         view.transfers(),
+        view.streams(),
         view.classes(&flows),
         view.latencies(&flows),
         view.ports(),

@@ -451,7 +451,7 @@ fn source(to: Destinations, rolls: &mut Rolls) -> SourceSpec {
     let rate = gbps(1 + rolls.below(10));
     let arrivals = match rolls.below(7) {
         0 => Arrivals::Greedy,
-        3 => Arrivals::Streams(StreamsParams { rate: gbps(1), count: 1 + rolls.below(8) }),
+        3 => Arrivals::Streams(StreamsParams { rate: gbps(1), count: 1 + rolls.below(8), counted: true }),
         4 => Arrivals::Bursts(BurstsParams { rate, frames: 1 + rolls.below(20) }),
         5 => Arrivals::Video(VideoParams {
             interval: us(1 + rolls.below(9)),

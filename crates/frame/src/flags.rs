@@ -34,7 +34,7 @@ pub enum FrameKind {
     Cnm = 5,
     /// The [`Tag`](crate::Tag) of a frame, which its receiver returns.
     Tag = 6,
-    /// A part of a transfer that a source pushes; the word says of which among those of its path.
+    /// A part of a transfer that a source pushes, or of one of its streams; the word says of which among those of its path.
     Part = 7,
 }
 

@@ -1369,6 +1369,14 @@ fn flows() {
         (source("{ streams = { rate = \"64 kb/s\", count = ‸0 } }"), "count = 0", "1 to 65536"),
         (source("{ streams = { rate = \"64 kb/s\", count = ‸65537 } }"), "count = 65537", "1 to 65536"),
         (source("{ streams = ‸{ count = 93 } }"), "missing key `rate`", "required"),
+        (
+            flow(concat!(
+                "from = \"all\"\nto = { uniform = [\"h0\", \"h1\", \"h2\", \"h3\"] }\n",
+                "source = { streams = { rate = \"64 b/s\", count = 65536, counted = ‸true } }"
+            )),
+            "786432 streams and destinations",
+            "at most 524288",
+        ),
         (source("{ bursts = { rate = ‸\"20 Tb/s\" } }"), "too fast", "at most"),
         (source("{ bursts = { rate = \"1 Gb/s\", frames = ‸0 } }"), "frames = 0", "1 to 65536"),
         (source("{ bursts = { rate = \"1 Gb/s\", ‸gap = \"1 us\" } }"), "unknown key `gap`", "frames"),

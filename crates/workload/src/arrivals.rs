@@ -223,6 +223,13 @@ macro_rules! arrivals {
                     _ => None,
                 }
             }
+            /// The key that asks for counts of each of its streams, and how many there are, if it does.
+            pub fn counted(&self) -> Option<(&'static str, u64)> {
+                match self {
+                    Arrivals::Streams(streams) => streams.counted.then_some(("counted", streams.count)),
+                    _ => None,
+                }
+            }
             /// The same with the pictures of its file.
             pub fn with_pictures(self, sizes: Arc<[u32]>) -> Arrivals {
                 match self {

@@ -23,6 +23,11 @@ impl Process {
         matches!(self.kind, Kind::Greedy | Kind::Transfers(_))
     }
 
+    /// Of which of its streams the frame is that was due last, if they are counted.
+    pub(crate) fn stream(&self) -> Option<u32> {
+        if let Kind::Streams(streams) = &self.kind { streams.of_frame() } else { None }
+    }
+
     /// From now on it sends transfers.
     pub(crate) fn send(&mut self, sender: Sender) {
         self.kind = Kind::Transfers(Box::new(sender));

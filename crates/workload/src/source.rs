@@ -214,6 +214,11 @@ impl Source {
         self.process.is_greedy()
     }
 
+    /// Of which of its streams the last frame is, if they are counted.
+    pub fn stream(&self) -> Option<u32> {
+        self.process.stream()
+    }
+
     /// Whether it sends transfers: no frame of those may be lost for want of room in the NIC.
     pub fn has_transfers(&self) -> bool {
         self.process.sender().is_some()

@@ -29,8 +29,11 @@ fn any_arrivals() -> impl Strategy<Value = Arrivals> {
             .prop_map(|(rate, random_phase)| Arrivals::Constant(ConstantParams { rate, random_phase })),
         rate.clone().prop_map(|rate| Arrivals::Bernoulli(BernoulliParams { rate })),
         rate.clone().prop_map(|rate| Arrivals::Poisson(PoissonParams { rate })),
-        (rate.clone(), 1u64..8)
-            .prop_map(|(rate, count)| Arrivals::Streams(StreamsParams { rate: share(rate, count), count })),
+        (rate.clone(), 1u64..8).prop_map(|(rate, count)| Arrivals::Streams(StreamsParams {
+            rate: share(rate, count),
+            count,
+            counted: true
+        })),
         (rate.clone(), 1u64..20).prop_map(|(rate, frames)| Arrivals::Bursts(BurstsParams { rate, frames })),
         (rate.clone(), 1u64..9, 50u64..200).prop_map(|(rate, count, us)| Arrivals::Video(VideoParams {
             interval: Time::from_us(us),
@@ -171,7 +174,7 @@ proptest! {
             1 => Arrivals::Bernoulli(BernoulliParams { rate }),
             2 => Arrivals::Poisson(PoissonParams { rate }),
             5 => Arrivals::Threads(ThreadsParams { rate, count: 1 + seed % 5, burst: 1 + seed % 7, delay: mean, random_phase: wire }),
-            6 => Arrivals::Streams(StreamsParams { rate, count: 1 + seed % 5 }),
+            6 => Arrivals::Streams(StreamsParams { rate, count: 1 + seed % 5, counted: seed % 2 == 0 }),
             7 => Arrivals::Bursts(BurstsParams { rate, frames: 1 + seed % 7 }),
             8 => Arrivals::Video(VideoParams { interval: mean.max(Time::from_ps(1)), ..VideoParams::new(rate, 1 + seed % 3) }),
             3 => Arrivals::OnOff(OnOffParams { peak: rate, on: Period::Pareto { mean, shape }, off: Period::Exponential(mean) }),

@@ -142,6 +142,11 @@ impl SourceSpec {
         }
     }
 
+    /// How many streams it has, if they are counted.
+    pub fn counted_streams(&self) -> Option<u64> {
+        self.arrivals.counted().map(|(_, count)| count)
+    }
+
     /// The share of the bytes that each destination gets, in the order of [`Destinations::nodes`].
     pub fn shares(&self) -> Vec<f64> {
         let Some(list) = self.transfers() else { return self.destinations.shares() };

@@ -1,13 +1,15 @@
 //! An arrival process of many streams, each at a constant rate: the calls between two hosts as one source.
 //!
 //! A stream sends a frame every `bytes * 8 / rate`, exactly in the long run, and begins at a random time within its first
-//! interval. The frames are those of as many `constant` sources with random phases. They are counted together: if all
-//! have one length, all streams send as many, and the mean latency of the frames is the mean of the means of the streams.
+//! interval. The frames are those of as many `constant` sources with random phases. They are counted together, unless
+//! `counted` asks for the table `streams`, which has each by itself. That is exact: the source knows when each stream is
+//! due, so that each of its frames is of one stream, and says of which until it is delivered. What the frames meet is the
+//! same either way; the fingerprint is not, because it covers what they say.
 //!
 //! Source: the connections of Martinez 2006, section 6.2 and table 2 (voice: 64 kb/s in frames of 128 B; controlled load:
 //! 750 kb/s in frames of 2176 B).
 //!
-//! Not modelled: counts of each stream (a `constant` source for each has them), silence in a call.
+//! Not modelled: histograms of each stream (a `constant` source for each has them), silence in a call.
 
 use crate::arrivals::{Arrival, Configuration, Link, MOST_STREAMS, Random, no_rate, one, outside};
 use crate::draw::below;
@@ -30,6 +32,9 @@ pub struct StreamsParams {
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 65_536))]
     pub count: u64,
+    /// Whether the table `streams` has each stream, by destination. A boolean. Default: false.
+    #[serde(default)]
+    pub counted: bool,
 }
 
 impl Configuration for StreamsParams {
@@ -47,7 +52,8 @@ impl Configuration for StreamsParams {
     fn start(&self, link: Link, _sizes: &FrameSizes) -> Streams {
         let stream = |nth| Reverse(Stream { due: Time::NEVER, nth, rest: 0 });
         let streams = (0..self.count as u32).map(stream).collect();
-        Streams { pace: Pace::at_station(self.rate, link.clock), streams }
+        let of_frame = self.counted.then_some(0);
+        Streams { pace: Pace::at_station(self.rate, link.clock), streams, of_frame }
     }
 }
 
@@ -58,6 +64,8 @@ pub struct Streams {
     pace: Option<Pace>,
     /// The next one on top.
     streams: BinaryHeap<Reverse<Stream>>,
+    /// Of which stream the frame is that was due last; `None`: nobody asks.
+    of_frame: Option<u32>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -70,6 +78,11 @@ struct Stream {
 }
 
 impl Streams {
+    /// Of which stream the frame is that was due last, if they are counted.
+    pub(crate) fn of_frame(&self) -> Option<u32> {
+        self.of_frame
+    }
+
     fn next_due(&self) -> Time {
         self.streams.peek().map_or(Time::NEVER, |next| next.0.due)
     }
@@ -92,6 +105,12 @@ impl Arrival for Streams {
                 Stream { due: now.saturating_add(Time::from_ps(below(rng, interval))), rest: 0, ..*stream };
         });
         self.next_due()
+    }
+    fn arrives(&mut self, _now: Time, _rng: &mut Random) -> bool {
+        if let (Some(of_frame), Some(next)) = (&mut self.of_frame, self.streams.peek()) {
+            *of_frame = next.0.nth;
+        }
+        true
     }
     #[inline(never)]
     fn after(&mut self, link: Link, now: Time, late: bool, [sent, _]: [u16; 2], _rng: &mut Random) -> Time {
@@ -138,7 +157,7 @@ mod tests {
     use crate::{Arrivals, Change, SourceSpec, Wake};
 
     fn streams(rate: BitRate, count: u64, bytes: u16) -> SourceSpec {
-        spec(Arrivals::Streams(StreamsParams { rate, count }), FrameSizes::Fixed(bytes))
+        spec(Arrivals::Streams(StreamsParams { rate, count, counted: false }), FrameSizes::Fixed(bytes))
     }
 
     /// Martinez 2006, table 2: 93 calls of 64 kb/s in frames of 128 B send one frame each in every 16 ms.

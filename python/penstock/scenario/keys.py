@@ -1703,6 +1703,8 @@ class StreamsKeys(TypedDict, total=False):
     """Rate of each stream."""
     count: int | None
     """How many there are. Default: 1."""
+    counted: bool | None
+    """Whether the table `streams` has each stream, by destination. Default: false."""
 
 
 class BurstsKeys(TypedDict, total=False):

@@ -282,9 +282,9 @@ def request_response(
     return made
 
 
-def streams(rate: str, *, count: int | None = None) -> k.SourceTable:
+def streams(rate: str, *, count: int | None = None, counted: bool | None = None) -> k.SourceTable:
     """Many streams at a constant rate, with random phases."""
-    made: k.SourceTable = table("streams", None, rate=rate, count=count)
+    made: k.SourceTable = table("streams", None, rate=rate, count=count, counted=counted)
     return made
 
 

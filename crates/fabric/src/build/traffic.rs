@@ -11,6 +11,7 @@ use crate::run::overtaking::Overtaking;
 use crate::run::pool::NIL;
 use crate::run::port::Hooks;
 use crate::run::sources::SourceState;
+use crate::run::stream_counts::StreamCounts;
 use crate::run::world::Fabric;
 use crate::spec::{FlowSpec, Way, WhenFull};
 use engine::stream;
@@ -42,6 +43,8 @@ pub fn add_sources(part: &Part, paths: &Paths, fabric: &mut Fabric) {
             source = source.with_jitter(flow.source.jitter, rng);
         }
         let host = spec.nodes[flow.from.at()].host();
+        let is_part = flow.source.transfers().is_some() || flow.source.counted_streams().is_some();
+        let kind = if is_part { FrameKind::Part } else { FrameKind::Raw };
         let by_destination = flow.way == Way::ByDestination;
         let limit = host.and_then(|host| host.queue_limit.filter(|_| host.when_full == WhenFull::Block));
         if host.is_some() && (source.is_greedy() || limit.is_some()) {
@@ -54,11 +57,7 @@ pub fn add_sources(part: &Part, paths: &Paths, fabric: &mut Fabric) {
             source,
             first_path: path,
             priority: flow.priority,
-            flags: match flow.source.transfers() {
-                Some(_) => Flags::new(FrameKind::Part, Ecn::NotCapable),
-                None => Flags::default(),
-            }
-            .bypassable(flow.bypassable),
+            flags: Flags::new(kind, Ecn::NotCapable).bypassable(flow.bypassable),
             limit,
             several_ports: host.is_some() && plan.wiring.ports(flow.from).len() > 1,
             // A scheduler that is told of every frame must not see a queue run empty between two.
@@ -66,7 +65,9 @@ pub fn add_sources(part: &Part, paths: &Paths, fabric: &mut Fabric) {
             silent: flow.transport.is_some(),
             limited: false,
             targets: by_destination.then(|| Box::new(flow.source.destinations.clone())),
-            plain: !by_destination && host.is_none_or(|host| host.send.is_none()),
+            plain: !by_destination
+                && host.is_none_or(|host| host.send.is_none())
+                && flow.source.counted_streams().is_none(),
             in_nic: 0,
             frames: 0,
             bytes: 0,
@@ -176,6 +177,11 @@ pub fn add_receivers(part: &Part, paths: &Paths, fabric: &mut Fabric) {
     fabric.hosts.overtaking = Overtaking::new(part.plan.spec, fabric.nodes.len()).map(Box::new);
     fabric.probes.watches_arrivals |= fabric.hosts.overtaking.is_some();
     fabric.hosts.completions = completions(&part.plan.spec.flows, &fabric.hosts);
+    let here =
+        paths.flows.iter().zip(&fabric.hosts.receiver_of_path).filter(|(_, receiver)| **receiver != NIL);
+    let flows = &part.plan.spec.flows;
+    let streams = here.map(|(&flow, _)| flows[flow as usize].source.counted_streams().unwrap_or(0));
+    fabric.hosts.stream_counts = StreamCounts::new(streams);
 }
 
 /// The transfers that end in a part.

@@ -7,6 +7,7 @@ use crate::run::overtaking::Overtaking;
 use crate::run::pool::{NIL, Pool};
 use crate::run::receive::Receiving;
 use crate::run::sources::SourceState;
+use crate::run::stream_counts::StreamCounts;
 use frame::Frame;
 use measure::Latency;
 use transport::Protocol;
@@ -34,6 +35,8 @@ pub(crate) struct Hosts {
     pub overtaking: Option<Box<Overtaking>>,
     /// What has arrived of the transfers that end here.
     pub completions: Completions,
+    /// What has arrived of streams that are counted.
+    pub stream_counts: StreamCounts,
     /// By path, its receiver; [`NIL`](crate::run::pool::NIL) if it ends elsewhere.
     pub receiver_of_path: Vec<u32>,
     /// By port, what arrives there and is not taken in yet, and what the host still works on; empty if no host takes its
@@ -97,6 +100,7 @@ impl Hosts {
             limiter.sojourns.restart(now, limiter.occupancy.both(), inside.into_iter());
         }
         self.receivers.iter_mut().for_each(Receiver::clear);
+        self.stream_counts.clear();
         self.overtaking.iter_mut().for_each(|own| own.clear());
         for source in &mut self.sources {
             (source.frames, source.bytes) = (0, 0);
@@ -135,6 +139,7 @@ impl Hosts {
             + self.limiters_of_path.capacity() * size_of::<[u32; 2]>()
             + self.receiver_of_path.capacity() * size_of::<u32>()
             + self.completions.memory_bytes()
+            + self.stream_counts.memory_bytes()
             + self.overtaking.as_ref().map_or(0, |own| size_of::<Overtaking>() + own.memory_bytes())
             + self.receivers.capacity() * size_of::<Receiver>()
             + self.receivers.iter().map(|receiver| receiver.latency.memory_bytes()).sum::<usize>()

@@ -19,7 +19,7 @@ pub(crate) struct SourceState {
     /// Paths are numbered from here, one a destination.
     pub first_path: u32,
     pub priority: Priority,
-    /// Of its frames: [`FrameKind::Part`] if it sends transfers.
+    /// Of its frames: [`FrameKind::Part`] if it sends transfers, or streams that are counted.
     pub flags: Flags,
     /// What the queue of its class may hold while it goes on sending; `None`: nothing holds it back.
     pub limit: Option<Amount>,
@@ -31,7 +31,7 @@ pub(crate) struct SourceState {
     pub limited: bool,
     /// Where its frames go, if its paths are not listed.
     pub targets: Option<Box<Destinations>>,
-    /// Neither of the two, and its host spends no time on it: a frame goes straight to the NIC, along a path of its own.
+    /// Neither of the two, its host spends no time on it, and no stream is counted: a frame goes straight to the NIC, along a path of its own.
     pub plain: bool,
     /// How many frames a greedy source keeps in the NIC, and how many of its frames are there.
     pub keeps: u32,
@@ -154,7 +154,8 @@ impl Fabric {
         self.forward(self.routes.port_at(start), frame, NIL, now, windows);
     }
 
-    /// The same for a frame that passes a rate limiter, on which its host spends time, or whose path is not listed.
+    /// The same for a frame that passes a rate limiter, on which its host spends time, whose path is not listed, or which
+    /// says of what stream it is.
     #[inline(never)]
     fn submit_otherwise(&mut self, source: u32, made: Made, now: Time, windows: &mut Queued) {
         let state = &self.hosts.sources[source as usize];
@@ -164,7 +165,8 @@ impl Fabric {
             Some(targets) => Route::to(targets.nth(made.destination)),
             None => self.routes.route_of(path, Route::forward(start + 1)),
         };
-        let (word, bytes, priority, flags) = (made.word, made.bytes, state.priority, state.flags);
+        let word = state.source.stream().unwrap_or(made.word);
+        let (bytes, priority, flags) = (made.bytes, state.priority, state.flags);
         let frame = Frame { created: now, path: PathId(path), route, word, bytes, priority, flags };
         match self.limiter_of(frame.path) {
             Some(limiter) => {

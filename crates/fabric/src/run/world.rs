@@ -285,12 +285,14 @@ impl Fabric {
         }
     }
 
-    /// A part of a transfer.
+    /// A part of a transfer or of a stream.
     #[inline(never)]
     fn deliver_part(&mut self, frame: &Frame, now: Time) {
         let receiver = self.hosts.receiver_of_path[frame.path.at()] as usize;
         self.hosts.receivers[receiver].count(frame, now);
-        self.hosts.completions.arrived(receiver, frame.word, now);
+        if !self.hosts.stream_counts.arrived(receiver, frame, now) {
+            self.hosts.completions.arrived(receiver, frame.word, now);
+        }
         self.ledger.delivered += 1;
     }
 

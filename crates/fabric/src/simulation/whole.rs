@@ -17,6 +17,7 @@ use crate::run::pool::Waiting;
 use crate::run::port::{ColdPort, Port};
 use crate::run::probes::ClassSeries;
 use crate::run::sources::SourceState;
+use crate::run::stream_counts::StreamCount;
 use crate::run::world::Fabric;
 use crate::simulation::Simulation;
 use crate::spec::Way;
@@ -173,6 +174,16 @@ impl Simulation {
             let hosts = &part.hosts;
             &hosts.receivers[hosts.receiver_of_path[path] as usize]
         })
+    }
+    /// The same of each of its streams, if they are counted.
+    pub(crate) fn stream_counts(&self, path: usize) -> Vec<StreamCount> {
+        let mut all = Vec::new();
+        for part in self.parts_of_end(path) {
+            let of_part = part.hosts.stream_counts.of(part.hosts.receiver_of_path[path] as usize);
+            all.resize(of_part.len(), StreamCount::NONE);
+            all.iter_mut().zip(of_part).for_each(|(count, own)| count.merge(own));
+        }
+        all
     }
     /// Frames of a path that is not listed which later ones have overtaken; `None`: they are not counted.
     pub(crate) fn overtaken(&self, path: usize) -> Option<u64> {

@@ -115,6 +115,7 @@ fn one(
     let route = route(flow, &pairs, at, fabric, context);
     let Some((Some(sizes), arrivals, transport, script, priority)) = checked else { return };
     check_rate(flow, &pairs, at, fabric, context);
+    check_counted(flow, &pairs, at, context);
     let Some(way) = way(route, flow, &pairs, at, fabric, context) else { return };
     let sizes_held = if let FrameSizes::Empirical(list) = &sizes { list.len() } else { 0 };
     let each = 1 + script.len() + sizes_held + if let Way::Along(nodes) = &way { nodes.len() } else { 0 };
@@ -319,6 +320,21 @@ fn check_rate(flow: &Flow, pairs: &[Pair], at: &Place, fabric: &Fabric, context:
     match at_most {
         Some(why) => context.error(&at, message, format!("expected at most \"{link}\": {why}")),
         None => context.warn(&at, message, "frames will wait in the host"),
+    }
+}
+
+/// The most streams and destinations of a flow that are counted one by one: 33 MB of counts.
+const MOST_COUNTED: u64 = 1 << 19;
+
+/// A table of all streams at all destinations has to be one that can be read.
+fn check_counted(flow: &Flow, pairs: &[Pair], at: &Place, context: &mut Context<'_>) {
+    let SourceText::Pushed(arrivals) = &flow.source else { return };
+    let Some((key, streams)) = arrivals.counted() else { return };
+    let counted = streams * pairs.iter().map(|pair| pair.to.count() as u64).sum::<u64>();
+    if counted > MOST_COUNTED {
+        let message = format!("{counted} streams and destinations to be counted");
+        let help = format!("expected at most {MOST_COUNTED} of an entry, or `counted = false`");
+        context.error(&at.key("source").key(arrivals.name()).key(key), message, help);
     }
 }
 

@@ -1,0 +1,74 @@
+//! Streams that are counted one by one.
+
+use super::View;
+use crate::run::stream_counts::StreamCount;
+use measure::Table;
+
+/// A stream and destination.
+struct Row {
+    flow: u32,
+    to: String,
+    stream: u64,
+    count: StreamCount,
+}
+
+impl View<'_> {
+    fn stream_rows(&self) -> Vec<Row> {
+        let mut rows = Vec::new();
+        let mut path = 0;
+        for (flow, spec) in (0..).zip(&self.s.spec.flows) {
+            let first = path;
+            path += spec.paths();
+            if spec.source.counted_streams().is_none() {
+                continue;
+            }
+            for (nth, path) in (0..).zip(first..path) {
+                let to = match (self.s.is_listed(path), spec.source.destinations.count()) {
+                    (false, several @ 2..) => format!("{several} hosts"),
+                    _ => self.node_name(spec.source.destinations.nth(nth)),
+                };
+                let counts = (0..).zip(self.s.stream_counts(path));
+                rows.extend(counts.map(|(stream, count)| Row { flow, to: to.clone(), stream, count }));
+            }
+        }
+        rows
+    }
+
+    pub fn streams(&self) -> Table {
+        let rows = self.stream_rows();
+        let ns = |row: &Row, ps: f64| if row.count.frames == 0 { f64::NAN } else { ps / 1e3 };
+        let mean = |row: &Row| ns(row, row.count.sum_ps as f64 / row.count.frames as f64);
+        Table::new("streams", "One row a destination and stream of sources `streams` with `counted = true`.")
+            .texts(
+                "flow",
+                "The flow.",
+                rows.iter().map(|row| self.s.spec.flows[row.flow as usize].name.clone()),
+            )
+            .texts(
+                "destination",
+                "The host; how many there are, if paths to them are not listed.",
+                rows.iter().map(|row| row.to.clone()),
+            )
+            .integers("stream", "", "The stream, counted from 0.", rows.iter().map(|row| row.stream))
+            .integers("frames_delivered", "", "Frames delivered.", rows.iter().map(|row| row.count.frames))
+            .integers(
+                "bytes_delivered",
+                "B",
+                "Bytes delivered (DA to FCS).",
+                rows.iter().map(|row| row.count.bytes),
+            )
+            .reals(
+                "latency_min_ns",
+                "ns",
+                "Shortest latency; not a number if nothing was delivered.",
+                rows.iter().map(|row| ns(row, row.count.least.ps() as f64)),
+            )
+            .reals("latency_mean_ns", "ns", "Mean latency.", rows.iter().map(mean))
+            .reals(
+                "latency_max_ns",
+                "ns",
+                "Longest latency.",
+                rows.iter().map(|row| ns(row, row.count.most.ps() as f64)),
+            )
+    }
+}
