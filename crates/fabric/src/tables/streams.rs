@@ -36,7 +36,7 @@ impl View<'_> {
 
     pub fn streams(&self) -> Table {
         let rows = self.stream_rows();
-        let ns = |row: &Row, ps: f64| if row.count.frames == 0 { f64::NAN } else { ps / 1e3 };
+        let ns = |row: &Row, ps: f64| if row.count.frames == 0 { 0.0 } else { ps / 1e3 };
         let mean = |row: &Row| ns(row, row.count.sum_ps as f64 / row.count.frames as f64);
         Table::new("streams", "One row a destination and stream of sources `streams` with `counted = true`.")
             .texts(
@@ -60,7 +60,7 @@ impl View<'_> {
             .reals(
                 "latency_min_ns",
                 "ns",
-                "Shortest latency; not a number if nothing was delivered.",
+                "Shortest latency; 0 if nothing was delivered.",
                 rows.iter().map(|row| ns(row, row.count.least.ps() as f64)),
             )
             .reals("latency_mean_ns", "ns", "Mean latency.", rows.iter().map(mean))
