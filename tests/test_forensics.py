@@ -145,6 +145,49 @@ source = "greedy"
     assert said[-1] == forensics.SHARES
 
 
+BYPASS = """
+[simulation]
+duration = "2 ms"
+[topology.star]
+hosts = 4
+rate = "10 Gb/s"
+[flow_control.credit]
+buffer = "8 KiB"
+channels = ["B0", "B0", "B0", "B0", "B0", "B0", "B0", "B7"]
+[[receive]]
+hosts = "h3"
+rate = "1 Gb/s"
+[[flows]]
+name = "reads"
+from = "h0"
+to = "h3"
+bypassable = true
+source = "greedy"
+[[flows]]
+name = "other-reads"
+from = "h0"
+to = "h1"
+bypassable = true
+source = { constant = { rate = "2 Gb/s" } }
+[[flows]]
+name = "writes"
+from = "h0"
+to = "h1"
+source = { constant = { rate = "2 Gb/s" } }
+"""
+
+
+def test_what_waits_in_a_bypass_queue_is_explained() -> None:
+    """Reads from a slow host fill the bypass queue of the channel; other reads wait behind them, writes go on."""
+    result = Scenario.from_toml(BYPASS).run()
+    got = {row["flow"]: row["throughput_bps"] for row in result.rows("flows")}
+    assert got["writes"] > 1.9e9 > 1e9 > got["other-reads"]
+    said = " ".join(forensics.why(result, "other-reads"))
+    assert "It was held back at h0.0->sw" in said
+    assert "because sw.3->h3, which it does not pass, was stopped by its slow receiver, on the path of reads" in said
+    assert "It was held back" not in " ".join(forensics.why(result, "writes"))
+
+
 def test_who_passes_the_root_but_had_no_frame_there_is_upstream() -> None:
     """Neither a culprit nor a victim; the words say that it passes."""
     tree = forensics.Tree(1, "sw.0->h0/3", "oversubscribed")

@@ -367,7 +367,8 @@ fn numbered(plan: &Plan) -> Result<(), BuildError> {
     let lists = (0..plan.spec.nodes.len() as u32).map(NodeId).map(|id| {
         let node = &plan.spec.nodes[id.at()];
         let ports = plan.wiring.ports(id).len() as u64;
-        ports * node.classes().classes() as u64 * voqs(node, ports)
+        let each = if bypass_classes(plan.spec, node) == 0 { 1 } else { 2 };
+        ports * node.classes().classes() as u64 * each * voqs(node, ports)
     });
     let lists: u64 = lists.sum();
     if lists < u64::from(NIL) {
@@ -385,8 +386,8 @@ fn voqs(node: &NodeSpec, ports: u64) -> u64 {
 }
 
 /// Classes of which frames use virtual channels with a bypass queue.
-fn bypass_classes(spec: &Spec, node: &NodeSpec) -> u32 {
-    let Some(credits) = node.credits().filter(|_| node.crossbar().is_none()) else { return 0 };
+pub(crate) fn bypass_classes(spec: &Spec, node: &NodeSpec) -> u32 {
+    let Some(credits) = node.credits() else { return 0 };
     let bypassed = spec.flows.iter().filter(|flow| flow.bypassable && credits.has_bypass(flow.priority));
     bypassed.fold(0, |classes, flow| classes | 1 << node.classes().class(flow.priority).0)
 }
@@ -399,10 +400,10 @@ fn add_port(part: &Part, fabric: &mut Fabric, port: u32) {
     let first_queue = fabric.buffers.queues.len() as u32;
     let ports = plan.wiring.ports(plan.wiring.node_of[port as usize]).len();
     let voqs = voqs(node, ports as u64) as u32;
-    let bypass = if voqs == 1 { bypass_classes(plan.spec, node) } else { 0 };
+    let bypass = bypass_classes(plan.spec, node);
     for class in 0..node.classes().classes() {
         match bypass >> class & 1 != 0 {
-            true => fabric.buffers.add_queue_with_bypass(),
+            true => fabric.buffers.add_queue_with_bypass(voqs),
             false => fabric.buffers.add_queue(voqs),
         }
     }

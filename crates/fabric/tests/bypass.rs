@@ -5,10 +5,11 @@ mod common;
 use common::credits::{ring, with_channels, with_credits};
 use common::*;
 use fabric::Simulation;
-use fabric::spec::{OnDeadlock, ReceiveSpec, Role, SwitchSpec};
+use fabric::spec::{Forwarding, OnDeadlock, Queueing, ReceiveSpec, Role, SwitchSpec};
 use flow_control::{ChannelKey, ChannelList, CreditSpec};
 use frame::NodeId;
 use proptest::prelude::*;
+use queueing::{CrossbarKeys, Inputs, Room};
 use scheduling::{AccountedLength, DrrParams, SchedulerSpec};
 use std::sync::Arc;
 use units::Time;
@@ -32,6 +33,18 @@ fn on_threads(net: &Net) -> Outcome {
         assert_eq!(format!("{:?}", several.tables), format!("{:?}", alone.tables), "{threads} threads");
     }
     alone
+}
+
+/// Queues at outputs, virtual output queues, and inputs of crossbars of either kind, with either rule for room.
+fn queueings() -> Vec<Queueing> {
+    let bar = |inputs, room| Queueing::Crossbar(CrossbarKeys { inputs, room, ..CrossbarKeys::default() });
+    vec![
+        Queueing::Output,
+        Queueing::VirtualOutput,
+        bar(Inputs::VirtualOutput, Room::Longest),
+        bar(Inputs::VirtualOutput, Room::Frame),
+        bar(Inputs::Fifo, Room::Longest),
+    ]
 }
 
 fn reads_slowly(net: &mut Net, host: NodeId) {
@@ -63,55 +76,72 @@ fn a_frame_without_credits_is_passed_at_once() {
     assert_eq!(ordered_last.1, ns(9_600 - 1 + 2_800), "behind both, one round trip each");
 }
 
+/// h0 reads from h2, which takes in 1 Gb/s, and writes to h3, in one priority: Gb/s of both.
+fn read_and_write(name: &str, scheduler: &SchedulerSpec, spec: &SwitchSpec, hops: usize) -> [f64; 2] {
+    let mut net = Net::new(us(2_200));
+    // Until what reads can fill is full.
+    net.0.warmup = us(200);
+    let host = || fabric::spec::HostSpec { scheduler: scheduler.clone(), ..host() };
+    let h: Vec<NodeId> = (0..4).map(|nth| net.host(&format!("h{nth}"), host())).collect();
+    let spec = || SwitchSpec { scheduler: scheduler.clone(), ..spec.clone() };
+    let sw: Vec<NodeId> = (0..hops).map(|nth| net.switch(&format!("s{nth}"), spec())).collect();
+    let mut link = |a, b| net.link(a, b, gbps(10), us(1)).overhead = 0;
+    h.iter().zip([0, 0, hops - 1, hops - 1]).for_each(|(&host, at)| link(host, sw[at]));
+    sw.windows(2).for_each(|pair| link(pair[0], pair[1]));
+    reads_slowly(&mut net, h[2]);
+    net.flow("reads", h[0], 1, greedy(h[2], 600, Time::ZERO)).bypassable = true;
+    net.flow("writes", h[0], 1, greedy(h[3], 1_000, Time::ZERO));
+    let outcome = on_threads(&with_credits(net, &one(160, name)));
+    assert_eq!(outcome.reals("flows", "frames_reordered"), [0.0, 0.0]);
+    let frames = outcome.integers("flows", "frames_delivered");
+    [frames[0] as f64 * 600.0, frames[1] as f64 * 1_000.0].map(|bytes| bytes / 250_000.0)
+}
+
 #[test]
 fn what_may_not_go_does_not_stop_what_may() {
-    // h0 reads from h2, which takes in 1 Gb/s, and writes to h3, in one priority.
-    let run = |name, scheduler: SchedulerSpec| {
-        let mut net = Net::new(us(2_000));
-        let h: Vec<NodeId> = (0..4)
-            .map(|nth| {
-                let spec = fabric::spec::HostSpec { scheduler: scheduler.clone(), ..host() };
-                net.host(&format!("h{nth}"), spec)
-            })
-            .collect();
-        let sw = net.switch("sw", SwitchSpec { scheduler: scheduler.clone(), ..switch() });
-        h.iter().for_each(|&host| net.link(host, sw, gbps(10), us(1)).overhead = 0);
-        reads_slowly(&mut net, h[2]);
-        net.flow("reads", h[0], 1, greedy(h[2], 600, Time::ZERO)).bypassable = true;
-        net.flow("writes", h[0], 1, greedy(h[3], 1_000, Time::ZERO));
-        let outcome = on_threads(&with_credits(net, &one(160, name)));
-        assert_eq!(outcome.reals("flows", "frames_reordered"), [0.0, 0.0]);
-        let frames = outcome.integers("flows", "frames_delivered");
-        [frames[0] as f64 * 600.0, frames[1] as f64 * 1_000.0].map(|bytes| bytes / 250_000.0)
-    };
     for scheduler in
         [SchedulerSpec::StrictPriority, SchedulerSpec::Drr(DrrParams::by(AccountedLength::FRAME))]
     {
-        let [reads, writes] = run("B7", scheduler.clone());
-        assert!((reads - 1.0).abs() < 0.05 && (writes - 9.0).abs() < 0.15, "{reads} {writes}");
-        let [reads, writes] = run("O7", scheduler);
-        assert!((reads - 1.0).abs() < 0.05 && writes < 2.5, "{reads} {writes}");
+        for (queueing, hops) in queueings().into_iter().flat_map(|one| [(one.clone(), 1), (one, 2)]) {
+            let told = format!("{queueing:?}, {hops}");
+            let spec = SwitchSpec { queueing, ..switch() };
+            let [reads, writes] = read_and_write("B7", &scheduler, &spec, hops);
+            assert!((reads - 1.0).abs() < 0.05 && (writes - 9.0).abs() < 0.15, "{told}: {reads} {writes}");
+            let [reads, writes] = read_and_write("O7", &scheduler, &spec, hops);
+            assert!((reads - 1.0).abs() < 0.05 && writes < 2.5, "{told}: {reads} {writes}");
+        }
     }
 }
 
 /// A ring of which the last flow may be bypassed.
-fn ring_with_bypass(name: &str) -> Net {
+fn ring_with_bypass(name: &str, queueing: &Queueing) -> Net {
     let mut net = ring(us(1_000));
     net.0.flows[2].bypassable = true;
+    for node in &mut net.0.nodes {
+        if let Role::Switch(switch) = &mut node.role {
+            Arc::make_mut(switch).queueing = queueing.clone();
+        }
+    }
     with_credits(net, &one(48, name))
 }
 
 #[test]
 fn reads_that_may_be_passed_close_no_circle() {
     // Writes of two flows never wait for reads of the third, as the rules of PCI have it: no circle is closed.
-    let error = Simulation::new(&ring_with_bypass("O0").0).err().expect("a circle").to_string();
+    for queueing in queueings() {
+        reads_close_no_circle(&queueing);
+    }
+}
+
+fn reads_close_no_circle(queueing: &Queueing) {
+    let error = Simulation::new(&ring_with_bypass("O0", queueing).0).err().expect("a circle").to_string();
     assert!(error.contains("s0.0->s1/2 waits for s1.1->s2/2 waits for s2.1->s0/2"), "{error}");
-    let mut deadlocked = ring_with_bypass("O0");
+    let mut deadlocked = ring_with_bypass("O0", queueing);
     deadlocked.0.guards.on_deadlock = OnDeadlock::Count;
     let outcome = deadlocked.run();
     assert_eq!(outcome.table("deadlocks").rows(), 3, "the circle closes");
     let stuck: u64 = outcome.integers("flows", "frames_delivered").iter().sum();
-    let passed = on_threads(&ring_with_bypass("B0"));
+    let passed = on_threads(&ring_with_bypass("B0", queueing));
     let frames = passed.integers("flows", "frames_delivered");
     assert!(frames.iter().all(|&frames| frames > 200), "{frames:?}");
     assert!(stuck < frames.iter().sum::<u64>() / 2, "{stuck}");
@@ -120,7 +150,7 @@ fn reads_that_may_be_passed_close_no_circle() {
 
 #[test]
 fn bypassable_frames_alone_can_close_a_circle() {
-    let mut net = ring_with_bypass("B0");
+    let mut net = ring_with_bypass("B0", &Queueing::Output);
     net.0.flows.iter_mut().for_each(|flow| flow.bypassable = true);
     let error = Simulation::new(&net.0).err().expect("a circle").to_string();
     assert!(error.contains("s0.0->s1/2 (bypass) waits for s1.1->s2/2 (bypass)"), "{error}");
@@ -136,11 +166,13 @@ proptest! {
     fn nothing_is_lost_and_flows_keep_their_order(
         room in 24u64..100, after in 1u32..24, within in 0u64..3_000, update_bytes in prop::sample::select(vec![0u16, 84]),
         carried in prop::option::of(0u16..100), sizes in prop::collection::vec(64u16..1_522, 6), bypassable: [bool; 6],
-        priorities: [bool; 6], slow in 0usize..3,
+        priorities: [bool; 6], slow in 0usize..3, queueing in prop::sample::select(queueings()), cuts_through: bool,
     ) {
         let mut net = Net::new(us(4_000));
         let h: Vec<NodeId> = (0..6).map(|nth| net.host(&format!("h{nth}"), host())).collect();
-        let (left, right) = (net.switch("left", switch()), net.switch("right", switch()));
+        let forwarding = if cuts_through { Forwarding::CutThrough } else { Forwarding::StoreAndForward };
+        let spec = SwitchSpec { queueing, forwarding, ..switch() };
+        let (left, right) = (net.switch("left", spec.clone()), net.switch("right", spec));
         net.link(left, right, gbps(10), us(1));
         for (nth, &host) in h.iter().enumerate() {
             net.link(host, if nth < 3 { left } else { right }, gbps(10), us(1));

@@ -2,11 +2,11 @@
 
 mod common;
 
-use common::credits::{credits, with_credits};
+use common::credits::{credits, with_channels, with_credits};
 use common::*;
 use fabric::spec::{Forwarding, OnDeadlock, Queueing, ReceiveSpec, Role, SwitchSpec, Way};
 use fabric::{Simulation, State};
-use flow_control::CreditSpec;
+use flow_control::{ChannelKey, ChannelList, CreditSpec};
 use frame::{ClassMap, NodeId};
 use queueing::{CrossbarKeys, Inputs};
 use std::sync::Arc;
@@ -122,6 +122,41 @@ fn the_same_behind_crossbars() {
         assert_eq!(outcome.texts("congestion", "why")[0], "slow_receiver");
         assert_eq!(parts(&outcome), [("to slow", "culprit"), ("victim", "victim")]);
     }
+}
+
+/// In one channel: reads of h0 from a host that reads a tenth of its link, reads from the other one, and `writes` to that.
+fn reads_and_writes(name: &str, writes: SourceSpec) -> Net {
+    let mut net = Net::new(us(400));
+    let sw = net.switch("sw", switch());
+    let [h, slow, quick] = ["h", "slow", "quick"].map(|name| net.host(name, host()));
+    [h, slow, quick].iter().for_each(|&host| link(&mut net, host, sw));
+    read_slowly(&mut net, slow, 1);
+    net.flow("reads", h, 3, greedy(slow, 1024, Time::ZERO)).bypassable = true;
+    net.flow("other reads", h, 3, forever(paced(quick, 1024, 1, Time::ZERO, us(5)))).bypassable = true;
+    net.flow("writes", h, 3, writes);
+    let list = ChannelList::Each(vec![ChannelKey::Name(name.to_string()); 8]);
+    with_credits(net, &with_channels(64, &list))
+}
+
+#[test]
+fn what_waits_in_a_bypass_queue_is_put_down_to_what_fills_it() {
+    let writes = || forever(paced(NodeId(3), 1024, 1, us(2), us(7)));
+    let known =
+        [(1, 1, "slow_receiver", "", "sw.1->slow"), (1, 2, "slow_receiver", "sw.1->slow/3", "h.0->sw")];
+    let waits = |outcome: &Outcome| {
+        let tree: Vec<_> = edges(outcome).into_iter().filter(|edge| edge.0 == 1).collect();
+        assert_eq!(tree, known);
+        assert_eq!(outcome.texts("congestion", "root")[0], "sw.1->slow/3");
+        let mut parts: Vec<_> = parts(outcome).iter().map(|&(flow, part)| format!("{part} {flow}")).collect();
+        parts.sort_unstable();
+        parts
+    };
+    let bypassed = same_on_threads(&reads_and_writes("B0", writes()));
+    assert_eq!(waits(&bypassed), ["culprit reads", "victim other reads"], "writes pass");
+    // In an ordered channel the writes are held back with them.
+    let ordered = same_on_threads(&reads_and_writes("O0", writes()));
+    assert_eq!(waits(&ordered), ["culprit reads", "victim other reads", "victim writes"]);
+    assert!(5 * bypassed.latency("writes").1.ps() < ordered.latency("writes").1.ps());
 }
 
 #[test]

@@ -24,14 +24,16 @@
 //! reaches the head of the ordered one without credits. Public descriptions (US patent applications
 //! 2004/0128410 and 2006/0140126) are known by title and opening only.
 //!
+//! The same happens at the inputs of a switch, where an output without room takes the place of credits that are lacking:
+//! each virtual output queue of a bypassable channel is an ordered and a bypass one, and an output has room for each kind.
+//!
 //! Eight priorities name up to eight channels. With `channels = "all"` a link has all 20 at once, each port a queue for each, and
 //! a flow names its channel (`channel = "O3"`); one that names none has the bypassable channel of its priority. Number 0 to 7
 //! are then "B0" to "B7", 8 to 15 "O0" to "O7", 16 to 19 "M0" to "M3": as traffic classes, in tables, and for schedulers.
 //!
 //! Not modelled: frames that switches copy to several destinations. A multicast channel carries frames for one
 //! receiver each, in order.
-//! A bypass queue beside a crossbar or virtual output queues is refused. A scheduler that tags each frame when it
-//! comes (wfq, scfq) gives the tag of a bypassed frame to the one that goes in its place.
+//! A scheduler that tags each frame when it comes (wfq, scfq) gives the tag of a bypassed frame to the one that goes in its place.
 
 use frame::{CHANNELS, ClassMap, PRIORITIES, TrafficClass};
 use keys::{Forms, Remark, by_form};

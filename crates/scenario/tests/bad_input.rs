@@ -581,7 +581,6 @@ fn stations_and_flow_control() {
         (more("[flow_control.credit]\nchannels = [\"B0\", \"B0\", \"B0\", \"B0\", \"B0\", \"B0\", \"B0\", ‸\"C1\"]"), "no channel is called \"C1\"", "one for each priority"),
         (more("[flow_control.credit]\nchannels = [\"B0\", \"B0\", \"B0\", \"B0\", \"B0\", \"B0\", \"B0\", ‸1]"), "channel 1 beside B0", "or names"),
         (flow("bypassable = ‸true"), "no link has credits", "[flow_control.credit]"),
-        (flow_and("bypassable = true", "[flow_control.credit]\nchannels = [\"B0\", \"B0\", \"B0\", \"B0\", \"B0\", \"B0\", \"B0\", \"B0\"]\n[switch]\n‸queueing = { crossbar = {} }"), "frames of \"f\" may be bypassed", "queueing = \"output\""),
         (more("[flow_control.credit]\nbuffer = ‸\"1024 B\"\nupdate_after = \"64 B\""), "a frame of 1522 B needs 24", "\"1536 B\""),
         (more("[switch.scheduler.drr]\n[[faults]]\nlink = [\"h0\", \"sw\"]\ntowards = \"h0\"\nat = \"1 ms\"\nscheduler = { drr = { weights = ‸[1, 2] } }"), "2 entries of \"weight\"", "one for each queue"),
         (more("[switch.scheduler.drr]\n[[faults]]\nlink = [\"h0\", \"sw\"]\ntowards = \"h0\"\nat = \"1 ms\"\n‸scheduler = { scfq = {} }"), "\"scfq\" in place of the \"drr\" of \"sw\"", "keeps the kind"),

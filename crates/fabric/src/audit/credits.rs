@@ -1,7 +1,7 @@
 //! Whether credits can do what they are for: both ends of a link count alike, a frame fits, nothing else loses frames.
 
 use super::{Audit, Subject, of_flow_control, worst};
-use crate::spec::{FaultSpec, LinkSpec, NodeSpec, Queueing, SwitchSpec};
+use crate::spec::{FaultSpec, LinkSpec, NodeSpec, SwitchSpec};
 use flow_control::CreditSpec;
 use frame::{ClassMap, NodeId, PRIORITIES, TrafficClass};
 use keys::Remark;
@@ -110,7 +110,7 @@ fn share(link: &LinkSpec, to: &NodeSpec, own: &CreditSpec, other: &CreditSpec, b
     (round_trip, (frames * takes.ps() as f64 / round_trip.ps() as f64).min(1.0))
 }
 
-/// Frames that may be bypassed have bypass queues on their way, and no switch orders them otherwise.
+/// Frames that may be bypassed have bypass queues on their way.
 fn bypasses(audit: &mut Audit<'_>) {
     let spec = audit.spec;
     for flow in spec.flows.iter().filter(|flow| flow.bypassable) {
@@ -124,15 +124,6 @@ fn bypasses(audit: &mut Audit<'_>) {
             );
             let help = "expected \"B0\" to \"B7\" for its priority; its frames will keep their order";
             return audit.warn(Subject::Node(flow.from), of_flow_control(NAME, "channels", message, help));
-        }
-        let otherwise = |node: &NodeSpec| node.switch().is_some_and(|own| own.queueing != Queueing::Output);
-        if let Some(at) = spec.nodes.iter().position(|node| node.credits().is_some() && otherwise(node)) {
-            let message = format!(
-                "\"{}\" has queues at inputs, and frames of \"{name}\" may be bypassed",
-                spec.nodes[at].name
-            );
-            let help = "expected queueing = \"output\", or no `bypassable`: bypass queues of inputs are not simulated";
-            return audit.error(Subject::Node(NodeId(at as u32)), Remark::about("queueing", message, help));
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Hosts and switches at time zero.
 
-use super::{Part, Plan};
+use super::{Part, Plan, bypass_classes};
 use crate::build::headroom::{frame_bounds, receive_buffer};
 use crate::run::architecture::{Architecture, NodeMemory};
 use crate::run::crossbar::{Crossbar, SwitchFacts};
@@ -90,6 +90,7 @@ fn architecture(part: &Part, id: NodeId, node: &NodeSpec, memory: NodeMemory) ->
     let switch = SwitchFacts {
         ports: ports.len(),
         classes: node.classes().classes(),
+        bypasses: bypass_classes(plan.spec, node),
         first_port: part.port(plan.wiring.first_port[id.at()]),
         cuts_through: node.cuts_through(),
         rate: rates.max_by_key(|rate| rate.bps()).unwrap_or(BitRate::from_gbps(1)),

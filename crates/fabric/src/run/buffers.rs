@@ -23,9 +23,9 @@ pub(crate) struct Queue {
     pub occupancy: Occupancy,
     /// Its frames, unless it has several lists.
     pub list: List,
-    /// How many lists it has: one, or one an ingress port (virtual output queues), or the two of a bypassable channel.
+    /// How many lists it has: one, or one an ingress port (virtual output queues); twice as many with bypass queues.
     pub voqs: u32,
-    /// The first of its two lists is a bypass queue.
+    /// Its lists are pairs: a bypass queue, and the ordered one.
     bypass: bool,
     /// Where its lists begin, if they are several, and the one among them that holds the head, if any frame waits.
     first_voq: u32,
@@ -82,22 +82,26 @@ impl Queue {
     /// Among several lists, that for a frame that came in through the node's `ingress`-th port. It holds the head if the
     /// frame, which has been added, is the only one.
     fn voq(&mut self, ingress: Option<u32>) -> usize {
-        let own = ingress.filter(|_| !self.bypass).unwrap_or(self.voqs - 1);
+        let own = match (ingress, self.bypass) {
+            (Some(ingress), false) => ingress,
+            (Some(ingress), true) if self.voqs > 2 => 2 * ingress + 1,
+            _ => self.voqs - 1,
+        };
         if self.occupancy.frames == 1 {
             self.turn = own;
         }
         (self.first_voq + own) as usize
     }
 
-    /// The head has left one of several lists: the next in turn that has frames holds the new one. With a bypass queue that
-    /// is the first, until [`Buffers::bypass`] has looked.
+    /// The head has left one of several lists: the next in turn that has frames holds the new one. With bypass queues that
+    /// is the first of a pair, until [`Buffers::bypass`] has looked.
     fn next_turn(&mut self, lists: &[List]) {
         if self.occupancy.frames == 0 {
             return;
         }
         if self.bypass {
-            self.turn = u32::from(lists[self.first_voq as usize].is_empty());
-            return;
+            // Behind the pair.
+            self.turn |= 1;
         }
         loop {
             self.turn = (self.turn + 1) % self.voqs;
@@ -117,9 +121,9 @@ impl Buffers {
     pub fn add_queue(&mut self, voqs: u32) {
         self.add(voqs, false);
     }
-    /// Adds a queue with a bypass queue beside it.
-    pub fn add_queue_with_bypass(&mut self) {
-        self.add(2, true);
+    /// Adds a queue with a bypass queue beside each of so many lists.
+    pub fn add_queue_with_bypass(&mut self, voqs: u32) {
+        self.add(2 * voqs, true);
     }
     fn add(&mut self, voqs: u32, bypass: bool) {
         self.queues.push(Queue::new(self.voqs.len() as u32, voqs, bypass));
@@ -210,6 +214,9 @@ impl Buffers {
     /// Which frame of a queue that is not empty leaves next, by the rules of the bypass (`flow_control::channels`). Of a
     /// frame is asked whether it lacks credits and whether it may be bypassed. Whether the next one lacks them, and
     /// whether it is another than before.
+    ///
+    /// Of virtual output queues the one in turn is asked first. Another is asked only if nothing waits in those before it but
+    /// bypassed frames without credits: what waits in order is not passed.
     pub fn bypass(&mut self, queue: usize, ask: impl Fn(&Frame) -> (bool, bool)) -> (bool, bool) {
         let Buffers { queues, voqs, pool } = self;
         let queue = &mut queues[queue];
@@ -218,24 +225,21 @@ impl Buffers {
             return (ask(pool.head(list)).0, false);
         }
         let before = voqs[queue.head_voq()].head();
-        let [bypassed, ordered] = &mut voqs[queue.first_voq as usize..][..2] else { return (false, false) };
-        let short = loop {
-            if !bypassed.is_empty() && !ask(pool.head(bypassed)).0 {
-                queue.turn = 0;
-                break false;
+        let (pairs, first) = (queue.voqs / 2, queue.turn / 2);
+        let (mut short, mut next) = (true, None);
+        for nth in 0..pairs {
+            let pair = if first + nth < pairs { first + nth } else { first + nth - pairs };
+            let at = (queue.first_voq + 2 * pair) as usize;
+            let [bypassed, ordered] = &mut voqs[at..at + 2] else { break };
+            let (lacks, turn) = next_of_pair(bypassed, ordered, pool, &ask);
+            let Some(turn) = turn.map(|turn| 2 * pair + turn) else { continue };
+            if !lacks || turn % 2 == 1 {
+                (short, next) = (lacks, Some(turn));
+                break;
             }
-            if ordered.is_empty() {
-                queue.turn = 0;
-                break true;
-            }
-            let (lacks, may_be_bypassed) = ask(pool.head(ordered));
-            if may_be_bypassed && (lacks || !bypassed.is_empty()) {
-                pool.move_first(ordered, bypassed);
-                continue;
-            }
-            queue.turn = 1;
-            break lacks;
-        };
+            next = next.or(Some(turn));
+        }
+        queue.turn = next.unwrap_or(queue.turn);
         (short, voqs[queue.head_voq()].head() != before)
     }
 
@@ -294,6 +298,28 @@ impl Buffers {
     }
 }
 
+/// Which list of a pair the next frame stands in, none if both are empty, and whether that lacks credits.
+fn next_of_pair(
+    bypassed: &mut List,
+    ordered: &mut List,
+    pool: &mut Pool,
+    ask: &impl Fn(&Frame) -> (bool, bool),
+) -> (bool, Option<u32>) {
+    loop {
+        if !bypassed.is_empty() && !ask(pool.head(bypassed)).0 {
+            return (false, Some(0));
+        }
+        if ordered.is_empty() {
+            return (true, (!bypassed.is_empty()).then_some(0));
+        }
+        let (lacks, may_be_bypassed) = ask(pool.head(ordered));
+        if !(may_be_bypassed && (lacks || !bypassed.is_empty())) {
+            return (lacks, Some(1));
+        }
+        pool.move_first(ordered, bypassed);
+    }
+}
+
 /// The lists of a queue, of which `voqs` has those of queues with several.
 fn lists<'a>(queue: &'a Queue, voqs: &'a [List]) -> &'a [List] {
     if queue.voqs > 1 {
@@ -310,7 +336,7 @@ mod tests {
     /// A queue with a bypass queue that frames come to, told apart by length; odd ones may be bypassed.
     fn with_bypass(lengths: &[u16]) -> Buffers {
         let mut buffers = Buffers::new();
-        buffers.add_queue_with_bypass();
+        buffers.add_queue_with_bypass(1);
         for &bytes in lengths {
             buffers.enter(0, &Frame { bytes, ..Frame::default() }, Time::ZERO, NIL, || 0);
         }

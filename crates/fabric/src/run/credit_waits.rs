@@ -11,6 +11,9 @@
 //! way: the room is smaller than a round trip.
 //!
 //! Nothing is noted where pauses are not recorded.
+//!
+//! Not modelled: a class waits while none of its frames may go. What waits in a bypass queue while ordered frames pass it is
+//! held back without a wait of its class.
 
 use crate::run::pool::{NIL, Waiting};
 use crate::run::port::Hooks;

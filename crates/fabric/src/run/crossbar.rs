@@ -14,6 +14,11 @@
 //!
 //! The room of an output counts what crosses and what waits there. A frame that the switch itself sends, or that goes to
 //! the link at once, takes room as all others.
+//!
+//! A class with a bypass queue (`flow_control::channels`) has two *lanes*, an ordered and a bypass one, each with lists at the
+//! inputs and room at the outputs of its own. A bypassable frame that gets to the head of an ordered list moves to the bypass
+//! list. What is first there crosses before what is first in the ordered list, as far as it has room; if it has none, it is
+//! passed.
 
 mod crossings;
 mod waiting;
@@ -21,7 +26,7 @@ mod waiting;
 use crate::run::architecture::{Architecture, NodeMemory};
 use crate::run::pool::{List, Pool};
 use engine::Timer;
-use frame::{Frame, Occupancy, TrafficClass};
+use frame::{Frame, Occupancy, TrafficClass, members};
 use measure::{Latency, Sojourns};
 use queueing::{Arbiter, CrossbarKeys, Crossing, Inputs, Ports, Requests, Room, ports_of};
 use units::{BitRate, Time};
@@ -34,6 +39,9 @@ pub(crate) struct Crossbar {
     keys: CrossbarKeys,
     ports: usize,
     classes: usize,
+    /// The classes that have bypass queues, and the lanes: the classes, and behind them one for each of these.
+    bypasses: u32,
+    lanes: usize,
     first_port: u32,
     /// Whether a frame is handed over when it begins to cross.
     cuts_through: bool,
@@ -43,13 +51,13 @@ pub(crate) struct Crossbar {
     longest: u64,
     roomy_up_to: u64,
     arbiter: Arbiter,
-    /// By input, output and class; with FIFO inputs by input and class.
+    /// By input, output and lane; with FIFO inputs by input and lane.
     lists: Vec<List>,
-    /// By output and input, the classes whose next frame wants to cross.
+    /// By output and input, the lanes whose next frame wants to cross.
     wants: Vec<u32>,
     /// The outputs that any frame wants to cross to.
     wanted: Ports,
-    /// By output and class, bytes that cross or wait there.
+    /// By output and lane, bytes that cross or wait there.
     held: Vec<u64>,
     outputs: Vec<Output>,
     pub inputs: Vec<Input>,
@@ -71,7 +79,7 @@ struct Output {
     noticed: bool,
     /// The inputs that have a frame for it.
     wanted_by: Ports,
-    /// The classes that have room for the longest frame, all if each frame is looked at.
+    /// The lanes that have room for the longest frame, all if each frame is looked at.
     roomy: u32,
     /// What crosses, unless it has been handed over already.
     underway: Option<(Frame, TrafficClass)>,
@@ -132,6 +140,8 @@ impl Input {
 pub(crate) struct SwitchFacts {
     pub ports: usize,
     pub classes: usize,
+    /// Those that have bypass queues.
+    pub bypasses: u32,
     pub first_port: u32,
     pub cuts_through: bool,
     pub rate: BitRate,
@@ -141,7 +151,8 @@ pub(crate) struct SwitchFacts {
 impl Crossbar {
     /// Nothing waits.
     pub fn new(keys: CrossbarKeys, switch: &SwitchFacts, memory: NodeMemory) -> Crossbar {
-        let SwitchFacts { ports, classes, first_port, cuts_through, rate, longest } = *switch;
+        let SwitchFacts { ports, classes, bypasses, first_port, cuts_through, rate, longest } = *switch;
+        let lanes = classes + bypasses.count_ones() as usize;
         let queues = match keys.inputs {
             Inputs::VirtualOutput => ports,
             Inputs::Fifo => 1,
@@ -150,6 +161,8 @@ impl Crossbar {
             memory,
             ports,
             classes,
+            bypasses,
+            lanes,
             first_port,
             cuts_through,
             rate,
@@ -159,10 +172,10 @@ impl Crossbar {
                 Room::Frame => u64::MAX,
             },
             arbiter: Arbiter::new(&keys, ports),
-            lists: vec![List::EMPTY; ports * queues * classes],
+            lists: vec![List::EMPTY; ports * queues * lanes],
             wants: vec![0; ports * ports],
             wanted: 0,
-            held: vec![0; ports * classes],
+            held: vec![0; ports * lanes],
             outputs: vec![Output::EMPTY; ports],
             inputs: vec![Input::default(); ports],
             matching: Timer::IDLE,
@@ -173,26 +186,49 @@ impl Crossbar {
         }
     }
 
-    fn list(&self, input: usize, output: usize, class: usize) -> usize {
+    fn list(&self, input: usize, output: usize, lane: usize) -> usize {
         match self.keys.inputs {
-            Inputs::VirtualOutput => (input * self.ports + output) * self.classes + class,
-            Inputs::Fifo => input * self.classes + class,
+            Inputs::VirtualOutput => (input * self.ports + output) * self.lanes + lane,
+            Inputs::Fifo => input * self.lanes + lane,
         }
     }
 
-    /// The next frame of a class of an input wants to cross to an output.
+    /// The lane in which a frame crosses and takes room.
     #[inline]
-    fn want(&mut self, input: usize, output: usize, class: u8) {
-        self.wants[output * self.ports + input] |= 1 << class;
+    fn lane(&self, class: TrafficClass, frame: &Frame) -> usize {
+        let has_bypass = self.bypasses >> class.0 & 1 != 0;
+        if has_bypass && frame.flags.is_bypassable() { self.bypass_lane(class.at()) } else { class.at() }
+    }
+    fn bypass_lane(&self, class: usize) -> usize {
+        self.classes + (self.bypasses & ((1 << class) - 1)).count_ones() as usize
+    }
+    #[inline]
+    fn class_at(&self, lane: usize) -> TrafficClass {
+        TrafficClass(if lane < self.classes { lane } else { self.class_of_bypass(lane) } as u8)
+    }
+    #[inline(never)]
+    fn class_of_bypass(&self, lane: usize) -> usize {
+        members(self.bypasses).nth(lane - self.classes).expect("a lane is that of a class")
+    }
+    /// The lanes of a class.
+    fn lanes_of(&self, class: TrafficClass) -> impl Iterator<Item = usize> {
+        let has_bypass = self.bypasses >> class.0 & 1 != 0;
+        std::iter::once(class.at()).chain(has_bypass.then(|| self.bypass_lane(class.at())))
+    }
+
+    /// The next frame of a lane of an input wants to cross to an output.
+    #[inline]
+    fn want(&mut self, input: usize, output: usize, lane: u8) {
+        self.wants[output * self.ports + input] |= 1 << lane;
         self.outputs[output].wanted_by |= 1 << input;
         self.inputs[input].wants |= 1 << output;
         self.wanted |= 1 << output;
     }
 
     /// It crosses.
-    fn want_no_more(&mut self, input: usize, output: usize, class: u8) {
+    fn want_no_more(&mut self, input: usize, output: usize, lane: u8) {
         let wants = &mut self.wants[output * self.ports + input];
-        *wants &= !(1 << class);
+        *wants &= !(1 << lane);
         if *wants == 0 {
             self.inputs[input].wants &= !(1 << output);
             let wanted_by = &mut self.outputs[output].wanted_by;
@@ -217,18 +253,11 @@ impl Crossbar {
 
     /// Whether a frame that comes can cross, and no other could before it.
     #[inline]
-    fn crosses_at_once(
-        &self,
-        input: usize,
-        output: usize,
-        class: TrafficClass,
-        bytes: u16,
-        now: Time,
-    ) -> bool {
-        let held = self.held[output * self.classes + class.at()];
+    fn crosses_at_once(&self, input: usize, output: usize, lane: usize, bytes: u16, now: Time) -> bool {
+        let held = self.held[output * self.lanes + lane];
         self.busy_until(input, output) <= now
             && !self.left_over
-            && self.outputs[output].roomy >> class.0 & 1 != 0
+            && self.outputs[output].roomy >> lane & 1 != 0
             && held + u64::from(bytes) <= self.keys.output_buffer.get()
     }
 
@@ -244,25 +273,25 @@ impl Crossbar {
         self.inputs[input].wants | self.outputs[output].wanted_by != 0 || self.left_over
     }
 
-    /// So many bytes are on their way to a class of an output.
+    /// So many bytes are on their way to an output in a lane.
     #[inline]
-    fn hold(&mut self, output: usize, class: usize, bytes: u16) {
-        let held = &mut self.held[output * self.classes + class];
+    fn hold(&mut self, output: usize, lane: usize, bytes: u16) {
+        let held = &mut self.held[output * self.lanes + lane];
         *held += u64::from(bytes);
         if *held > self.roomy_up_to {
-            self.outputs[output].roomy &= !(1 << class);
+            self.outputs[output].roomy &= !(1 << lane);
         }
     }
 
     /// They have left it; true: there is room for more.
     #[inline]
-    fn let_go(&mut self, output: usize, class: usize, bytes: u16) -> bool {
-        let held = &mut self.held[output * self.classes + class];
+    fn let_go(&mut self, output: usize, lane: usize, bytes: u16) -> bool {
+        let held = &mut self.held[output * self.lanes + lane];
         let (before, left) = (*held, held.checked_sub(u64::from(bytes)));
         *held = left.expect("an output holds what leaves it: this is a fault of the simulator");
         let has_room_again = before > self.roomy_up_to && *held <= self.roomy_up_to;
         if has_room_again {
-            self.outputs[output].roomy |= 1 << class;
+            self.outputs[output].roomy |= 1 << lane;
         }
         has_room_again || self.keys.room == Room::Frame
     }
@@ -283,6 +312,9 @@ impl Crossbar {
                 if self.keys.room == Room::Frame {
                     may = self.that_fit(may, input, output, pool);
                 }
+                if may >> self.classes != 0 {
+                    may = self.bypassed_first(may);
+                }
                 if may != 0 {
                     self.requests.add(input, output, may);
                 }
@@ -298,18 +330,50 @@ impl Crossbar {
         (frame, self.is_awaited(from, output))
     }
 
-    /// Those of these classes whose next frame fits into the buffer of the output.
-    fn that_fit(&self, mut classes: u32, input: usize, output: usize, pool: &Pool) -> u32 {
-        let mut left = classes;
+    /// Those of these lanes whose next frame fits into the buffer of the output.
+    fn that_fit(&self, mut lanes: u32, input: usize, output: usize, pool: &Pool) -> u32 {
+        let mut left = lanes;
         while left != 0 {
-            let class = left.trailing_zeros() as usize;
+            let lane = left.trailing_zeros() as usize;
             left &= left - 1;
-            let needs = u64::from(pool.head(&self.lists[self.list(input, output, class)]).bytes);
-            if self.held[output * self.classes + class] + needs > self.keys.output_buffer.get() {
-                classes &= !(1 << class);
+            let needs = u64::from(pool.head(&self.lists[self.list(input, output, lane)]).bytes);
+            if self.held[output * self.lanes + lane] + needs > self.keys.output_buffer.get() {
+                lanes &= !(1 << lane);
             }
         }
-        classes
+        lanes
+    }
+
+    /// Of these lanes those that may go first: nothing passes a bypassed frame that has room.
+    #[inline(never)]
+    fn bypassed_first(&self, lanes: u32) -> u32 {
+        let bypassed = members(lanes >> self.classes << self.classes);
+        bypassed.fold(lanes, |left, lane| left & !(1 << self.class_of_bypass(lane)))
+    }
+
+    /// A frame has left the ordered list of an input: bypassable ones that are at its head now go to the bypass list. The
+    /// output that the first of those wants to cross to, if it had none before.
+    #[inline(never)]
+    fn move_bypassable(
+        &mut self,
+        input: usize,
+        output: usize,
+        class: usize,
+        pool: &mut Pool,
+    ) -> Option<usize> {
+        let lane = self.bypass_lane(class);
+        let [ordered, bypass] = [class, lane].map(|lane| self.list(input, output, lane));
+        let Ok([ordered, bypass]) = self.lists.get_disjoint_mut([ordered, bypass]) else { return None };
+        let was_empty = bypass.is_empty();
+        while !ordered.is_empty() && pool.head(ordered).flags.is_bypassable() {
+            pool.move_first(ordered, bypass);
+        }
+        if !was_empty || bypass.is_empty() {
+            return None;
+        }
+        let wanted = (pool.first(bypass).ingress - self.first_port) as usize;
+        self.want(input, wanted, lane as u8);
+        Some(wanted)
     }
 
     /// How long a frame takes to cross.

@@ -159,7 +159,7 @@ impl Fabric {
         {
             self.note_tied_loss(egress, class, &frame, cause, now);
             self.lose(egress, class, &frame, ingress, cause, now);
-            return self.output_left(egress, class, frame.bytes, now, windows);
+            return self.output_left(egress, class, &frame, now, windows);
         }
         let node = self.node_of[egress as usize];
         let bounded = hooks.has(Hooks::BOUNDED);
@@ -219,7 +219,7 @@ impl Fabric {
         if hooks.has(Hooks::CREDITS) && ingress != NIL {
             self.credits_free(ingress, frame, now, windows);
         }
-        self.output_left(egress, class, frame.bytes, now, windows);
+        self.output_left(egress, class, frame, now, windows);
         false
     }
 
@@ -243,7 +243,7 @@ impl Fabric {
             self.credits_used(egress, &frame, ingress, now, windows);
         }
         if hooks.has(Hooks::CROSSBAR) {
-            self.output_left(egress, class, frame.bytes, now, windows);
+            self.output_left(egress, class, &frame, now, windows);
         }
     }
 

@@ -345,7 +345,7 @@ impl Fabric {
                 self.links.cold[port as usize].scheduler = fresh.clone();
             }
             self.after_dequeue(port, class, &waiting, before, now, windows);
-            self.output_left(port, class, waiting.frame.bytes, now, windows);
+            self.output_left(port, class, &waiting.frame, now, windows);
         }
     }
 

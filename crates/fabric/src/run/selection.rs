@@ -188,7 +188,7 @@ impl Fabric {
             self.credits_used(egress, &waiting.frame, waiting.ingress, now, windows);
         }
         if hooks.has(Hooks::CROSSBAR) {
-            self.output_left(egress, class, waiting.frame.bytes, now, windows);
+            self.output_left(egress, class, &waiting.frame, now, windows);
         }
     }
 

@@ -194,7 +194,7 @@ impl Fabric {
         }
         self.lose(egress, class, &frame, ingress, Cause::Watchdog, now);
         self.after_dequeue(egress, class, &waiting, before, now, windows);
-        self.output_left(egress, class, frame.bytes, now, windows);
+        self.output_left(egress, class, &frame, now, windows);
         true
     }
 }

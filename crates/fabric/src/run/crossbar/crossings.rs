@@ -31,7 +31,7 @@ impl Fabric {
         if ingress == NIL {
             if let Some(bar) = self.crossbar_mut(egress) {
                 let output = (egress - bar.first_port) as usize;
-                bar.hold(output, class.at(), frame.bytes);
+                bar.hold(output, bar.lane(class, &frame), frame.bytes);
             }
             return self.enqueue_at_output(egress, class, frame, NIL, now, windows);
         }
@@ -52,13 +52,17 @@ impl Fabric {
         let node = self.node_of[egress as usize] as usize;
         let Some(bar) = self.nodes[node].architecture.crossbar_mut() else { return };
         let (input, output) = ((ingress - bar.first_port) as usize, (egress - bar.first_port) as usize);
-        let list = bar.list(input, output, class.at());
+        // A bypassable frame stands in the ordered list only while others do.
+        let mut lane = bar.lane(class, &frame);
+        if lane != class.at() && !bar.lists[bar.list(input, output, class.at())].is_empty() {
+            lane = class.at();
+        }
+        let list = bar.list(input, output, lane);
         let is_first = bar.lists[list].is_empty();
-        if is_first && bar.crosses_at_once(input, output, class, frame.bytes, now) && windows.is_last_of(now)
-        {
+        if is_first && bar.crosses_at_once(input, output, lane, frame.bytes, now) && windows.is_last_of(now) {
             // All others that could be matched have been: the match is this frame.
             bar.inputs[input].pass(frame.bytes);
-            let crossing = Crossing { input, output, class: class.at() };
+            let crossing = Crossing { input, output, class: lane };
             bar.arbiter.grant_alone(crossing);
             self.set_off(ingress, crossing, frame, now, now, windows);
             #[cfg(debug_assertions)]
@@ -69,12 +73,12 @@ impl Fabric {
         self.buffers.pool.push(&mut bar.lists[list], &frame, now, egress);
         bar.inputs[input].enter(frame.bytes);
         if is_first {
-            bar.want(input, output, class.0);
+            bar.want(input, output, lane as u8);
             let are_free = bar.busy_until(input, output) <= now;
             if !are_free {
                 notice_later(bar, input, output, windows);
             }
-            if are_free && bar.outputs[output].roomy >> class.0 & 1 != 0 || bar.left_over {
+            if are_free && bar.outputs[output].roomy >> lane & 1 != 0 || bar.left_over {
                 self.match_soon(egress, now, windows);
             }
         }
@@ -92,14 +96,18 @@ impl Fabric {
             return;
         }
         for (at, list) in bar.lists.iter().enumerate().filter(|it| !it.1.is_empty()) {
-            let (input, class) = (at / (bar.lists.len() / bar.ports), at % bar.classes);
+            let (input, lane) = (at / (bar.lists.len() / bar.ports), at % bar.lanes);
             let first = self.buffers.pool.first(list);
             let output = (first.ingress - bar.first_port) as usize;
             let needs = match bar.keys.room {
                 queueing::Room::Frame => u64::from(first.frame.bytes),
                 queueing::Room::Longest => bar.longest,
             };
-            let fits = bar.held[output * bar.classes + class] + needs <= bar.keys.output_buffer.get();
+            assert!(
+                bar.lane(bar.class_at(lane), &first.frame) == lane,
+                "a bypassable frame stands first among ordered ones"
+            );
+            let fits = bar.held[output * bar.lanes + lane] + needs <= bar.keys.output_buffer.get();
             // What ends now may have an event that is still to come.
             assert!(!fits || bar.busy_until(input, output) >= now, "a frame that may cross does not");
             let later = bar.busy_until(input, output) > now;
@@ -157,26 +165,29 @@ impl Fabric {
     /// A frame begins to cross.
     #[inline(always)]
     fn cross(&mut self, port: u32, crossing: Crossing, now: Time, windows: &mut Queued) {
-        let Crossing { input, output, class } = crossing;
+        let Crossing { input, output, class: lane } = crossing;
         let node = self.node_of[port as usize] as usize;
         let Some(bar) = self.nodes[node].architecture.crossbar_mut() else { return };
-        let list = bar.list(input, output, class);
+        let list = bar.list(input, output, lane);
         let waiting = self.buffers.pool.pop(&mut bar.lists[list]);
         bar.inputs[input].leave(waiting.frame.bytes, now - waiting.since);
+        let moved = (bar.bypasses >> lane & 1 != 0)
+            .then(|| bar.move_bypassable(input, output, lane, &mut self.buffers.pool))
+            .flatten();
         let left = &bar.lists[list];
         let next =
             (!left.is_empty()).then(|| (self.buffers.pool.first(left).ingress - bar.first_port) as usize);
         if next != Some(output) {
-            bar.want_no_more(input, output, class as u8);
+            bar.want_no_more(input, output, lane as u8);
             if let Some(next) = next {
-                bar.want(input, next, class as u8);
+                bar.want(input, next, lane as u8);
             }
         }
         self.set_off(port, crossing, waiting.frame, waiting.since, now, windows);
-        if let Some(next) = next.filter(|&next| next != output)
-            && let Some(bar) = self.crossbar_mut(port)
-        {
-            notice_later(bar, input, next, windows);
+        for next in [next, moved].into_iter().flatten().filter(|&next| next != output) {
+            if let Some(bar) = self.crossbar_mut(port) {
+                notice_later(bar, input, next, windows);
+            }
         }
     }
 
@@ -190,13 +201,12 @@ impl Fabric {
         now: Time,
         windows: &mut Queued,
     ) {
-        let Crossing { input, output, class } = crossing;
+        let Crossing { input, output, class: lane } = crossing;
         let node = self.node_of[port as usize] as usize;
         let Some(bar) = self.nodes[node].architecture.crossbar_mut() else { return };
-        bar.hold(output, class, frame.bytes);
+        bar.hold(output, lane, frame.bytes);
         let (ingress, egress) = (bar.first_port + input as u32, bar.first_port + output as u32);
-        let (mut ends, early, class) =
-            (now + bar.takes(frame.bytes), bar.cuts_through, TrafficClass(class as u8));
+        let (mut ends, early, class) = (now + bar.takes(frame.bytes), bar.cuts_through, bar.class_at(lane));
         if early {
             // The last bit cannot cross before it has come. A frame of which all had come first is held no longer than
             // it takes to come.
@@ -251,13 +261,14 @@ impl Fabric {
         &mut self,
         egress: u32,
         class: TrafficClass,
-        bytes: u16,
+        frame: &Frame,
         now: Time,
         windows: &mut Queued,
     ) {
         let Some(bar) = self.crossbar_mut(egress) else { return };
         let output = (egress - bar.first_port) as usize;
-        let more = bar.let_go(output, class.at(), bytes) && bar.is_wanted(output, now) || bar.left_over;
+        let more = bar.let_go(output, bar.lane(class, frame), frame.bytes) && bar.is_wanted(output, now)
+            || bar.left_over;
         if more && bar.outputs[output].busy_until <= now {
             match_later(bar, now, windows);
         }

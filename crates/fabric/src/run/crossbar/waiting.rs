@@ -21,16 +21,17 @@ impl Crossbar {
         let wanted = own
             .iter()
             .enumerate()
-            .filter(|(at, list)| classes >> (at % self.classes) & 1 != 0 && !list.is_empty());
+            .filter(|(at, list)| classes >> self.class_at(at % self.lanes).0 & 1 != 0 && !list.is_empty());
         let bytes = |list: &List| pool.iter(list).map(|one| u64::from(one.frame.bytes)).sum::<u64>();
         let most = wanted.max_by_key(|(at, list)| (bytes(list), std::cmp::Reverse(*at)))?;
-        Some((pool.first(most.1).ingress, TrafficClass((most.0 % self.classes) as u8)))
+        Some((pool.first(most.1).ingress, self.class_at(most.0 % self.lanes)))
     }
 
-    /// Whether the longest frame of a class would find room at an output.
+    /// Whether the longest frame of a class would find room at an output, in all its lanes.
     pub fn has_room(&self, egress: u32, class: TrafficClass) -> bool {
-        let held = self.held[(egress - self.first_port) as usize * self.classes + class.at()];
-        held + self.longest <= self.keys.output_buffer.get()
+        let output = (egress - self.first_port) as usize;
+        let held = |lane: usize| self.held[output * self.lanes + lane];
+        self.lanes_of(class).all(|lane| held(lane) + self.longest <= self.keys.output_buffer.get())
     }
 
     /// What waits at inputs for a class of an output.
@@ -41,7 +42,8 @@ impl Crossbar {
         pool: &'a Pool,
     ) -> impl Iterator<Item = &'a Waiting> {
         let output = (egress - self.first_port) as usize;
-        let lists = (0..self.ports).map(move |input| &self.lists[self.list(input, output, class.at())]);
+        let at_inputs = move |lane| (0..self.ports).map(move |input| self.list(input, output, lane));
+        let lists = self.lanes_of(class).flat_map(at_inputs).map(|list| &self.lists[list]);
         lists.flat_map(|list| pool.iter(list)).filter(move |one| one.ingress == egress)
     }
 
@@ -53,18 +55,19 @@ impl Crossbar {
         pool: &'a Pool,
     ) -> impl Iterator<Item = (u32, &'a Waiting)> {
         let output = (egress - self.first_port) as usize;
-        let held = self.held[output * self.classes + class.at()];
-        let stuck = move |list: &List| {
+        let stuck = move |lane: usize, list: &List| {
+            let held = self.held[output * self.lanes + lane];
             let needs = match self.keys.room {
                 Room::Frame => u64::from(pool.head(list).bytes),
                 Room::Longest => self.longest,
             };
             pool.first(list).ingress == egress && held + needs > self.keys.output_buffer.get()
         };
-        let lists =
-            (0..self.ports).map(move |input| (input, &self.lists[self.list(input, output, class.at())]));
-        let stuck = lists.filter(move |(_, list)| !list.is_empty() && stuck(list));
-        stuck.flat_map(move |(input, list)| {
+        let lists = self.lanes_of(class).flat_map(move |lane| {
+            (0..self.ports).map(move |input| (input, lane, &self.lists[self.list(input, output, lane)]))
+        });
+        let stuck = lists.filter(move |(_, lane, list)| !list.is_empty() && stuck(*lane, list));
+        stuck.flat_map(move |(input, _, list)| {
             pool.iter(list).map(move |one| (self.first_port + input as u32, one))
         })
     }
