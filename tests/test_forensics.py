@@ -154,15 +154,14 @@ rate = "10 Gb/s"
 [flow_control.credit]
 buffer = "8 KiB"
 channels = ["B0", "B0", "B0", "B0", "B0", "B0", "B0", "B7"]
-[[receive]]
-hosts = "h3"
+[hosts.h3.receive]
 rate = "1 Gb/s"
 [[flows]]
 name = "reads"
 from = "h0"
 to = "h3"
 bypassable = true
-source = "greedy"
+source = { constant = { rate = "4 Gb/s" } }
 [[flows]]
 name = "other-reads"
 from = "h0"
@@ -184,7 +183,10 @@ def test_what_waits_in_a_bypass_queue_is_explained() -> None:
     assert got["writes"] > 1.9e9 > 1e9 > got["other-reads"]
     said = " ".join(forensics.why(result, "other-reads"))
     assert "It was held back at h0.0->sw" in said
-    assert "because sw.3->h3, which it does not pass, was stopped by its slow receiver, on the path of reads" in said
+    assert (
+        "because sw.3->h3, which it does not pass, was stopped by its slow receiver, on the path of reads"
+        in said
+    )
     assert "It was held back" not in " ".join(forensics.why(result, "writes"))
 
 

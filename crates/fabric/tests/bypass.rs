@@ -102,7 +102,7 @@ fn what_may_not_go_does_not_stop_what_may() {
     for scheduler in
         [SchedulerSpec::StrictPriority, SchedulerSpec::Drr(DrrParams::by(AccountedLength::FRAME))]
     {
-        for (queueing, hops) in queueings().into_iter().flat_map(|one| [(one.clone(), 1), (one, 2)]) {
+        for (queueing, hops) in queueings().into_iter().flat_map(|one| [(one, 1), (one, 2)]) {
             let told = format!("{queueing:?}, {hops}");
             let spec = SwitchSpec { queueing, ..switch() };
             let [reads, writes] = read_and_write("B7", &scheduler, &spec, hops);
@@ -119,7 +119,7 @@ fn ring_with_bypass(name: &str, queueing: &Queueing) -> Net {
     net.0.flows[2].bypassable = true;
     for node in &mut net.0.nodes {
         if let Role::Switch(switch) = &mut node.role {
-            Arc::make_mut(switch).queueing = queueing.clone();
+            Arc::make_mut(switch).queueing = *queueing;
         }
     }
     with_credits(net, &one(48, name))
