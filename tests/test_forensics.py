@@ -177,7 +177,7 @@ source = { constant = { rate = "2 Gb/s" } }
 
 
 def test_what_waits_in_a_bypass_queue_is_explained() -> None:
-    """Reads from a slow host fill the bypass queue of the channel; other reads wait behind them, writes go on."""
+    """Reads from a slow host fill the bypass queue of a channel: other reads wait, writes go on."""
     result = Scenario.from_toml(BYPASS).run()
     got = {row["flow"]: row["throughput_bps"] for row in result.rows("flows")}
     assert got["writes"] > 1.9e9 > 1e9 > got["other-reads"]
