@@ -76,8 +76,14 @@ fn a_frame_without_credits_is_passed_at_once() {
     assert_eq!(ordered_last.1, ns(9_600 - 1 + 2_800), "behind both, one round trip each");
 }
 
-/// h0 reads from h2, which takes in 1 Gb/s, and writes to h3, in one priority: Gb/s of both.
-fn read_and_write(name: &str, scheduler: &SchedulerSpec, spec: &SwitchSpec, hops: usize) -> [f64; 2] {
+/// h0 reads from h2, which takes in 1 Gb/s, and `writer` writes to h3, in one priority: Gb/s of both.
+fn read_and_write(
+    name: &str,
+    scheduler: &SchedulerSpec,
+    spec: &SwitchSpec,
+    hops: usize,
+    writer: usize,
+) -> [f64; 2] {
     let mut net = Net::new(us(2_200));
     // Until what reads can fill is full.
     net.0.warmup = us(200);
@@ -90,7 +96,7 @@ fn read_and_write(name: &str, scheduler: &SchedulerSpec, spec: &SwitchSpec, hops
     sw.windows(2).for_each(|pair| link(pair[0], pair[1]));
     reads_slowly(&mut net, h[2]);
     net.flow("reads", h[0], 1, greedy(h[2], 600, Time::ZERO)).bypassable = true;
-    net.flow("writes", h[0], 1, greedy(h[3], 1_000, Time::ZERO));
+    net.flow("writes", h[writer], 1, greedy(h[3], 1_000, Time::ZERO));
     let outcome = on_threads(&with_credits(net, &one(160, name)));
     assert_eq!(outcome.reals("flows", "frames_reordered"), [0.0, 0.0]);
     let frames = outcome.integers("flows", "frames_delivered");
@@ -102,13 +108,19 @@ fn what_may_not_go_does_not_stop_what_may() {
     for scheduler in
         [SchedulerSpec::StrictPriority, SchedulerSpec::Drr(DrrParams::by(AccountedLength::FRAME))]
     {
-        for (queueing, hops) in queueings().into_iter().flat_map(|one| [(one, 1), (one, 2)]) {
-            let told = format!("{queueing:?}, {hops}");
+        for queueing in queueings() {
             let spec = SwitchSpec { queueing, ..switch() };
-            let [reads, writes] = read_and_write("B7", &scheduler, &spec, hops);
-            assert!((reads - 1.0).abs() < 0.05 && (writes - 9.0).abs() < 0.15, "{told}: {reads} {writes}");
-            let [reads, writes] = read_and_write("O7", &scheduler, &spec, hops);
-            assert!((reads - 1.0).abs() < 0.05 && writes < 2.5, "{told}: {reads} {writes}");
+            // Another writer comes in through another port, and meets the reads behind the first switch.
+            for (hops, writer) in [(1, 0), (2, 0), (2, 1)] {
+                let told = format!("{queueing:?}, {hops}, {writer}");
+                let [reads, writes] = read_and_write("B7", &scheduler, &spec, hops, writer);
+                assert!(
+                    (reads - 1.0).abs() < 0.05 && (writes - 9.0).abs() < 0.15,
+                    "{told}: {reads} {writes}"
+                );
+                let [reads, writes] = read_and_write("O7", &scheduler, &spec, hops, writer);
+                assert!((reads - 1.0).abs() < 0.05 && writes < 2.5, "{told}: {reads} {writes}");
+            }
         }
     }
 }
