@@ -894,7 +894,14 @@ fn with_credits(draw: &Draw, duration: Time) -> Spec {
     let mut spec = spec(&draw, duration);
     let mut rolls = Rolls(draw.seed.rotate_left(7) | 1);
     let longest = u64::from(fabric::frame_bounds(&spec).1);
-    let shared = rolls.coin();
+    let channels: Option<Vec<ChannelKey>> = match rolls.below(3) {
+        0 => None,
+        1 => Some([0, 0, 1, 1, 2, 2, 3, 3].map(ChannelKey::Number).to_vec()),
+        _ => {
+            let names = ["B0", "B0", "O0", "B1", "B2", "B2", "O1", "B3"];
+            Some(names.map(|name| ChannelKey::Name(name.to_string())).to_vec())
+        }
+    };
     let settings = |rolls: &mut Rolls| CreditSettings {
         buffer: Some(Bytes::new((longest.div_ceil(64) + rolls.below(100)) * 64)),
         update_after: Some(Bytes::new(1 + rolls.below(1_000))),
@@ -902,8 +909,7 @@ fn with_credits(draw: &Draw, duration: Time) -> Spec {
         update_delay: Some(ns(1 + rolls.below(50))),
         update_bytes: Some(Bytes::new(rolls.pick(&[0, 0, 8, 84]))),
         piggyback: rolls.pick(&[None, None, Some(Bytes::new(0)), Some(Bytes::new(8))]),
-        channels: shared
-            .then(|| ChannelList::Each([0, 0, 1, 1, 2, 2, 3, 3].map(ChannelKey::Number).to_vec())),
+        channels: channels.clone().map(ChannelList::Each),
         ..CreditSettings::default()
     };
     let (at_hosts, at_switches) = (settings(&mut rolls).spec(), settings(&mut rolls).spec());
@@ -923,6 +929,8 @@ fn with_credits(draw: &Draw, duration: Time) -> Spec {
             }
         }
     }
+    // Where its channel has a bypass queue, that is one beside the queues of any switch.
+    spec.flows.iter_mut().for_each(|flow| flow.bypassable = rolls.coin());
     if rolls.coin() {
         let link = rolls.below(spec.links.len() as u64) as u32;
         spec.faults.push(FaultSpec::PauseLoss { link, from: us(5), until: us(30), probability: 0.2 });
