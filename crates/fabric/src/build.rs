@@ -349,6 +349,7 @@ fn build_part(
     nodes::add_ingress(part, &mut fabric);
     traffic::add_faults(part, events, &mut fabric);
     mark_faulted(&mut fabric);
+    let_updates_be_read(part, &mut fabric);
     fabric.shrink();
     fabric.check();
     Ok(fabric)
@@ -457,13 +458,35 @@ fn add_port(part: &Part, fabric: &mut Fabric, port: u32) {
 fn link_control(plan: &Plan, port: u32) -> LinkControl {
     let peer = plan.wiring.peer[port as usize].0;
     if let (Some(own), Some(other)) = (plan.node(port).credits(), plan.node(peer).credits()) {
-        return LinkControl::Credit(Box::new(CreditState::new(own, other, plan.node(port).classes())));
+        let delay = plan.link(port).delay;
+        return LinkControl::Credit(Box::new(CreditState::new(own, other, delay, plan.node(port).classes())));
     }
     let control = plan.node(port).pauses();
     if control.is_none() && plan.node(peer).pauses().is_none() {
         return LinkControl::None;
     }
     LinkControl::Pause(Box::new(PauseState::new(plan.paused(port), plan.response(port), plan.response(peer))))
+}
+
+/// Updates of credits are read where they cost nothing, cannot be lost, and both ends of the link are in this part.
+fn let_updates_be_read(part: &Part, fabric: &mut Fabric) {
+    let wiring = &part.plan.wiring;
+    let is_read = |fabric: &Fabric, port: u32| {
+        let port = part.port(port) as usize;
+        let sure = !fabric.links.ports[port].hooks.has(Hooks::FAULTED);
+        let credits = fabric.links.cold[port].control.credits();
+        sure && credits.is_some_and(|credits| credits.updates_cost_nothing())
+    };
+    for port in part.ports() {
+        let peer = wiring.peer[port as usize].0;
+        if !part.owns(wiring.node_of[peer as usize]) {
+            continue;
+        }
+        let (own, other) = (is_read(fabric, port), is_read(fabric, peer));
+        if let Some(credits) = fabric.links.cold[part.port(port) as usize].control.credits_mut() {
+            credits.read(own, other);
+        }
+    }
 }
 
 /// What faults can hit knows it, and how its scheduler was at the beginning.

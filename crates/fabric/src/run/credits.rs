@@ -4,12 +4,14 @@
 //! becomes the next one, when another of the channel leaves, and when credits come. A frame holds the credits of the
 //! link that it came over until it begins to leave on the next one; at a host until it is taken in.
 
+mod updates;
+
+use self::updates::Told;
 use crate::run::credit_waits::Fills;
-use crate::run::event::{Event, Kind, Queued};
+use crate::run::event::Queued;
 use crate::run::link_control::Ended;
 use crate::run::outcome::{CreditFault, Failure};
 use crate::run::pool::NIL;
-use crate::run::port::Hooks;
 use crate::run::world::Fabric;
 use engine::Timer;
 use flow_control::CreditSpec;
@@ -23,11 +25,12 @@ pub(crate) struct CreditState {
     spec: CreditSpec,
     pub sender: Sender,
     pub receiver: Receiver,
-    /// From the arrival of an update to its effect at the other end.
-    peer_delay: Time,
+    /// From the last bit of an update sent to its effect at the other end.
+    takes: Time,
     /// When the next update is due, and when the last one has left, once a frame has carried one.
     update: Timer,
     left: Time,
+    told: Told,
     /// Classes whose next frame lacks credits.
     short: u32,
     /// Those whose last wait is over and not told yet.
@@ -53,8 +56,8 @@ struct Waits {
 }
 
 impl CreditState {
-    /// Nothing has been sent; `peer` is what the other end grants.
-    pub fn new(own: &CreditSpec, peer: &CreditSpec, classes: ClassMap) -> CreditState {
+    /// Nothing has been sent; `peer` is what the other end of the link, of this delay, grants.
+    pub fn new(own: &CreditSpec, peer: &CreditSpec, delay: Time, classes: ClassMap) -> CreditState {
         let classes_of =
             |channel: usize| classes.classes_of(own.channels.numbers_of(TrafficClass(channel as u8)));
         CreditState {
@@ -62,9 +65,10 @@ impl CreditState {
             spec: own.clone(),
             sender: Sender::new(peer.credits),
             receiver: Receiver::new(own.credits),
-            peer_delay: peer.update_delay,
+            takes: delay + peer.update_delay,
             update: Timer::IDLE,
             left: Time::ZERO,
+            told: Told::NONE,
             short: 0,
             over: 0,
             waits: [Waits::default(); CHANNELS],
@@ -174,6 +178,10 @@ impl CreditState {
     pub fn has_bypass(&self, priority: Priority) -> bool {
         self.spec.has_bypass(priority)
     }
+    /// Bytes of what it keeps of updates.
+    pub fn updates_bytes(&self) -> usize {
+        self.told.memory_bytes()
+    }
     /// Credits that a frame needs, and the count that it takes them from.
     #[inline(always)]
     pub fn need(&self, frame: &Frame) -> (usize, u32) {
@@ -205,9 +213,10 @@ impl Fabric {
         frame: &Frame,
         ingress: u32,
         now: Time,
+        windows: &mut Queued,
     ) {
         let port = &self.links.ports[egress as usize];
-        let (first_queue, waiting, free) = (port.first_queue, port.waiting, port.busy_until);
+        let (first_queue, waiting) = (port.first_queue, port.waiting);
         let bit = 1 << class.0;
         if ingress != NIL {
             self.credits_arrived(ingress, frame, first_queue + u32::from(class.0), now);
@@ -215,11 +224,24 @@ impl Fabric {
         if waiting & bit != 0 {
             return;
         }
+        let Some(credits) = self.links.cold[egress as usize].control.credits() else { return };
+        let lacks = credits.lacks(frame);
+        if lacks || credits.short & bit != 0 {
+            self.meets_none(egress, bit, frame, now, windows);
+        }
+    }
+
+    /// The same where there may be none.
+    #[inline(never)]
+    fn meets_none(&mut self, egress: u32, bit: u32, frame: &Frame, now: Time, windows: &mut Queued) {
+        let reads = |credits: &mut CreditState| credits.reads() && credits.lacks(frame);
+        if self.credits_mut(egress).is_some_and(reads) {
+            // Updates take effect before a frame that comes at the same time.
+            self.read_updates(egress, now + Time::from_ps(1));
+        }
         let Some(credits) = self.credits_mut(egress) else { return };
         let short = if credits.lacks(frame) { credits.short | bit } else { credits.short & !bit };
-        if credits.set_short(short, free, now) {
-            self.update_stopped(egress, now);
-        }
+        self.change_short(egress, short, now, windows);
     }
 
     /// A frame has begun to leave: it takes credits of this link, and gives back those of the link that it came over.
@@ -243,37 +265,30 @@ impl Fabric {
             if carries {
                 self.send_along(egress, now, windows);
             }
-            self.look_at_heads(egress, others, now);
+            self.look_at_heads(egress, others, now, windows);
         }
         if ingress != NIL {
             self.credits_free(ingress, frame, now, windows);
         }
     }
 
-    /// The frame whose transmission has just begun carries an update.
-    #[inline(never)]
-    fn send_along(&mut self, egress: u32, now: Time, windows: &mut Queued) {
-        let Some(credits) = self.credits_mut(egress) else { return };
-        let bytes = u64::from(credits.spec.piggyback.unwrap_or_default());
-        self.links.cold[egress as usize].counts.update_bytes += bytes;
-        let port = &mut self.links.ports[egress as usize];
-        port.busy_until += port.clock.advance(bytes);
-        let ends = port.busy_until;
-        // One that waits is not needed any more.
-        port.hooks.set(Hooks::PAUSE_WAITING, false);
-        self.send_update(egress, now, ends, windows);
-        if let Some(credits) = self.credits_mut(egress) {
-            credits.left = credits.left.max(ends);
+    /// Looks at the next frame of each of these classes; what is known of the others holds.
+    #[inline(always)]
+    fn look_at_heads(&mut self, egress: u32, among: u32, now: Time, windows: &mut Queued) {
+        let Some(credits) = self.links.cold[egress as usize].control.credits() else { return };
+        if credits.spec.bypassable != 0 {
+            return self.look_at_bypasses(egress, among, now, windows);
+        }
+        let short = self.short_among(egress, among);
+        if short | credits.short != 0 {
+            self.short_heads(egress, among, short, now, windows);
         }
     }
 
-    /// Looks at the next frame of each of these classes; what is known of the others holds.
+    /// The classes whose next frame lacks credits by what is known: looked at among some, as before of the others.
     #[inline(always)]
-    fn look_at_heads(&mut self, egress: u32, among: u32, now: Time) {
-        let Some(credits) = self.links.cold[egress as usize].control.credits() else { return };
-        if credits.spec.bypassable != 0 {
-            return self.look_at_bypasses(egress, among, now);
-        }
+    fn short_among(&self, egress: u32, among: u32) -> u32 {
+        let Some(credits) = self.links.cold[egress as usize].control.credits() else { return 0 };
         let port = &self.links.ports[egress as usize];
         let (mut short, mut left) = (credits.short & port.waiting & !among, port.waiting & among);
         while left != 0 {
@@ -282,14 +297,26 @@ impl Fabric {
             let head = self.buffers.head((port.first_queue + class) as usize);
             short |= u32::from(head.is_some_and(|frame| credits.lacks(frame))) << class;
         }
-        if short != credits.short {
-            self.change_short(egress, short, now);
+        short
+    }
+
+    /// Some lack credits by what is known, or have lacked them.
+    #[inline(never)]
+    fn short_heads(&mut self, egress: u32, among: u32, mut short: u32, now: Time, windows: &mut Queued) {
+        let reads = self.credits_mut(egress).is_some_and(|credits| credits.reads());
+        // An update that takes effect now does so after a decision.
+        if reads && short & among != 0 && self.read_updates(egress, now) {
+            short = self.short_among(egress, among);
         }
+        self.change_short(egress, short, now, windows);
     }
 
     /// The same where classes have bypass queues.
     #[inline(never)]
-    fn look_at_bypasses(&mut self, egress: u32, among: u32, now: Time) {
+    fn look_at_bypasses(&mut self, egress: u32, among: u32, now: Time, windows: &mut Queued) {
+        if self.credits_mut(egress).is_some_and(|credits| credits.reads()) {
+            self.read_updates(egress, now);
+        }
         let Some(credits) = self.links.cold[egress as usize].control.credits() else { return };
         let port = &self.links.ports[egress as usize];
         let (mut short, mut left) = (credits.short & port.waiting & !among, port.waiting & among);
@@ -304,7 +331,7 @@ impl Fabric {
             other_head |= u32::from(other) << class;
         }
         let could = other_head & !port.stopped;
-        self.change_short(egress, short, now);
+        self.change_short(egress, short, now, windows);
         let active = could & !self.links.ports[egress as usize].stopped;
         if active != 0 {
             self.tell_heads(egress, active, now);
@@ -313,19 +340,24 @@ impl Fabric {
 
     /// These are the classes whose next frame lacks credits.
     #[inline(never)]
-    fn change_short(&mut self, egress: u32, short: u32, now: Time) {
+    fn change_short(&mut self, egress: u32, short: u32, now: Time, windows: &mut Queued) {
         let free = self.links.ports[egress as usize].busy_until;
-        if self.credits_mut(egress).is_some_and(|credits| credits.set_short(short, free, now)) {
+        let Some(credits) = self.credits_mut(egress) else { return };
+        let looks = credits.reads() && credits.short == 0;
+        if credits.set_short(short, free, now) {
+            if looks {
+                self.await_update(egress, windows);
+            }
             self.update_stopped(egress, now);
         }
     }
 
     /// A frame has come to a queue with a bypass queue. It may go though those before it may not.
     #[inline(never)]
-    pub fn may_be_passed(&mut self, egress: u32, class: TrafficClass, now: Time) {
+    pub fn may_be_passed(&mut self, egress: u32, class: TrafficClass, now: Time, windows: &mut Queued) {
         let Some(credits) = self.links.cold[egress as usize].control.credits() else { return };
         if credits.spec.bypassable != 0 && credits.short >> class.0 & 1 != 0 {
-            self.look_at_heads(egress, 1 << class.0, now);
+            self.look_at_heads(egress, 1 << class.0, now, windows);
         }
     }
 
@@ -338,123 +370,6 @@ impl Fabric {
             self.overdraft(self.sender_of(ingress), why, now);
         } else if credits.fills.is_some() {
             self.note_fill(ingress, channel, queue, now);
-        }
-    }
-
-    /// A frame has left the room at the end of a link: its sender will be told.
-    pub fn credits_free(&mut self, ingress: u32, frame: &Frame, now: Time, windows: &mut Queued) {
-        let at = self.free(ingress, frame, now);
-        self.update_later(ingress, at, windows);
-    }
-
-    /// The same where no other can leave it at the same time, nor an update: one that is due now need not wait for them.
-    #[inline(always)]
-    pub fn credits_free_alone(&mut self, ingress: u32, frame: &Frame, now: Time, windows: &mut Queued) {
-        let at = self.free(ingress, frame, now);
-        if at == now && self.updates_cost_nothing(ingress) {
-            self.send_update(ingress, now, now, windows);
-        } else {
-            self.update_later(ingress, at, windows);
-        }
-    }
-
-    fn updates_cost_nothing(&self, port: u32) -> bool {
-        let credits = self.links.cold[port as usize].control.credits();
-        credits.is_some_and(|credits| credits.spec.update_bytes == 0 && credits.spec.piggyback.is_none())
-    }
-
-    /// Room becomes free; when an update is due, [`Time::NEVER`] if one will be sent by then.
-    #[inline(always)]
-    fn free(&mut self, ingress: u32, frame: &Frame, now: Time) -> Time {
-        let Some(credits) = self.credits_mut(ingress) else { return Time::NEVER };
-        let (channel, need) = credits.need(frame);
-        let at = credits.receiver.free(&credits.spec, channel, need, now);
-        let known = at >= credits.update.due();
-        if credits.fills.is_some() {
-            self.note_room(ingress, channel, now);
-        }
-        if known { Time::NEVER } else { at }
-    }
-
-    #[inline(always)]
-    fn update_later(&mut self, port: u32, at: Time, windows: &mut Queued) {
-        if at != Time::NEVER
-            && let Some(credits) = self.credits_mut(port)
-            && credits.update.arm(at)
-        {
-            windows.push(Event::bare(Kind::Renew, at, port));
-        }
-    }
-
-    /// The time of an update has come.
-    pub fn update_due(&mut self, port: u32, now: Time, windows: &mut Queued) {
-        let Some(credits) = self.credits_mut(port) else { return };
-        if !credits.update.fires(now) || !credits.receiver.owes() {
-            return;
-        }
-        if credits.spec.update_bytes == 0 {
-            return self.send_update(port, now, now, windows);
-        }
-        self.links.ports[port as usize].hooks.set(Hooks::PAUSE_WAITING, true);
-        self.try_transmit(port, now, windows);
-    }
-
-    /// Puts an update that takes time on the link; the transmitter is free.
-    pub fn transmit_update(&mut self, egress: u32, now: Time, windows: &mut Queued) {
-        let Some(credits) = self.credits_mut(egress) else { return };
-        let bytes = u64::from(credits.spec.update_bytes);
-        self.links.cold[egress as usize].counts.update_bytes += bytes;
-        let port = &mut self.links.ports[egress as usize];
-        port.hooks.set(Hooks::PAUSE_WAITING, false);
-        if port.busy_until < now {
-            port.clock.restart();
-        }
-        port.busy_until = now + port.clock.advance(bytes);
-        let ends = port.busy_until;
-        self.send_update(egress, now, ends, windows);
-    }
-
-    /// An update leaves, the last bit of it at `ends`.
-    fn send_update(&mut self, port: u32, now: Time, ends: Time, windows: &mut Queued) {
-        let delay = self.links.cold[port as usize].delay;
-        let Some(credits) = self.credits_mut(port) else { return };
-        // None overtakes the one that a frame carries, nor another that had to wait for that.
-        let mut leaves = ends;
-        if credits.left > Time::ZERO {
-            leaves = ends.max(credits.left + Time::from_ps(1));
-            credits.left = leaves;
-        }
-        let (freed, at) = (credits.receiver.update(now), leaves + delay + credits.peer_delay);
-        credits.update.cancel();
-        let rest = credits.receiver.owes();
-        if self.links.ports[port as usize].hooks.has(Hooks::FAULTED) && self.pause_is_lost(port, now, at) {
-            self.links.cold[port as usize].counts.pauses_lost += 1;
-        } else {
-            let peer = self.links.ports[port as usize].peer;
-            windows.send(Event::update(at, peer, freed), || self.links.neighbours[port as usize]);
-        }
-        if rest {
-            self.update_later(port, ends.max(now + Time::from_ps(1)), windows);
-        }
-    }
-
-    /// An update takes effect.
-    #[inline(never)]
-    pub fn receive_credits(&mut self, event: &Event, windows: &mut Queued) {
-        let (port, now) = (event.place(), event.time);
-        let Some(credits) = self.credits_mut(port) else { return };
-        if let Err(why) = credits.sender.learn(event.freed()) {
-            return self.overdraft(self.numbering.port(port), why, now);
-        }
-        if credits.short == 0 {
-            return;
-        }
-        // More credits help those who lack some.
-        let lacking = credits.short;
-        self.look_at_heads(port, lacking, now);
-        let state = &self.links.ports[port as usize];
-        if state.waiting & !state.stopped != 0 {
-            self.try_transmit(port, now, windows);
         }
     }
 

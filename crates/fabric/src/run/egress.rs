@@ -143,7 +143,7 @@ impl Fabric {
                 return;
             }
         } else if hooks.has(Hooks::CREDITS) {
-            self.meets_credits(egress, class, &frame, ingress, now);
+            self.meets_credits(egress, class, &frame, ingress, now, windows);
         }
         if self.links.ports[egress as usize].busy_until <= now
             && self.goes_at_once(egress, class, &frame, now)
@@ -187,7 +187,7 @@ impl Fabric {
         self.tell_scheduler(egress, class, frame.bytes, now);
         self.wait(egress, class, &frame, ingress, now);
         if hooks.has(Hooks::CREDITS) && self.links.ports[egress as usize].stopped >> class.0 & 1 != 0 {
-            self.may_be_passed(egress, class, now);
+            self.may_be_passed(egress, class, now, windows);
         }
         self.try_transmit(egress, now, windows);
         if self.links.ports[egress as usize].stopped >> class.0 & 1 != 0 {
@@ -208,7 +208,7 @@ impl Fabric {
     ) -> bool {
         let hooks = self.links.ports[egress as usize].hooks;
         if hooks.has(Hooks::CREDITS) {
-            self.meets_credits(egress, class, frame, ingress, now);
+            self.meets_credits(egress, class, frame, ingress, now, windows);
         }
         let queue = self.links.ports[egress as usize].first_queue as usize + class.at();
         if self.comes_unheard(queue, frame, now)

@@ -170,7 +170,7 @@ impl LinkControl {
             LinkControl::Pause(pauses) => size_of::<PauseState>() + causes(pauses),
             LinkControl::Credit(credits) => {
                 let fills = credits.fills.as_ref().map_or(0, |fills| fills.memory_bytes());
-                size_of::<CreditState>() + fills
+                size_of::<CreditState>() + fills + credits.updates_bytes()
             }
         }
     }

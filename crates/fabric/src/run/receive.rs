@@ -310,7 +310,7 @@ impl Fabric {
         } else {
             self.probes.counter_holds(port, group, now, || level);
         }
-        self.credits_free(port, &frame, now, windows);
+        self.credits_free_last(port, &frame, now, windows);
     }
 
     /// A frame leaves a host through a port. A core works on it first, if sending costs anything there.

@@ -135,6 +135,9 @@ impl Fabric {
             Kind::Renew if self.links.ports[place as usize].hooks.has(Hooks::CREDITS) => {
                 return self.update_due(place, now, windows);
             }
+            Kind::Pause if self.links.ports[place as usize].hooks.has(Hooks::CREDITS) => {
+                return self.receive_credits(&event, windows);
+            }
             Kind::Timeout => {
                 let others = self.links.len() + self.hosts.sources.len() + self.hosts.endpoints.len();
                 if let Some(nth) = place.checked_sub(others as u32) {
@@ -145,9 +148,6 @@ impl Fabric {
         }
         self.note(&event, kind, self.number_of_place(place));
         match kind {
-            Kind::Pause if self.links.ports[place as usize].hooks.has(Hooks::CREDITS) => {
-                self.receive_credits(&event, windows)
-            }
             Kind::Pause => self.receive_pause(&event, windows),
             Kind::Renew => self.renew_pauses(place, now, windows),
             Kind::Broken => self.broken(&event),

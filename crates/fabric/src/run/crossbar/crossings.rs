@@ -227,7 +227,7 @@ impl Fabric {
         }
         let hooks = self.links.ports[egress as usize].hooks;
         if hooks.has(Hooks::CREDITS) {
-            self.credits_free_alone(ingress, &frame, now, windows);
+            self.credits_free_last(ingress, &frame, now, windows);
         }
         if hooks.has(Hooks::COUNTED) {
             let mut waiting = Waiting::default();

@@ -1,0 +1,313 @@
+//! Updates of credits: how one end of a link learns what has come free at the other.
+//!
+//! An update that takes time on the link, that faults may hit, or that goes to another thread is sent: an event where it
+//! is due, and one where it takes effect. All others are read, and no event tells of them. The end that grants credits keeps
+//! what it would have told, and when that takes effect. The other end reads that when a frame lacks credits by what it
+//! knows, and while one does, it looks whenever the next update takes effect: nobody else could see a difference.
+//!
+//! Both come to the same. An update that takes effect before a time was due a look-ahead earlier, so that whoever reads it
+//! finds all that had come free by then, and it tells nothing of what came free later: that has closed it.
+
+use super::CreditState;
+use crate::run::event::{Event, Kind, Queued};
+use crate::run::port::Hooks;
+use crate::run::world::Fabric;
+use engine::Timer;
+use flow_control::credit::Freed;
+use frame::Frame;
+use std::collections::VecDeque;
+use units::Time;
+
+const NEXT: Time = Time::from_ps(1);
+
+/// What an end keeps of updates that are read.
+#[derive(Debug)]
+pub(super) struct Told {
+    /// Whether this end's updates are read, and whether those of the other end are.
+    is_read: bool,
+    reads: bool,
+    /// By when each takes effect; those that a later one has made good may lack.
+    updates: VecDeque<(Time, Freed)>,
+    /// A frame at the other end lacks credits: it has to look when the next takes effect.
+    awaited: bool,
+    /// When this end looks at the other.
+    look: Timer,
+}
+
+impl Told {
+    pub const NONE: Told =
+        Told { is_read: false, reads: false, updates: VecDeque::new(), awaited: false, look: Timer::IDLE };
+
+    /// Bytes of what is kept.
+    pub fn memory_bytes(&self) -> usize {
+        self.updates.capacity() * size_of::<(Time, Freed)>()
+    }
+}
+
+impl CreditState {
+    /// Whether updates take no time on the link.
+    pub fn updates_cost_nothing(&self) -> bool {
+        self.spec.update_bytes == 0 && self.spec.piggyback.is_none()
+    }
+    /// Updates of this end are read, and those of the other one, or not.
+    pub fn read(&mut self, own: bool, other: bool) {
+        (self.told.is_read, self.told.reads) = (own, other);
+    }
+    /// Whether what the other end has told has to be read.
+    #[inline(always)]
+    pub(super) fn reads(&self) -> bool {
+        self.told.reads
+    }
+    /// Updates that were due before this time are told.
+    #[inline(always)]
+    fn tell(&mut self, before: Time) {
+        while self.update.due() < before {
+            self.tell_one();
+        }
+    }
+    #[inline(never)]
+    fn tell_one(&mut self) {
+        let due = self.update.due();
+        let (takes, freed) = (self.takes, self.receiver.update(due));
+        self.update.cancel();
+        if self.receiver.owes() {
+            let _ = self.update.arm(due + NEXT);
+        }
+        let updates = &mut self.told.updates;
+        // Nobody asks any more for a time a look-ahead ago.
+        let is_past = |&(at, next): &(Time, Freed)| next.bank == freed.bank && at + takes <= due;
+        while updates.get(1).is_some_and(is_past) && updates[0].1.bank == freed.bank {
+            updates.pop_front();
+        }
+        updates.push_back((due + takes, freed));
+    }
+    /// The next update that takes effect before this time.
+    fn next_told(&mut self, before: Time) -> Option<Freed> {
+        self.tell(before.saturating_sub(self.takes));
+        let (at, freed) = *self.told.updates.front()?;
+        if at >= before {
+            return None;
+        }
+        self.told.updates.pop_front();
+        Some(freed)
+    }
+    /// When the next update takes effect, as far as is known.
+    fn next_effect(&self) -> Time {
+        let due = self.update.due();
+        let then = if due == Time::NEVER { due } else { due + self.takes };
+        self.told.updates.front().map_or(then, |&(at, _)| at)
+    }
+}
+
+impl Fabric {
+    /// A frame has left the room at the end of a link: its sender will be told, with an update that is due now as well.
+    #[inline(always)]
+    pub fn credits_free(&mut self, ingress: u32, frame: &Frame, now: Time, windows: &mut Queued) {
+        let at = self.free(ingress, frame, now, now);
+        if at != Time::NEVER {
+            self.update_later(ingress, at, windows);
+        }
+    }
+
+    /// The same after all updates that are due now, where no other frame can leave that room at the same time: an update that it
+    /// makes due need not wait for them.
+    #[inline(always)]
+    pub fn credits_free_last(&mut self, ingress: u32, frame: &Frame, now: Time, windows: &mut Queued) {
+        let at = self.free(ingress, frame, now + NEXT, now);
+        if at != Time::NEVER {
+            self.update_at_last(ingress, at, now, windows);
+        }
+    }
+
+    #[inline(never)]
+    fn update_at_last(&mut self, port: u32, at: Time, now: Time, windows: &mut Queued) {
+        let Some(credits) = self.credits_mut(port) else { return };
+        if at == now && !credits.told.is_read && credits.updates_cost_nothing() {
+            self.send_update(port, now, now, windows);
+        } else {
+            self.update_later(port, at, windows);
+        }
+    }
+
+    /// Room becomes free, after the updates that were due before a time; when an update is due, [`Time::NEVER`] if one will
+    /// be sent by then.
+    #[inline(always)]
+    fn free(&mut self, ingress: u32, frame: &Frame, told: Time, now: Time) -> Time {
+        let Some(credits) = self.credits_mut(ingress) else { return Time::NEVER };
+        let (channel, need) = credits.need(frame);
+        if credits.told.is_read {
+            credits.tell(told);
+        }
+        let at = credits.receiver.free(&credits.spec, channel, need, now);
+        let known = at >= credits.update.due();
+        if credits.fills.is_some() {
+            self.note_room(ingress, channel, now);
+        }
+        if known { Time::NEVER } else { at }
+    }
+
+    #[inline(always)]
+    fn update_later(&mut self, port: u32, at: Time, windows: &mut Queued) {
+        let Some(credits) = self.credits_mut(port) else { return };
+        let (fresh, told) = (credits.update.arm(at), &credits.told);
+        if !told.is_read {
+            if fresh {
+                windows.push(Event::bare(Kind::Renew, at, port));
+            }
+        } else if told.awaited {
+            let at = at + credits.takes;
+            self.look_at(self.links.ports[port as usize].peer, at, windows);
+        }
+    }
+
+    /// A port looks then whether the other end of its link has told of credits, if it does not look before.
+    #[inline(never)]
+    fn look_at(&mut self, port: u32, at: Time, windows: &mut Queued) {
+        let Some(credits) = self.credits_mut(port) else { return };
+        if at < credits.told.look.due() && credits.told.look.arm(at) {
+            windows.push(Event::bare(Kind::Pause, at, port));
+        }
+    }
+
+    /// A frame of a port lacks credits: when does it look again?
+    #[inline(never)]
+    pub(super) fn await_update(&mut self, port: u32, windows: &mut Queued) {
+        let peer = self.links.ports[port as usize].peer;
+        let Some(other) = self.credits_mut(peer) else { return };
+        other.told.awaited = true;
+        let at = other.next_effect();
+        if at != Time::NEVER {
+            self.look_at(port, at, windows);
+        }
+    }
+
+    /// Reads what has taken effect before a time; false: nothing has.
+    #[inline(never)]
+    pub(super) fn read_updates(&mut self, port: u32, before: Time) -> bool {
+        let peer = self.links.ports[port as usize].peer;
+        let mut any = false;
+        while let Some(freed) = self.credits_mut(peer).and_then(|other| other.next_told(before)) {
+            any = true;
+            let Some(credits) = self.credits_mut(port) else { break };
+            if let Err(why) = credits.sender.learn(freed) {
+                self.overdraft(self.numbering.port(port), why, before);
+            }
+        }
+        any
+    }
+
+    /// The time of an update has come.
+    pub fn update_due(&mut self, port: u32, now: Time, windows: &mut Queued) {
+        let Some(credits) = self.credits_mut(port) else { return };
+        if !credits.update.fires(now) || !credits.receiver.owes() {
+            return;
+        }
+        if credits.spec.update_bytes == 0 {
+            return self.send_update(port, now, now, windows);
+        }
+        self.links.ports[port as usize].hooks.set(Hooks::PAUSE_WAITING, true);
+        self.try_transmit(port, now, windows);
+    }
+
+    /// Puts an update that takes time on the link; the transmitter is free.
+    pub fn transmit_update(&mut self, egress: u32, now: Time, windows: &mut Queued) {
+        let Some(credits) = self.credits_mut(egress) else { return };
+        let bytes = u64::from(credits.spec.update_bytes);
+        self.links.cold[egress as usize].counts.update_bytes += bytes;
+        let port = &mut self.links.ports[egress as usize];
+        port.hooks.set(Hooks::PAUSE_WAITING, false);
+        if port.busy_until < now {
+            port.clock.restart();
+        }
+        port.busy_until = now + port.clock.advance(bytes);
+        let ends = port.busy_until;
+        self.send_update(egress, now, ends, windows);
+    }
+
+    /// The frame whose transmission has just begun carries an update.
+    #[inline(never)]
+    pub(super) fn send_along(&mut self, egress: u32, now: Time, windows: &mut Queued) {
+        let Some(credits) = self.credits_mut(egress) else { return };
+        let bytes = u64::from(credits.spec.piggyback.unwrap_or_default());
+        self.links.cold[egress as usize].counts.update_bytes += bytes;
+        let port = &mut self.links.ports[egress as usize];
+        port.busy_until += port.clock.advance(bytes);
+        let ends = port.busy_until;
+        // One that waits is not needed any more.
+        port.hooks.set(Hooks::PAUSE_WAITING, false);
+        self.send_update(egress, now, ends, windows);
+        if let Some(credits) = self.credits_mut(egress) {
+            credits.left = credits.left.max(ends);
+        }
+    }
+
+    /// An update leaves, the last bit of it at `ends`.
+    fn send_update(&mut self, port: u32, now: Time, ends: Time, windows: &mut Queued) {
+        let Some(credits) = self.credits_mut(port) else { return };
+        // None overtakes the one that a frame carries, nor another that had to wait for that.
+        let mut leaves = ends;
+        if credits.left > Time::ZERO {
+            leaves = ends.max(credits.left + NEXT);
+            credits.left = leaves;
+        }
+        let (freed, at) = (credits.receiver.update(now), leaves + credits.takes);
+        credits.update.cancel();
+        let rest = credits.receiver.owes();
+        if self.links.ports[port as usize].hooks.has(Hooks::FAULTED) && self.pause_is_lost(port, now, at) {
+            self.links.cold[port as usize].counts.pauses_lost += 1;
+        } else {
+            let peer = self.links.ports[port as usize].peer;
+            windows.send(Event::update(at, peer, freed), || self.links.neighbours[port as usize]);
+        }
+        if rest {
+            self.update_later(port, ends.max(now + NEXT), windows);
+        }
+    }
+
+    /// An update takes effect, or one may that is read.
+    #[inline(never)]
+    pub fn receive_credits(&mut self, event: &Event, windows: &mut Queued) {
+        let (port, now) = (event.place(), event.time);
+        let Some(credits) = self.credits_mut(port) else { return };
+        let reads = credits.told.reads;
+        if reads {
+            if !credits.told.look.fires(now) {
+                return;
+            }
+            self.read_updates(port, now + NEXT);
+        } else if let Err(why) = credits.sender.learn(event.freed()) {
+            return self.overdraft(self.numbering.port(port), why, now);
+        }
+        self.help_those_who_lack(port, now, windows);
+        if reads {
+            self.look_again(port, windows);
+        }
+    }
+
+    /// There may be more credits for those who lack some.
+    #[inline(always)]
+    fn help_those_who_lack(&mut self, port: u32, now: Time, windows: &mut Queued) {
+        let lacking = self.links.cold[port as usize].control.credits().map_or(0, CreditState::short);
+        if lacking == 0 {
+            return;
+        }
+        self.look_at_heads(port, lacking, now, windows);
+        let state = &self.links.ports[port as usize];
+        if state.waiting & !state.stopped != 0 {
+            self.try_transmit(port, now, windows);
+        }
+    }
+
+    /// A port looks once more if a frame still lacks credits; else the other end need not care.
+    #[inline(always)]
+    fn look_again(&mut self, port: u32, windows: &mut Queued) {
+        let short = self.links.cold[port as usize].control.credits().map_or(0, CreditState::short);
+        if short != 0 {
+            return self.await_update(port, windows);
+        }
+        let peer = self.links.ports[port as usize].peer;
+        if let Some(other) = self.credits_mut(peer) {
+            other.told.awaited = false;
+        }
+    }
+}
