@@ -25,6 +25,7 @@ use crate::build::limiters::LimiterPlan;
 use crate::build::paths::{Paths, find_paths};
 use crate::build::shards::Split;
 use crate::run::buffers::Buffers;
+use crate::run::contention::Contention;
 use crate::run::credits::CreditState;
 use crate::run::event::Event;
 use crate::run::faults::Faults;
@@ -441,7 +442,8 @@ fn add_port(part: &Part, fabric: &mut Fabric, port: u32) {
         keeps: false,
         clock: plan.clock(plan.wiring.node_of[port as usize]),
         scheduler: plan.scheduler(port).start(&plan.port_facts(port)),
-        contention: asks_scheduler(plan.scheduler(port)).then(Box::default),
+        contention: asks_scheduler(plan.scheduler(port))
+            .then(|| Box::new(Contention::new(node.classes().classes()))),
         occupancy: Occupancy::default(),
         delay: link.delay,
         control: link_control(plan, port),

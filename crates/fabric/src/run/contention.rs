@@ -5,54 +5,66 @@
 
 use frame::TrafficClass;
 
-/// What a port with a scheduler that divides has sent while several classes could.
-#[derive(Debug, Default)]
+/// What a port with a scheduler that divides has sent while several classes could. Most ports come to know many sets: they
+/// lie close together, as each frame looks for one.
+#[derive(Debug)]
 pub(crate) struct Contention {
-    /// In the order of their bits.
-    sets: Vec<Set>,
-    /// The one that was counted last.
+    /// How many classes the port has.
+    classes: usize,
+    /// Sets of classes that could send, as bits, in order.
+    sets: Vec<u32>,
+    /// By set and class, what that sent.
+    bytes: Vec<u64>,
+    /// The set that was counted last.
     last: usize,
 }
 
-/// Classes that could send, as bits, and what each of them sent.
-#[derive(Debug)]
-struct Set {
-    classes: u32,
-    /// By class.
-    bytes: [u64; u32::BITS as usize],
-}
-
 impl Contention {
+    /// Of a port with so many classes.
+    pub fn new(classes: usize) -> Contention {
+        Contention { classes, sets: Vec::new(), bytes: Vec::new(), last: 0 }
+    }
+
     /// A class sends so many bytes, while these classes could, itself among them.
+    #[inline]
     pub fn add(&mut self, could: u32, class: TrafficClass, bytes: u16) {
         if could.is_power_of_two() {
             return;
         }
-        if self.sets.get(self.last).is_none_or(|set| set.classes != could) {
-            self.last = self.sets.binary_search_by_key(&could, |set| set.classes).unwrap_or_else(|at| {
-                self.sets.insert(at, Set { classes: could, bytes: [0; u32::BITS as usize] });
-                at
-            });
+        if self.sets.get(self.last) != Some(&could) {
+            self.last = self.sets.partition_point(|&set| set < could);
+            if self.sets.get(self.last) != Some(&could) {
+                self.begin(could);
+            }
         }
-        self.sets[self.last].bytes[class.at()] += u64::from(bytes);
+        self.bytes[self.last * self.classes + class.at()] += u64::from(bytes);
+    }
+
+    /// A set that has not been counted before.
+    #[cold]
+    fn begin(&mut self, could: u32) {
+        self.sets.insert(self.last, could);
+        let at = self.last * self.classes;
+        self.bytes.splice(at..at, std::iter::repeat_n(0, self.classes));
     }
 
     /// Sets in the order of their bits, each class of a set, and its bytes.
     pub fn sent(&self) -> impl Iterator<Item = (u32, u8, u64)> {
-        let of_set = |set: &'_ Set| {
-            let (classes, bytes) = (set.classes, set.bytes);
-            members(classes).map(move |class| (classes, class, bytes[usize::from(class)]))
-        };
-        self.sets.iter().flat_map(of_set)
+        self.sets
+            .iter()
+            .zip(self.bytes.chunks(self.classes))
+            .flat_map(|(&set, bytes)| members(set).map(move |class| (set, class, bytes[usize::from(class)])))
     }
 
     /// Begins to count anew.
     pub fn clear(&mut self) {
-        *self = Contention::default();
+        *self = Contention::new(self.classes);
     }
 
     pub fn memory_bytes(&self) -> usize {
-        size_of::<Contention>() + self.sets.capacity() * size_of::<Set>()
+        size_of::<Contention>()
+            + self.sets.capacity() * size_of::<u32>()
+            + self.bytes.capacity() * size_of::<u64>()
     }
 }
 
@@ -67,7 +79,7 @@ mod tests {
 
     #[test]
     fn bytes_are_counted_by_who_could_send() {
-        let mut contention = Contention::default();
+        let mut contention = Contention::new(32);
         let sends: [(u32, u8, u16); 6] = [
             (0b1001, 3, 100),
             (0b1000, 3, 7),

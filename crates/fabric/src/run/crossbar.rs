@@ -106,6 +106,7 @@ pub(crate) struct Input {
     wants: Ports,
     pub occupancy: Occupancy,
     pub sojourns: Sojourns,
+    /// Of those frames that did not begin to cross as soon as they came.
     pub waits: Latency,
     pub frames: u64,
 }
@@ -123,7 +124,6 @@ impl Input {
         let mut with_it = self.occupancy;
         with_it.add(bytes);
         self.sojourns.enter(with_it.both());
-        self.waits.record(Time::ZERO);
         self.frames += 1;
     }
     /// A frame that has waited so long begins to cross.

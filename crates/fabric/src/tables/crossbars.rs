@@ -2,6 +2,7 @@
 
 use super::View;
 use super::durations::with_wait;
+use crate::run::crossbar::Input;
 use measure::Table;
 
 impl View<'_> {
@@ -31,6 +32,7 @@ impl View<'_> {
                 "Most frames that waited.",
                 rows.iter().map(|row| row.1.sojourns.max()[1]),
             );
-        with_wait(table, rows.iter().map(|row| row.1.waits.summary()))
+        let passed = |input: &Input| input.frames.saturating_sub(input.waits.count());
+        with_wait(table, rows.iter().map(|row| row.1.waits.summary_with_zeros(passed(row.1))))
     }
 }
