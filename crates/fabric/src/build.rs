@@ -15,6 +15,7 @@ mod scheduler_changes;
 mod series;
 pub(crate) mod shards;
 mod traffic;
+mod updates;
 
 pub use series::{MAX_BINS, MAX_SERIES, MEMORY as SERIES_MEMORY};
 pub(crate) use traffic::start;
@@ -350,7 +351,7 @@ fn build_part(
     nodes::add_ingress(part, &mut fabric);
     traffic::add_faults(part, events, &mut fabric);
     mark_faulted(&mut fabric);
-    let_updates_be_read(part, &mut fabric);
+    updates::let_them_be_read(part, &mut fabric);
     fabric.shrink();
     fabric.check();
     Ok(fabric)
@@ -468,27 +469,6 @@ fn link_control(plan: &Plan, port: u32) -> LinkControl {
         return LinkControl::None;
     }
     LinkControl::Pause(Box::new(PauseState::new(plan.paused(port), plan.response(port), plan.response(peer))))
-}
-
-/// Updates of credits are read where they cost nothing, cannot be lost, and both ends of the link are in this part.
-fn let_updates_be_read(part: &Part, fabric: &mut Fabric) {
-    let wiring = &part.plan.wiring;
-    let is_read = |fabric: &Fabric, port: u32| {
-        let port = part.port(port) as usize;
-        let sure = !fabric.links.ports[port].hooks.has(Hooks::FAULTED);
-        let credits = fabric.links.cold[port].control.credits();
-        sure && credits.is_some_and(|credits| credits.updates_cost_nothing())
-    };
-    for port in part.ports() {
-        let peer = wiring.peer[port as usize].0;
-        if !part.owns(wiring.node_of[peer as usize]) {
-            continue;
-        }
-        let (own, other) = (is_read(fabric, port), is_read(fabric, peer));
-        if let Some(credits) = fabric.links.cold[part.port(port) as usize].control.credits_mut() {
-            credits.read(own, other);
-        }
-    }
 }
 
 /// What faults can hit knows it, and how its scheduler was at the beginning.
