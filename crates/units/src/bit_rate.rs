@@ -81,7 +81,11 @@ impl BitRate {
 }
 
 impl Ord for BitRate {
+    #[inline]
     fn cmp(&self, other: &BitRate) -> Ordering {
+        if self.seconds == other.seconds {
+            return self.bits.cmp(&other.bits);
+        }
         let scaled = |rate: &BitRate, by: u8| u128::from(rate.bits) * u128::from(by);
         scaled(self, other.seconds).cmp(&scaled(other, self.seconds))
     }

@@ -31,6 +31,8 @@ use measure::{Latency, Sojourns};
 use queueing::{Arbiter, CrossbarKeys, Crossing, Inputs, Ports, Requests, Room, ports_of};
 use units::{BitRate, Time};
 
+const PS_A_BYTE_AT_1_BPS: u64 = 8_000_000_000_000;
+
 /// The crossbar of a switch, and what waits at its inputs.
 #[derive(Debug)]
 pub(crate) struct Crossbar {
@@ -47,6 +49,8 @@ pub(crate) struct Crossbar {
     cuts_through: bool,
     /// The rate of the fastest link of the switch.
     rate: BitRate,
+    /// Picoseconds that a byte takes there, if they are whole; else 0.
+    whole_ps: u64,
     /// The longest frame of the fabric, and the most that a class of an output may hold and have room for it.
     longest: u64,
     roomy_up_to: u64,
@@ -166,6 +170,7 @@ impl Crossbar {
             first_port,
             cuts_through,
             rate,
+            whole_ps: whole_ps_per_byte(rate),
             longest,
             roomy_up_to: match keys.room {
                 Room::Longest => keys.output_buffer.get().saturating_sub(longest),
@@ -378,9 +383,13 @@ impl Crossbar {
 
     /// How long a frame takes to cross.
     fn takes(&self, bytes: u16) -> Time {
-        // At most 5.3e17.
-        let link = u64::from(bytes) * 8_000_000_000_000;
-        Time::from_ps(self.keys.speedup.of(link.div_ceil(self.rate.bps())))
+        let link = if self.whole_ps > 0 {
+            u64::from(bytes) * self.whole_ps
+        } else {
+            // At most 5.3e17.
+            (u64::from(bytes) * PS_A_BYTE_AT_1_BPS).div_ceil(self.rate.bps())
+        };
+        Time::from_ps(self.keys.speedup.of(link))
     }
 
     /// Begins measuring `now`: levels as they are, counts at zero.
@@ -426,6 +435,11 @@ impl Crossbar {
             + self.inputs.capacity() * size_of::<Input>()
             + self.inputs.iter().map(|input| input.waits.memory_bytes()).sum::<usize>()
     }
+}
+
+/// The picoseconds that a byte takes on a link of this rate, if they are whole; else 0.
+fn whole_ps_per_byte(rate: BitRate) -> u64 {
+    if PS_A_BYTE_AT_1_BPS.is_multiple_of(rate.bps()) { PS_A_BYTE_AT_1_BPS / rate.bps() } else { 0 }
 }
 
 /// What waits in some lists: since when, and how long it is.
