@@ -53,6 +53,7 @@ pub(crate) mod sources;
 pub(crate) mod spreading;
 pub(crate) mod stops;
 pub(crate) mod storms;
+pub(crate) mod straight;
 pub(crate) mod stream_counts;
 mod tags;
 pub(crate) mod tallies;

@@ -97,7 +97,8 @@ pub fn add_limiters(part: &Part, fabric: &mut Fabric) {
         };
         let random = stream(spec.seed, &format!("node/{}/limiter/{}", node.name, limiter.name));
         own[number as usize] = fabric.hosts.limiters.len() as u32;
-        fabric.hosts.limiters.push(Limiter::new(number, limiter, limiters, plan.link(port.0).rate, random));
+        let (place, rate) = (fabric.node_of.len() as u32, plan.link(port.0).rate);
+        fabric.hosts.limiters.push(Limiter::new((number, place), limiter, limiters, rate, random));
         fabric.node_of.push(part.node(limiter.host));
         super::traffic::set_feeds(part, fabric, limiter.host);
     }

@@ -37,10 +37,12 @@ pub(crate) enum Kind {
     Watchdog = 9,
     /// An endpoint asked to be called at this time.
     Timeout = 10,
+    /// A rate limiter asked to be called at this time.
+    Limiter = 11,
     /// A frame has crossed a switch to a port.
-    Crossed = 11,
+    Crossed = 12,
     /// Inputs and outputs of a crossbar are matched: after all else.
-    Match = 12,
+    Match = 13,
 }
 
 impl Kind {
@@ -58,7 +60,8 @@ impl Kind {
             8 => Kind::Fault,
             9 => Kind::Watchdog,
             10 => Kind::Timeout,
-            11 => Kind::Crossed,
+            11 => Kind::Limiter,
+            12 => Kind::Crossed,
             _ => Kind::Match,
         }
     }
@@ -108,6 +111,11 @@ impl Event {
     #[inline]
     pub fn bare(kind: Kind, time: Time, place: u32) -> Event {
         Event::arrival(kind, time, place, Frame::default())
+    }
+    /// The call of a limiter, whose number as this part counts is in the word.
+    #[inline(always)]
+    pub fn limiter(time: Time, place: u32, nth: u32) -> Event {
+        Event::arrival(Kind::Limiter, time, place, Frame { word: nth, ..Frame::default() })
     }
     /// The port; for a source or an endpoint, its number behind the last port: as the part of the fabric counts them
     /// that runs the node.

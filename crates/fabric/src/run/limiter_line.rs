@@ -66,6 +66,13 @@ impl LimiterLine {
         }
     }
 
+    /// The priority of the next frame, where frames wait and no endpoint does.
+    #[inline(always)]
+    pub fn only_pushed(&self) -> Option<Priority> {
+        let highest = self.pushed.checked_ilog2()?;
+        self.endpoints.is_empty().then_some(Priority(highest as u8))
+    }
+
     /// The list of a priority, to which a frame is added.
     pub fn push_to(&mut self, priority: Priority) -> &mut List {
         self.pushed |= 1 << priority.0;

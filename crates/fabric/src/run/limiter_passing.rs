@@ -6,29 +6,35 @@
 use crate::run::event::Queued;
 use crate::run::limiter_line::Next;
 use crate::run::limiter_places::NextFrame;
-use crate::run::pool::NIL;
+use crate::run::limiters::Limiter;
+use crate::run::pool::{NIL, Pool};
 use crate::run::world::Fabric;
-use frame::{Ecn, Frame, Priority, Route, TrafficClass};
+use frame::{Ecn, Frame, Priority, Route, Tag, TrafficClass};
 use transport::Protocol;
 use units::Time;
 
 impl Fabric {
-    /// A source hands a frame to a limiter, which will leave through a class of a port unless its path changes.
+    /// A source hands a frame to a limiter, whose way begins at this hop unless its path changes meanwhile.
     #[inline(always)]
-    pub fn limit(
-        &mut self,
-        nth: u32,
-        (egress, class): (u32, TrafficClass),
-        frame: Frame,
-        now: Time,
-        windows: &mut Queued,
-    ) {
-        let limiter = &self.hosts.limiters[nth as usize];
+    pub fn limit(&mut self, nth: u32, start: u32, frame: Frame, now: Time, windows: &mut Queued) {
+        let limiter = &mut self.hosts.limiters[nth as usize];
         let is_held = limiter.is_held(now);
-        if limiter.is_idle(now) {
-            let straight = self.goes_straight(egress, class, now);
-            if straight || self.takes_at_once(egress, class) {
-                return self.pass_limiter(nth, (egress, class), straight, frame, now, windows);
+        if !is_held && limiter.is_idle() {
+            let egress = self.routes.port_at(start);
+            if self.hosts.receiving.is_empty()
+                && let Some(straight) = self.links.straight(egress, frame.priority, now)
+            {
+                let mut frame = frame;
+                if let Some((tag, bytes)) = limiter.passes(&frame, straight.overhead(), now) {
+                    self.headers.tag(&mut frame, tag, bytes);
+                }
+                let class = straight.transmit(frame, now, windows);
+                self.wake_limiter(nth, now, windows);
+                return self.feed_sources((egress, class), &frame, now, windows);
+            }
+            let class = self.links.ports[egress as usize].classes.class(frame.priority);
+            if self.takes_at_once(egress, class) {
+                return self.pass_limiter(nth, (egress, class), frame, now, windows);
             }
         }
         let limiter = &mut self.hosts.limiters[nth as usize];
@@ -45,33 +51,52 @@ impl Fabric {
 
     /// A frame passes a limiter in which nothing waits, and goes to a NIC that takes it: what would come of it if it entered,
     /// stood in line and was pulled, without these steps.
-    #[inline(always)]
+    #[inline(never)]
     fn pass_limiter(
         &mut self,
         nth: u32,
         (egress, class): (u32, TrafficClass),
-        straight: bool,
         mut frame: Frame,
         now: Time,
         windows: &mut Queued,
     ) {
         let overhead = self.links.ports[egress as usize].overhead;
-        let limiter = &mut self.hosts.limiters[nth as usize];
-        limiter.busy_since = now;
-        limiter.pacer.handle_timeout(now);
-        limiter.sojourns.enter([frame.bytes.into(), 1]);
-        if let Some((tag, bytes)) = limiter.leaves(frame.priority, frame.bytes, overhead, now) {
+        if let Some((tag, bytes)) = self.hosts.limiters[nth as usize].passes(&frame, overhead, now) {
             self.headers.tag(&mut frame, tag, bytes);
         }
         self.wake_limiter(nth, now, windows);
-        self.frame_departs((egress, class), straight, frame, now, windows);
+        self.frame_departs((egress, class), false, frame, now, windows);
+    }
+
+    /// The next of the frames that sources have pushed leaves a limiter whose time has come, straight to the link: if that is
+    /// free, and nobody has to be asked. False: nothing is done.
+    #[inline(always)]
+    pub fn sends_straight(&mut self, nth: u32, now: Time, windows: &mut Queued) -> bool {
+        let limiter = &mut self.hosts.limiters[nth as usize];
+        let Some(priority) = limiter.next_pushed(now) else { return false };
+        let path = self.buffers.pool.head(limiter.line.list(priority)).path;
+        let start = self.routes.path_start[path.at()];
+        let egress = self.routes.port_at(start);
+        if !self.hosts.receiving.is_empty() {
+            return false;
+        }
+        let Some(straight) = self.links.straight(egress, priority, now) else { return false };
+        let mut frame = limiter.pop(&mut self.buffers.pool, priority, start, now);
+        if let Some((tag, bytes)) = limiter.leaves_marked(&mut frame, straight.overhead(), now) {
+            self.headers.tag(&mut frame, tag, bytes);
+        }
+        let class = straight.transmit(frame, now, windows);
+        self.feed_sources((egress, class), &frame, now, windows);
+        self.wake_limiter(nth, now, windows);
+        self.pull_on((egress, class), None, now, windows);
+        true
     }
 
     /// Whether a frame of a source goes from its limiter straight to the link: it is free, and nobody waits in line there.
     #[inline(always)]
     pub fn goes_straight(&self, egress: u32, class: TrafficClass, now: Time) -> bool {
         self.hosts.receiving.is_empty()
-            && self.is_free(egress, now)
+            && self.links.ports[egress as usize].is_free(now)
             && self.links.cold[egress as usize]
                 .nic
                 .as_ref()
@@ -172,30 +197,67 @@ impl Fabric {
     /// The first frame of a priority that waits in a limiter leaves it, with what it gets there.
     fn frame_leaves(&mut self, nth: u32, priority: Priority, egress: u32, now: Time) -> Frame {
         let overhead = self.links.ports[egress as usize].overhead;
-        let mut frame = self.pop_limited(nth, priority, now);
         let limiter = &mut self.hosts.limiters[nth as usize];
-        if limiter.marks(now) {
-            let _ = frame.flags.mark();
-        }
-        limiter.measured.marks += u64::from(frame.flags.ecn() == Ecn::Experienced);
-        if let Some((tag, bytes)) = limiter.leaves(priority, frame.bytes, overhead, now) {
+        let path = self.buffers.pool.head(limiter.line.list(priority)).path;
+        let start = self.routes.path_start[path.at()];
+        let mut frame = limiter.pop(&mut self.buffers.pool, priority, start, now);
+        if let Some((tag, bytes)) = limiter.leaves_marked(&mut frame, overhead, now) {
             self.headers.tag(&mut frame, tag, bytes);
         }
         frame
     }
+}
 
-    /// The first frame of a priority that waits in a limiter, on the way that its path takes now.
-    fn pop_limited(&mut self, nth: u32, priority: Priority, now: Time) -> Frame {
-        let limiter = &mut self.hosts.limiters[nth as usize];
-        let waiting = limiter.line.take(priority, |list| self.buffers.pool.pop(list));
+impl Limiter {
+    /// Whether a frame that comes now leaves at once, if its NIC takes it and nothing holds the limiter: nothing waits, and
+    /// nothing has to be asked before.
+    #[inline(always)]
+    fn is_idle(&self) -> bool {
+        self.line.is_empty() && self.stands.is_none() && self.orders.next_probe == Time::NEVER
+    }
+
+    /// The priority of the frame that leaves next, if a source has pushed it, nothing has to be asked before, and its rate
+    /// closes the limiter behind it.
+    #[inline(always)]
+    fn next_pushed(&self, now: Time) -> Option<Priority> {
+        let alone = self.stands.is_none() && self.orders.rate.is_some();
+        if alone && !self.is_held(now) && self.orders.next_probe > now {
+            self.line.only_pushed()
+        } else {
+            None
+        }
+    }
+
+    /// A frame passes where nothing waits: the tag that it gets, and its length.
+    #[inline(always)]
+    fn passes(&mut self, frame: &Frame, overhead: u16, now: Time) -> Option<(Tag, u8)> {
+        self.busy_since = now;
+        self.pacer.handle_timeout(now);
+        self.sojourns.enter([frame.bytes.into(), 1]);
+        self.leaves(frame.priority, frame.bytes, overhead, now)
+    }
+
+    /// The first frame of a priority that waits, on the way that begins at this hop now.
+    #[inline(always)]
+    fn pop(&mut self, pool: &mut Pool, priority: Priority, start: u32, now: Time) -> Frame {
+        let waiting = self.line.take(priority, |list| pool.pop(list));
         let mut frame = waiting.frame;
-        limiter.occupancy.remove(frame.bytes);
-        limiter.sojourns.leave(frame.bytes, now - waiting.since);
-        let start = self.routes.path_start[frame.path.at()];
+        self.occupancy.remove(frame.bytes);
+        self.sojourns.leave(frame.bytes, now - waiting.since);
         // What goes by destination keeps it.
         if frame.route.next_hop().is_some() {
             frame.route = Route::forward(start + 1);
         }
         frame
+    }
+
+    /// A frame that has waited leaves, with a mark if it gets one: the tag that it gets, and its length.
+    #[inline(always)]
+    fn leaves_marked(&mut self, frame: &mut Frame, overhead: u16, now: Time) -> Option<(Tag, u8)> {
+        if self.marks(now) {
+            let _ = frame.flags.mark();
+        }
+        self.measured.marks += u64::from(frame.flags.ecn() == Ecn::Experienced);
+        self.leaves(frame.priority, frame.bytes, overhead, now)
     }
 }

@@ -18,7 +18,7 @@
 //! Either end of a connection has a limiter at its host. Congestion messages for one end of a path and tags that come back
 //! to it are told to its limiter, and to nobody else.
 
-use crate::run::event::{Event, Kind, Queued};
+use crate::run::event::{Event, Queued};
 use crate::run::limiter_line::LimiterLine;
 use crate::run::pool::{List, NIL};
 use crate::run::world::Fabric;
@@ -50,6 +50,8 @@ pub(crate) struct Limiter {
     /// Its number in the whole fabric, its host there, and what passes it.
     pub number: u32,
     pub host: NodeId,
+    /// Its place among those of its part.
+    pub place: u32,
     pub name: String,
     /// The highest priority of its frames; and the lowest of those that it has sent since it last asked about its path.
     pub priority: Priority,
@@ -129,12 +131,20 @@ impl LimiterMeasured {
 }
 
 impl Limiter {
-    pub fn new(number: u32, of: &Planned, spec: &LimiterSpec, link: BitRate, random: Stream) -> Limiter {
+    /// The limiter of a place.
+    pub fn new(
+        (number, place): (u32, u32),
+        of: &Planned,
+        spec: &LimiterSpec,
+        link: BitRate,
+        random: Stream,
+    ) -> Limiter {
         let control = spec.control.start(link);
         let orders = control.orders();
         Limiter {
             number,
             host: of.host,
+            place,
             name: of.name.clone(),
             priority: of.priority,
             lowest_sent: None,
@@ -190,16 +200,6 @@ impl Limiter {
     /// The frames that wait in it, by priority.
     pub fn lists(&self) -> &[List] {
         self.line.lists()
-    }
-
-    /// Whether a frame that comes now leaves at once, if its NIC takes it: nothing waits, nothing holds it back, and
-    /// nothing has to be asked before.
-    #[inline(always)]
-    pub fn is_idle(&self, now: Time) -> bool {
-        self.line.is_empty()
-            && self.stands.is_none()
-            && self.orders.next_probe == Time::NEVER
-            && !self.is_held(now)
     }
 
     /// Something comes: a break ends if it could have left at once.
@@ -342,13 +342,16 @@ impl Fabric {
     }
 
     /// A limiter asked to be called now.
+    #[inline(always)]
     pub fn limiter_due(&mut self, nth: u32, now: Time, windows: &mut Queued) {
         let limiter = &mut self.hosts.limiters[nth as usize];
         limiter.wakes_at = Time::NEVER;
         if limiter.orders.call_at <= now {
             limiter.call(|control, random| control.handle_timeout(now, &mut || random.next_u64()));
         }
-        self.update_limiter(nth, now, windows);
+        if !self.sends_straight(nth, now, windows) {
+            self.update_limiter(nth, now, windows);
+        }
     }
 
     /// Something has happened to a limiter: sets its timer, and lets it stand in line if it may send.
@@ -389,19 +392,18 @@ impl Fabric {
     #[inline(always)]
     pub fn wake_limiter(&mut self, nth: u32, now: Time, windows: &mut Queued) {
         let limiter = &self.hosts.limiters[nth as usize];
-        if limiter.next_call(now) < limiter.wakes_at || !self.probes.limiter_rates.is_empty() {
-            self.call_limiter_later(nth, now, windows);
+        let at = limiter.next_call(now);
+        if at < limiter.wakes_at || !self.probes.limiter_rates.is_empty() {
+            self.call_limiter_later(nth, at.max(now), now, windows);
         }
     }
 
     #[inline(never)]
-    fn call_limiter_later(&mut self, nth: u32, now: Time, windows: &mut Queued) {
-        let first = self.links.len() + self.hosts.sources.len() + self.hosts.endpoints.len();
+    fn call_limiter_later(&mut self, nth: u32, at: Time, now: Time, windows: &mut Queued) {
         let limiter = &mut self.hosts.limiters[nth as usize];
         if let Some(rates) = self.probes.limiter_rates.get_mut(nth as usize) {
             rates.set(now, limiter.rate().bps());
         }
-        let at = limiter.next_call(now).max(now);
         if at >= limiter.wakes_at {
             return;
         }
@@ -412,6 +414,6 @@ impl Fabric {
         if at == limiter.orders.call_at {
             limiter.control_calls_at = at;
         }
-        windows.push(Event::bare(Kind::Timeout, at, first as u32 + nth));
+        windows.push(Event::limiter(at, limiter.place, nth));
     }
 }

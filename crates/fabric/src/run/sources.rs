@@ -169,11 +169,7 @@ impl Fabric {
         let (bytes, priority, flags) = (made.bytes, state.priority, state.flags);
         let frame = Frame { created: now, path: PathId(path), route, word, bytes, priority, flags };
         match self.limiter_of(frame.path) {
-            Some(limiter) => {
-                let egress = self.routes.port_at(start);
-                let class = self.links.ports[egress as usize].classes.class(priority);
-                self.limit(limiter, (egress, class), frame, now, windows);
-            }
+            Some(limiter) => self.limit(limiter, start, frame, now, windows),
             None => self.depart(self.routes.port_at(start), frame, now, windows),
         }
     }

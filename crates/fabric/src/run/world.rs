@@ -31,7 +31,7 @@ use frame::{Frame, FrameKind, PathId, Route};
 use units::Time;
 
 /// With one of these a frame does not go past its queue before somebody was asked.
-const NOT_AT_ONCE: Hooks =
+pub(crate) const NOT_AT_ONCE: Hooks =
     Hooks::PAUSE_WAITING.or(Hooks::SCHEDULER).or(Hooks::MANAGED).or(Hooks::CREDITS).or(Hooks::CROSSBAR);
 
 /// All state of a simulation, or of the nodes that one thread runs. Each of its parts is a file of its own and keeps its
@@ -116,6 +116,9 @@ impl World for Fabric {
         } else if event.is(Kind::Head) {
             self.note(&event, Kind::Head, self.numbering.port(event.place()));
             self.head_arrives(event.place(), event.frame, event.time, windows);
+        } else if event.is(Kind::Limiter) {
+            // By value, as told addresses of events cost all kinds.
+            self.limiter_called(event.frame.word, event.time, windows);
         } else {
             self.handle_others(event, windows);
         }
@@ -138,12 +141,6 @@ impl Fabric {
             Kind::Pause if self.links.ports[place as usize].hooks.has(Hooks::CREDITS) => {
                 return self.receive_credits(&event, windows);
             }
-            Kind::Timeout => {
-                let others = self.links.len() + self.hosts.sources.len() + self.hosts.endpoints.len();
-                if let Some(nth) = place.checked_sub(others as u32) {
-                    return self.limiter_called(nth, &event, windows);
-                }
-            }
             _ => {}
         }
         self.note(&event, kind, self.number_of_place(place));
@@ -158,7 +155,7 @@ impl Fabric {
                 let nth = place - (self.links.len() + self.hosts.sources.len()) as u32;
                 self.endpoint_due(nth, now, windows);
             }
-            Kind::Decide | Kind::Frame | Kind::Head | Kind::Source => {}
+            Kind::Decide | Kind::Frame | Kind::Head | Kind::Source | Kind::Limiter => {}
             Kind::Watchdog | Kind::Crossed | Kind::Match => {}
         }
     }
@@ -177,10 +174,11 @@ impl Fabric {
     /// A limiter asked to be called now, unless a later wish has overtaken that: what happens then is no part of a
     /// fingerprint, as nothing does.
     #[inline(never)]
-    fn limiter_called(&mut self, nth: u32, event: &Event, windows: &mut Queued) {
-        let (limiter, now) = (&self.hosts.limiters[nth as usize], event.time);
+    fn limiter_called(&mut self, nth: u32, now: Time, windows: &mut Queued) {
+        let limiter = &self.hosts.limiters[nth as usize];
         if limiter.wakes_at == now {
-            self.note(event, Kind::Timeout, self.numbering.limiter(limiter.number));
+            let event = Event::limiter(now, limiter.place, nth);
+            self.note(&event, Kind::Timeout, self.numbering.limiter(limiter.number));
             self.limiter_due(nth, now, windows);
         }
     }
@@ -326,14 +324,6 @@ impl Fabric {
         let hooks = port.hooks;
         windows.send(arrival, || self.links.neighbours[egress as usize]);
         self.count_sent(egress, &frame, hooks, now, windows);
-    }
-
-    /// Whether a frame goes to the link at once, without a word to anybody but those that its NIC feeds.
-    #[inline(always)]
-    pub fn is_free(&self, egress: u32, now: Time) -> bool {
-        let port = &self.links.ports[egress as usize];
-        let nothing_waits = port.busy_until <= now && port.waiting | port.stopped == 0;
-        nothing_waits && !port.hooks.has(NOT_AT_ONCE.or(Hooks::FAULTED).or(Hooks::RECORDED))
     }
 
     /// Puts a frame on the link of a port that is free, and tells nobody.

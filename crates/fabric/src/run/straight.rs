@@ -1,0 +1,63 @@
+//! Frames that go from their end straight to the link: its port is free, and nobody stands in line there.
+
+use crate::run::event::Queued;
+use crate::run::links::Links;
+use crate::run::port::{Hooks, Port, Sent};
+use crate::run::world::NOT_AT_ONCE;
+use frame::{Frame, Priority, TrafficClass};
+use units::Time;
+
+/// What such a frame touches of a port: looked up once.
+pub(crate) struct Straight<'a> {
+    class: TrafficClass,
+    port: &'a mut Port,
+    sent: &'a mut Sent,
+    neighbour: &'a u32,
+}
+
+impl Port {
+    /// Whether a frame goes to the link at once, without a word to anybody but those that its NIC feeds.
+    #[inline(always)]
+    pub fn is_free(&self, now: Time) -> bool {
+        let nothing_waits = self.busy_until <= now && self.waiting | self.stopped == 0;
+        nothing_waits && !self.hooks.has(NOT_AT_ONCE.or(Hooks::FAULTED).or(Hooks::RECORDED))
+    }
+}
+
+impl Links {
+    /// The way of a frame of this priority straight to the link of a host's port, if it is free, nobody stands in line before
+    /// it, and nobody has to hear of it but those that the NIC feeds.
+    #[inline(always)]
+    pub fn straight(&mut self, egress: u32, priority: Priority, now: Time) -> Option<Straight<'_>> {
+        let at = egress as usize;
+        let port = &mut self.ports[at];
+        if !port.is_free(now) {
+            return None;
+        }
+        let class = port.classes.class(priority);
+        let nobody_before = self.cold[at].nic.as_ref()?.classes[class.at()].ready.is_empty();
+        nobody_before.then_some(Straight {
+            class,
+            port,
+            sent: &mut self.sent[at],
+            neighbour: &self.neighbours[at],
+        })
+    }
+}
+
+impl Straight<'_> {
+    /// Bytes around each frame.
+    #[inline(always)]
+    pub fn overhead(&self) -> u16 {
+        self.port.overhead
+    }
+
+    /// Puts a frame on the link; its class.
+    #[inline(always)]
+    pub fn transmit(self, frame: Frame, now: Time, windows: &mut Queued) -> TrafficClass {
+        let arrival = self.port.transmit(frame, now);
+        windows.send(arrival, || *self.neighbour);
+        self.sent.count(&frame);
+        self.class
+    }
+}
