@@ -51,7 +51,7 @@ pub(crate) struct Limiter {
     pub number: u32,
     pub host: NodeId,
     /// Its place among those of its part.
-    pub place: u32,
+    place: u32,
     pub name: String,
     /// The highest priority of its frames; and the lowest of those that it has sent since it last asked about its path.
     pub priority: Priority,

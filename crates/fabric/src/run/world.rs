@@ -116,9 +116,6 @@ impl World for Fabric {
         } else if event.is(Kind::Head) {
             self.note(&event, Kind::Head, self.numbering.port(event.place()));
             self.head_arrives(event.place(), event.frame, event.time, windows);
-        } else if event.is(Kind::Limiter) {
-            // By value, as told addresses of events cost all kinds.
-            self.limiter_called(event.frame.word, event.time, windows);
         } else {
             self.handle_others(event, windows);
         }
@@ -129,6 +126,9 @@ impl Fabric {
     /// The other kinds, compiled apart from those that every frame needs.
     #[inline(never)]
     fn handle_others(&mut self, event: Event, windows: &mut Queued) {
+        if event.is(Kind::Limiter) {
+            return self.limiter_called(&event, windows);
+        }
         let (kind, place, now) = (event.kind(), event.place(), event.time);
         match kind {
             // Like decisions: what they lead to is noted.
@@ -173,12 +173,12 @@ impl Fabric {
 
     /// A limiter asked to be called now, unless a later wish has overtaken that: what happens then is no part of a
     /// fingerprint, as nothing does.
-    #[inline(never)]
-    fn limiter_called(&mut self, nth: u32, now: Time, windows: &mut Queued) {
+    #[inline(always)]
+    fn limiter_called(&mut self, event: &Event, windows: &mut Queued) {
+        let (nth, now) = (event.frame.word, event.time);
         let limiter = &self.hosts.limiters[nth as usize];
         if limiter.wakes_at == now {
-            let event = Event::limiter(now, limiter.place, nth);
-            self.note(&event, Kind::Timeout, self.numbering.limiter(limiter.number));
+            self.note(event, Kind::Timeout, self.numbering.limiter(limiter.number));
             self.limiter_due(nth, now, windows);
         }
     }
