@@ -32,7 +32,7 @@ impl Occupancy {
     ///
     /// # Panics
     /// If it was never added: what is counted here is wrong then, and all that follows from it.
-    #[inline]
+    #[inline(always)]
     pub fn remove(&mut self, bytes: u16) {
         match (self.bytes.checked_sub(u64::from(bytes)), self.frames.checked_sub(1)) {
             (Some(bytes), Some(frames)) => *self = Occupancy { bytes, frames },

@@ -33,6 +33,7 @@ impl Pacer {
     }
 
     /// A segment leaves now, and the next has to keep the distance of `rate`.
+    #[inline(always)]
     pub fn on_send(&mut self, now: Time, bytes: u16, rate: Option<BitRate>) {
         let Some(rate) = rate else { return };
         if now > self.due || self.rate != Some(rate) {

@@ -90,6 +90,7 @@ impl LimiterLine {
     }
 
     /// The first frame of this priority leaves: `take` takes it out of its list.
+    #[inline(always)]
     pub fn take<T>(&mut self, priority: Priority, take: impl FnOnce(&mut List) -> T) -> T {
         let list = &mut self.frames[usize::from(priority.0)];
         let taken = take(list);

@@ -9,32 +9,39 @@ use crate::run::limiter_places::NextFrame;
 use crate::run::limiters::Limiter;
 use crate::run::pool::{NIL, Pool};
 use crate::run::world::Fabric;
-use frame::{Ecn, Frame, Priority, Route, Tag, TrafficClass};
+use frame::{Ecn, Frame, Priority, Route, TrafficClass};
 use transport::Protocol;
 use units::Time;
 
 impl Fabric {
-    /// A source hands a frame to a limiter, whose way begins at this hop unless its path changes meanwhile.
+    /// A source, greedy or not, hands a frame to a limiter; its way begins at this hop unless its path changes meanwhile.
     #[inline(always)]
-    pub fn limit(&mut self, nth: u32, start: u32, frame: Frame, now: Time, windows: &mut Queued) {
+    pub fn limit(
+        &mut self,
+        nth: u32,
+        (start, is_greedy): (u32, bool),
+        frame: Frame,
+        now: Time,
+        windows: &mut Queued,
+    ) {
         let limiter = &mut self.hosts.limiters[nth as usize];
         let is_held = limiter.is_held(now);
         if !is_held && limiter.is_idle() {
             let egress = self.routes.port_at(start);
             if self.hosts.receiving.is_empty()
                 && let Some(straight) = self.links.straight(egress, frame.priority, now)
+                && limiter.passes_unheard(&frame, straight.overhead(), now)
             {
-                let mut frame = frame;
-                if let Some((tag, bytes)) = limiter.passes(&frame, straight.overhead(), now) {
-                    self.headers.tag(&mut frame, tag, bytes);
-                }
-                let class = straight.transmit(frame, now, windows);
+                let (class, sources_wait) = straight.transmit(frame, now, windows);
                 self.wake_limiter(nth, now, windows);
-                return self.feed_sources((egress, class), &frame, now, windows);
+                if is_greedy || sources_wait {
+                    self.feed_sources((egress, class), &frame, now, windows);
+                }
+                return;
             }
             let class = self.links.ports[egress as usize].classes.class(frame.priority);
-            if self.takes_at_once(egress, class) {
-                return self.pass_limiter(nth, (egress, class), frame, now, windows);
+            if self.passes_otherwise(nth, (egress, class), frame, now, windows) {
+                return;
             }
         }
         let limiter = &mut self.hosts.limiters[nth as usize];
@@ -49,43 +56,51 @@ impl Fabric {
         }
     }
 
-    /// A frame passes a limiter in which nothing waits, and goes to a NIC that takes it: what would come of it if it entered,
-    /// stood in line and was pulled, without these steps.
+    /// A frame passes a limiter in which nothing waits, and goes to a link or a NIC that takes it: what would come of it if it
+    /// entered, stood in line and was pulled, without these steps. False: nothing is done.
     #[inline(never)]
-    fn pass_limiter(
+    fn passes_otherwise(
         &mut self,
         nth: u32,
         (egress, class): (u32, TrafficClass),
         mut frame: Frame,
         now: Time,
         windows: &mut Queued,
-    ) {
+    ) -> bool {
+        let straight = self.goes_straight(egress, class, now);
+        if !straight && !self.takes_at_once(egress, class) {
+            return false;
+        }
         let overhead = self.links.ports[egress as usize].overhead;
-        if let Some((tag, bytes)) = self.hosts.limiters[nth as usize].passes(&frame, overhead, now) {
+        let limiter = &mut self.hosts.limiters[nth as usize];
+        limiter.enters_empty(frame.bytes, now);
+        if let Some((tag, bytes)) = limiter.leaves(frame.priority, frame.bytes, overhead, now) {
             self.headers.tag(&mut frame, tag, bytes);
         }
         self.wake_limiter(nth, now, windows);
-        self.frame_departs((egress, class), false, frame, now, windows);
+        self.frame_departs((egress, class), straight, frame, now, windows);
+        true
     }
 
     /// The next of the frames that sources have pushed leaves a limiter whose time has come, straight to the link: if that is
-    /// free, and nobody has to be asked. False: nothing is done.
+    /// free, and nobody has to be asked or to hear of it. False: nothing is done.
     #[inline(always)]
     pub fn sends_straight(&mut self, nth: u32, now: Time, windows: &mut Queued) -> bool {
         let limiter = &mut self.hosts.limiters[nth as usize];
         let Some(priority) = limiter.next_pushed(now) else { return false };
-        let path = self.buffers.pool.head(limiter.line.list(priority)).path;
-        let start = self.routes.path_start[path.at()];
+        let head = self.buffers.pool.head(limiter.line.list(priority));
+        let start = self.routes.path_start[head.path.at()];
         let egress = self.routes.port_at(start);
         if !self.hosts.receiving.is_empty() {
             return false;
         }
         let Some(straight) = self.links.straight(egress, priority, now) else { return false };
-        let mut frame = limiter.pop(&mut self.buffers.pool, priority, start, now);
-        if let Some((tag, bytes)) = limiter.leaves_marked(&mut frame, straight.overhead(), now) {
-            self.headers.tag(&mut frame, tag, bytes);
+        if !limiter.leaves_unheard(priority, head.bytes, straight.overhead(), now) {
+            return false;
         }
-        let class = straight.transmit(frame, now, windows);
+        let mut frame = limiter.pop(&mut self.buffers.pool, priority, start, now);
+        limiter.marks_if_late(&mut frame, now);
+        let (class, _) = straight.transmit(frame, now, windows);
         self.feed_sources((egress, class), &frame, now, windows);
         self.wake_limiter(nth, now, windows);
         self.pull_on((egress, class), None, now, windows);
@@ -201,7 +216,8 @@ impl Fabric {
         let path = self.buffers.pool.head(limiter.line.list(priority)).path;
         let start = self.routes.path_start[path.at()];
         let mut frame = limiter.pop(&mut self.buffers.pool, priority, start, now);
-        if let Some((tag, bytes)) = limiter.leaves_marked(&mut frame, overhead, now) {
+        limiter.marks_if_late(&mut frame, now);
+        if let Some((tag, bytes)) = limiter.leaves(priority, frame.bytes, overhead, now) {
             self.headers.tag(&mut frame, tag, bytes);
         }
         frame
@@ -228,13 +244,22 @@ impl Limiter {
         }
     }
 
-    /// A frame passes where nothing waits: the tag that it gets, and its length.
+    /// A frame passes where nothing waits, if the control need not hear of it. False: nothing is done.
     #[inline(always)]
-    fn passes(&mut self, frame: &Frame, overhead: u16, now: Time) -> Option<(Tag, u8)> {
+    fn passes_unheard(&mut self, frame: &Frame, overhead: u16, now: Time) -> bool {
+        let passes = self.leaves_unheard(frame.priority, frame.bytes, overhead, now);
+        if passes {
+            self.enters_empty(frame.bytes, now);
+        }
+        passes
+    }
+
+    /// A frame comes where nothing waits, and leaves at once.
+    #[inline(always)]
+    fn enters_empty(&mut self, bytes: u16, now: Time) {
         self.busy_since = now;
         self.pacer.handle_timeout(now);
-        self.sojourns.enter([frame.bytes.into(), 1]);
-        self.leaves(frame.priority, frame.bytes, overhead, now)
+        self.sojourns.enter([bytes.into(), 1]);
     }
 
     /// The first frame of a priority that waits, on the way that begins at this hop now.
@@ -251,13 +276,12 @@ impl Limiter {
         frame
     }
 
-    /// A frame that has waited leaves, with a mark if it gets one: the tag that it gets, and its length.
+    /// A frame that has waited leaves, with a mark if it gets one.
     #[inline(always)]
-    fn leaves_marked(&mut self, frame: &mut Frame, overhead: u16, now: Time) -> Option<(Tag, u8)> {
+    fn marks_if_late(&mut self, frame: &mut Frame, now: Time) {
         if self.marks(now) {
             let _ = frame.flags.mark();
         }
         self.measured.marks += u64::from(frame.flags.ecn() == Ecn::Experienced);
-        self.leaves(frame.priority, frame.bytes, overhead, now)
     }
 }

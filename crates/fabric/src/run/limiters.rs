@@ -221,11 +221,27 @@ impl Limiter {
         let rate = self.orders.rate;
         let tag = if self.unheard.counts(now, bytes) { None } else { self.leaves_heard(bytes, now) };
         let bytes = bytes.saturating_add(tag.map_or(0, |(_, length)| length.into()));
+        self.count_left(priority, bytes);
+        self.pacer.on_send(now, bytes.saturating_add(overhead), rate);
+        tag
+    }
+
+    /// The same if the control need not hear of it; false: it has to, and nothing is done.
+    #[inline(always)]
+    pub fn leaves_unheard(&mut self, priority: Priority, bytes: u16, overhead: u16, now: Time) -> bool {
+        let unheard = self.unheard.counts(now, bytes);
+        if unheard {
+            self.count_left(priority, bytes);
+            self.pacer.on_send(now, bytes.saturating_add(overhead), self.orders.rate);
+        }
+        unheard
+    }
+
+    #[inline(always)]
+    fn count_left(&mut self, priority: Priority, bytes: u16) {
         self.lowest_sent = Some(self.lowest_sent.map_or(priority, |lowest| lowest.min(priority)));
         self.measured.frames += 1;
         self.measured.bytes += u64::from(bytes);
-        self.pacer.on_send(now, bytes.saturating_add(overhead), rate);
-        tag
     }
 
     /// The same as far as the control hears of it.

@@ -167,9 +167,10 @@ impl Fabric {
         };
         let word = state.source.stream().unwrap_or(made.word);
         let (bytes, priority, flags) = (made.bytes, state.priority, state.flags);
+        let is_greedy = state.source.is_greedy();
         let frame = Frame { created: now, path: PathId(path), route, word, bytes, priority, flags };
         match self.limiter_of(frame.path) {
-            Some(limiter) => self.limit(limiter, start, frame, now, windows),
+            Some(limiter) => self.limit(limiter, (start, is_greedy), frame, now, windows),
             None => self.depart(self.routes.port_at(start), frame, now, windows),
         }
     }

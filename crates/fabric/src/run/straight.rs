@@ -10,6 +10,7 @@ use units::Time;
 /// What such a frame touches of a port: looked up once.
 pub(crate) struct Straight<'a> {
     class: TrafficClass,
+    sources_wait: bool,
     port: &'a mut Port,
     sent: &'a mut Sent,
     neighbour: &'a u32,
@@ -35,9 +36,11 @@ impl Links {
             return None;
         }
         let class = port.classes.class(priority);
-        let nobody_before = self.cold[at].nic.as_ref()?.classes[class.at()].ready.is_empty();
-        nobody_before.then_some(Straight {
+        let waits = &self.cold[at].nic.as_ref()?.classes[class.at()];
+        let sources_wait = !waits.blocked.is_empty();
+        waits.ready.is_empty().then_some(Straight {
             class,
+            sources_wait,
             port,
             sent: &mut self.sent[at],
             neighbour: &self.neighbours[at],
@@ -52,12 +55,12 @@ impl Straight<'_> {
         self.port.overhead
     }
 
-    /// Puts a frame on the link; its class.
+    /// Puts a frame on the link; its class, and whether sources wait for room there.
     #[inline(always)]
-    pub fn transmit(self, frame: Frame, now: Time, windows: &mut Queued) -> TrafficClass {
+    pub fn transmit(self, frame: Frame, now: Time, windows: &mut Queued) -> (TrafficClass, bool) {
         let arrival = self.port.transmit(frame, now);
         windows.send(arrival, || *self.neighbour);
         self.sent.count(&frame);
-        self.class
+        (self.class, self.sources_wait)
     }
 }
