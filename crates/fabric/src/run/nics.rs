@@ -58,8 +58,9 @@ impl Fabric {
         windows: &mut Queued,
     ) {
         self.pull_elsewhere((egress, class), place, now, windows);
-        let nic = self.links.cold[egress as usize].nic.as_ref();
-        if nic.is_some_and(|nic| !nic.classes[class.at()].ready.is_empty()) {
+        if let Some(nic) = &self.links.cold[egress as usize].nic
+            && !nic.classes[class.at()].ready.is_empty()
+        {
             self.pull(egress, class, now, windows);
         }
     }

@@ -89,7 +89,7 @@ impl Pool {
     }
 
     /// The first of a list that is not empty.
-    #[inline]
+    #[inline(always)]
     pub fn pop(&mut self, list: &mut List) -> Waiting {
         let slot = list.head;
         let place = &mut self.slots[slot as usize];
