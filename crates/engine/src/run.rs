@@ -74,43 +74,61 @@ impl<W: World> Runner<W> {
     pub fn run(&mut self, world: &mut W, limit: Time, budget: u64) -> RunStatus {
         let stop_at = self.events.saturating_add(budget);
         self.windows.settle();
+        let Some(last) = self.windows.last_before(limit) else { return RunStatus::Done };
         while self.events < stop_at {
+            // On one thread nothing has to be done between two rounds.
             let first = self.windows.first();
-            if self.run_round(world, first, limit) {
+            if first > last {
+                self.reached = limit;
                 return RunStatus::Done;
             }
-            if world.stopped() {
-                return RunStatus::Stopped;
+            let end = self.windows.begin(first);
+            while let Some(slot) = self.windows.open_next(end.min(last)) {
+                self.run_window(world, slot);
+                if world.stopped() {
+                    // As on several threads, which learn of it at the end of the round.
+                    let done = self.run_round(world, self.windows.current(), limit);
+                    return if done { RunStatus::Done } else { RunStatus::Stopped };
+                }
+                if self.events >= stop_at {
+                    break;
+                }
+            }
+            self.rounds += self.windows.rounds_since(first);
+            if end > last && self.events < stop_at {
+                self.run_last(world, last, limit);
+                return RunStatus::Done;
             }
         }
         RunStatus::More
     }
 
-    /// Runs the windows from `first` on that one look-ahead spans, and says whether that came to `limit`. A round,
-    /// not a window, is what a run is stopped after: rounds are the same on any number of threads.
+    /// Runs the windows of the round that `first` lies in, from there on, and says whether that came to `limit`. A round,
+    /// not a window, is what a world that stops itself comes to the end of: rounds are the same on any number of threads.
     pub(crate) fn run_round(&mut self, world: &mut W, first: u64, limit: Time) -> bool {
-        // The window that the limit ends: what happens in it is looked at one by one.
-        let Some(last) = limit.ps().checked_sub(1).map(|ps| self.windows.window_of(Time::from_ps(ps))) else {
-            return true;
-        };
-        let end = first.saturating_add(self.windows.round());
+        let Some(last) = self.windows.last_before(limit) else { return true };
+        let end = self.windows.end_of_round(first);
         self.rounds += 1;
-        if first <= last {
-            self.windows.begin(first);
-            while let Some(slot) = self.windows.open_next(end.min(last)) {
-                self.run_window(world, slot);
-            }
-        }
-        let done = end > last;
-        if done {
-            if first <= last
-                && let Some(slot) = self.windows.open_next(last + 1)
-            {
-                self.run_nodes(world, slot, limit);
-            }
+        if first > last {
             self.reached = limit;
+            return true;
         }
-        done
+        self.windows.begin(first);
+        while let Some(slot) = self.windows.open_next(end.min(last)) {
+            self.run_window(world, slot);
+        }
+        if end > last {
+            self.run_last(world, last, limit);
+        }
+        end > last
+    }
+
+    /// The window that the limit ends: what happens in it is looked at one by one.
+    fn run_last(&mut self, world: &mut W, last: u64, limit: Time) {
+        if let Some(slot) = self.windows.open_next(last + 1) {
+            self.run_nodes(world, slot, limit);
+        }
+        self.reached = limit;
     }
 
     #[inline(always)]
@@ -147,7 +165,7 @@ impl<W: World> Runner<W> {
                 let head = std::mem::replace(&mut self.head[node], NONE);
                 // A node with a single event needs no sorting.
                 if self.windows.slots.next(head) == NONE && self.windows.slots.event(head).time() < limit {
-                    self.dispatch_apart(world, head);
+                    self.dispatch(world, head);
                     if !self.windows.local.is_empty() {
                         self.run_node(world, NONE, limit);
                     }

@@ -13,6 +13,8 @@ use units::Time;
 /// Buckets in the ring; a power of two.
 const RING: usize = 16_384;
 const WORDS: usize = RING / 64;
+/// Windows that are run before what waits beyond the ring is looked at again.
+const STRETCH: u64 = RING as u64 / 2;
 /// A look-ahead is cut into so many windows, or a few more: then a node mostly has one event in a window, which needs
 /// no sorting.
 const WINDOWS_A_LOOK_AHEAD: u64 = 512;
@@ -168,10 +170,31 @@ impl<E: Event> Windows<E> {
         Time::from_ps(self.current << self.shift)
     }
 
-    /// How many windows from their first on can run without a word from other nodes.
-    pub(crate) fn round(&self) -> u64 {
-        // All of them within the ring, and what waits beyond it after them.
-        (self.look_ahead.ps() >> self.shift).min(RING as u64 / 2)
+    /// The window that is running, or ran last.
+    pub(crate) fn current(&self) -> u64 {
+        self.current
+    }
+
+    /// The window in which the last picosecond before `limit` lies; nothing if there is none.
+    pub(crate) fn last_before(&self, limit: Time) -> Option<u64> {
+        limit.ps().checked_sub(1).map(|ps| self.window_of(Time::from_ps(ps)))
+    }
+
+    /// How many windows are a round: those that one look-ahead spans. Time is cut into rounds from zero on. What a node
+    /// does in one affects others in a later one only, so that a round can run without a word from them.
+    fn round(&self) -> u64 {
+        (self.look_ahead.ps() >> self.shift).min(STRETCH)
+    }
+
+    /// The first window after the round that this one lies in.
+    pub(crate) fn end_of_round(&self, window: u64) -> u64 {
+        let round = self.round();
+        (window / round).saturating_add(1).saturating_mul(round)
+    }
+
+    /// Rounds from that window on to the running one.
+    pub(crate) fn rounds_since(&self, window: u64) -> u64 {
+        self.current.saturating_sub(window) / self.round() + 1
     }
 
     /// The event of a slot, as part of the running window: its key.
@@ -243,7 +266,7 @@ impl<E: Event> Windows<E> {
     /// The next window that holds anything, the running one included; [`NEVER`] if there is none.
     #[inline(always)]
     pub(crate) fn first(&mut self) -> u64 {
-        // What waits beyond the ring is later than this word: a round is at most half of the ring.
+        // What waits beyond the ring is later than this word: a stretch is half of the ring.
         let bits = self.occupied[self.word()] & self.not_before();
         if bits != 0 { self.in_word(bits) } else { self.first_far() }
     }
@@ -266,14 +289,16 @@ impl<E: Event> Windows<E> {
         self.late.peek().map_or(NEVER, |Reverse((time, _))| time >> self.shift)
     }
 
-    /// Moves on to the first window of a round. Nothing may lie before it.
-    pub(crate) fn begin(&mut self, window: u64) {
+    /// Moves on to a window before which nothing lies, and says how far one may go on from it: to that window at most.
+    /// All before it lie within the ring, and what waits beyond the ring comes after them.
+    pub(crate) fn begin(&mut self, window: u64) -> u64 {
         self.current = window;
         self.draw_near();
+        window.saturating_add(STRETCH)
     }
 
-    /// Moves on to the next window of the round, up to `end`, that holds anything, and takes its list: the first
-    /// slot, or nothing if there is no such window.
+    /// Moves on to the next window before `end` that holds anything, and takes its list: the first slot, or nothing if
+    /// there is no such window.
     #[inline(always)]
     pub(crate) fn open_next(&mut self, end: u64) -> Option<u32> {
         let mut window = self.current;
