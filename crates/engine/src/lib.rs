@@ -53,6 +53,11 @@ pub trait World {
     /// Lets the event happen. New events go to `windows`: at any time from now on for the same node, after
     /// the look-ahead for another.
     fn handle(&mut self, event: Self::Event, windows: &mut Windows<Self::Event>);
+    /// Whether it is one of those that happen most: they are handled within the loop, all others in a function of its
+    /// own. It decides how fast that is, not what it does.
+    fn is_common(&self, _event: &Self::Event) -> bool {
+        true
+    }
     /// Whether the world asks for an end: a broken invariant.
     fn stopped(&self) -> bool;
     /// Events leave for another part: takes what they left behind out of this one, in their order.

@@ -134,7 +134,8 @@ impl<W: World> Runner<W> {
     #[inline(always)]
     fn run_window(&mut self, world: &mut W, slot: u32) {
         if self.windows.slots.next(slot) == NONE {
-            self.dispatch(world, slot);
+            self.windows.slots.free(slot);
+            self.handle(world, *self.windows.slots.event(slot));
             if !self.windows.local.is_empty() {
                 self.run_node(world, NONE, Time::NEVER);
             }
@@ -206,7 +207,8 @@ impl<W: World> Runner<W> {
             };
             if self.windows.slots.event(slot).time() < limit {
                 self.windows.follows = given.map_or(u64::MAX, |(key, _)| key);
-                self.dispatch_apart(world, slot);
+                self.windows.slots.free(slot);
+                self.handle_apart(world, slot);
             } else {
                 self.windows.put_back(slot);
             }
@@ -215,14 +217,26 @@ impl<W: World> Runner<W> {
         self.windows.follows = u64::MAX;
     }
 
+    #[inline(always)]
+    fn dispatch(&mut self, world: &mut W, slot: u32) {
+        self.windows.slots.free(slot);
+        let event = *self.windows.slots.event(slot);
+        if world.is_common(&event) {
+            self.handle(world, event);
+        } else {
+            self.handle_apart(world, slot);
+        }
+    }
+
+    /// What happens in a slot that has just been freed: it holds its event until another one is made. Compiled by itself,
+    /// so that the loops have the registers for what is common.
     #[inline(never)]
-    fn dispatch_apart(&mut self, world: &mut W, slot: u32) {
-        self.dispatch(world, slot);
+    fn handle_apart(&mut self, world: &mut W, slot: u32) {
+        self.handle(world, *self.windows.slots.event(slot));
     }
 
     #[inline(always)]
-    fn dispatch(&mut self, world: &mut W, slot: u32) {
-        let event = self.windows.slots.take(slot);
+    fn handle(&mut self, world: &mut W, event: W::Event) {
         debug_assert!(event.order() < 1 << ORDER_BITS);
         self.events += 1;
         world.handle(event, &mut self.windows);
@@ -280,6 +294,9 @@ mod tests {
         places: usize,
         /// Picoseconds in what the test counts as one: with many, windows are narrow.
         unit: u64,
+        /// The first token from then on stops the world.
+        stops_at: u64,
+        stopped: bool,
     }
     impl World for Nodes {
         type Event = Token;
@@ -294,6 +311,7 @@ mod tests {
             token.node
         }
         fn handle(&mut self, token: Token, windows: &mut Windows<Token>) {
+            self.stopped |= token.time >= self.stops_at;
             let luggage = &mut self.luggage[token.slot as usize];
             *luggage = luggage.wrapping_mul(31).wrapping_add(token.time);
             self.seen[token.node as usize].push((token.time, token.id, *luggage));
@@ -314,7 +332,10 @@ mod tests {
             if node == token.node { windows.push(next) } else { windows.send(next, || node) }
         }
         fn stopped(&self) -> bool {
-            false
+            self.stopped
+        }
+        fn is_common(&self, token: &Token) -> bool {
+            token.id.is_multiple_of(2)
         }
         fn pack(&mut self, mail: &mut [Token], cargo: &mut Vec<u64>) {
             cargo.extend(mail.iter().map(|token| std::mem::take(&mut self.luggage[token.slot as usize])));
@@ -357,6 +378,7 @@ mod tests {
             let (look_ahead, limit) = (look_ahead * unit, limit * unit);
             let nodes_at_rest = || Nodes {
                 seen: vec![Vec::new(); nodes], luggage: (0..starts.len() as u64).collect(), look_ahead, places, unit,
+                stops_at: u64::MAX, stopped: false,
             };
             let tokens: Vec<Token> = starts.iter().enumerate()
                 .map(|(id, &(time, node, hops))| Token {
@@ -397,6 +419,53 @@ mod tests {
             // What lies beyond the limit is still there: a second run goes on as if there had been none.
             while runner.run(&mut world, Time::from_ps(2 * limit), budget) == RunStatus::More {}
             prop_assert_eq!(&world.seen, &plain(nodes_at_rest(), &tokens, 2 * limit));
+        }
+
+        #[test]
+        fn a_world_that_stops_comes_to_the_end_of_its_round_on_any_number_of_threads(
+            nodes in 1usize..6,
+            look_ahead in 2u64..200,
+            starts in proptest::collection::vec((0u64..20_000, 0u32..6, 1u32..40), 1..12),
+            stops_at in 0u64..30_000,
+            budget in 1u64..50,
+            unit in proptest::sample::select(vec![1, 3_000, 20_000]),
+        ) {
+            let look_ahead = Time::from_ps(look_ahead * unit);
+            let stopped_in = |parts: u8| {
+                let owner_of: Vec<u8> = (0..nodes).map(|node| node as u8 % parts).collect();
+                let mut shards: Vec<Shard<Nodes>> = (0..parts).map(|home| {
+                    let world = Nodes {
+                        seen: vec![Vec::new(); nodes], luggage: (0..starts.len() as u64).collect(),
+                        look_ahead: look_ahead.ps(), places: 1, unit, stops_at: stops_at * unit, stopped: false,
+                    };
+                    let mut runner = Runner::new(&world, look_ahead);
+                    for (id, &(time, node, hops)) in starts.iter().enumerate() {
+                        let (node, id) = (node % nodes as u32, id as u32);
+                        if owner_of[node as usize] == home {
+                            runner.windows().push(Token { time: time * unit, node, id, hops, slot: id });
+                        }
+                    }
+                    Shard { world, runner }
+                }).collect();
+                let mut workers = (parts > 1).then(|| Workers::new(&mut shards, owner_of.clone().into(), None));
+                let end = loop {
+                    let end = match &mut workers {
+                        Some(workers) => workers.run(&mut shards, Time::NEVER, budget).unwrap(),
+                        None => {
+                            let Shard { world, runner } = &mut shards[0];
+                            runner.run(world, Time::NEVER, budget)
+                        }
+                    };
+                    if end != RunStatus::More {
+                        break end;
+                    }
+                };
+                let seen = |node: usize| shards[usize::from(owner_of[node])].world.seen[node].clone();
+                (end, (0..nodes).map(seen).collect::<Vec<_>>())
+            };
+            let alone = stopped_in(1);
+            prop_assert_eq!(&alone, &stopped_in(2));
+            prop_assert_eq!(&alone, &stopped_in(3));
         }
     }
 }

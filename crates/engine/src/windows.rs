@@ -107,13 +107,11 @@ impl<E: Copy + Default> Slots<E> {
         std::mem::replace(&mut self.slots[slot as usize].next, to)
     }
 
-    /// Takes the event out and frees the slot.
+    /// Frees the slot. Its event stays there until the next one is made.
     #[inline(always)]
-    pub(crate) fn take(&mut self, at: u32) -> E {
-        let slot = &mut self.slots[at as usize];
-        slot.next = self.free;
+    pub(crate) fn free(&mut self, at: u32) {
+        self.slots[at as usize].next = self.free;
         self.free = at;
-        slot.event
     }
 
     /// The events of the list that begins with this slot.

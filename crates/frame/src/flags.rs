@@ -134,6 +134,15 @@ impl Flags {
     pub const fn is_plain(self) -> bool {
         self.0 & (KIND << KIND_SHIFT | TAGGED) == 0
     }
+    /// Whether an endpoint sends such frames to another one, and it has no tag.
+    #[inline]
+    pub const fn is_of_endpoint(self) -> bool {
+        const THOSE: u8 = 1 << FrameKind::Data as u8
+            | 1 << FrameKind::Ack as u8
+            | 1 << FrameKind::MarkedAck as u8
+            | 1 << FrameKind::Cnp as u8;
+        THOSE >> (self.0 >> KIND_SHIFT & KIND) & 1 != 0 && !self.is_tagged()
+    }
     /// The bits, for fingerprints.
     #[inline]
     pub const fn bits(self) -> u8 {
@@ -165,6 +174,8 @@ mod tests {
                 assert_eq!((wide.kind(), wide.ecn(), wide.is_wide()), (kind, ecn, true));
                 let tagged = flags.tagged();
                 assert_eq!((tagged.kind(), tagged.ecn(), tagged.is_wide()), (kind, ecn, true));
+                let pushed_or_told = matches!(kind, FrameKind::Raw | FrameKind::Cnm | FrameKind::Tag);
+                assert_eq!((flags.is_of_endpoint(), tagged.is_of_endpoint()), (!pushed_or_told, false));
                 assert_eq!((flags.is_plain(), tagged.is_plain()), (kind == FrameKind::Raw, false));
                 assert!(tagged.is_tagged() && !wide.is_tagged() && tagged.narrow() == flags);
                 let bypassable = tagged.bypassable(true);

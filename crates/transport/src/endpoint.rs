@@ -84,6 +84,17 @@ pub struct Wishes {
     pub has_records: bool,
 }
 
+/// What an endpoint says to a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// What it wishes because of the frame.
+    pub wishes: Wishes,
+    /// What leaves at once.
+    pub sent: Option<Segment>,
+    /// What it wishes after that.
+    pub then: Wishes,
+}
+
 /// How far an endpoint is whose steps wait for those of others at its host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
@@ -167,10 +178,17 @@ pub trait Protocol {
         }
     }
 
-    /// [`Protocol::handle_frame`], and what it wishes then.
-    fn receive(&mut self, now: Time, received: &Received) -> Wishes {
+    /// [`Protocol::handle_frame`], and what it wishes then. If that is to send, and its link is `free`,
+    /// [`Protocol::transmit`] as well.
+    #[inline(always)]
+    fn answer(&mut self, now: Time, received: &Received, free: bool) -> Answer {
         self.handle_frame(now, received);
-        self.wishes()
+        let wishes = self.wishes();
+        if free && wishes.has_work {
+            let (sent, then) = self.transmit(now);
+            return Answer { wishes, sent, then };
+        }
+        Answer { wishes, sent: None, then: wishes }
     }
 
     /// [`Protocol::poll_transmit`], and what it wishes then.

@@ -84,7 +84,7 @@ pub use conversation_keys::ConversationKeys;
 pub use cubic::{Cubic, CubicKeys, CubicParams};
 pub use dctcp::{Dctcp, DctcpKeys, DctcpParams};
 pub use delay::Delay;
-pub use endpoint::{Congestion, Progress, Protocol, Received, Record, RecordKind, Segment, Wishes};
+pub use endpoint::{Answer, Congestion, Progress, Protocol, Received, Record, RecordKind, Segment, Wishes};
 pub use exchange::{MAX_OUTSTANDING, MAX_SEGMENTS};
 pub use fixed_rate::{FixedRate, FixedRateParams};
 pub use fixed_window::{FixedWindow, FixedWindowParams};
@@ -175,8 +175,8 @@ macro_rules! endpoints {
                 match self { $(Endpoint::$name(it) => it.wishes(),)* }
             }
             #[inline]
-            fn receive(&mut self, now: Time, received: &Received) -> Wishes {
-                match self { $(Endpoint::$name(it) => it.receive(now, received),)* }
+            fn answer(&mut self, now: Time, received: &Received, free: bool) -> Answer {
+                match self { $(Endpoint::$name(it) => it.answer(now, received, free),)* }
             }
             #[inline]
             fn transmit(&mut self, now: Time) -> (Option<Segment>, Wishes) {

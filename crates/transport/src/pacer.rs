@@ -5,10 +5,10 @@ use units::{BitRate, Time};
 const PS_PER_S_TIMES_8: u64 = 8_000_000_000_000;
 
 /// Keeps segments apart.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Pacer {
-    /// Until then nothing leaves; `None`: the next segment may.
-    closed_until: Option<Time>,
+    /// Until then nothing leaves; [`Time::NEVER`]: the next segment may.
+    closed_until: Time,
     /// When the segment after the last was due, if it is sent back to back.
     due: Time,
     /// What `due` cut off, in units of 1/rate ps, and the rate that it belongs to.
@@ -16,20 +16,32 @@ pub struct Pacer {
     rate: Option<BitRate>,
 }
 
+impl Default for Pacer {
+    fn default() -> Pacer {
+        Pacer { closed_until: Time::NEVER, due: Time::ZERO, remainder: 0, rate: None }
+    }
+}
+
 impl Pacer {
     /// Whether a segment may leave.
     pub fn is_open(&self) -> bool {
-        self.closed_until.is_none()
+        self.closed_until == Time::NEVER
     }
 
     /// When it opens; `None` if it is open.
     pub fn opens_at(&self) -> Option<Time> {
+        Some(self.closed_until).filter(|&at| at < Time::NEVER)
+    }
+    /// When it opens; [`Time::NEVER`] if it is open.
+    pub fn calls_at(&self) -> Time {
         self.closed_until
     }
 
     /// The time goes on.
     pub fn handle_timeout(&mut self, now: Time) {
-        self.closed_until = self.closed_until.filter(|&until| until > now);
+        if self.closed_until <= now {
+            self.closed_until = Time::NEVER;
+        }
     }
 
     /// A segment leaves now, and the next has to keep the distance of `rate`.
@@ -43,7 +55,7 @@ impl Pacer {
         let exact = u64::from(bytes) * PS_PER_S_TIMES_8 + self.remainder;
         self.due += Time::from_ps(exact / rate.bps());
         self.remainder = exact % rate.bps();
-        self.closed_until = Some(self.due).filter(|&due| due > now);
+        self.closed_until = if self.due > now { self.due } else { Time::NEVER };
     }
 }
 

@@ -11,7 +11,22 @@ use frame::{Header, TcpHeader};
 use units::Time;
 
 impl TcpSender {
+    /// An acknowledgement has come, which may `echo` a mark.
+    #[inline(always)]
     pub(crate) fn acknowledge(&mut self, now: Time, received: &Received, echo: bool) {
+        let number = nearest(received.word, self.unacknowledged);
+        let new = number > self.unacknowledged && number <= self.highest;
+        // Where nothing is amiss, and this tells of nothing, there is nothing to be learnt for repairs.
+        if self.goes_well && new && !echo && received.header.is_none() {
+            self.progress(now, number, false, None, true);
+        } else {
+            self.acknowledge_otherwise(now, received, echo);
+        }
+    }
+
+    /// The same of one that tells of more, or of nothing.
+    #[inline(never)]
+    fn acknowledge_otherwise(&mut self, now: Time, received: &Received, echo: bool) {
         let header = received.header.as_ref().map(|Header::Tcp(tcp)| tcp);
         let word = header.map_or(received.word, |tcp| tcp.number);
         let number = nearest(word, self.unacknowledged);
@@ -22,7 +37,6 @@ impl TcpSender {
             self.discarded += 1;
             return;
         }
-        // Where nothing is amiss, and this tells of nothing, there is nothing to be learnt for repairs.
         let quiet = header.is_none() && self.repair.is_quiet();
         if !quiet {
             let blocks = header.map_or(Blocks::default(), |tcp| {
@@ -31,7 +45,7 @@ impl TcpSender {
             self.repair.on_blocks(&self.flight(), &blocks);
         }
         if number > self.unacknowledged {
-            self.progress(now, number, echo, header, quiet);
+            self.progress_apart(now, number, echo, header, quiet);
         } else if self.unacknowledged < self.highest {
             // RFC 5681 section 2: outstanding data, no data, no window that changes.
             self.duplicate(now);
@@ -57,12 +71,13 @@ impl TcpSender {
             self.discarded += 1;
             return;
         }
-        (self.state, self.deadline) = (State::Open, None);
+        (self.state, self.deadline) = (State::Open, Time::NEVER);
         if let Some(sent) = first {
             self.measure(now, sent, 0);
         }
     }
 
+    #[inline(never)]
     fn measure(&mut self, now: Time, sent: Time, bytes: u64) {
         let sent = sent.min(now);
         self.round_trip.measure(&self.spec.timer, sent, now);
@@ -94,7 +109,7 @@ impl TcpSender {
         match outcome {
             OnProgress::NextHole { restarts_timer: false } => {}
             _ if number < self.highest => self.start_timer(now),
-            _ => self.deadline = None,
+            _ => self.deadline = Time::NEVER,
         }
         self.resends = matches!(outcome, OnProgress::NextHole { .. });
         let repairing = outcome != OnProgress::Goes;
@@ -112,6 +127,19 @@ impl TcpSender {
         if number == self.transfers.end() {
             self.complete(now);
         }
+    }
+
+    /// The same, where it is seldom needed.
+    #[inline(never)]
+    fn progress_apart(
+        &mut self,
+        now: Time,
+        number: u64,
+        echo: bool,
+        header: Option<&TcpHeader>,
+        quiet: bool,
+    ) {
+        self.progress(now, number, echo, header, quiet);
     }
 
     /// The same acknowledgement again.
@@ -133,13 +161,14 @@ impl TcpSender {
         self.repair.on_acknowledged(&flight, 0, self.controller.window());
     }
 
+    #[inline(never)]
     pub(crate) fn complete(&mut self, now: Time) {
         let rng = self.rng.as_deref_mut();
         let done = self.transfers.complete(&self.spec.transfers, self.unacknowledged, now, rng);
         if let Some((start, bytes)) = done {
             self.records.push_back(Record { kind: RecordKind::Transfer, start, end: now, bytes });
             if self.transfers.next().is_none() {
-                self.stop = None;
+                self.stop = Time::NEVER;
             }
         }
     }

@@ -8,15 +8,10 @@ use crate::tcp_sender::{State, TcpSender};
 use units::Time;
 
 impl TcpSender {
-    /// What may leave now.
+    /// What may leave now, where nothing is amiss: new bytes, as many as both windows let go. RFC 9293 section 3.8.6.2.1: no
+    /// small segment because one of them ends.
     #[inline(always)]
-    fn choose(&self) -> Option<(u64, u64)> {
-        let new = self.is_open() && !self.resends && self.next == self.highest;
-        if !new || !self.repair.is_quiet() {
-            return self.choose_otherwise();
-        }
-        // Where nothing is amiss: new bytes, as many as both windows let go. RFC 9293 section 3.8.6.2.1: no small segment because
-        // one of them ends.
+    pub(crate) fn choose_new(&self) -> Option<(u64, u64)> {
         let to = self.transfers.end().min(self.next + u64::from(self.spec.segment));
         let most = self.controller.window().min(self.spec.window);
         (to > self.next && to - self.unacknowledged <= most).then_some((self.next, to))
@@ -75,11 +70,19 @@ impl TcpSender {
     /// Looks anew at what may leave. What an event lets go may have to wait for a random time.
     #[inline(always)]
     pub(crate) fn look(&mut self, now: Time, waits: bool) {
-        let chosen = self.choose();
+        let new = self.is_open() && !self.resends && self.next == self.highest;
+        self.goes_well = new && self.repair.is_quiet();
+        let chosen = if self.goes_well { self.choose_new() } else { self.choose_otherwise() };
         let had = std::mem::replace(&mut self.chosen, chosen).is_some();
-        if !had && waits && self.chosen.is_some() && self.held_until.is_none() {
+        if self.rng.is_some() && !had && waits && self.chosen.is_some() && self.held_until == Time::NEVER {
             self.hold(now);
         }
+        self.note_holder(now);
+    }
+
+    /// Notes who holds it back from now on.
+    #[inline(always)]
+    pub(crate) fn note_holder(&mut self, now: Time) {
         self.holding.change(self.holder(), now);
     }
 
@@ -94,11 +97,12 @@ impl TcpSender {
     fn hold(&mut self, now: Time) {
         if let Some(rng) = self.rng.as_mut().filter(|_| self.spec.jitter > Time::ZERO) {
             let wait = workload::below(rng, self.spec.jitter.ps());
-            self.held_until = Some(now + Time::from_ps(wait)).filter(|&until| until > now);
+            self.held_until = if wait > 0 { now + Time::from_ps(wait) } else { Time::NEVER };
         }
     }
 
     /// Who holds it back; `None`: it has not begun, or is done.
+    #[inline(always)]
     fn holder(&self) -> Option<Holder> {
         let segment = u64::from(self.spec.segment);
         if matches!(self.state, State::Closed) || self.transfers.is_over() {
@@ -106,7 +110,7 @@ impl TcpSender {
         }
         Some(if self.has_work() {
             Holder::Nothing
-        } else if self.chosen.is_some() || !self.is_open() || self.next < self.highest {
+        } else if self.chosen.is_some() || !self.goes_well && (!self.is_open() || self.next < self.highest) {
             Holder::CongestionControl
         } else if self.highest == self.transfers.end() {
             Holder::Application

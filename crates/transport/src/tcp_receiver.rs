@@ -33,12 +33,14 @@ pub struct TcpReceiver {
     expected: u64,
     /// What came after a gap. There once was one.
     beyond: Option<Box<Beyond>>,
-    /// Acknowledgements that wait for the NIC.
-    due: VecDeque<Due>,
+    /// The acknowledgement that leaves next.
+    due: Option<Due>,
+    /// Those behind it.
+    later: VecDeque<Due>,
     /// Segments in order that no acknowledgement has answered yet.
     unanswered: u32,
-    /// When they are answered at the latest.
-    deadline: Option<Time>,
+    /// When they are answered at the latest; [`Time::NEVER`]: there are none.
+    deadline: Time,
     /// Up to where acknowledgements have answered.
     answered: u64,
     /// When the segment was sent that the next acknowledgement answers (TS.Recent).
@@ -80,9 +82,10 @@ impl TcpReceiver {
             spec: spec.clone(),
             expected: 0,
             beyond: None,
-            due: VecDeque::new(),
+            due: None,
+            later: VecDeque::new(),
             unanswered: 0,
-            deadline: None,
+            deadline: Time::NEVER,
             answered: 0,
             first_sent: Time::ZERO,
             echo: false,
@@ -95,14 +98,20 @@ impl TcpReceiver {
         self.expected
     }
 
+    #[inline(always)]
     fn answer(&mut self, begins: bool) {
-        self.due.push_back(Due {
-            number: self.expected,
-            echo: self.echo,
-            begins,
-            first_sent: self.first_sent,
-        });
-        (self.unanswered, self.deadline, self.answered) = (0, None, self.expected);
+        let due = Due { number: self.expected, echo: self.echo, begins, first_sent: self.first_sent };
+        if self.due.is_none() {
+            self.due = Some(due);
+        } else {
+            self.later.push_back(due);
+        }
+        (self.unanswered, self.deadline, self.answered) = (0, Time::NEVER, self.expected);
+    }
+    /// The same, where it is seldom needed.
+    #[inline(never)]
+    fn answer_apart(&mut self, begins: bool) {
+        self.answer(begins);
     }
 
     fn see_marks(&mut self, marked: bool, reduced: bool) {
@@ -113,7 +122,7 @@ impl TcpReceiver {
             // RFC 8257 section 3.2: what came before the change is told of at once.
             EcnMode::Dctcp => {
                 if marked != self.echo && self.unanswered > 0 {
-                    self.answer(false);
+                    self.answer_apart(false);
                 }
                 self.echo = marked;
             }
@@ -133,10 +142,10 @@ impl TcpReceiver {
         self.see_marks(received.congestion_experienced, header.is_some_and(|tcp| tcp.reduced));
         if from > self.expected {
             self.keep(from, to);
-            self.answer(false);
+            self.answer_apart(false);
         } else if to <= self.expected {
             self.discarded += 1;
-            self.answer(false);
+            self.answer_apart(false);
         } else {
             self.deliver(now, to);
         }
@@ -159,21 +168,28 @@ impl TcpReceiver {
     }
 
     /// Delivers what is in order up to this byte, and what it makes so.
+    #[inline(always)]
     fn deliver(&mut self, now: Time, to: u64) {
         self.expected = to;
-        let mut fills = false;
-        if let Some(beyond) = &mut self.beyond {
-            fills = !beyond.ranges.all().is_empty();
-            while let Some(end) = beyond.ranges.take_from(self.expected) {
-                self.expected = end;
-            }
+        let fills = self.beyond.as_ref().is_some_and(|beyond| !beyond.ranges.all().is_empty());
+        if fills {
+            self.deliver_beyond();
         }
         self.unanswered += 1;
         // RFC 5681 section 4.2: at once where it fills a gap or a part of it.
         if fills || self.unanswered >= self.spec.ack_every {
             self.answer(false);
         } else {
-            self.deadline.get_or_insert(now.saturating_add(self.spec.ack_delay));
+            self.deadline = self.deadline.min(now.saturating_add(self.spec.ack_delay));
+        }
+    }
+
+    /// Delivers what came after a gap and is in order now.
+    #[inline(never)]
+    fn deliver_beyond(&mut self) {
+        let Some(beyond) = &mut self.beyond else { return };
+        while let Some(end) = beyond.ranges.take_from(self.expected) {
+            self.expected = end;
         }
     }
 
@@ -222,7 +238,7 @@ impl Protocol for TcpReceiver {
                 let number = nearest(tcp.number, self.expected);
                 if number == self.expected {
                     self.echo = false;
-                    self.answer(true);
+                    self.answer_apart(true);
                 } else {
                     self.discarded += 1;
                 }
@@ -233,17 +249,17 @@ impl Protocol for TcpReceiver {
     }
 
     fn handle_timeout(&mut self, now: Time) {
-        if self.deadline.is_some_and(|deadline| deadline <= now) {
-            self.answer(false);
+        if self.deadline <= now {
+            self.answer_apart(false);
         }
     }
 
     fn poll_timeout(&self) -> Option<Time> {
-        self.deadline
+        Some(self.deadline).filter(|&at| at < Time::NEVER)
     }
 
     fn has_work(&self) -> bool {
-        !self.due.is_empty()
+        self.due.is_some()
     }
 
     fn has_records(&self) -> bool {
@@ -256,7 +272,10 @@ impl Protocol for TcpReceiver {
 
     #[inline(always)]
     fn transmit(&mut self, _now: Time) -> (Option<Segment>, Wishes) {
-        let due = self.due.pop_front();
+        let due = self.due.take();
+        if !self.later.is_empty() {
+            self.due = self.later.pop_front();
+        }
         let wishes = self.wishes();
         let Some(due) = due else { return (None, wishes) };
         let keeps = self.beyond.as_ref().is_some_and(|beyond| !beyond.ranges.all().is_empty());
@@ -273,7 +292,7 @@ impl Protocol for TcpReceiver {
     }
     fn memory_bytes(&self) -> usize {
         let beyond = self.beyond.as_ref();
-        self.due.capacity() * size_of::<Due>()
+        self.later.capacity() * size_of::<Due>()
             + beyond.map_or(0, |beyond| size_of::<Beyond>() + beyond.ranges.memory_bytes())
     }
 }

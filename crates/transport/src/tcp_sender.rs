@@ -67,6 +67,8 @@ pub struct TcpSender {
     pub(crate) highest: u64,
     /// What leaves next; `None`: nothing may.
     pub(crate) chosen: Option<(u64, u64)>,
+    /// Nothing is amiss: data may flow, what comes next is new, and there is nothing to be learnt for repairs.
+    pub(crate) goes_well: bool,
     /// The first segment leaves again, whatever the window is.
     pub(crate) resends: bool,
     /// Bytes that limited transmit has let go.
@@ -74,7 +76,8 @@ pub struct TcpSender {
     /// Nothing but timeouts has happened since the last progress.
     pub(crate) timed_out: bool,
     pub(crate) round_trip: RoundTrip,
-    pub(crate) deadline: Option<Time>,
+    /// When it has waited for too long; [`Time::NEVER`]: it does not wait.
+    pub(crate) deadline: Time,
     /// One behind the last byte of a segment that was sent once, and when.
     pub(crate) timed: Option<(u64, Time)>,
     /// When data was last sent.
@@ -84,9 +87,10 @@ pub struct TcpSender {
     /// The peer is to be told of a reduction.
     pub(crate) tells_reduced: bool,
     pub(crate) pacer: Pacer,
-    /// What may leave waits until then.
-    pub(crate) held_until: Option<Time>,
-    pub(crate) stop: Option<Time>,
+    /// What may leave waits until then; [`Time::NEVER`]: for nothing.
+    pub(crate) held_until: Time,
+    /// From then on it sends nothing new; [`Time::NEVER`]: that is over, or has no end.
+    pub(crate) stop: Time,
     /// Where anything is random.
     pub(crate) rng: Option<Box<Xoshiro256PlusPlus>>,
     pub(crate) records: VecDeque<Record>,
@@ -116,18 +120,19 @@ impl TcpSender {
             next: 0,
             highest: 0,
             chosen: None,
+            goes_well: false,
             resends: false,
             limited: 0,
             timed_out: false,
             round_trip: RoundTrip::new(phase),
-            deadline: None,
+            deadline: Time::NEVER,
             timed: None,
             sent_at: Time::ZERO,
             reduced_until: 0,
             tells_reduced: false,
             pacer: Pacer::default(),
-            held_until: None,
-            stop,
+            held_until: Time::NEVER,
+            stop: stop.unwrap_or(Time::NEVER),
             rng: draws.then(|| Box::new(rng)),
             records: VecDeque::new(),
             retransmitted: 0,
@@ -186,7 +191,7 @@ impl TcpSender {
 
     #[inline(always)]
     pub(crate) fn start_timer(&mut self, now: Time) {
-        self.deadline = Some(self.round_trip.deadline(&self.spec.timer, now));
+        self.deadline = self.round_trip.deadline(&self.spec.timer, now);
     }
 
     pub(crate) fn lose(&mut self, now: Time, kind: LossKind) {
@@ -210,7 +215,7 @@ impl TcpSender {
     }
 
     fn time_out(&mut self, now: Time) {
-        self.deadline = None;
+        self.deadline = Time::NEVER;
         self.timeouts += 1;
         self.holding.correct(Holder::CongestionControl);
         self.round_trip.double();
@@ -271,9 +276,14 @@ impl TcpSender {
         }
     }
 
-    /// These bytes leave.
-    #[inline(always)]
-    fn send(&mut self, now: Time, from: u64, to: u64) {
+    /// A segment leaves while it greets, repairs or goes back.
+    #[inline(never)]
+    fn transmit_otherwise(&mut self, now: Time, from: u64, to: u64) -> Segment {
+        if let State::Greets { again } = self.state {
+            let segment = self.greet(now, again);
+            self.look_apart(now, false);
+            return segment;
+        }
         let again = from < self.highest;
         if !self.repair.is_quiet() {
             self.repair.on_sent(&self.flight(), from, to);
@@ -285,17 +295,36 @@ impl TcpSender {
             self.retransmitted += 1;
             // Karn: what was sent twice is not timed.
             self.timed = self.timed.filter(|timed| timed.0 <= from);
-        } else if !self.spec.timestamps {
-            self.timed.get_or_insert((to, now));
+        } else {
+            self.time(now, to);
         }
         self.next = self.next.max(to);
         self.highest = self.highest.max(to);
         if self.next < self.highest {
             self.next = self.repair.skip(self.next).min(self.highest);
         }
-        (self.resends, self.sent_at) = (false, now);
+        self.resends = false;
+        self.has_sent(now, from, to);
+        // RFC 3168 section 6.1.2: CWR on the first new data.
+        let reduced = !again && std::mem::take(&mut self.tells_reduced);
+        self.look(now, false);
+        self.segment(from, to, again, reduced)
+    }
+
+    /// Times the segment of new data that ends here, unless another one is timed.
+    #[inline(always)]
+    fn time(&mut self, now: Time, to: u64) {
+        if !self.spec.timestamps && self.timed.is_none() {
+            self.timed = Some((to, now));
+        }
+    }
+
+    /// Data has left.
+    #[inline(always)]
+    fn has_sent(&mut self, now: Time, from: u64, to: u64) {
+        self.sent_at = now;
         // RFC 6298 section 5.1.
-        if self.deadline.is_none() {
+        if self.deadline == Time::NEVER {
             self.start_timer(now);
         }
         if let Some(rate) = self.controller.rate() {
@@ -309,17 +338,22 @@ impl TcpSender {
     fn segment(&self, from: u64, to: u64, again: bool, reduced: bool) -> Segment {
         let data = (to - from) as u16;
         let bytes = self.spec.frame_bytes(data);
-        let payload = (self.spec.data_in(bytes) != data).then_some(data);
-        let number = from as u32;
-        let header = (reduced || payload.is_some()).then_some(Header::Tcp(TcpHeader {
-            number,
-            payload,
-            reduced,
-            ..TcpHeader::default()
-        }));
         // RFC 3168 section 6.1.5: no marks on what is sent again.
         let ecn_capable = self.spec.ecn != EcnMode::Off && !again;
-        Segment { kind: FrameKind::Data, word: number, header, bytes, ecn_capable }
+        if reduced || self.spec.data_in(bytes) != data {
+            return self.wide(from, data, reduced, ecn_capable);
+        }
+        Segment { kind: FrameKind::Data, word: from as u32, header: None, bytes, ecn_capable }
+    }
+
+    /// The same of one that says more than its number.
+    #[inline(never)]
+    fn wide(&self, from: u64, data: u16, reduced: bool, ecn_capable: bool) -> Segment {
+        let bytes = self.spec.frame_bytes(data);
+        let payload = (self.spec.data_in(bytes) != data).then_some(data);
+        let header = TcpHeader { number: from as u32, payload, reduced, ..TcpHeader::default() };
+        let header = Some(Header::Tcp(header));
+        Segment { kind: FrameKind::Data, word: from as u32, header, bytes, ecn_capable }
     }
 }
 
@@ -327,8 +361,9 @@ impl Protocol for TcpSender {
     #[inline(always)]
     fn handle_frame(&mut self, now: Time, received: &Received) {
         match received.kind {
-            FrameKind::Ack => self.acknowledge(now, received, false),
-            FrameKind::MarkedAck => self.acknowledge(now, received, true),
+            kind @ (FrameKind::Ack | FrameKind::MarkedAck) => {
+                self.acknowledge(now, received, kind == FrameKind::MarkedAck);
+            }
             FrameKind::Cnm | FrameKind::Cnp => self.controller.on_message(now, received.word),
             _ => self.discarded += 1,
         }
@@ -337,14 +372,16 @@ impl Protocol for TcpSender {
 
     fn handle_timeout(&mut self, now: Time) {
         self.pacer.handle_timeout(now);
-        self.held_until = self.held_until.filter(|&until| until > now);
+        if self.held_until <= now {
+            self.held_until = Time::NEVER;
+        }
         self.begin(now);
-        if self.stop.is_some_and(|stop| stop <= now) {
-            self.stop = None;
+        if self.stop <= now {
+            self.stop = Time::NEVER;
             self.transfers.close(self.highest);
             self.complete(now);
         }
-        if self.deadline.is_some_and(|deadline| deadline <= now) {
+        if self.deadline <= now {
             self.time_out(now);
         }
         self.look_apart(now, true);
@@ -352,13 +389,14 @@ impl Protocol for TcpSender {
 
     #[inline(always)]
     fn poll_timeout(&self) -> Option<Time> {
-        let times = [self.transfers.next(), self.stop, self.deadline, self.pacer.opens_at(), self.held_until];
-        let earliest = times.iter().fold(Time::NEVER, |at, time| at.min(time.unwrap_or(Time::NEVER)));
+        let (next, opens) = (self.transfers.calls_at(), self.pacer.calls_at());
+        let earliest = next.min(self.stop).min(self.deadline).min(opens).min(self.held_until);
         Some(earliest).filter(|&at| at < Time::NEVER)
     }
 
+    #[inline(always)]
     fn has_work(&self) -> bool {
-        self.chosen.is_some() && self.pacer.is_open() && self.held_until.is_none()
+        self.chosen.is_some() && self.pacer.is_open() && self.held_until == Time::NEVER
     }
 
     fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
@@ -370,18 +408,19 @@ impl Protocol for TcpSender {
         let Some((from, to)) = self.chosen.filter(|_| self.has_work()) else {
             return (None, self.wishes());
         };
-        if let State::Greets { again } = self.state {
-            let segment = self.greet(now, again);
-            self.look_apart(now, false);
+        if !self.goes_well {
+            let segment = self.transmit_otherwise(now, from, to);
             return (Some(segment), self.wishes());
         }
-        let again = from < self.highest;
-        self.send(now, from, to);
+        self.time(now, to);
+        (self.next, self.highest) = (to, to);
+        self.has_sent(now, from, to);
         // RFC 3168 section 6.1.2: CWR on the first new data.
-        let reduced = !again && std::mem::take(&mut self.tells_reduced);
-        self.look(now, false);
+        let reduced = std::mem::take(&mut self.tells_reduced);
+        self.chosen = self.choose_new();
+        self.note_holder(now);
         let wishes = self.wishes();
-        (Some(self.segment(from, to, again, reduced)), wishes)
+        (Some(self.segment(from, to, false, reduced)), wishes)
     }
 
     fn poll_record(&mut self) -> Option<Record> {

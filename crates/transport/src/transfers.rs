@@ -22,8 +22,8 @@ pub struct Transfers {
     end: u64,
     /// Bytes of those to come.
     left: u64,
-    /// When the next one begins.
-    next: Option<Time>,
+    /// When the next one begins; [`Time::NEVER`]: that is not known yet, or there is none.
+    next: Time,
     /// When the current one began; `None`: there is none.
     began: Option<Time>,
     /// Its first byte.
@@ -36,7 +36,8 @@ impl Transfers {
     /// The first one begins at `start`.
     pub fn new(spec: &TransferSpec, start: Time) -> Transfers {
         let left = spec.total.unwrap_or(u64::MAX);
-        Transfers { end: 0, left, next: (left > 0).then_some(start), began: None, first: 0, over: false }
+        let next = if left > 0 { start } else { Time::NEVER };
+        Transfers { end: 0, left, next, began: None, first: 0, over: false }
     }
     /// One behind the last byte that there is to send.
     pub fn end(&self) -> u64 {
@@ -48,11 +49,15 @@ impl Transfers {
     }
     /// When the next one begins; `None`: that is not known yet, or there is none.
     pub fn next(&self) -> Option<Time> {
+        Some(self.next).filter(|&at| at < Time::NEVER)
+    }
+    /// The same; [`Time::NEVER`] for none.
+    pub fn calls_at(&self) -> Time {
         self.next
     }
     /// One more transfer, after the end of all others, of which [`TransferSpec::total`] says that they end.
     pub fn offer(&mut self, start: Time, bytes: u64) {
-        (self.next, self.left, self.over) = (Some(start), bytes, false);
+        (self.next, self.left, self.over) = (start, bytes, false);
     }
     /// So many more bytes, which belong to no transfer.
     pub fn extend(&mut self, bytes: u64) {
@@ -60,7 +65,10 @@ impl Transfers {
     }
     /// Begins what is due; whether something is.
     pub fn begin(&mut self, spec: &TransferSpec, now: Time) -> bool {
-        let Some(due) = self.next.take_if(|due| *due <= now) else { return false };
+        if self.next > now || self.next == Time::NEVER {
+            return false;
+        }
+        let due = std::mem::replace(&mut self.next, Time::NEVER);
         let size = spec.size.unwrap_or(u64::MAX).min(self.left);
         (self.began, self.first, self.end) = (Some(due), self.end, self.end.saturating_add(size));
         // What has no end has no next one either.
@@ -84,13 +92,13 @@ impl Transfers {
                 (drawn, Some(rng)) => drawn.draw(rng),
                 (_, None) => Time::ZERO,
             };
-            self.next = Some(now.saturating_add(idle));
+            self.next = now.saturating_add(idle);
         }
         Some((began, self.end - self.first)).filter(|&(_, bytes)| bytes > 0)
     }
     /// Nothing more behind this byte.
     pub fn close(&mut self, end: u64) {
-        (self.end, self.left, self.next) = (self.end.min(end), 0, None);
+        (self.end, self.left, self.next) = (self.end.min(end), 0, Time::NEVER);
         self.over = self.began.is_none();
     }
 }

@@ -199,14 +199,16 @@ impl Fabric {
         now: Time,
         windows: &mut Queued,
     ) {
-        if self.links.ports[egress as usize].hooks.has(Hooks::BOUNDED)
-            && self.refused_ahead(egress, &frame, ingress, now)
-        {
-            return;
-        }
         let port = &mut self.links.ports[egress as usize];
         let class = port.classes.class(frame.priority);
         let queue = &mut self.buffers.queues[port.first_queue as usize + class.at()];
+        if port.hooks.has(Hooks::BOUNDED) {
+            // Nothing but queues has a limit here.
+            let limit = self.nodes[self.node_of[egress as usize] as usize].memory().buffer.queue;
+            if limit.is_some_and(|limit| !queue.occupancy.has_room(limit, frame.bytes)) {
+                return self.refuse_ahead(egress, class, &frame, ingress, now);
+            }
+        }
         let commit = known && queue.committed < MOST && u64::from(queue.committed) == queue.occupancy.frames;
         let leaves = if commit { port.busy_until } else { Time::NEVER };
         queue.add(frame.bytes);
@@ -222,19 +224,11 @@ impl Fabric {
         }
     }
 
-    /// Whether a frame is lost because its queue is full, where nothing but queues has a limit.
-    #[inline(always)]
-    fn refused_ahead(&mut self, egress: u32, frame: &Frame, ingress: u32, now: Time) -> bool {
-        let port = &self.links.ports[egress as usize];
-        let class = port.classes.class(frame.priority);
-        let occupancy = self.buffers.queues[port.first_queue as usize + class.at()].occupancy;
-        let limit = self.nodes[self.node_of[egress as usize] as usize].memory().buffer.queue;
-        let has_room = limit.is_none_or(|limit| occupancy.has_room(limit, frame.bytes));
-        if !has_room {
-            self.note_tied_loss(egress, class, frame, Cause::Queue, now);
-            self.lose(egress, class, frame, ingress, Cause::Queue, now);
-        }
-        !has_room
+    /// A frame is lost because its queue is full.
+    #[inline(never)]
+    fn refuse_ahead(&mut self, egress: u32, class: TrafficClass, frame: &Frame, ingress: u32, now: Time) {
+        self.note_tied_loss(egress, class, frame, Cause::Queue, now);
+        self.lose(egress, class, frame, ingress, Cause::Queue, now);
     }
 
     /// All that was committed has left, and more waits: the port commits the next frames.

@@ -90,6 +90,12 @@ impl EndpointState {
         }
     }
 
+    /// Whether it stands in no line, passes no limiter, and waits for no other endpoint.
+    #[inline(always)]
+    pub fn is_alone(&self) -> bool {
+        !self.in_line && self.limiter == NIL && self.peers == NIL
+    }
+
     /// It wants to be called then. When that has to be scheduled; `None`: a call is pending that is not later, at which it
     /// is looked at anew.
     #[inline(always)]

@@ -43,14 +43,7 @@ impl Fabric {
     #[inline(always)]
     pub fn deliver_to_endpoint(&mut self, frame: &Frame, now: Time, windows: &mut Queued) {
         self.ledger.delivered += 1;
-        let to_far = match frame.route.heading() {
-            Heading::Forward(_) => true,
-            Heading::Backward(_) => false,
-            Heading::Destination(node) => self.routes.source_node(frame.path) != Some(node),
-        };
-        if matches!(frame.flags.kind(), FrameKind::Cnm | FrameKind::Tag) {
-            return self.deliver_message(frame, to_far, now, windows);
-        }
+        let to_far = self.goes_to_far_end(frame);
         if frame.flags.is_wide() {
             return self.deliver_wide(frame, to_far, now, windows);
         }
@@ -64,12 +57,24 @@ impl Fabric {
             Some(Carried::Header(header)) => Some(header),
             _ => None,
         };
-        self.hand_over(frame, to_far, (0, header), now, windows);
+        self.hand_over_apart(frame, to_far, (0, header), now, windows);
+    }
+
+    /// Whether a frame has come to the far end of its path.
+    #[inline(always)]
+    fn goes_to_far_end(&self, frame: &Frame) -> bool {
+        match frame.route.heading() {
+            Heading::Forward(_) => true,
+            Heading::Backward(_) => false,
+            Heading::Destination(node) => self.routes.source_node(frame.path) != Some(node),
+        }
     }
 
     /// What a congestion point, or a tag that comes back, tells the source of a frame: its limiter, or else its endpoint.
     #[inline(never)]
-    fn deliver_message(&mut self, frame: &Frame, to_far: bool, now: Time, windows: &mut Queued) {
+    pub fn deliver_message(&mut self, frame: &Frame, now: Time, windows: &mut Queued) {
+        self.ledger.delivered += 1;
+        let to_far = self.goes_to_far_end(frame);
         let told = self.told_by(frame);
         if let Some(told) = told
             && let Some(limiter) = self.limiter_at(frame.path, to_far)
@@ -80,7 +85,20 @@ impl Fabric {
             Some(Told::Message(notice)) => notice.feedback,
             _ => frame.word,
         };
-        self.hand_over(frame, to_far, (word, None), now, windows);
+        self.hand_over_apart(frame, to_far, (word, None), now, windows);
+    }
+
+    /// [`Fabric::hand_over`] where it is seldom needed.
+    #[inline(never)]
+    fn hand_over_apart(
+        &mut self,
+        frame: &Frame,
+        to_far: bool,
+        carried: (u32, Option<Header>),
+        now: Time,
+        windows: &mut Queued,
+    ) {
+        self.hand_over(frame, to_far, carried, now, windows);
     }
 
     /// Hands a frame over to the endpoint where it has come to, if there is one, with what it carries.
@@ -93,25 +111,26 @@ impl Fabric {
         now: Time,
         windows: &mut Queued,
     ) {
-        let ends = self.hosts.endpoints_of_path.get(frame.path.at()).copied().unwrap_or([RAW; 2]);
+        // Messages come to sources that do not listen, too.
+        let Some(ends) = self.hosts.endpoints_of_path.get(frame.path.at()) else { return };
         let nth = ends[usize::from(to_far)];
-        // A message for a source that does not listen.
         if nth == RAW {
             return;
         }
         let kind = frame.flags.kind();
+        if to_far && kind == FrameKind::Data {
+            let receiver = self.hosts.receiver_of_path[frame.path.at()] as usize;
+            self.hosts.receivers[receiver].count(frame, now);
+        }
+        let mut state = &mut self.hosts.endpoints[nth as usize];
         if to_far {
             // Of a frame whose path was chosen on the way nothing is known; the planned path leads back as well.
             let behind = frame.route.next_hop().and_then(|next| NonZeroU32::new(next - 1));
-            if behind.is_some() && behind != self.hosts.endpoints[nth as usize].behind {
+            if behind.is_some() && behind != state.behind {
                 self.answer_along(nth, behind);
-            }
-            if kind == FrameKind::Data {
-                let receiver = self.hosts.receiver_of_path[frame.path.at()] as usize;
-                self.hosts.receivers[receiver].count(frame, now);
+                state = &mut self.hosts.endpoints[nth as usize];
             }
         }
-        let state = &mut self.hosts.endpoints[nth as usize];
         if kind == FrameKind::Cnm {
             state.measured.messages.record(now - frame.created);
         }
@@ -123,8 +142,19 @@ impl Fabric {
             congestion_experienced: frame.flags.ecn() == Ecn::Experienced,
             created: frame.created,
         };
-        let wishes = state.endpoint.receive(now, &received);
-        self.grant(nth, wishes, now, windows);
+        let alone = state.is_alone() && self.hosts.receiving.is_empty() && self.probes.congestion.is_empty();
+        let way = state.way.unwrap_or((u32::MAX, Route::default()));
+        let free = alone && self.links.takes_past_nic(way.0, state.priority, now);
+        let answer = &state.endpoint.answer(now, &received, free);
+        let Some(segment) = &answer.sent else { return self.grant(nth, answer.then, now, windows) };
+        let (egress, route) = way;
+        let calls = [answer.wishes, answer.then].map(|wishes| state.wake(wishes.call_at, now));
+        let (frame, near) = (state.frame(segment, route, now), state.behind.is_none());
+        if answer.wishes.has_records {
+            state.collect();
+        }
+        self.leave_past_nic(egress, frame, (segment, near), now, windows);
+        self.after_leaving((egress, nth), calls, answer.then.has_work, now, windows);
     }
 
     /// An endpoint asked to be called now.
@@ -150,7 +180,7 @@ impl Fabric {
     }
 
     /// Takes an endpoint's records, and gives it what it wishes.
-    #[inline(always)]
+    #[inline(never)]
     fn grant(&mut self, nth: u32, wishes: Wishes, now: Time, windows: &mut Queued) {
         let peers = self.hosts.endpoints[nth as usize].peers;
         if wishes.has_records || peers != NIL || !self.probes.congestion.is_empty() {
@@ -242,9 +272,14 @@ impl Fabric {
     #[inline(always)]
     fn wake_in_time(&mut self, nth: u32, call_at: Time, now: Time, windows: &mut Queued) {
         if let Some(at) = self.hosts.endpoints[nth as usize].wake(call_at, now) {
-            let place = (self.links.len() + self.hosts.sources.len()) as u32 + nth;
-            windows.push(Event::bare(Kind::Timeout, at, place));
+            self.schedule_call(nth, at, windows);
         }
+    }
+
+    #[inline(never)]
+    pub fn schedule_call(&mut self, nth: u32, at: Time, windows: &mut Queued) {
+        let place = (self.links.len() + self.hosts.sources.len()) as u32 + nth;
+        windows.push(Event::bare(Kind::Timeout, at, place));
     }
 
     /// Puts an endpoint that has something to send at the end of its line: port and class.

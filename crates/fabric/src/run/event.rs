@@ -1,10 +1,10 @@
 //! What can happen at a node.
 
-use crate::run::headers::{Carried, Headers};
+use crate::run::headers::Headers;
 use engine::Windows;
 use flow_control::credit::Freed;
 use flow_control::pause::PauseSignal;
-use frame::{Flags, Frame, PathId, Route};
+use frame::{Flags, Frame, PathId, Priority, Route};
 use units::Time;
 
 /// The kinds of events, in the order in which they happen at one node at one time: a port that has become
@@ -226,31 +226,24 @@ impl Event {
         let digest = self.time.ps().wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ told.rotate_left(17) ^ place;
         // What a raw frame does not have: priority and direction need no word, they follow from the path.
         if frame.flags != Flags::default() && !matches!(kind, Kind::Pause | Kind::Fault) {
-            return digest ^ carried(&frame, headers);
+            return digest ^ carried(frame.word, frame.priority, frame.flags, headers);
         }
         digest
     }
 }
 
-/// What a frame carries, for its digest.
-#[inline(never)]
-fn carried(frame: &Frame, headers: &Headers) -> u64 {
-    if frame.flags.is_wide() {
-        return carried_in_header(frame, headers);
-    }
-    carried_in(frame, frame.word.into())
-}
-
-/// The same of one with a header: apart, so that the others need nothing saved.
-#[inline(never)]
-fn carried_in_header(frame: &Frame, headers: &Headers) -> u64 {
-    carried_in(frame, headers.of(frame).map_or(0, Carried::digest))
-}
-
+/// What a frame carries, for its digest: told of it as values, so that it need not lie in memory a second time.
 #[inline(always)]
-fn carried_in(frame: &Frame, word: u64) -> u64 {
-    let carried = word << 8 | u64::from(frame.flags.bits());
-    (carried ^ u64::from(frame.priority.0) << 48).wrapping_mul(0xc2b2_ae3d_27d4_eb4f)
+fn carried(word: u32, priority: Priority, flags: Flags, headers: &Headers) -> u64 {
+    let word = if flags.is_wide() { carried_in_header(word, headers) } else { word.into() };
+    let carried = word << 8 | u64::from(flags.bits());
+    (carried ^ u64::from(priority.0) << 48).wrapping_mul(0xc2b2_ae3d_27d4_eb4f)
+}
+
+/// The same of what lies in a header.
+#[inline(never)]
+fn carried_in_header(word: u32, headers: &Headers) -> u64 {
+    headers.at(word).digest()
 }
 
 impl engine::Event for Event {
@@ -267,7 +260,8 @@ impl engine::Event for Event {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use frame::{Ecn, FrameKind, Header, Priority, TcpHeader};
+    use crate::run::headers::Carried;
+    use frame::{Ecn, FrameKind, Header, TcpHeader};
 
     fn frame() -> Frame {
         Frame {

@@ -44,6 +44,7 @@ pub(crate) struct Headers {
 
 impl Headers {
     /// Makes a frame wide.
+    #[inline(always)]
     pub fn attach(&mut self, frame: &mut Frame, carried: Carried) {
         debug_assert!(!frame.flags.is_wide(), "a frame has one slot");
         frame.word = self.insert(carried);
@@ -98,12 +99,18 @@ impl Headers {
         frame.flags.is_wide().then(|| &self.slots[frame.word as usize])
     }
 
+    /// What a wide frame carries whose word is this.
+    pub fn at(&self, word: u32) -> &Carried {
+        &self.slots[word as usize]
+    }
+
     /// A frame is no more: what it carried beyond a word.
     pub fn release(&mut self, frame: &Frame) -> Option<Carried> {
         frame.flags.is_wide().then(|| self.take(frame.word))
     }
 
     /// What comes from another part: its slot here.
+    #[inline(never)]
     pub fn insert(&mut self, carried: Carried) -> u32 {
         if let Some(slot) = self.free.pop() {
             self.slots[slot as usize] = carried;

@@ -2,7 +2,7 @@
 //!
 //! Each class pulls while fewer than a frame or two of theirs wait. A frame that finds the link free takes no place.
 
-use crate::run::event::{Event, Kind, Queued};
+use crate::run::event::Queued;
 use crate::run::headers::Carried;
 use crate::run::port::Hooks;
 use crate::run::world::Fabric;
@@ -102,31 +102,63 @@ impl Fabric {
     /// before it. False: nothing is done.
     #[inline(always)]
     pub fn send_past_nic(&mut self, nth: u32, now: Time, windows: &mut Queued) -> bool {
-        let state = &self.hosts.endpoints[nth as usize];
+        let state = &mut self.hosts.endpoints[nth as usize];
         let Some((egress, route)) = state.way else { return false };
-        let class = self.links.ports[egress as usize].classes.class(state.priority);
-        if !self.goes_straight(egress, class, now) {
+        if !self.hosts.receiving.is_empty() || !self.links.takes_past_nic(egress, state.priority, now) {
             return false;
         }
-        let state = &mut self.hosts.endpoints[nth as usize];
-        let (segment, wishes) = &state.endpoint.transmit(now);
-        if let Some(at) = state.wake(wishes.call_at, now) {
-            let place = (self.links.len() + self.hosts.sources.len()) as u32 + nth;
-            windows.push(Event::bare(Kind::Timeout, at, place));
+        let (segment, then) = &state.endpoint.transmit(now);
+        let call = state.wake(then.call_at, now);
+        if let Some(segment) = segment {
+            let (frame, near) = (state.frame(segment, route, now), state.behind.is_none());
+            self.leave_past_nic(egress, frame, (segment, near), now, windows);
         }
-        if wishes.has_work {
-            self.join_line(nth, (egress, class), now);
-        }
-        let Some(segment) = segment else { return true };
-        let state = &self.hosts.endpoints[nth as usize];
-        let (mut frame, near) = (state.frame(segment, route, now), state.behind.is_none());
+        self.after_leaving((egress, nth), [call, None], then.has_work, now, windows);
+        true
+    }
+
+    /// The frame of a segment, from a `near` end or a far one, goes to a link that is free.
+    #[inline(always)]
+    pub fn leave_past_nic(
+        &mut self,
+        egress: u32,
+        mut frame: Frame,
+        (segment, near): (&Segment, bool),
+        now: Time,
+        windows: &mut Queued,
+    ) {
         self.count_made(&mut frame, segment, near);
         self.transmit_untold(egress, frame, now, windows);
-        if wishes.has_work {
-            self.pull(egress, class, now, windows);
+    }
+
+    /// A segment has left past its NIC: schedules the calls of its endpoint, which stands in line if it has more.
+    #[inline(always)]
+    pub fn after_leaving(
+        &mut self,
+        (egress, nth): (u32, u32),
+        calls: [Option<Time>; 2],
+        has_more: bool,
+        now: Time,
+        windows: &mut Queued,
+    ) {
+        if let Some(at) = calls[0] {
+            self.schedule_call(nth, at, windows);
         }
-        self.feed_sources((egress, class), &frame, now, windows);
-        true
+        if let Some(at) = calls[1] {
+            self.schedule_call(nth, at, windows);
+        }
+        if has_more {
+            self.stand_behind(egress, nth, now, windows);
+        }
+    }
+
+    /// An endpoint stands in line at its NIC, where nobody else does.
+    #[inline(never)]
+    fn stand_behind(&mut self, egress: u32, nth: u32, now: Time, windows: &mut Queued) {
+        let priority = self.hosts.endpoints[nth as usize].priority;
+        let class = self.links.ports[egress as usize].classes.class(priority);
+        self.join_line(nth, (egress, class), now);
+        self.pull(egress, class, now, windows);
     }
 
     /// A segment leaves, with the tag of its limiter and, if that marks it, a mark.

@@ -81,6 +81,10 @@ impl Hooks {
     /// Its switch has a crossbar.
     pub const CROSSBAR: Hooks = Hooks(1 << 15);
 
+    /// With one of these a frame does not go past its queue before somebody was asked.
+    pub const NOT_AT_ONCE: Hooks =
+        Hooks::PAUSE_WAITING.or(Hooks::SCHEDULER).or(Hooks::MANAGED).or(Hooks::CREDITS).or(Hooks::CROSSBAR);
+
     /// Whether any of these is set.
     #[inline(always)]
     pub const fn has(self, any: Hooks) -> bool {
@@ -236,6 +240,14 @@ pub(crate) struct NicClass {
     pub pulled: u32,
     /// How long it was stopped, by pauses or for other reasons, until the last change.
     stopped_for: Time,
+}
+
+impl NicClass {
+    /// Whether nobody waits here.
+    #[inline(always)]
+    pub fn is_idle(&self) -> bool {
+        self.ready.is_empty() && self.blocked.is_empty()
+    }
 }
 
 impl Nic {

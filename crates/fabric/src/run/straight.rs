@@ -2,8 +2,7 @@
 
 use crate::run::event::Queued;
 use crate::run::links::Links;
-use crate::run::port::{Hooks, Port, Sent};
-use crate::run::world::NOT_AT_ONCE;
+use crate::run::port::{Hooks, NicClass, Port, Sent};
 use frame::{Frame, Priority, TrafficClass};
 use units::Time;
 
@@ -21,11 +20,22 @@ impl Port {
     #[inline(always)]
     pub fn is_free(&self, now: Time) -> bool {
         let nothing_waits = self.busy_until <= now && self.waiting | self.stopped == 0;
-        nothing_waits && !self.hooks.has(NOT_AT_ONCE.or(Hooks::FAULTED).or(Hooks::RECORDED))
+        nothing_waits && !self.hooks.has(Hooks::NOT_AT_ONCE.or(Hooks::FAULTED).or(Hooks::RECORDED))
     }
 }
 
 impl Links {
+    /// Whether a frame of an endpoint goes past its NIC: the link is free, and nobody waits for it.
+    #[inline(always)]
+    pub fn takes_past_nic(&self, port: u32, priority: Priority, now: Time) -> bool {
+        let Some(state) = self.ports.get(port as usize) else { return false };
+        let nic = self.cold[port as usize].nic.as_ref();
+        state.is_free(now)
+            && nic
+                .and_then(|nic| nic.classes.get(state.classes.class(priority).at()))
+                .is_some_and(NicClass::is_idle)
+    }
+
     /// The way of a frame of this priority straight to the link of a host's port, if it is free, nobody stands in line before
     /// it, and nobody has to hear of it but those that the NIC feeds.
     #[inline(always)]

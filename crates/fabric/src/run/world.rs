@@ -27,12 +27,8 @@ use crate::run::port::{HEAD_BYTES, Hooks};
 use crate::run::probes::Probes;
 use crate::run::route_table::RouteTable;
 use engine::World;
-use frame::{Frame, FrameKind, PathId, Route};
+use frame::{Flags, Frame, FrameKind, PathId, Route};
 use units::Time;
-
-/// With one of these a frame does not go past its queue before somebody was asked.
-pub(crate) const NOT_AT_ONCE: Hooks =
-    Hooks::PAUSE_WAITING.or(Hooks::SCHEDULER).or(Hooks::MANAGED).or(Hooks::CREDITS).or(Hooks::CROSSBAR);
 
 /// All state of a simulation, or of the nodes that one thread runs. Each of its parts is a file of its own and keeps its
 /// own invariants; what is here and in the files of the way of a frame leads from one to the other.
@@ -79,6 +75,10 @@ impl World for Fabric {
     fn node_of(&self, event: &Event) -> u32 {
         self.node_of[event.place() as usize]
     }
+    #[inline(always)]
+    fn is_common(&self, event: &Event) -> bool {
+        event.frame.flags == Flags::default()
+    }
     fn stopped(&self) -> bool {
         self.ledger.failure.is_some()
     }
@@ -109,10 +109,12 @@ impl World for Fabric {
                 self.decide(event.place(), event.time, windows);
             }
         } else if event.is(Kind::Source) {
-            let source = event.place() - self.links.len() as u32;
+            let (place, now) = (event.place(), event.time);
+            let source = place - self.links.len() as u32;
             let flow = self.hosts.sources[source as usize].flow;
-            self.note(&event, Kind::Source, self.numbering.source(flow));
-            self.source_due(source, event.time, windows);
+            // Written out, as it has no frame to be looked at.
+            self.note(&Event::bare(Kind::Source, now, place), Kind::Source, self.numbering.source(flow));
+            self.source_due(source, now, windows);
         } else if event.is(Kind::Head) {
             self.note(&event, Kind::Head, self.numbering.port(event.place()));
             self.head_arrives(event.place(), event.frame, event.time, windows);
@@ -265,13 +267,23 @@ impl Fabric {
     /// A frame that means something to whoever receives it.
     #[inline(never)]
     fn deliver_otherwise(&mut self, frame: &Frame, now: Time, windows: &mut Queued) {
+        if frame.flags.is_of_endpoint() {
+            self.deliver_to_endpoint(frame, now, windows);
+        } else {
+            self.deliver_special(frame, now, windows);
+        }
+    }
+
+    /// A frame that is not what endpoints send each other.
+    #[inline(never)]
+    fn deliver_special(&mut self, frame: &Frame, now: Time, windows: &mut Queued) {
         if frame.flags.is_tagged() {
             return self.deliver_tagged(frame, now, windows);
         }
         if frame.flags.kind() == FrameKind::Part {
             return self.deliver_part(frame, now);
         }
-        self.deliver_to_endpoint(frame, now, windows);
+        self.deliver_message(frame, now, windows);
     }
 
     /// The same with a tag, which its host takes.
@@ -300,7 +312,7 @@ impl Fabric {
     pub fn forward(&mut self, egress: u32, frame: Frame, ingress: u32, now: Time, windows: &mut Queued) {
         let port = &self.links.ports[egress as usize];
         let nothing_waits = port.busy_until <= now && port.waiting | port.stopped == 0;
-        if nothing_waits && !port.hooks.has(NOT_AT_ONCE) {
+        if nothing_waits && !port.hooks.has(Hooks::NOT_AT_ONCE) {
             self.transmit(egress, frame, now, windows);
         } else if port.hooks.has(Hooks::AHEAD) {
             if port.hooks.has(Hooks::MANAGED) {
