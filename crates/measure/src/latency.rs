@@ -222,6 +222,55 @@ impl Latency {
     }
 }
 
+/// Durations that come to their histogram several at a time. Its bins lie far apart: those of several are fetched together,
+/// where one after the other would wait for memory each time.
+#[derive(Clone, Debug, Default)]
+pub struct LatencyByBatches {
+    /// Those that have not come there yet, and how many they are.
+    last: [Time; BATCH],
+    waiting: usize,
+    others: Latency,
+}
+
+/// Durations that come to a histogram at a time.
+const BATCH: usize = 8;
+
+impl LatencyByBatches {
+    /// One more duration.
+    #[inline(always)]
+    pub fn record(&mut self, duration: Time) {
+        self.last[self.waiting % BATCH] = duration;
+        self.waiting += 1;
+        if self.waiting == BATCH {
+            self.put_in();
+        }
+    }
+
+    #[inline(never)]
+    fn put_in(&mut self) {
+        self.last[..self.waiting].iter().for_each(|&one| self.others.record(one));
+        self.waiting = 0;
+    }
+
+    /// All of them.
+    pub fn all(&self) -> Latency {
+        let mut all = self.clone();
+        all.put_in();
+        all.others
+    }
+
+    /// Forgets all; keeps the memory.
+    pub fn clear(&mut self) {
+        self.waiting = 0;
+        self.others.clear();
+    }
+
+    /// Bytes of the histogram behind the value itself.
+    pub fn memory_bytes(&self) -> usize {
+        self.others.memory_bytes()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -296,6 +345,21 @@ mod tests {
             values[half..].iter().for_each(|&v| b.record(Time::from_ps(v)));
             a.merge(&b);
             prop_assert_eq!(a.summary(), latency.summary());
+        }
+
+        #[test]
+        fn batches_hold_what_came_one_by_one(values in proptest::collection::vec(0u64..1 << 40, 0..40), cut in 0usize..40) {
+            let (mut batches, mut alone) = (LatencyByBatches::default(), Latency::default());
+            for (nth, &value) in values.iter().enumerate() {
+                if nth == cut {
+                    batches.clear();
+                    alone.clear();
+                }
+                batches.record(Time::from_ps(value));
+                alone.record(Time::from_ps(value));
+            }
+            let all = batches.all();
+            prop_assert_eq!((all.summary(), all.count()), (alone.summary(), alone.count()));
         }
     }
 }

@@ -12,20 +12,43 @@ pub const MOST_PORTS: usize = Ports::BITS as usize;
 
 /// The ports of a set, from the lowest on.
 #[inline]
-pub fn ports_of(set: Ports) -> impl Iterator<Item = usize> {
-    // Word by word: most crossbars have few ports.
-    let (mut word, mut next, mut first) = (set as u64, (set >> u64::BITS) as u64, 0);
-    std::iter::from_fn(move || {
-        if word == 0 {
-            if next == 0 {
-                return None;
+pub fn ports_of(set: Ports) -> PortsOf {
+    PortsOf { words: [set as u64, (set >> u64::BITS) as u64] }
+}
+
+/// The ports of a set that are left.
+#[derive(Clone, Debug)]
+pub struct PortsOf {
+    words: [u64; 2],
+}
+
+impl Iterator for PortsOf {
+    type Item = usize;
+    #[inline]
+    fn next(&mut self) -> Option<usize> {
+        let nth = usize::from(self.words[0] == 0);
+        let word = &mut self.words[nth];
+        let port = word.trailing_zeros();
+        (*word != 0).then(|| {
+            *word &= *word - 1;
+            nth * u64::BITS as usize + port as usize
+        })
+    }
+    /// For `for_each`: most crossbars have few ports, and nothing in the second word.
+    #[inline(always)]
+    fn fold<B, F: FnMut(B, usize) -> B>(self, init: B, mut f: F) -> B {
+        let (mut folded, [mut word, mut next], mut first) = (init, self.words, 0);
+        loop {
+            if word == 0 {
+                if next == 0 {
+                    return folded;
+                }
+                (word, next, first) = (next, 0, u64::BITS);
             }
-            (word, next, first) = (next, 0, u64::BITS);
+            folded = f(folded, (first + word.trailing_zeros()) as usize);
+            word &= word - 1;
         }
-        let port = first + word.trailing_zeros();
-        word &= word - 1;
-        Some(port as usize)
-    })
+    }
 }
 
 /// The first of a set that is not empty, from a port on and round.
@@ -63,13 +86,18 @@ impl Requests {
     pub fn clear(&mut self) {
         self.outputs = 0;
     }
-    /// Frames of these classes, of which there is one at least, may cross.
+    /// Frames of these classes, of which there is one at least, may cross, if the input asks.
     #[inline]
-    pub fn add(&mut self, input: usize, output: usize, classes: u32) {
-        let others = if self.outputs >> output & 1 == 0 { 0 } else { self.inputs[output] };
-        self.inputs[output] = others | 1 << input;
-        self.outputs |= 1 << output;
+    pub fn allow(&mut self, input: usize, output: usize, classes: u32) {
         self.classes[output * self.ports + input] = classes;
+    }
+    /// These inputs ask for an output, for which it is said what they may send.
+    #[inline]
+    pub fn ask(&mut self, inputs: Ports, output: usize) {
+        if inputs != 0 {
+            self.inputs[output] = inputs;
+            self.outputs |= 1 << output;
+        }
     }
     /// Whether nobody asks.
     #[inline]
@@ -254,8 +282,15 @@ mod tests {
     fn requests(ports: usize, classes: &[u32]) -> Requests {
         let mut requests = Requests::new(ports);
         let asked = classes.iter().enumerate().filter(|it| *it.1 != 0);
-        asked.for_each(|(pair, &classes)| requests.add(pair / ports, pair % ports, classes));
+        asked.for_each(|(pair, &classes)| add(&mut requests, pair / ports, pair % ports, classes));
         requests
+    }
+
+    /// One input more that asks for an output.
+    fn add(requests: &mut Requests, input: usize, output: usize, classes: u32) {
+        requests.allow(input, output, classes);
+        let others = if requests.outputs >> output & 1 == 0 { 0 } else { requests.inputs[output] };
+        requests.ask(others | 1 << input, output);
     }
 
     fn pairs(arbiter: &mut Arbiter, classes: &[u32]) -> Vec<(usize, usize)> {
@@ -339,7 +374,11 @@ mod tests {
         #[test]
         fn sets_are_gone_through_from_the_lowest_or_from_a_port_on(set in any::<Ports>(), from in 0..MOST_PORTS) {
             let there = |port: &usize| set >> *port & 1 != 0;
-            prop_assert_eq!(ports_of(set).collect::<Vec<_>>(), (0..MOST_PORTS).filter(there).collect::<Vec<_>>());
+            let all: Vec<usize> = (0..MOST_PORTS).filter(there).collect();
+            prop_assert_eq!(ports_of(set).collect::<Vec<_>>(), all.clone());
+            let mut folded = vec![];
+            ports_of(set).for_each(|port| folded.push(port));
+            prop_assert_eq!(folded, all);
             let sought = (from..MOST_PORTS).chain(0..from).find(there);
             prop_assert_eq!(sought, (set != 0).then(|| next(set, from)));
         }
@@ -388,7 +427,7 @@ mod tests {
             for (input, output, class) in asked {
                 let crossing = Crossing { input: input % ports, output: output % ports, class };
                 let mut requests = Requests::new(ports);
-                requests.add(crossing.input, crossing.output, 1 << class);
+                add(&mut requests, crossing.input, crossing.output, 1 << class);
                 let mut matches = vec![];
                 prop_assert!(!one.pick(&requests, &mut matches));
                 prop_assert_eq!(matches, [crossing]);
@@ -412,7 +451,7 @@ mod tests {
             for asking in asked {
                 let mut requests = Requests::new(ports);
                 for (input, output, classes) in asking {
-                    requests.add(input % ports, output % ports, classes);
+                    add(&mut requests, input % ports, output % ports, classes);
                 }
                 let several = !requests.outputs.is_power_of_two();
                 let mut matches = vec![];

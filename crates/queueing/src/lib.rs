@@ -28,7 +28,7 @@ mod tail_drop;
 #[cfg(test)]
 mod testbed;
 
-pub use arbiter::{Arbiter, Crossing, MOST_PORTS, Ports, Requests, ports_of};
+pub use arbiter::{Arbiter, Crossing, MOST_PORTS, Ports, PortsOf, Requests, ports_of};
 pub use bcn::{BackwardReaction, BackwardReactionParams, Samples};
 pub use crossbar::{Arbitration, CrossbarKeys, Inputs, Room, Speedup};
 pub use dynamic_threshold::{Alpha, DynamicThreshold, Holding, Part, SharedMemory, SharedMemorySpec};

@@ -27,7 +27,7 @@ use crate::run::architecture::{Architecture, NodeMemory};
 use crate::run::pool::{List, Pool};
 use engine::Timer;
 use frame::{Frame, Occupancy, TrafficClass, members};
-use measure::{Latency, Sojourns};
+use measure::{LatencyByBatches, Sojourns};
 use queueing::{Arbiter, CrossbarKeys, Crossing, Inputs, Ports, Requests, Room, ports_of};
 use units::{BitRate, Time};
 
@@ -111,7 +111,7 @@ pub(crate) struct Input {
     pub occupancy: Occupancy,
     pub sojourns: Sojourns,
     /// Of those frames that did not begin to cross as soon as they came.
-    pub waits: Latency,
+    pub waits: LatencyByBatches,
     pub frames: u64,
 }
 
@@ -304,14 +304,15 @@ impl Crossbar {
     /// Writes down which frames may cross.
     fn request(&mut self, pool: &Pool, now: Time) {
         self.requests.clear();
-        for output in ports_of(self.wanted) {
+        ports_of(self.wanted).for_each(|output| {
             let Output { busy_until, wanted_by, roomy, .. } = self.outputs[output];
             if busy_until > now {
-                continue;
+                return;
             }
-            for input in ports_of(wanted_by) {
+            let mut inputs = 0;
+            ports_of(wanted_by).for_each(|input| {
                 if self.inputs[input].busy_until > now {
-                    continue;
+                    return;
                 }
                 let mut may = self.wants[output * self.ports + input] & roomy;
                 if self.keys.room == Room::Frame {
@@ -321,10 +322,12 @@ impl Crossbar {
                     may = self.bypassed_first(may);
                 }
                 if may != 0 {
-                    self.requests.add(input, output, may);
+                    self.requests.allow(input, output, may);
+                    inputs |= 1 << input;
                 }
-            }
-        }
+            });
+            self.requests.ask(inputs, output);
+        });
     }
 
     /// What crosses to an output is over: what has to be handed over, and whether a frame has waited for that.

@@ -32,7 +32,10 @@ impl View<'_> {
                 "Most frames that waited.",
                 rows.iter().map(|row| row.1.sojourns.max()[1]),
             );
-        let passed = |input: &Input| input.frames.saturating_sub(input.waits.count());
-        with_wait(table, rows.iter().map(|row| row.1.waits.summary_with_zeros(passed(row.1))))
+        let wait = |input: &Input| {
+            let waits = input.waits.all();
+            waits.summary_with_zeros(input.frames.saturating_sub(waits.count()))
+        };
+        with_wait(table, rows.iter().map(|row| wait(row.1)))
     }
 }
