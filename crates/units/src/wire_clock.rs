@@ -62,6 +62,12 @@ impl WireClock {
         Time::from_ps(exact / u64::from(self.ps_den))
     }
 
+    /// Whether bytes take as long as by another clock.
+    #[inline(always)]
+    pub fn is_as_fast_as(&self, other: &WireClock) -> bool {
+        (self.ps_num, self.ps_den) == (other.ps_num, other.ps_den)
+    }
+
     /// Whether every byte takes a whole number of picoseconds, so that nothing is ever carried.
     pub fn is_whole(&self) -> bool {
         self.ps_den == 1

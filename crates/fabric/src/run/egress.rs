@@ -4,7 +4,7 @@ use crate::run::architecture::Architecture;
 use crate::run::event::{Event, Kind, Queued};
 use crate::run::losses::Cause;
 use crate::run::pool::{NIL, Waiting};
-use crate::run::port::Hooks;
+use crate::run::port::{Hooks, Port};
 use crate::run::world::Fabric;
 use flow_control::pfc::Counted;
 use frame::{Frame, Occupancy, TrafficClass};
@@ -184,11 +184,7 @@ impl Fabric {
             self.nodes[node as usize].memory_mut().add(class.at(), frame.bytes, now);
             self.links.cold[egress as usize].occupancy.add(frame.bytes);
         }
-        self.tell_scheduler(egress, class, frame.bytes, now);
-        self.wait(egress, class, &frame, ingress, now);
-        if hooks.has(Hooks::CREDITS) && self.links.ports[egress as usize].stopped >> class.0 & 1 != 0 {
-            self.may_be_passed(egress, class, now, windows);
-        }
+        self.begin_to_wait(egress, class, &frame, ingress, now, windows);
         self.try_transmit(egress, now, windows);
         if self.links.ports[egress as usize].stopped >> class.0 & 1 != 0 {
             self.note_stuck(egress, 1 << class.0, now, windows);
@@ -252,6 +248,25 @@ impl Fabric {
     fn tell_scheduler(&mut self, egress: u32, class: TrafficClass, bytes: u16, now: Time) {
         if self.links.ports[egress as usize].hooks.has(Hooks::SCHEDULER) {
             self.on_arrival(egress, class, bytes, now);
+        }
+    }
+
+    /// A frame begins to wait where somebody may hear of that.
+    #[inline(always)]
+    pub fn begin_to_wait(
+        &mut self,
+        egress: u32,
+        class: TrafficClass,
+        frame: &Frame,
+        ingress: u32,
+        now: Time,
+        windows: &mut Queued,
+    ) {
+        self.tell_scheduler(egress, class, frame.bytes, now);
+        self.wait(egress, class, frame, ingress, now);
+        let Port { hooks, stopped, .. } = self.links.ports[egress as usize];
+        if hooks.has(Hooks::CREDITS) && stopped >> class.0 & 1 != 0 {
+            self.may_be_passed(egress, class, now, windows);
         }
     }
 
@@ -323,34 +338,30 @@ impl Fabric {
 
     /// Takes the next frame of a class out of its queue, which held the returned occupancy with it.
     pub fn take(&mut self, egress: u32, class: TrafficClass, now: Time) -> (Waiting, Occupancy) {
-        let mut waiting = Waiting::default();
-        let before = self.take_to(&mut waiting, false, egress, class, now);
-        (waiting, before)
+        self.take_out(false, egress, class, now)
     }
 
-    /// The same, the frame straight to where it is needed; `send`: it goes to the link, so that its waiting time counts.
+    /// The same; `send`: it goes to the link, so that its waiting time counts.
     #[inline(always)]
-    pub fn take_to(
+    pub fn take_out(
         &mut self,
-        waiting: &mut Waiting,
         send: bool,
         egress: u32,
         class: TrafficClass,
         now: Time,
-    ) -> Occupancy {
+    ) -> (Waiting, Occupancy) {
         let port = &mut self.links.ports[egress as usize];
         let queue_id = port.first_queue as usize + class.at();
         let before = self.buffers.queues[queue_id].occupancy;
-        *waiting = self.buffers.leave(queue_id, now, send);
+        let waiting = self.buffers.leave(queue_id, now, send);
         self.probes.queue_holds(queue_id, now, || self.buffers.queues[queue_id].occupancy);
         if before.frames == 1 {
             port.waiting &= !(1 << class.0);
         }
         if port.hooks.has(Hooks::BOUNDED) {
-            let waiting = *waiting;
             self.count_leaving(egress, class, &waiting, now);
         }
-        before
+        (waiting, before)
     }
 
     /// A frame has left its queue where limits or a shared memory count it.

@@ -93,6 +93,14 @@ impl Links {
         self.ports[port as usize].clock = units::WireClock::with_offset(rate, cold.clock);
     }
 
+    /// Whether a port sends faster than another of its node. Mostly they are alike, which their clocks tell.
+    #[inline(always)]
+    pub fn is_faster(&self, port: u32, other: u32) -> bool {
+        let [port, other] = [port as usize, other as usize];
+        !self.ports[port].clock.is_as_fast_as(&self.ports[other].clock)
+            && self.cold[port].rate > self.cold[other].rate
+    }
+
     /// How long a frame took to pass a port, whose last bit has come now: it came at the rate at which it was sent.
     pub fn took_to_arrive(&self, port: u32, bytes: u16, now: Time) -> Time {
         let (state, cold) = (&self.ports[port as usize], &self.cold[port as usize]);

@@ -154,8 +154,7 @@ impl Fabric {
     #[inline(always)]
     fn serve(&mut self, egress: u32, class: TrafficClass, now: Time, windows: &mut Queued) {
         let hooks = self.links.ports[egress as usize].hooks;
-        let mut waiting = Waiting::default();
-        let before = self.take_to(&mut waiting, true, egress, class, now);
+        let (mut waiting, before) = self.take_out(true, egress, class, now);
         if hooks.has(Hooks::MANAGED) {
             waiting.frame = self.manager_on_dequeue(egress, class, waiting.frame, now, windows);
         }

@@ -216,7 +216,7 @@ impl Fabric {
             self.arrived(ingress, frame, now, windows);
             return;
         };
-        if self.links.cold[egress as usize].rate > self.links.cold[ingress as usize].rate {
+        if self.links.is_faster(egress, ingress) {
             let rest = u64::from(frame.bytes - frame.bytes.min(HEAD_BYTES));
             let at = now + self.links.ports[ingress as usize].clock.span_floor(rest);
             windows.push(Event::arrival(Kind::Frame, at, ingress, frame));

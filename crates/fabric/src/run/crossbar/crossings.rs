@@ -4,12 +4,15 @@ use super::{Crossbar, Output};
 use crate::run::event::{Event, Kind, Queued};
 use crate::run::losses::Cause;
 use crate::run::pool::{NIL, Waiting};
-use crate::run::port::{HEAD_BYTES, Hooks};
+use crate::run::port::{HEAD_BYTES, Hooks, Port};
 use crate::run::world::Fabric;
 use flow_control::pfc::Counted;
 use frame::{Frame, TrafficClass};
 use queueing::Crossing;
 use units::Time;
+
+/// At an output with one of these, somebody is asked before a frame waits.
+const ASKS: Hooks = Hooks::MANAGED.or(Hooks::BOUNDED).or(Hooks::WATCHED).or(Hooks::DOWN);
 
 impl Fabric {
     #[inline(always)]
@@ -64,7 +67,7 @@ impl Fabric {
             bar.inputs[input].pass(frame.bytes);
             let crossing = Crossing { input, output, class: lane };
             bar.arbiter.grant_alone(crossing);
-            self.set_off(ingress, crossing, frame, now, now, windows);
+            self.set_off(ingress, crossing, &frame, now, now, windows);
             #[cfg(debug_assertions)]
             self.check_matched(egress, now);
             return;
@@ -183,7 +186,7 @@ impl Fabric {
                 bar.want(input, next, lane as u8);
             }
         }
-        self.set_off(port, crossing, waiting.frame, waiting.since, now, windows);
+        self.set_off(port, crossing, &waiting.frame, waiting.since, now, windows);
         for next in [next, moved].into_iter().flatten().filter(|&next| next != output) {
             if let Some(bar) = self.crossbar_mut(port) {
                 notice_later(bar, input, next, windows);
@@ -196,7 +199,7 @@ impl Fabric {
         &mut self,
         port: u32,
         crossing: Crossing,
-        frame: Frame,
+        frame: &Frame,
         since: Time,
         now: Time,
         windows: &mut Queued,
@@ -211,8 +214,7 @@ impl Fabric {
             // The last bit cannot cross before it has come. A frame of which all had come first is held no longer than
             // it takes to come.
             let rest = u64::from(frame.bytes - frame.bytes.min(HEAD_BYTES));
-            let held_back = self.links.cold[egress as usize].rate > self.links.cold[ingress as usize].rate;
-            let rest = if held_back { 0 } else { rest };
+            let rest = if self.links.is_faster(egress, ingress) { 0 } else { rest };
             ends = ends.max(since + self.links.ports[ingress as usize].clock.span_floor(rest));
         }
         (bar.inputs[input].busy_until, bar.inputs[input].to) = (ends, output);
@@ -220,22 +222,47 @@ impl Fabric {
         let state = &mut bar.outputs[output];
         (state.busy_until, state.from) = (ends, input);
         if !early {
-            state.underway = Some((frame, class));
+            state.underway = Some((*frame, class));
         }
         if awaited || !early {
             state.notice(egress, windows);
         }
         let hooks = self.links.ports[egress as usize].hooks;
         if hooks.has(Hooks::CREDITS) {
-            self.credits_free_last(ingress, &frame, now, windows);
+            self.credits_free_last(ingress, frame, now, windows);
         }
         if hooks.has(Hooks::COUNTED) {
             let mut waiting = Waiting::default();
-            (waiting.frame, waiting.since, waiting.ingress) = (frame, since, ingress);
+            (waiting.frame, waiting.since, waiting.ingress) = (*frame, since, ingress);
             self.count_out(&waiting, now, windows);
         }
         if early {
-            self.enqueue_at_output(egress, class, frame, NIL, now, windows);
+            self.come_to_output(egress, class, frame, now, windows);
+        }
+    }
+
+    /// A frame comes to the queue of its egress port over a crossbar. If the port is busy and nothing speaks against it, the
+    /// frame waits, and nothing can be decided before the port is free.
+    #[inline(always)]
+    fn come_to_output(
+        &mut self,
+        egress: u32,
+        class: TrafficClass,
+        frame: &Frame,
+        now: Time,
+        windows: &mut Queued,
+    ) {
+        let Port { busy_until, hooks, .. } = self.links.ports[egress as usize];
+        if busy_until <= now || hooks.has(ASKS) {
+            return self.enqueue_at_output(egress, class, *frame, NIL, now, windows);
+        }
+        if hooks.has(Hooks::CREDITS) {
+            self.meets_credits(egress, class, frame, NIL, now, windows);
+        }
+        self.begin_to_wait(egress, class, frame, NIL, now, windows);
+        self.arm(egress, busy_until, windows);
+        if self.links.ports[egress as usize].stopped >> class.0 & 1 != 0 {
+            self.note_stuck(egress, 1 << class.0, now, windows);
         }
     }
 
