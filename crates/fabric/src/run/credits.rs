@@ -39,6 +39,9 @@ pub(crate) struct CreditState {
     classes: ClassMap,
     /// By channel, the classes that have frames of it.
     of_channels: [u32; CHANNELS],
+    /// With so many credits left of a channel no class that has frames of it lacks any; more than there are where a class
+    /// has frames of several counts.
+    plenty: u32,
     /// What has filled the room that this end grants, where that is recorded.
     pub fills: Option<Box<Fills>>,
 }
@@ -73,6 +76,7 @@ impl CreditState {
             over: 0,
             waits: [Waits::default(); CHANNELS],
             classes,
+            plenty: u32::MAX,
             fills: None,
         }
     }
@@ -122,8 +126,12 @@ impl CreditState {
             *waits = Waits { times: 0, since: now, before: Time::ZERO, ..*waits };
         }
     }
-    /// What fills the room at this end is recorded, or not.
+    /// No frame is longer. What fills the room at this end is recorded, or not.
     pub fn record(&mut self, on: bool, longest: u32) {
+        let (_, several) = self.of_channels.iter().fold((0, self.spec.bypassable != 0), |seen, &classes| {
+            (seen.0 | classes, seen.1 || seen.0 & classes != 0)
+        });
+        self.plenty = if several { u32::MAX } else { self.spec.need(longest) };
         self.fills = on.then(|| Box::new(Fills::new(self.spec.need(longest))));
     }
     /// The wait of a class of which this is the lowest priority: since when a link that was free waits for it.
@@ -259,13 +267,16 @@ impl Fabric {
             let taken = credits.sender.take(count, need);
             let carries = credits.spec.piggyback.is_some() && credits.receiver.owes();
             let others = credits.of_channels[channel_of_count(count)];
+            let may_lack = credits.short != 0 || credits.sender.available(count) < credits.plenty;
             if let Err(why) = taken {
                 self.overdraft(self.numbering.port(egress), why, now);
             }
             if carries {
                 self.send_along(egress, now, windows);
             }
-            self.look_at_heads(egress, others, now, windows);
+            if may_lack {
+                self.look_at_heads(egress, others, now, windows);
+            }
         }
         if ingress != NIL {
             self.credits_free(ingress, frame, now, windows);
