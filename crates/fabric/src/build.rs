@@ -325,6 +325,7 @@ fn build_part(
         faults,
         ledger: Ledger { on_lossless_drop: spec.on_lossless_drop, ..Ledger::default() },
         probes: Probes::new(part.nodes()),
+        deciding: false,
     };
     for port in part.ports() {
         if let Err(why) = plan.scheduler(port).check(&plan.port_facts(port)) {

@@ -244,8 +244,7 @@ impl Fabric {
     fn meets_none(&mut self, egress: u32, bit: u32, frame: &Frame, now: Time, windows: &mut Queued) {
         let reads = |credits: &mut CreditState| credits.reads() && credits.lacks(frame);
         if self.credits_mut(egress).is_some_and(reads) {
-            // Updates take effect before a frame that comes at the same time.
-            self.read_updates(egress, now + Time::from_ps(1));
+            self.read_updates(egress, now);
         }
         let Some(credits) = self.credits_mut(egress) else { return };
         let short = if credits.lacks(frame) { credits.short | bit } else { credits.short & !bit };
@@ -315,7 +314,6 @@ impl Fabric {
     #[inline(never)]
     fn short_heads(&mut self, egress: u32, among: u32, mut short: u32, now: Time, windows: &mut Queued) {
         let reads = self.credits_mut(egress).is_some_and(|credits| credits.reads());
-        // An update that takes effect now does so after a decision.
         if reads && short & among != 0 && self.read_updates(egress, now) {
             short = self.short_among(egress, among);
         }

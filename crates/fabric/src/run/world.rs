@@ -58,6 +58,8 @@ pub(crate) struct Fabric {
     pub ledger: Ledger,
     /// What is observed.
     pub probes: Probes,
+    /// A decision is handled: what takes effect now has not done so yet.
+    pub deciding: bool,
 }
 
 impl World for Fabric {
@@ -106,7 +108,9 @@ impl World for Fabric {
             // Decisions and looks are no part of the fingerprint: a lazy port omits some, and looking changes
             // nothing. Arrivals and timers cover all that can be seen.
             if self.links.ports[event.place() as usize].decision.fires(event.time) {
+                self.deciding = true;
                 self.decide(event.place(), event.time, windows);
+                self.deciding = false;
             }
         } else if event.is(Kind::Source) {
             let (place, now) = (event.place(), event.time);

@@ -181,16 +181,17 @@ impl Fabric {
         }
     }
 
-    /// Reads what has taken effect before a time; false: nothing has.
+    /// Reads what has taken effect; false: nothing has. What does so now comes before all else but decisions.
     #[inline(never)]
-    pub(super) fn read_updates(&mut self, port: u32, before: Time) -> bool {
+    pub(super) fn read_updates(&mut self, port: u32, now: Time) -> bool {
+        let before = if self.deciding { now } else { now + NEXT };
         let peer = self.links.ports[port as usize].peer;
         let mut any = false;
         while let Some(freed) = self.credits_mut(peer).and_then(|other| other.next_told(before)) {
             any = true;
             let Some(credits) = self.credits_mut(port) else { break };
             if let Err(why) = credits.sender.learn(freed) {
-                self.overdraft(self.numbering.port(port), why, before);
+                self.overdraft(self.numbering.port(port), why, now);
             }
         }
         any
@@ -274,7 +275,7 @@ impl Fabric {
             if !credits.told.look.fires(now) {
                 return;
             }
-            self.read_updates(port, now + NEXT);
+            self.read_updates(port, now);
         } else if let Err(why) = credits.sender.learn(event.freed()) {
             return self.overdraft(self.numbering.port(port), why, now);
         }
