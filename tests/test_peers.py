@@ -1,4 +1,4 @@
-"""BookSim as a peer: its configurations, what is read of its output, and the verdict. It need not be there."""
+"""BookSim as a peer: configurations, what is read of its output, the verdict. It need not be installed."""
 
 from __future__ import annotations
 
