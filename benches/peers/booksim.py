@@ -1,10 +1,10 @@
 """Crossbars of BookSim beside Penstock's: ``python benches/peers/booksim.py [PROGRAM]``.
 
-PROGRAM is BookSim 2 (github.com/booksim/booksim2: ``make`` in ``src`` makes ``src/booksim``). It runs a
-switch whose inputs are FIFOs at saturation, and a k-ary n-tree under uniform traffic; Penstock runs the
-validations ``crossbar-saturation`` and ``tree-saturation``, which measure the same. Prints a Markdown table
-of the loads carried and fails if one differs by more than 2 %. Without PROGRAM it prints the configurations
-of BookSim.
+PROGRAM is BookSim 2 (Jiang et al., A detailed and flexible cycle-accurate network-on-chip simulator, ISPASS
+2013; ``make`` in its ``src`` makes ``booksim``). It runs a switch whose inputs are FIFOs at saturation, and a
+k-ary n-tree under uniform traffic; Penstock runs the validations ``crossbar-saturation`` and
+``tree-saturation``, which measure the same. Prints a Markdown table of the loads carried and fails if one
+differs by more than 2 %. Without PROGRAM it prints the configurations of BookSim.
 
 What differs: BookSim counts in cycles and flits, and a packet is one flit here, so that a cycle is a slot.
 Its single switch is a butterfly of one stage, whose nodes send and receive; Penstock has N senders and N
