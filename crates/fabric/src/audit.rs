@@ -1,7 +1,7 @@
 //! What the parts of a simulation mean together: whether each mechanism can do what it is for among the others.
 //!
 //! A mechanism checks its own keys in its own file. What needs the links, the neighbours or the flows is here, one file a
-//! mechanism. Nothing here knows how a scenario is written: a [`Finding`] names a node or a fault, and the path of a
+//! mechanism. Nothing here knows how a scenario is written: a [`Finding`] names a node, a fault or a flow, and the path of a
 //! setting from there.
 
 mod credits;
@@ -10,6 +10,7 @@ mod headroom;
 mod lengths;
 mod limiters;
 mod memory;
+pub(crate) mod multicast;
 mod pauses;
 mod receive_buffers;
 mod reroutes;
@@ -29,6 +30,8 @@ pub enum Subject {
     Scenario,
     /// An entry of [`Spec::faults`].
     Fault(usize),
+    /// An entry of [`Spec::flows`].
+    Flow(usize),
 }
 
 /// What is wrong with a simulation, or probably not as meant.
@@ -55,6 +58,7 @@ pub fn audit(spec: &Spec, needs: &[PauseNeeds], has_own: &HasOwn<'_>) -> Vec<Fin
     receive_buffers::check(&mut audit);
     pauses::check(&mut audit);
     credits::check(&mut audit);
+    multicast::check(&mut audit);
     crossbars::check(&mut audit);
     audit.findings
 }

@@ -3,6 +3,7 @@
 pub(crate) mod advice;
 mod ahead;
 pub(crate) mod control_frames;
+mod copies;
 mod distributions;
 pub(crate) mod fault_plan;
 pub(crate) mod guarantees;
@@ -27,6 +28,7 @@ use crate::build::paths::{Paths, find_paths};
 use crate::build::shards::Split;
 use crate::run::buffers::Buffers;
 use crate::run::contention::Contention;
+use crate::run::copies::Copies;
 use crate::run::credits::CreditState;
 use crate::run::event::Event;
 use crate::run::faults::Faults;
@@ -232,6 +234,7 @@ pub(crate) fn build(spec: &Spec, parts: usize) -> Result<Built, BuildError> {
         )));
     }
     let split = Split::new(&wiring, &paths, parts);
+    let forks = Arc::new(copies::forks(spec, &paths)?);
     let routes = RouteTable {
         hops: std::mem::take(&mut paths.hops).into(),
         path_start: std::mem::take(&mut paths.starts).into(),
@@ -239,6 +242,11 @@ pub(crate) fn build(spec: &Spec, parts: usize) -> Result<Built, BuildError> {
         ..RouteTable::default()
     };
     let mut parts = build_parts(&plan, &split, &paths, &routes, all_faults)?;
+    if !forks.at.is_empty() {
+        for part in &mut parts {
+            part.copies = Copies::new(Arc::clone(&forks), part.links.len(), paths.flows.len());
+        }
+    }
     let mut first_queue = 0;
     for part in &mut parts {
         part.numbering.first_queue = first_queue;
@@ -323,6 +331,7 @@ fn build_part(
         routes,
         hosts: Hosts::default(),
         faults,
+        copies: Copies::default(),
         ledger: Ledger { on_lossless_drop: spec.on_lossless_drop, ..Ledger::default() },
         probes: Probes::new(part.nodes()),
         deciding: false,

@@ -10,6 +10,7 @@ pub(crate) mod buffers;
 pub(crate) mod completions;
 pub(crate) mod contention;
 pub(crate) mod control_frames;
+pub(crate) mod copies;
 pub(crate) mod credit_waits;
 pub(crate) mod credits;
 pub(crate) mod crossbar;

@@ -395,11 +395,12 @@ impl Simulation {
             return Err(self.describe(&failure));
         }
         let ledger = self.ledger();
-        if ledger.made == ledger.delivered + ledger.lost + waiting + in_flight {
+        if ledger.made + ledger.copied == ledger.delivered + ledger.lost + waiting + in_flight {
             return Ok(());
         }
-        let (made, delivered, lost) = (ledger.made, ledger.delivered, ledger.lost);
-        Err(self.describe(&Failure::Conservation { made, delivered, lost, waiting, in_flight }))
+        let (made, copied) = (ledger.made, ledger.copied);
+        let (delivered, lost) = (ledger.delivered, ledger.lost);
+        Err(self.describe(&Failure::Conservation { made, copied, delivered, lost, waiting, in_flight }))
     }
 
     /// Every header has its frame.

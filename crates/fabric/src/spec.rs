@@ -71,6 +71,9 @@ pub struct Spec {
 impl Spec {
     /// What picks one of several shortest paths for a flow and destination.
     pub(crate) fn route_hash(&self, flow: &FlowSpec, destination: NodeId) -> u64 {
+        // What is copied keeps to one way as long as it can.
+        let several = flow.source.destinations.are_all_meant();
+        let destination = if several { flow.source.destinations.nth(0) } else { destination };
         let to = &self.nodes[destination.at()].name;
         stream(self.path_seed, &format!("route/{}/{to}", flow.name)).next_u64()
     }

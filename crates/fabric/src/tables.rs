@@ -135,6 +135,7 @@ struct FlowRow {
     bytes_sent: u64,
     padding: u64,
     dropped: u64,
+    copied: u64,
 }
 
 impl View<'_> {
@@ -177,7 +178,17 @@ impl View<'_> {
             let latency = received.latency.summary();
             let (frames_sent, bytes_sent) = (source.frames, source.bytes);
             let padding = source.source.padding();
-            rows.push(FlowRow { received, latency, reordered, frames_sent, bytes_sent, padding, dropped });
+            let copied = (first..first + spec.paths()).map(|path| self.s.copies_made(path)).sum();
+            rows.push(FlowRow {
+                received,
+                latency,
+                reordered,
+                frames_sent,
+                bytes_sent,
+                padding,
+                dropped,
+                copied,
+            });
         }
         rows
     }
@@ -188,13 +199,14 @@ impl View<'_> {
             |row: &FlowRow| row.received.bytes.saturating_sub(row.received.frames * u64::from(HEADER_BYTES));
         let destination = |flow: &crate::spec::FlowSpec| match flow.source.destinations.count() {
             1 => self.node_name(flow.source.destinations.nth(0)),
+            all if flow.source.destinations.are_all_meant() => format!("all of {all} hosts"),
             several => format!("{several} hosts"),
         };
         let table = Table::new("flows", "One row a flow: one sending host under one name.")
             .texts("flow", "Name of the flow.", flows.iter().map(|flow| flow.name.clone()))
             .integers("class", "", "Priority of its frames, 0 to 7; with `channels = \"all\"` the number of their channel, 0 to 19.", flows.iter().map(|flow| flow.priority.0.into()))
             .texts("source", "Sending node.", flows.iter().map(|flow| self.node_name(flow.from)))
-            .texts("destination", "Receiving host, or how many there are.", flows.iter().map(destination))
+            .texts("destination", "Receiving host, or how many there are: each frame for one of them, or for all of them.", flows.iter().map(destination))
             .reals(
                 "offered_bps",
                 "b/s",
@@ -204,7 +216,7 @@ impl View<'_> {
             .reals(
                 "throughput_bps",
                 "b/s",
-                "Bits of frames (DA to FCS) delivered, a second of measured time. Of requests and responses the requests alone; the table `connections` has the bytes of whole exchanges.",
+                "Bits of frames (DA to FCS) delivered, a second of measured time; of a flow that switches copy to all of its receivers together. Of requests and responses the requests alone; the table `connections` has the bytes of whole exchanges.",
                 rows.iter().map(|row| self.bps(row.received.bytes)),
             )
             .reals(
@@ -214,6 +226,7 @@ impl View<'_> {
                 rows.iter().map(|row| self.bps(goodput(row))),
             )
             .integers("frames_sent", "", "Frames handed to the NIC.", rows.iter().map(|row| row.frames_sent))
+            .integers("frames_copied", "", "Copies that switches made of its frames, where it goes to several hosts at once: beside the frames sent there are so many that can be delivered.", rows.iter().map(|row| row.copied))
             .integers("frames_delivered", "", "Frames delivered.", rows.iter().map(|row| row.received.frames))
             .integers("frames_dropped", "", "Frames lost on the way.", rows.iter().map(|row| row.dropped))
             .reals("frames_reordered", "", "Frames that arrived after one that the flow sent later to the same host (RFC 4737). Not a number where they are not counted: of flows whose paths are not listed, if there are more than 16777216 pairs of sender and destination.", rows.iter().map(|row| row.reordered))

@@ -2,13 +2,12 @@
 
 mod common;
 
-use common::credits::{with_channels, with_credits};
+use common::credits::{small_bmin, with_channels, with_credits};
 use common::*;
-use fabric::spec::{HostSpec, Queueing, ReceiveSpec, Role, SwitchSpec};
+use fabric::spec::{Queueing, ReceiveSpec, Role};
 use flow_control::{ChannelList, CreditSpec};
-use frame::{CHANNELS, ClassMap, NodeId};
+use frame::CHANNELS;
 use proptest::prelude::*;
-use scheduling::{AccountedLength, DrrParams, SchedulerSpec};
 use std::sync::Arc;
 
 /// What all twenty are called, in the order of their numbers.
@@ -19,29 +18,6 @@ fn names() -> Vec<String> {
 
 fn all(count: u64) -> CreditSpec {
     with_channels(count, &ChannelList::All)
-}
-
-/// By turns, a queue for each channel.
-fn by_turns() -> SchedulerSpec {
-    SchedulerSpec::Drr(DrrParams::by(AccountedLength::FRAME))
-}
-
-/// Two stages of two switches each way, as a small BMIN: four hosts, of which the first two send to the others.
-fn small_bmin(queueing: Queueing, micros: u64) -> (Net, Vec<NodeId>) {
-    let mut net = Net::new(us(micros));
-    let wide = ClassMap::CHANNELS;
-    let hosts: Vec<NodeId> = (0..4)
-        .map(|nth| net.host(&format!("h{nth}"), HostSpec { classes: wide, scheduler: by_turns(), ..host() }))
-        .collect();
-    let own = SwitchSpec { classes: wide, scheduler: by_turns(), queueing, ..switch() };
-    let switches: Vec<NodeId> = (0..4).map(|nth| net.switch(&format!("s{nth}"), own.clone())).collect();
-    for (nth, &host) in hosts.iter().enumerate() {
-        net.link(host, switches[nth / 2], gbps(10), us(1)).overhead = 0;
-    }
-    for (down, up) in [(0, 2), (0, 3), (1, 2), (1, 3)] {
-        net.link(switches[down], switches[up], gbps(10), us(1)).overhead = 0;
-    }
-    (net, hosts)
 }
 
 fn crossbar() -> Queueing {

@@ -31,8 +31,14 @@
 //! a flow names its channel (`channel = "O3"`); one that names none has the bypassable channel of its priority. Number 0 to 7
 //! are then "B0" to "B7", 8 to 15 "O0" to "O7", 16 to 19 "M0" to "M3": as traffic classes, in tables, and for schedulers.
 //!
-//! Not modelled: frames that switches copy to several destinations. A multicast channel carries frames for one
-//! receiver each, in order.
+//! A multicast channel carries frames of flows with `to = { multicast = [...] }`, and of others, in order. A switch copies a
+//! frame where the paths to its receivers part, and each copy takes credits of its own output. The frame lies once in
+//! the room of the port that it came in through, until the last of its copies has begun to leave: so the slowest branch holds the
+//! sender, and with it the others, as soon as it has filled the room between them. That a switch copies by a table of groups
+//! and that its copies go when each can is recalled, as the rules of the bypass are; no source at hand says how long a slot is held.
+//!
+//! Not modelled: groups that change during a run, and frames that a crossbar sends to several outputs at once: each copy crosses
+//! by itself.
 //! A scheduler that tags each frame when it comes (wfq, scfq) gives the tag of a bypassed frame to the one that goes in its place.
 
 use frame::{CHANNELS, ClassMap, PRIORITIES, TrafficClass};
@@ -264,6 +270,15 @@ impl Channels {
         let bypassable = |&at: &usize| self.names[at].kind == Some(Kind::Bypassable);
         (0..self.names.len()).filter(bypassable).fold(0, |set, at| set | 1 << at)
     }
+    /// Whether switches copy frames of a channel that are for several receivers.
+    pub fn is_multicast(&self, index: usize) -> bool {
+        self.names.get(index).is_some_and(|name| name.kind == Some(Kind::Multicast))
+    }
+    /// The names of those channels, in words.
+    pub fn multicast(&self) -> String {
+        let own = (0..self.names.len()).filter(|&index| self.is_multicast(index));
+        own.map(|index| format!("\"{}\"", self.name(index))).collect::<Vec<_>>().join(", ")
+    }
     /// The Fabric Management Channel: the index of the bypassable channel of the highest number.
     pub fn management(&self) -> Option<usize> {
         self.names.iter().rposition(|name| name.kind == Some(Kind::Bypassable))
@@ -354,6 +369,11 @@ mod tests {
         let numbers = ["B0", "B7", "O0", "O7", "M0", "M3"].map(|name| all.number_of(name));
         assert_eq!(numbers, [0, 7, 8, 15, 16, 19].map(Some));
         assert_eq!((all.number_of("M4"), all.name(19)), (None, "M3".to_string()));
+        assert_eq!(
+            [0, 15, 16, 19, 20].map(|index| all.is_multicast(index)),
+            [false, false, true, true, false]
+        );
+        assert_eq!(all.multicast(), "\"M0\", \"M1\", \"M2\", \"M3\"");
         let eight = named(["O1", "B0", "B7", "O1", "O0", "B3", "B3", "O7"]).unwrap();
         assert_eq!((eight.number_of("B3"), eight.number_of("B1"), eight.are_all()), (Some(5), None, false));
     }

@@ -2,7 +2,8 @@
 //!
 //! Most frames follow a path that was found before the run: the route is the index of their next egress port in
 //! the table of hops. A reply may follow the same path back. Where a port is chosen for every frame, the route is
-//! the destination, and each switch on the way looks it up.
+//! the destination, and each switch on the way looks it up. A frame for several receivers follows one of the paths to them, and
+//! switches copy it where the others leave that.
 
 use crate::NodeId;
 
@@ -19,10 +20,13 @@ pub enum Heading {
     Backward(u32),
     /// To a node, by the forwarding tables of the switches.
     Destination(NodeId),
+    /// Along the paths to several receivers, or what is left of one: the index of the next egress port on the first.
+    Tree(u32),
 }
 
 const DESTINATION: u32 = 1 << 31;
 const BACKWARD: u32 = 1 << 30;
+const TREE: u32 = DESTINATION | BACKWARD;
 
 impl Route {
     /// Hops that the table of hops may have, and nodes that a destination may be.
@@ -46,10 +50,23 @@ impl Route {
         debug_assert!(node.0 < Route::LIMIT);
         Route(DESTINATION | node.0)
     }
-    /// Which of the three it is.
+    /// Along the paths to several receivers, beginning with this hop of the first; `hop` is below [`Route::LIMIT`].
+    #[inline]
+    pub const fn tree(hop: u32) -> Route {
+        debug_assert!(hop < Route::LIMIT);
+        Route(TREE | hop)
+    }
+    /// Whether switches may copy the frame.
+    #[inline]
+    pub const fn is_tree(self) -> bool {
+        self.0 >= TREE
+    }
+    /// Which of the four it is.
     #[inline]
     pub const fn heading(self) -> Heading {
-        if self.0 & DESTINATION != 0 {
+        if self.is_tree() {
+            Heading::Tree(self.0 & !TREE)
+        } else if self.0 & DESTINATION != 0 {
             Heading::Destination(NodeId(self.0 & !DESTINATION))
         } else if self.0 & BACKWARD != 0 {
             Heading::Backward(self.0 & !BACKWARD)
@@ -80,7 +97,10 @@ mod tests {
             assert_eq!(Route::forward(n).next_hop(), Some(n));
             assert_eq!(Route::backward(n).heading(), Heading::Backward(n));
             assert_eq!(Route::to(NodeId(n)).heading(), Heading::Destination(NodeId(n)));
-            assert_eq!((Route::backward(n).next_hop(), Route::to(NodeId(n)).next_hop()), (None, None));
+            assert_eq!(Route::tree(n).heading(), Heading::Tree(n));
+            let others = [Route::backward(n), Route::to(NodeId(n)), Route::tree(n)];
+            assert_eq!(others.map(Route::next_hop), [None; 3]);
+            assert_eq!(others.map(Route::is_tree), [false, false, true]);
         }
     }
 }

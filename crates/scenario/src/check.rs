@@ -186,10 +186,10 @@ fn lower(model: &Model, context: &mut Context<'_>) -> Option<(Spec, Vec<u8>)> {
     probes::names(model, &spec, context);
     let needs = fabric::pause_needs(&spec);
     let own = |node: &NodeSpec, key: &str| findings::has_own(model, node, key);
-    findings::report(fabric::audit(&spec, &needs, &own), &spec, &entries, context);
+    findings::report(fabric::audit(&spec, &needs, &own), model, &spec, &entries, context);
     if context.errors == 0 {
         let found = fabric::audit_flows(&spec, model.topology.is_layered(), &own);
-        findings::report(found, &spec, &entries, context);
+        findings::report(found, model, &spec, &entries, context);
         path_choice::check(model, &spec, context);
         managers::check(model, &spec, &needs, context);
         transports::check_losses(model, &spec, context);

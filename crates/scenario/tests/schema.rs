@@ -170,6 +170,7 @@ impl<'s> Walk<'s> {
                 "from",
                 "to",
                 "uniform",
+                "multicast",
                 "route",
                 "empirical",
                 "file",

@@ -261,6 +261,11 @@ fn wrong_entries_are_refused() {
         (changed("sizes", ""), "missing key `sizes`", "required"),
         (changed("from", ""), "missing key `from`", "required"),
         (changed("to", "\"h1\""), "sends to itself", "another host"),
+        (
+            changed("to", "{ multicast = [\"h0\", \"h2\"] }"),
+            "transfers to several hosts at once",
+            "one destination for each",
+        ),
         (changed("from", "\"sw\""), "\"sw\" is a switch", "frames end at hosts"),
         (changed("arrivals", "{ poisson = {} }"), "neither load nor gap", "load = 0.3"),
         (

@@ -325,6 +325,23 @@ fn everything_becomes_a_spec() {
 }
 
 #[test]
+fn each_sender_of_a_group_sends_to_all_others() {
+    let text = STAR
+        .replace("[flow_control.pfc]", "[flow_control.credit]\nchannels = \"all\"")
+        .replace("to = \"h0\"\npriority = 3", "to = { multicast = \"h0..h2\" }\nchannel = \"M1\"");
+    fixpoint(&text);
+    let flows = loaded(&text).spec.flows;
+    let others = |without: u32| (0..3).filter(|&node| node != without).map(NodeId).collect();
+    assert_eq!(flows.len(), 4);
+    for (node, flow) in (0..).zip(&flows) {
+        assert_eq!(
+            (flow.source.destinations.clone(), flow.priority.0),
+            (Destinations::Multicast(others(node)), 17)
+        );
+    }
+}
+
+#[test]
 fn another_seed_draws_another_permutation() {
     let text =
         STAR.replace("hosts = 4", "hosts = 64").replace("to = \"h0\"", "to = { permutation = \"random\" }");

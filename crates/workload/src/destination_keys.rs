@@ -36,6 +36,8 @@ pub enum ReceiversTable {
     HotSpot(HotSpot),
     /// Each sender has one destination of its own, and each destination one sender.
     Permutation(Permutation),
+    /// Each frame to all of these hosts, never to the sender: switches copy it where their paths part. On a multicast channel, "M0" to "M3", of `[flow_control.credit]`.
+    Multicast(Nodes),
 }
 
 /// A preferred destination.
@@ -88,8 +90,7 @@ impl Forms for Nodes {
 }
 
 impl Forms for Receivers {
-    const EXPECTED: &'static str =
-        "the name of a host, \"all\", a list of hosts, or a table with uniform, hot_spot or permutation";
+    const EXPECTED: &'static str = "the name of a host, \"all\", a list of hosts, or a table with uniform, hot_spot, permutation or multicast";
     fn text<E: de::Error>(text: &str) -> Result<Self, E> {
         Nodes::text(text).map(Receivers::Nodes)
     }

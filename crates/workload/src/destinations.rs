@@ -10,7 +10,7 @@ impl Destinations {
     pub fn nodes(&self) -> Vec<NodeId> {
         match self {
             Destinations::Fixed(node) => vec![*node],
-            Destinations::Uniform(nodes) => nodes.clone(),
+            Destinations::Uniform(nodes) | Destinations::Multicast(nodes) => nodes.clone(),
             Destinations::HotSpot { hot, others, .. } => [*hot].into_iter().chain(others.nodes()).collect(),
             Destinations::Others(others) => others.nodes().collect(),
         }
@@ -20,7 +20,7 @@ impl Destinations {
     pub fn nth(&self, n: u32) -> NodeId {
         match self {
             Destinations::Fixed(node) => *node,
-            Destinations::Uniform(nodes) => nodes[n as usize],
+            Destinations::Uniform(nodes) | Destinations::Multicast(nodes) => nodes[n as usize],
             Destinations::HotSpot { hot, others, .. } => {
                 n.checked_sub(1).map_or(*hot, |other| others.nth(other))
             }
@@ -32,17 +32,22 @@ impl Destinations {
     pub fn count(&self) -> usize {
         match self {
             Destinations::Fixed(_) => 1,
-            Destinations::Uniform(nodes) => nodes.len(),
+            Destinations::Uniform(nodes) | Destinations::Multicast(nodes) => nodes.len(),
             Destinations::HotSpot { others, .. } => 1 + others.count(),
             Destinations::Others(others) => others.count(),
         }
+    }
+
+    /// Whether each frame goes to all of them.
+    pub fn are_all_meant(&self) -> bool {
+        matches!(self, Destinations::Multicast(_))
     }
 
     /// The share of the frames that each of them gets, in the same order.
     pub fn shares(&self) -> Vec<f64> {
         let equal = |share: f64, count: usize| vec![share / count as f64; count];
         match self {
-            Destinations::Fixed(_) => vec![1.0],
+            Destinations::Fixed(_) | Destinations::Multicast(_) => vec![1.0; self.count()],
             Destinations::Uniform(_) | Destinations::Others(_) => equal(1.0, self.count()),
             Destinations::HotSpot { others, .. } if others.count() == 0 => vec![1.0],
             Destinations::HotSpot { share, others, .. } => {
@@ -75,7 +80,8 @@ pub(crate) struct Run {
 impl Sampler {
     pub(crate) fn new(destinations: &Destinations) -> Sampler {
         match destinations {
-            Destinations::Fixed(_) => Sampler::Fixed,
+            // What goes to all begins as one frame on the path to the first.
+            Destinations::Fixed(_) | Destinations::Multicast(_) => Sampler::Fixed,
             Destinations::Uniform(_) | Destinations::Others(_) => {
                 Sampler::Uniform { count: destinations.count() as u32 }
             }
@@ -168,5 +174,7 @@ mod tests {
         let alone = Destinations::HotSpot { hot: NodeId(9), share: 0.5, others: list(1, Some(0)) };
         assert_eq!(alone.shares().len(), alone.nodes().len());
         assert_eq!(counts(&Destinations::Uniform(vec![]), 5), [5]);
+        let group = Destinations::Multicast(nodes(3));
+        assert_eq!((counts(&group, 5), group.shares()), (vec![5, 0, 0], vec![1.0; 3]));
     }
 }

@@ -64,6 +64,8 @@ pub enum Destinations {
     },
     /// Each to one of these, equally likely; there is at least one.
     Others(Others),
+    /// Each to all of these: switches copy it where their paths part.
+    Multicast(Vec<NodeId>),
 }
 
 /// A list of hosts that many senders have together, each without itself.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.errors import InputError
 
-from . import connections, limiters, losses
+from . import connections, copies, limiters, losses
 
 if TYPE_CHECKING:
     from penstock.measurements import Measurements
@@ -238,7 +238,7 @@ def why(result: Measurements, name: str) -> list[str]:
         If the result knows neither a port nor a node nor a flow of this name.
     """
     ports = [row["port"] for row in result.rows("ports") if name in (row["port"], row["node"])]
-    flows = result.rows("flows")
+    flows = copies.for_each(result, result.rows("flows"))
     own = [row for row in flows if row["flow"] == name]
     group = [row for row in flows if row["flow"].startswith(f"{name}[")]
     if not ports and not own and not group:
@@ -373,7 +373,8 @@ def _waited(result: Measurements, flow: dict[str, Any], ports: list[str]) -> Ite
         )
         used = _percent(busiest["utilisation"] or 0.0)
         yield f"The busiest port on its path, {busiest['port']}, was in use for {used} of the time{shared}."
-    if (left := flow["frames_sent"] - flow["frames_delivered"]) > 0:
+    made = flow["frames_sent"] + flow.get("frames_copied", 0)
+    if (left := made - flow["frames_delivered"]) > 0:
         were = "One of its frames was" if left == 1 else f"{left:,} of its frames were"
         yield f"{were} waiting or in flight when the run ended."
 
@@ -475,7 +476,9 @@ def _time(ns: float) -> str:
 
 
 def _got(flow: dict[str, Any]) -> str:
-    return f"{_rate(flow['throughput_bps'] or 0.0)} of {_rate(flow['offered_bps'] or 0.0)} offered"
+    number = flow.get("receivers", 1)
+    each = f" at each of {number} hosts, on average," if number > 1 else ""
+    return f"{_rate(flow['throughput_bps'] or 0.0)}{each} of {_rate(flow['offered_bps'] or 0.0)} offered"
 
 
 def _part(flow: dict[str, Any], wanted: float | None) -> float:

@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from penstock.errors import ConvergenceError, InputError
 
-from . import connections, fairness
+from . import connections, copies, fairness
 from .class_weights import class_weights
 from .fairness import Array, Problem
 from .hierarchy import Hierarchy
@@ -270,10 +270,19 @@ def _fluid(result: Measurements, counts: Counts) -> Fluid:
     capacity = np.array([row["rate_bps"] for row in ports], dtype=float)
     usage, returning = np.zeros((len(ports), len(names))), np.zeros((len(ports), len(names)))
     first = np.zeros(len(names))
+    copied, crossed = copies.receivers(result), set()
     for row in paths:
         flow = number[row["flow"]]
-        way = [link[port] for port in row["ports"].split()]
-        usage[way, flow] += row["share"]
+        ports_passed = row["ports"].split()
+        way = [link[port] for port in ports_passed]
+        if row["flow"] in copied:
+            # Until their paths part receivers share a frame.
+            begun = [(flow, *ports_passed[: place + 1]) for place in range(len(way))]
+            fresh = [port for port, begins in zip(way, begun, strict=True) if begins not in crossed]
+            np.add.at(usage[:, flow], fresh, 1.0)
+            crossed.update(begun)
+        else:
+            usage[way, flow] += row["share"]
         returning[[link[port] for port in row.get("ports_back", "").split()], flow] += row["share"]
         first[flow] = overhead[way[0]]
     alone = {"frame": mean, "payload": np.maximum(mean - HEADER_BYTES, 1e-9), "wire": mean + first}[counts]
@@ -359,7 +368,7 @@ class _Wanted:
 
 
 def _measured(result: Measurements, counts: Counts) -> dict[str, float]:
-    rows = result.rows("flows")
+    rows = copies.for_each(result, result.rows("flows"))
     if counts == "payload":
         return {row["flow"]: row["goodput_bps"] or 0.0 for row in rows}
     overhead = {row["port"]: row["overhead_bytes"] for row in result.rows("ports")}

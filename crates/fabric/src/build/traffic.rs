@@ -65,7 +65,9 @@ pub fn add_sources(part: &Part, paths: &Paths, fabric: &mut Fabric) {
             silent: flow.transport.is_some(),
             limited: false,
             targets: by_destination.then(|| Box::new(flow.source.destinations.clone())),
+            multicast: flow.source.destinations.are_all_meant(),
             plain: !by_destination
+                && !flow.source.destinations.are_all_meant()
                 && host.is_none_or(|host| host.send.is_none())
                 && flow.source.counted_streams().is_none(),
             in_nic: 0,

@@ -373,6 +373,10 @@ impl Fabric {
     /// A frame has come over a link: it takes room at its end. `queue`: the one that it is for; [`NIL`] at its host.
     #[inline(always)]
     pub fn credits_arrived(&mut self, ingress: u32, frame: &Frame, queue: u32, now: Time) {
+        // All copies lie in one slot.
+        if frame.route.is_tree() && !self.copies.takes_room(ingress, frame.word) {
+            return;
+        }
         let Some(credits) = self.credits_mut(ingress) else { return };
         let (channel, need) = credits.need(frame);
         if let Err(why) = credits.receiver.arrive(channel, need) {

@@ -64,7 +64,7 @@ impl Fabric {
     #[inline(always)]
     fn goes_to_far_end(&self, frame: &Frame) -> bool {
         match frame.route.heading() {
-            Heading::Forward(_) => true,
+            Heading::Forward(_) | Heading::Tree(_) => true,
             Heading::Backward(_) => false,
             Heading::Destination(node) => self.routes.source_node(frame.path) != Some(node),
         }

@@ -200,7 +200,7 @@ impl Fabric {
 
     fn row(&self, frame: &Frame, now: Time) -> Row {
         let back = match frame.route.heading() {
-            Heading::Forward(_) => false,
+            Heading::Forward(_) | Heading::Tree(_) => false,
             Heading::Backward(_) => true,
             Heading::Destination(node) => self.routes.source_node(frame.path) == Some(node),
         };
@@ -211,6 +211,8 @@ impl Fabric {
             Some(Carried::Tagged { word, .. }) => *word,
             Some(Carried::Notice(notice)) => notice.feedback,
             Some(Carried::Returned(_)) => 0,
+            // Of a copy the slot that it is made of.
+            None if frame.route.is_tree() => 0,
             None => frame.word,
         };
         let frame = Frame { word, ..*frame };

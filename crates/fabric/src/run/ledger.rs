@@ -1,4 +1,4 @@
-//! The ledger: frames made, delivered and lost. They must add up, whatever else is reset.
+//! The ledger: frames made, copied, delivered and lost. They must add up, whatever else is reset.
 
 use crate::run::losses::Cause;
 use crate::run::outcome::Failure;
@@ -13,6 +13,8 @@ pub(crate) type Drops = BTreeMap<(u32, TrafficClass, PathId, Cause), (u64, u64)>
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
     pub made: u64,
+    /// Copies that switches made, beside the frames that they were made of.
+    pub copied: u64,
     pub delivered: u64,
     pub lost: u64,
     pub drops: Drops,
@@ -32,6 +34,7 @@ impl Ledger {
     /// Adds what a part of the fabric has counted; `number` gives the number of its ports in the whole.
     pub fn absorb(&mut self, part: &Ledger, number: impl Fn(u32) -> u32) {
         self.made += part.made;
+        self.copied += part.copied;
         self.delivered += part.delivered;
         self.lost += part.lost;
         for (&(port, class, path, cause), &lost) in &part.drops {

@@ -31,8 +31,8 @@ pub(crate) enum Failure {
     },
     /// A link has lost or made credits. The port is the sending one's.
     Credits { at: Time, port: u32, channel: u8, what: CreditFault },
-    /// Frames made are not frames delivered, lost, waiting and on their way.
-    Conservation { made: u64, delivered: u64, lost: u64, waiting: u64, in_flight: u64 },
+    /// Frames made and copied are not frames delivered, lost, waiting and on their way.
+    Conservation { made: u64, copied: u64, delivered: u64, lost: u64, waiting: u64, in_flight: u64 },
 }
 
 /// What can be wrong with the credits of a channel.
@@ -190,8 +190,8 @@ impl Failure {
                     ),
                 }
             }
-            Failure::Conservation { made, delivered, lost, waiting, in_flight } => format!(
-                "frames were not conserved: {made} made, but {delivered} delivered, {lost} lost, {waiting} waiting \
+            Failure::Conservation { made, copied, delivered, lost, waiting, in_flight } => format!(
+                "frames were not conserved: {made} made and {copied} copied, but {delivered} delivered, {lost} lost, {waiting} waiting \
                  and {in_flight} on links; this is a fault of the simulator, please report it with the scenario"
             ),
         };

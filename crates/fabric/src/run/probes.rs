@@ -152,7 +152,7 @@ impl Fabric {
         let counts = match frame.flags.kind() {
             FrameKind::Raw | FrameKind::Part => true,
             FrameKind::Data => match frame.route.heading() {
-                Heading::Forward(_) => true,
+                Heading::Forward(_) | Heading::Tree(_) => true,
                 Heading::Backward(_) => false,
                 Heading::Destination(node) => self.routes.source_node(frame.path) != Some(node),
             },

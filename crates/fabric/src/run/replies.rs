@@ -29,7 +29,9 @@ impl Fabric {
             },
             // Apart, so that the others need nothing saved.
             Heading::Destination(_) => self.routed_by_choice(ingress, path, route, now),
-            Heading::Forward(_) => (None, route),
+            // At its end, or where it may be copied.
+            Heading::Tree(hop) if self.routes.egress(hop).is_none() => (None, Route::forward(hop + 1)),
+            Heading::Tree(_) | Heading::Forward(_) => (None, route),
         }
     }
 
@@ -82,7 +84,7 @@ impl Fabric {
     ) -> bool {
         match passing.route.heading() {
             // The next hop is the one that it takes now.
-            Heading::Forward(next) => self.reply(next - 1, answer, now, windows),
+            Heading::Forward(next) | Heading::Tree(next) => self.reply(next - 1, answer, now, windows),
             // It has come back along this hop, which leads on to its sender.
             Heading::Backward(hop) => {
                 let egress = self.routes.port_at(hop + 1);

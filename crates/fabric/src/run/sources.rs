@@ -33,6 +33,8 @@ pub(crate) struct SourceState {
     pub targets: Option<Box<Destinations>>,
     /// Neither of the two, its host spends no time on it, and no stream is counted: a frame goes straight to the NIC, along a path of its own.
     pub plain: bool,
+    /// Its frames are for several receivers.
+    pub multicast: bool,
     /// How many frames a greedy source keeps in the NIC, and how many of its frames are there.
     pub keeps: u32,
     pub in_nic: u32,
@@ -154,8 +156,8 @@ impl Fabric {
         self.forward(self.routes.port_at(start), frame, NIL, now, windows);
     }
 
-    /// The same for a frame that passes a rate limiter, on which its host spends time, whose path is not listed, or which
-    /// says of what stream it is.
+    /// The same for a frame that passes a rate limiter, on which its host spends time, whose path is not listed, which
+    /// says of what stream it is, or which is for several receivers.
     #[inline(never)]
     fn submit_otherwise(&mut self, source: u32, made: Made, now: Time, windows: &mut Queued) {
         let state = &self.hosts.sources[source as usize];
@@ -165,6 +167,7 @@ impl Fabric {
             Some(targets) => Route::to(targets.nth(made.destination)),
             None => self.routes.route_of(path, Route::forward(start + 1)),
         };
+        let route = if state.multicast { Route::tree(start + 1) } else { route };
         let word = state.source.stream().unwrap_or(made.word);
         let (bytes, priority, flags) = (made.bytes, state.priority, state.flags);
         let is_greedy = state.source.is_greedy();

@@ -129,7 +129,7 @@ impl Fabric {
     /// The host at which a frame has come to its end, and its port there.
     fn end_of(&self, frame: &Frame) -> Option<(u32, u32)> {
         match frame.route.heading() {
-            Heading::Forward(next) => {
+            Heading::Forward(next) | Heading::Tree(next) => {
                 let (port, _) = self.routes.step_back(next.checked_sub(1)?)?;
                 Some((self.node_of[port as usize], port))
             }

@@ -13,6 +13,7 @@
 //! that the link carries of it.
 
 use crate::run::buffers::Buffers;
+use crate::run::copies::Copies;
 use crate::run::crossbar::Crossbar;
 use crate::run::event::{Event, Kind, Queued};
 use crate::run::faults::Faults;
@@ -54,7 +55,9 @@ pub(crate) struct Fabric {
     pub hosts: Hosts,
     /// What goes wrong, and when.
     pub faults: Faults,
-    /// Frames made, delivered and lost.
+    /// What is known of frames for several receivers.
+    pub copies: Copies,
+    /// Frames made, copied, delivered and lost.
     pub ledger: Ledger,
     /// What is observed.
     pub probes: Probes,
@@ -215,8 +218,11 @@ impl Fabric {
     fn head_arrives(&mut self, ingress: u32, mut frame: Frame, now: Time, windows: &mut Queued) {
         let (egress, rest_of_way) = self.next_egress(ingress, frame.path, frame.route, now);
         let Some(egress) = egress else {
-            // A message for an ideal injector at this switch.
             frame.route = rest_of_way;
+            if rest_of_way.is_tree() {
+                return self.copy_head(ingress, frame, now, windows);
+            }
+            // A message for an ideal injector at this switch.
             self.arrived(ingress, frame, now, windows);
             return;
         };
@@ -243,9 +249,12 @@ impl Fabric {
         (self.routes.egress(hop), Route::forward(hop + 1))
     }
 
-    /// A frame has come to its end: a host takes it in.
+    /// A frame has come to its end: a host takes it in. Or to where it may be copied.
     #[inline(always)]
     fn arrived(&mut self, ingress: u32, frame: Frame, now: Time, windows: &mut Queued) {
+        if frame.route.is_tree() {
+            return self.copy_on(ingress, frame, now, windows);
+        }
         if self.probes.watches_arrivals {
             self.record_arrived(ingress, &frame, now);
         }
@@ -403,6 +412,7 @@ impl Fabric {
         self.buffers.check(self.hosts.frames_in_pool() + crossing);
         self.routes.check();
         self.hosts.check();
+        self.check_slots();
     }
 
     /// Begins measuring `now`: counts at zero, levels as they are. Pauses stay: those that last on may be consequences
@@ -415,6 +425,7 @@ impl Fabric {
         crossbars.for_each(|bar| bar.restart(&self.buffers.pool, now));
         self.hosts.restart(&self.buffers.pool, now);
         self.restart_culprits();
+        self.copies.restart();
         self.probes.restart(now);
         self.ledger.drops.clear();
         self.links.restart(now, &on_link_until)
@@ -429,7 +440,7 @@ impl Fabric {
 
     /// Bytes of what the parts of a fabric have together.
     pub fn shared_bytes(&self) -> usize {
-        self.routes.shared_bytes() + self.faults.shared_bytes()
+        self.routes.shared_bytes() + self.faults.shared_bytes() + self.copies.shared_bytes()
     }
 
     /// Bytes of all other tables, series included; small allocations behind them (names, watermarks) are not.
@@ -444,6 +455,7 @@ impl Fabric {
             + self.buffers.memory_bytes()
             + self.ingress.capacity() * size_of::<IngressPort>()
             + self.headers.memory_bytes()
+            + self.copies.memory_bytes()
             + self.routes.memory_bytes()
             + self.hosts.memory_bytes()
             + self.faults.memory_bytes()

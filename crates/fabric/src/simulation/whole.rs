@@ -57,6 +57,11 @@ impl Simulation {
         bar.inputs[input].sojourns.mean(start, end, bar.waiting_at(input, &part.buffers.pool))
     }
 
+    /// Copies that switches have made of the frames of a path.
+    pub(crate) fn copies_made(&self, path: usize) -> u64 {
+        self.parts().map(|part| part.copies.made(path)).sum()
+    }
+
     /// How many ports there are.
     pub(crate) fn ports(&self) -> usize {
         self.wiring.peer.len()

@@ -73,7 +73,9 @@ impl Spec {
             let (hot, others) = match destinations {
                 Destinations::Others(others) => (None, others),
                 Destinations::HotSpot { hot, others, .. } => (Some(*hot), others),
-                Destinations::Fixed(_) | Destinations::Uniform(_) => return (flow, destinations.nodes()),
+                Destinations::Fixed(_) | Destinations::Uniform(_) | Destinations::Multicast(_) => {
+                    return (flow, destinations.nodes());
+                }
             };
             let new: Vec<NodeId> =
                 match seen.insert((others.hosts.as_ptr(), flow.priority), others.left_out()) {

@@ -5,7 +5,7 @@ use crate::run::hosts::Receiver;
 use crate::run::port::HEAD_BYTES;
 use crate::spec::{Role, Way};
 use frame::{NodeId, PortId};
-use measure::Table;
+use measure::{Latency, LatencySummary, Table};
 use transport::{ConnectionSpec, Train, Turn};
 use units::{Amount, BitRate, Time};
 
@@ -148,6 +148,8 @@ impl View<'_> {
             let names: Vec<String> = ports.into_iter().map(|port| self.s.port_name(port)).collect();
             names.join(" ")
         };
+        let latencies: Vec<LatencySummary> = rows.iter().map(|row| self.latency_to(row.0)).collect();
+        let latency = |value: fn(&LatencySummary) -> f64| latencies.iter().map(value).collect::<Vec<f64>>();
         let back = |path: usize, flow: usize| match flows[flow].transport {
             Some(_) => named(self.there_and_back(path).1),
             None => String::new(),
@@ -155,11 +157,21 @@ impl View<'_> {
         Table::new("paths", "One row a flow and destination; empty if there are more than 100,000, or if paths are not listed (a flow with more than 1,000,000 pairs of sender and destination). `Result.path` in Python finds the path of any pair.")
             .texts("flow", "Name of the flow.", rows.iter().map(|row| flows[row.1].name.clone()))
             .texts("destination", "Receiving host.", rows.iter().map(|row| self.node_name(row.2)))
-            .reals("share", "", "Share of the frames of the flow that are meant for this destination.", rows.iter().map(|row| row.3))
+            .reals("share", "", "Share of the frames of the flow that are meant for this destination; 1 for each where switches copy them.", rows.iter().map(|row| row.3))
             .texts("ports", "The egress ports of the planned path, in order, with a space between; if routes change, those at the end. Where switches choose a path for each frame (`path_choice` other than hash), frames take other paths as well: the table `ports` has what each port carried.", rows.iter().map(|row| named(self.there_and_back(row.0).0)))
             .texts("ports_back", "The egress ports of what comes back to the sender of a connection, in order; empty for a source that pushes frames. Where switches choose paths, the planned ones.", rows.iter().map(|row| back(row.0, row.1)))
             .integers("frames_delivered", "", "Frames delivered.", rows.iter().map(|row| received(row.0, |own| own.frames)))
             .integers("bytes_delivered", "B", "Bytes delivered.", rows.iter().map(|row| received(row.0, |own| own.bytes)))
+            .reals("latency_min_ns", "ns", "Shortest latency of the frames delivered.", latency(|own| own.min))
+            .reals("latency_mean_ns", "ns", "Mean latency of the frames delivered.", latency(|own| own.mean))
+            .reals("latency_max_ns", "ns", "Longest latency of the frames delivered.", latency(|own| own.max))
+    }
+
+    /// The latency of the frames of a path.
+    fn latency_to(&self, path: usize) -> LatencySummary {
+        let mut all = Latency::default();
+        self.s.receivers(path).for_each(|own| all.merge(&own.latency));
+        all.summary()
     }
 
     /// Bytes around each frame on the link of a port.

@@ -1,9 +1,10 @@
 //! Credits for all nodes of a fabric, and a circle that they can close.
 
 use super::{Net, gbps, greedy, host, switch, us};
-use fabric::spec::{Role, Way};
+use fabric::spec::{HostSpec, Queueing, Role, SwitchSpec, Way};
 use flow_control::{ChannelList, Channels, CreditSettings, CreditSpec};
-use frame::NodeId;
+use frame::{ClassMap, NodeId};
+use scheduling::{AccountedLength, DrrParams, SchedulerSpec};
 use std::sync::Arc;
 use units::{Bytes, Time};
 
@@ -34,6 +35,29 @@ pub fn with_credits(mut net: Net, spec: &CreditSpec) -> Net {
         }
     }
     net
+}
+
+/// By turns, a queue for each channel.
+pub fn by_turns() -> SchedulerSpec {
+    SchedulerSpec::Drr(DrrParams::by(AccountedLength::FRAME))
+}
+
+/// Two stages of two switches each way, as a small BMIN: four hosts, of which the first two send to the others.
+pub fn small_bmin(queueing: Queueing, micros: u64) -> (Net, Vec<NodeId>) {
+    let mut net = Net::new(us(micros));
+    let wide = ClassMap::CHANNELS;
+    let hosts: Vec<NodeId> = (0..4)
+        .map(|nth| net.host(&format!("h{nth}"), HostSpec { classes: wide, scheduler: by_turns(), ..host() }))
+        .collect();
+    let own = SwitchSpec { classes: wide, scheduler: by_turns(), queueing, ..switch() };
+    let switches: Vec<NodeId> = (0..4).map(|nth| net.switch(&format!("s{nth}"), own.clone())).collect();
+    for (nth, &host) in hosts.iter().enumerate() {
+        net.link(host, switches[nth / 2], gbps(10), us(1)).overhead = 0;
+    }
+    for (down, up) in [(0, 2), (0, 3), (1, 2), (1, 3)] {
+        net.link(switches[down], switches[up], gbps(10), us(1)).overhead = 0;
+    }
+    (net, hosts)
 }
 
 /// Three switches in a ring, and a flow of class 2 from the host of each to that of the second next.

@@ -1,18 +1,25 @@
 //! Where the findings of [`fabric::audit`] stand in the text.
 
 use super::Context;
-use crate::model::Model;
+use crate::model::{Flow, Model};
 use crate::place::Place;
 use fabric::spec::{NodeSpec, Role, Spec};
 use fabric::{Finding, Subject};
 use keys::Step;
 
 /// Reports what was found. `entries`: of each fault, the entry of the text that it was made of.
-pub fn report(found: Vec<Finding>, spec: &Spec, entries: &[usize], context: &mut Context<'_>) {
+pub fn report(found: Vec<Finding>, model: &Model, spec: &Spec, entries: &[usize], context: &mut Context<'_>) {
     for Finding { severity, subject, remark } in found {
         let place = match subject {
             Subject::Node(node) => of_station(&spec.nodes[node.at()], &remark.path, context),
             Subject::Scenario => Place::default().along(&remark.path),
+            Subject::Flow(flow) => {
+                let name = spec.flows[flow].name.as_str();
+                let own = name.split('[').next().unwrap_or(name);
+                let is_its = |entry: &Flow| entry.name == name || entry.name == own;
+                let entry = model.flows.iter().position(is_its).unwrap_or(0);
+                Place::of("flows").index(entry).along(&remark.path)
+            }
             Subject::Fault(fault) => Place::of("faults").index(entries[fault]).along(&remark.path),
         };
         context.report(severity, &place, remark.message, remark.help);

@@ -343,7 +343,7 @@ pub fn reachable(pairs: &[Pair], at: &Place, fabric: &Fabric, context: &mut Cont
         let unreached = |to: &&NodeId| !fabric.reaches(pair.from, **to);
         match &pair.to {
             Destinations::Fixed(to) => Some(to).filter(unreached),
-            Destinations::Uniform(list) => list.iter().find(unreached),
+            Destinations::Uniform(list) | Destinations::Multicast(list) => list.iter().find(unreached),
             Destinations::Others(others) => others.hosts.iter().find(unreached),
             Destinations::HotSpot { hot, others, .. } => {
                 Some(hot).filter(unreached).or(others.hosts.iter().find(unreached))

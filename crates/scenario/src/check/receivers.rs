@@ -63,6 +63,11 @@ pub fn lower(
                     None => Vec::new(),
                 }
             }
+            Receivers::Table(ReceiversTable::Multicast(nodes)) => {
+                let at = at_to.key("multicast");
+                let receivers = select(nodes, false, &at, fabric, context);
+                multicast(&senders, &receivers, &at, fabric, context)
+            }
             Receivers::Table(ReceiversTable::Permutation(how)) => {
                 let at = at_to.key("permutation");
                 permutation(&senders, how, seed, ends.name, &at, fabric, context)
@@ -164,6 +169,28 @@ fn uniform(
     }
     if pairs.is_empty() && !senders.nodes.is_empty() && !receivers.nodes.is_empty() && context.errors == 0 {
         context.error(at, "no sender has a destination beside itself", "expected another host");
+    }
+    pairs
+}
+
+/// All receivers at once.
+fn multicast(
+    senders: &Selection,
+    receivers: &Selection,
+    at: &Place,
+    fabric: &Fabric,
+    context: &mut Context<'_>,
+) -> Vec<Pair> {
+    if !context.spend(senders.nodes.len().saturating_mul(receivers.nodes.len()), at) {
+        return Vec::new();
+    }
+    let others = |from: NodeId| receivers.nodes.iter().copied().filter(|&to| to != from).collect();
+    let pair = |&from: &NodeId| Pair { from, to: Destinations::Multicast(others(from)) };
+    let pairs: Vec<Pair> = senders.nodes.iter().map(pair).collect();
+    if let Some(few) = pairs.iter().find(|pair| pair.to.count() < 2 && context.errors == 0) {
+        let message = format!("copies for {} host beside \"{}\"", few.to.count(), fabric.name(few.from));
+        context.error(at, message, "expected at least two receivers for each sender, or to = \"NAME\"");
+        return Vec::new();
     }
     pairs
 }

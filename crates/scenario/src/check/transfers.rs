@@ -14,8 +14,8 @@ use transport::{Application, ApplicationKeys, ConnectionSpec, Delay};
 use units::{Bytes, Time};
 use workload::{
     Arrivals, ArrivalsText, Destinations, FrameSizes, Framing, Incast, PoissonTransfers, RateBasis,
-    Receivers, ServiceOrder, SizesText, SourceSpec, Transfer, TransferList, TransferSizes, frame_length,
-    read_size_points,
+    Receivers, ReceiversTable, ServiceOrder, SizesText, SourceSpec, Transfer, TransferList, TransferSizes,
+    frame_length, read_size_points,
 };
 
 /// More transfers than this are refused.
@@ -219,6 +219,11 @@ impl Draw<'_> {
 
     /// What each sender begins by itself: one transfer, or a Poisson process of its own.
     fn by_sender(&self, ends: &Ends<'_>, lists: &mut Lists, context: &mut Context<'_>) {
+        if let Receivers::Table(ReceiversTable::Multicast(_)) = ends.to {
+            let help = "expected one destination for each: copies are of frames of [[flows]]";
+            let at = self.at.key("to").key("multicast");
+            return context.error(&at, "transfers to several hosts at once", help);
+        }
         let Some(pairs) = receivers::lower(ends, self.seed, self.at, self.fabric, context) else { return };
         flows::reachable(&pairs, self.at, self.fabric, context);
         let Some(gaps) = self.gaps(&pairs, lists.stop, context) else { return };

@@ -133,6 +133,9 @@ impl Fabric {
     /// be sent by then.
     #[inline(always)]
     fn free(&mut self, ingress: u32, frame: &Frame, told: Time, now: Time) -> Time {
+        if frame.route.is_tree() && !self.copies.leaves_room(ingress, frame.word) {
+            return Time::NEVER;
+        }
         let Some(credits) = self.credits_mut(ingress) else { return Time::NEVER };
         let (channel, need) = credits.need(frame);
         if credits.told.is_read {

@@ -1,0 +1,35 @@
+"""Flows whose frames switches copy to several hosts."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from penstock.measurements import Measurements
+
+
+def receivers(result: Measurements) -> dict[str, int]:
+    """How many hosts each frame of a flow is meant for, of the flows of which that is more than one."""
+    if "paths" not in result.table_names:
+        return {}
+    meant: dict[str, float] = defaultdict(float)
+    for row in result.rows("paths"):
+        meant[row["flow"]] += row["share"]
+    return {flow: round(share) for flow, share in meant.items() if share > 1.5}
+
+
+def for_each(result: Measurements, flows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Rows of the table ``flows`` with the throughput of each receiver on average, beside their number.
+
+    What is delivered to one host is to be held against what was sent, and against a fair share.
+    """
+    several = receivers(result)
+    rates = ("throughput_bps", "goodput_bps")
+    told = []
+    for row in flows:
+        number = several.get(row["flow"], 1)
+        own = {key: row[key] / number for key in rates if row.get(key)} if number > 1 else {}
+        told.append({**row, **own, "receivers": number})
+    return told
