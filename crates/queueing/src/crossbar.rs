@@ -29,7 +29,7 @@
 //!
 //! A crossbar has at most 128 ports.
 //!
-//! Not modelled: multicast, the time that arbitration takes (count it in the latency of the switch), cells, limits of the
+//! Not modelled: a frame that crosses to several outputs at once (copies cross one after the other), the time that arbitration takes (count it in the latency of the switch), cells, limits of the
 //! switch's buffer and a memory that its queues share, pauses with egress accounting, path rate control, restarts: they are
 //! refused.
 

@@ -1457,6 +1457,8 @@ class ReceiversTable(TypedDict, total=False):
     """Each frame to one host with a given probability, otherwise to any other."""
     permutation: Permutation
     """Each sender has one destination of its own, and each destination one sender."""
+    multicast: Nodes
+    """Each frame to all of these hosts, never to the sender: switches copy it where their paths part."""
 
 
 class FrameUniformKeys(TypedDict, total=False):

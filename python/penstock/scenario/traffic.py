@@ -29,6 +29,7 @@ __all__: list[str] = [
     "iscsi_write",
     "log_normal",
     "mpi_exchange",
+    "multicast",
     "on_off",
     "pareto",
     "permutation",
@@ -218,6 +219,12 @@ def mpi_exchange(
         copy_rate=copy_rate,
         tcp=tcp,
     )
+    return made
+
+
+def multicast(value: str | Sequence[str], /) -> k.ReceiversTable:
+    """Each frame to all of these hosts, never to the sender: switches copy it where their paths part."""
+    made: k.ReceiversTable = table("multicast", value)
     return made
 
 
