@@ -64,14 +64,14 @@ def test_receivers_share_the_links_of_a_frame(result: Result) -> None:
     (told,) = copies.for_each(result, result.rows("flows"))
     assert 3 * told["throughput_bps"] == pytest.approx(result.rows("flows")[0]["throughput_bps"])
     # Fair is what the link that all share gives, though three hosts read it.
-    fluid = oracle.assess(result)
-    assert fluid.flows[0].max_min_bps == pytest.approx(10e9)
+    (share,) = oracle.assess(result).shares
+    assert share.fair_bps["max_min"] == pytest.approx(10e9)
 
 
 def test_what_holds_the_sender_is_told(result: Result) -> None:
-    said = "\n".join(forensics.explain(result, "all"))
+    said = "\n".join(forensics.why(result, "all"))
     assert "all (h0.0 to all of 3 hosts) got 1.0" in said and "at each of 3 hosts, on average, of " in said
-    assert "because s1." in said and "->h1.1, which it passes, was stopped by its slow receiver" in said
+    assert "because sw1." in said and "->h1.1, which it passes, was stopped by its slow receiver" in said
 
 
 def test_copies_need_a_multicast_channel(tmp_path: Path) -> None:

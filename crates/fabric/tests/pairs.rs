@@ -898,7 +898,10 @@ fn with_credits(draw: &Draw, duration: Time) -> Spec {
         0 => None,
         1 => Some([0, 0, 1, 1, 2, 2, 3, 3].map(ChannelKey::Number).to_vec()),
         _ => {
-            let names = ["B0", "B0", "O0", "B1", "B2", "B2", "O1", "B3"];
+            let names = match draw.seed % 3 {
+                0 => ["B0", "B0", "O0", "B1", "B2", "B2", "O1", "B3"],
+                _ => ["M0", "B0", "O0", "M1", "M1", "B2", "O1", "M3"],
+            };
             Some(names.map(|name| ChannelKey::Name(name.to_string())).to_vec())
         }
     };
@@ -935,7 +938,24 @@ fn with_credits(draw: &Draw, duration: Time) -> Spec {
         let link = rolls.below(spec.links.len() as u64) as u32;
         spec.faults.push(FaultSpec::PauseLoss { link, from: us(5), until: us(30), probability: 0.2 });
     }
+    let mut rolls = Rolls(draw.seed.rotate_left(29) | 1);
+    (0..spec.flows.len()).for_each(|flow| send_to_several(&mut spec, flow, &mut rolls));
     spec
+}
+
+/// A flow sends each frame to several hosts, unless that is refused.
+fn send_to_several(spec: &mut Spec, flow: usize, rolls: &mut Rolls) {
+    let from = spec.flows[flow].from;
+    let hosts = (0..).map(NodeId).zip(&spec.nodes).filter(|(id, node)| node.host().is_some() && *id != from);
+    let hosts: Vec<NodeId> = hosts.map(|(id, _)| id).filter(|_| rolls.below(3) > 0).collect();
+    if hosts.len() < 2 {
+        return;
+    }
+    let before = std::mem::replace(&mut spec.flows[flow].source.destinations, Destinations::Multicast(hosts));
+    let refused = |finding: &fabric::Finding| finding.subject == fabric::Subject::Flow(flow);
+    if fabric::audit(spec, &[], &|_, _| false).iter().any(refused) {
+        spec.flows[flow].source.destinations = before;
+    }
 }
 
 /// The same fabric in which switches get new schedulers of the same kind, with all that waits, whatever else meets there.
