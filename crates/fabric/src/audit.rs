@@ -10,7 +10,7 @@ mod headroom;
 mod lengths;
 mod limiters;
 mod memory;
-pub(crate) mod multicast;
+mod multicast;
 mod pauses;
 mod receive_buffers;
 mod reroutes;

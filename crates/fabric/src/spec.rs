@@ -7,6 +7,7 @@ pub mod digits;
 mod faults;
 pub mod forwarding;
 mod guards;
+pub(crate) mod multicast;
 mod negotiated;
 mod pattern;
 mod probes;

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -18,6 +18,23 @@ def receivers(result: Measurements) -> dict[str, int]:
     for row in result.rows("paths"):
         meant[row["flow"]] += row["share"]
     return {flow: round(share) for flow, share in meant.items() if share > 1.5}
+
+
+def ports_of(paths: Iterable[Mapping[str, Any]], copied: Collection[str]) -> Iterator[tuple[str, str]]:
+    """The egress ports of frames that are copied, by flow, each once for each copy that crosses it.
+
+    Until their paths part receivers share a frame.
+    """
+    crossed = set()
+    for row in paths:
+        if row["flow"] not in copied:
+            continue
+        ports = row["ports"].split()
+        for place, port in enumerate(ports):
+            begun = (row["flow"], *ports[: place + 1])
+            if begun not in crossed:
+                crossed.add(begun)
+                yield row["flow"], port
 
 
 def for_each(result: Measurements, flows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -270,21 +270,16 @@ def _fluid(result: Measurements, counts: Counts) -> Fluid:
     capacity = np.array([row["rate_bps"] for row in ports], dtype=float)
     usage, returning = np.zeros((len(ports), len(names))), np.zeros((len(ports), len(names)))
     first = np.zeros(len(names))
-    copied, crossed = copies.receivers(result), set()
+    copied = copies.receivers(result)
     for row in paths:
         flow = number[row["flow"]]
-        ports_passed = row["ports"].split()
-        way = [link[port] for port in ports_passed]
-        if row["flow"] in copied:
-            # Until their paths part receivers share a frame.
-            begun = [(flow, *ports_passed[: place + 1]) for place in range(len(way))]
-            fresh = [port for port, begins in zip(way, begun, strict=True) if begins not in crossed]
-            np.add.at(usage[:, flow], fresh, 1.0)
-            crossed.update(begun)
-        else:
+        way = [link[port] for port in row["ports"].split()]
+        if row["flow"] not in copied:
             usage[way, flow] += row["share"]
         returning[[link[port] for port in row.get("ports_back", "").split()], flow] += row["share"]
         first[flow] = overhead[way[0]]
+    for name, port in copies.ports_of(paths, copied):
+        usage[link[port], number[name]] += 1.0
     alone = {"frame": mean, "payload": np.maximum(mean - HEADER_BYTES, 1e-9), "wire": mean + first}[counts]
     frames_back = mean * back / back_mean
     around: Array = {"frame": 0.0 * first, "payload": 0.0 * first - HEADER_BYTES, "wire": first}[counts]

@@ -5,10 +5,9 @@
 
 use super::BuildError;
 use super::paths::Paths;
-use crate::audit::multicast;
 use crate::run::copies::{Branch, Forks};
 use crate::run::route_table::DELIVER;
-use crate::spec::Spec;
+use crate::spec::{Spec, multicast};
 use frame::PathId;
 
 /// All forks of a fabric.
