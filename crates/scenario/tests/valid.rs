@@ -331,9 +331,10 @@ fn each_sender_of_a_group_sends_to_all_others() {
         .replace("to = \"h0\"\npriority = 3", "to = { multicast = \"h0..h2\" }\nchannel = \"M1\"");
     fixpoint(&text);
     let flows = loaded(&text).spec.flows;
-    let others = |without: u32| (0..3).filter(|&node| node != without).map(NodeId).collect();
+    // The switch is node 0.
+    let others = |without: u32| (1..4).filter(|&node| node != without).map(NodeId).collect();
     assert_eq!(flows.len(), 4);
-    for (node, flow) in (0..).zip(&flows) {
+    for (node, flow) in (1..).zip(&flows) {
         assert_eq!(
             (flow.source.destinations.clone(), flow.priority.0),
             (Destinations::Multicast(others(node)), 17)
