@@ -5,57 +5,87 @@ use units::{BitRate, Time};
 const PS_PER_S_TIMES_8: u64 = 8_000_000_000_000;
 
 /// Keeps segments apart.
-#[derive(Clone, Copy, Debug)]
+///
+/// Segments are mostly as long as the one before, and the rate is the same: what such a one takes is known, and needs no
+/// division.
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Pacer {
-    /// Until then nothing leaves; [`Time::NEVER`]: the next segment may.
-    closed_until: Time,
-    /// When the segment after the last was due, if it is sent back to back.
+    /// When the segment after the last is due, if it is sent back to back, and whether nothing leaves until then.
     due: Time,
-    /// What `due` cut off, in units of 1/rate ps, and the rate that it belongs to.
+    closed: bool,
+    /// The rate, in so many bits in so many seconds, and in whole bits a second; no bits: none was sent.
+    seconds: u8,
+    bits: u64,
+    bps: u64,
+    /// What `due` cut off, in units of 1/rate ps.
     remainder: u64,
-    rate: Option<BitRate>,
-}
-
-impl Default for Pacer {
-    fn default() -> Pacer {
-        Pacer { closed_until: Time::NEVER, due: Time::ZERO, remainder: 0, rate: None }
-    }
+    /// What a segment of so many bytes takes at that rate: whole picoseconds, and the rest as above.
+    bytes: u16,
+    takes: Time,
+    rest: u64,
 }
 
 impl Pacer {
     /// Whether a segment may leave.
+    #[inline]
     pub fn is_open(&self) -> bool {
-        self.closed_until == Time::NEVER
+        !self.closed
     }
 
     /// When it opens; `None` if it is open.
+    #[inline]
     pub fn opens_at(&self) -> Option<Time> {
-        Some(self.closed_until).filter(|&at| at < Time::NEVER)
+        self.closed.then_some(self.due)
     }
+
     /// When it opens; [`Time::NEVER`] if it is open.
+    #[inline]
     pub fn calls_at(&self) -> Time {
-        self.closed_until
+        if self.closed { self.due } else { Time::NEVER }
+    }
+
+    /// Whether it opens after `now`.
+    #[inline(always)]
+    pub fn opens_after(&self, now: Time) -> bool {
+        self.closed && self.due > now
     }
 
     /// The time goes on.
+    #[inline(always)]
     pub fn handle_timeout(&mut self, now: Time) {
-        if self.closed_until <= now {
-            self.closed_until = Time::NEVER;
-        }
+        self.closed = self.opens_after(now);
     }
 
     /// A segment leaves now, and the next has to keep the distance of `rate`.
     #[inline(always)]
     pub fn on_send(&mut self, now: Time, bytes: u16, rate: Option<BitRate>) {
         let Some(rate) = rate else { return };
-        if now > self.due || self.rate != Some(rate) {
-            (self.due, self.remainder, self.rate) = (now, 0, Some(rate));
+        if self.bytes != bytes || (self.bits, u64::from(self.seconds)) != rate.fraction() {
+            self.measure(bytes, rate);
         }
-        // Below 2^16 * 8e12 + 2^44: no overflow.
-        let exact = u64::from(bytes) * PS_PER_S_TIMES_8 + self.remainder;
-        self.due += Time::from_ps(exact / rate.bps());
-        self.remainder = exact % rate.bps();
-        self.closed_until = if self.due > now { self.due } else { Time::NEVER };
+        if now > self.due {
+            (self.due, self.remainder) = (now, 0);
+        }
+        // Both parts are less than a picosecond.
+        self.remainder += self.rest;
+        let whole = u64::from(self.remainder >= self.bps);
+        self.remainder -= whole * self.bps;
+        self.due += self.takes + Time::from_ps(whole);
+        self.closed = self.due > now;
+    }
+
+    /// From now on segments have this length, and this rate. What a segment of another rate was cut by is nothing to this one,
+    /// nor is the time that it was to take.
+    #[inline(never)]
+    fn measure(&mut self, bytes: u16, rate: BitRate) {
+        let (bits, seconds) = rate.fraction();
+        if (self.bits, u64::from(self.seconds)) != (bits, seconds) {
+            (self.bits, self.seconds, self.bps) = (bits, seconds as u8, rate.bps());
+            (self.due, self.remainder) = (Time::ZERO, 0);
+        }
+        // Below 2^16 * 8e12: no overflow.
+        let exact = u64::from(bytes) * PS_PER_S_TIMES_8;
+        (self.bytes, self.takes, self.rest) = (bytes, Time::from_ps(exact / self.bps), exact % self.bps);
     }
 }
 
@@ -77,6 +107,18 @@ mod tests {
                 pacer.handle_timeout(now);
                 assert!(pacer.is_open());
             }
+        }
+    }
+
+    #[test]
+    fn segments_of_several_lengths_share_a_remainder() {
+        let (mut pacer, mut now, mut bits) = (Pacer::default(), Time::ZERO, 0u128);
+        for bytes in [1_538, 1_538, 84, 1_550, 1_538, 84].into_iter().cycle().take(1_000) {
+            pacer.on_send(now, bytes, Some(BitRate::from_bps(1_234_567_891)));
+            bits += u128::from(bytes) * 8;
+            now = pacer.opens_at().unwrap();
+            assert_eq!(u128::from(now.ps()), bits * 1_000_000_000_000 / 1_234_567_891);
+            pacer.handle_timeout(now);
         }
     }
 
