@@ -114,6 +114,17 @@ pub fn add_limiters(part: &Part, fabric: &mut Fabric) {
         // Of a flow with several destinations all pass limiters, or none does.
         let first = hosts.limiters_of_path.get(source.first_path as usize);
         source.limited = first.is_some_and(|ends| ends[0] != NIL);
-        source.plain &= !source.limited;
+        if source.limited && source.plain {
+            source.plain = false;
+            let paths = source.first_path as usize..;
+            let paths = paths.take(spec.flows[source.flow as usize].paths());
+            source.limiter = only_one(paths.map(|path| hosts.limiters_of_path[path][0]));
+        }
     }
+}
+
+/// The limiter of all, if it is the same.
+fn only_one(mut limiters: impl Iterator<Item = u32>) -> u32 {
+    let first = limiters.next().unwrap_or(NIL);
+    if limiters.all(|limiter| limiter == first) { first } else { NIL }
 }

@@ -64,6 +64,7 @@ pub fn add_sources(part: &Part, paths: &Paths, fabric: &mut Fabric) {
             keeps: if asks { 2 } else { 1 },
             silent: flow.transport.is_some(),
             limited: false,
+            limiter: NIL,
             targets: by_destination.then(|| Box::new(flow.source.destinations.clone())),
             multicast: flow.source.destinations.are_all_meant(),
             plain: !by_destination

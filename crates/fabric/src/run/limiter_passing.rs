@@ -14,33 +14,44 @@ use transport::Protocol;
 use units::Time;
 
 impl Fabric {
-    /// A source, greedy or not, hands a frame to a limiter; its way begins at this hop unless its path changes meanwhile.
+    /// A source hands a frame to a limiter; its way begins at this hop unless its path changes meanwhile. `counted`: the source
+    /// counts the frames that it has in the NIC.
     #[inline(always)]
     pub fn limit(
         &mut self,
         nth: u32,
-        (start, is_greedy): (u32, bool),
+        (start, counted): (u32, bool),
         frame: Frame,
         now: Time,
         windows: &mut Queued,
     ) {
+        let egress = self.routes.port_at(start);
         let limiter = &mut self.hosts.limiters[nth as usize];
+        if limiter.is_idle()
+            && !limiter.is_held(now)
+            && self.hosts.receiving.is_empty()
+            && let Some(straight) = self.links.straight(egress, frame.priority, now)
+            && limiter.passes_unheard(&frame, straight.overhead(), now)
+        {
+            // No call of the limiter: it wants none that it has not asked for when its control last spoke.
+            debug_assert!(limiter.wakes_at <= limiter.next_call(now), "a call that nobody has asked for");
+            let (class, sources_wait) = straight.transmit(frame, now, windows);
+            if counted || sources_wait {
+                self.feed_sources((egress, class), &frame, now, windows);
+            }
+            return;
+        }
+        self.limit_otherwise(nth, egress, &frame, now, windows);
+    }
+
+    /// The same where the frame waits, or somebody has to hear of it.
+    #[inline(never)]
+    fn limit_otherwise(&mut self, nth: u32, egress: u32, frame: &Frame, now: Time, windows: &mut Queued) {
+        let limiter = &self.hosts.limiters[nth as usize];
         let is_held = limiter.is_held(now);
         if !is_held && limiter.is_idle() {
-            let egress = self.routes.port_at(start);
-            if self.hosts.receiving.is_empty()
-                && let Some(straight) = self.links.straight(egress, frame.priority, now)
-                && limiter.passes_unheard(&frame, straight.overhead(), now)
-            {
-                let (class, sources_wait) = straight.transmit(frame, now, windows);
-                self.wake_limiter(nth, now, windows);
-                if is_greedy || sources_wait {
-                    self.feed_sources((egress, class), &frame, now, windows);
-                }
-                return;
-            }
             let class = self.links.ports[egress as usize].classes.class(frame.priority);
-            if self.passes_otherwise(nth, (egress, class), frame, now, windows) {
+            if self.passes_otherwise(nth, (egress, class), *frame, now, windows) {
                 return;
             }
         }
@@ -48,7 +59,7 @@ impl Fabric {
         limiter.holds_from(now);
         limiter.occupancy.add(frame.bytes);
         limiter.sojourns.enter(limiter.occupancy.both());
-        self.buffers.pool.push(limiter.line.push_to(frame.priority), &frame, now, NIL);
+        self.buffers.pool.push(limiter.line.push_to(frame.priority), frame, now, NIL);
         if is_held && limiter.orders.next_probe > now {
             self.wake_limiter(nth, now, windows);
         } else {
@@ -58,7 +69,6 @@ impl Fabric {
 
     /// A frame passes a limiter in which nothing waits, and goes to a link or a NIC that takes it: what would come of it if it
     /// entered, stood in line and was pulled, without these steps. False: nothing is done.
-    #[inline(never)]
     fn passes_otherwise(
         &mut self,
         nth: u32,

@@ -204,8 +204,7 @@ impl Limiter {
 
     /// Something comes: a break ends if it could have left at once.
     pub fn holds_from(&mut self, now: Time) {
-        let is_open = self.pacer.opens_at().is_none_or(|at| at <= now);
-        if is_open && self.line.is_empty() {
+        if !self.pacer.opens_after(now) && self.line.is_empty() {
             self.busy_since = now;
         }
     }
@@ -266,7 +265,7 @@ impl Limiter {
     /// Whether nothing leaves it now, because of its rate or because it is stopped.
     #[inline(always)]
     pub fn is_held(&self, now: Time) -> bool {
-        self.is_stopped(now) || self.pacer.opens_at().is_some_and(|at| at > now)
+        self.is_stopped(now) || self.pacer.opens_after(now)
     }
 
     /// Whether it is stopped now.
@@ -277,7 +276,7 @@ impl Limiter {
 
     /// When it wants to be called; [`Time::NEVER`]: not before something else happens.
     #[inline(always)]
-    fn next_call(&self, now: Time) -> Time {
+    pub fn next_call(&self, now: Time) -> Time {
         if self.line.is_empty() {
             return self.orders.call_at;
         }

@@ -29,6 +29,8 @@ pub(crate) struct SourceState {
     pub silent: bool,
     /// Its frames pass rate limiters.
     pub limited: bool,
+    /// The limiter that all of them pass, if the source is plain but for that; [`NIL`]: none.
+    pub limiter: u32,
     /// Where its frames go, if its paths are not listed.
     pub targets: Option<Box<Destinations>>,
     /// Neither of the two, its host spends no time on it, and no stream is counted: a frame goes straight to the NIC, along a path of its own.
@@ -36,8 +38,8 @@ pub(crate) struct SourceState {
     /// Its frames are for several receivers.
     pub multicast: bool,
     /// How many frames a greedy source keeps in the NIC, and how many of its frames are there.
-    pub keeps: u32,
-    pub in_nic: u32,
+    pub keeps: u8,
+    pub in_nic: u8,
     pub frames: u64,
     pub bytes: u64,
 }
@@ -141,7 +143,10 @@ impl Fabric {
         self.ledger.made += 1;
         let (path, priority, flags) = (state.first_path + made.destination, state.priority, state.flags);
         if !state.plain {
-            return self.submit_otherwise(source, made, now, windows);
+            return match state.limiter {
+                NIL => self.submit_otherwise(source, made, now, windows),
+                limiter => self.submit_limited(source, limiter, made, now, windows),
+            };
         }
         let start = self.routes.path_start[path as usize];
         let frame = Frame {
@@ -156,7 +161,25 @@ impl Fabric {
         self.forward(self.routes.port_at(start), frame, NIL, now, windows);
     }
 
-    /// The same for a frame that passes a rate limiter, on which its host spends time, whose path is not listed, which
+    /// The same for a frame with nothing special but that it passes this rate limiter.
+    #[inline(never)]
+    fn submit_limited(&mut self, source: u32, limiter: u32, made: Made, now: Time, windows: &mut Queued) {
+        let state = &self.hosts.sources[source as usize];
+        let path = state.first_path + made.destination;
+        let start = self.routes.path_start[path as usize];
+        let frame = Frame {
+            created: now,
+            path: PathId(path),
+            route: self.routes.route_of(path, Route::forward(start + 1)),
+            word: made.word,
+            bytes: made.bytes,
+            priority: state.priority,
+            flags: state.flags,
+        };
+        self.limit(limiter, (start, state.in_nic > 0), frame, now, windows);
+    }
+
+    /// The same for a frame that passes one of several limiters, on which its host spends time, whose path is not listed, which
     /// says of what stream it is, or which is for several receivers.
     #[inline(never)]
     fn submit_otherwise(&mut self, source: u32, made: Made, now: Time, windows: &mut Queued) {
@@ -170,10 +193,10 @@ impl Fabric {
         let route = if state.multicast { Route::tree(start + 1) } else { route };
         let word = state.source.stream().unwrap_or(made.word);
         let (bytes, priority, flags) = (made.bytes, state.priority, state.flags);
-        let is_greedy = state.source.is_greedy();
+        let counted = state.in_nic > 0;
         let frame = Frame { created: now, path: PathId(path), route, word, bytes, priority, flags };
         match self.limiter_of(frame.path) {
-            Some(limiter) => self.limit(limiter, (start, is_greedy), frame, now, windows),
+            Some(limiter) => self.limit(limiter, (start, counted), frame, now, windows),
             None => self.depart(self.routes.port_at(start), frame, now, windows),
         }
     }

@@ -10,9 +10,10 @@ use units::Time;
 pub(crate) struct Straight<'a> {
     class: TrafficClass,
     sources_wait: bool,
+    at: usize,
     port: &'a mut Port,
-    sent: &'a mut Sent,
-    neighbour: &'a u32,
+    sent: &'a mut [Sent],
+    neighbours: &'a [u32],
 }
 
 impl Port {
@@ -51,9 +52,10 @@ impl Links {
         waits.ready.is_empty().then_some(Straight {
             class,
             sources_wait,
+            at,
             port,
-            sent: &mut self.sent[at],
-            neighbour: &self.neighbours[at],
+            sent: &mut self.sent,
+            neighbours: &self.neighbours,
         })
     }
 }
@@ -69,8 +71,8 @@ impl Straight<'_> {
     #[inline(always)]
     pub fn transmit(self, frame: Frame, now: Time, windows: &mut Queued) -> (TrafficClass, bool) {
         let arrival = self.port.transmit(frame, now);
-        windows.send(arrival, || *self.neighbour);
-        self.sent.count(&frame);
+        windows.send(arrival, || self.neighbours[self.at]);
+        self.sent[self.at].count(&frame);
         (self.class, self.sources_wait)
     }
 }
