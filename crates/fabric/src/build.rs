@@ -37,6 +37,7 @@ use crate::run::hosts::Hosts;
 use crate::run::ledger::Ledger;
 use crate::run::link_control::{LinkControl, PauseState};
 use crate::run::links::Links;
+use crate::run::managed::QuietCounts;
 use crate::run::numbering::Numbering;
 use crate::run::pool::NIL;
 use crate::run::port::{ColdPort, HEAD_BYTES, Hooks, Nic, Port, PortCounts};
@@ -342,6 +343,7 @@ fn build_part(
         }
         add_port(part, &mut fabric, port);
     }
+    fabric.links.quiet = QuietCounts::new(&fabric.links);
     for id in part.nodes().map(NodeId) {
         let node = nodes::make_node(part, id, &spec.nodes[id.at()]);
         for port in plan.wiring.ports(id) {
@@ -428,9 +430,6 @@ fn add_port(part: &Part, fabric: &mut Fabric, port: u32) {
     hooks.set(Hooks::WATCHED, watchdog.is_some());
     let managers = nodes::managers(plan, port);
     hooks.set(Hooks::MANAGED, !managers.is_empty());
-    for (queue, manager) in fabric.buffers.queues[first_queue as usize..].iter_mut().zip(&managers) {
-        queue.unheard = manager.as_ref().map_or(queue.unheard, |manager| manager.unheard());
-    }
     hooks.set(Hooks::CREDITS, node.credits().is_some());
     hooks.set(Hooks::CROSSBAR, node.crossbar().is_some());
     let hot = Port {

@@ -34,8 +34,11 @@ impl Fabric {
         if port.waiting == 0 {
             return;
         }
-        let queue = &self.buffers.queues[(port.first_queue + port.waiting.trailing_zeros()) as usize];
-        if queue.unheard.until() <= now && self.links.cold[egress as usize].notes_departures {
+        let class = TrafficClass(port.waiting.trailing_zeros() as u8);
+        if port.hooks.has(Hooks::MANAGED)
+            && self.links.cold[egress as usize].notes_departures
+            && self.links.quiet.of(egress, class).until() <= now
+        {
             self.settle_noting(egress, now);
         } else {
             self.settle_unheard(egress, now);
@@ -144,8 +147,7 @@ impl Fabric {
     ) {
         self.settle(egress, now);
         let port = &self.links.ports[egress as usize];
-        let queue = port.first_queue as usize + port.classes.class(frame.priority).at();
-        if self.comes_unheard(queue, &frame, now) {
+        if self.comes_unheard(egress, port.classes.class(frame.priority), &frame, now) {
             self.go_ahead(egress, frame, ingress, now, windows);
         } else {
             self.enqueue_heard_ahead(egress, frame, ingress, now, windows);

@@ -4,7 +4,6 @@ use crate::run::pool::{List, NIL, Pool, Waiting};
 use crate::run::port::Port;
 use frame::{Frame, Occupancy};
 use measure::{Latency, Sojourns};
-use queueing::{Quiet, Unheard};
 use units::Time;
 
 /// The queues of all ports, and what waits in them and in receivers.
@@ -32,8 +31,6 @@ pub(crate) struct Queue {
     turn: u32,
     /// Frames at its head that have been sent ahead of their time.
     pub committed: u32,
-    /// What its manager, if it has one, need not hear of.
-    pub unheard: Unheard,
     /// Bytes and frames over time.
     pub sojourns: Sojourns,
     /// Waiting times above zero.
@@ -51,7 +48,6 @@ impl Queue {
             first_voq,
             turn: 0,
             committed: 0,
-            unheard: Unheard::new(Quiet::ALWAYS),
             sojourns: Sojourns::default(),
             waits: Latency::default(),
             drops: 0,

@@ -20,35 +20,17 @@ const TELLS: Hooks = Hooks::SCHEDULER.or(Hooks::BY_QUEUE).or(Hooks::BLAMED);
 /// With one of these, before it is known whether it will wait, and when it leaves.
 const ADMITS: Hooks = Hooks::MANAGED.or(Hooks::CREDITS).or(Hooks::CROSSBAR);
 
-/// With one of these others than a queue manager are asked of a frame that finds its port free.
-const ALSO_ASKED: Hooks =
-    Hooks::PAUSE_WAITING.or(Hooks::SCHEDULER).or(Hooks::DOWN).or(Hooks::CREDITS).or(Hooks::CROSSBAR);
-
-impl Port {
-    /// Whether a frame finds it free, and nobody but a queue manager is asked: if that is quiet the frame goes to the link.
-    #[inline(always)]
-    fn finds_manager_alone(&self, now: Time) -> bool {
-        let free = self.busy_until <= now && self.waiting | self.stopped == 0;
-        free && self.hooks.has(Hooks::MANAGED) && !self.hooks.has(ALSO_ASKED)
-    }
-}
-
 impl Fabric {
     /// Lets a frame wait, if there is room.
     pub fn enqueue(&mut self, egress: u32, frame: Frame, ingress: u32, now: Time, windows: &mut Queued) {
         let port = &self.links.ports[egress as usize];
         let class = port.classes.class(frame.priority);
         if port.busy_until <= now || port.hooks.has(ASKS) {
-            let queue = port.first_queue as usize + class.at();
-            if port.finds_manager_alone(now) && self.comes_unheard(queue, &frame, now) {
-                return self.transmit(egress, frame, now, windows);
-            }
             return self.enqueue_asking(egress, class, frame, ingress, now, windows);
         }
         let hooks = port.hooks;
         if hooks.has(TELLS.or(Hooks::MANAGED)) {
-            let queue = port.first_queue as usize + class.at();
-            if hooks.has(Hooks::MANAGED) && !self.comes_unheard(queue, &frame, now) {
+            if hooks.has(Hooks::MANAGED) && !self.comes_unheard(egress, class, &frame, now) {
                 return self.enqueue_asking(egress, class, frame, ingress, now, windows);
             }
             if hooks.has(TELLS) {
@@ -223,8 +205,7 @@ impl Fabric {
         if hooks.has(Hooks::CREDITS) {
             self.meets_credits(egress, class, frame, ingress, now, windows);
         }
-        let queue = self.links.ports[egress as usize].first_queue as usize + class.at();
-        if self.comes_unheard(queue, frame, now)
+        if self.comes_unheard(egress, class, frame, now)
             || self.admitted_by_manager(egress, class, frame, ingress, now, windows)
         {
             return true;

@@ -3,6 +3,7 @@
 //! A port has three parts, so that what every frame touches is one cache line: [`Port`], hot; [`ColdPort`], needed now
 //! and then; [`Sent`], counts.
 
+use crate::run::managed::QuietCounts;
 use crate::run::port::{ColdPort, Hooks, Port, PortCounts, Sent, SentBeyond};
 use frame::{CONTROL_FRAME_BYTES, Frame, PRIORITIES};
 use units::{BitRate, Time};
@@ -15,6 +16,8 @@ pub(crate) struct Links {
     pub sent: Vec<Sent>,
     /// The same of channels beyond the priorities; empty where there are none.
     pub sent_beyond: Vec<SentBeyond>,
+    /// What queue managers need not hear of.
+    pub quiet: QuietCounts,
     /// The node at the other end of each link; numbers of the whole.
     pub neighbours: Vec<u32>,
 }
@@ -34,6 +37,7 @@ impl Links {
             cold: Vec::with_capacity(ports),
             sent: Vec::with_capacity(ports),
             sent_beyond: vec![SentBeyond::default(); if beyond { ports } else { 0 }],
+            quiet: QuietCounts::default(),
             neighbours: Vec::with_capacity(ports),
         }
     }
@@ -172,6 +176,7 @@ impl Links {
             + self.cold.iter().flat_map(|cold| &cold.contention).map(|own| own.memory_bytes()).sum::<usize>()
             + self.sent.capacity() * size_of::<Sent>()
             + self.sent_beyond.capacity() * size_of::<SentBeyond>()
+            + self.quiet.memory_bytes()
             + self.neighbours.capacity() * size_of::<u32>()
     }
 }

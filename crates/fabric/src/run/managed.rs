@@ -6,14 +6,16 @@
 
 use crate::run::event::Queued;
 use crate::run::headers::Carried;
+use crate::run::links::Links;
 use crate::run::losses::Cause;
 use crate::run::pool::NIL;
+use crate::run::port::Hooks;
 use crate::run::world::Fabric;
 use engine::Stream;
 use frame::{CONTROL_FRAME_BYTES, Ecn, Flags, Frame, FrameKind, Notice, PointId, Priority, TrafficClass};
 use queueing::{
     Configuration, Departures, Fill, FrameFacts, LinkFacts, Manager, ManagerSpec, Moment, QueueManager,
-    Unheard, Verdict,
+    Quiet, Unheard, Verdict,
 };
 use rand_xoshiro::rand_core::Rng;
 use units::{BitRate, Time};
@@ -55,7 +57,7 @@ impl Managed {
 
     /// Counts from now on what it need not hear of.
     #[inline(never)]
-    pub fn unheard(&self) -> Unheard {
+    fn unheard(&self) -> Unheard {
         Unheard::new(self.manager.quiet())
     }
 
@@ -72,18 +74,64 @@ impl Managed {
     }
 }
 
+/// What managers that are quiet need not hear of: class by class, as ports mostly use one, and its counts then lie side by side.
+#[derive(Debug, Default)]
+pub(crate) struct QuietCounts {
+    ports: usize,
+    /// None where no queue has a manager.
+    counts: Vec<Unheard>,
+}
+
+impl QuietCounts {
+    /// Those of all ports, from now on.
+    pub fn new(links: &Links) -> QuietCounts {
+        let managed = links.ports.iter().filter(|port| port.hooks.has(Hooks::MANAGED));
+        let classes = managed.map(|port| port.classes.classes()).max().unwrap_or(0);
+        let nobody = || Unheard::new(Quiet::ALWAYS);
+        let of = |class: usize| {
+            let managers =
+                links.cold.iter().map(move |cold| cold.managers.get(class).and_then(Option::as_ref));
+            managers.map(move |manager| manager.map_or_else(nobody, |it| it.unheard()))
+        };
+        QuietCounts { ports: links.len(), counts: (0..classes).flat_map(of).collect() }
+    }
+
+    /// That of a class of a port.
+    #[inline(always)]
+    pub fn of(&self, port: u32, class: TrafficClass) -> &Unheard {
+        &self.counts[class.at() * self.ports + port as usize]
+    }
+    #[inline(always)]
+    fn of_mut(&mut self, port: u32, class: TrafficClass) -> &mut Unheard {
+        &mut self.counts[class.at() * self.ports + port as usize]
+    }
+
+    /// Bytes of the table.
+    pub fn memory_bytes(&self) -> usize {
+        self.counts.capacity() * size_of::<Unheard>()
+    }
+}
+
 impl Fabric {
     /// Whether the manager of a queue need not hear of a frame that comes: then it is counted. What carries a tag, there or
     /// back, is wide.
     #[inline(always)]
-    pub fn comes_unheard(&mut self, queue: usize, frame: &Frame, now: Time) -> bool {
-        !frame.flags.is_wide() && self.buffers.queues[queue].unheard.counts(now, frame.bytes)
+    pub fn comes_unheard(&mut self, egress: u32, class: TrafficClass, frame: &Frame, now: Time) -> bool {
+        !frame.flags.is_wide() && self.links.quiet.of_mut(egress, class).counts(now, frame.bytes)
+    }
+
+    /// Whether a frame that finds its port free goes past a queue manager that is quiet, and nobody else is asked.
+    #[inline(always)]
+    pub fn passes_quiet_manager(&mut self, egress: u32, frame: &Frame, now: Time) -> bool {
+        let port = &self.links.ports[egress as usize];
+        let class = port.classes.class(frame.priority);
+        !port.hooks.has(Hooks::ASKED) && self.comes_unheard(egress, class, frame, now)
     }
 
     /// Whether it need not hear that a frame leaves.
     #[inline(always)]
-    pub fn leaves_unheard(&self, queue: usize, frame: &Frame, now: Time) -> bool {
-        now < self.buffers.queues[queue].unheard.until() && !frame.flags.is_tagged()
+    fn leaves_unheard(&self, egress: u32, class: TrafficClass, frame: &Frame, now: Time) -> bool {
+        now < self.links.quiet.of(egress, class).until() && !frame.flags.is_tagged()
     }
 
     /// A frame of which the manager hears comes to the queue of a class: marks it and tells its source if the manager says
@@ -122,8 +170,7 @@ impl Fabric {
         now: Time,
         windows: &mut Queued,
     ) -> Frame {
-        let queue = self.links.ports[egress as usize].first_queue as usize + class.at();
-        if self.leaves_unheard(queue, &frame, now) {
+        if self.leaves_unheard(egress, class, &frame, now) {
             return frame;
         }
         if let Verdict::Notify(feedback) =
@@ -137,8 +184,7 @@ impl Fabric {
     /// A frame has left the queue of a class at a port that sends ahead, as of then.
     #[inline]
     pub fn manager_on_departure(&mut self, egress: u32, class: TrafficClass, mut frame: Frame, then: Time) {
-        let queue = self.links.ports[egress as usize].first_queue as usize + class.at();
-        if self.leaves_unheard(queue, &frame, then) {
+        if self.leaves_unheard(egress, class, &frame, then) {
             return;
         }
         let said = self.manager_verdict(egress, class, &mut frame, Moment::Dequeue, then);
@@ -174,7 +220,7 @@ impl Fabric {
         };
         let can_be_quiet = managed.can_be_quiet;
         if can_be_quiet {
-            managed.catch_up(&self.buffers.queues[queue].unheard);
+            managed.catch_up(self.links.quiet.of(egress, class));
         }
         let Managed { manager, random, counts, .. } = managed;
         let tag = self.headers.tag_of(frame);
@@ -198,7 +244,7 @@ impl Fabric {
             Verdict::Mark | Verdict::Pass | Verdict::Drop => {}
         }
         if can_be_quiet && let Some(managed) = &self.links.cold[egress as usize].managers[class.at()] {
-            self.buffers.queues[queue].unheard = managed.unheard();
+            *self.links.quiet.of_mut(egress, class) = managed.unheard();
         }
         verdict
     }

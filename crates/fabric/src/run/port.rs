@@ -85,6 +85,10 @@ impl Hooks {
     pub const NOT_AT_ONCE: Hooks =
         Hooks::PAUSE_WAITING.or(Hooks::SCHEDULER).or(Hooks::MANAGED).or(Hooks::CREDITS).or(Hooks::CROSSBAR);
 
+    /// With one of these somebody beside a queue manager is asked of a frame that finds its port free.
+    pub const ASKED: Hooks =
+        Hooks::PAUSE_WAITING.or(Hooks::SCHEDULER).or(Hooks::DOWN).or(Hooks::CREDITS).or(Hooks::CROSSBAR);
+
     /// Whether any of these is set.
     #[inline(always)]
     pub const fn has(self, any: Hooks) -> bool {

@@ -324,11 +324,13 @@ impl Fabric {
     #[inline(always)]
     pub fn forward(&mut self, egress: u32, frame: Frame, ingress: u32, now: Time, windows: &mut Queued) {
         let port = &self.links.ports[egress as usize];
+        let hooks = port.hooks;
         let nothing_waits = port.busy_until <= now && port.waiting | port.stopped == 0;
-        if nothing_waits && !port.hooks.has(Hooks::NOT_AT_ONCE) {
+        if nothing_waits && (!hooks.has(Hooks::NOT_AT_ONCE) || self.passes_quiet_manager(egress, &frame, now))
+        {
             self.transmit(egress, frame, now, windows);
-        } else if port.hooks.has(Hooks::AHEAD) {
-            if port.hooks.has(Hooks::MANAGED) {
+        } else if hooks.has(Hooks::AHEAD) {
+            if hooks.has(Hooks::MANAGED) {
                 self.enqueue_managed_ahead(egress, frame, ingress, now, windows);
             } else {
                 self.enqueue_ahead(egress, frame, ingress, now, windows);
