@@ -133,13 +133,10 @@ impl Port {
     }
 }
 
-/// What has been sent through a port.
+/// What has been sent through a port: by priority, bytes and frames, which lie in one cache line.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Sent {
-    /// By priority.
-    pub bytes: [u64; PRIORITIES],
-    pub frames: [u64; PRIORITIES],
-}
+#[repr(align(64))]
+pub(crate) struct Sent([(u64, u64); PRIORITIES]);
 
 impl Sent {
     /// One frame more.
@@ -149,15 +146,15 @@ impl Sent {
     }
     #[inline(always)]
     fn add(&mut self, priority: usize, bytes: u16) {
-        self.bytes[priority] += u64::from(bytes);
-        self.frames[priority] += 1;
+        let sent = &mut self.0[priority];
+        sent.0 += u64::from(bytes);
+        sent.1 += 1;
     }
 
     /// Bytes and frames of these priorities (bit n for priority n).
     pub fn of(&self, priorities: u8) -> (u64, u64) {
-        members(priorities).fold((0, 0), |(bytes, frames), priority| {
-            (bytes + self.bytes[priority], frames + self.frames[priority])
-        })
+        let of = members(priorities).map(|priority| self.0[priority]);
+        of.fold((0, 0), |(bytes, frames), sent| (bytes + sent.0, frames + sent.1))
     }
 }
 
