@@ -168,6 +168,15 @@ macro_rules! queue_managers {
             fn on_unheard(&mut self, frames: u64, bytes: u64) {
                 match self { $(Manager::$name(it) => it.on_unheard(frames, bytes),)* }
             }
+            fn hears(
+                &mut self,
+                moment: Moment,
+                unheard: &mut Unheard,
+                facts: (Time, &Fill, FrameFacts),
+                random: &mut impl FnMut() -> u64,
+            ) -> Verdict {
+                match self { $(Manager::$name(it) => it.hears(moment, unheard, facts, random),)* }
+            }
             fn stamp(&mut self, moment: Moment, tag: Tag, port: impl FnOnce() -> u64) -> Tag {
                 match self { $(Manager::$name(it) => it.stamp(moment, tag, port),)* }
             }

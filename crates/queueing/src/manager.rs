@@ -1,6 +1,6 @@
 //! What a queue asks its manager, and what it is told.
 
-use crate::quiet::Quiet;
+use crate::quiet::{Quiet, Unheard};
 use crate::step::Moment;
 use frame::{Occupancy, PointId, Tag};
 use keys::Remark;
@@ -103,6 +103,24 @@ pub trait QueueManager {
     /// that leave until that time. Not asked of a manager that hears of departures at once.
     fn quiet(&self) -> Quiet {
         Quiet::NEVER
+    }
+
+    /// It hears of a frame after what has passed while it was quiet, and is quiet anew: as one call.
+    fn hears(
+        &mut self,
+        moment: Moment,
+        unheard: &mut Unheard,
+        (now, fill, frame): (Time, &Fill, FrameFacts),
+        random: &mut impl FnMut() -> u64,
+    ) -> Verdict {
+        let (frames, bytes) = unheard.passed();
+        self.on_unheard(frames, bytes);
+        let verdict = match moment {
+            Moment::Enqueue => self.on_enqueue(now, fill, frame, random),
+            Moment::Dequeue => self.on_dequeue(now, fill, frame, random),
+        };
+        *unheard = Unheard::new(self.quiet());
+        verdict
     }
 
     /// So many frames, of so many bytes together, have come while it was quiet. Called before any other call.

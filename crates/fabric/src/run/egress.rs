@@ -26,6 +26,9 @@ impl Fabric {
         let port = &self.links.ports[egress as usize];
         let class = port.classes.class(frame.priority);
         if port.busy_until <= now || port.hooks.has(ASKS) {
+            if port.busy_until <= now && port.waiting | port.stopped == 0 && !port.hooks.has(Hooks::ASKED) {
+                return self.pass_manager(egress, class, frame, ingress, now, windows);
+            }
             return self.enqueue_asking(egress, class, frame, ingress, now, windows);
         }
         let hooks = port.hooks;

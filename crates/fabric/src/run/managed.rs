@@ -29,8 +29,6 @@ pub(crate) struct Managed {
     point: PointId,
     /// Priority of its messages; `None`: that of the frame.
     message_priority: Option<Priority>,
-    /// Whether it may need to hear of some frames only.
-    can_be_quiet: bool,
     pub counts: ManagedCounts,
 }
 
@@ -45,9 +43,8 @@ impl Managed {
     pub fn new(spec: &ManagerSpec, link: &LinkFacts, random: Stream) -> Managed {
         let (manager, message_priority) = (spec.start(link), spec.message_priority().map(Priority));
         let point = link.point;
-        let can_be_quiet = manager.departures() != Departures::AtOnce;
         let counts = ManagedCounts::default();
-        Managed { manager, random, point, message_priority, can_be_quiet, counts }
+        Managed { manager, random, point, message_priority, counts }
     }
 
     /// Whether it has to hear of departures.
@@ -59,13 +56,6 @@ impl Managed {
     #[inline(never)]
     fn unheard(&self) -> Unheard {
         Unheard::new(self.manager.quiet())
-    }
-
-    /// It hears how much has passed while it was quiet.
-    #[inline(never)]
-    fn catch_up(&mut self, unheard: &Unheard) {
-        let (frames, bytes) = unheard.passed();
-        self.manager.on_unheard(frames, bytes);
     }
 
     /// The rate of its link has changed.
@@ -160,6 +150,23 @@ impl Fabric {
         true
     }
 
+    /// A frame of which the manager hears finds its port free, and nobody else is asked: it goes, unless it is lost.
+    #[inline(never)]
+    pub fn pass_manager(
+        &mut self,
+        egress: u32,
+        class: TrafficClass,
+        mut frame: Frame,
+        ingress: u32,
+        now: Time,
+        windows: &mut Queued,
+    ) {
+        if self.admitted_by_manager(egress, class, &mut frame, ingress, now, windows) {
+            frame = self.manager_on_dequeue(egress, class, frame, now, windows);
+            self.transmit(egress, frame, now, windows);
+        }
+    }
+
     /// A frame leaves the queue of a class for the link, perhaps with a mark.
     #[inline(always)]
     pub fn manager_on_dequeue(
@@ -218,19 +225,12 @@ impl Fabric {
         let Some(managed) = managers.get_mut(class.at()).and_then(Option::as_deref_mut) else {
             return Verdict::Pass;
         };
-        let can_be_quiet = managed.can_be_quiet;
-        if can_be_quiet {
-            managed.catch_up(self.links.quiet.of(egress, class));
-        }
         let Managed { manager, random, counts, .. } = managed;
         let tag = self.headers.tag_of(frame);
         let ecn_capable = frame.flags.ecn() != Ecn::NotCapable;
         let facts = FrameFacts { bytes: frame.bytes, ecn_capable, tag: tag.as_deref().copied() };
-        let mut draw = || random.next_u64();
-        let verdict = match moment {
-            Moment::Enqueue => manager.on_enqueue(now, &fill, facts, &mut draw),
-            Moment::Dequeue => manager.on_dequeue(now, &fill, facts, &mut draw),
-        };
+        let unheard = self.links.quiet.of_mut(egress, class);
+        let verdict = manager.hears(moment, unheard, (now, &fill, facts), &mut || random.next_u64());
         if let Some(tag) = tag {
             let port = &self.links.ports[egress as usize];
             *tag = manager.stamp(moment, *tag, || self.buffers.bytes_at(port));
@@ -242,9 +242,6 @@ impl Fabric {
             }
             Verdict::Notify(_) => counts.messages += 1,
             Verdict::Mark | Verdict::Pass | Verdict::Drop => {}
-        }
-        if can_be_quiet && let Some(managed) = &self.links.cold[egress as usize].managers[class.at()] {
-            *self.links.quiet.of_mut(egress, class) = managed.unheard();
         }
         verdict
     }
