@@ -140,6 +140,12 @@ impl ClassMap {
             debug_assert!(self.packed & CHANNELS_TOO != 0);
             return TrafficClass(priority.0);
         }
+        self.class_of_priority(priority)
+    }
+    /// The same where there are no channels beyond the priorities.
+    #[inline(always)]
+    pub const fn class_of_priority(&self, priority: Priority) -> TrafficClass {
+        debug_assert!((priority.0 as usize) < PRIORITIES);
         TrafficClass((self.packed >> (priority.0 as u32 * CLASS_BITS % u32::BITS)) as u8 & 7)
     }
     /// How many classes there are: one more than the highest.

@@ -100,7 +100,8 @@ pub trait RateControl {
         None
     }
 
-    /// How long frames can leave without a tag and without a word to it, as long as they are only counted.
+    /// How long frames can leave without a tag and without a word to it, as long as they are only counted. A control that asks
+    /// about its path is never quiet: of what leaves meanwhile nobody notes the priority.
     fn quiet(&self) -> Quiet {
         Quiet::NEVER
     }

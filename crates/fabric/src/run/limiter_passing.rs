@@ -105,7 +105,7 @@ impl Fabric {
             return false;
         }
         let Some(straight) = self.links.straight(egress, priority, now) else { return false };
-        if !limiter.leaves_unheard(priority, head.bytes, straight.overhead(), now) {
+        if !limiter.leaves_unheard(head.bytes, straight.overhead(), now) {
             return false;
         }
         let mut frame = limiter.pop(&mut self.buffers.pool, priority, start, now);
@@ -257,7 +257,7 @@ impl Limiter {
     /// A frame passes where nothing waits, if the control need not hear of it. False: nothing is done.
     #[inline(always)]
     fn passes_unheard(&mut self, frame: &Frame, overhead: u16, now: Time) -> bool {
-        let passes = self.leaves_unheard(frame.priority, frame.bytes, overhead, now);
+        let passes = self.leaves_unheard(frame.bytes, overhead, now);
         if passes {
             self.enters_empty(frame.bytes, now);
         }

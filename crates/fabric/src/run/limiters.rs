@@ -218,34 +218,35 @@ impl Limiter {
     #[inline(always)]
     pub fn leaves(&mut self, priority: Priority, bytes: u16, overhead: u16, now: Time) -> Option<(Tag, u8)> {
         let rate = self.orders.rate;
-        let tag = if self.unheard.counts(now, bytes) { None } else { self.leaves_heard(bytes, now) };
+        let tag =
+            if self.unheard.counts(now, bytes) { None } else { self.leaves_heard(priority, bytes, now) };
         let bytes = bytes.saturating_add(tag.map_or(0, |(_, length)| length.into()));
-        self.count_left(priority, bytes);
+        self.count_left(bytes);
         self.pacer.on_send(now, bytes.saturating_add(overhead), rate);
         tag
     }
 
     /// The same if the control need not hear of it; false: it has to, and nothing is done.
     #[inline(always)]
-    pub fn leaves_unheard(&mut self, priority: Priority, bytes: u16, overhead: u16, now: Time) -> bool {
+    pub fn leaves_unheard(&mut self, bytes: u16, overhead: u16, now: Time) -> bool {
         let unheard = self.unheard.counts(now, bytes);
         if unheard {
-            self.count_left(priority, bytes);
+            self.count_left(bytes);
             self.pacer.on_send(now, bytes.saturating_add(overhead), self.orders.rate);
         }
         unheard
     }
 
     #[inline(always)]
-    fn count_left(&mut self, priority: Priority, bytes: u16) {
-        self.lowest_sent = Some(self.lowest_sent.map_or(priority, |lowest| lowest.min(priority)));
+    fn count_left(&mut self, bytes: u16) {
         self.measured.frames += 1;
         self.measured.bytes += u64::from(bytes);
     }
 
     /// The same as far as the control hears of it.
     #[inline(never)]
-    fn leaves_heard(&mut self, bytes: u16, now: Time) -> Option<(Tag, u8)> {
+    fn leaves_heard(&mut self, priority: Priority, bytes: u16, now: Time) -> Option<(Tag, u8)> {
+        self.lowest_sent = Some(self.lowest_sent.map_or(priority, |lowest| lowest.min(priority)));
         let last = self.line.is_empty();
         let tag = self.call(|control, random| {
             let tag = control.tag(now);

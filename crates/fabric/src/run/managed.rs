@@ -114,8 +114,12 @@ impl Fabric {
     #[inline(always)]
     pub fn passes_quiet_manager(&mut self, egress: u32, frame: &Frame, now: Time) -> bool {
         let port = &self.links.ports[egress as usize];
-        let class = port.classes.class(frame.priority);
-        !port.hooks.has(Hooks::ASKED) && self.comes_unheard(egress, class, frame, now)
+        if port.hooks.has(Hooks::ASKED) {
+            return false;
+        }
+        // No channels, then, of which there may be more than priorities.
+        let class = port.classes.class_of_priority(frame.priority);
+        self.comes_unheard(egress, class, frame, now)
     }
 
     /// Whether it need not hear that a frame leaves.
