@@ -180,6 +180,9 @@ macro_rules! queue_managers {
             fn stamp(&mut self, moment: Moment, tag: Tag, port: impl FnOnce() -> u64) -> Tag {
                 match self { $(Manager::$name(it) => it.stamp(moment, tag, port),)* }
             }
+            fn stamps_returned(&self) -> bool {
+                match self { $(Manager::$name(it) => it.stamps_returned(),)* }
+            }
             fn stamp_returned(&mut self, tag: Tag, port: impl FnOnce() -> u64) -> Tag {
                 match self { $(Manager::$name(it) => it.stamp_returned(tag, port),)* }
             }

@@ -132,6 +132,11 @@ pub trait QueueManager {
         tag
     }
 
+    /// Whether it writes into tags on their way back.
+    fn stamps_returned(&self) -> bool {
+        false
+    }
+
     /// A returned tag has come in through the port, against the direction of its frame: the same.
     fn stamp_returned(&mut self, tag: Tag, _port: impl FnOnce() -> u64) -> Tag {
         tag

@@ -166,6 +166,10 @@ impl QueueManager for PathPoint {
         Tag::Path(if writes { seen.raised(self.level(port()), self.point, self.capacity) } else { seen })
     }
 
+    fn stamps_returned(&self) -> bool {
+        true
+    }
+
     fn stamp_returned(&mut self, tag: Tag, port: impl FnOnce() -> u64) -> Tag {
         match tag {
             Tag::Path(news) if news.levels == LevelsOn::WayBack => {

@@ -68,6 +68,8 @@ impl Managed {
 #[derive(Debug, Default)]
 pub(crate) struct QuietCounts {
     ports: usize,
+    /// Some write into tags on their way back.
+    stamps_returned: bool,
     /// None where no queue has a manager.
     counts: Vec<Unheard>,
 }
@@ -83,7 +85,10 @@ impl QuietCounts {
                 links.cold.iter().map(move |cold| cold.managers.get(class).and_then(Option::as_ref));
             managers.map(move |manager| manager.map_or_else(nobody, |it| it.unheard()))
         };
-        QuietCounts { ports: links.len(), counts: (0..classes).flat_map(of).collect() }
+        let counts = (0..classes).flat_map(of).collect();
+        let mut managers = links.cold.iter().flat_map(|cold| cold.managers.iter().flatten());
+        let stamps_returned = managers.any(|it| it.manager.stamps_returned());
+        QuietCounts { ports: links.len(), stamps_returned, counts }
     }
 
     /// That of a class of a port.
@@ -103,11 +108,14 @@ impl QuietCounts {
 }
 
 impl Fabric {
-    /// Whether the manager of a queue need not hear of a frame that comes: then it is counted. What carries a tag, there or
-    /// back, is wide.
+    /// Whether the manager of a queue need not hear of a frame that comes: then it is counted. Of what carries a tag it hears,
+    /// and of one on its way back if somebody writes into it.
     #[inline(always)]
     pub fn comes_unheard(&mut self, egress: u32, class: TrafficClass, frame: &Frame, now: Time) -> bool {
-        !frame.flags.is_wide() && self.links.quiet.of_mut(egress, class).counts(now, frame.bytes)
+        let quiet = &mut self.links.quiet;
+        let heard = frame.flags.is_wide()
+            && (frame.flags.is_tagged() || quiet.stamps_returned && frame.flags.kind() == FrameKind::Tag);
+        !heard && quiet.of_mut(egress, class).counts(now, frame.bytes)
     }
 
     /// Whether a frame that finds its port free goes past a queue manager that is quiet, and nobody else is asked.
@@ -140,7 +148,7 @@ impl Fabric {
         now: Time,
         windows: &mut Queued,
     ) -> bool {
-        if frame.flags.kind() == FrameKind::Tag && ingress != NIL {
+        if frame.flags.kind() == FrameKind::Tag && self.links.quiet.stamps_returned && ingress != NIL {
             self.stamp_returned(ingress, frame);
         }
         match self.manager_verdict(egress, class, frame, Moment::Enqueue, now) {
