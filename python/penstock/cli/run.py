@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib
 import threading
 from collections.abc import Callable, Iterator
@@ -87,10 +88,15 @@ def _single(
 ) -> int:
     if report and directory is not None:
         _load_meanwhile()
-    with stop_on_interrupt() as wish:
-        with watching(wish) as watch:
-            result = _measured(source, seed, threads, watch)
-        saved = _save(result, directory, report, wish)
+    with _uncollected():
+        with stop_on_interrupt() as wish:
+            with watching(wish) as watch:
+                result = _measured(source, seed, threads, watch)
+            saved = _save(result, directory, report, wish)
+        return _told(result, directory, saved, json, wish)
+
+
+def _told(result: Result, directory: Path | None, saved: bool | OSError, json: bool, wish: Wish) -> int:
     for warning in result.run.get("warnings", []):
         said = str(warning["message"] if isinstance(warning, dict) else warning)
         say(said if said.startswith("warning:") else f"warning: {said}")
@@ -108,6 +114,18 @@ def _single(
         complain(f'{because}. What was measured until then is marked "complete": false')
         return EXIT_FAILED
     return _end(result.complete, wish, result.run.get("ended_by"), reached)
+
+
+@contextlib.contextmanager
+def _uncollected() -> Iterator[None]:
+    """Without a search for cycles: a picture is full of them, and a search takes a twentieth of a second."""
+    before = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if before:
+            gc.enable()
 
 
 _FOR_REPORTS = (

@@ -241,6 +241,7 @@ def _name(axes: Axes, one: Placed, share: float, *, inner: bool) -> None:
             fontsize=size,
             color=colour,
             zorder=4,
+            annotation_clip=False,  # or it would be asked whether its place is within the axes
         )
         label.set_in_layout(False)  # there is room for it, it need not be measured
 

@@ -7,12 +7,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import matplotlib as mpl
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from matplotlib.axes import Axes
-from matplotlib.collections import LineCollection
+from matplotlib.collections import LineCollection, PathCollection
 from matplotlib.figure import Figure
+from matplotlib.path import Path
+from matplotlib.transforms import Affine2D
 
 from penstock.measurements import rows
 
@@ -70,6 +73,8 @@ _IN_VIEW = 1.5
 _THROUGHPUT, _SHARES, _QUEUES, _HOSTS, _PAUSE_ROW, _PAUSES = 2.5, 1.5, 2.0, 1.3, 0.155, 0.5
 _SPLIT_ROW = 0.26
 """Inches: of the panels, of a row of pauses, of few rows, of a row of shares."""
+_LEAST_BAR = 0.004
+"""Inches of the shortest pause."""
 _LETTER = 0.03
 """Inches that a letter of a mark's name adds to its height: the names rise to the right."""
 _TITLE_LETTER, _LEGEND_LETTER, _LEGEND_LINE = 0.083, 0.058, 0.34
@@ -137,12 +142,12 @@ def timeline(result: Measurements) -> Figure:
         scale = time_scale(end)
         for axes, (_, draw) in zip(column, panels, strict=False):
             axes.set_xlim(0.0, end / scale.size if end else 1.0)
-            axes.tick_params(labelbottom=axes in column[timed - 1 :])
             axes.yaxis.set_label_coords(-0.085, 0.5)
             draw(axes)
         if panels:
             if timed:
                 column[timed - 1].set_xlabel(f"time ({scale.unit})")
+                _draw_grid(column[:timed])
             _draw_marks(column[:timed], marks, end)
             column[0].set_title(column[0].get_title("left"), pad=6 + 72 * names)
         else:
@@ -293,24 +298,44 @@ def _pauses(result: Measurements, axes: Axes, spans: Pauses) -> None:
     scale = time_scale(end)
     longest = sorted(spans, key=lambda key: -decimate.lasting(spans[key]))[:MAX_PAUSE_ROWS]
     rows = sorted(longest)
-    for height, key in enumerate(rows):
-        bars = decimate.merge_spans(spans[key], gap=end / MAX_GAPS)
-        axes.broken_barh(
-            (np.column_stack([bars[:, 0], bars[:, 1] - bars[:, 0]]) / scale.size).tolist(),
-            (height - 0.35, 0.7),
-            facecolor=PAUSE_COLOUR,
-            edgecolor=PAUSE_COLOUR,
-            linewidth=0.3,
-        )
+    # Wide enough to be seen; lines around bars would take as long as all bars.
+    least = _LEAST_BAR * end / (axes.bbox.width / axes.figure.dpi)
+    bars = [
+        _bars(decimate.merge_spans(spans[key], gap=end / MAX_GAPS), least, height)
+        for height, key in enumerate(rows)
+    ]
+    in_unit = Affine2D().scale(1 / scale.size, 1.0) + axes.transData
+    drawn = PathCollection(bars, facecolors=PAUSE_COLOUR, linewidths=0.0, transform=in_unit)
+    drawn.set_snap(False)  # or the shortest gaps would be lost
+    axes.add_collection(drawn, autolim=False)
     several = len({priority for _, priority in rows}) > 1
-    axes.set_yticks(range(len(rows)), [f"{port} p{p}" if several else port for port, p in rows], fontsize=7)
+    axes.set_yticks([])
+    for height, (port, priority) in enumerate(rows):
+        axes.annotate(
+            f"{port} p{priority}" if several else port,
+            (-0.008, height),
+            xycoords=axes.get_yaxis_transform(),
+            ha="right",
+            va="center_baseline",
+            fontsize=7,
+            annotation_clip=False,
+        )
     axes.set_ylim(len(rows) - 0.4, -0.6)
-    axes.grid(axis="y", visible=False)
     more = len(spans) - len(rows)
     what = "priorities of ports" if several else "ports"
     axes.set_title(
         f"Pauses: the {len(rows)} {what} paused longest, of {len(spans):,}" if more else "Pauses by port"
     )
+
+
+def _bars(spans: decimate.Spans, least: float, height: float) -> Path:
+    """A bar each span, none shorter than `least`, as one shape."""
+    starts, ends = spans[:, 0], np.maximum(spans[:, 1], spans[:, 0] + least)
+    corners = np.empty((len(spans), 5, 2))
+    corners[:, :, 0] = np.column_stack([starts, ends, ends, starts, starts])
+    corners[:, :, 1] = height + 0.35 * np.array([-1, -1, 1, 1, -1])
+    codes = [Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY]
+    return Path(corners.reshape(-1, 2), np.tile(np.array(codes, dtype=np.uint8), len(spans)))
 
 
 def _fullest(result: Measurements) -> tuple[Series, Series, bool]:
@@ -406,6 +431,21 @@ def _marks(result: Measurements) -> list[tuple[float, str]]:
         (when, texts[0] if len(texts) == 1 else f"{texts[0]} and {len(texts) - 1} more")
         for when, texts in sorted(marks.items())
     ]
+
+
+def _draw_grid(column: list[Axes]) -> None:
+    """Lines at the times that are written below the lowest panel, in those above it.
+
+    Ticks of their own would take far longer.
+    """
+    times = column[-1].xaxis.get_majorticklocs()
+    first, last = column[-1].get_xlim()
+    times = times[(times >= first) & (times <= last)]
+    colour, width = mpl.rcParams["grid.color"], mpl.rcParams["grid.linewidth"]
+    for axes in column[:-1]:
+        axes.set_xticks([])
+        whole = axes.get_xaxis_transform()
+        axes.vlines(times, 0, 1, colors=colour, linewidths=width, transform=whole, zorder=0.5)
 
 
 def _draw_marks(column: list[Axes], marks: list[tuple[float, str]], end_ns: float) -> None:
