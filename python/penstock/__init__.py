@@ -22,6 +22,7 @@ Names are imported on first use, so that the command line starts quickly.
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.util import find_spec
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -94,7 +95,9 @@ def __getattr__(name: str) -> object:
     if name in _HOME:
         home = f"{__name__}.{_HOME[name]}"
         return import_module(f"{home}.{name}") if name == "oracle" else getattr(import_module(home), name)
-    if not name.startswith("_") and name in _traffic().__all__:
+    # A module of the package that is being imported is no value of a key, and the keys take time to import.
+    is_module = not name.startswith("_") and find_spec(f"{__name__}.{name}") is not None
+    if not name.startswith("_") and not is_module and name in _traffic().__all__:
         return getattr(_traffic(), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

@@ -286,17 +286,19 @@ class Measurements:
 def curves_of(table: pa.Table) -> Curves:
     """Times and values of a table of series by metric and entity; where one is in a piece, without a copy."""
     import numpy as np
+    import pyarrow.compute as pc
 
     if table.num_rows == 0:
         return {}
-    metrics, entities = (table[name].combine_chunks().dictionary_encode() for name in ("metric", "entity"))
-    of = [numpy_of(coded.indices) for coded in (metrics, entities)]
+    named = [table[name].combine_chunks() for name in ("metric", "entity")]
     times, values = numpy_of(table["time_ns"]), numpy_of(table["value"])
-    edges = np.flatnonzero((np.diff(of[0]) != 0) | (np.diff(of[1]) != 0)) + 1
+    changes = [numpy_of(pc.not_equal(of.slice(1), of.slice(0, len(of) - 1)).cast(pa.uint8())) for of in named]
+    starts = np.append(0, np.flatnonzero(changes[0] | changes[1]) + 1)
+    names = [of.take(pa.array(starts)).to_pylist() for of in named]
     pieces: dict[tuple[str, str], list[slice]] = {}
-    names = [coded.dictionary.to_pylist() for coded in (metrics, entities)]
-    for start, end in pairwise([0, *edges.tolist(), table.num_rows]):
-        key = (names[0][of[0][start]], names[1][of[1][start]])
+    for key, (start, end) in zip(
+        zip(*names, strict=True), pairwise([*starts.tolist(), table.num_rows]), strict=True
+    ):
         pieces.setdefault(key, []).append(slice(start, end))
     found: Curves = {}
     for (metric, entity), own in pieces.items():

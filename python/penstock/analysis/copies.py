@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
+
+from penstock.measurements import rows
 
 if TYPE_CHECKING:
     from penstock.measurements import Measurements
@@ -14,10 +15,9 @@ def receivers(result: Measurements) -> dict[str, int]:
     """How many hosts each frame of a flow is meant for, of the flows of which that is more than one."""
     if "paths" not in result.table_names:
         return {}
-    meant: dict[str, float] = defaultdict(float)
-    for row in result.rows("paths"):
-        meant[row["flow"]] += row["share"]
-    return {flow: round(share) for flow, share in meant.items() if share > 1.5}
+    shares = result.table("paths").select(["flow", "share"]).group_by("flow", use_threads=False)
+    meant = rows(shares.aggregate([("share", "sum")]))
+    return {row["flow"]: round(row["share_sum"]) for row in meant if row["share_sum"] > 1.5}
 
 
 def ports_of(paths: Iterable[Mapping[str, Any]], copied: Collection[str]) -> Iterator[tuple[str, str]]:

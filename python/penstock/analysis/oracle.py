@@ -366,8 +366,10 @@ def _measured(result: Measurements, counts: Counts) -> dict[str, float]:
     rows = copies.for_each(result, result.rows("flows"))
     if counts == "payload":
         return {row["flow"]: row["goodput_bps"] or 0.0 for row in rows}
-    overhead = {row["port"]: row["overhead_bytes"] for row in result.rows("ports")}
-    first = {row["flow"]: overhead[row["ports"].split()[0]] for row in result.rows("paths")}
+    first: dict[str, int] = {}
+    if counts == "wire":
+        overhead = {row["port"]: row["overhead_bytes"] for row in result.rows("ports")}
+        first = {row["flow"]: overhead[row["ports"].split()[0]] for row in result.rows("paths")}
 
     def bps(row: dict[str, Any]) -> float:
         rate = float(row["throughput_bps"] or 0.0)

@@ -5,16 +5,15 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
+import pyarrow as pa
 
-from penstock.measurements import numpy_of
+from penstock.measurements import Measurements, numpy_of
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from numpy.typing import NDArray
-
-    from penstock.measurements import Measurements
 
 STEPS = (0.001, 0.25, 0.5, 0.75, 0.95)
 """Limits between the steps in which pictures show utilisation: idle, up to 25 %, ..., above 95 %."""
@@ -69,8 +68,19 @@ class Tier:
     down: Direction
 
 
+_found: WeakKeyDictionary[Measurements, tuple[pa.Table, list[Tier]]] = WeakKeyDictionary()
+
+
 def tiers(result: Measurements) -> list[Tier]:
-    """The tiers of the fabric, the uppermost first."""
+    """The tiers of the fabric, the uppermost first; found once for the page and the picture."""
+    ports, found = _found.get(result, (None, []))
+    if ports is not result.table("ports"):
+        found = _tiers(result)
+        _found[result] = (result.table("ports"), found)
+    return found
+
+
+def _tiers(result: Measurements) -> list[Tier]:
     nodes, links = result.topology["nodes"], result.topology["links"]
     names = [node["name"] for node in nodes]
     number = {name: n for n, name in enumerate(names)}

@@ -86,11 +86,9 @@ def _single(
     json: bool,
     report: bool,
 ) -> int:
-    if report and directory is not None:
-        _load_meanwhile()
     with _uncollected():
         with stop_on_interrupt() as wish:
-            with watching(wish) as watch:
+            with _loading_meanwhile(report and directory is not None), watching(wish) as watch:
                 result = _measured(source, seed, threads, watch)
             saved = _save(result, directory, report, wish)
         return _told(result, directory, saved, json, wish)
@@ -140,19 +138,36 @@ _FOR_REPORTS = (
 )
 
 
-def _load_meanwhile() -> None:
-    """Loading what writes and draws takes most of a second; while the engine runs, Python is idle.
+@contextlib.contextmanager
+def _loading_meanwhile(report: bool) -> Iterator[None]:
+    """Loads what writes and draws, which takes most of a second; while the engine runs, Python is idle.
 
-    The main thread loads some of it as well. Imports of this package have no circles, in which two threads
-    could wait for each other.
+    What has not been begun when the engine ends is left to the main thread, which loads some of it as well.
+    Imports of this package have no circles, in which two threads could wait for each other.
     """
+    ended = threading.Event()
 
     def load() -> None:
         for name in _FOR_REPORTS:
+            if ended.is_set():
+                return
             with contextlib.suppress(Exception):  # told where it is needed
                 importlib.import_module(name)
+        with contextlib.suppress(Exception):
+            from penstock import plots
 
-    threading.Thread(target=load, daemon=True).start()
+            if not ended.is_set():
+                plots.warm_up()
+
+    loading = threading.Thread(target=load, daemon=True)
+    if report:
+        loading.start()
+    try:
+        yield
+    finally:
+        ended.set()
+    if report:
+        loading.join()  # it may draw, and Matplotlib's settings are those of the process
 
 
 def _measured(source: library.Source, seed: int | None, threads: running.Threads, watch: Watcher) -> Result:

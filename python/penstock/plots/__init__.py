@@ -11,7 +11,7 @@ from .congestion import congestion, deadlock
 from .differences import differences
 from .fabric import fabric
 from .occupancies import occupancies
-from .style import save, save_each, style
+from .style import save, save_each, style, warm_up
 from .timeline import timeline
 from .transfers import transfers
 
@@ -32,6 +32,7 @@ __all__ = [
     "style",
     "timeline",
     "transfers",
+    "warm_up",
 ]
 
 

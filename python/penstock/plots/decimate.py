@@ -98,16 +98,33 @@ def spans_of(pauses: pa.Table, end_ns: float) -> Spans:
     return np.column_stack([numpy_of(pauses["start_ns"]), np.where(np.isnan(ends), end_ns, ends)])
 
 
-def lasting(spans: Spans) -> float:
-    """How long spans last, added up."""
-    return float(np.sum(spans[:, 1] - spans[:, 0]))
+def lasting(spans: Spans, groups: list[npt.NDArray[np.int64]]) -> Values:
+    """How long the spans of each group of rows last, added up."""
+    if not groups:
+        return np.empty(0)
+    lengths = (spans[:, 1] - spans[:, 0])[np.concatenate(groups)]
+    firsts = np.append(0, np.cumsum([len(rows) for rows in groups])[:-1])
+    lasted: Values = np.add.reduceat(lengths, firsts)
+    return lasted
 
 
 def merge_spans(spans: Spans, gap: float) -> Spans:
     """Spans in order of time, those less than `gap` apart drawn together, in the unit of the spans."""
+    return merge_groups(spans, np.zeros(len(spans), dtype=np.int64), gap)[0]
+
+
+def merge_groups(
+    spans: Spans, group: npt.NDArray[np.int64], gap: float
+) -> tuple[Spans, npt.NDArray[np.int64]]:
+    """The spans of each of some groups, numbered from 0, merged for themselves; and of which it is."""
     if len(spans) == 0:
-        return spans
-    ordered = spans[np.lexsort((spans[:, 1], spans[:, 0]))]
-    latest = np.maximum.accumulate(ordered[:, 1])
-    firsts = np.append(0, np.flatnonzero(ordered[1:, 0] - latest[:-1] >= gap) + 1)
-    return np.column_stack([ordered[firsts, 0], latest[np.append(firsts[1:] - 1, len(ordered) - 1)]])
+        return spans, group
+    order = np.lexsort((spans[:, 1], spans[:, 0], group))
+    starts, ends, of = spans[order, 0], spans[order, 1], group[order]
+    # All groups at once, as if each were later than those before it.
+    low, high = float(starts.min()), float(ends.max())
+    later = of * (2.0 * (high - low) + gap)
+    latest = np.maximum.accumulate(ends - low + later)
+    apart = starts[1:] - low + later[1:] - latest[:-1] >= gap
+    firsts = np.append(0, np.flatnonzero(apart | (of[1:] != of[:-1])) + 1)
+    return np.column_stack([starts[firsts], np.maximum.reduceat(ends, firsts)]), of[firsts]

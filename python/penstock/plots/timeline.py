@@ -99,11 +99,10 @@ def timeline(result: Measurements) -> Figure:
     A panel that would be empty is left out, and the heading says so.
     """
     flows, (filled, hosts, unit) = result.curves().get("flow_throughput_bps", {}), _fullest(result)
-    spans = _spans(result)
+    spans, paused = _spans(result)
     others = iter(MORE_COLOURS)  # of all that is no flow: no two lines of the picture have one colour
     port, classes = _shared_port(result, filled)
     of_class = {_class_of(name): next(others) for name in sorted(classes)}
-    rows = min(len(spans), MAX_PAUSE_ROWS)
     missing: list[str] = []
     panels: list[tuple[float, Callable[[Axes], None]]] = []
     if flows:
@@ -120,7 +119,8 @@ def timeline(result: Measurements) -> Figure:
     if not filled and not hosts:
         missing.append("no time series of a filled queue was recorded")
     if spans:
-        panels.append((max(_PAUSES, rows * _PAUSE_ROW), lambda axes: _pauses(result, axes, spans)))
+        high = max(_PAUSES, len(spans) * _PAUSE_ROW)
+        panels.append((high, lambda axes: _pauses(result, axes, spans, paused)))
     else:
         missing.append("no pause was sent")
     timed, splits = len(panels), fullest_splits(result)
@@ -292,12 +292,11 @@ def _name_queues(axes: Axes, title: str, names: list[str]) -> None:
     )
 
 
-def _pauses(result: Measurements, axes: Axes, spans: Pauses) -> None:
-    """One row per paused port and priority, one bar per pause."""
+def _pauses(result: Measurements, axes: Axes, spans: Pauses, paused: int) -> None:
+    """One row per paused port and priority, of so many in all, one bar per pause."""
     end = _end_ns(result)
     scale = time_scale(end)
-    longest = sorted(spans, key=lambda key: -decimate.lasting(spans[key]))[:MAX_PAUSE_ROWS]
-    rows = sorted(longest)
+    rows = sorted(spans)
     # Wide enough to be seen; lines around bars would take as long as all bars.
     least = _LEAST_BAR * end / (axes.bbox.width / axes.figure.dpi)
     bars = [
@@ -321,10 +320,10 @@ def _pauses(result: Measurements, axes: Axes, spans: Pauses) -> None:
             annotation_clip=False,
         )
     axes.set_ylim(len(rows) - 0.4, -0.6)
-    more = len(spans) - len(rows)
+    more = paused > len(rows)
     what = "priorities of ports" if several else "ports"
     axes.set_title(
-        f"Pauses: the {len(rows)} {what} paused longest, of {len(spans):,}" if more else "Pauses by port"
+        f"Pauses: the {len(rows)} {what} paused longest, of {paused:,}" if more else "Pauses by port"
     )
 
 
@@ -408,13 +407,15 @@ def _levels(result: Measurements, queues: list[str], in_frames: bool, *, largest
     return levels
 
 
-def _spans(result: Measurements) -> Pauses:
-    """Begin and end of the pauses of each port and priority."""
+def _spans(result: Measurements) -> tuple[Pauses, int]:
+    """Begin and end of the pauses of the ports and priorities paused longest; and how many were paused."""
     pauses = result.table("pauses")
     spans = decimate.spans_of(pauses, _end_ns(result))
     groups = decimate.rows_by(pauses, ["port", "priority"])
-    firsts = pauses.select(["port", "priority"]).take(pa.array([rows[0] for rows in groups], pa.int64()))
-    return {tuple(row.values()): spans[of] for row, of in zip(firsts.to_pylist(), groups, strict=True)}
+    longest = np.argsort(-decimate.lasting(spans, groups), kind="stable")[:MAX_PAUSE_ROWS]
+    firsts = pauses.select(["port", "priority"]).take(pa.array([groups[n][0] for n in longest], pa.int64()))
+    keys = [tuple(row.values()) for row in firsts.to_pylist()]
+    return {key: spans[groups[n]] for key, n in zip(keys, longest, strict=True)}, len(groups)
 
 
 def _marks(result: Measurements) -> list[tuple[float, str]]:

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from penstock.errors import ResultError
 from penstock.measurements import numpy_of, values_of
-from penstock.plots.decimate import Spans, envelope, lasting, merge_spans, rows_by, spans_of
+from penstock.plots.decimate import envelope, lasting, merge_groups, rows_by, spans_of
 
 from .fabric import fabric
 from .groups import with_groups
@@ -186,31 +186,31 @@ def _thin_series(curves: Curves) -> Curves:
 def _table_of(curves: Curves, schema: pa.Schema) -> pa.Table:
     """The series as a table like that of a result."""
     named = [(metric, entity, curve) for metric, of in curves.items() for entity, curve in of.items()]
-    lengths = [len(times) for _, _, (times, _) in named]
+    nth = pa.array(np.repeat(np.arange(len(named)), [len(times) for _, _, (times, _) in named]))
     columns = {
-        "metric": np.repeat([metric for metric, _, _ in named], lengths),
-        "entity": np.repeat([entity for _, entity, _ in named], lengths),
-        "time_ns": np.concatenate([curve[0] for _, _, curve in named]),
-        "value": np.concatenate([curve[1] for _, _, curve in named]),
+        "metric": pa.array([metric for metric, _, _ in named]).take(nth),
+        "entity": pa.array([entity for _, entity, _ in named]).take(nth),
+        "time_ns": pa.array(np.concatenate([curve[0] for _, _, curve in named])),
+        "value": pa.array(np.concatenate([curve[1] for _, _, curve in named])),
     }
-    return pa.table({name: pa.array(columns[name]).cast(schema.field(name).type) for name in columns})
+    return pa.table({name: column.cast(schema.field(name).type) for name, column in columns.items()})
 
 
 def _join_pauses(table: pa.Table, end_of_run_ns: float) -> pa.Table:
     """One row for pauses of the same port, priority, sender and reason that nearly touch."""
     same = ["port", "priority", "sent_by", "reason"]
     spans = spans_of(table, end_of_run_ns)
-    groups = sorted(rows_by(table, same), key=lambda rows: -lasting(spans[rows]))
-    merged: list[Spans] = []
-    firsts: list[int] = []
-    for rows in groups:
-        if len(firsts) >= MAX_PAUSES:
-            break
-        merged.append(merge_spans(spans[rows], end_of_run_ns / 2_000))
-        firsts += [int(rows[0])] * len(merged[-1])
-    joined = np.concatenate(merged)
+    groups = rows_by(table, same)
+    groups = [groups[n] for n in np.argsort(-lasting(spans, groups), kind="stable")]
+    rank = np.empty(len(spans), dtype=np.int64)
+    rank[np.concatenate(groups)] = np.repeat(np.arange(len(groups)), [len(rows) for rows in groups])
+    joined, of = merge_groups(spans, rank, end_of_run_ns / 2_000)
+    # Whole groups, those with most paused time, until there are enough.
+    kept = np.searchsorted(of, of) < MAX_PAUSES
+    joined, of = joined[kept], of[kept]
+    firsts = np.array([rows[0] for rows in groups])
     order = np.argsort(joined[:, 0], kind="stable")
-    found = table.take(pa.array(np.array(firsts)[order]))
+    found = table.take(pa.array(firsts[of[order]]))
     for name, at in (("start_ns", 0), ("end_ns", 1)):
         field = table.schema.field(name)
         values = pa.array(joined[order, at]).cast(field.type)
