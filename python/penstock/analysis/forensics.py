@@ -11,7 +11,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import pyarrow.compute as pc
+
 from penstock.errors import InputError
+from penstock.measurements import rows
 
 from . import connections, copies, limiters, losses
 
@@ -177,12 +180,15 @@ def port_of(queue: str) -> str:
     return queue.rpartition("/")[0]
 
 
-def trees(result: Measurements) -> list[Tree]:
-    """The congestion trees of a result, the one that stopped ports longest first."""
+def trees(result: Measurements, most: int | None = None) -> list[Tree]:
+    """The congestion trees of a result, or so many of them, the one that stopped ports longest first."""
     if "congestion" not in result.table_names:
         return []
+    edges, flows = result.table("congestion"), result.table("congestion_flows")
+    if most is not None:  # they are numbered in this order
+        edges, flows = (table.filter(pc.less_equal(table["tree"], most)) for table in (edges, flows))
     found: dict[int, Tree] = {}
-    for row in result.rows("congestion"):
+    for row in rows(edges):
         tree = found.setdefault(row["tree"], Tree(row["tree"], row["root"], row["why"]))
         names = (
             "depth",
@@ -196,7 +202,7 @@ def trees(result: Measurements) -> list[Tree]:
             "last_ns",
         )
         tree.edges.append(Edge(**{name: row[name] for name in names}))
-    for row in result.rows("congestion_flows"):
+    for row in rows(flows):
         part = Part(row["flow"], row["part"], row["share"], row["paused_ns"], row["paused_at"])
         found[row["tree"]].parts.append(part)
     return list(found.values())
@@ -206,9 +212,9 @@ def deadlocks(result: Measurements) -> list[Deadlock]:
     """The deadlocks of a result, in the order in which they were seen."""
     if "deadlocks" not in result.table_names:
         return []
-    rows: dict[int, list[dict[str, Any]]] = {}
+    by_number: dict[int, list[dict[str, Any]]] = {}
     for row in result.rows("deadlocks"):
-        rows.setdefault(row["deadlock"], []).append(row)
+        by_number.setdefault(row["deadlock"], []).append(row)
     return [
         Deadlock(
             number,
@@ -217,7 +223,7 @@ def deadlocks(result: Measurements) -> list[Deadlock]:
             tuple(f"{row['port']}/{row['class']}" for row in own),
             tuple(row["frames"] for row in own),
         )
-        for number, own in rows.items()
+        for number, own in by_number.items()
     ]
 
 

@@ -73,7 +73,9 @@ def draw_cells(axes: Axes, found: list[Tier], width: float) -> None:
         for one in (tier.up, tier.down):
             _draw_strip(axes, tier, one, shape, (_LEFT, width, top - high, top))
             name = one.name.replace("->", "→")
-            axes.annotate(name, (0.0, top - high / 2), va="center", fontsize=7, color=INK)
+            axes.annotate(
+                name, (0.0, top - high / 2), va="center", fontsize=7, color=INK, annotation_clip=False
+            )
             top -= high + _STRIP_GAP
         _name_groups(axes, tier, shape, width, top - _NAMES / 2 + _STRIP_GAP / 2)
         top -= _NAMES + _TIER_GAP
@@ -127,7 +129,9 @@ def _name_groups(axes: Axes, tier: Tier, shape: Blocks, width: float, y: float) 
     for n, name in enumerate(tier.groups):
         if n % every == 0:
             x = _LEFT + n * pitch + shape.columns * shape.wide / 2
-            axes.annotate(name, (x, y), ha="center", va="center", fontsize=6, color=FAINT)
+            axes.annotate(
+                name, (x, y), ha="center", va="center", fontsize=6, color=FAINT, annotation_clip=False
+            )
 
 
 _EVERY = [n * 10**power for power in range(7) for n in (1, 2, 5)]

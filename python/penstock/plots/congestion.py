@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import pyarrow.compute as pc
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch, PathPatch
@@ -59,8 +60,8 @@ class Grid:
 def congestion(result: Measurements) -> Figure:
     """The trees that paused ports longest: root left, hosts right, line width by paused time."""
     with style():
-        found = trees(result)
-        shown = [tree for tree in found[:MAX_TREES] if tree.paused_ns >= LEAST * found[0].paused_ns]
+        found = trees(result, MAX_TREES)
+        shown = [tree for tree in found if tree.paused_ns >= LEAST * found[0].paused_ns]
         if not shown:
             figure, (axes,) = stack(4.0, [1.0], _AROUND)
             axes.set_axis_off()
@@ -78,7 +79,7 @@ def congestion(result: Measurements) -> Figure:
             _draw(axes, result, tree, placed)
             axes.set_xlim(-_LEFT / grid.column, columns + grid.right / grid.column)
             axes.set_ylim(_middle(placed) - height / grid.row / 2, _middle(placed) + height / grid.row / 2)
-        more = len(found) - len(shown)
+        more = pc.count_distinct(result.table("congestion")["tree"]).as_py() - len(shown)
         rest = f";  {more:,} more tree{'s are' if more != 1 else ' is'} not shown" if more else ""
         figure.text(
             0.5,

@@ -1,0 +1,148 @@
+"""What ``penstock run`` does beside its simulation: little before it, much during it, nothing twice after it.
+
+``benches/beyond.py`` measures how long that takes; here is what it rests on.
+"""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from matplotlib.axis import Tick
+from matplotlib.backends.backend_agg import RendererAgg
+from matplotlib.figure import Figure
+
+import penstock as ps
+from penstock import plots
+from penstock.cli.run import _loading_meanwhile
+from penstock.plots.decimate import Spans, lasting, merge_groups, merge_spans
+
+style = importlib.import_module("penstock.plots.style")  # the package has a function of this name
+EXPENSIVE = ("numpy", "pyarrow", "pandas", "matplotlib", "rich.table", "penstock.scenario", "penstock.result")
+"""What takes longer to import than to start a simulation."""
+
+PAUSED = """
+[simulation]
+duration = "300 us"
+
+[topology.leaf_spine]
+leaves = 4
+spines = 2
+hosts_per_leaf = 16
+rate = "100 Gb/s"
+
+[switch.buffer]
+total = "16 MiB"
+
+[flow_control.pfc]
+
+[[flows]]
+name = "incast"
+from = "h*"
+to = "h0"
+source = "greedy"
+"""
+
+
+@pytest.fixture(scope="module")
+def paused() -> ps.Result:
+    return ps.Scenario.from_toml(PAUSED).run(seed=1)
+
+
+def test_nothing_expensive_is_imported_before_the_engine_runs() -> None:
+    program = f"""
+import sys
+from penstock import _core
+
+def run(*_, **__):
+    print(*(name for name in {EXPENSIVE} if name in sys.modules))
+    raise _core.ScenarioError("far enough")
+
+_core.run = run
+from penstock.__main__ import main
+sys.argv = ["penstock", "run", "first-light", "--no-report", "--json"]
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.stdout == "\n", f"imported too early: {done.stdout}{done.stderr}"
+
+
+def test_while_the_engine_runs_all_is_loaded_and_drawn_once(tmp_path: Path, paused: ps.Result) -> None:
+    style._blank.clear()
+    cold = [path.read_bytes() for path in plots.save_all(paused, tmp_path / "cold")]
+    before = dict(mpl.rcParams)
+    with _loading_meanwhile(report=True):
+        until = time.monotonic() + 60
+        while not style._blank and time.monotonic() < until:
+            time.sleep(0.01)
+    assert [len(figure.axes) for figure in style._blank] == [1, 3, 7]
+    assert dict(mpl.rcParams) == before
+    warm = [path.read_bytes() for path in plots.save_all(paused, tmp_path / "warm")]
+    assert warm == cold, "on panels that were ready pictures are the same"
+    assert not style._blank
+
+
+def test_an_engine_that_has_ended_waits_for_one_import_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[str] = []
+
+    def slow(name: str) -> None:
+        time.sleep(0.3)
+        done.append(name)
+
+    monkeypatch.setattr(importlib, "import_module", slow)
+    monkeypatch.setattr(plots, "warm_up", lambda: done.append("warm-up"))
+    with _loading_meanwhile(report=False):
+        time.sleep(0.5)
+    assert not done
+    with _loading_meanwhile(report=True):
+        time.sleep(0.1)
+    assert len(done) == 1 and done != ["warm-up"]
+
+
+def test_pictures_of_a_run_shape_no_text_and_measure_nothing(
+    tmp_path: Path, paused: ps.Result, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("this takes as long as the picture itself")
+
+    made = []
+    first = Tick.__init__
+    monkeypatch.setattr(RendererAgg, "draw_text", refuse)
+    monkeypatch.setattr(RendererAgg, "get_text_width_height_descent", refuse)
+    monkeypatch.setattr(Figure, "get_tightbbox", refuse)
+    monkeypatch.setattr(Tick, "__init__", lambda self, *a, **k: (made.append(self), first(self, *a, **k))[1])
+    written = plots.save_all(paused, tmp_path)
+    assert [path.stem for path in written] == ["congestion", "timeline", "fabric"]
+    assert len(made) < 90, "ticks are what takes longest to make"
+
+
+SPANS = st.lists(st.tuples(st.integers(0, 3), st.floats(0, 100), st.floats(0, 20)), max_size=40)
+
+
+@given(SPANS, st.floats(0.001, 30))
+def test_spans_of_groups_are_merged_as_those_of_each(
+    found: list[tuple[int, float, float]], gap: float
+) -> None:
+    spans: Spans = np.array([(start, start + long) for _, start, long in found]).reshape(-1, 2)
+    group = np.array([of for of, _, _ in found], dtype=np.int64)
+    merged, of = merge_groups(spans, group, gap)
+    for one in range(4):
+        assert merged[of == one] == pytest.approx(merge_spans(spans[group == one], gap))
+    assert list(of) == sorted(of)
+
+
+@given(SPANS)
+def test_groups_last_as_long_as_their_spans(found: list[tuple[int, float, float]]) -> None:
+    spans: Spans = np.array([(start, start + long) for _, start, long in found]).reshape(-1, 2)
+    group = np.array([of for of, _, _ in found], dtype=np.int64)
+    rows = [np.flatnonzero(group == one) for one in np.unique(group)]
+    wanted = [float(np.sum(spans[own, 1] - spans[own, 0])) for own in rows]
+    assert list(lasting(spans, rows)) == pytest.approx(wanted)
