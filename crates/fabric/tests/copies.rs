@@ -177,8 +177,8 @@ fn with_none(mut net: Net) -> Net {
 proptest! {
     #![proptest_config(ProptestConfig { cases: cases(32), ..ProptestConfig::default() })]
 
-    /// Whatever is copied, to whomever, beside what is not: all of it arrives once at each receiver, in order; frames and credits are
-    /// conserved (every run ends with that); threads change nothing.
+    /// Whatever is copied, to whomever, beside what is not: all of it arrives once at each receiver, in order; frames, credits and
+    /// slots are conserved, in one case of four at each event; threads change nothing.
     #[test]
     fn all_copies_arrive_in_order(
         room in 24u64..100, sizes in prop::collection::vec(64u16..1_522, 5), from in prop::collection::vec(0usize..4, 5),
@@ -217,9 +217,9 @@ proptest! {
         prop_assert!(alone.integers("paths", "frames_delivered").iter().all(|&frames| frames == count));
         prop_assert_eq!(alone.reals("flows", "frames_reordered"), vec![0.0; 5]);
         check_tables(&net.0, &alone)?;
-        for threads in [2, 3] {
-            let several = net.run_on(threads, 5_000);
-            same(&several, &alone)?;
+        let steps = if room % 4 == 0 { 1 } else { 100 };
+        for (threads, budget) in [(1, steps), (2, 5_000), (3, 5_000)] {
+            same(&net.run_on(threads, budget), &alone)?;
         }
     }
 }

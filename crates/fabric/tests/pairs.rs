@@ -1001,6 +1001,19 @@ fn keeps_its_books_everywhere(spec: Spec, budget: u64) -> Result<(), TestCaseErr
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { cases: cases(8), ..ProptestConfig::default() })]
+
+    /// Test builds look over frames, credits and slots of copies after each step, and a step of one event ends with its instant.
+    #[test]
+    fn books_are_kept_at_every_event(draw in draws()) {
+        for spec in [with_credits(&draw, us(30)), with_crossbars(&draw, us(30))] {
+            let net = Net(spec);
+            same(&net.run_in_steps(1), &net.try_run())?;
+        }
+    }
+}
+
+proptest! {
     #![proptest_config(ProptestConfig { cases: cases(60), ..ProptestConfig::default() })]
 
     #[test]

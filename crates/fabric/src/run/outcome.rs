@@ -32,7 +32,7 @@ pub(crate) enum Failure {
     /// A link has lost or made credits. The port is the sending one's.
     Credits { at: Time, port: u32, channel: u8, what: CreditFault },
     /// Frames made and copied are not frames delivered, lost, waiting and on their way.
-    Conservation { made: u64, copied: u64, delivered: u64, lost: u64, waiting: u64, in_flight: u64 },
+    Conservation { made: u64, copied: u64, delivered: u64, lost: u64, waiting: u64, in_flight: i64 },
 }
 
 /// What can be wrong with the credits of a channel.
