@@ -190,6 +190,22 @@ def test_what_waits_in_a_bypass_queue_is_explained() -> None:
     assert "It was held back" not in " ".join(forensics.why(result, "writes"))
 
 
+def test_reads_behind_greedy_writes_are_not_said_to_have_gone_freely() -> None:
+    """A class of which something may go does not wait, and what its bypass queue waited is not recorded."""
+    greedy = BYPASS.replace(
+        'to = "h1"\nsource = { constant = { rate = "2 Gb/s" } }', 'to = "h1"\nsource = "greedy"'
+    )
+    result = Scenario.from_toml(greedy).run()
+    got = {row["flow"]: row["throughput_bps"] for row in result.rows("flows")}
+    assert got["other-reads"] < 1.5e9 and got["writes"] > 5e9
+    said = forensics.why(result, "other-reads")
+    assert said[1:3] == [
+        "  No wait for credits held it back.",
+        "  What its frames waited in a bypass queue, as at h0.0->sw, while others passed, is not recorded.",
+    ]
+    assert "bypass queue" not in " ".join(forensics.why(result, "writes"))
+
+
 def test_who_passes_the_root_but_had_no_frame_there_is_upstream() -> None:
     """Neither a culprit nor a victim; the words say that it passes."""
     tree = forensics.Tree(1, "sw.0->h0/3", "oversubscribed")
