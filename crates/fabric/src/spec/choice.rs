@@ -19,6 +19,9 @@
 //!
 //! A switch uses its own ports and its own named random stream only. With a single candidate nothing is drawn.
 //!
+//! With `hash` and `d_mod_k` a path is known before its first frame, and a frame carries it: source routing. In Advanced Switching
+//! a header has it as a turn pool, by how many ports a frame turns in each switch (a test in `digits.rs`: these lead there and back).
+//!
 //! Source: `hash`: RFC 2992 §2. `spray`: Dixit, Prakash, Hu and Kompella, On the impact of packet spraying in
 //! data center networks (INFOCOM 2013). `round_robin`: Cao, Xia, Yang, Guo, Lu, Yuan, Xiong, Lin, Xia and
 //! Xu, Per-packet load-balanced, low-latency routing for Clos-based data center networks (CoNEXT 2013, §3),
@@ -30,7 +33,7 @@
 //!
 //! Not modelled: the age bits of CONGA, by which a gap is known to a factor of two only (here it is exact);
 //! congestion of the path behind the next link; weights for ports of different rates; queue lengths that are
-//! known late.
+//! known late; the bits of a turn pool.
 
 use crate::spec::digits::Digits;
 use crate::spec::forwarding::Candidates;

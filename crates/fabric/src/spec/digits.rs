@@ -151,6 +151,40 @@ mod tests {
         }
     }
 
+    /// By how many ports a frame turns in each switch, from the port that it came in through: all that a source has to say
+    /// (a turn pool). The answer takes the same turns from the last to the first, the other way round.
+    #[test]
+    fn turns_lead_to_the_destination_and_back() {
+        let graph = NTree::new(4, 3, CABLE).graph().unwrap();
+        let links: Vec<(NodeId, NodeId)> = graph.links.iter().map(|link| (link.a, link.b)).collect();
+        let wiring = Wiring::new(graph.nodes.len(), &links);
+        let hosts = hosts(&graph);
+        let entered = |port: PortId| wiring.peer[port.at()];
+        let siblings = |port: PortId| wiring.ports(wiring.node_of[port.at()]);
+        let turned = |ingress: PortId, by: u32| {
+            let mut ports = siblings(ingress);
+            let egress = (wiring.local(ingress) + by) as usize % ports.len();
+            ports.nth(egress).expect("a port of that number")
+        };
+        for (from, to, path) in all_paths(&graph) {
+            let pool: Vec<(u32, u32)> = path
+                .windows(2)
+                .map(|hop| {
+                    let (ingress, ports) = (entered(hop[0]), siblings(hop[1]).len() as u32);
+                    ((wiring.local(hop[1]) + ports - wiring.local(ingress)) % ports, ports)
+                })
+                .collect();
+            assert!(pool.iter().all(|&(turn, _)| turn > 0), "no frame goes back by the port it came from");
+            let first = wiring.ports(hosts[from]).next().unwrap();
+            let last = pool.iter().fold(first, |port, &(turn, _)| turned(entered(port), turn));
+            assert_eq!(wiring.neighbour(last), hosts[to]);
+            let answer = wiring.ports(hosts[to]).next().unwrap();
+            let back =
+                pool.iter().rev().fold(answer, |port, &(turn, ports)| turned(entered(port), ports - turn));
+            assert_eq!(wiring.neighbour(back), hosts[from]);
+        }
+    }
+
     /// Under uniform traffic no link of a k-ary n-tree carries more than the traffic of one host, and what comes down to
     /// different hosts does not meet.
     #[test]

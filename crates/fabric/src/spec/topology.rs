@@ -464,6 +464,33 @@ mod tests {
         check(&NTree::new(2, 5, CABLE).graph().unwrap(), 32, 80, 160);
     }
 
+    /// Between two levels of a BMIN wires are a perfect shuffle: from place `p` upwards one leads to the place whose digits are
+    /// those of `p` rotated by one. A switch of level l of the tree is there that of its digits in reverse, rotated l times.
+    #[test]
+    fn an_n_tree_is_a_perfect_shuffle_between_levels() {
+        for (k, n) in [(4u64, 3u32), (2, 5), (3, 4), (5, 2)] {
+            let width = k.pow(n - 1);
+            let number = |digits: &[u64]| digits.iter().fold(0, |all, digit| all * k + digit);
+            let in_bmin = |level: u32, switch: u64| {
+                let mut digits: Vec<u64> = (0..n - 1).map(|digit| switch / k.pow(digit) % k).collect();
+                digits.rotate_left(level as usize % (n as usize - 1));
+                number(&digits)
+            };
+            let graph = NTree::new(k, n.into(), CABLE).graph().unwrap();
+            let place = |id: NodeId| -> Option<(u32, u64)> {
+                let (level, switch) = graph.nodes[id.at()].name.strip_prefix('s')?.split_once('.')?;
+                Some((level.parse().ok()?, switch.parse().ok()?))
+            };
+            let between = graph.links.iter().filter_map(|link| Some((place(link.a)?, place(link.b)?)));
+            let wires: BTreeSet<_> =
+                between.map(|((low, a), (high, b))| (low, in_bmin(low, a), high, in_bmin(high, b))).collect();
+            let shuffled = (0..n - 1).flat_map(|level| {
+                (0..width * k).map(move |p| (level, p / k, level + 1, (p % width * k + p / width) / k))
+            });
+            assert_eq!(wires, shuffled.collect(), "{k}-ary {n}-tree");
+        }
+    }
+
     /// Where the errors stand, and the first.
     fn wrong(graph: Result<Graph, Vec<Remark>>) -> (String, String) {
         let errors = graph.unwrap_err();

@@ -1,6 +1,7 @@
 //! The k-ary n-tree: kⁿ hosts and n levels of kⁿ⁻¹ switches with k ports down and k ports up (none up in the highest
 //! level). Host p hangs on switch p / k of the lowest level; switches of levels l and l + 1 are joined if their numbers
-//! agree in all digits but digit l.
+//! agree in all digits but digit l. That is the bidirectional multistage network (BMIN) with a perfect shuffle between
+//! levels, its switches by other numbers (a test in `topology.rs` has which).
 //!
 //! Source: Petrini and Vanneschi, k-ary n-trees: high performance networks for massively parallel architectures (IPPS
 //! 1997, §2), the digits numbered as in Martinez (2006).
