@@ -216,7 +216,13 @@ fn apart(graph: &Graph, half: usize, from: usize, to: usize) -> Vec<NodeId> {
 /// Puts both parts of a congestion control on a fabric.
 fn notify(spec: &mut Spec, (control, point): (RateControlSpec, ManagerSpec)) {
     change_switches(spec, |switch| switch.managers = vec![Some(point); 8]);
-    let limiters = LimiterSpec { control, per: LimiterScope::Flow, priorities: 0xFF, mark_after: None };
+    let limiters = LimiterSpec {
+        control,
+        per: LimiterScope::Flow,
+        priorities: 0xFF,
+        mark_after: None,
+        priority_burst: Bytes::new(0),
+    };
     change_hosts(spec, |host| host.limiters = Some(limiters));
 }
 

@@ -36,7 +36,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use transport::ConnectionSpec;
-use units::{Amount, BitRate, ClockOffset, ClockTolerance, Time};
+use units::{Amount, BitRate, Bytes, ClockOffset, ClockTolerance, Time};
 use workload::{SourceSpec, below};
 
 /// A whole simulation.
@@ -239,6 +239,8 @@ pub struct LimiterSpec {
     pub priorities: u8,
     /// After how long without a break frames are marked; `None`: never.
     pub mark_after: Option<Time>,
+    /// How many bytes of higher priorities than the lowest may leave ahead of the rate.
+    pub priority_burst: Bytes,
 }
 
 /// What a source does when its queue in the NIC is full.

@@ -77,6 +77,7 @@ fn net(dice: &Dice) -> Net {
         per: LimiterScope::Flow,
         priorities: 0xFF,
         mark_after: None,
+        priority_burst: Bytes::new(0),
     });
     let switches = [net.switch("left", of_switches.clone()), net.switch("right", of_switches)];
     let rate = |at: usize| BitRate::from_bps(dice.rates[at % dice.rates.len()]);
@@ -245,6 +246,7 @@ fn returned_tags_are_a_class_of_their_own() {
         per: LimiterScope::Flow,
         priorities: 0xFF,
         mark_after: None,
+        priority_burst: Bytes::new(0),
     };
     let rows = ["left", "right"].map(|name| net.switch(name, switch()));
     net.link(rows[0], rows[1], gbps(10), us(1));

@@ -6,7 +6,7 @@ use common::*;
 use fabric::spec::{FaultSpec, HostSpec, LimiterSpec, Says};
 use frame::NodeId;
 use queueing::{RateControlSpec, ReactionPointParams};
-use units::Time;
+use units::{Bytes, Time};
 
 /// Octets that a frame of these tests takes on the wire: 1230 B and 20 B around it, 1 us at 10 Gb/s.
 const FRAME: u16 = 1_230;
@@ -74,7 +74,8 @@ fn a_congestion_message_cuts_the_rate_of_its_flow() {
     let lowest = |faults: Vec<FaultSpec>, flow: usize| {
         let control = RateControlSpec::Qcn(ReactionPointParams::default());
         let per = queueing::LimiterScope::Flow;
-        let limiters = LimiterSpec { control, per, priorities: 0xFF, mark_after: None };
+        let limiters =
+            LimiterSpec { control, per, priorities: 0xFF, mark_after: None, priority_burst: Bytes::new(0) };
         let (mut net, h, sink) = line(HostSpec { limiters: Some(limiters), ..host() });
         for name in ["f", "g"] {
             net.flow(name, h, 3, greedy(sink, FRAME, Time::ZERO));

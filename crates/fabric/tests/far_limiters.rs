@@ -12,7 +12,7 @@ use queueing::{
 };
 use std::sync::Arc;
 use transport::{Application, ConnectionSpec, Delay, RequestResponseSpec};
-use units::{BitRate, Or, Time};
+use units::{BitRate, Bytes, Or, Time};
 
 const FRAME: u16 = 1230;
 
@@ -48,7 +48,16 @@ fn star(names: &[&str], station: impl Fn(&str) -> HostSpec, switch: SwitchSpec, 
 }
 
 fn limited(control: RateControlSpec, per: LimiterScope) -> HostSpec {
-    HostSpec { limiters: Some(LimiterSpec { control, per, priorities: 0xFF, mark_after: None }), ..host() }
+    HostSpec {
+        limiters: Some(LimiterSpec {
+            control,
+            per,
+            priorities: 0xFF,
+            mark_after: None,
+            priority_burst: Bytes::new(0),
+        }),
+        ..host()
+    }
 }
 
 #[test]

@@ -12,6 +12,7 @@ use queueing::{
 use std::sync::Arc;
 use transport::{Application, ConnectionSpec, ControllerSpec, FixedWindowParams, WindowSpec};
 use units::{Amount, BitRate, Bytes, Or, Time};
+use workload::SourceSpec;
 
 const FRAME: u16 = 1230;
 
@@ -19,7 +20,13 @@ const FRAME: u16 = 1230;
 fn limited(per: LimiterScope, priorities: u8) -> HostSpec {
     let params =
         ReactionPointParams { max_rate: Or::Value(BitRate::from_gbps(2)), ..ReactionPointParams::default() };
-    let limiters = LimiterSpec { control: RateControlSpec::Qcn(params), per, priorities, mark_after: None };
+    let limiters = LimiterSpec {
+        control: RateControlSpec::Qcn(params),
+        per,
+        priorities,
+        mark_after: None,
+        priority_burst: Bytes::new(0),
+    };
     HostSpec { limiters: Some(limiters), ..host() }
 }
 
@@ -99,6 +106,41 @@ fn the_highest_priority_of_a_path_goes_first() {
     // A frame time of the limiter, two hops of a microsecond, and two cables.
     assert!(latest[1] <= 5_000.0 + 2.0 * 984.0 + 200.0 + 1.0, "{latest:?}");
     assert!(latest[0] > 10_000.0, "the lower one waits for two turns: {latest:?}");
+}
+
+/// The same with a burst: frames of the upper priority do not wait for what the lower one took, and the rate is kept.
+#[test]
+fn higher_priorities_leave_ahead_of_the_rate_by_a_burst_and_no_more() {
+    let run = |burst: u64, upper: fn(NodeId) -> SourceSpec| {
+        let mut sender = limited(LimiterScope::Path, 0b10_0100);
+        let priority_burst = Bytes::new(burst);
+        sender.limiters = sender.limiters.map(|own| LimiterSpec { priority_burst, ..own });
+        let (mut net, [a, b, c]) = star(sender, switch());
+        // The link is busy, so that the limiter stands in line.
+        net.flow("free", a, 0, greedy(c, FRAME, Time::ZERO));
+        net.flow("lower", a, 2, greedy(b, FRAME, Time::ZERO));
+        net.flow("upper", a, 5, upper(b));
+        net.run()
+    };
+    // At most the rest of a frame on the link and one in the NIC, two hops and two cables.
+    let at_once = 2.0 * 984.0 + 2.0 * 984.0 + 200.0 + 1.0;
+    let outcome = run(2 * u64::from(FRAME), |to| paced(to, FRAME, 50, us(1), us(20)));
+    assert_eq!((past(&outcome), outcome.integers("flows", "frames_sent")[2]), (vec![EACH], 50));
+    assert!(outcome.reals("flows", "latency_max_ns")[2] <= at_once);
+    // Ten at once: two or three leave, the others 5 us apart, before all of the lower priority.
+    let outcome = run(2 * u64::from(FRAME), |to| paced(to, FRAME, 10, us(101), ns(984)));
+    assert_eq!(past(&outcome), [EACH]);
+    let (least, most) = (outcome.reals("flows", "latency_min_ns"), outcome.reals("flows", "latency_max_ns"));
+    assert!(least[2] <= at_once && (25_000.0..36_000.0).contains(&most[2]), "{least:?} {most:?}");
+    // Where the lowest priority is alone it has no burst.
+    let (mut net, [a, b, _]) = star(limited(LimiterScope::Path, 0xFF), switch());
+    net.flow("alone", a, 2, paced(b, FRAME, 10, us(1), ns(984)));
+    let without = net.run().reals("flows", "latency_max_ns")[0];
+    let mut sender = limited(LimiterScope::Path, 0xFF);
+    sender.limiters = sender.limiters.map(|own| LimiterSpec { priority_burst: Bytes::new(90_000), ..own });
+    let (mut net, [a, b, _]) = star(sender, switch());
+    net.flow("alone", a, 2, paced(b, FRAME, 10, us(1), ns(984)));
+    assert_eq!(net.run().reals("flows", "latency_max_ns")[0], without);
 }
 
 #[test]
@@ -234,8 +276,13 @@ fn congestion_points_are_named() {
         ),
     ];
     for (manager, control) in schemes {
-        let limiters =
-            Some(LimiterSpec { control, per: LimiterScope::Flow, priorities: 0xFF, mark_after: None });
+        let limiters = Some(LimiterSpec {
+            control,
+            per: LimiterScope::Flow,
+            priorities: 0xFF,
+            mark_after: None,
+            priority_burst: Bytes::new(0),
+        });
         let mut net = Net::new(us(5_000));
         let hosts = ["a", "b", "sink"].map(|name| net.host(name, HostSpec { limiters, ..host() }));
         let sw = net.switch("sw", SwitchSpec { managers: vec![Some(manager); 8], ..switch() });
@@ -285,6 +332,7 @@ fn congestion_spreads_no_further_than_its_sources() {
             per: LimiterScope::Flow,
             priorities: 0b1000,
             mark_after: None,
+            priority_burst: Bytes::new(0),
         });
         let station = || HostSpec { flow_control: Some(control.clone().into()), limiters, ..host() };
         let point = ManagerSpec::CongestionPoint(CongestionPointParams::default());

@@ -339,6 +339,7 @@ fn limiters(rolls: &mut Rolls) -> LimiterSpec {
         ]),
         priorities: rolls.pick(&[0xFF, 0b1001]),
         mark_after: rolls.pick(&[None, Some(us(2))]),
+        priority_burst: Bytes::new(rolls.pick(&[0, 3_044, 20_000])),
     }
 }
 

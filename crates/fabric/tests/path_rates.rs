@@ -9,12 +9,17 @@ use queueing::{
     CongestionPointParams, Law, LimiterScope, ManagerSpec, Method, PathPointParams, PathReactionParams,
     RateControlSpec,
 };
-use units::{BitRate, Time};
+use units::{BitRate, Bytes, Time};
 
 fn station(params: PathReactionParams) -> HostSpec {
     let control = RateControlSpec::Prc(params);
-    let limiters =
-        Some(LimiterSpec { control, per: LimiterScope::Destination, priorities: 0xFF, mark_after: None });
+    let limiters = Some(LimiterSpec {
+        control,
+        per: LimiterScope::Destination,
+        priorities: 0xFF,
+        mark_after: None,
+        priority_burst: Bytes::new(0),
+    });
     HostSpec { limiters, ..host() }
 }
 

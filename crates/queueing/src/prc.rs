@@ -45,11 +45,12 @@
 //! Choices, where the former leaves open: the law, the interval of 40 us, the target of 16 %; the receiver sends as
 //! many messages as the source asks for, and the source asks again when they should have come, so that receivers
 //! remember nothing and silent sources cost nothing; an answer that is missing for four intervals and two round trips
-//! halves the rate; a path that was idle for a millisecond begins anew from half of its rate; a path is a destination
-//! and a priority.
+//! halves the rate; a path that was idle for a millisecond begins anew from half of its rate. What the source calls flow
+//! scheduling: with `per = "path"` a path is a destination, the highest priority goes first, and frames above the lowest one
+//! may leave ahead of the rate by `priority_burst`, since one of the lowest may have closed the path for long; with `per =
+//! "destination"` a path is a destination and a priority.
 //!
-//! Not modelled: switches that pass on messages without writing; how frames of several priorities share the rate of one
-//! path; the fields of messages, but for their length of 64 B.
+//! Not modelled: switches that pass on messages without writing; the fields of messages, but for their length of 64 B.
 
 use crate::checks::{above, above_zero, interval, message_priority, within};
 use crate::manager::{Configuration, Fill, FrameFacts, LinkFacts, QueueManager, Verdict};

@@ -186,6 +186,10 @@ pub enum LimiterScope {
     Priority,
 }
 
+fn two_frames() -> Bytes {
+    Bytes::new(2 * u64::from(frame::MAX_TAGGED_FRAME_BYTES))
+}
+
 /// Makes the closed enum of rate controls, its specification, its dispatch and its pages from one list.
 macro_rules! rate_controls {
     ($($(#[$doc:meta])* $key:ident: $name:ident($params:ident)),* $(,)?) => {
@@ -218,6 +222,9 @@ macro_rules! rate_controls {
             /// Frames that leave a limiter which has held something for this long without a break carry a mark, if their endpoints understand marks (McAlpine 2005: PRC_ECN marks where frames enter layer 2). A time with unit, at least "1 us"; or "never". Default: "never".
             #[serde(default)]
             pub mark_after: Or<Time, Never>,
+            /// With "path", how many bytes of higher priorities than the lowest that passes a limiter may leave ahead of its rate; lower ones then wait for longer, so that the rate is kept. A size with unit; "0 B": none. Default: "3044 B" (a choice: two of the longest frames).
+            #[serde(default = "two_frames")]
+            pub priority_burst: Bytes,
             $(
                 $(#[$doc])*
                 #[serde(skip_serializing_if = "Option::is_none")]
@@ -390,6 +397,7 @@ mod tests {
             priorities,
             per: LimiterScope::Flow,
             mark_after: Or::word(),
+            priority_burst: two_frames(),
             qcn,
             bcn: None,
             fecn: None,

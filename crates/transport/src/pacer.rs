@@ -74,14 +74,13 @@ impl Pacer {
         self.closed = self.due > now;
     }
 
-    /// From now on segments have this length, and this rate. What a segment of another rate was cut by is nothing to this one,
-    /// nor is the time that it was to take.
+    /// From now on segments have this length, and this rate. What a segment of another rate was cut by is nothing to this one.
     #[inline(never)]
     fn measure(&mut self, bytes: u16, rate: BitRate) {
         let (bits, seconds) = rate.fraction();
         if (self.bits, u64::from(self.seconds)) != (bits, seconds) {
             (self.bits, self.seconds, self.bps) = (bits, seconds as u8, rate.bps());
-            (self.due, self.remainder) = (Time::ZERO, 0);
+            self.remainder = 0;
         }
         // Below 2^16 * 8e12: no overflow.
         let exact = u64::from(bytes) * PS_PER_S_TIMES_8;

@@ -883,6 +883,10 @@ class RateLimitersKeys(TypedDict, total=False):
     if their endpoints understand marks (McAlpine 2005: PRC_ECN marks where frames enter layer 2).
     Default: "never".
     """
+    priority_burst: str | None
+    """With "path", how many bytes of higher priorities than the lowest that passes a limiter may leave
+    ahead of its rate. Default: "3044 B".
+    """
     qcn: ReactionPointKeys | None
     """The reaction points of quantised congestion notification (QCN, IEEE 802.1Qau)."""
     bcn: BackwardReactionKeys | None

@@ -52,11 +52,12 @@ impl LimiterPlan {
         }
         let name = passing.limiter(limiters.per, spec);
         let number = *numbers.entry((host, name.clone())).or_insert_with(|| {
-            self.limiters.push(Planned { host, priority: flow.priority, name });
+            self.limiters.push(Planned { host, priority: flow.priority, lowest: flow.priority, name });
             self.limiters.len() as u32 - 1
         });
         let planned = &mut self.limiters[number as usize];
         planned.priority = planned.priority.max(flow.priority);
+        planned.lowest = planned.lowest.min(flow.priority);
         Some(number)
     }
 }

@@ -60,7 +60,7 @@ impl Fabric {
         limiter.occupancy.add(frame.bytes);
         limiter.sojourns.enter(limiter.occupancy.both());
         self.buffers.pool.push(limiter.line.push_to(frame.priority), frame, now, NIL);
-        if is_held && limiter.orders.next_probe > now {
+        if is_held && limiter.is_held(now) && limiter.orders.next_probe > now {
             self.wake_limiter(nth, now, windows);
         } else {
             self.update_limiter(nth, now, windows);
@@ -97,6 +97,10 @@ impl Fabric {
     #[inline(always)]
     pub fn sends_straight(&mut self, nth: u32, now: Time, windows: &mut Queued) -> bool {
         let limiter = &mut self.hosts.limiters[nth as usize];
+        // Behind it another one may leave ahead of the rate.
+        if limiter.has_burst() {
+            return false;
+        }
         let Some(priority) = limiter.next_pushed(now) else { return false };
         let head = self.buffers.pool.head(limiter.line.list(priority));
         let start = self.routes.path_start[head.path.at()];
@@ -158,8 +162,8 @@ impl Fabric {
         windows: &mut Queued,
     ) -> Option<(u32, TrafficClass)> {
         self.limiter_left_line(nth);
-        let is_stopped = self.hosts.limiters[nth as usize].is_stopped(now);
-        match self.next_of_limiter(nth).filter(|next| !is_stopped && self.leaves_at(next, place)) {
+        let is_held = self.hosts.limiters[nth as usize].is_held(now);
+        match self.next_of_limiter(nth).filter(|next| !is_held && self.leaves_at(next, place)) {
             Some(next) => self.leave_limiter(nth, next, place, false, now, windows),
             None => self.limiter_in_line(nth, now),
         }

@@ -42,7 +42,7 @@ impl Fabric {
     pub fn next_to_leave(&mut self, nth: u32, now: Time) -> Option<(NextFrame, (u32, TrafficClass))> {
         let limiter = &mut self.hosts.limiters[nth as usize];
         limiter.pacer.handle_timeout(now);
-        if limiter.is_stopped(now) || !limiter.pacer.is_open() {
+        if limiter.is_held(now) {
             return None;
         }
         let stands = limiter.stands;

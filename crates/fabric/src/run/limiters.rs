@@ -6,7 +6,9 @@
 //! The NIC pulls from limiters as it does from endpoints: by turns, while less than a frame or two of theirs wait in
 //! the class. So what waits above a limiter does not fill the NIC, and a slow limiter holds back nobody else. After
 //! each frame a limiter is closed for as long as the frame takes at its rate, line overhead included. A change of the
-//! rate holds from the next frame on.
+//! rate holds from the next frame on. Where frames of several priorities share a limiter, those above the lowest may leave
+//! before it opens, by as many bytes as `priority_burst` says; the next ones wait for as much longer. A frame of a low
+//! priority may have closed the limiter for long, at a rate that is a part of a slow link.
 //!
 //! A control that asks about a path does so when the limiter holds something, with a control frame that goes ahead of
 //! it.
@@ -19,7 +21,7 @@
 //! to it are told to its limiter, and to nobody else.
 
 use crate::run::event::{Event, Queued};
-use crate::run::limiter_line::LimiterLine;
+use crate::run::limiter_line::{LimiterLine, Next};
 use crate::run::pool::{List, NIL};
 use crate::run::world::Fabric;
 use crate::spec::LimiterSpec;
@@ -29,14 +31,15 @@ use measure::{Latency, Sojourns};
 use queueing::{Orders, PathFacts, RateConfiguration, RateControl, RateControls, Told, Unheard};
 use rand_xoshiro::rand_core::Rng;
 use transport::Pacer;
-use units::{BitRate, Time};
+use units::{BitRate, Bytes, Time};
 
 /// Whose limiter it is, and what passes it.
 #[derive(Debug)]
 pub(crate) struct Planned {
     pub host: NodeId,
-    /// The highest of its frames.
+    /// The highest and the lowest of its frames.
     pub priority: Priority,
+    pub lowest: Priority,
     /// The name of a flow; or a priority or a destination, or both.
     pub name: String,
 }
@@ -56,6 +59,11 @@ pub(crate) struct Limiter {
     /// The highest priority of its frames; and the lowest of those that it has sent since it last asked about its path.
     pub priority: Priority,
     lowest_sent: Option<Priority>,
+    /// Frames of higher priorities than this one may leave ahead of the rate, by so many bytes, which at the rate that it
+    /// has take so long.
+    lowest: Priority,
+    burst: Bytes,
+    ahead: Time,
     /// The rate of the link.
     link: BitRate,
     control: RateControls,
@@ -141,13 +149,16 @@ impl Limiter {
     ) -> Limiter {
         let control = spec.control.start(link);
         let orders = control.orders();
-        Limiter {
+        let mut limiter = Limiter {
             number,
             host: of.host,
             place,
             name: of.name.clone(),
             priority: of.priority,
             lowest_sent: None,
+            lowest: of.lowest,
+            burst: if of.lowest < of.priority { spec.priority_burst } else { Bytes::new(0) },
+            ahead: Time::ZERO,
             link,
             control,
             random,
@@ -164,6 +175,15 @@ impl Limiter {
             mark_after: spec.mark_after,
             busy_since: Time::ZERO,
             measured: LimiterMeasured::default(),
+        };
+        limiter.measure_burst();
+        limiter
+    }
+
+    /// How long what may leave ahead of the rate takes at it.
+    fn measure_burst(&mut self) {
+        if self.burst.get() > 0 {
+            self.ahead = self.rate().time_for_bits_floor(8 * self.burst.get());
         }
     }
 
@@ -179,6 +199,7 @@ impl Limiter {
         let answer = call(&mut self.control, &mut self.random);
         self.orders = self.control.orders();
         self.unheard = Unheard::new(self.orders.quiet);
+        self.measure_burst();
         answer
     }
 
@@ -266,7 +287,25 @@ impl Limiter {
     /// Whether nothing leaves it now, because of its rate or because it is stopped.
     #[inline(always)]
     pub fn is_held(&self, now: Time) -> bool {
-        self.is_stopped(now) || self.pacer.opens_after(now)
+        self.is_stopped(now) || self.pacer.opens_after(now) && self.pacer.opens_after(now + self.head_start())
+    }
+
+    /// Whether some of its frames may leave ahead of its rate.
+    #[inline(always)]
+    pub fn has_burst(&self) -> bool {
+        self.ahead != Time::ZERO
+    }
+
+    /// How long before its rate allows it the next frame may leave.
+    #[inline(always)]
+    fn head_start(&self) -> Time {
+        if self.has_burst() { self.head_start_of_next() } else { Time::ZERO }
+    }
+
+    #[inline(never)]
+    fn head_start_of_next(&self) -> Time {
+        let next = self.line.next().map(Next::priority);
+        if next.is_some_and(|priority| priority > self.lowest) { self.ahead } else { Time::ZERO }
     }
 
     /// Whether it is stopped now.
@@ -282,7 +321,12 @@ impl Limiter {
             return self.orders.call_at;
         }
         let stopped = if self.is_stopped(now) { Some(self.orders.stopped_until) } else { None };
-        let opens = self.pacer.opens_at().max(stopped).unwrap_or(Time::NEVER);
+        let mut opens = self.pacer.opens_at();
+        if self.has_burst() {
+            // What may leave now stands in line, or waits for a link.
+            opens = opens.map(|opens| opens.saturating_sub(self.head_start())).filter(|&opens| opens > now);
+        }
+        let opens = opens.max(stopped).unwrap_or(Time::NEVER);
         opens.min(self.orders.next_probe).min(self.orders.call_at)
     }
 
