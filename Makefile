@@ -65,6 +65,7 @@ bench: $(VENV)/developed | needs ## measures speed and size: beside ns-2 and ns-
 	$(BIN)/python benches/connections.py
 	cargo test --locked --quiet -p fabric --test sizes -- --nocapture
 	$(BIN)/python benches/sweeps.py
+	$(BIN)/python benches/beyond.py
 
 docs: $(VENV)/developed ## writes what is generated: the reference, the keys of the builder, drawings, pictures
 	$(BIN)/python tools/builder.py

@@ -37,6 +37,8 @@ def test_every_edge_has_its_parent(sick: Result) -> None:
     trees = forensics.trees(sick)
     assert [tree.number for tree in trees] == list(range(1, len(trees) + 1))
     assert trees[0].paused_ns == max(tree.paused_ns for tree in trees)
+    assert forensics.number_of_trees(sick) == len(trees)
+    assert forensics.trees(sick, 1) == trees[:1]
     for tree in trees:
         for edge in tree.edges:
             parent = tree.parent(edge)
@@ -77,16 +79,16 @@ def chains(number: int) -> forensics.Tree:
 
 
 def test_labels_of_a_tree_do_not_touch(sick: Result, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys.modules["penstock.plots.congestion"], "trees", lambda _: [chains(1)])
+    monkeypatch.setattr(sys.modules["penstock.plots.congestion"], "trees", lambda *_: [chains(1)])
     figure = plots.congestion(sick)
     boxes = [text.get_window_extent() for text in figure.axes[0].texts]
     assert not [one for k, one in enumerate(boxes) for other in boxes[:k] if one.overlaps(other)]
 
 
 def test_a_picture_says_how_many_trees_it_leaves_out(sick: Result, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        sys.modules["penstock.plots.congestion"], "trees", lambda _: [chains(k) for k in range(1, 6)]
-    )
+    drawing = sys.modules["penstock.plots.congestion"]
+    monkeypatch.setattr(drawing, "trees", lambda _, most: [chains(k) for k in range(1, most + 1)])
+    monkeypatch.setattr(drawing, "number_of_trees", lambda _: 5)
     figure = plots.congestion(sick)
     assert len(figure.axes) == 3
     assert figure.texts[0].get_text().endswith("2 more trees are not shown")

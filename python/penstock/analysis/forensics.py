@@ -209,6 +209,11 @@ def trees(result: Measurements, most: int | None = None) -> list[Tree]:
     return list(found.values())
 
 
+def number_of_trees(result: Measurements) -> int:
+    """How many congestion trees there are."""
+    return int(pc.count_distinct(result.table("congestion")["tree"]).as_py())
+
+
 def deadlocks(result: Measurements) -> list[Deadlock]:
     """The deadlocks of a result, in the order in which they were seen."""
     if "deadlocks" not in result.table_names:

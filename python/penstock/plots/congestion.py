@@ -6,13 +6,12 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import pyarrow.compute as pc
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch, PathPatch
 from matplotlib.path import Path as Curve
 
-from penstock.analysis.forensics import WHY, Deadlock, Edge, Tree, deadlocks, trees
+from penstock.analysis.forensics import WHY, Deadlock, Edge, Tree, deadlocks, number_of_trees, trees
 
 from .style import FAINT, INK, PAUSE_COLOUR, QUIET_COLOUR, Margins, stack, style, time_scale
 
@@ -79,7 +78,7 @@ def congestion(result: Measurements) -> Figure:
             _draw(axes, result, tree, placed)
             axes.set_xlim(-_LEFT / grid.column, columns + grid.right / grid.column)
             axes.set_ylim(_middle(placed) - height / grid.row / 2, _middle(placed) + height / grid.row / 2)
-        more = pc.count_distinct(result.table("congestion")["tree"]).as_py() - len(shown)
+        more = number_of_trees(result) - len(shown)
         rest = f";  {more:,} more tree{'s are' if more != 1 else ' is'} not shown" if more else ""
         figure.text(
             0.5,
