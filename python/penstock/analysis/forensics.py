@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 import pyarrow.compute as pc
@@ -181,6 +181,9 @@ def port_of(queue: str) -> str:
     return queue.rpartition("/")[0]
 
 
+_OF_EDGE = [one.name for one in fields(Edge)]
+
+
 def trees(result: Measurements, most: int | None = None) -> list[Tree]:
     """The congestion trees of a result, or so many of them, the one that stopped ports longest first."""
     if "congestion" not in result.table_names:
@@ -191,18 +194,7 @@ def trees(result: Measurements, most: int | None = None) -> list[Tree]:
     found: dict[int, Tree] = {}
     for row in rows(edges):
         tree = found.setdefault(row["tree"], Tree(row["tree"], row["root"], row["why"]))
-        names = (
-            "depth",
-            "queue",
-            "sent_by",
-            "port",
-            "priority",
-            "pauses",
-            "paused_ns",
-            "first_ns",
-            "last_ns",
-        )
-        tree.edges.append(Edge(**{name: row[name] for name in names}))
+        tree.edges.append(Edge(**{name: row[name] for name in _OF_EDGE}))
     for row in rows(flows):
         part = Part(row["flow"], row["part"], row["share"], row["paused_ns"], row["paused_at"])
         found[row["tree"]].parts.append(part)

@@ -21,7 +21,6 @@ from matplotlib.transforms import Affine2D
 
 if TYPE_CHECKING:
     from matplotlib.backend_bases import GraphicsContextBase
-    from matplotlib.text import Text
     from numpy.typing import NDArray
 
 _SIZE = 100.0
@@ -102,7 +101,7 @@ _letters = lru_cache(Letters)
 class Renderer(RendererAgg):
     """Draws all but texts as Agg does; leaves formulas to it, and letters that a font lacks."""
 
-    def draw_text(
+    def draw_text(  # type: ignore[override]
         self,
         gc: GraphicsContextBase,
         x: float,
@@ -111,12 +110,12 @@ class Renderer(RendererAgg):
         prop: FontProperties,
         angle: float,
         ismath: Any = False,
-        mtext: Text | None = None,
+        **how: Any,
     ) -> None:
         """Draws a line of text; `y` counts from above."""
         outline = None if ismath else _letters(findfont(prop)).outline(s)
         if outline is None:
-            super().draw_text(gc, x, y, s, prop, angle, ismath, mtext)
+            super().draw_text(gc, x, y, s, prop, angle, ismath, **how)
             return
         dots = self.points_to_pixels(prop.get_size_in_points())
         place = Affine2D().scale(dots).rotate_deg(angle).translate(x, self.height - y)
