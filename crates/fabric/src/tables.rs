@@ -23,9 +23,11 @@ mod series;
 mod storms;
 mod streams;
 mod transfers;
+mod used_queues;
 
 use self::durations::{with_latency, with_wait};
 use self::series::{FLOW_SERIES, Series, series_table};
+use self::used_queues::{UsedQueue, used_queues};
 use crate::run::hosts::Receiver;
 use crate::run::losses::Cause;
 use crate::simulation::Simulation;
@@ -33,6 +35,8 @@ use crate::spec::Way;
 use frame::{CHANNELS, HEADER_BYTES, TrafficClass};
 use measure::{Latency, LatencySummary, Passage, Table, jain};
 use std::collections::BTreeMap;
+use std::panic::resume_unwind;
+use std::thread;
 use units::Time;
 
 impl Simulation {
@@ -49,13 +53,45 @@ fn tables(simulation: &mut Simulation) -> Vec<Table> {
     let in_flight = simulation.in_flight();
     let arriving = simulation.arriving();
     let start = simulation.spec.warmup.min(end);
-    let used_queues = used_queues(simulation, start, end);
-    let view = View { s: simulation, start, end, in_flight, arriving, used_queues };
+    let long = simulation.frame_hops() >= LEAST_HOPS;
+    let simulation = &*simulation;
+    let looked_at = |used_queues| View {
+        s: simulation,
+        start,
+        end,
+        in_flight: in_flight.clone(),
+        arriving: arriving.clone(),
+        used_queues,
+    };
+    let apart = looked_at(Vec::new());
+    let of_pauses = move || {
+        let forensics = apart.forensics();
+        [apart.pauses(&forensics), apart.congestion(&forensics), apart.congestion_flows(&forensics)]
+    };
+    let others = || beside_pauses(&looked_at(used_queues(simulation, start, end)));
+    // Who stood where while ports were paused, and for how long frames have waited, asks each frame that waits, and finds
+    // little of it in a cache: two threads take half as long.
+    let (pauses, [before, after]) = if long {
+        thread::scope(|scope| {
+            let pauses = scope.spawn(of_pauses);
+            let others = others();
+            (pauses.join().unwrap_or_else(|panic| resume_unwind(panic)), others)
+        })
+    } else {
+        (of_pauses(), others())
+    };
+    before.into_iter().chain(pauses).chain(after).collect()
+}
+
+/// Frame-hops from which the tables take longer than a thread to start.
+const LEAST_HOPS: u64 = 100_000;
+
+/// The tables before and after those of pauses.
+fn beside_pauses(view: &View<'_>) -> [Vec<Table>; 2] {
     let flows = view.flow_rows();
     let series = view.series();
-    let forensics = view.forensics();
     let [frames, delay_variation] = view.frames();
-    vec![
+    let before = vec![
         view.flows(&flows, &series),
         view.demands(),
         view.paths(),
@@ -70,9 +106,8 @@ fn tables(simulation: &mut Simulation) -> Vec<Table> {
         view.queues(),
         view.contention(),
         view.occupancies(),
-        view.pauses(&forensics),
-        view.congestion(&forensics),
-        view.congestion_flows(&forensics),
+    ];
+    let after = vec![
         view.deadlocks(),
         view.storms(),
         view.credits(),
@@ -85,34 +120,8 @@ fn tables(simulation: &mut Simulation) -> Vec<Table> {
         frames,
         delay_variation,
         view.summary(&flows),
-    ]
-}
-
-/// The queues that ever had a frame, in the order of ports and classes.
-fn used_queues(simulation: &Simulation, start: Time, end: Time) -> Vec<UsedQueue> {
-    let mut used = Vec::new();
-    for port in 0..simulation.ports() as u32 {
-        let classes = &simulation.node_at(port).classes;
-        for (class, queue) in (0..).zip(simulation.port_queues(port)) {
-            let (_, frames) = simulation.sent(port, classes.numbers_of(TrafficClass(class)));
-            if frames > 0 || queue.occupancy.frames > 0 || queue.drops > 0 {
-                let waiting = simulation.frames_in(port, class);
-                let mean = queue.sojourns.mean(start, end, waiting.map(|it| (it.since, it.frame.bytes)));
-                used.push(UsedQueue { port, class, frames, mean });
-            }
-        }
-    }
-    used
-}
-
-/// A queue that had a frame.
-struct UsedQueue {
-    port: u32,
-    class: u8,
-    /// Frames that left it.
-    frames: u64,
-    /// Bytes and frames in it, over time. Worked out once: it asks each frame that waits.
-    mean: [f64; 2],
+    ];
+    [before, after]
 }
 
 pub(crate) struct View<'a> {

@@ -3,6 +3,7 @@
 use crate::SimulationError;
 use crate::arrow::{ArrowTable, failed};
 use crate::memory::{Found, MemoryWatch};
+use arrow_schema::ArrowError;
 use fabric::spec::Role;
 use fabric::{Simulation, State, Threads};
 use frame::NodeId;
@@ -13,8 +14,8 @@ use scenario::Scenario;
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::thread::available_parallelism;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::thread::{available_parallelism, scope, spawn};
 use std::time::{Duration, Instant};
 use units::Time;
 
@@ -24,6 +25,11 @@ const SCHEMA: &str = "penstock-result/1";
 const BUDGET: u64 = 1 << 16;
 /// Time between two reports of progress.
 const REPORT_EVERY: Duration = Duration::from_millis(100);
+
+/// Rows of a table that take longer than a thread to start.
+const LEAST_ROWS: usize = 50_000;
+/// Frame-hops of a simulation whose memory takes longer to give back.
+const LEAST_HOPS: u64 = 100_000;
 
 /// What one run measured.
 #[pyclass(name = "Result", module = "penstock._core", frozen)]
@@ -139,12 +145,13 @@ fn measured(
             .collect::<Vec<_>>(),
     });
     let tables = py.detach(|| simulation.tables());
+    if simulation.frame_hops() >= LEAST_HOPS {
+        spawn(move || drop(simulation)); // nobody waits until memory has been given back
+    }
     let description = describe(&tables);
     let table_names = tables.iter().map(|table| table.name.to_string()).collect();
     let mut by_name = BTreeMap::new();
-    for table in tables {
-        let name = table.name;
-        let table = ArrowTable::new(table).map_err(|error| failed(&error))?;
+    for (name, table) in py.detach(|| as_arrow(tables)).map_err(|error| failed(&error))? {
         by_name.insert(name, Py::new(py, table)?);
     }
     Ok(RunResult {
@@ -154,6 +161,24 @@ fn measured(
         description: description.to_string(),
         table_names,
         tables: by_name,
+    })
+}
+
+/// The tables in Arrow's layout, the longest one on a thread of its own if it is long.
+fn as_arrow(mut tables: Vec<Table>) -> Result<Vec<(&'static str, ArrowTable)>, ArrowError> {
+    let convert = |table: Table| {
+        let name = table.name;
+        ArrowTable::new(table).map(|table| (name, table))
+    };
+    let longest = (0..tables.len()).max_by_key(|&at| tables[at].rows());
+    let longest = longest.filter(|&at| tables[at].rows() > LEAST_ROWS).map(|at| tables.swap_remove(at));
+    scope(|scope| {
+        let apart = longest.map(|table| scope.spawn(|| convert(table)));
+        let mut found = tables.into_iter().map(convert).collect::<Result<Vec<_>, _>>()?;
+        if let Some(apart) = apart {
+            found.push(apart.join().unwrap_or_else(|panic| resume_unwind(panic))?);
+        }
+        Ok(found)
     })
 }
 
