@@ -1678,6 +1678,8 @@ fn warnings() {
             "channel O0 of priority 0 has no bypass queue for \"f\"",
             "will keep their order",
         ),
+        (source("{ streams = { rate = ‸\"3 Gb/s\", count = 4 } }"), "the source sends 12 Gb/s", "will wait"),
+        (source("{ video = { rate = ‸\"3 Gb/s\", count = 4 } }"), "the source sends 12 Gb/s", "will wait"),
         (
             more("[switch]\npath_choice = ‸\"spray\""),
             "no switch that has it has two equal paths",

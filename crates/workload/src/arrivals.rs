@@ -34,6 +34,10 @@ pub trait Configuration {
     fn check(&self) -> Vec<Remark>;
     /// The rate while it sends, and the key that says it.
     fn rate(&self) -> (&'static str, BitRate);
+    /// How many sources of that rate it stands for.
+    fn sources(&self) -> u64 {
+        1
+    }
     /// The long-run rate in bits of frames (DA to FCS) a second, if [`Configuration::rate`] is `rate`.
     fn mean_bps(&self, rate: BitRate, sizes: &FrameSizes, link: Link) -> f64;
     /// How many frames one after the other go to one destination.
@@ -271,6 +275,13 @@ macro_rules! arrivals {
                 match self {
                     Arrivals::Greedy | Arrivals::Transfers(_) => None,
                     $(Arrivals::$name(keys) => Some(keys.rate()),)*
+                }
+            }
+            /// How many sources of that rate it stands for.
+            pub fn sources(&self) -> u64 {
+                match self {
+                    Arrivals::Greedy | Arrivals::Transfers(_) => 1,
+                    $(Arrivals::$name(keys) => keys.sources(),)*
                 }
             }
             /// The long-run rate in bits of frames a second while it sends at `rate`; no number if it has none.

@@ -46,6 +46,9 @@ impl Configuration for StreamsParams {
     fn rate(&self) -> (&'static str, BitRate) {
         ("rate", self.rate)
     }
+    fn sources(&self) -> u64 {
+        self.count
+    }
     fn mean_bps(&self, rate: BitRate, sizes: &FrameSizes, link: Link) -> f64 {
         self.count as f64 * link.in_frames(rate, sizes)
     }

@@ -144,6 +144,9 @@ impl Configuration for VideoParams {
     fn rate(&self) -> (&'static str, BitRate) {
         ("rate", self.rate)
     }
+    fn sources(&self) -> u64 {
+        self.count
+    }
     fn mean_bps(&self, rate: BitRate, _sizes: &FrameSizes, _link: Link) -> f64 {
         self.count as f64 * rate.bps() as f64
     }

@@ -10,7 +10,7 @@ use flow_control::{ChannelList, Channels, FlowControl};
 use frame::{NodeId, Priority};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use units::{Bytes, Time};
+use units::{BitRate, Bytes, Time};
 use workload::{Arrivals, Change, Destinations, FrameSizes, SourceSpec, no_rate};
 
 /// More flows than this are refused.
@@ -297,18 +297,19 @@ fn script(flow: &Flow, end: Time, at: &Place, context: &mut Context<'_>) -> Vec<
 /// Compares the source with the links of its senders.
 fn check_rate(flow: &Flow, pairs: &[Pair], at: &Place, fabric: &Fabric, context: &mut Context<'_>) {
     let (at, name) = (at.key("source"), flow.source.name());
-    let (rate, at_most) = match &flow.source {
+    let (rate, sources, at_most) = match &flow.source {
         SourceText::Pushed(arrivals) => {
             let at_switch = pairs.iter().find(|pair| !fabric.is_host(pair.from));
             if let Some((pair, why)) = at_switch.zip(arrivals.needs_host()) {
                 let message = format!("a {name} source at the switch \"{}\"", fabric.name(pair.from));
                 return context.error(&at.key(name), message, why);
             }
-            (arrivals.rate(), arrivals.at_most_the_link())
+            (arrivals.rate(), arrivals.sources(), arrivals.at_most_the_link())
         }
-        SourceText::Answered(application) => (application.rate(), None),
+        SourceText::Answered(application) => (application.rate(), 1, None),
     };
     let Some((key, rate)) = rate else { return };
+    let rate = if sources > 1 { BitRate::from_bps(rate.bps().saturating_mul(sources)) } else { rate };
     let slow = pairs.iter().find_map(|pair| {
         let link = fabric.rate[pair.from.at()].filter(|&link| fabric.is_host(pair.from) && rate > link)?;
         Some((pair, link))
