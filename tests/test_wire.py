@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -247,6 +248,39 @@ def test_a_run_is_captured(first_light: Path) -> None:
     assert {(frame["what"], frame["comment"]) for frame in heard} == {
         ("PFC, 0 65535 quanta", "XOFF"),
         ("PFC, 0 continue", "XON"),
+    }
+
+
+CONVERSATIONS = """
+simulation = { duration = "2 ms" }
+topology.star = { hosts = 3, rate = "1 Gb/s" }
+
+[[flows]]
+name = "storage"
+from = "h0"
+to = "h1"
+source = { conversation = { messages = ["100 B", "20000 B"], tcp = { handshake = true } } }
+
+[[flows]]
+name = "asks"
+from = "h2"
+to = "h1"
+source = { request_response = { request = "100 B", response = "9000 B" } }
+"""
+
+
+def test_both_ways_of_a_connection_have_the_same_two_ports(tmp_path: Path) -> None:
+    (tmp_path / "talk.toml").write_text(CONVERSATIONS)
+    path = tmp_path / "talk.pcapng"
+    code, _, err = call("capture", str(tmp_path / "talk.toml"), "--port", "h*", "--out", str(path))
+    assert code == 0, err
+    said = [re.match(r"TCP (\S+) to (\S+), ", str(frame["what"])) for frame in decoded(path)]
+    ways = {(found[1], found[2]) for found in said if found}
+    assert ways == {
+        ("10.0.0.1:49153", "10.0.0.2:9"),
+        ("10.0.0.2:9", "10.0.0.1:49153"),
+        ("10.0.0.3:49152", "10.0.0.2:9"),
+        ("10.0.0.2:9", "10.0.0.3:49152"),
     }
 
 

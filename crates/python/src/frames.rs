@@ -142,6 +142,7 @@ pub struct Log {
     comment: Column,
     kind: Column,
     flow: Column,
+    back: Column,
     source: Column,
     destination: Column,
     priority: Column,
@@ -182,6 +183,7 @@ fn simulated(log: &Log, row: usize, kind: Kind) -> Result<Simulated, Error> {
     Ok(Simulated {
         kind,
         flow: log.flow.0[row] as u32,
+        is_back: log.back.0[row] == 1,
         source: log.source.0[row] as u32,
         destination: log.destination.0[row] as u32,
         priority: Pcp::new(log.priority.0[row] as u8)?,

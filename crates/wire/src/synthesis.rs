@@ -74,6 +74,8 @@ pub struct Simulated {
     pub kind: Kind,
     /// Number of its flow.
     pub flow: u32,
+    /// Whether it goes from the far end of its connection to the one that opened it.
+    pub is_back: bool,
     /// Number of the station that it comes from.
     pub source: u32,
     /// Number of the station that it goes to.
@@ -170,7 +172,8 @@ impl Simulated {
         Contents::Fecn(Fecn { returning: false, queue, rate_kbps, next: 0, payload: Vec::new() })
     }
 
-    /// Both directions of a connection have the same two ports, the other way round.
+    /// Both directions of a connection have the same two ports, the other way round, whatever goes there: data,
+    /// acknowledgements and SYNs.
     fn segment(&self) -> Result<Contents, Error> {
         let mut tcp = TcpHeader { window_size: u16::MAX, ack: true, ..TcpHeader::default() };
         let mut way = self.way(DISCARD)?;
@@ -179,8 +182,10 @@ impl Simulated {
             _ => {
                 tcp.acknowledgment_number = self.word;
                 tcp.ece = self.kind == Kind::MarkedAck;
-                (way.source_port, way.destination_port) = (way.destination_port, way.source_port);
             }
+        }
+        if self.is_back {
+            (way.source_port, way.destination_port) = (way.destination_port, way.source_port);
         }
         let payload = self.payload(BEFORE_TRANSPORT + tcp.header_len());
         Ok(Contents::Ipv4(way.tcp(tcp, payload)?))
@@ -195,6 +200,7 @@ mod tests {
     const FRAME: Simulated = Simulated {
         kind: Kind::Pushed,
         flow: 3,
+        is_back: false,
         source: 0,
         destination: 258,
         priority: Pcp::of_top_bits(0x60),
@@ -228,14 +234,21 @@ mod tests {
     #[test]
     fn connections_go_both_ways() {
         let data = made(Simulated { kind: Kind::Data, word: 77, ..FRAME }, 1_518);
-        let back = Simulated { source: 258, destination: 0, bytes: 64, word: 78, ..FRAME };
+        let ahead = Simulated { bytes: 64, word: 78, ..FRAME };
+        let back = Simulated { is_back: true, source: 258, destination: 0, ..ahead };
         let ack = made(Simulated { kind: Kind::MarkedAck, ..back }, 60);
-        let [Contents::Ipv4(data), Contents::Ipv4(ack)] = [data.contents, ack.contents] else { panic!() };
-        let [Transport::Tcp(data, _), Transport::Tcp(ack, _)] = [data.transport(), ack.transport()] else {
-            panic!()
-        };
+        let answer = made(Simulated { kind: Kind::Data, ..back }, 60);
+        let greeting = made(Simulated { kind: Kind::Ack, ..ahead }, 60);
+        let headers = [data, ack, answer, greeting].map(|frame| {
+            let Contents::Ipv4(datagram) = frame.contents else { panic!() };
+            let Transport::Tcp(header, _) = datagram.transport().clone() else { panic!() };
+            header
+        });
+        let [data, ack, answer, _] = &headers;
         assert_eq!((data.sequence_number, ack.acknowledgment_number, ack.ece), (77, 78, true));
-        assert_eq!((data.source_port, data.destination_port), (ack.destination_port, ack.source_port));
+        assert_eq!(answer.sequence_number, 78);
+        let ports = headers.map(|header| (header.source_port, header.destination_port));
+        assert_eq!(ports, [(49_155, 9), (9, 49_155), (9, 49_155), (49_155, 9)]);
     }
 
     #[test]

@@ -61,6 +61,9 @@ def _log(result: Result, table: pa.Table, ports: list[str]) -> dict[str, Any]:
         return sorted(set(table[column].cast(pa.string()).to_pylist()))
 
     nodes = [node["name"] for node in result.topology["nodes"]]
+    flows = result.table("flows")
+    sources = dict(zip(flows["flow"].to_pylist(), flows["source"].to_pylist(), strict=True))
+    openers = pa.array([sources.get(flow) for flow in table["flow"].to_pylist()], pa.string())
     kinds = words("kind")
     causes = words("cause")
     pauses = pc.is_in(table["kind"].cast(pa.string()), value_set=pa.array(["pause", "pfc"]))
@@ -78,6 +81,7 @@ def _log(result: Result, table: pa.Table, ports: list[str]) -> dict[str, Any]:
         "outward": places("direction", ["in", "out"]),
         "port": places("port", ports),
         "flow": places("flow", words("flow")),
+        "back": _numbers(pc.fill_null(pc.not_equal(table["source"].cast(pa.string()), openers), False)),
         "source": places("source", nodes),
         "destination": places("destination", nodes),
     }
