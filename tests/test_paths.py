@@ -53,7 +53,7 @@ def test_names_that_are_wrong() -> None:
         result.path("onee")
     with pytest.raises(ArgumentError, match="sends to 2 hosts"):
         result.path("two")
-    with pytest.raises(UnknownNameError, match="does not send to 'h3'"):
+    with pytest.raises(UnknownNameError, match="does not send to 'h3'; known names: h1, h2"):
         result.path("two", "h3")
     with pytest.raises(ArgumentError):
         result.path(3)  # type: ignore[arg-type]

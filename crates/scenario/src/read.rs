@@ -261,6 +261,11 @@ fn explain(raw: &str) -> (String, String) {
             "keep exactly one key in this table".into(),
         );
     }
+    if raw == "duplicate key" {
+        let help = "it stands further up, too; a table [name] and entries [[name]] are two forms of one key: beside other \
+                    [[probes]], those of the time series have `every` in place of `bin` in [probes]";
+        return (raw.into(), help.into());
+    }
     let whole = raw
         .replace("expected u64", "expected a whole number that is not negative")
         .replace("expected u32", "expected a whole number that is not negative, at most 4294967295")

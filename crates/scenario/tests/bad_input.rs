@@ -286,7 +286,8 @@ fn keys_and_forms() {
             "flows is not a list",
             "[[flows]]",
         ),
-        (raw("[simulation]\nduration = \"1 s\"\n‸duration = \"2 s\""), "duplicate key", ""),
+        (raw("[simulation]\nduration = \"1 s\"\n‸duration = \"2 s\""), "duplicate key", "further up"),
+        (raw("[probes]\nbin = \"1 us\"\n[[‸probes]]\nwhat = \"flow\""), "duplicate key", "`every`"),
     ]);
 }
 

@@ -116,7 +116,8 @@ class Result(Measurements):
         else:
             found = _planned_path(self.scenario_toml, flow, text_of("to", to))
         if found is None:
-            raise UnknownNameError(f"flow {flow!r} does not send to {to!r}; {suggestion(to, self._nodes())}")
+            known = list(ports) if listed.num_rows else [name for name in self._nodes() if name != to]
+            raise UnknownNameError(f"flow {flow!r} does not send to {to!r}; {suggestion(to, known)}")
         return found
 
     def _nodes(self) -> list[str]:
