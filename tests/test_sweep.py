@@ -27,6 +27,7 @@ from penstock.laboratory.measures import Measure
 from penstock.laboratory.precision import Precision
 from penstock.laboratory.quantity import Quantity
 from penstock.laboratory.sweep import SweepProgress
+from penstock.running.replications import Replications
 
 XOFF = "flow_control.pfc.xoff"
 XON = "flow_control.pfc.xon"
@@ -529,3 +530,24 @@ def test_an_unknown_table_and_a_directory_without_one(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(InputError, match="is not a sweep"):
         sweeping.ensure_sweep(tmp_path)
+
+
+def test_a_flow_that_got_nothing_has_no_latency() -> None:
+    starved = (
+        ps.Scenario(duration="1 ms")
+        .topology.star(hosts=3, rate="1 Gb/s")
+        .flow("first", from_="h0", to="h2", priority=7, source="greedy")
+        .flow("starved", from_="h1", to="h2", source=ps.constant("100 Mb/s"))
+        .fault(link=["h1", "sw"], at="0 s", down=True)
+    )
+    result = starved.run()
+    rows = {row["flow"]: row for row in result.rows("flows")}
+    assert rows["starved"]["frames_delivered"] == 0
+    first = rows["first"]["latency_mean_ns"]
+    for text in ("mean(flows.latency_mean_ns)", "min(flows.latency_mean_ns)"):
+        assert Measure("m", text).of(result) == first, text
+    assert math.isnan(float(str(Measure("m", 'max(flows.latency_p99_ns["starved"])').of(result))))
+    means = {(one.flow, one.metric): one.interval for one in Replications([result]).intervals()}
+    assert means["first", "latency_mean_ns"].mean == first
+    assert math.isnan(means["starved", "latency_mean_ns"].mean)
+    assert means["starved", "throughput_bps"].mean == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from html import escape
@@ -327,6 +328,17 @@ def values_of(column: pa.ChunkedArray) -> list[Any]:
         values: list[Any] = numpy_of(column).tolist()
         return values
     return list(column.to_pylist())
+
+
+OF_DELIVERED = ("latency_", "jitter_")
+"""How columns begin that are not known where nothing was delivered: tables have 0 there, and no mean should."""
+
+
+def known(row: Mapping[str, Any], column: str) -> float:
+    """A number of a row; NaN if it is not known."""
+    if row[column] is None or (column.startswith(OF_DELIVERED) and row.get("frames_delivered") == 0):
+        return math.nan
+    return float(row[column])
 
 
 def numpy_of(column: pa.Array | pa.ChunkedArray) -> NDArray[Any]:

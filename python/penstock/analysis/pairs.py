@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from penstock.measurements import known
+
 from .statistics import Interval, student_t_interval
 from .transfers import totals
 
@@ -87,7 +89,7 @@ def _measures(result: Measurements) -> dict[Key, float]:
     found: dict[Key, float] = {}
     for row in result.rows("flows"):
         for metric in FLOW_METRICS:
-            found[row["flow"], metric] = math.nan if row[metric] is None else float(row[metric])
+            found[row["flow"], metric] = known(row, metric)
     for entry in totals(result):
         of_entry = (entry.completion_ns["mean"], entry.slowdown["mean"], entry.slowdown["p99"])
         for metric, value in zip(TRANSFER_METRICS, of_entry, strict=True):

@@ -12,7 +12,7 @@ import numpy as np
 
 from penstock.errors import ArgumentError
 from penstock.library import suggestion
-from penstock.measurements import numpy_of
+from penstock.measurements import OF_DELIVERED, numpy_of
 
 from .quantity import Quantity, value_of
 
@@ -135,7 +135,10 @@ class _Table:
         names = self._table.column_names
         if column not in names:
             raise ArgumentError(f'no column "{column}" in {self._name}; {suggestion(str(column), names)}')
-        return Column(numpy_of(self._table[column]), self._entities)
+        values = numpy_of(self._table[column])
+        if str(column).startswith(OF_DELIVERED) and "frames_delivered" in names:
+            values = np.where(numpy_of(self._table["frames_delivered"]) > 0, values, math.nan)
+        return Column(values, self._entities)
 
     def _entities(self) -> list[str]:
         """The names of the rows: the first column of text; of queues also the class."""

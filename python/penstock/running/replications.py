@@ -19,7 +19,7 @@ from penstock import _core, storage
 from penstock.analysis.statistics import Interval, student_t_interval
 from penstock.errors import ResultError, SimulationError
 from penstock.library import Source
-from penstock.measurements import html_table
+from penstock.measurements import html_table, known
 from penstock.result import Result
 
 from .arguments import MAX_SEED, seed_of, whole
@@ -81,7 +81,7 @@ class Replications:
         for index, flow in enumerate(tables[0]):
             for metric in FLOW_METRICS:
                 if metric in flow:
-                    values = [_number(rows[index][metric]) for rows in tables]
+                    values = [known(rows[index], metric) for rows in tables]
                     found.append(
                         FlowInterval(flow["flow"], metric, student_t_interval(values, self.confidence))
                     )
@@ -283,7 +283,3 @@ class _Together:
             wall_s=max(part.wall_s for part in parts),
             warning=warning,
         )
-
-
-def _number(value: float | None) -> float:
-    return float("nan") if value is None else float(value)
