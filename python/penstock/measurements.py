@@ -331,7 +331,7 @@ def values_of(column: pa.ChunkedArray) -> list[Any]:
 
 
 OF_DELIVERED = ("latency_", "jitter_")
-"""How columns begin that are not known where nothing was delivered: tables have 0 there, and no mean should."""
+"""How columns begin that are not known where nothing was delivered: tables have 0, and no mean should."""
 
 
 def known(row: Mapping[str, Any], column: str) -> float:

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Net, gbps, host, ns, switch, us};
-use fabric::spec::{HostSpec, LimiterSpec, SwitchSpec};
+use fabric::spec::{HostSpec, LimiterSpec, ReceiveSpec, SwitchSpec};
 use frame::NodeId;
 use queueing::{
     BackwardPointParams, BackwardReactionParams, CongestionPointParams, LimiterScope, ManagerSpec, Method,
@@ -120,6 +120,60 @@ fn answers_that_meet_are_slowed_down_by_every_control() {
         assert_eq!(by_the_way_to_a.count(), 2, "{}", control.name());
         for threads in [2, 3] {
             assert_eq!(net.run_on(threads, u64::MAX).fingerprint, outcome.fingerprint);
+        }
+    }
+}
+
+/// The tags of BCN and FECN make frames longer only while these are on their way: series and totals count one thing.
+#[test]
+fn the_throughput_over_time_is_that_of_frames_without_tags() {
+    let short = us(100);
+    let rates = RateReactionParams {
+        interval: short,
+        tag_every: 1,
+        initial_share: 1.0,
+        ..RateReactionParams::default()
+    };
+    for (manager, control) in [
+        (
+            ManagerSpec::BackwardPoint(BackwardPointParams::default()),
+            RateControlSpec::Bcn(BackwardReactionParams::default()),
+        ),
+        (
+            ManagerSpec::RatePoint(RatePointParams { interval: short, ..RatePointParams::default() }),
+            RateControlSpec::Fecn(rates),
+        ),
+    ] {
+        for receive in [None, Some(ReceiveSpec::default())] {
+            let end = us(2_000);
+            let mut net = Net::new(end);
+            let station = || HostSpec { receive: receive.clone(), ..limited(control, LimiterScope::Flow) };
+            let [a, b, c] = ["a", "b", "c"].map(|name| net.host(name, station()));
+            let managed = SwitchSpec { managers: vec![Some(manager); 8], ..switch() };
+            let sw = net.switch("sw", managed);
+            for host in [a, b, c] {
+                net.link(host, sw, gbps(10), ns(100));
+            }
+            net.flow("f", a, 0, common::greedy(c, 64, Time::ZERO));
+            net.flow("g", b, 0, common::greedy(c, 64, Time::ZERO));
+            net.0.probes.bin = Some(us(100));
+            let outcome = net.run();
+            assert!(outcome.total("rate_limiters", "tags_sent") > 500, "{}", control.name());
+            for metric in ["flow_throughput_bps", "flow_read_bps"] {
+                let names = outcome.names("series", "metric");
+                let bins: Vec<f64> = (names.iter().zip(outcome.reals("series", "value")))
+                    .filter(|(name, _)| *name == metric)
+                    .map(|(_, rate)| rate * 1e-4 / 8.0)
+                    .collect();
+                if metric == "flow_read_bps" && receive.is_none() {
+                    assert!(bins.is_empty());
+                    continue;
+                }
+                let delivered = outcome.total("flows", "bytes_delivered") as f64;
+                // What is arriving at the end counts as far as it has come, and a bin may be a bit off.
+                let over = bins.iter().sum::<f64>() - delivered;
+                assert!((-8.0..=128.0).contains(&over), "{} {metric}: {over} B too many", control.name());
+            }
         }
     }
 }

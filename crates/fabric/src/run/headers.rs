@@ -78,6 +78,14 @@ impl Headers {
         (frame, Some(tag))
     }
 
+    /// Bytes of a frame without its tag, which its receiver takes off.
+    pub fn bare_bytes(&self, frame: &Frame) -> u16 {
+        match self.of(frame) {
+            Some(Carried::Tagged { bytes, .. }) => frame.bytes - u16::from(*bytes),
+            _ => frame.bytes,
+        }
+    }
+
     /// The tag of a frame, to be written into.
     pub fn tag_of(&mut self, frame: &Frame) -> Option<&mut Tag> {
         match frame.flags.is_tagged().then(|| &mut self.slots[frame.word as usize]) {

@@ -122,7 +122,8 @@ impl Fabric {
         }
         if let Some(receiver) = self.receiver_of(frame) {
             let took = self.links.took_to_arrive(ingress, frame.bytes, now);
-            add(&mut self.probes.arrived, receiver, now, took, frame.bytes);
+            let bytes = self.headers.bare_bytes(frame);
+            add(&mut self.probes.arrived, receiver, now, took, bytes);
         }
     }
 
@@ -137,18 +138,20 @@ impl Fabric {
     pub fn arriving(&self, ingress: u32, frame: &Frame, arrives: Time) -> Option<(u32, Passage)> {
         self.receiver_of(frame)?;
         let took = self.links.took_to_arrive(ingress, frame.bytes, arrives);
-        Some((frame.path.at() as u32, Passage { end: arrives, took, bits: u64::from(frame.bytes) * 8 }))
+        let bits = u64::from(self.headers.bare_bytes(frame)) * 8;
+        Some((frame.path.at() as u32, Passage { end: arrives, took, bits }))
     }
 
     /// A host has read a frame, for so long.
     pub fn record_read(&mut self, frame: &Frame, now: Time, took: Time) {
         if let Some(receiver) = self.receiver_of(frame) {
-            add(&mut self.probes.read, receiver, now, took, frame.bytes);
+            let bytes = self.headers.bare_bytes(frame);
+            add(&mut self.probes.read, receiver, now, took, bytes);
         }
     }
 
     /// Who counts a frame that has come to its end, if it is one that a flow is there for.
-    fn receiver_of(&self, frame: &Frame) -> Option<usize> {
+    pub fn receiver_of(&self, frame: &Frame) -> Option<usize> {
         let counts = match frame.flags.kind() {
             FrameKind::Raw | FrameKind::Part => true,
             FrameKind::Data => match frame.route.heading() {
