@@ -29,6 +29,7 @@ use self::durations::{with_latency, with_wait};
 use self::series::{FLOW_SERIES, Series, series_table};
 use self::used_queues::{UsedQueue, used_queues};
 use crate::run::hosts::Receiver;
+use crate::run::ledger::Part;
 use crate::run::losses::Cause;
 use crate::simulation::Simulation;
 use crate::spec::Way;
@@ -165,8 +166,10 @@ impl View<'_> {
 
     fn flow_rows(&self) -> Vec<FlowRow> {
         let mut dropped = vec![0; self.s.spec.flows.len()];
-        for (&(_, _, path, _), &(frames, _)) in &self.s.ledger().drops {
-            dropped[self.s.path_flow[path.at()] as usize] += frames;
+        for (&(_, _, path, part, _), &(frames, _)) in &self.s.ledger().drops {
+            if part == Part::Sent {
+                dropped[self.s.path_flow[path.at()] as usize] += frames;
+            }
         }
         let mut rows = Vec::with_capacity(self.s.spec.flows.len());
         for (flow, dropped) in dropped.into_iter().enumerate() {
@@ -237,7 +240,7 @@ impl View<'_> {
             .integers("frames_sent", "", "Frames handed to the NIC.", rows.iter().map(|row| row.frames_sent))
             .integers("frames_copied", "", "Copies that switches made of its frames, where it goes to several hosts at once: beside the frames sent there are so many that can be delivered.", rows.iter().map(|row| row.copied))
             .integers("frames_delivered", "", "Frames delivered.", rows.iter().map(|row| row.received.frames))
-            .integers("frames_dropped", "", "Frames lost on the way.", rows.iter().map(|row| row.dropped))
+            .integers("frames_dropped", "", "Frames lost on the way, of those that `frames_sent` counts; the table `drops` has what was lost beside them, too.", rows.iter().map(|row| row.dropped))
             .reals("frames_reordered", "", "Frames that arrived after one that the flow sent later to the same host (RFC 4737). Not a number where they are not counted: of flows whose paths are not listed, if there are more than 16777216 pairs of sender and destination.", rows.iter().map(|row| row.reordered))
             .integers("bytes_sent", "B", "Bytes handed to the NIC, with padding.", rows.iter().map(|row| row.bytes_sent))
             .integers("padding_bytes", "B", "Of these, bytes beyond the limit, because the last frame of a source or of a transfer would be shorter than 64 B. Of a connection 0: see `application_bytes` in the table `connections`.", rows.iter().map(|row| row.padding))
@@ -317,7 +320,7 @@ impl View<'_> {
                 "Frames delivered.",
                 each().map(|c| sum(c, |r| r.received.frames)),
             )
-            .integers("frames_dropped", "", "Frames lost on the way.", each().map(|c| sum(c, |r| r.dropped)));
+            .integers("frames_dropped", "", "As in `flows`, summed.", each().map(|c| sum(c, |r| r.dropped)));
         let latencies: Vec<_> = each().map(latency).collect();
         with_latency(table, latencies.into_iter()).reals(
             "jain",
@@ -477,7 +480,7 @@ impl View<'_> {
             ("jain", jain(&shares), ""),
             ("frames_sent", rows.iter().map(|row| row.frames_sent).sum::<u64>() as f64, ""),
             ("frames_delivered", rows.iter().map(|row| row.received.frames).sum::<u64>() as f64, ""),
-            ("frames_dropped", rows.iter().map(|row| row.dropped).sum::<u64>() as f64, ""),
+            ("frames_dropped", drops.values().map(|(frames, _)| *frames).sum::<u64>() as f64, ""),
             ("frames_reordered", rows.iter().map(|row| row.reordered).sum(), ""),
             ("pauses_sent", count(|counts| counts.pauses_sent), ""),
             ("paused", paused, "s"),

@@ -210,6 +210,15 @@ fn a_window_with_a_timeout_comes_through_a_lossy_link() {
     assert!(outcome.count("connections", "bulk", "segments_sent_again") > 5);
     assert_eq!(outcome.count("connections", "bulk", "application_bytes"), 1_000_000);
     assert!(outcome.real("connections", "bulk", "completed_ns") < 50e6);
+    // The flow has lost what it has sent and what has not arrived; what came back is in the table of losses alone.
+    let count = |column| outcome.count("flows", "bulk", column);
+    let (data, acks) = (lost(&outcome, "sw.0->a") + lost(&outcome, "b.0->sw"), lost(&outcome, "a.0->sw"));
+    assert_eq!(count("frames_dropped"), count("frames_sent") - count("frames_delivered"));
+    assert_eq!((count("frames_dropped"), outcome.total("classes", "frames_dropped")), (data, data));
+    assert_eq!(outcome.summary("frames_dropped"), (data + acks) as f64);
+    let parts = outcome.texts("drops", "part").iter().zip(outcome.integers("drops", "frames"));
+    let of = |part: &str| parts.clone().filter(|(of, _)| *of == part).map(|(_, frames)| frames).sum::<u64>();
+    assert_eq!((of("sent"), of("beside")), (data, acks));
 }
 
 #[test]

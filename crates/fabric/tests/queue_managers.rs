@@ -213,14 +213,15 @@ fn a_full_switch_may_lose_its_own_messages_whatever_their_priority() {
     let every = ManagerSpec::Sampling(SamplingParams { threshold: Amount::Frames(1), every: 1 });
     // With `on_lossless_drop = "stop"`: the run comes to its end.
     let outcome = full_memory(30_000, Some(every)).run();
-    let flows = outcome.texts("drops", "flow").iter().zip(outcome.integers("drops", "bytes"));
-    let lost: Vec<(&str, u64)> = flows.map(|(flow, &bytes)| (flow.as_str(), bytes)).collect();
-    let messages: Vec<&(&str, u64)> = lost.iter().filter(|(flow, _)| flow.ends_with('c')).collect();
+    let flows = outcome.texts("drops", "flow").iter().zip(outcome.texts("drops", "part"));
+    let counts = outcome.integers("drops", "frames").iter().zip(outcome.integers("drops", "bytes"));
+    let lost: Vec<_> = flows.zip(counts).collect();
+    let messages: Vec<_> = lost.iter().filter(|((flow, _), _)| flow.ends_with('c')).collect();
     // Of the lossless flows only messages (64 B) are lost, and of those some are.
     assert!(!messages.is_empty(), "{lost:?}");
-    for (flow, bytes) in messages {
-        let frames = outcome.count("flows", flow, "frames_dropped");
-        assert!(frames > 0 && *bytes == 64 * frames, "{flow}: {bytes} B in {frames} frames");
+    for ((flow, part), (frames, bytes)) in messages {
+        assert!(**frames > 0 && **bytes == 64 * **frames, "{flow}: {bytes} B in {frames} frames");
+        assert_eq!((part.as_str(), outcome.count("flows", flow, "frames_dropped")), ("beside", 0));
     }
     assert_eq!(outcome.total("ports", "headroom_violations"), 0);
 }

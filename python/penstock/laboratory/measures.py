@@ -23,7 +23,7 @@ DEFAULT_MEASURES: dict[str, str] = {
     "jain": "jain(flows.throughput_bps)",
     "latency_mean_ns": "mean(flows.latency_mean_ns)",
     "latency_p99_ns": "max(flows.latency_p99_ns)",
-    "frames_dropped": "sum(flows.frames_dropped)",
+    "frames_dropped": "sum(drops.frames)",
     "queue_max_bytes": "max(ports.queue_bytes_max)",
     "pauses": "sum(ports.pauses_received)",
     "paused_s": "sum(ports.paused_s)",

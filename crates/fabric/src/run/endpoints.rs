@@ -62,7 +62,7 @@ impl Fabric {
 
     /// Whether a frame has come to the far end of its path.
     #[inline(always)]
-    fn goes_to_far_end(&self, frame: &Frame) -> bool {
+    pub fn goes_to_far_end(&self, frame: &Frame) -> bool {
         match frame.route.heading() {
             Heading::Forward(_) | Heading::Tree(_) => true,
             Heading::Backward(_) => false,

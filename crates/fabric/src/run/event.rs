@@ -157,13 +157,15 @@ impl Event {
         first..first + count
     }
     /// A frame that is lost on its way to the port where it would have arrived, and why.
-    pub fn broken(time: Time, port: u32, frame: Frame, loss_cause: LossCause) -> Event {
-        // It goes no further: its route is free.
-        Event::arrival(Kind::Broken, time, port, Frame { route: Route::forward(loss_cause as u32), ..frame })
+    pub fn broken(time: Time, port: u32, frame: Frame, loss_cause: LossCause, back: bool) -> Event {
+        // It goes no further: all that matters of its route is which way it went.
+        let cause = loss_cause as u32;
+        let route = if back { Route::backward(cause) } else { Route::forward(cause) };
+        Event::arrival(Kind::Broken, time, port, Frame { route, ..frame })
     }
     /// Why the frame of [`Event::broken`] is lost.
     pub fn loss_cause(&self) -> LossCause {
-        match self.frame.route.bits() {
+        match self.frame.route.bits() & 0xFF {
             0 => LossCause::LinkDown,
             1 => LossCause::Restart,
             2 => LossCause::BitError,
@@ -276,12 +278,15 @@ mod tests {
     #[test]
     fn a_broken_frame_knows_why() {
         for loss_cause in [LossCause::LinkDown, LossCause::Restart, LossCause::BitError, LossCause::Loss] {
-            let event = Event::broken(Time::from_ns(1), 3, frame(), loss_cause);
-            let broken = event.frame;
-            assert_eq!(
-                (event.loss_cause(), broken.priority, broken.path),
-                (loss_cause, Priority(5), PathId(7))
-            );
+            for back in [false, true] {
+                let event = Event::broken(Time::from_ns(1), 3, frame(), loss_cause, back);
+                let broken = event.frame;
+                assert_eq!(
+                    (event.loss_cause(), broken.priority, broken.path),
+                    (loss_cause, Priority(5), PathId(7))
+                );
+                assert_eq!(matches!(broken.route.heading(), frame::Heading::Backward(_)), back);
+            }
         }
         assert_eq!(Event::fault(Time::ZERO, 1, 4, 3).actions(), 4..7);
     }

@@ -173,13 +173,14 @@ impl FaultSchedule {
 }
 
 impl Faults {
-    /// A frame has been put on a link that faults can hit: decides what becomes of it.
+    /// A frame has been put on a link that faults can hit: decides what becomes of it. It may be on its way `back`
+    /// along its path.
     pub fn outcome_on_link(
         &mut self,
         egress: u32,
         port: &Port,
         cold: &ColdPort,
-        arrival: Event,
+        (arrival, back): (Event, bool),
         began: Time,
     ) -> Event {
         let Some(schedule) = self.schedules[egress as usize].as_deref_mut() else { return arrival };
@@ -193,7 +194,7 @@ impl Faults {
             loss_cause = Some(LossCause::BitError);
         }
         if let Some(loss_cause) = loss_cause {
-            return Event::broken(acts, port.peer, arrival.frame, loss_cause);
+            return Event::broken(acts, port.peer, arrival.frame, loss_cause, back);
         }
         if arrival.kind() == Kind::Head && schedule.rates.iter().any(|&at| began < at && at < acts) {
             // The switch would compare rates that this frame did not travel at: it takes in all of it first.

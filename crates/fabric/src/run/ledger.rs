@@ -6,8 +6,26 @@ use crate::spec::OnLosslessDrop;
 use frame::{Frame, PathId, TrafficClass};
 use std::collections::BTreeMap;
 
-/// Losses by port, class, path and cause: frames and bytes.
-pub(crate) type Drops = BTreeMap<(u32, TrafficClass, PathId, Cause), (u64, u64)>;
+/// Losses by port, class, path, part of the flow and cause: frames and bytes.
+pub(crate) type Drops = BTreeMap<(u32, TrafficClass, PathId, Part, Cause), (u64, u64)>;
+
+/// What a frame is of its flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Part {
+    /// It carries what the flow sends to its destination: its source has counted it.
+    Sent,
+    /// It belongs to what goes with that: acknowledgements, responses, tags, messages.
+    Beside,
+}
+
+impl Part {
+    pub fn name(self) -> &'static str {
+        match self {
+            Part::Sent => "sent",
+            Part::Beside => "beside",
+        }
+    }
+}
 
 /// Frames since time zero, losses since measuring began, and the broken promise that stops the run.
 #[derive(Debug, Default)]
@@ -24,8 +42,8 @@ pub(crate) struct Ledger {
 
 impl Ledger {
     /// A frame is lost at a port.
-    pub fn count_loss(&mut self, port: u32, class: TrafficClass, frame: &Frame, cause: Cause) {
-        let entry = self.drops.entry((port, class, frame.path, cause)).or_default();
+    pub fn count_loss(&mut self, port: u32, class: TrafficClass, frame: &Frame, part: Part, cause: Cause) {
+        let entry = self.drops.entry((port, class, frame.path, part, cause)).or_default();
         entry.0 += 1;
         entry.1 += u64::from(frame.bytes);
         self.lost += 1;
@@ -37,8 +55,8 @@ impl Ledger {
         self.copied += part.copied;
         self.delivered += part.delivered;
         self.lost += part.lost;
-        for (&(port, class, path, cause), &lost) in &part.drops {
-            self.drops.insert((number(port), class, path, cause), lost);
+        for (&(port, class, path, of, cause), &lost) in &part.drops {
+            self.drops.insert((number(port), class, path, of, cause), lost);
         }
         if let Some(failure) = &part.failure {
             self.fail(failure.clone());

@@ -1,10 +1,11 @@
 //! Lost frames: why, where, and what a loss means.
 //!
-//! Every loss is counted by port, class, path and cause, and in the ledger. A limit that loses a frame of a
+//! Every loss is counted by port, class, path, part of the flow and cause, and in the ledger. A limit that loses a frame of a
 //! lossless class breaks a promise; a fault of the scenario does not. Nor does the loss of a message that the switch
 //! itself was about to send: no pause holds it back and no headroom is meant for it (IEEE 802.1Q, clause 36, speaks of
 //! what comes in through a port), so that a full switch may lose it whatever its priority.
 
+use crate::run::ledger::Part;
 use crate::run::node::Node;
 use crate::run::outcome::Failure;
 use crate::run::pool::NIL;
@@ -61,7 +62,8 @@ impl Cause {
 impl Fabric {
     /// Counts a lost frame at a port. It is no more.
     pub fn count_loss(&mut self, port: u32, class: TrafficClass, frame: &Frame, cause: Cause) {
-        self.ledger.count_loss(port, class, frame, cause);
+        let part = if self.receiver_of(frame).is_some() { Part::Sent } else { Part::Beside };
+        self.ledger.count_loss(port, class, frame, part, cause);
         self.headers.release(frame);
         self.links.cold[port as usize].counts.drops += 1;
     }

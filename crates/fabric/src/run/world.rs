@@ -365,10 +365,11 @@ impl Fabric {
     #[cold]
     #[inline(never)]
     fn transmit_faulted(&mut self, egress: u32, frame: Frame, now: Time, windows: &mut Queued) {
+        let back = !self.goes_to_far_end(&frame);
         let port = &mut self.links.ports[egress as usize];
         let arrival = port.transmit(frame, now);
-        let arrival =
-            self.faults.outcome_on_link(egress, port, &self.links.cold[egress as usize], arrival, now);
+        let cold = &self.links.cold[egress as usize];
+        let arrival = self.faults.outcome_on_link(egress, port, cold, (arrival, back), now);
         let (hooks, broken) = (port.hooks, arrival.kind() == Kind::Broken);
         windows.send(arrival, || self.links.neighbours[egress as usize]);
         self.count_sent(egress, &frame, hooks, now, windows);

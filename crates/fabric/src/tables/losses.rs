@@ -9,10 +9,11 @@ impl View<'_> {
         let drops: Vec<_> = self.s.ledger().drops.into_iter().collect();
         let flow = |path: frame::PathId| self.s.spec.flows[self.s.path_flow[path.at()] as usize].name.clone();
         let cause = |cause: Cause| cause.name().to_string();
-        Table::new("drops", "One row a port, class, flow, destination and cause of lost frames.")
+        Table::new("drops", "One row a port, class, flow, destination, part of the flow and cause of lost frames.")
             .texts("port", "Egress port that the frames were to wait for, or waited for; of frames lost on a link or in a receiving host, the port where they arrive.", drops.iter().map(|((port, ..), _)| self.s.port_name(*port)))
             .integers("class", "", "Traffic class.", drops.iter().map(|((_, class, ..), _)| class.0.into()))
-            .texts("flow", "Flow of the frames.", drops.iter().map(|((_, _, path, _), _)| flow(*path)))
+            .texts("flow", "Flow of the frames.", drops.iter().map(|((_, _, path, ..), _)| flow(*path)))
+            .texts("part", "sent: frames that `frames_sent` of the flow counts; beside: what goes with them or comes back, as acknowledgements, responses, tags and messages.", drops.iter().map(|((_, _, _, part, _), _)| part.name().to_string()))
             .texts("cause", "The limit that refused them: queue_limit, port_limit, class_limit, total_limit, shared_memory (its dynamic threshold), queue_manager (RED), nic_full, headroom, receive_buffer (of a receiving host); watchdog, in a pause storm. Or the fault that lost them: link_down (on the link, or waiting for it), restart (held by a switch that restarts, or arriving there meanwhile), bit_error (a wrong checksum), link_loss (a link that loses frames).", drops.iter().map(|((.., c), _)| cause(*c)))
             .integers("frames", "", "Frames lost.", drops.iter().map(|(_, (frames, _))| *frames))
             .integers("bytes", "B", "Bytes lost.", drops.iter().map(|(_, (_, bytes))| *bytes))

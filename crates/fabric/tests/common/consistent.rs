@@ -63,12 +63,21 @@ pub fn check_tables(spec: &Spec, outcome: &Outcome) -> Result<(), TestCaseError>
     }
     // Sums of flows, classes, ports and the summary.
     for column in ["frames_sent", "frames_delivered", "frames_dropped"] {
-        let total = outcome.total("flows", column);
-        prop_assert_eq!(total, outcome.total("classes", column));
-        prop_assert_eq!(total as f64, outcome.summary(column));
+        prop_assert_eq!(outcome.total("flows", column), outcome.total("classes", column));
+    }
+    for column in ["frames_sent", "frames_delivered"] {
+        prop_assert_eq!(outcome.total("flows", column) as f64, outcome.summary(column));
     }
     let dropped = outcome.total("drops", "frames");
-    prop_assert_eq!(dropped, outcome.total("flows", "frames_dropped"));
+    prop_assert_eq!(dropped as f64, outcome.summary("frames_dropped"));
+    let sent = by(outcome, "drops", "part", "frames").remove("sent").unwrap_or(0);
+    prop_assert_eq!(sent, outcome.total("flows", "frames_dropped"));
+    if spec.warmup == Time::ZERO {
+        let of = |column| outcome.integers("flows", column).iter();
+        let ended = of("frames_delivered").zip(of("frames_dropped")).map(|(arrived, lost)| arrived + lost);
+        let begun = of("frames_sent").zip(of("frames_copied")).map(|(sent, copied)| sent + copied);
+        prop_assert!(ended.zip(begun).all(|(ended, begun)| ended <= begun), "a flow ends more than it began");
+    }
     prop_assert_eq!(dropped, outcome.total("ports", "drops"));
     // What faults and receive buffers lose is lost at a port, not in a queue.
     if spec.faults.is_empty() {
