@@ -71,6 +71,7 @@ fn file(frames: usize) -> std::io::Result<u64> {
             flow: number % 1_000,
             source: number % 2,
             destination: 1 - number % 2,
+            is_back: number % 2 == 1,
             priority: Pcp::new(3).expect("a priority"),
             bytes: if number % 2 == 0 { 1_522 } else { 64 },
             word: number,
