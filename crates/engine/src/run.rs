@@ -103,6 +103,12 @@ impl<W: World> Runner<W> {
         RunStatus::More
     }
 
+    /// A world has stopped itself in a run that ended before its round did: runs the rest of the round, as far as `limit`.
+    pub fn finish_round(&mut self, world: &mut W, limit: Time) {
+        self.windows.settle();
+        self.run_round(world, self.windows.current(), limit);
+    }
+
     /// Runs the windows of the round that `first` lies in, from there on, and says whether that came to `limit`. A round,
     /// not a window, is what a world that stops itself comes to the end of: rounds are the same on any number of threads.
     pub(crate) fn run_round(&mut self, world: &mut W, first: u64, limit: Time) -> bool {

@@ -169,7 +169,11 @@ impl Simulation {
         {
             self.check_conservation()?;
         }
-        if status == RunStatus::More || status == RunStatus::Done && step < limit {
+        let stopped = self.parts().any(|part| part.ledger.failure.is_some());
+        if stopped && step < limit {
+            self.finish_round(limit);
+        }
+        if status == RunStatus::More || status == RunStatus::Done && step < limit && !stopped {
             return self.decide_threads();
         }
         self.settle();
@@ -197,6 +201,14 @@ impl Simulation {
             self.end_warmup();
         }
         self.decide_threads()
+    }
+
+    /// A run that stops comes to the end of its round, however it is cut.
+    fn finish_round(&mut self, limit: Time) {
+        if self.workers.is_none() {
+            let Shard { world, runner } = &mut self.shards[0];
+            runner.finish_round(world, limit);
+        }
     }
 
     /// The picosecond after the next event.

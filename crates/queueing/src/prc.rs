@@ -46,8 +46,8 @@
 //! many messages as the source asks for, and the source asks again when they should have come, so that receivers
 //! remember nothing and silent sources cost nothing; an answer that is missing for four intervals and two round trips
 //! halves the rate; a path that was idle for a millisecond begins anew from half of its rate. What the source calls flow
-//! scheduling: with `per = "path"` a path is a destination, the highest priority goes first, and frames above the lowest one
-//! may leave ahead of the rate by `priority_burst`, since one of the lowest may have closed the path for long; with `per =
+//! scheduling: with `per = "path"` a path is a destination, the highest priority goes first, and frames above the lowest
+//! one of the host may leave ahead of the rate by `priority_burst`, since a frame may have closed the path for long; with `per =
 //! "destination"` a path is a destination and a priority.
 //!
 //! Not modelled: switches that pass on messages without writing; the fields of messages, but for their length of 64 B.

@@ -222,7 +222,7 @@ macro_rules! rate_controls {
             /// Frames that leave a limiter which has held something for this long without a break carry a mark, if their endpoints understand marks (McAlpine 2005: PRC_ECN marks where frames enter layer 2). A time with unit, at least "1 us"; or "never". Default: "never".
             #[serde(default)]
             pub mark_after: Or<Time, Never>,
-            /// With "path", how many bytes of higher priorities than the lowest that passes a limiter may leave ahead of its rate; lower ones then wait for longer, so that the rate is kept. A size with unit; "0 B": none. Default: "3044 B" (a choice: two of the longest frames).
+            /// With "path", how many bytes of priorities above the lowest that passes limiters of the host may leave a limiter ahead of its rate; the next frames then wait for longer, so that the rate is kept. A size with unit; "0 B": none. Default: "3044 B" (a choice: two of the longest frames).
             #[serde(default = "two_frames")]
             pub priority_burst: Bytes,
             $(

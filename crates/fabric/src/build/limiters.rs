@@ -35,7 +35,24 @@ impl LimiterPlan {
                 plan.of_path.push(ends.map(|number| number.unwrap_or(NIL)));
             }
         }
+        plan.find_lowest(spec);
         plan
+    }
+
+    /// Of limiters by path, what is low is known from all paths of their host.
+    fn find_lowest(&mut self, spec: &Spec) {
+        let by_path = |host: NodeId| {
+            let limiters = spec.nodes[host.at()].host().and_then(|host| host.limiters.as_ref());
+            limiters.is_some_and(|limiters| limiters.per == LimiterScope::Path)
+        };
+        let mut lowest = BTreeMap::new();
+        for limiter in &self.limiters {
+            let of_host = lowest.entry(limiter.host).or_insert(limiter.lowest);
+            *of_host = limiter.lowest.min(*of_host);
+        }
+        for limiter in self.limiters.iter_mut().filter(|limiter| by_path(limiter.host)) {
+            limiter.lowest = lowest[&limiter.host];
+        }
     }
 
     /// The limiter that frames pass, if they pass one.

@@ -6,9 +6,9 @@
 //! The NIC pulls from limiters as it does from endpoints: by turns, while less than a frame or two of theirs wait in
 //! the class. So what waits above a limiter does not fill the NIC, and a slow limiter holds back nobody else. After
 //! each frame a limiter is closed for as long as the frame takes at its rate, line overhead included. A change of the
-//! rate holds from the next frame on. Where frames of several priorities share a limiter, those above the lowest may leave
-//! before it opens, by as many bytes as `priority_burst` says; the next ones wait for as much longer. A frame of a low
-//! priority may have closed the limiter for long, at a rate that is a part of a slow link.
+//! rate holds from the next frame on. Of limiters by path, frames above the lowest priority that passes any of the host may
+//! leave before they open, by as many bytes as `priority_burst` says; the next ones wait for as much longer. A frame may
+//! have closed the limiter for long, at a rate that is a part of a slow link.
 //!
 //! A control that asks about a path does so when the limiter holds something, with a control frame that goes ahead of
 //! it.
@@ -28,7 +28,9 @@ use crate::spec::LimiterSpec;
 use engine::Stream;
 use frame::{NodeId, Occupancy, PathId, PointId, Priority, Tag, TrafficClass};
 use measure::{Latency, Sojourns};
-use queueing::{Orders, PathFacts, RateConfiguration, RateControl, RateControls, Told, Unheard};
+use queueing::{
+    LimiterScope, Orders, PathFacts, RateConfiguration, RateControl, RateControls, Told, Unheard,
+};
 use rand_xoshiro::rand_core::Rng;
 use transport::Pacer;
 use units::{BitRate, Bytes, Time};
@@ -37,7 +39,7 @@ use units::{BitRate, Bytes, Time};
 #[derive(Debug)]
 pub(crate) struct Planned {
     pub host: NodeId,
-    /// The highest and the lowest of its frames.
+    /// The highest of its frames; and the lowest, of those by path the lowest of all that pass limiters of the host.
     pub priority: Priority,
     pub lowest: Priority,
     /// The name of a flow; or a priority or a destination, or both.
@@ -157,7 +159,11 @@ impl Limiter {
             priority: of.priority,
             lowest_sent: None,
             lowest: of.lowest,
-            burst: if of.lowest < of.priority { spec.priority_burst } else { Bytes::new(0) },
+            burst: if of.lowest < of.priority && spec.per == LimiterScope::Path {
+                spec.priority_burst
+            } else {
+                Bytes::new(0)
+            },
             ahead: Time::ZERO,
             link,
             control,
