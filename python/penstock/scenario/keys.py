@@ -884,8 +884,8 @@ class RateLimitersKeys(TypedDict, total=False):
     Default: "never".
     """
     priority_burst: str | None
-    """With "path", how many bytes of higher priorities than the lowest that passes a limiter may leave
-    ahead of its rate. Default: "3044 B".
+    """With "path", how many bytes of priorities above the lowest that passes limiters of the host may
+    leave a limiter ahead of its rate. Default: "3044 B".
     """
     qcn: ReactionPointKeys | None
     """The reaction points of quantised congestion notification (QCN, IEEE 802.1Qau)."""
