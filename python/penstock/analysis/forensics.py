@@ -7,7 +7,6 @@ words.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
@@ -17,7 +16,7 @@ import pyarrow.compute as pc
 from penstock.errors import InputError
 from penstock.measurements import rows
 
-from . import connections, copies, limiters, losses
+from . import bypasses, connections, copies, limiters, losses
 
 if TYPE_CHECKING:
     from penstock.measurements import Measurements
@@ -306,7 +305,7 @@ def _flow(result: Measurements, flow: dict[str, Any]) -> Iterable[str]:
     if not paused:
         held = "wait for credits" if _waiting(result) else "pause"
         yield f"  No {held} held it back."
-        if (port := _bypassed_at(result, flow, ports)) is not None:
+        if (port := bypasses.first(result, flow, ports)) is not None:
             unknown = f"What its frames waited in a bypass queue, as at {port}, while others passed,"
             yield f"  {unknown} is not recorded."
     wanted = flow["offered_bps"] if connection is None else connections.most_bps(result, flow["flow"])
@@ -389,20 +388,6 @@ def _waited(result: Measurements, flow: dict[str, Any], ports: list[str]) -> Ite
 def _waiting(result: Measurements) -> set[str]:
     """The ports whose links have credits."""
     return {row["port"] for row in result.rows("credits")} if "credits" in result.table_names else set()
-
-
-def _bypassed_at(result: Measurements, flow: dict[str, Any], ports: Iterable[str]) -> str | None:
-    """The first port at which frames of a flow may stand in a bypass queue, if there is one."""
-    flows = tomllib.loads(result.scenario_toml).get("flows", [])
-    name = flow["flow"].partition("[")[0]
-    if not _waiting(result) or not any(row["name"] == name and row.get("bypassable") for row in flows):
-        return None
-    bypasses = {
-        row["port"]
-        for row in result.rows("credits")
-        if row["class"] == flow["class"] and any(one.startswith("B") for one in row["channel"].split())
-    }
-    return next((port for port in ports if port in bypasses), None)
 
 
 def _edge(tree: Tree, edge: Edge, run_ns: float, did: str) -> str:
