@@ -132,15 +132,20 @@ fn higher_priorities_leave_ahead_of_the_rate_by_a_burst_and_no_more() {
     assert_eq!(past(&outcome), [EACH]);
     let (least, most) = (outcome.reals("flows", "latency_min_ns"), outcome.reals("flows", "latency_max_ns"));
     assert!(least[2] <= at_once && (25_000.0..36_000.0).contains(&most[2]), "{least:?} {most:?}");
-    // Where the lowest priority is alone it has no burst.
-    let (mut net, [a, b, _]) = star(limited(LimiterScope::Path, 0xFF), switch());
-    net.flow("alone", a, 2, paced(b, FRAME, 10, us(1), ns(984)));
-    let without = net.run().reals("flows", "latency_max_ns")[0];
-    let mut sender = limited(LimiterScope::Path, 0xFF);
-    sender.limiters = sender.limiters.map(|own| LimiterSpec { priority_burst: Bytes::new(90_000), ..own });
-    let (mut net, [a, b, _]) = star(sender, switch());
-    net.flow("alone", a, 2, paced(b, FRAME, 10, us(1), ns(984)));
-    assert_eq!(net.run().reals("flows", "latency_max_ns")[0], without);
+    // Ten at once on a path of their own: they have a burst if the host sends something lower to anybody.
+    let ten = |burst: u64, priority: u8| {
+        let mut sender = limited(LimiterScope::Path, 0xFF);
+        let priority_burst = Bytes::new(burst);
+        sender.limiters = sender.limiters.map(|own| LimiterSpec { priority_burst, ..own });
+        let (mut net, [a, b, c]) = star(sender, switch());
+        net.flow("ten", a, priority, paced(b, FRAME, 10, us(1), ns(984)));
+        net.flow("elsewhere", a, 2, paced(c, 64, 2, us(500), us(100)));
+        net.run().reals("flows", "latency_max_ns")[0]
+    };
+    let without = ten(0, 5);
+    assert_eq!(ten(2 * u64::from(FRAME), 2), without, "the lowest has none");
+    let earlier = without - ten(2 * u64::from(FRAME), 5);
+    assert!((earlier - 9_840.0).abs() < 1e-6, "what 2 x 1230 B take at 2 Gb/s: {earlier}");
 }
 
 #[test]

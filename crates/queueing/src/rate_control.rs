@@ -186,9 +186,11 @@ pub enum LimiterScope {
     Priority,
 }
 
+/// The burst unless another one is given.
 fn two_frames() -> Bytes {
     Bytes::new(2 * u64::from(frame::MAX_TAGGED_FRAME_BYTES))
 }
+const MOST_BURST: Bytes = Bytes::new(1 << 20);
 
 /// Makes the closed enum of rate controls, its specification, its dispatch and its pages from one list.
 macro_rules! rate_controls {
@@ -222,7 +224,7 @@ macro_rules! rate_controls {
             /// Frames that leave a limiter which has held something for this long without a break carry a mark, if their endpoints understand marks (McAlpine 2005: PRC_ECN marks where frames enter layer 2). A time with unit, at least "1 us"; or "never". Default: "never".
             #[serde(default)]
             pub mark_after: Or<Time, Never>,
-            /// With "path", how many bytes of priorities above the lowest that passes limiters of the host may leave a limiter ahead of its rate; the next frames then wait for longer, so that the rate is kept. A size with unit; "0 B": none. Default: "3044 B" (a choice: two of the longest frames).
+            /// With "path", how many bytes, line overhead included, may have left a limiter ahead of its rate for another frame to leave all the same, if its priority is above the lowest that passes limiters of the host; the next frames then wait for longer, so that the rate is kept. A size with unit, "0 B" (none) to "1 MiB". Default: "3044 B" (a choice: two of the longest frames).
             #[serde(default = "two_frames")]
             pub priority_burst: Bytes,
             $(
@@ -352,6 +354,22 @@ rate_controls! {
 }
 
 impl RateLimiters {
+    fn check_burst(&self) -> Result<(), Remark> {
+        let burst = self.priority_burst;
+        let wrong = |message: String, help| Err(Remark::about("priority_burst", message, help));
+        if burst > MOST_BURST {
+            return wrong(
+                format!("a priority_burst of {burst}"),
+                "expected a size with unit, \"0 B\" to \"1 MiB\"",
+            );
+        }
+        if burst != two_frames() && self.per != LimiterScope::Path {
+            let help = "expected per = \"path\" beside it: no other limiter has frames of several priorities";
+            return wrong("a priority_burst of limiters that are not by path".into(), help);
+        }
+        Ok(())
+    }
+
     /// Its one control, whose parameters are right, and the priorities as a bit set: bit n for priority n.
     pub fn spec(&self) -> Result<(RateControlSpec, u8), Remark> {
         let one_of = || format!("expected exactly one of {}", RateControlSpec::NAMES.join(", "));
@@ -367,6 +385,7 @@ impl RateLimiters {
         if let Some(after) = self.mark_after.value() {
             crate::checks::interval("mark_after", after)?;
         }
+        self.check_burst()?;
         let Some(named) = &self.priorities else { return Ok((control, u8::MAX)) };
         if named.is_empty() {
             let help = "expected priorities, like [3], or no key for all";

@@ -65,8 +65,14 @@ pub fn document<'a>(source: &Source<'a>) -> Result<DeTable<'a>, Vec<Diagnostic>>
         return Ok(document.into_inner());
     }
     let report = |why: &toml::de::Error| {
-        let (message, help) = explain(why.message());
-        source.at(Severity::Error, why.span().unwrap_or(0..0), format!("not TOML: {message}"), help)
+        let span = why.span().unwrap_or(0..0);
+        let (message, mut help) = explain(why.message());
+        if message == "duplicate key"
+            && source.text.get(span.start..).is_some_and(|key| key.starts_with("probes"))
+        {
+            help += ": beside other [[probes]], those of the time series have `every` in place of `bin` in [probes]";
+        }
+        source.at(Severity::Error, span, format!("not TOML: {message}"), help)
     };
     Err(errors.iter().take(MAX_ERRORS).map(report).collect())
 }
@@ -262,8 +268,7 @@ fn explain(raw: &str) -> (String, String) {
         );
     }
     if raw == "duplicate key" {
-        let help = "it stands further up, too; a table [name] and entries [[name]] are two forms of one key: beside other \
-                    [[probes]], those of the time series have `every` in place of `bin` in [probes]";
+        let help = "it stands further up, too; a table [name] and entries [[name]] are two forms of one key";
         return (raw.into(), help.into());
     }
     let whole = raw

@@ -1104,6 +1104,11 @@ fn path_rate_control() {
             "[switch]\nqueue_managers = [{{ prc = {{}} }}]\n[host]\nrate_limiters = {{ prc = {{ {keys} }} }}"
         ))
     };
+    let burst = |keys: &str| {
+        more(&format!(
+            "[switch]\nqueue_managers = [{{ prc = {{}} }}]\n[host]\nrate_limiters = {{ {keys}, prc = {{}} }}"
+        ))
+    };
     errors(vec![
         (point("buffer = ‸\"0 B\""), "a buffer of 0", "at least \"1 B\""),
         (point("messages = ‸1"), "", "true"),
@@ -1118,6 +1123,13 @@ fn path_rate_control() {
             "a mark_after of 10 ns",
             "at least \"1 us\"",
         ),
+        (
+            burst("per = \"path\", priority_burst = ‸\"2 MiB\""),
+            "a priority_burst of 2 MiB",
+            "\"0 B\" to \"1 MiB\"",
+        ),
+        (burst("per = \"path\", priority_burst = ‸3044"), "", "3044 B"),
+        (burst("priority_burst = ‸\"0 B\""), "limiters that are not by path", "expected per = \"path\""),
         (source("method = ‸\"feedbak\""), "unknown value `feedbak`", "did you mean \"feedback\"?"),
         (source("interval = ‸\"0 s\""), "an interval of 0 ps", "at least \"1 us\""),
         (source("ask_every = ‸0"), "an ask_every of 0", "1 to 1000"),

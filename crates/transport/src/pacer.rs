@@ -133,9 +133,12 @@ mod tests {
         pacer.handle_timeout(Time::from_us(6));
         pacer.on_send(Time::from_us(6), 1_000, Some(BitRate::from_gbps(4)));
         assert_eq!(pacer.opens_at(), Some(Time::from_us(8)));
+        // Who sends ahead owes what the segment before was to take, also at another rate.
+        pacer.on_send(Time::from_us(7), 1_000, rate);
+        assert_eq!(pacer.opens_at(), Some(Time::from_us(9)));
+        pacer.handle_timeout(Time::from_us(9));
         // None: no pacing at all.
-        pacer.handle_timeout(Time::from_us(8));
-        pacer.on_send(Time::from_us(8), 1_000, None);
+        pacer.on_send(Time::from_us(9), 1_000, None);
         assert!(pacer.is_open());
     }
 }

@@ -6,9 +6,9 @@
 //! The NIC pulls from limiters as it does from endpoints: by turns, while less than a frame or two of theirs wait in
 //! the class. So what waits above a limiter does not fill the NIC, and a slow limiter holds back nobody else. After
 //! each frame a limiter is closed for as long as the frame takes at its rate, line overhead included. A change of the
-//! rate holds from the next frame on. Of limiters by path, frames above the lowest priority that passes any of the host may
-//! leave before they open, by as many bytes as `priority_burst` says; the next ones wait for as much longer. A frame may
-//! have closed the limiter for long, at a rate that is a part of a slow link.
+//! rate holds from the next frame on. Of limiters by path, frames above the lowest priority that passes any of the host leave
+//! before they open, as long as no more than `priority_burst` has left ahead of the rate; the next ones wait for as much
+//! longer. A frame may have closed the limiter for long, at a rate that is a part of a slow link.
 //!
 //! A control that asks about a path does so when the limiter holds something, with a control frame that goes ahead of
 //! it.
@@ -293,7 +293,8 @@ impl Limiter {
     /// Whether nothing leaves it now, because of its rate or because it is stopped.
     #[inline(always)]
     pub fn is_held(&self, now: Time) -> bool {
-        self.is_stopped(now) || self.pacer.opens_after(now) && self.pacer.opens_after(now + self.head_start())
+        self.is_stopped(now)
+            || self.pacer.opens_after(now) && self.pacer.opens_after(now.saturating_add(self.head_start()))
     }
 
     /// Whether some of its frames may leave ahead of its rate.

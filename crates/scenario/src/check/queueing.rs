@@ -24,8 +24,8 @@ pub fn limiters(keys: Option<&RateLimiters>, at: &Place, context: &mut Context<'
     let keys = keys?;
     match keys.spec() {
         Ok((control, priorities)) => {
-            let (mark_after, priority_burst) = (keys.mark_after.value(), keys.priority_burst);
-            Some(LimiterSpec { control, per: keys.per, priorities, mark_after, priority_burst })
+            let (per, mark_after) = (keys.per, keys.mark_after.value());
+            Some(LimiterSpec { control, per, priorities, mark_after, priority_burst: keys.priority_burst })
         }
         Err(why) => {
             context.refuse(why, at);
