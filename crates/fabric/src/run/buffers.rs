@@ -381,6 +381,6 @@ mod tests {
 
     #[test]
     fn an_idle_queue_is_small() {
-        assert!(size_of::<Queue>() <= 256, "{}", size_of::<Queue>());
+        assert!(size_of::<Queue>() <= 224, "{}", size_of::<Queue>());
     }
 }
