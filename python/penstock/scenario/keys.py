@@ -884,8 +884,9 @@ class RateLimitersKeys(TypedDict, total=False):
     Default: "never".
     """
     priority_burst: str | None
-    """With "path", how many bytes of priorities above the lowest that passes limiters of the host may
-    leave a limiter ahead of its rate. Default: "3044 B".
+    """With "path", how many bytes, line overhead included, may have left a limiter ahead of its rate for
+    another frame to leave all the same, if its priority is above the lowest that passes limiters of
+    the host. Default: "3044 B".
     """
     qcn: ReactionPointKeys | None
     """The reaction points of quantised congestion notification (QCN, IEEE 802.1Qau)."""
