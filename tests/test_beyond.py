@@ -75,6 +75,12 @@ main()
     assert done.stdout == "\n", f"imported too early: {done.stdout}{done.stderr}"
 
 
+def test_a_module_of_the_package_is_there_when_it_is_asked_for() -> None:
+    program = "import penstock; print(penstock.scenario.Scenario.__name__, hasattr(penstock, 'scenaro'))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "Scenario False\n"
+
+
 def test_while_the_engine_runs_all_is_loaded_and_drawn_once(tmp_path: Path, paused: ps.Result) -> None:
     style._blank.clear()
     cold = [path.read_bytes() for path in plots.save_all(paused, tmp_path / "cold")]

@@ -95,10 +95,12 @@ def __getattr__(name: str) -> object:
     if name in _HOME:
         home = f"{__name__}.{_HOME[name]}"
         return import_module(f"{home}.{name}") if name == "oracle" else getattr(import_module(home), name)
-    # A module of the package that is being imported is no value of a key, and the keys take time to import.
-    is_module = not name.startswith("_") and find_spec(f"{__name__}.{name}") is not None
-    if not name.startswith("_") and not is_module and name in _traffic().__all__:
-        return getattr(_traffic(), name)
+    if not name.startswith("_"):
+        # A module of the package is no value of a key, and the keys take time to import.
+        if find_spec(f"{__name__}.{name}") is not None:
+            return import_module(f"{__name__}.{name}")
+        if name in _traffic().__all__:
+            return getattr(_traffic(), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
