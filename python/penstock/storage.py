@@ -188,9 +188,9 @@ def _listed(directory: Path) -> list[tuple[str, int, str]]:
         ) from error
 
 
-def write_json(path: Path, document: object, *, indent: int | None = 1) -> None:
-    """Writes `document` as JSON; NaN is refused, because JSON has none. Without `indent` it is faster."""
-    path.write_text(json.dumps(document, indent=indent, allow_nan=False, ensure_ascii=False) + "\n", "utf-8")
+def write_json(path: Path, document: object) -> None:
+    """Writes `document` as JSON for people to read; NaN is refused, because JSON has none."""
+    path.write_text(json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False) + "\n", "utf-8")
 
 
 def _ensure_writable(parent: Path, directory: Path) -> None:

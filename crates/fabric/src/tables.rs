@@ -19,24 +19,30 @@ mod limiters;
 mod losses;
 mod occupancies;
 mod pauses;
+mod queues;
 mod series;
 mod storms;
 mod streams;
 mod summary;
 mod transfers;
 mod used_queues;
+mod watermarks;
 
-use self::durations::{with_latency, with_wait};
+use self::durations::with_latency;
+use self::forensics::Forensics;
 use self::series::{FLOW_SERIES, Series, series_table};
-use self::used_queues::{UsedQueue, used_queues};
+use self::used_queues::UsedQueue;
 use crate::run::hosts::Receiver;
 use crate::run::ledger::Part;
 use crate::simulation::Simulation;
 use crate::spec::Way;
-use frame::{CHANNELS, HEADER_BYTES, TrafficClass};
+use frame::{CHANNELS, HEADER_BYTES};
 use measure::{Latency, LatencySummary, Passage, Table, jain};
 use std::collections::BTreeMap;
+use std::iter;
 use std::panic::resume_unwind;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use units::Time;
 
@@ -53,77 +59,113 @@ fn tables(simulation: &mut Simulation) -> Vec<Table> {
     let end = simulation.now();
     let in_flight = simulation.in_flight();
     let arriving = simulation.arriving();
-    let start = simulation.spec.warmup.min(end);
     let long = simulation.frame_hops() >= LEAST_HOPS;
-    let simulation = &*simulation;
-    let looked_at = |used_queues| View {
-        s: simulation,
-        start,
+    let view = View {
+        start: simulation.spec.warmup.min(end),
         end,
-        in_flight: in_flight.clone(),
-        arriving: arriving.clone(),
-        used_queues,
+        in_flight,
+        arriving,
+        used_queues: OnceLock::new(),
+        flow_rows: OnceLock::new(),
+        series: OnceLock::new(),
+        forensics: OnceLock::new(),
+        s: simulation,
     };
-    let apart = looked_at(Vec::new());
-    let of_pauses = move || {
-        let forensics = apart.forensics();
-        [apart.pauses(&forensics), apart.congestion(&forensics), apart.congestion_flows(&forensics)]
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let jobs = iter::from_fn(|| BEGUN.get(next.fetch_add(1, Ordering::Relaxed)));
+        jobs.flat_map(|make| make(&view)).collect::<Vec<_>>()
     };
-    let others = || beside_pauses(&looked_at(used_queues(simulation, start, end)));
-    // Who stood where while ports were paused, and for how long frames have waited, asks each frame that waits, and finds
-    // little of it in a cache: two threads take half as long.
-    let (pauses, [before, after]) = if long {
-        thread::scope(|scope| {
-            let pauses = scope.spawn(of_pauses);
-            let others = others();
-            (pauses.join().unwrap_or_else(|panic| resume_unwind(panic)), others)
-        })
-    } else {
-        (of_pauses(), others())
-    };
-    before.into_iter().chain(pauses).chain(after).collect()
+    // Most of them look at what is in no cache: two threads take half as long.
+    let mut found = thread::scope(|scope| {
+        let beside = long.then(|| scope.spawn(work));
+        let mut found = work();
+        if let Some(beside) = beside {
+            found.extend(beside.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        }
+        found
+    });
+    found
+        .sort_by_key(|table| ORDER.iter().position(|name| *name == table.name).expect("a table of the list"));
+    found
 }
 
 /// Frame-hops from which the tables take longer than a thread to start.
 const LEAST_HOPS: u64 = 100_000;
 
-/// The tables before and after those of pauses.
-fn beside_pauses(view: &View<'_>) -> [Vec<Table>; 2] {
-    let flows = view.flow_rows();
-    let series = view.series();
-    let [frames, delay_variation] = view.frames();
-    let before = vec![
-        view.flows(&flows, &series),
-        view.demands(),
-        view.paths(),
-        view.connections(),
-        view.rate_limiters(),
-        view.slowdowns(),
-        view.transfers(),
-        view.streams(),
-        view.classes(&flows),
-        view.latencies(&flows),
-        view.ports(),
-        view.queues(),
-        view.contention(),
-        view.occupancies(),
-    ];
-    let after = vec![
-        view.deadlocks(),
-        view.storms(),
-        view.credits(),
-        view.crossbars(),
-        view.dcbx(),
-        view.drops(),
-        view.faults(),
-        view.watermarks(),
-        series_table(series),
-        frames,
-        delay_variation,
-        view.summary(&flows),
-    ];
-    [before, after]
+/// Makes tables, or what several of them are made of.
+type Make = fn(&View<'_>) -> Vec<Table>;
+
+/// All that is to be made, in the order in which it is begun: first what others wait for, and they last.
+const BEGUN: [Make; 30] = [
+    |view| none(view.forensics()),
+    |view| none(view.series()),
+    |view| vec![view.congestion_flows()],
+    |view| vec![view.ports()],
+    |view| vec![view.queues()],
+    |view| vec![view.watermarks()],
+    |view| vec![view.flows()],
+    |view| vec![view.demands()],
+    |view| vec![view.paths()],
+    |view| vec![view.connections()],
+    |view| vec![view.rate_limiters()],
+    |view| vec![view.slowdowns()],
+    |view| vec![view.transfers()],
+    |view| vec![view.streams()],
+    |view| vec![view.classes()],
+    |view| vec![view.latencies()],
+    |view| vec![view.contention()],
+    |view| vec![view.occupancies()],
+    |view| vec![view.deadlocks()],
+    |view| vec![view.storms()],
+    |view| vec![view.credits()],
+    |view| vec![view.crossbars()],
+    |view| vec![view.dcbx()],
+    |view| vec![view.drops()],
+    |view| vec![view.faults()],
+    |view| view.frames().into(),
+    |view| vec![view.summary()],
+    |view| vec![series_table(view.series())],
+    |view| vec![view.pauses()],
+    |view| vec![view.congestion()],
+];
+
+const fn none<T: ?Sized>(_made_for_later: &T) -> Vec<Table> {
+    Vec::new()
 }
+
+/// The tables in the order of documentation.
+const ORDER: [&str; 29] = [
+    "flows",
+    "demands",
+    "paths",
+    "connections",
+    "rate_limiters",
+    "slowdowns",
+    "transfers",
+    "streams",
+    "classes",
+    "latencies",
+    "ports",
+    "queues",
+    "contention",
+    "occupancies",
+    "pauses",
+    "congestion",
+    "congestion_flows",
+    "deadlocks",
+    "storms",
+    "credits",
+    "crossbars",
+    "dcbx",
+    "drops",
+    "faults",
+    "watermarks",
+    "series",
+    "frames",
+    "delay_variation",
+    "summary",
+];
 
 pub(crate) struct View<'a> {
     pub s: &'a Simulation,
@@ -132,7 +174,10 @@ pub(crate) struct View<'a> {
     in_flight: Vec<(u64, u64)>,
     /// Frames of which the end has seen a part, with their paths.
     arriving: Vec<(u32, Passage)>,
-    used_queues: Vec<UsedQueue>,
+    used_queues: OnceLock<Vec<UsedQueue>>,
+    flow_rows: OnceLock<Vec<FlowRow>>,
+    series: OnceLock<Vec<Series>>,
+    forensics: OnceLock<Forensics>,
 }
 
 /// What is known of a flow over all its destinations.
@@ -164,7 +209,11 @@ impl View<'_> {
         self.s.spec.nodes[id.at()].name.clone()
     }
 
-    fn flow_rows(&self) -> Vec<FlowRow> {
+    fn flow_rows(&self) -> &[FlowRow] {
+        self.flow_rows.get_or_init(|| self.flows_over_destinations())
+    }
+
+    fn flows_over_destinations(&self) -> Vec<FlowRow> {
         let mut dropped = vec![0; self.s.spec.flows.len()];
         for (&(_, _, path, part, _), &(frames, _)) in &self.s.ledger().drops {
             if part == Part::Sent {
@@ -205,7 +254,8 @@ impl View<'_> {
         rows
     }
 
-    fn flows(&self, rows: &[FlowRow], series: &[Series]) -> Table {
+    fn flows(&self) -> Table {
+        let (rows, series) = (self.flow_rows(), self.series());
         let flows = &self.s.spec.flows;
         let goodput =
             |row: &FlowRow| row.received.bytes.saturating_sub(row.received.frames * u64::from(HEADER_BYTES));
@@ -277,7 +327,8 @@ impl View<'_> {
         (values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / n).sqrt()
     }
 
-    fn classes(&self, rows: &[FlowRow]) -> Table {
+    fn classes(&self) -> Table {
+        let rows = self.flow_rows();
         let flows = &self.s.spec.flows;
         let used: Vec<u8> =
             (0..CHANNELS as u8).filter(|p| flows.iter().any(|flow| flow.priority.0 == *p)).collect();
@@ -356,7 +407,7 @@ impl View<'_> {
             self.s.port_queues(port).iter().map(|queue| queue.sojourns.max()[0]).max().unwrap_or(0)
         };
         let mut mean_bytes = vec![0.0; self.s.ports()];
-        for queue in &self.used_queues {
+        for queue in self.used_queues() {
             mean_bytes[queue.port as usize] += queue.mean[0];
         }
         Table::new("ports", "One row a port: one end of a link, with its transmitter and egress queues.")
@@ -381,81 +432,5 @@ impl View<'_> {
             .integers("ties", "", "Losses and targeted pauses at this port that were decided between frames of different sources that came in the same picosecond: by an order that real clocks, which are never equal, would not keep.", each().map(|p| counts(p).ties))
             .integers("bit_errors", "", "Frames that arrived here with a wrong checksum and were discarded.", each().map(|p| counts(p).bit_errors))
             .integers("pauses_lost", "", "Pause frames sent through this port that were lost or damaged.", each().map(|p| counts(p).pauses_lost))
-    }
-
-    fn queues(&self) -> Table {
-        let used = &self.used_queues;
-        let queue = |row: &UsedQueue| self.s.queue(row.port, row.class);
-        let bytes = |row: &UsedQueue| {
-            let classes = &self.s.node_at(row.port).classes;
-            self.s.sent(row.port, classes.numbers_of(TrafficClass(row.class))).0
-        };
-        let waits = |row: &UsedQueue| {
-            let queue = queue(row);
-            queue.waits.summary_with_zeros(row.frames.saturating_sub(queue.waits.count()))
-        };
-        let managed = |row: &UsedQueue| {
-            let managers = &self.s.cold(row.port).managers;
-            managers
-                .get(usize::from(row.class))
-                .and_then(Option::as_ref)
-                .map_or_else(Default::default, |own| own.counts)
-        };
-        let table =
-            Table::new("queues", "One row an egress queue (a traffic class of a port) that carried frames.")
-                .texts("port", "Name of the port.", used.iter().map(|row| self.s.port_name(row.port)))
-                .integers(
-                    "class",
-                    "",
-                    "Traffic class, 0 to 7; with `channels = \"all\"` 0 to 19.",
-                    used.iter().map(|row| row.class.into()),
-                )
-                .integers(
-                    "frames",
-                    "",
-                    "Frames that left the queue, those that did not wait included.",
-                    used.iter().map(|row| row.frames),
-                )
-                .integers("bytes", "B", "Their bytes, DA to FCS.", used.iter().map(bytes));
-        let waits: Vec<_> = used.iter().map(waits).collect();
-        self.with_levels(with_wait(table, waits.into_iter()), used)
-            .integers(
-                "drops",
-                "",
-                "Frames refused by the queue, by its manager or by a limit around it.",
-                used.iter().map(|row| queue(row).drops),
-            )
-            .integers(
-                "marks",
-                "",
-                "Frames that the queue's manager marked.",
-                used.iter().map(|row| managed(row).marks),
-            )
-            .integers(
-                "messages",
-                "",
-                "Congestion messages that the queue's manager sent to sources.",
-                used.iter().map(|row| managed(row).messages),
-            )
-    }
-
-    /// What waited in these queues.
-    fn with_levels(&self, table: Table, used: &[UsedQueue]) -> Table {
-        let max = |row: &UsedQueue| self.s.queue(row.port, row.class).sojourns.max();
-        table
-            .reals(
-                "queue_bytes_mean",
-                "B",
-                "Mean over time of the bytes that wait.",
-                used.iter().map(|row| row.mean[0]),
-            )
-            .integers("queue_bytes_max", "B", "Most bytes that waited.", used.iter().map(|row| max(row)[0]))
-            .reals(
-                "queue_frames_mean",
-                "",
-                "Mean over time of the frames that wait.",
-                used.iter().map(|row| row.mean[1]),
-            )
-            .integers("queue_frames_max", "", "Most frames that waited.", used.iter().map(|row| max(row)[1]))
     }
 }

@@ -297,7 +297,7 @@ fn looking_changes_nothing() {
     let outcome = Outcome {
         fingerprint: simulation.fingerprint(),
         now: simulation.now(),
-        tables: simulation.tables(),
+        tables: common::spelt_out(simulation.tables()),
         error: None,
     };
     assert_eq!(told(&outcome), told(&deciding(&net).run()));

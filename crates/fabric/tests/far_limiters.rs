@@ -160,7 +160,7 @@ fn the_throughput_over_time_is_that_of_frames_without_tags() {
             let outcome = net.run();
             assert!(outcome.total("rate_limiters", "tags_sent") > 500, "{}", control.name());
             for metric in ["flow_throughput_bps", "flow_read_bps"] {
-                let names = outcome.names("series", "metric");
+                let names = outcome.texts("series", "metric");
                 let bins: Vec<f64> = (names.iter().zip(outcome.reals("series", "value")))
                     .filter(|(name, _)| *name == metric)
                     .map(|(_, rate)| rate * 1e-4 / 8.0)

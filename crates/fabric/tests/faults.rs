@@ -51,7 +51,7 @@ fn on_threads(net: &Net) -> Outcome {
         if error.is_none() {
             assert_eq!(simulation.fingerprint(), outcome.fingerprint, "{threads} threads");
             assert_eq!(
-                format!("{:?}", simulation.tables()),
+                format!("{:?}", common::spelt_out(simulation.tables())),
                 format!("{:?}", outcome.tables),
                 "{threads} threads"
             );
@@ -431,7 +431,7 @@ proptest! {
         prop_assert_eq!(&outcome.error, &None);
         let mut to_hosts: std::collections::BTreeMap<(String, u64), f64> = Default::default();
         let mut sent: std::collections::BTreeMap<String, f64> = Default::default();
-        let [metrics, entities] = ["metric", "entity"].map(|column| outcome.names("series", column));
+        let [metrics, entities] = ["metric", "entity"].map(|column| outcome.texts("series", column));
         let [times, values] = ["time_ns", "value"].map(|column| outcome.reals("series", column));
         let ports = outcome.texts("ports", "port");
         for row in 0..values.len() {

@@ -308,7 +308,7 @@ fn congestion_points_are_named() {
             // All cuts together are at least the way down to the lowest rate.
             assert!(outcome.reals("slowdowns", "cut_bps")[flow] >= 10e9 - lowest);
         }
-        let metrics = outcome.names("series", "metric");
+        let metrics = outcome.texts("series", "metric");
         let rates = metrics.iter().filter(|metric| *metric == "limiter_rate_bps");
         assert_eq!(rates.count(), 2 * 50);
         let tags = outcome.integers("rate_limiters", "tags_returned");

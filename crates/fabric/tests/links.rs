@@ -178,7 +178,7 @@ fn losses_stop_no_run_and_are_the_same_on_any_number_of_threads() {
         while simulation.advance(5_000).unwrap() == State::Running {}
         assert_eq!(simulation.fingerprint(), outcome.fingerprint, "{threads} threads");
         assert_eq!(
-            format!("{:?}", simulation.tables()),
+            format!("{:?}", common::spelt_out(simulation.tables())),
             format!("{:?}", outcome.tables),
             "{threads} threads"
         );

@@ -26,7 +26,7 @@ struct Row {
 }
 
 fn log(outcome: &Outcome) -> Vec<Row> {
-    let names = |column| outcome.names("frames", column);
+    let names = |column| outcome.texts("frames", column);
     let numbers = |column| outcome.integers("frames", column);
     let (port, direction, event, kind) = (names("port"), names("direction"), names("event"), names("kind"));
     let (flow, source, destination) = (names("flow"), names("source"), names("destination"));
@@ -132,7 +132,7 @@ fn occupancies_are_those_of_the_log() {
 
 /// Values of a time series in the order of time.
 fn series(outcome: &Outcome, metric: &str, entity: &str) -> Vec<f64> {
-    let rows = outcome.names("series", "metric").into_iter().zip(outcome.names("series", "entity"));
+    let rows = outcome.texts("series", "metric").iter().zip(outcome.texts("series", "entity"));
     let rows = rows.zip(outcome.reals("series", "value"));
     rows.filter(|((of, who), _)| *of == metric && *who == entity).map(|(_, value)| *value).collect()
 }

@@ -347,14 +347,14 @@ fn a_fifo_blocks_behind_its_head() {
 fn recorded(net: &Net) -> (Vec<(String, String, usize)>, Vec<String>) {
     let mut simulation = Simulation::new(&net.0).expect("builds");
     simulation.run().expect("nothing is lost");
-    let tables = simulation.tables();
+    let tables = common::spelt_out(simulation.tables());
     let outcome = Outcome { fingerprint: 0, now: net.0.duration, tables, error: None };
-    let names = outcome.names("series", "metric").into_iter().zip(outcome.names("series", "entity"));
+    let names = outcome.texts("series", "metric").iter().zip(outcome.texts("series", "entity"));
     let mut found: Vec<(String, String, usize)> = Vec::new();
     for (metric, entity) in names {
-        match found.last_mut().filter(|last| (&last.0, &last.1) == (&metric, &entity)) {
+        match found.last_mut().filter(|last| (&last.0, &last.1) == (metric, entity)) {
             Some(last) => last.2 += 1,
-            None => found.push((metric, entity, 1)),
+            None => found.push((metric.clone(), entity.clone(), 1)),
         }
     }
     (found, simulation.left_out().to_vec())
@@ -406,7 +406,7 @@ fn the_last_bin_has_the_bits_of_a_frame_that_is_arriving() {
         net.flow("f", a, 0, greedy(b, 1230, Time::ZERO));
         net.0.probes.bin = Some(us(1));
         let outcome = net.run();
-        let metrics = outcome.names("series", "metric");
+        let metrics = outcome.texts("series", "metric");
         let rates = metrics.iter().zip(outcome.reals("series", "value"));
         let rates: Vec<f64> =
             rates.filter(|(metric, _)| *metric == "flow_throughput_bps").map(|(_, rate)| *rate).collect();
@@ -481,7 +481,7 @@ fn classes_of_a_port_add_up_to_it() {
     net.flow("other", frame::NodeId(1), 5, paced(frame::NodeId(2), 500, 80, Time::ZERO, us(1)));
     let outcome = net.run();
     let sum = |metric: &str, entity: &str| -> f64 {
-        let rows = outcome.names("series", "metric").into_iter().zip(outcome.names("series", "entity"));
+        let rows = outcome.texts("series", "metric").iter().zip(outcome.texts("series", "entity"));
         let values = rows.zip(outcome.reals("series", "value"));
         values.filter(|((m, e), _)| *m == metric && e.starts_with(entity)).map(|(_, value)| value).sum()
     };

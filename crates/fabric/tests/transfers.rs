@@ -56,9 +56,9 @@ fn by_hand() {
     let first = 1038 * 800 + 5_000 + (1038 + 1038 + 538) * 800 + 5_000;
     let second = 2 * (84 * 800 + 5_000);
     assert_eq!(times(&outcome), [(Some(first), first), (Some(second), second)]);
-    assert_eq!(outcome.names("transfers", "name"), ["t", "t"]);
-    assert_eq!(outcome.names("transfers", "source"), ["a", "a"]);
-    assert_eq!(outcome.names("transfers", "destination"), ["b", "b"]);
+    assert_eq!(outcome.texts("transfers", "name"), ["t", "t"]);
+    assert_eq!(outcome.texts("transfers", "source"), ["a", "a"]);
+    assert_eq!(outcome.texts("transfers", "destination"), ["b", "b"]);
     assert_eq!(outcome.integers("transfers", "class"), [3, 3]);
     assert_eq!(outcome.integers("transfers", "frames"), [3, 1]);
     assert_eq!(outcome.integers("transfers", "path"), [0, 0]);

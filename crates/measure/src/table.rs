@@ -1,5 +1,7 @@
 //! Tables that say what they contain: the result of a simulation.
 
+use std::collections::BTreeMap;
+
 /// The values of a column.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Values {
@@ -91,6 +93,31 @@ impl Table {
         let values = Values::Named { names, of: of.into_iter().collect() };
         self.with(Column { name, unit: "", about, values })
     }
+    /// With a column of names, of which many rows have the same: each is made once, of a key that its rows share.
+    #[must_use]
+    pub fn named_by<K: Ord + Copy>(
+        self,
+        name: &'static str,
+        about: &'static str,
+        keys: impl IntoIterator<Item = K>,
+        text: impl Fn(K) -> String,
+    ) -> Table {
+        let (mut names, mut known) = (Vec::new(), BTreeMap::new());
+        let mut last = None; // rows of a key often follow each other
+        let of = keys.into_iter().map(|key| match last {
+            Some((same, number)) if same == key => number,
+            _ => {
+                let number = *known.entry(key).or_insert_with(|| {
+                    names.push(text(key));
+                    names.len() as u32 - 1
+                });
+                last = Some((key, number));
+                number
+            }
+        });
+        let of: Vec<u32> = of.collect();
+        self.named(name, about, names, of)
+    }
     fn with(mut self, column: Column) -> Table {
         debug_assert!(self.columns.iter().all(|other| other.values.len() == column.values.len()));
         self.columns.push(column);
@@ -115,5 +142,24 @@ impl Values {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    #[test]
+    fn a_name_is_made_once_a_key() {
+        let made = Cell::new(0);
+        let name = |key: u8| {
+            made.set(made.get() + 1);
+            format!("n{key}")
+        };
+        let table = Table::new("t", "").named_by("name", "", [7, 7, 3, 7, 3, 3], name);
+        assert_eq!(made.get(), 2);
+        let names = vec!["n7".to_string(), "n3".to_string()];
+        assert_eq!(table.columns[0].values, Values::Named { names, of: vec![0, 0, 1, 0, 1, 1] });
     }
 }

@@ -3,6 +3,7 @@
 
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{ArrayRef, Float64Array, RecordBatch, RecordBatchIterator, StringArray, UInt64Array};
+use arrow_buffer::{Buffer, OffsetBuffer};
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 use measure::{Table, Values};
 use pyo3::exceptions::PyRuntimeError;
@@ -24,10 +25,7 @@ impl ArrowTable {
             let (kind, array): (_, ArrayRef) = match column.values {
                 Values::Integer(values) => (DataType::UInt64, Arc::new(UInt64Array::from(values))),
                 Values::Real(values) => (DataType::Float64, Arc::new(Float64Array::from(values))),
-                Values::Named { names, of } => {
-                    let texts = of.iter().map(|&name| names[name as usize].as_str());
-                    (DataType::Utf8, Arc::new(StringArray::from_iter_values(texts)))
-                }
+                Values::Named { names, of } => (DataType::Utf8, Arc::new(spelt_out(&names, &of)?)),
                 Values::Text(values) => (DataType::Utf8, Arc::new(StringArray::from(values))),
             };
             let about = [("unit", column.unit), ("about", column.about)];
@@ -62,6 +60,15 @@ impl ArrowTable {
         let stream = FFI_ArrowArrayStream::new(Box::new(batches));
         PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
     }
+}
+
+/// Names by row, in memory that is taken at once.
+fn spelt_out(names: &[String], of: &[u32]) -> Result<StringArray, ArrowError> {
+    let texts = || of.iter().map(|&name| names[name as usize].as_str());
+    let offsets: OffsetBuffer<i32> = OffsetBuffer::from_lengths(texts().map(str::len));
+    let mut bytes = Vec::with_capacity(offsets[of.len()] as usize);
+    texts().for_each(|text| bytes.extend_from_slice(text.as_bytes()));
+    StringArray::try_new(offsets, Buffer::from_vec(bytes), None)
 }
 
 /// An Arrow failure as a Python exception.

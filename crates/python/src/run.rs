@@ -115,6 +115,7 @@ fn measured(
     ending: &Ending,
     wall: Duration,
 ) -> PyResult<RunResult> {
+    let hops = simulation.frame_hops();
     let deadlock = simulation.ended_by_deadlock().then(|| simulation.deadlock()).flatten();
     let run = json!({
         "schema": SCHEMA,
@@ -128,7 +129,7 @@ fn measured(
         "wall_s": wall.as_secs_f64(),
         "threads": simulation.threads(),
         "events": simulation.events(),
-        "frame_hops": simulation.frame_hops(),
+        "frame_hops": hops,
         "look_ahead_ns": simulation.look_ahead().as_ns_f64(),
         "complete": matches!(ending, Ending::Finished) && deadlock.is_none(),
         "ended_by": deadlock,
@@ -145,7 +146,7 @@ fn measured(
             .collect::<Vec<_>>(),
     });
     let tables = py.detach(|| simulation.tables());
-    if simulation.frame_hops() >= LEAST_HOPS {
+    if hops >= LEAST_HOPS {
         spawn(move || drop(simulation)); // nobody waits until memory has been given back
     }
     let description = describe(&tables);

@@ -123,6 +123,8 @@ def _uncollected() -> Iterator[None]:
         yield
     finally:
         if before:
+            gc.freeze()
+            gc.unfreeze()  # all there is counts as searched, or the next object would begin a search of it
             gc.enable()
 
 

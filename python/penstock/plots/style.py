@@ -198,7 +198,7 @@ def save_each(
     directory.mkdir(parents=True, exist_ok=True)
     written: list[Path] = []
     compressed: list[Future[None]] = []
-    with ThreadPoolExecutor(1) as beside:
+    with ThreadPoolExecutor(2) as beside:
         for name, figure in figures:
             png, vector = directory / f"{name}.png", directory / f"{name}.svg"
             with _laid_out(figure) as canvas:

@@ -5,11 +5,11 @@ The page is built from ``viewer/``; here it gets the result, as JSON between its
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -88,8 +88,11 @@ def fill(template: str, content: dict[str, Any]) -> str:
 
 
 def script_json(content: object) -> str:
-    """JSON that may stand between script tags: nothing in it can end the tag or a line of a script."""
-    text = json.dumps(content, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+    """JSON that may stand between script tags: nothing in it can end the tag or a line of a script.
+
+    What is not a finite number becomes null.
+    """
+    text = orjson.dumps(content).decode()
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 

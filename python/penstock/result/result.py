@@ -10,6 +10,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import orjson
 import pyarrow as pa
 
 from penstock import storage
@@ -38,7 +39,7 @@ class Result(Measurements):
         return cls(
             run=json.loads(core.run),
             scenario_toml=core.scenario_toml,
-            topology=json.loads(core.topology),
+            topology=orjson.loads(core.topology),
             description=_description(core.description),
             tables={name: _core_reader(core, name) for name in core.table_names},
         )
@@ -66,7 +67,7 @@ class Result(Measurements):
         return cls(
             run=json.loads((path / "run.json").read_text("utf-8")),
             scenario_toml=(path / "scenario.toml").read_text("utf-8"),
-            topology=json.loads((path / "topology.json").read_text("utf-8")),
+            topology=orjson.loads((path / "topology.json").read_bytes()),
             description=json.loads((path / "description.json").read_text("utf-8")),
             tables={name: _parquet_reader(path / f"{name}.parquet") for name in parquet},
         )
@@ -175,7 +176,7 @@ class Result(Measurements):
         import pyarrow.parquet as pq  # takes as long as all else that a short run needs
 
         storage.write_json(directory / "run.json", self.run)
-        storage.write_json(directory / "topology.json", self.topology, indent=None)
+        (directory / "topology.json").write_bytes(orjson.dumps(self.topology) + b"\n")  # may be long
         storage.write_json(directory / "description.json", self.description)
         (directory / "scenario.toml").write_text(self.scenario_toml, "utf-8")
         tables = {name: self.table(name) for name in self.table_names}

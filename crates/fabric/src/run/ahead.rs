@@ -18,7 +18,7 @@
 use crate::run::event::Queued;
 use crate::run::losses::Cause;
 use crate::run::pool::{NIL, Waiting};
-use crate::run::port::Hooks;
+use crate::run::port::{Hooks, Port};
 use crate::run::world::Fabric;
 use frame::{Frame, TrafficClass};
 use units::Time;
@@ -114,6 +114,12 @@ impl Fabric {
             self.buffers.frames(queue).take(self.buffers.queues[queue as usize].committed as usize)
         };
         queue.into_iter().flat_map(committed)
+    }
+    /// How many there are at all ports.
+    pub fn frames_committed(&self) -> u64 {
+        let ports = self.links.ports.iter().filter(|port| port.hooks.has(Hooks::AHEAD) && port.waiting != 0);
+        let queue = |port: &Port| (port.first_queue + port.waiting.trailing_zeros()) as usize;
+        ports.map(|port| u64::from(self.buffers.queues[queue(port)].committed)).sum()
     }
     /// Until when the frame takes that is on the link of a port: those sent ahead follow it without a gap.
     pub fn on_link_until(&self, port: u32) -> Time {

@@ -87,6 +87,12 @@ impl Hosts {
         receiving.sum::<u64>() + self.frames_limited()
     }
 
+    /// Those that lie in no pool: at work.
+    pub fn frames_at_work(&self) -> u64 {
+        let receiving = self.receiving.iter().flatten();
+        receiving.map(|receiving| receiving.frames() - receiving.frames_in_pool()).sum()
+    }
+
     fn frames_limited(&self) -> u64 {
         self.limiters.iter().map(|limiter| limiter.occupancy.frames).sum()
     }

@@ -397,6 +397,12 @@ impl Fabric {
         self.nodes.iter().filter_map(|node| node.architecture.crossbar())
     }
 
+    /// How many frames are here and on no link, by counts alone.
+    pub fn frames_kept(&self) -> u64 {
+        let crossing: usize = self.crossbars().map(|bar| bar.frames_underway().count()).sum();
+        self.buffers.pool.used() + self.hosts.frames_at_work() + crossing as u64
+    }
+
     /// Frames that wait here, at ports, in crossbars and to be taken in by hosts.
     pub fn frames_at_rest(&self) -> impl Iterator<Item = &Frame> {
         let receiving = self.hosts.receiving.iter().flatten();

@@ -42,7 +42,8 @@ type Pair = (usize, usize);
 
 impl View<'_> {
     /// Culprits and victims of the trees.
-    pub fn congestion_flows(&self, forensics: &Forensics) -> Table {
+    pub fn congestion_flows(&self) -> Table {
+        let forensics = self.forensics();
         let rows = self.parts(forensics);
         let root = |tree: usize| {
             let (port, class) = forensics.trees[tree].root;
@@ -140,16 +141,13 @@ impl View<'_> {
         for (number, tree) in forensics.trees.iter().enumerate().take(TREES) {
             rooted.entry(tree.root).or_default().push(number);
         }
+        let mut anywhere = vec![false; self.s.spec.flows.len()];
         for (path, &flow) in self.s.path_flow.iter().enumerate() {
-            let priority = self.s.spec.flows[flow as usize].priority;
             if !self.s.is_listed(path) {
-                // Some of its frames pass any port of a switch.
-                let by_switch = parts.iter_mut().filter(|((_, of), _)| *of == flow as usize);
-                by_switch.for_each(|(&(tree, _), part)| {
-                    part.passes |= !self.s.node_at(forensics.trees[tree].root.0).is_host
-                });
+                anywhere[flow as usize] = true;
                 continue;
             }
+            let priority = self.s.spec.flows[flow as usize].priority;
             for &port in self.s.path_of(path) {
                 let class = self.s.node_at(port).classes.class(priority).0;
                 for &tree in rooted.get(&(port, class)).into_iter().flatten() {
@@ -158,6 +156,10 @@ impl View<'_> {
                     }
                 }
             }
+        }
+        // Where switches choose, some frames of a flow pass any port of a switch.
+        for (&(tree, flow), part) in parts {
+            part.passes |= anywhere[flow] && !self.s.node_at(forensics.trees[tree].root.0).is_host;
         }
     }
 }

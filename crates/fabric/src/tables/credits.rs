@@ -9,7 +9,7 @@ impl View<'_> {
     pub fn credits(&self) -> Table {
         let of_port = |port: u32| Some((port, self.s.cold(port).control.credits()?));
         let rows: Vec<(u32, u8, &CreditState)> = self
-            .used_queues
+            .used_queues()
             .iter()
             .filter_map(|&UsedQueue { port, class, .. }| {
                 of_port(port).map(|(port, credits)| (port, class, credits))

@@ -124,8 +124,12 @@ pub(crate) struct PausedSpan {
 }
 
 impl View<'_> {
-    /// Looks for the cause of each pause.
-    pub fn forensics(&self) -> Forensics {
+    /// All pauses with their causes, and the trees that they make.
+    pub fn forensics(&self) -> &Forensics {
+        self.forensics.get_or_init(|| self.look_for_causes())
+    }
+
+    fn look_for_causes(&self) -> Forensics {
         let mut pauses = self.pauses_with_causes();
         let mut order: Vec<usize> = (0..pauses.len()).collect();
         order.sort_by_key(|&index| (pauses[index].record.start, index));
@@ -345,9 +349,9 @@ impl View<'_> {
     }
 
     /// The trees: one row an edge.
-    pub fn congestion(&self, forensics: &Forensics) -> Table {
+    pub fn congestion(&self) -> Table {
         let rows: Vec<(usize, &Tree, EdgeKey, Edge)> = (1..)
-            .zip(&forensics.trees)
+            .zip(&self.forensics().trees)
             .flat_map(|(number, tree)| tree.edges.iter().map(move |(&key, &edge)| (number, tree, key, edge)))
             .collect();
         let queue = |key: &EdgeKey| key.1.map_or(String::new(), |(port, class)| self.queue_name(port, class));

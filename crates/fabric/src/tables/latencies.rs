@@ -9,7 +9,8 @@ use units::Time;
 
 impl View<'_> {
     /// One row a bin of a flow that is not empty, of the flows with most frames.
-    pub(super) fn latencies(&self, flows: &[FlowRow]) -> Table {
+    pub(super) fn latencies(&self) -> Table {
+        let flows = self.flow_rows();
         let mut rows: Vec<(usize, Time, Time, u64, f64)> = Vec::new();
         for flow in self.flows_told(flows) {
             let latency = &flows[flow].received.latency;

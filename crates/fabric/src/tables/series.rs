@@ -23,7 +23,12 @@ pub struct Series {
 }
 
 impl View<'_> {
-    pub fn series(&self) -> Vec<Series> {
+    /// All of them that are kept.
+    pub fn series(&self) -> &[Series] {
+        self.series.get_or_init(|| self.record_series())
+    }
+
+    fn record_series(&self) -> Vec<Series> {
         let mut series = Vec::new();
         for (nth, metric) in [FLOW_SERIES, "flow_read_bps"].into_iter().enumerate() {
             let bits = self.bits_by_flow(nth);
@@ -45,14 +50,14 @@ impl View<'_> {
         self.keep(&mut series, Watched::Port, found.map(|found| rates("port_rx_bps", found)));
         let found = ports.filter_map(|port| Some((port, sent(port)?)));
         self.keep(&mut series, Watched::Port, found.map(|found| rates("port_tx_bps", found)));
-        let classes = self.used_queues.iter().filter_map(|&UsedQueue { port, class, .. }| {
+        let classes = self.used_queues().iter().filter_map(|&UsedQueue { port, class, .. }| {
             let (bin, bits) = self.sent(self.s.class_carried(port, class)?)?;
             Some(self.rates("class_tx_bps", self.queue_name(port, class), bin, bits))
         });
         self.keep(&mut series, Watched::Class, classes);
         let numbers = self.s.spec.numbers();
         for nth in 0..2 {
-            let queues = self.used_queues.iter().filter_map(|&UsedQueue { port, class, .. }| {
+            let queues = self.used_queues().iter().filter_map(|&UsedQueue { port, class, .. }| {
                 let levels = self.s.queue_levels(port, class)?;
                 self.level_series(levels, nth, self.queue_name(port, class))
             });
@@ -64,7 +69,7 @@ impl View<'_> {
             });
             self.keep(&mut series, Watched::Queue, counters);
         }
-        let marks = self.used_queues.iter().filter_map(|&UsedQueue { port, class, .. }| {
+        let marks = self.used_queues().iter().filter_map(|&UsedQueue { port, class, .. }| {
             self.mark_series(self.s.queue_marks(port, class)?, self.queue_name(port, class))
         });
         self.keep(&mut series, Watched::Queue, marks);
@@ -248,10 +253,10 @@ fn keep_largest(kept: &mut Vec<(f64, Series)>, most: usize) {
 }
 
 /// All series as one table.
-pub fn series_table(series: Vec<Series>) -> Table {
+pub fn series_table(series: &[Series]) -> Table {
     let mut metrics: Vec<String> = Vec::new();
     let mut metric_of = Vec::with_capacity(series.len());
-    for one in &series {
+    for one in series {
         if metrics.last().is_none_or(|last| last != one.metric) {
             metrics.push(one.metric.to_string());
         }

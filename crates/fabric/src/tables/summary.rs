@@ -1,11 +1,12 @@
 //! The table `summary`: figures of the whole fabric.
 
-use super::{FlowRow, View};
+use super::View;
 use crate::run::losses::Cause;
 use measure::{Table, jain};
 
 impl View<'_> {
-    pub(super) fn summary(&self, rows: &[FlowRow]) -> Table {
+    pub(super) fn summary(&self) -> Table {
+        let rows = self.flow_rows();
         let drops = self.s.ledger().drops;
         let delivered: u64 = rows.iter().map(|row| row.received.bytes).sum();
         let offered: u64 = rows.iter().map(|row| row.bytes_sent).sum();

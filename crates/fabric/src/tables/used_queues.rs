@@ -1,24 +1,29 @@
 //! Which queues had frames, and how much waited in each in the mean.
 
-use crate::simulation::Simulation;
+use super::View;
 use frame::TrafficClass;
-use units::Time;
 
-/// The queues that ever had a frame, in the order of ports and classes.
-pub(super) fn used_queues(simulation: &Simulation, start: Time, end: Time) -> Vec<UsedQueue> {
-    let mut used = Vec::new();
-    for port in 0..simulation.ports() as u32 {
-        let classes = &simulation.node_at(port).classes;
-        for (class, queue) in (0..).zip(simulation.port_queues(port)) {
-            let (_, frames) = simulation.sent(port, classes.numbers_of(TrafficClass(class)));
-            if frames > 0 || queue.occupancy.frames > 0 || queue.drops > 0 {
-                let waiting = simulation.frames_in(port, class);
-                let mean = queue.sojourns.mean(start, end, waiting.map(|it| (it.since, it.frame.bytes)));
-                used.push(UsedQueue { port, class, frames, mean });
+impl View<'_> {
+    /// The queues that ever had a frame, in the order of ports and classes.
+    pub(super) fn used_queues(&self) -> &[UsedQueue] {
+        self.used_queues.get_or_init(|| self.look_for_used_queues())
+    }
+
+    fn look_for_used_queues(&self) -> Vec<UsedQueue> {
+        let mut used = Vec::new();
+        for port in 0..self.s.ports() as u32 {
+            let classes = &self.s.node_at(port).classes;
+            for (class, queue) in (0..).zip(self.s.port_queues(port)) {
+                let (_, frames) = self.s.sent(port, classes.numbers_of(TrafficClass(class)));
+                if frames > 0 || queue.occupancy.frames > 0 || queue.drops > 0 {
+                    let waiting = self.s.frames_in(port, class).map(|it| (it.since, it.frame.bytes));
+                    let mean = queue.sojourns.mean(self.start, self.end, waiting);
+                    used.push(UsedQueue { port, class, frames, mean });
+                }
             }
         }
+        used
     }
-    used
 }
 
 /// A queue that had a frame.

@@ -209,7 +209,7 @@ impl Net {
         Outcome {
             fingerprint: simulation.fingerprint(),
             now: simulation.now(),
-            tables: simulation.tables(),
+            tables: spelt_out(simulation.tables()),
             error,
         }
     }
@@ -259,6 +259,16 @@ pub fn exact(ns: f64) -> Time {
     Time::from_ps((ns * 1000.0).round() as u64)
 }
 
+/// Tables in which each row has its name, and not the number of one.
+pub fn spelt_out(mut tables: Vec<Table>) -> Vec<Table> {
+    for column in tables.iter_mut().flat_map(|table| &mut table.columns) {
+        if let Values::Named { names, of } = &column.values {
+            column.values = Values::Text(of.iter().map(|&name| names[name as usize].clone()).collect());
+        }
+    }
+    tables
+}
+
 impl Outcome {
     pub fn table(&self, name: &str) -> &Table {
         self.tables.iter().find(|table| table.name == name).unwrap_or_else(|| panic!("no table {name}"))
@@ -271,13 +281,6 @@ impl Outcome {
     pub fn texts(&self, table: &str, column: &str) -> &[String] {
         match self.column(table, column) {
             Values::Text(values) => values,
-            other => panic!("{table}.{column} is {other:?}"),
-        }
-    }
-    /// The same of a column in which many rows have the same name.
-    pub fn names(&self, table: &str, column: &str) -> Vec<String> {
-        match self.column(table, column) {
-            Values::Named { names, of } => of.iter().map(|&name| names[name as usize].clone()).collect(),
             other => panic!("{table}.{column} is {other:?}"),
         }
     }

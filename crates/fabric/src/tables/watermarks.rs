@@ -1,0 +1,91 @@
+//! The levels that occupancies are held against.
+
+use super::pauses::ingress_name;
+use super::{UsedQueue, View};
+use crate::build::Plan;
+use crate::run::pause_sender::unit_of;
+use frame::{PRIORITIES, TrafficClass};
+use measure::Table;
+use units::Amount;
+
+/// Rows of the table: which of the names, which level, and its value.
+#[derive(Default)]
+struct Rows {
+    names: Vec<String>,
+    rows: Vec<(u32, &'static str, Amount)>,
+}
+
+impl Rows {
+    /// Levels of a queue or counter.
+    fn add(&mut self, name: String, levels: impl IntoIterator<Item = (&'static str, Amount)>) {
+        let number = self.names.len() as u32;
+        self.names.push(name);
+        self.rows.extend(levels.into_iter().map(|(level, value)| (number, level, value)));
+    }
+}
+
+impl View<'_> {
+    pub fn watermarks(&self) -> Table {
+        let mut found = Rows::default();
+        self.add_queues(&mut found);
+        self.add_counters(&mut found);
+        let Rows { names, rows } = found;
+        Table::new("watermarks", "One row a level that an occupancy is held against.")
+            .named(
+                "entity",
+                "The queue, or the ingress counter of a port and priority.",
+                names,
+                rows.iter().map(|row| row.0),
+            )
+            .named_by(
+                "watermark",
+                "xoff, xon, target, limit, or headroom_needed (above xoff).",
+                rows.iter().map(|row| row.1),
+                str::to_string,
+            )
+            .integers("value", "", "The level.", rows.iter().map(|row| unit_of(row.2).1))
+            .named_by("unit", "B or frames.", rows.iter().map(|row| unit_of(row.2).0), str::to_string)
+    }
+
+    fn add_queues(&self, found: &mut Rows) {
+        for &UsedQueue { port, class, .. } in self.used_queues() {
+            let node = self.s.node_at(port);
+            let limit = node.memory().buffer.queue.map(|limit| ("limit", limit));
+            let sender = node.pause_sender.as_ref().filter(|sender| {
+                !sender.by_ingress()
+                    && node.classes.priorities(TrafficClass(class)) & sender.controlled() != 0
+            });
+            let levels = sender.map(|sender| {
+                let levels = sender.levels[(port - self.s.first_port_beside(port)) as usize];
+                [("xoff", levels.xoff), ("xon", levels.xon)]
+            });
+            let target = sender.and_then(|sender| sender.spec.target.as_ref());
+            let target = target.map(|target| ("target", target.watermark));
+            let all = limit.into_iter().chain(levels.into_iter().flatten()).chain(target);
+            found.add(self.queue_name(port, class), all);
+        }
+    }
+
+    fn add_counters(&self, found: &mut Rows) {
+        let plan = Plan::new(&self.s.spec, &self.s.wiring);
+        for (first_port, node) in self.s.nodes() {
+            let sender = node.pause_sender.as_ref().filter(|sender| sender.by_ingress());
+            // Those of a shared memory move.
+            let Some(sender) = sender.filter(|_| node.memory().sharing.is_none()) else { continue };
+            for (port, levels) in (first_port..).zip(&sender.levels) {
+                // PAUSE has one counter a port, PFC one a controlled priority.
+                let paused = plan.paused(port);
+                let counts = |&g: &usize| sender.group(g as u8) == Some(g) && paused >> g & 1 != 0;
+                for group in (0..PRIORITIES).filter(counts) {
+                    let all = [
+                        ("xoff", levels.xoff),
+                        ("xon", levels.xon),
+                        ("limit", levels.capacity),
+                        ("headroom_needed", Amount::Bytes(plan.room(port))),
+                    ];
+                    found.add(ingress_name(self, port, group), all);
+                }
+            }
+        }
+    }
+}
