@@ -20,6 +20,7 @@ mod receive;
 mod receivers;
 mod scheduler;
 mod stations;
+mod together;
 mod topology;
 mod transfer_files;
 mod transfers;

@@ -2,7 +2,7 @@
 
 use super::receivers::{self, Ends, Pair};
 use super::topology::Fabric;
-use super::{Context, files, transports};
+use super::{Context, files, together, transports};
 use crate::model::{Flow, Model, SourceText};
 use crate::place::Place;
 use fabric::spec::{FlowSpec, Way};
@@ -27,11 +27,12 @@ pub fn lower(model: &Model, fabric: &Fabric, context: &mut Context<'_>) -> Optio
     }
     context.clean(|context| {
         let mut names = BTreeMap::new();
-        let mut flows = Vec::new();
+        let (mut flows, mut entries) = (Vec::new(), Vec::new());
         for (i, flow) in model.flows.iter().enumerate() {
             let at = Place::of("flows").index(i);
             let before = flows.len();
             one(flow, model, &at, fabric, &mut flows, context);
+            entries.resize(flows.len(), i);
             if !is_flow_name(&flow.name) {
                 context.error(
                     &at.key("name"),
@@ -69,6 +70,7 @@ pub fn lower(model: &Model, fabric: &Fabric, context: &mut Context<'_>) -> Optio
                 "another flow has a sender of this name",
             );
         }
+        together::overloads(&flows, &entries, fabric, context);
         flows
     })
 }

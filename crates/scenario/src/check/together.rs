@@ -1,0 +1,50 @@
+//! What all sources of a host send together.
+
+use super::Context;
+use super::topology::Fabric;
+use crate::place::Place;
+use fabric::spec::FlowSpec;
+use frame::NodeId;
+use std::collections::BTreeMap;
+use units::{BitRate, Time};
+
+/// From a time on a source sends so much more, in bits a second, or less; and the entry of the scenario that it is of.
+type Turn = (Time, f64, usize);
+
+/// Parts of a rate that sums of other rates may be wrong by.
+const TOLERANCE: f64 = 1e-9;
+
+/// Warns of the first host whose sources send more at one time than its link takes, though none of them does so alone.
+/// `entries` says which entry of the scenario each flow is of. Sources without a rate of their own, which take what they
+/// get, count as nothing; so do hosts with several links.
+pub fn overloads(flows: &[FlowSpec], entries: &[usize], fabric: &Fabric, context: &mut Context<'_>) {
+    let mut of_hosts: BTreeMap<NodeId, (BitRate, Vec<Turn>)> = BTreeMap::new();
+    for (flow, &entry) in flows.iter().zip(entries) {
+        let one_link = fabric.is_host(flow.from) && fabric.neighbours(flow.from).len() == 1;
+        let Some(link) = fabric.rate[flow.from.at()].filter(|_| one_link) else { continue };
+        let mut before = 0.0;
+        let asked = flow.source.demand(link, 0);
+        // One that sends more than its link alone is told of where its rate stands.
+        if asked.iter().any(|&(_, bps)| bps > link.bps_f64()) {
+            continue;
+        }
+        let turns =
+            asked.into_iter().map(|(time, bps)| (time, bps - std::mem::replace(&mut before, bps), entry));
+        of_hosts.entry(flow.from).or_insert_with(|| (link, Vec::new())).1.extend(turns);
+    }
+    for (host, (link, mut turns)) in of_hosts {
+        // Of one time those that send less come first.
+        turns.sort_by(|one, other| one.0.cmp(&other.0).then(one.1.total_cmp(&other.1)));
+        let mut sum = 0.0;
+        for (_, more, entry) in turns {
+            sum += more;
+            if sum > link.bps_f64() * (1.0 + TOLERANCE) {
+                let (name, together) = (fabric.name(host), BitRate::from_bps(sum as u64));
+                let message =
+                    format!("with this source \"{name}\" sends {together}, but its link has {link}");
+                let at = Place::of("flows").index(entry).key("source");
+                return context.warn(&at, message, "frames will wait in the host");
+            }
+        }
+    }
+}
