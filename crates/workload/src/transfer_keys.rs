@@ -138,7 +138,11 @@ impl ArrivalsText {
 fn check_poisson(load: Option<f64>, gap: Option<Time>) -> Result<Option<Remark>, Remark> {
     match (load, gap) {
         (Some(load), None) if load.is_finite() && load > 0.0 => {
-            let meant = if load <= 100.0 { format!("did you mean {}?", load / 100.0) } else { String::new() };
+            // A percentage, perhaps, of which division leaves no digits of its own.
+            let meant = match load {
+                2.0..=100.0 => format!("did you mean {}?", (load * 1e6).round() / 1e8),
+                _ => "transfers will wait in their senders".to_string(),
+            };
             let message = format!("load {load} is more than the links of the senders take");
             Ok((load > 1.0).then(|| Remark::about("load", message, meant)))
         }

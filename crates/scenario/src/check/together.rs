@@ -33,8 +33,8 @@ pub fn overloads(flows: &[FlowSpec], entries: &[usize], fabric: &Fabric, context
         of_hosts.entry(flow.from).or_insert_with(|| (link, Vec::new())).1.extend(turns);
     }
     for (host, (link, mut turns)) in of_hosts {
-        // Of one time those that send less come first.
-        turns.sort_by(|one, other| one.0.cmp(&other.0).then(one.1.total_cmp(&other.1)));
+        // Of one time those that send less come first, and then the others in the order of the scenario.
+        turns.sort_by_key(|&(time, more, entry)| (time, more > 0.0, entry));
         let mut sum = 0.0;
         for (_, more, entry) in turns {
             sum += more;
