@@ -37,7 +37,6 @@ use crate::run::hosts::Hosts;
 use crate::run::ledger::Ledger;
 use crate::run::link_control::{LinkControl, PauseState};
 use crate::run::links::Links;
-use crate::run::managed::QuietCounts;
 use crate::run::numbering::Numbering;
 use crate::run::pool::NIL;
 use crate::run::port::{ColdPort, HEAD_BYTES, Hooks, Nic, Port, PortCounts};
@@ -50,7 +49,7 @@ use crate::run::world::Fabric;
 use crate::spec::routing::Wiring;
 use crate::spec::{FaultSpec, Negotiated, NodeSpec, Queueing, Spec};
 use engine::Timer;
-use frame::{CONTROL_FRAME_BYTES, NodeId, Occupancy, PRIORITIES, Route};
+use frame::{CONTROL_FRAME_BYTES, NodeId, Occupancy, Route};
 use scheduling::{Configuration, PortFacts, SchedulerSpec};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -325,7 +324,7 @@ fn build_part(
         },
         node_of,
         nodes: Vec::with_capacity(part.nodes().len()),
-        links: Links::with_capacity(part.ports().len(), spec.numbers() > PRIORITIES),
+        links: Links::with_capacity(part.ports().len(), spec.numbers()),
         buffers: Buffers::new(),
         ingress: Vec::new(),
         headers: Headers::default(),
@@ -343,7 +342,7 @@ fn build_part(
         }
         add_port(part, &mut fabric, port);
     }
-    fabric.links.quiet = QuietCounts::new(&fabric.links);
+    fabric.links.start_managers();
     for id in part.nodes().map(NodeId) {
         let node = nodes::make_node(part, id, &spec.nodes[id.at()]);
         for port in plan.wiring.ports(id) {

@@ -39,6 +39,7 @@ pub(crate) mod node;
 pub(crate) mod numbering;
 pub(crate) mod outcome;
 pub(crate) mod overtaking;
+pub(crate) mod passed;
 pub(crate) mod path_change;
 pub(crate) mod pause_sender;
 pub(crate) mod pausing;

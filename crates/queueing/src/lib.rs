@@ -38,7 +38,7 @@ pub use fecn_source::{RateReaction, RateReactionParams};
 pub use manager::{Configuration, Counts, Departures, Fill, FrameFacts, LinkFacts, QueueManager, Verdict};
 pub use prc_source::{Law, Method, PathReaction, PathReactionParams};
 pub use qcn::{ReactionPoint, ReactionPointParams};
-pub use quiet::{Quiet, Unheard};
+pub use quiet::{NotHeard, Quiet, Unheard};
 pub use rate_control::{
     LimiterScope, Orders, PathFacts, Probe, RATE_CONTROL_PAGES, RateConfiguration, RateControl,
     RateControlSpec, RateControls, RateLimiters, Told,
@@ -171,11 +171,11 @@ macro_rules! queue_managers {
             fn hears(
                 &mut self,
                 moment: Moment,
-                unheard: &mut Unheard,
+                not_heard: NotHeard,
                 facts: (Time, &Fill, FrameFacts),
                 random: &mut impl FnMut() -> u64,
-            ) -> Verdict {
-                match self { $(Manager::$name(it) => it.hears(moment, unheard, facts, random),)* }
+            ) -> (Verdict, Quiet) {
+                match self { $(Manager::$name(it) => it.hears(moment, not_heard, facts, random),)* }
             }
             fn stamp(&mut self, moment: Moment, tag: Tag, port: impl FnOnce() -> u64) -> Tag {
                 match self { $(Manager::$name(it) => it.stamp(moment, tag, port),)* }

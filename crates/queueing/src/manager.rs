@@ -1,6 +1,6 @@
 //! What a queue asks its manager, and what it is told.
 
-use crate::quiet::{Quiet, Unheard};
+use crate::quiet::{NotHeard, Quiet};
 use crate::step::Moment;
 use frame::{Occupancy, PointId, Tag};
 use keys::Remark;
@@ -109,18 +109,19 @@ pub trait QueueManager {
     fn hears(
         &mut self,
         moment: Moment,
-        unheard: &mut Unheard,
+        not_heard: NotHeard,
         (now, fill, frame): (Time, &Fill, FrameFacts),
         random: &mut impl FnMut() -> u64,
-    ) -> Verdict {
-        let (frames, bytes) = unheard.passed();
-        self.on_unheard(frames, bytes);
+    ) -> (Verdict, Quiet) {
+        if not_heard.frames > 0 {
+            // Nothing has changed since it was asked for how long it is quiet.
+            self.on_unheard(not_heard.frames, self.quiet().bytes - not_heard.left);
+        }
         let verdict = match moment {
             Moment::Enqueue => self.on_enqueue(now, fill, frame, random),
             Moment::Dequeue => self.on_dequeue(now, fill, frame, random),
         };
-        *unheard = Unheard::new(self.quiet());
-        verdict
+        (verdict, self.quiet())
     }
 
     /// So many frames, of so many bytes together, have come while it was quiet. Called before any other call.

@@ -18,8 +18,17 @@ pub struct Quiet {
 impl Quiet {
     /// It wants to hear of all.
     pub const NEVER: Quiet = Quiet { until: Time::ZERO, bytes: 0 };
-    /// It wants to hear of nothing.
-    pub const ALWAYS: Quiet = Quiet { until: Time::NEVER, bytes: u64::MAX };
+    /// It wants to hear of nothing, and does after a long time all the same, so that what is counted stays small.
+    pub const ALWAYS: Quiet = Quiet { until: Time::NEVER, bytes: 1 << 28 };
+}
+
+/// What a machine has not heard of since it was quiet last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotHeard {
+    /// How many frames came.
+    pub frames: u64,
+    /// Of the bytes that might come, those that have not.
+    pub left: u64,
 }
 
 /// Counts what passes while a machine is quiet. Lies in one cache line.
@@ -37,13 +46,6 @@ impl Unheard {
     #[must_use]
     pub fn new(quiet: Quiet) -> Unheard {
         Unheard { quiet, left: quiet.bytes, frames: 0 }
-    }
-
-    /// From when on it wants to hear of what happens.
-    #[inline(always)]
-    #[must_use]
-    pub fn until(&self) -> Time {
-        self.quiet.until
     }
 
     /// Counts a frame, if the machine need not hear of it.

@@ -37,7 +37,7 @@ impl Fabric {
         let class = TrafficClass(port.waiting.trailing_zeros() as u8);
         if port.hooks.has(Hooks::MANAGED)
             && self.links.cold[egress as usize].notes_departures
-            && self.links.quiet.of(egress, class).until() <= now
+            && self.links.passed.of(egress, class.at()).heard_from() <= now
         {
             self.settle_noting(egress, now);
         } else {
@@ -54,13 +54,12 @@ impl Fabric {
         }
         // One class at most is in use here.
         let queue = &mut self.buffers.queues[(port.first_queue + port.waiting.trailing_zeros()) as usize];
-        let sent = &mut self.links.sent[egress as usize];
         while queue.committed > 0
             && let Some(waiting) = self.buffers.pool.pop_left(&mut queue.list, now)
         {
             queue.committed -= 1;
             queue.leave(waiting.frame.bytes, waiting.leaves - waiting.since, true);
-            sent.count(&waiting.frame);
+            self.links.passed.count(egress as usize, &waiting.frame);
         }
         if queue.occupancy.frames == 0 {
             port.waiting = 0;
@@ -84,7 +83,7 @@ impl Fabric {
             };
             queue.committed -= 1;
             queue.leave(frame.bytes, leaves - since, true);
-            self.links.sent[egress as usize].count(&frame);
+            self.links.passed.count(egress as usize, &frame);
             let empty = queue.occupancy.frames == 0;
             if empty {
                 port.waiting = 0;

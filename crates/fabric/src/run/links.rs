@@ -1,11 +1,11 @@
 //! Links and ports: what each end of a link sends, and what it has sent.
 //!
 //! A port has three parts, so that what every frame touches is one cache line: [`Port`], hot; [`ColdPort`], needed now
-//! and then; [`Sent`], counts.
+//! and then; [`Passed`](crate::run::passed::Passed), counts.
 
-use crate::run::managed::QuietCounts;
-use crate::run::port::{ColdPort, Hooks, Port, PortCounts, Sent, SentBeyond};
-use frame::{CONTROL_FRAME_BYTES, Frame, PRIORITIES};
+use crate::run::passed::PassedPorts;
+use crate::run::port::{ColdPort, Hooks, Port, PortCounts};
+use frame::CONTROL_FRAME_BYTES;
 use units::{BitRate, Time};
 
 /// All ports, in the order of their nodes.
@@ -13,11 +13,9 @@ use units::{BitRate, Time};
 pub(crate) struct Links {
     pub ports: Vec<Port>,
     pub cold: Vec<ColdPort>,
-    pub sent: Vec<Sent>,
-    /// The same of channels beyond the priorities; empty where there are none.
-    pub sent_beyond: Vec<SentBeyond>,
-    /// What queue managers need not hear of.
-    pub quiet: QuietCounts,
+    pub passed: PassedPorts,
+    /// Some queue managers write into tags on their way back.
+    pub stamps_returned: bool,
     /// The node at the other end of each link; numbers of the whole.
     pub neighbours: Vec<u32>,
 }
@@ -30,41 +28,27 @@ pub(crate) struct Crossings {
 }
 
 impl Links {
-    /// Of so many ports; `beyond`: with channels beyond the priorities.
-    pub fn with_capacity(ports: usize, beyond: bool) -> Links {
+    /// Of so many ports, with so many priorities or channels.
+    pub fn with_capacity(ports: usize, numbers: usize) -> Links {
         Links {
             ports: Vec::with_capacity(ports),
             cold: Vec::with_capacity(ports),
-            sent: Vec::with_capacity(ports),
-            sent_beyond: vec![SentBeyond::default(); if beyond { ports } else { 0 }],
-            quiet: QuietCounts::default(),
+            passed: PassedPorts::new(ports, numbers),
+            stamps_returned: false,
             neighbours: Vec::with_capacity(ports),
         }
     }
 
-    /// A port is added: the three parts of it, and the node at the other end.
+    /// A port is added, with the node at the other end.
     pub fn push(&mut self, port: Port, cold: ColdPort, neighbour: u32) {
         self.neighbours.push(neighbour);
         self.ports.push(port);
         self.cold.push(cold);
-        self.sent.push(Sent::default());
-    }
-
-    /// A frame has been sent through a port.
-    #[inline(always)]
-    pub fn count_sent(&mut self, port: u32, frame: &Frame) {
-        if frame.priority.at() < PRIORITIES {
-            self.sent[port as usize].count(frame);
-        } else {
-            self.sent_beyond[port as usize].count(frame);
-        }
     }
 
     /// Bytes and frames that have been sent through a port with these priorities or channels (bit n for number n).
     pub fn sent_of(&self, port: usize, numbers: u32) -> (u64, u64) {
-        let first = self.sent[port].of(numbers as u8);
-        let beyond = self.sent_beyond.get(port).map_or((0, 0), |beyond| beyond.of(numbers));
-        (first.0 + beyond.0, first.1 + beyond.1)
+        self.passed.sent(port, numbers)
     }
 
     /// How many ports there are.
@@ -141,8 +125,7 @@ impl Links {
     pub fn restart(&mut self, now: Time, on_link_until: &[Time]) -> Crossings {
         let sent = (0..self.len()).map(|port| self.sent_of(port, u32::MAX).1).sum();
         let mut before = Crossings { sent, ..Crossings::default() };
-        self.sent.fill(Sent::default());
-        self.sent_beyond.fill(SentBeyond::default());
+        self.passed.restart();
         for (cold, on_link_until) in self.cold.iter_mut().zip(on_link_until) {
             before.broken += cold.counts.broken.0;
             cold.managers.iter_mut().flatten().for_each(|managed| managed.counts = Default::default());
@@ -157,7 +140,7 @@ impl Links {
     /// What must hold whenever nothing is running: asked after building and at the end of a run.
     pub fn check(&self) {
         assert!(
-            self.ports.len() == self.cold.len() && self.ports.len() == self.sent.len(),
+            self.ports.len() == self.cold.len() && self.ports.len() == self.passed.len(),
             "a port lacks a part: this is a fault of the simulator"
         );
         for (port, cold) in self.ports.iter().zip(&self.cold) {
@@ -174,9 +157,7 @@ impl Links {
             + self.cold.capacity() * size_of::<ColdPort>()
             + self.cold.iter().map(|cold| cold.control.memory_bytes()).sum::<usize>()
             + self.cold.iter().flat_map(|cold| &cold.contention).map(|own| own.memory_bytes()).sum::<usize>()
-            + self.sent.capacity() * size_of::<Sent>()
-            + self.sent_beyond.capacity() * size_of::<SentBeyond>()
-            + self.quiet.memory_bytes()
+            + self.passed.memory_bytes()
             + self.neighbours.capacity() * size_of::<u32>()
     }
 }

@@ -15,7 +15,7 @@ use engine::Stream;
 use frame::{CONTROL_FRAME_BYTES, Ecn, Flags, Frame, FrameKind, Notice, PointId, Priority, TrafficClass};
 use queueing::{
     Configuration, Departures, Fill, FrameFacts, LinkFacts, Manager, ManagerSpec, Moment, QueueManager,
-    Quiet, Unheard, Verdict,
+    Quiet, Verdict,
 };
 use rand_xoshiro::rand_core::Rng;
 use units::{BitRate, Time};
@@ -52,58 +52,23 @@ impl Managed {
         self.manager.departures()
     }
 
-    /// Counts from now on what it need not hear of.
-    #[inline(never)]
-    fn unheard(&self) -> Unheard {
-        Unheard::new(self.manager.quiet())
-    }
-
     /// The rate of its link has changed.
     pub fn on_link_rate(&mut self, rate: BitRate) {
         self.manager.on_link_rate(rate);
     }
 }
 
-/// What managers that are quiet need not hear of: class by class, as ports mostly use one, and its counts then lie side by side.
-#[derive(Debug, Default)]
-pub(crate) struct QuietCounts {
-    ports: usize,
-    /// Some write into tags on their way back.
-    stamps_returned: bool,
-    /// None where no queue has a manager.
-    counts: Vec<Unheard>,
-}
-
-impl QuietCounts {
-    /// Those of all ports, from now on.
-    pub fn new(links: &Links) -> QuietCounts {
-        let managed = links.ports.iter().filter(|port| port.hooks.has(Hooks::MANAGED));
-        let classes = managed.map(|port| port.classes.classes()).max().unwrap_or(0);
-        let nobody = || Unheard::new(Quiet::ALWAYS);
-        let of = |class: usize| {
-            let managers =
-                links.cold.iter().map(move |cold| cold.managers.get(class).and_then(Option::as_ref));
-            managers.map(move |manager| manager.map_or_else(nobody, |it| it.unheard()))
-        };
-        let counts = (0..classes).flat_map(of).collect();
-        let mut managers = links.cold.iter().flat_map(|cold| cold.managers.iter().flatten());
-        let stamps_returned = managers.any(|it| it.manager.stamps_returned());
-        QuietCounts { ports: links.len(), stamps_returned, counts }
-    }
-
-    /// That of a class of a port.
-    #[inline(always)]
-    pub fn of(&self, port: u32, class: TrafficClass) -> &Unheard {
-        &self.counts[class.at() * self.ports + port as usize]
-    }
-    #[inline(always)]
-    fn of_mut(&mut self, port: u32, class: TrafficClass) -> &mut Unheard {
-        &mut self.counts[class.at() * self.ports + port as usize]
-    }
-
-    /// Bytes of the table.
-    pub fn memory_bytes(&self) -> usize {
-        self.counts.capacity() * size_of::<Unheard>()
+impl Links {
+    /// Lets the managers of all queues begin.
+    pub fn start_managers(&mut self) {
+        for (port, cold) in (0..).zip(&self.cold) {
+            for (class, manager) in cold.managers.iter().enumerate() {
+                let quiet = manager.as_ref().map_or(Quiet::ALWAYS, |it| it.manager.quiet());
+                self.passed.of_mut(port, class).be_quiet(quiet);
+            }
+        }
+        let mut managers = self.cold.iter().flat_map(|cold| cold.managers.iter().flatten());
+        self.stamps_returned = managers.any(|it| it.manager.stamps_returned());
     }
 }
 
@@ -112,10 +77,10 @@ impl Fabric {
     /// and of one on its way back if somebody writes into it.
     #[inline(always)]
     pub fn comes_unheard(&mut self, egress: u32, class: TrafficClass, frame: &Frame, now: Time) -> bool {
-        let quiet = &mut self.links.quiet;
+        let links = &mut self.links;
         let heard = frame.flags.is_wide()
-            && (frame.flags.is_tagged() || quiet.stamps_returned && frame.flags.kind() == FrameKind::Tag);
-        !heard && quiet.of_mut(egress, class).counts(now, frame.bytes)
+            && (frame.flags.is_tagged() || links.stamps_returned && frame.flags.kind() == FrameKind::Tag);
+        !heard && links.passed.of_mut(egress, class.at()).comes_unheard(now, frame.bytes)
     }
 
     /// Whether a frame that finds its port free goes past a queue manager that is quiet, and nobody else is asked.
@@ -133,7 +98,7 @@ impl Fabric {
     /// Whether it need not hear that a frame leaves.
     #[inline(always)]
     fn leaves_unheard(&self, egress: u32, class: TrafficClass, frame: &Frame, now: Time) -> bool {
-        now < self.links.quiet.of(egress, class).until() && !frame.flags.is_tagged()
+        now < self.links.passed.of(egress, class.at()).heard_from() && !frame.flags.is_tagged()
     }
 
     /// A frame of which the manager hears comes to the queue of a class: marks it and tells its source if the manager says
@@ -148,7 +113,7 @@ impl Fabric {
         now: Time,
         windows: &mut Queued,
     ) -> bool {
-        if frame.flags.kind() == FrameKind::Tag && self.links.quiet.stamps_returned && ingress != NIL {
+        if frame.flags.kind() == FrameKind::Tag && self.links.stamps_returned && ingress != NIL {
             self.stamp_returned(ingress, frame);
         }
         match self.manager_verdict(egress, class, frame, Moment::Enqueue, now) {
@@ -234,15 +199,18 @@ impl Fabric {
         let queue = self.links.ports[egress as usize].first_queue as usize + class.at();
         let fill = Fill { queue: self.buffers.queues[queue].occupancy };
         let managers = &mut self.links.cold[egress as usize].managers;
+        let passed = self.links.passed.of_mut(egress, class.at());
         let Some(managed) = managers.get_mut(class.at()).and_then(Option::as_deref_mut) else {
+            passed.be_quiet(Quiet::ALWAYS);
             return Verdict::Pass;
         };
         let Managed { manager, random, counts, .. } = managed;
         let tag = self.headers.tag_of(frame);
         let ecn_capable = frame.flags.ecn() != Ecn::NotCapable;
         let facts = FrameFacts { bytes: frame.bytes, ecn_capable, tag: tag.as_deref().copied() };
-        let unheard = self.links.quiet.of_mut(egress, class);
-        let verdict = manager.hears(moment, unheard, (now, &fill, facts), &mut || random.next_u64());
+        let (verdict, quiet) =
+            manager.hears(moment, passed.not_heard(), (now, &fill, facts), &mut || random.next_u64());
+        passed.be_quiet(quiet);
         if let Some(tag) = tag {
             let port = &self.links.ports[egress as usize];
             *tag = manager.stamp(moment, *tag, || self.buffers.bytes_at(port));

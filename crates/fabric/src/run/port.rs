@@ -7,7 +7,7 @@ use crate::run::losses::Cause;
 use crate::run::managed::Managed;
 use crate::run::storms::PortWatch;
 use engine::Timer;
-use frame::{ClassMap, Frame, Occupancy, PRIORITIES, TrafficClass, members};
+use frame::{ClassMap, Frame, Occupancy, TrafficClass};
 use scheduling::Scheduler;
 use std::collections::VecDeque;
 use units::{BitRate, ClockOffset, Time, WireClock};
@@ -130,48 +130,6 @@ impl Port {
     fn head_leaves(&self, frame: &Frame, now: Time) -> (Kind, Time) {
         let head = u64::from(frame.bytes.min(HEAD_BYTES)) + u64::from(self.overhead);
         (Kind::Head, now + self.clock.span_floor(head))
-    }
-}
-
-/// What has been sent through a port: by priority, bytes and frames, which lie in one cache line.
-#[derive(Clone, Copy, Debug, Default)]
-#[repr(align(64))]
-pub(crate) struct Sent([(u64, u64); PRIORITIES]);
-
-impl Sent {
-    /// One frame more.
-    #[inline(always)]
-    pub fn count(&mut self, frame: &Frame) {
-        self.add(frame.priority.at(), frame.bytes);
-    }
-    #[inline(always)]
-    fn add(&mut self, priority: usize, bytes: u16) {
-        let sent = &mut self.0[priority];
-        sent.0 += u64::from(bytes);
-        sent.1 += 1;
-    }
-
-    /// Bytes and frames of these priorities (bit n for priority n).
-    pub fn of(&self, priorities: u8) -> (u64, u64) {
-        let of = members(priorities).map(|priority| self.0[priority]);
-        of.fold((0, 0), |(bytes, frames), sent| (bytes + sent.0, frames + sent.1))
-    }
-}
-
-/// What has been sent through a port in channels beyond the priorities, eight by eight.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct SentBeyond([Sent; 2]);
-
-impl SentBeyond {
-    /// One frame more, of such a channel.
-    pub fn count(&mut self, frame: &Frame) {
-        let beyond = frame.priority.at() - PRIORITIES;
-        self.0[beyond / PRIORITIES].add(beyond % PRIORITIES, frame.bytes);
-    }
-    /// Bytes and frames of these channels (bit n for channel n).
-    pub fn of(&self, channels: u32) -> (u64, u64) {
-        let [a, b] = [self.0[0].of((channels >> 8) as u8), self.0[1].of((channels >> 16) as u8)];
-        (a.0 + b.0, a.1 + b.1)
     }
 }
 

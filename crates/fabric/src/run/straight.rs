@@ -2,7 +2,8 @@
 
 use crate::run::event::Queued;
 use crate::run::links::Links;
-use crate::run::port::{Hooks, NicClass, Port, Sent};
+use crate::run::passed::PassedPorts;
+use crate::run::port::{Hooks, NicClass, Port};
 use frame::{Frame, Priority, TrafficClass};
 use units::Time;
 
@@ -12,7 +13,7 @@ pub(crate) struct Straight<'a> {
     sources_wait: bool,
     at: usize,
     port: &'a mut Port,
-    sent: &'a mut [Sent],
+    passed: &'a mut PassedPorts,
     neighbours: &'a [u32],
 }
 
@@ -54,7 +55,7 @@ impl Links {
             sources_wait,
             at,
             port,
-            sent: &mut self.sent,
+            passed: &mut self.passed,
             neighbours: &self.neighbours,
         })
     }
@@ -72,7 +73,7 @@ impl Straight<'_> {
     pub fn transmit(self, frame: Frame, now: Time, windows: &mut Queued) -> (TrafficClass, bool) {
         let arrival = self.port.transmit(frame, now);
         windows.send(arrival, || self.neighbours[self.at]);
-        self.sent[self.at].count(&frame);
+        self.passed.count(self.at, &frame);
         (self.class, self.sources_wait)
     }
 }

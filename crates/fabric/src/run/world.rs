@@ -358,7 +358,7 @@ impl Fabric {
     pub fn transmit_untold(&mut self, egress: u32, frame: Frame, now: Time, windows: &mut Queued) {
         let arrival = self.links.ports[egress as usize].transmit(frame, now);
         windows.send(arrival, || self.links.neighbours[egress as usize]);
-        self.links.sent[egress as usize].count(&frame);
+        self.links.passed.count(egress as usize, &frame);
     }
 
     /// The rest of [`Fabric::transmit`] at a port that faults may hit.
@@ -381,7 +381,7 @@ impl Fabric {
     /// A transmission has begun: counts it, and tells the sources that wait for it.
     #[inline(always)]
     pub fn count_sent(&mut self, egress: u32, frame: &Frame, hooks: Hooks, now: Time, windows: &mut Queued) {
-        self.links.count_sent(egress, frame);
+        self.links.passed.count(egress as usize, frame);
         if hooks.has(Hooks::FEEDS.or(Hooks::RECORDED)) {
             if hooks.has(Hooks::RECORDED) {
                 self.record_sent(egress, frame, now);
