@@ -247,6 +247,26 @@ impl Buffers {
         both.chain(self.head(queue).filter(|_| !one.bypass))
     }
 
+    /// The bypass queues of a queue: one for each of its ordered lists.
+    fn bypass_lists(&self, queue: usize) -> impl Iterator<Item = &List> {
+        let one = &self.queues[queue];
+        let lists = if one.bypass { lists(one, &self.voqs) } else { &[] };
+        lists.iter().step_by(2)
+    }
+
+    /// The frames that wait in the bypass queues of a queue.
+    pub fn bypassed(&self, queue: usize) -> impl Iterator<Item = &Waiting> {
+        self.bypass_lists(queue).flat_map(|list| self.pool.iter(list))
+    }
+
+    /// The first of the heads of these, if there is one and all of them lack credits.
+    pub fn held_in_bypass(&self, queue: usize, lacks: impl Fn(&Frame) -> bool) -> Option<&Frame> {
+        let filled = self.bypass_lists(queue).filter(|list| !list.is_empty());
+        let mut heads = filled.map(|list| self.pool.head(list));
+        let first = heads.next().filter(|head| lacks(head))?;
+        heads.all(lacks).then_some(first)
+    }
+
     /// Frames that wait in all queues.
     pub fn frames_waiting(&self) -> u64 {
         self.queues.iter().map(|queue| queue.occupancy.frames).sum()

@@ -8,12 +8,15 @@
 //!
 //! A flow that stands at a port from one pause to the next is one entry, not one a pause: [`Held`].
 //!
+//! A wait of a bypass queue holds back what stands in that, and in lines of a NIC whose frames would. Frames count from
+//! when they came to the queue of their class, in which they may have stood behind ordered ones first.
+//!
 //! Not modelled: what a watchdog drops or sends in spite of a pause does not stand there when it ends.
 
 use crate::run::pool::{List, NIL, Pool};
-use crate::run::probes::PauseRecord;
+use crate::run::probes::{PauseRecord, Stopped};
 use crate::run::world::Fabric;
-use frame::{CHANNELS, ClassMap, Priority};
+use frame::{CHANNELS, ClassMap, Priority, TrafficClass};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use units::Time;
@@ -80,7 +83,7 @@ struct Seen {
 pub(crate) struct Victims {
     /// By path.
     flows: Arc<[u32]>,
-    places: BTreeMap<(u32, u8), PausedPlace>,
+    places: BTreeMap<Stopped, PausedPlace>,
     /// Scratch: flows that stand in a queue, and since when. Who has been seen, by flow, and by flow and priority in a line.
     present: Vec<(u32, Time)>,
     seen: Seen,
@@ -215,14 +218,14 @@ impl Victims {
     }
 
     /// Who has stood at the paused ports of this part.
-    pub fn places(&self) -> impl Iterator<Item = ((u32, u8), &PausedPlace)> {
+    pub fn places(&self) -> impl Iterator<Item = (Stopped, &PausedPlace)> {
         self.places.iter().map(|(&place, state)| (place, state))
     }
 
     /// Bytes of all of them.
     pub fn memory_bytes(&self) -> usize {
         let of = |place: &PausedPlace| {
-            size_of::<((u32, u8), PausedPlace)>()
+            size_of::<(Stopped, PausedPlace)>()
                 + (place.standing.capacity() + place.gone.capacity()) * size_of::<Held>()
                 + place.line.flows.capacity() * size_of::<InLine>()
         };
@@ -253,31 +256,35 @@ impl Fabric {
         records.iter().for_each(|record| paused |= 1 << record.priority);
         for record in records {
             let Some(mut victims) = self.probes.victims.take() else { return };
-            let mut place = victims.places.remove(&(port, record.priority)).unwrap_or_default();
-            self.look(&mut victims, &mut place.line, (port, record.priority), paused, record.end.min(now));
+            let stopped = record.stopped();
+            let mut place = victims.places.remove(&stopped).unwrap_or_default();
+            self.look(&mut victims, &mut place.line, stopped, paused, record.end.min(now));
             place.ended(record.start, &victims.present);
-            victims.places.insert((port, record.priority), place);
+            victims.places.insert(stopped, place);
             self.probes.victims = Some(victims);
         }
     }
 
     /// Notes who stands at a port that is still paused, as if its pauses had ended by `end`.
-    pub fn standing(&self, port: u32, priority: u8, end: Time) -> Vec<(u32, Time)> {
+    pub fn standing(&self, stopped: Stopped, end: Time) -> Vec<(u32, Time)> {
         let Some(own) = &self.probes.victims else { return Vec::new() };
         let mut victims = Victims::new(own.flows.clone());
-        let paused = self.links.cold[port as usize].control.priorities_in_force();
-        self.look(&mut victims, &mut Line::default(), (port, priority), paused, end);
+        let paused = self.links.cold[stopped.port as usize].control.priorities_in_force();
+        self.look(&mut victims, &mut Line::default(), stopped, paused, end);
         victims.present
     }
 
     /// Looks at who is held back by a pause of a priority that is over at `end`: `present`, by flow.
-    fn look(&self, victims: &mut Victims, line: &mut Line, place: (u32, u8), paused: u32, end: Time) {
-        let (port, priority) = place;
+    fn look(&self, victims: &mut Victims, line: &mut Line, stopped: Stopped, paused: u32, end: Time) {
+        let Stopped { port, priority, bypass } = stopped;
         victims.begin();
         let classes = self.nodes[self.node_of[port as usize] as usize].classes;
         let class = classes.class(Priority(priority));
-        let held_back = held_back_by(priority, paused, classes);
         let queue = self.links.ports[port as usize].first_queue + u32::from(class.0);
+        if bypass {
+            return self.look_at_bypassed(victims, (port, class), queue, end);
+        }
+        let held_back = held_back_by(priority, paused, classes);
         let is_held_back = |priority: Priority| held_back >> priority.0 & 1 != 0;
         if let Some(list) = self.in_one_list(queue) {
             let flows = victims.flows.clone();
@@ -295,6 +302,26 @@ impl Fabric {
         let ready = self.links.cold[port as usize].nic.iter().flat_map(|nic| &nic.classes[class.at()].ready);
         for (path, priority, since) in ready.filter_map(|&entry| self.stands_for(entry)) {
             if is_held_back(priority) && since < end {
+                victims.stands(victims.flows[path.at()], since);
+            }
+        }
+        victims.present.sort_unstable();
+    }
+
+    /// The same of a wait of the bypass queues of a class.
+    fn look_at_bypassed(
+        &self,
+        victims: &mut Victims,
+        (port, class): (u32, TrafficClass),
+        queue: u32,
+        end: Time,
+    ) {
+        for one in self.bypassed_for(queue).filter(|one| one.since < end) {
+            victims.stands(victims.flows[one.frame.path.at()], one.since);
+        }
+        let ready = self.links.cold[port as usize].nic.iter().flat_map(|nic| &nic.classes[class.at()].ready);
+        for &entry in ready.filter(|&&entry| self.may_be_bypassed(entry)) {
+            if let Some((path, _, since)) = self.stands_for(entry).filter(|one| one.2 < end) {
                 victims.stands(victims.flows[path.at()], since);
             }
         }
