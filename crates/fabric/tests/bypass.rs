@@ -5,7 +5,7 @@ mod common;
 use common::credits::{ring, with_channels, with_credits};
 use common::*;
 use fabric::Simulation;
-use fabric::spec::{Forwarding, OnDeadlock, Queueing, ReceiveSpec, Role, SwitchSpec};
+use fabric::spec::{Forwarding, OnDeadlock, Queueing, ReceiveSpec, Role, SwitchSpec, Watched};
 use flow_control::{ChannelKey, ChannelList, CreditSpec};
 use frame::NodeId;
 use proptest::prelude::*;
@@ -170,6 +170,31 @@ fn bypassable_frames_alone_can_close_a_circle() {
     assert_eq!(net.run().table("deadlocks").rows(), 3);
 }
 
+/// A bypass queue waits by itself only while its class does not, and while it waits none of its frames leaves: frames of
+/// these flows, by number.
+fn waits_exclude_each_other(outcome: &Outcome, bypassed: &[bool]) {
+    let reasons = outcome.texts("pauses", "reason");
+    let rows: Vec<_> = outcome.pauses().into_iter().zip(reasons).collect();
+    let flows = outcome.texts("frames", "flow").iter().map(|flow| flow.parse::<usize>().expect("a number"));
+    let times = outcome.integers("frames", "time_ps").iter().zip(outcome.integers("frames", "priority"));
+    let ports = outcome.texts("frames", "port").iter().zip(outcome.texts("frames", "event"));
+    let frames: Vec<_> =
+        flows.zip(times.zip(ports)).filter(|one| bypassed[one.0] && one.1.1.1 == "sent").collect();
+    for (wait, reason) in &rows {
+        let together =
+            |other: &Pause| (&other.port, other.priority) == (&wait.port, wait.priority) && other != wait;
+        let overlaps = |other: &Pause| other.start < wait.end && wait.start < other.end;
+        assert!(!rows.iter().any(|(other, _)| together(other) && overlaps(other)), "{wait:?} {reason}");
+        if *reason == "bypass_credits" {
+            let (start, end) = (wait.start.ps(), wait.end.ps());
+            let left = frames.iter().find(|(_, ((time, priority), (port, _)))| {
+                (*port, **priority) == (&wait.port, u64::from(wait.priority)) && (start..end).contains(time)
+            });
+            assert!(left.is_none(), "{wait:?}: {left:?}");
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
 
@@ -199,7 +224,10 @@ proptest! {
         let spec = CreditSpec {
             update_after: after, update_within: ns(within), update_bytes, piggyback: carried, ..named(room, names)
         };
+        net.0.probes.chosen = Some(vec![everything(Watched::Frames), everything(Watched::Pauses)]);
         let outcome = on_threads(&with_credits(net, &spec));
+        let passed = bypassable.map(|may| may && !matches!(queueing, Queueing::VirtualOutput));
+        waits_exclude_each_other(&outcome, &passed);
         prop_assert_eq!(outcome.integers("flows", "frames_delivered"), vec![40; 6]);
         prop_assert_eq!(outcome.reals("flows", "frames_reordered"), vec![0.0; 6]);
     }

@@ -1,26 +1,76 @@
-"""Bypass queues: where frames of a flow may have let others pass."""
+"""Bypass queues: how long frames of a flow waited in them while others of their class passed."""
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from penstock.measurements import rows
 
 if TYPE_CHECKING:
     from penstock.measurements import Measurements
 
+_EXACT_NS = 1e-3
 
-def first(result: Measurements, flow: dict[str, Any], ports: Iterable[str]) -> str | None:
-    """The first port at which frames of a flow may stand in a bypass queue, if there is one."""
-    flows = tomllib.loads(result.scenario_toml).get("flows", [])
+
+@dataclass
+class Waits:
+    """Waits of a port that belong to one congestion tree.
+
+    Attributes
+    ----------
+    bypass_ns, class_ns : float
+        How long bypass queues waited by themselves, and classes as a whole.
+    all_known : bool
+        Whether the table has all of them.
+    """
+
+    bypass_ns: float = 0.0
+    class_ns: float = 0.0
+    all_known: bool = True
+
+
+def of_flow(result: Measurements, flow: dict[str, Any]) -> dict[tuple[str, int], Waits]:
+    """By port and number of the tree, the waits in which frames of a flow may have stood in a bypass queue.
+
+    None for a flow that is not bypassable: others pass none of its frames.
+    """
+    scenario = tomllib.loads(result.scenario_toml)
     name = flow["flow"].partition("[")[0]
-    if "credits" not in result.table_names or not any(
-        row["name"] == name and row.get("bypassable") for row in flows
-    ):
-        return None
-    found = {
-        row["port"]
-        for row in result.rows("credits")
-        if row["class"] == flow["class"] and any(one.startswith("B") for one in row["channel"].split())
-    }
-    return next((port for port in ports if port in found), None)
+    bypassable = any(row["name"] == name and row.get("bypassable") for row in scenario.get("flows", []))
+    if not bypassable or "pauses" not in result.table_names:
+        return {}
+    pauses = result.table("pauses")
+    lasted = pc.subtract(pauses["end_ns"], pauses["start_ns"])
+    keys = ["port", "tree", "reason"]
+    parts = pa.table([*(pauses[key] for key in keys), lasted], names=[*keys, "ns"])
+    # Where the scenario chooses what is recorded, there may have been more.
+    all_known = not isinstance(scenario.get("probes"), list)
+    waits: dict[tuple[str, int], Waits] = {}
+    for row in rows(parts.group_by(keys).aggregate([("ns", "sum")])):
+        own = waits.setdefault((row["port"], row["tree"]), Waits(all_known=all_known))
+        if row["reason"] == "bypass_credits":
+            own.bypass_ns += row["ns_sum"]
+        else:
+            own.class_ns += row["ns_sum"]
+    return waits
+
+
+def held(port: str, paused_ns: float, waits: Waits | None, share: Callable[[float], str]) -> str:
+    """Where a flow was held back and how long, and how much in a bypass queue; `share` names a time."""
+    long = f"for {share(paused_ns)} of the time"
+    if waits is None or not waits.bypass_ns:
+        return f"at {port} {long}"
+    if not waits.all_known:
+        return f"at {port} {long}, also in a bypass queue that others passed,"
+    if not waits.class_ns:
+        return f"in a bypass queue at {port} {long}"
+    # Of a flow that did not stand there all the time it is not known which waits it was there for.
+    always = paused_ns >= waits.bypass_ns + waits.class_ns - _EXACT_NS
+    most = f"for {'' if always else 'up to '}{share(min(waits.bypass_ns, paused_ns))}"
+    return f"at {port} {long}, {most} in a bypass queue that others passed,"

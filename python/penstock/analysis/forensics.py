@@ -305,17 +305,17 @@ def _flow(result: Measurements, flow: dict[str, Any]) -> Iterable[str]:
     if not paused:
         held = "wait for credits" if _waiting(result) else "pause"
         yield f"  No {held} held it back."
-        if (port := bypasses.first(result, flow, ports)) is not None:
-            unknown = f"What its frames waited in a bypass queue, as at {port}, while others passed,"
-            yield f"  {unknown} is not recorded."
     wanted = flow["offered_bps"] if connection is None else connections.most_bps(result, flow["flow"])
     if not paused and not lost and _part(flow, wanted) < _LESS:
         yield from (f"  {line}" for line in _waited(result, flow, ports))
+    bypassed = bypasses.of_flow(result, flow) if paused else {}
     for tree, part in sorted(own, key=lambda one: -one[1].paused_ns):
         if part.paused_ns:
             passes = "which it passes" if part.passes else "which it does not pass"
-            held = f"It was held back at {part.paused_at} for {_share(part.paused_ns, run_ns)} of the time"
-            yield f"  {held} because {port_of(tree.root)}, {passes}, {WHY[tree.why]}{_by(tree)}."
+            waits = bypassed.get((part.paused_at, tree.number))
+            held = bypasses.held(part.paused_at, part.paused_ns, waits, lambda ns: _share(ns, run_ns))
+            root = f"{port_of(tree.root)}, {passes}, {WHY[tree.why]}{_by(tree)}"
+            yield f"  It was held back {held} because {root}."
     for tree, part in own:
         if part.culprit:
             victims = ", ".join(victim.flow for victim in tree.victims[:_CULPRITS_NAMED])

@@ -26,6 +26,9 @@ pub(crate) struct Queue {
     pub voqs: u32,
     /// Its lists are pairs: a bypass queue, and the ordered one.
     bypass: bool,
+    /// Frames in its bypass queues, and those that have left them, modulo 2^32.
+    bypassed: u32,
+    left_bypass: u32,
     /// Where its lists begin, if they are several, and the one among them that holds the head, if any frame waits.
     first_voq: u32,
     turn: u32,
@@ -45,6 +48,8 @@ impl Queue {
             list: List::EMPTY,
             voqs,
             bypass,
+            bypassed: 0,
+            left_bypass: 0,
             first_voq,
             turn: 0,
             committed: 0,
@@ -92,12 +97,15 @@ impl Queue {
     /// The head has left one of several lists: the next in turn that has frames holds the new one. With bypass queues that
     /// is the first of a pair, until [`Buffers::bypass`] has looked.
     fn next_turn(&mut self, lists: &[List]) {
-        if self.occupancy.frames == 0 {
-            return;
-        }
         if self.bypass {
+            let left = u32::from(self.turn.is_multiple_of(2));
+            self.bypassed -= left;
+            self.left_bypass = self.left_bypass.wrapping_add(left);
             // Behind the pair.
             self.turn |= 1;
+        }
+        if self.occupancy.frames == 0 {
+            return;
         }
         loop {
             self.turn = (self.turn + 1) % self.voqs;
@@ -227,7 +235,7 @@ impl Buffers {
             let pair = if first + nth < pairs { first + nth } else { first + nth - pairs };
             let at = (queue.first_voq + 2 * pair) as usize;
             let [bypassed, ordered] = &mut voqs[at..at + 2] else { break };
-            let (lacks, turn) = next_of_pair(bypassed, ordered, pool, &ask);
+            let (lacks, turn) = next_of_pair((bypassed, &mut queue.bypassed), ordered, pool, &ask);
             let Some(turn) = turn.map(|turn| 2 * pair + turn) else { continue };
             if !lacks || turn % 2 == 1 {
                 (short, next) = (lacks, Some(turn));
@@ -245,6 +253,32 @@ impl Buffers {
         let lists = if one.bypass { lists(one, &self.voqs) } else { &[] };
         let both = lists.iter().filter(|list| !list.is_empty()).map(|list| self.pool.head(list));
         both.chain(self.head(queue).filter(|_| !one.bypass))
+    }
+
+    /// The bypass queues of a queue: one for each of its ordered lists.
+    fn bypass_lists(&self, queue: usize) -> impl Iterator<Item = &List> {
+        let one = &self.queues[queue];
+        let lists = if one.bypass { lists(one, &self.voqs) } else { &[] };
+        lists.iter().step_by(2)
+    }
+
+    /// The frames that wait in the bypass queues of a queue.
+    pub fn bypassed(&self, queue: usize) -> impl Iterator<Item = &Waiting> {
+        self.bypass_lists(queue).flat_map(|list| self.pool.iter(list))
+    }
+
+    /// The bypass queue of a queue that has one, how many frames stand in it, and how many have left it, modulo 2^32.
+    pub fn one_bypass(&self, queue: usize) -> Option<(&List, u32, u32)> {
+        let one = &self.queues[queue];
+        (one.bypass && one.voqs == 2).then(|| (&lists(one, &self.voqs)[0], one.bypassed, one.left_bypass))
+    }
+
+    /// The first of the heads of these, if there is one and all of them lack credits.
+    pub fn held_in_bypass(&self, queue: usize, lacks: impl Fn(&Frame) -> bool) -> Option<&Frame> {
+        let filled = self.bypass_lists(queue).filter(|list| !list.is_empty());
+        let mut heads = filled.map(|list| self.pool.head(list));
+        let first = heads.next().filter(|head| lacks(head))?;
+        heads.all(lacks).then_some(first)
     }
 
     /// Frames that wait in all queues.
@@ -296,7 +330,7 @@ impl Buffers {
 
 /// Which list of a pair the next frame stands in, none if both are empty, and whether that lacks credits.
 fn next_of_pair(
-    bypassed: &mut List,
+    (bypassed, count): (&mut List, &mut u32),
     ordered: &mut List,
     pool: &mut Pool,
     ask: &impl Fn(&Frame) -> (bool, bool),
@@ -313,6 +347,7 @@ fn next_of_pair(
             return (lacks, Some(1));
         }
         pool.move_first(ordered, bypassed);
+        *count += 1;
     }
 }
 

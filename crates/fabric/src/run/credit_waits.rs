@@ -12,13 +12,14 @@
 //!
 //! Nothing is noted where pauses are not recorded.
 //!
-//! Not modelled: a class waits while none of its frames may go. What waits in a bypass queue while ordered frames pass it is
-//! held back without a wait of its class.
+//! A class waits while none of its frames may go. While ordered frames go on, its bypass queue waits by itself, for the
+//! credits of its own count (`credits::bypass_waits`).
 
+use crate::run::credits::CreditState;
 use crate::run::pool::{NIL, Waiting};
 use crate::run::port::Hooks;
 use crate::run::world::Fabric;
-use flow_control::credit::{COUNTS, counts_of_channel};
+use flow_control::credit::{COUNTS, counts_of_channel, is_bypass};
 use frame::TrafficClass;
 use units::Time;
 
@@ -55,9 +56,16 @@ impl Fills {
     pub fn new(longest: u32) -> Fills {
         Fills { longest, open: [None; COUNTS], half: [Time::ZERO; COUNTS], ended: Vec::new() }
     }
-    /// Those of a channel that lasted into this time, in order; of its bypass queue behind them.
-    pub fn during(&self, channel: usize, start: Time, end: Time) -> impl Iterator<Item = &Fill> {
-        counts_of_channel(channel).flat_map(move |count| self.of_count(count, start, end))
+    /// Those of a channel that lasted into this time, in order; of its bypass queue behind them, or of that only.
+    pub fn during(
+        &self,
+        channel: usize,
+        bypass: bool,
+        start: Time,
+        end: Time,
+    ) -> impl Iterator<Item = &Fill> {
+        let counts = counts_of_channel(channel).filter(move |&count| !bypass || is_bypass(count));
+        counts.flat_map(move |count| self.of_count(count, start, end))
     }
     fn of_count(&self, channel: usize, start: Time, end: Time) -> impl Iterator<Item = &Fill> {
         let first = self.ended.partition_point(|fill| fill.end <= start);
@@ -91,7 +99,11 @@ impl Fabric {
             }
             let (port, class) = self.links.place_of_queue(queue);
             let next = self.links.cold[port as usize].control.credits();
-            inherited = !crossbar && next.is_some_and(|next| next.has_waited(class, since, now));
+            let has_waited = |next: &CreditState| {
+                next.has_waited(class, since, now)
+                    || is_bypass(channel) && next.has_bypass_waited(class, since, now)
+            };
+            inherited = !crossbar && next.is_some_and(has_waited);
         }
         let of_all = self.numbering.queue(queue);
         let (channel_id, start, end) = (channel as u8, now, Time::NEVER);
@@ -151,5 +163,15 @@ impl Fabric {
             .into_iter()
             .flat_map(move |bar| bar.waiting_for(port, TrafficClass(class), &self.buffers.pool));
         self.buffers.frames(queue).chain(at_inputs)
+    }
+
+    /// Those of them that others may pass: in bypass queues of ports and of inputs.
+    pub fn bypassed_for(&self, queue: u32) -> impl Iterator<Item = &Waiting> {
+        let (port, class) = self.links.place_of_queue(queue);
+        let bar = self.nodes[self.node_of[port as usize] as usize].architecture.crossbar();
+        let at_inputs = bar
+            .into_iter()
+            .flat_map(move |bar| bar.bypassed_for(port, TrafficClass(class), &self.buffers.pool));
+        self.buffers.bypassed(queue as usize).chain(at_inputs)
     }
 }

@@ -4,8 +4,10 @@
 //! becomes the next one, when another of the channel leaves, and when credits come. A frame holds the credits of the
 //! link that it came over until it begins to leave on the next one; at a host until it is taken in.
 
+mod bypass_waits;
 mod updates;
 
+use self::bypass_waits::BypassWaits;
 use self::updates::Told;
 use crate::run::credit_waits::Fills;
 use crate::run::event::Queued;
@@ -33,6 +35,8 @@ pub(crate) struct CreditState {
     told: Told,
     /// Classes whose next frame lacks credits.
     short: u32,
+    /// Where that is recorded, those whose bypass queue lacks them.
+    held: u32,
     /// Those whose last wait is over and not told yet.
     over: u32,
     waits: [Waits; CHANNELS],
@@ -44,6 +48,8 @@ pub(crate) struct CreditState {
     plenty: u32,
     /// What has filled the room that this end grants, where that is recorded.
     pub fills: Option<Box<Fills>>,
+    /// How bypass queues have waited, where there may be any and that is recorded.
+    bypass_waits: Option<Box<BypassWaits>>,
 }
 
 /// How a class has waited for credits since measuring began.
@@ -73,11 +79,13 @@ impl CreditState {
             left: Time::ZERO,
             told: Told::NONE,
             short: 0,
+            held: 0,
             over: 0,
             waits: [Waits::default(); CHANNELS],
             classes,
             plenty: u32::MAX,
             fills: None,
+            bypass_waits: None,
         }
     }
     /// Classes whose next frame lacks credits.
@@ -133,6 +141,7 @@ impl CreditState {
         });
         self.plenty = if several { u32::MAX } else { self.spec.need(longest) };
         self.fills = on.then(|| Box::new(Fills::new(self.spec.need(longest))));
+        self.bypass_waits = (on && self.spec.bypassable != 0).then(Box::default);
     }
     /// The wait of a class of which this is the lowest priority: since when a link that was free waits for it.
     pub fn wait_in_force(&self, priority: u8) -> Option<Time> {
@@ -147,7 +156,13 @@ impl CreditState {
             let class = TrafficClass(self.over.trailing_zeros() as u8);
             self.over &= self.over - 1;
             let Waits { began, ended: end, .. } = self.waits[class.at()];
-            ended(Ended { priority: self.lowest_priority(class), start: began, end, cause: 0 });
+            ended(Ended {
+                priority: self.lowest_priority(class),
+                start: began,
+                end,
+                cause: 0,
+                bypass: false,
+            });
         }
     }
     /// Whether the link, free, waits for credits of a class, or has done so at any time since then.
@@ -339,8 +354,9 @@ impl Fabric {
             short |= u32::from(lacks) << class;
             other_head |= u32::from(other) << class;
         }
-        let could = other_head & !port.stopped;
+        let (could, before) = (other_head & !port.stopped, credits.short);
         self.change_short(egress, short, now, windows);
+        self.note_bypasses(egress, among, before, now, windows);
         let active = could & !self.links.ports[egress as usize].stopped;
         if active != 0 {
             self.tell_heads(egress, active, now);

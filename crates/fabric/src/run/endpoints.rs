@@ -319,6 +319,12 @@ impl Fabric {
         Some((path, priority, self.hosts.limiters[limiter as usize].in_line_since))
     }
 
+    /// Whether that frame may be bypassed; one that waits in a limiter is not asked for.
+    pub fn may_be_bypassed(&self, entry: u32) -> bool {
+        let of_endpoint = |nth: u32| self.hosts.endpoints[nth as usize].bypassable;
+        Fabric::limiter_in(entry).is_none() && of_endpoint(entry)
+    }
+
     /// A segment of an endpoint has been pulled, and this is what it wishes now: sets its timer, and lets it stand in line
     /// again if it has more, at which port and class.
     #[inline(always)]

@@ -57,6 +57,8 @@ pub(crate) struct Ended {
     pub start: Time,
     pub end: Time,
     pub cause: u64,
+    /// It stopped a bypass queue.
+    pub bypass: bool,
 }
 
 impl LinkControl {
@@ -131,7 +133,7 @@ impl LinkControl {
             let end = pauses.timers.until(1 << priority);
             if end <= now {
                 *pause = None;
-                ended(Ended { priority, start, end, cause });
+                ended(Ended { priority, start, end, cause, bypass: false });
             }
         }
     }
@@ -213,7 +215,7 @@ impl PauseState {
                 && (signal.xoff & bit == 0 || ran_out_at <= now)
             {
                 *pause = None;
-                ended(Ended { priority, start, end: ran_out_at.min(now), cause });
+                ended(Ended { priority, start, end: ran_out_at.min(now), cause, bypass: false });
             }
             if signal.xoff & bit != 0 && until > now && pause.is_none() {
                 *pause = Some((now, cause));
@@ -254,7 +256,8 @@ impl PauseState {
         self.settle(now);
         for (priority, pause) in (0..).zip(&mut self.in_force) {
             if let Some((start, cause)) = pause.take() {
-                ended(Ended { priority, start, end: self.timers.until(1 << priority).min(now), cause });
+                let end = self.timers.until(1 << priority).min(now);
+                ended(Ended { priority, start, end, cause, bypass: false });
             }
         }
         self.timers.clear();

@@ -68,6 +68,23 @@ pub(crate) struct PauseRecord {
     pub start: Time,
     pub end: Time,
     pub cause: u64,
+    /// A wait of a bypass queue.
+    pub bypass: bool,
+}
+
+/// What of a port a pause stops: a priority of it, or the bypass queue of one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Stopped {
+    pub port: u32,
+    pub priority: u8,
+    pub bypass: bool,
+}
+
+impl PauseRecord {
+    /// What it stopped.
+    pub fn stopped(&self) -> Stopped {
+        Stopped { port: self.port, priority: self.priority, bypass: self.bypass }
+    }
 }
 
 /// Adds a frame of `bytes` to a series, whose last bit passes at `end`, if it is recorded.
@@ -231,12 +248,12 @@ impl Probes {
 
     /// A pause has ended at a port.
     pub fn pause_ended(&mut self, port: u32, ended: Ended) {
-        let Ended { priority, start, end, cause } = ended;
+        let Ended { priority, start, end, cause, bypass } = ended;
         // One that an XON ends when it begins has stopped nobody.
         if end > start
             && let Some(pauses) = &mut self.pauses
         {
-            pauses.push(PauseRecord { port, priority, start, end, cause });
+            pauses.push(PauseRecord { port, priority, start, end, cause, bypass });
         }
     }
 

@@ -8,12 +8,15 @@
 //!
 //! A flow that stands at a port from one pause to the next is one entry, not one a pause: [`Held`].
 //!
+//! A wait of a bypass queue holds back what stands in that, and in lines of a NIC whose frames would. Frames count from
+//! when they came to the queue of their class, in which they may have stood behind ordered ones first.
+//!
 //! Not modelled: what a watchdog drops or sends in spite of a pause does not stand there when it ends.
 
 use crate::run::pool::{List, NIL, Pool};
-use crate::run::probes::PauseRecord;
+use crate::run::probes::{PauseRecord, Stopped};
 use crate::run::world::Fabric;
-use frame::{CHANNELS, ClassMap, Priority};
+use frame::{CHANNELS, ClassMap, Priority, TrafficClass};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use units::Time;
@@ -50,7 +53,17 @@ struct Line {
     /// The last frame that was read: its slot, and since when it waits.
     last: u32,
     since: Time,
+    /// Of a bypass queue, how many had left it, or stood in it up to that frame, modulo 2^32.
+    passed: u32,
     flows: Vec<InLine>,
+}
+
+/// A list as a look finds it.
+struct Found<'a> {
+    list: &'a List,
+    frames: u64,
+    /// Of a bypass queue, how many have left it, modulo 2^32.
+    left: Option<u32>,
 }
 
 /// A flow in a line.
@@ -80,7 +93,7 @@ struct Seen {
 pub(crate) struct Victims {
     /// By path.
     flows: Arc<[u32]>,
-    places: BTreeMap<(u32, u8), PausedPlace>,
+    places: BTreeMap<Stopped, PausedPlace>,
     /// Scratch: flows that stand in a queue, and since when. Who has been seen, by flow, and by flow and priority in a line.
     present: Vec<(u32, Time)>,
     seen: Seen,
@@ -107,7 +120,7 @@ impl Seen {
 
 impl Default for Line {
     fn default() -> Line {
-        Line { first: 0, next: 0, last: NIL, since: Time::ZERO, flows: Vec::new() }
+        Line { first: 0, next: 0, last: NIL, since: Time::ZERO, passed: 0, flows: Vec::new() }
     }
 }
 
@@ -115,7 +128,7 @@ impl Line {
     /// Notes who has come to a list of so many frames, until `end`, and who has gone; `flows` has the flow of each path.
     fn advance(
         &mut self,
-        (list, frames): (&List, u64),
+        Found { list, frames, left }: Found<'_>,
         pool: &Pool,
         end: Time,
         flows: &[u32],
@@ -126,16 +139,28 @@ impl Line {
             (one.before, one.fresh) = (one.last, Time::NEVER);
             seen.place(number(one.flow, one.priority), at);
         }
-        // What came after the last look came later than all that it read.
-        let stands = self.last != NIL && !list.is_empty() && pool.first(list).since <= self.since;
-        let (unread, mut behind) = (self.next, 0);
+        let stands = self.last != NIL
+            && !list.is_empty()
+            && match left {
+                // What came after the last look came later than all that it read.
+                None => pool.first(list).since <= self.since,
+                // Two that came at the same time may have got to the bypass queue one after the other.
+                Some(left) => (left.wrapping_sub(self.passed) as i32) < 0,
+            };
+        let (unread, mut behind, mut read) = (self.next, 0, 0);
         for (slot, one) in pool.from(if stands { pool.behind(self.last) } else { list.head() }) {
             behind += 1;
             if one.since < end {
                 let (flow, priority) = (flows[one.frame.path.at()], one.frame.priority);
                 self.read(flow, priority, one.since, seen.place(number(flow, priority), self.flows.len()));
                 (self.last, self.since) = (slot, one.since);
+                read = behind;
             }
+        }
+        if let Some(left) = left
+            && read > 0
+        {
+            self.passed = left.wrapping_add((frames - behind + read) as u32);
         }
         self.first = unread - (frames - behind);
         let first = self.first;
@@ -215,14 +240,14 @@ impl Victims {
     }
 
     /// Who has stood at the paused ports of this part.
-    pub fn places(&self) -> impl Iterator<Item = ((u32, u8), &PausedPlace)> {
+    pub fn places(&self) -> impl Iterator<Item = (Stopped, &PausedPlace)> {
         self.places.iter().map(|(&place, state)| (place, state))
     }
 
     /// Bytes of all of them.
     pub fn memory_bytes(&self) -> usize {
         let of = |place: &PausedPlace| {
-            size_of::<((u32, u8), PausedPlace)>()
+            size_of::<(Stopped, PausedPlace)>()
                 + (place.standing.capacity() + place.gone.capacity()) * size_of::<Held>()
                 + place.line.flows.capacity() * size_of::<InLine>()
         };
@@ -253,31 +278,35 @@ impl Fabric {
         records.iter().for_each(|record| paused |= 1 << record.priority);
         for record in records {
             let Some(mut victims) = self.probes.victims.take() else { return };
-            let mut place = victims.places.remove(&(port, record.priority)).unwrap_or_default();
-            self.look(&mut victims, &mut place.line, (port, record.priority), paused, record.end.min(now));
+            let stopped = record.stopped();
+            let mut place = victims.places.remove(&stopped).unwrap_or_default();
+            self.look(&mut victims, &mut place.line, stopped, paused, record.end.min(now));
             place.ended(record.start, &victims.present);
-            victims.places.insert((port, record.priority), place);
+            victims.places.insert(stopped, place);
             self.probes.victims = Some(victims);
         }
     }
 
     /// Notes who stands at a port that is still paused, as if its pauses had ended by `end`.
-    pub fn standing(&self, port: u32, priority: u8, end: Time) -> Vec<(u32, Time)> {
+    pub fn standing(&self, stopped: Stopped, end: Time) -> Vec<(u32, Time)> {
         let Some(own) = &self.probes.victims else { return Vec::new() };
         let mut victims = Victims::new(own.flows.clone());
-        let paused = self.links.cold[port as usize].control.priorities_in_force();
-        self.look(&mut victims, &mut Line::default(), (port, priority), paused, end);
+        let paused = self.links.cold[stopped.port as usize].control.priorities_in_force();
+        self.look(&mut victims, &mut Line::default(), stopped, paused, end);
         victims.present
     }
 
     /// Looks at who is held back by a pause of a priority that is over at `end`: `present`, by flow.
-    fn look(&self, victims: &mut Victims, line: &mut Line, place: (u32, u8), paused: u32, end: Time) {
-        let (port, priority) = place;
+    fn look(&self, victims: &mut Victims, line: &mut Line, stopped: Stopped, paused: u32, end: Time) {
+        let Stopped { port, priority, bypass } = stopped;
         victims.begin();
         let classes = self.nodes[self.node_of[port as usize] as usize].classes;
         let class = classes.class(Priority(priority));
-        let held_back = held_back_by(priority, paused, classes);
         let queue = self.links.ports[port as usize].first_queue + u32::from(class.0);
+        if bypass {
+            return self.look_at_bypassed(victims, line, (port, class), queue, end);
+        }
+        let held_back = held_back_by(priority, paused, classes);
         let is_held_back = |priority: Priority| held_back >> priority.0 & 1 != 0;
         if let Some(list) = self.in_one_list(queue) {
             let flows = victims.flows.clone();
@@ -301,12 +330,47 @@ impl Fabric {
         victims.present.sort_unstable();
     }
 
+    /// The same of a wait of the bypass queues of a class.
+    fn look_at_bypassed(
+        &self,
+        victims: &mut Victims,
+        line: &mut Line,
+        (port, class): (u32, TrafficClass),
+        queue: u32,
+        end: Time,
+    ) {
+        if let Some(found) = self.in_one_bypass(queue) {
+            let flows = victims.flows.clone();
+            line.advance(found, &self.buffers.pool, end, &flows, &mut victims.in_line);
+            line.flows.iter().for_each(|one| victims.stands(one.flow, one.since));
+        } else {
+            for one in self.bypassed_for(queue).filter(|one| one.since < end) {
+                victims.stands(victims.flows[one.frame.path.at()], one.since);
+            }
+        }
+        let ready = self.links.cold[port as usize].nic.iter().flat_map(|nic| &nic.classes[class.at()].ready);
+        for &entry in ready.filter(|&&entry| self.may_be_bypassed(entry)) {
+            if let Some((path, _, since)) = self.stands_for(entry).filter(|one| one.2 < end) {
+                victims.stands(victims.flows[path.at()], since);
+            }
+        }
+        victims.present.sort_unstable();
+    }
+
     /// The list that all frames for a queue stand in, if it is one, and how many they are.
-    fn in_one_list(&self, queue: u32) -> Option<(&List, u64)> {
+    fn in_one_list(&self, queue: u32) -> Option<Found<'_>> {
         let node = &self.nodes[self.node_of[self.links.place_of_queue(queue).0 as usize] as usize];
         let [list] = self.buffers.lists(queue) else { return None };
         let frames = self.buffers.queues[queue as usize].occupancy.frames;
-        node.architecture.crossbar().is_none().then_some((list, frames))
+        node.architecture.crossbar().is_none().then_some(Found { list, frames, left: None })
+    }
+
+    /// The same of those of its bypass queue.
+    fn in_one_bypass(&self, queue: u32) -> Option<Found<'_>> {
+        let node = &self.nodes[self.node_of[self.links.place_of_queue(queue).0 as usize] as usize];
+        let (list, frames, left) = self.buffers.one_bypass(queue as usize)?;
+        let found = Found { list, frames: frames.into(), left: Some(left) };
+        node.architecture.crossbar().is_none().then_some(found)
     }
 }
 
@@ -350,11 +414,11 @@ mod tests {
         /// A line that reads only what is new knows who stands there, and who came after the last look since when.
         #[test]
         fn a_line_knows_what_reading_the_whole_queue_would(
-            steps in prop::collection::vec((0u8..4, 0u32..5, 0u8..2, 0u64..3), 1..200),
+            steps in prop::collection::vec((0u8..4, 0u32..5, 0u8..2, 0u64..3), 1..200), counts: bool,
         ) {
             let flows: Vec<u32> = (0..5).collect();
             let (mut pool, mut list, mut line, mut seen) = (Pool::new(), List::EMPTY, Line::default(), Seen::default());
-            let (mut now, mut frames, mut looked) = (Time::ZERO, 0, Time::ZERO);
+            let (mut now, mut frames, mut left, mut looked) = (Time::ZERO, 0, u32::MAX - 9, Time::ZERO);
             for (what, flow, priority, later) in steps {
                 now += Time::from_ps(later);
                 match what {
@@ -366,9 +430,11 @@ mod tests {
                     2 if frames > 0 => {
                         pool.pop(&mut list);
                         frames -= 1;
+                        left = left.wrapping_add(1);
                     }
                     _ => {
-                        line.advance((&list, frames), &pool, now, &flows, &mut seen);
+                        let found = Found { list: &list, frames, left: counts.then_some(left) };
+                        line.advance(found, &pool, now, &flows, &mut seen);
                         let mut told: Vec<_> =
                             line.flows.iter().map(|one| (one.flow, one.priority.0, one.since.max(looked))).collect();
                         told.sort_unstable();
@@ -383,6 +449,24 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn frames_of_one_time_may_get_to_a_bypass_queue_one_after_the_other() {
+        let (mut pool, mut list, mut line, mut seen) =
+            (Pool::new(), List::EMPTY, Line::default(), Seen::default());
+        let mut look = |list: &List, pool: &Pool, left| {
+            let found = Found { list, frames: 1, left: Some(left) };
+            line.advance(found, pool, us(9), &[0, 1], &mut seen);
+            line.flows.iter().map(|one| one.flow).collect::<Vec<_>>()
+        };
+        let frame = |path| Frame { path: PathId(path), ..Frame::default() };
+        pool.push(&mut list, &frame(0), us(5), NIL);
+        assert_eq!(look(&list, &pool, 3), [0]);
+        assert_eq!(look(&list, &pool, 3), [0], "it still stands there");
+        pool.pop(&mut list);
+        pool.push(&mut list, &frame(1), us(5), NIL);
+        assert_eq!(look(&list, &pool, 4), [1]);
     }
 
     #[test]

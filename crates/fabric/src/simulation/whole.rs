@@ -16,6 +16,7 @@ use crate::run::overtaking::can_overtake;
 use crate::run::pool::Waiting;
 use crate::run::port::{ColdPort, Port};
 use crate::run::probes::ClassSeries;
+use crate::run::probes::Stopped;
 use crate::run::sources::SourceState;
 use crate::run::stream_counts::StreamCount;
 use crate::run::world::Fabric;
@@ -307,9 +308,9 @@ impl Simulation {
         part.probes.culprits.as_ref().map_or_else(BTreeMap::new, |culprits| culprits.frames(place))
     }
     /// The flows that a pause which is in force holds back now, and since when they stand there.
-    pub(crate) fn standing_at(&self, port: u32, priority: u8, now: Time) -> Vec<(u32, Time)> {
-        let (part, port) = self.part_at(port);
-        part.standing(port as u32, priority, now)
+    pub(crate) fn standing_at(&self, stopped: Stopped, now: Time) -> Vec<(u32, Time)> {
+        let (part, port) = self.part_at(stopped.port);
+        part.standing(Stopped { port: port as u32, ..stopped }, now)
     }
 
     /// The ledgers of all parts together.

@@ -4,6 +4,7 @@
 //! flow is held back at a port for as long as pauses of the tree lasted there while a frame of it stood in the paused
 //! queue (or its endpoint in line). What a flow did before and after says nothing about it.
 
+use crate::run::probes::Stopped;
 use crate::run::victims::Held;
 use crate::tables::View;
 use crate::tables::forensics::{Forensics, PausedSpan, Tree, Why};
@@ -78,7 +79,7 @@ impl View<'_> {
             let spans = &forensics.paused[&place];
             for (tree, flow, lasted) in held_times(spans, &standing) {
                 if tree < TREES {
-                    *held.entry((tree, flow as usize, place.0)).or_default() += lasted;
+                    *held.entry((tree, flow as usize, place.port)).or_default() += lasted;
                 }
             }
         }
@@ -112,27 +113,34 @@ impl View<'_> {
     }
 
     /// Who stood at which paused port from which of its pauses to which. Numbers of the whole.
-    fn standing(&self, forensics: &Forensics) -> BTreeMap<(u32, u8), Vec<Held>> {
-        let mut standing: BTreeMap<(u32, u8), Vec<Held>> = BTreeMap::new();
+    fn standing(&self, forensics: &Forensics) -> BTreeMap<Stopped, Vec<Held>> {
+        let mut standing: BTreeMap<Stopped, Vec<Held>> = BTreeMap::new();
         for part in self.s.parts() {
             let victims = part.probes.victims.iter().flat_map(|victims| victims.places());
-            for ((port, priority), place) in victims {
-                let held = place.held().copied();
-                standing.entry((part.numbering.port(port), priority)).or_default().extend(held);
+            for (stopped, place) in victims {
+                let (held, port) = (place.held().copied(), part.numbering.port(stopped.port));
+                standing.entry(Stopped { port, ..stopped }).or_default().extend(held);
             }
         }
         // Pauses that are in force at the end.
-        for (&(port, priority), spans) in &forensics.paused {
-            if self.s.cold(port).control.in_force(priority).is_some()
+        for (&stopped, spans) in &forensics.paused {
+            if self.holds_back(stopped)
                 && let Some(span) = spans.last()
             {
                 let last = spans.len() as u32 - 1;
-                let own = standing.entry((port, priority)).or_default();
-                let stands = self.s.standing_at(port, priority, span.end).into_iter();
+                let own = standing.entry(stopped).or_default();
+                let stands = self.s.standing_at(stopped, span.end).into_iter();
                 own.extend(stands.map(|(flow, since)| Held { flow, first: last, last, since }));
             }
         }
         standing
+    }
+
+    /// Whether a pause is in force at the end, or, of a class that lacks credits, may be as soon as its link is free.
+    fn holds_back(&self, stopped: Stopped) -> bool {
+        let Stopped { port, priority, bypass } = stopped;
+        let control = &self.s.cold(port).control;
+        if bypass { self.in_force(stopped).is_some() } else { control.in_force(priority).is_some() }
     }
 
     /// Marks those whose path leads through the root of the tree.

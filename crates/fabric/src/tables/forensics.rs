@@ -18,6 +18,8 @@
 //! A wait for credits is a pause as well, of the class that waits and for the lowest of its priorities. Its cause is what
 //! filled the room at the other end meanwhile (`credit_waits`); of several fills the one that it shares most time with. If
 //! there was none, the credits were on their way, and the room is smaller than a round trip: then it is a root itself.
+//! A wait of a bypass queue, which ordered frames pass, is one more of the same port and priority; the two never last at the
+//! same time.
 //!
 //! Not modelled: shares of blame. A pause has one cause, also where two queues fill one counter.
 
@@ -25,10 +27,11 @@ use crate::run::credit_waits::Fill;
 use crate::run::culprits::RootPlace;
 use crate::run::pause_sender::PauseCause;
 use crate::run::pool::NIL;
-use crate::run::probes::PauseRecord;
+use crate::run::probes::{PauseRecord, Stopped};
 use crate::run::world::Fabric;
 use crate::tables::View;
 use flow_control::Accounting;
+use flow_control::credit::is_bypass;
 use frame::{CHANNELS, CONTROL_FRAME_BYTES, TrafficClass};
 use measure::Table;
 use std::collections::{BTreeMap, BTreeSet};
@@ -74,6 +77,8 @@ pub(crate) struct Pause {
     pub cause: PauseCause,
     /// A wait for credits.
     pub waits: bool,
+    /// What filled the room was in bypass queues.
+    of_bypass: bool,
     /// When it was decided on.
     sent: Time,
     /// Why its queue is a root, if it is.
@@ -112,7 +117,7 @@ pub(crate) struct Forensics {
     pub pauses: Vec<Pause>,
     pub trees: Vec<Tree>,
     /// All pauses of a port and priority in the order of time, also those before measuring began.
-    pub paused: BTreeMap<(u32, u8), Vec<PausedSpan>>,
+    pub paused: BTreeMap<Stopped, Vec<PausedSpan>>,
 }
 
 /// A pause: its tree, and the measured part of its time.
@@ -141,7 +146,7 @@ impl View<'_> {
             // A pause takes time to act, so the one it follows from has begun before: its tree is known.
             let parent = queue
                 .filter(|_| cause.inherited)
-                .and_then(|queue| self.held_by(&pauses, queue, pauses[index].sent));
+                .and_then(|queue| self.held_by(&pauses, queue, &pauses[index]));
             let (tree, depth) = match parent {
                 Some(parent) => (pauses[parent].tree, pauses[parent].depth + 1),
                 None => {
@@ -184,10 +189,10 @@ impl View<'_> {
         rank.iter().enumerate().for_each(|(new, &old)| place[old] = new);
         pauses.iter_mut().for_each(|pause| pause.tree = place[pause.tree]);
         let trees = rank.iter().map(|&old| trees[old].clone()).collect();
-        let mut paused: BTreeMap<(u32, u8), Vec<PausedSpan>> = BTreeMap::new();
+        let mut paused: BTreeMap<Stopped, Vec<PausedSpan>> = BTreeMap::new();
         for Pause { record, tree, .. } in &pauses {
             let (start, end) = (record.start.max(self.start), record.end.max(self.start));
-            let own = paused.entry((record.port, record.priority)).or_default();
+            let own = paused.entry(record.stopped()).or_default();
             own.push(PausedSpan { tree: *tree, start, end });
         }
         Forensics { pauses: self.measured(pauses), trees, paused }
@@ -225,18 +230,29 @@ impl View<'_> {
         let ended = |part| move |record| numbered(part, record);
         let mut records: Vec<PauseRecord> =
             self.s.parts().flat_map(|part| part.probes.pauses.iter().flatten().map(ended(part))).collect();
-        for (port, cold) in self.s.cold_ports() {
-            for priority in 0..CHANNELS as u8 {
-                if let Some((start, cause)) = cold.control.in_force(priority) {
-                    let end = cold.control.until(1_u32 << priority).min(self.end);
-                    records.push(PauseRecord { port, priority, start, end, cause });
-                }
-            }
+        for (port, _) in self.s.cold_ports() {
+            let places = (0..CHANNELS as u8)
+                .flat_map(|priority| [false, true].map(|bypass| Stopped { port, priority, bypass }));
+            records.extend(places.filter_map(|stopped| self.in_force(stopped)));
         }
-        // A run that a failure ends has no time left for its last pauses.
-        records.retain(|record| record.end > record.start);
-        records.sort_by_key(|record| (record.port, record.start, record.priority));
+        records.sort_by_key(|record| (record.port, record.start, record.priority, record.bypass));
         records.iter().map(|record| self.with_cause(record)).collect()
+    }
+
+    /// The pause that is in force at the end, or, of a bypass queue, would be if its class did not wait.
+    pub fn in_force(&self, stopped: Stopped) -> Option<PauseRecord> {
+        let Stopped { port, priority, bypass } = stopped;
+        let control = &self.s.cold(port).control;
+        let (start, end, cause) = if bypass {
+            let (start, end) = control.credits()?.bypass_wait_in_force(priority)?;
+            (start, end, 0)
+        } else {
+            let (start, cause) = control.in_force(priority)?;
+            (start, control.until(1_u32 << priority), cause)
+        };
+        let end = end.min(self.end);
+        // A run that a failure ends has no time left for its last pauses.
+        (end > start).then_some(PauseRecord { port, priority, start, end, cause, bypass })
     }
 
     /// A pause with what its sender noted, or a wait for credits with what filled the room that it waited for.
@@ -246,6 +262,7 @@ impl View<'_> {
             record: *record,
             cause,
             waits,
+            of_bypass: false,
             sent,
             why,
             because_of: None,
@@ -269,7 +286,9 @@ impl View<'_> {
             };
             // What it follows from began before it: the room may be full of what was sent before it began to wait.
             let before = record.start.saturating_sub(Time::from_ps(1));
-            return pause(cause, true, fill.map_or(before, |fill| fill.start.min(before)), why);
+            let of_bypass = fill.is_some_and(|fill| is_bypass(fill.channel.into()));
+            let sent = fill.map_or(before, |fill| fill.start.min(before));
+            return Pause { of_bypass, ..pause(cause, true, sent, why) };
         }
         let sender = self.s.cold(peer).control.pauses();
         let others = sender.map_or(&[][..], |pauses| &pauses.other_causes);
@@ -293,20 +312,24 @@ impl View<'_> {
     fn fill_behind(&self, record: &PauseRecord) -> Option<Fill> {
         let credits = self.s.cold(self.s.peer(record.port)).control.credits()?;
         let channel = credits.channel(record.priority);
-        let fills = credits.fills.as_ref()?.during(channel, record.start, record.end);
+        let fills = credits.fills.as_ref()?.during(channel, record.bypass, record.start, record.end);
         let shared = |fill: &&Fill| fill.end.min(record.end) - fill.start.max(record.start);
         fills.max_by_key(|fill| (shared(fill), std::cmp::Reverse(fill.start))).copied()
     }
 
-    /// The latest pause of a queue's port that had begun by then.
-    fn held_by(&self, pauses: &[Pause], (port, class): QueuePlace, sent: Time) -> Option<usize> {
+    /// The latest pause of a queue's port that had begun when another was decided on. Of waits of its bypass queue only what
+    /// fills one is a consequence.
+    fn held_by(&self, pauses: &[Pause], (port, class): QueuePlace, pause: &Pause) -> Option<usize> {
+        let Pause { sent, of_bypass, .. } = *pause;
         let priorities = self.s.node_at(port).classes.numbers_of(TrafficClass(class));
         let after = pauses.partition_point(|pause| (pause.record.port, pause.record.start) <= (port, sent));
         let before =
             pauses[..after].iter().enumerate().rev().take_while(|(_, pause)| pause.record.port == port);
         before
             .into_iter()
-            .find(|(_, pause)| priorities >> pause.record.priority & 1 != 0)
+            .find(|(_, pause)| {
+                priorities >> pause.record.priority & 1 != 0 && (of_bypass || !pause.record.bypass)
+            })
             .map(|(index, _)| index)
     }
 
@@ -355,7 +378,7 @@ impl View<'_> {
             .flat_map(|(number, tree)| tree.edges.iter().map(move |(&key, &edge)| (number, tree, key, edge)))
             .collect();
         let queue = |key: &EdgeKey| key.1.map_or(String::new(), |(port, class)| self.queue_name(port, class));
-        Table::new("congestion", "One row an edge of a congestion tree: pauses of one port and priority because of one queue, all from the same root. A wait for credits is a pause, too.")
+        Table::new("congestion", "One row an edge of a congestion tree: pauses of one port and priority because of one queue, all from the same root. A wait for credits is a pause, too, of a class or of its bypass queue.")
             .integers("tree", "", "Number of the tree; 1 is the one that stopped ports longest.", rows.iter().map(|row| row.0 as u64))
             .texts("root", "The queue that all of it began at; of a slow receiver the queue towards it.", rows.iter().map(|row| self.queue_name(row.1.root.0, row.1.root.1)))
             .texts("why", "oversubscribed: more came than its link carries; slow_receiver: the host behind it sent pauses, or no credits; link_down: a fault; crossbar: frames for it waited at inputs while it had room; round_trip: a round trip takes more credits than there are; unknown.", rows.iter().map(|row| row.1.why.name().to_string()))

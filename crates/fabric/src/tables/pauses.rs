@@ -35,6 +35,7 @@ impl View<'_> {
         let counted =
             |pause: &Pause| (pause.record.port, pause.record.priority, pause.cause.queue, pause.waits);
         let reason = |pause: &Pause| match pause {
+            Pause { record: PauseRecord { bypass: true, .. }, .. } => "bypass_credits",
             Pause { waits: true, .. } => "credits",
             Pause { cause: PauseCause { targeted: true, .. }, .. } => "target",
             _ => "xoff",
@@ -44,13 +45,13 @@ impl View<'_> {
             None => unit_of(self.watermark(pause)),
         };
         let ports = || pauses.iter().map(|p| p.record.port);
-        Table::new("pauses", "One row a pause: an interval in which a port had to stop a priority, or in which a class waited for credits though its link was free.")
+        Table::new("pauses", "One row a pause: an interval in which a port had to stop a priority, or in which a class waited for credits though its link was free, or its bypass queue while others of the class went on.")
             .named_by("port", "The port that had to stop.", ports(), |port| self.s.port_name(port))
             .integers("priority", "", "The priority that was stopped, 0 to 7, or the channel, 0 to 19; of a class that waited for credits its lowest.", pauses.iter().map(|p| p.record.priority.into()))
             .reals("start_ns", "ns", "When it took effect.", pauses.iter().map(|p| p.record.start.as_ns_f64()))
             .reals("end_ns", "ns", "When it ended, by XON or because its time was over; or when credits came.", pauses.iter().map(|p| p.record.end.as_ns_f64()))
             .named_by("sent_by", "The port that sent it, or the credits.", ports(), |port| self.s.port_name(sender(port)))
-            .named_by("reason", "xoff: the high watermark; target: the target watermark; credits: a wait for them.", pauses.iter().map(reason), str::to_string)
+            .named_by("reason", "xoff: the high watermark; target: the target watermark; credits: a wait of a class for them; bypass_credits: of its bypass queue, while ordered frames of the class went on.", pauses.iter().map(reason), str::to_string)
             .named_by("counter", "The queue or ingress counter that had reached it; of credits the ingress port and the channel.", pauses.iter().map(counted), counter)
             .named_by("queue", "The egress queue to blame: that of the frame which made it so, or, if that one held less than half of what was counted, the one that held most; empty if a host sent the pause or had no credits, or if credits were on their way.", pauses.iter().map(|p| p.cause.queue), queue)
             .integers("occupancy", "", "What the counter held then, in the unit of the watermark; 0 if credits were on their way.", pauses.iter().map(|p| p.cause.occupancy))

@@ -291,7 +291,12 @@ impl Fabric {
     /// There may be more credits for those who lack some.
     #[inline(always)]
     fn help_those_who_lack(&mut self, port: u32, now: Time, windows: &mut Queued) {
-        let lacking = self.links.cold[port as usize].control.credits().map_or(0, CreditState::short);
+        let credits = self.links.cold[port as usize].control.credits();
+        let (lacking, held) =
+            credits.map_or((0, 0), |credits| (credits.short, credits.held & !credits.short));
+        if held != 0 {
+            self.note_bypasses(port, held, 0, now, windows);
+        }
         if lacking == 0 {
             return;
         }
@@ -305,8 +310,8 @@ impl Fabric {
     /// A port looks once more if a frame still lacks credits; else the other end need not care.
     #[inline(always)]
     fn look_again(&mut self, port: u32, windows: &mut Queued) {
-        let short = self.links.cold[port as usize].control.credits().map_or(0, CreditState::short);
-        if short != 0 {
+        let credits = self.links.cold[port as usize].control.credits();
+        if credits.is_some_and(|credits| credits.short | credits.held != 0) {
             return self.await_update(port, windows);
         }
         let peer = self.links.ports[port as usize].peer;

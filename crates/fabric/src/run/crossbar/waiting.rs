@@ -41,9 +41,29 @@ impl Crossbar {
         class: TrafficClass,
         pool: &'a Pool,
     ) -> impl Iterator<Item = &'a Waiting> {
+        self.waiting_in(egress, self.lanes_of(class), pool)
+    }
+
+    /// The same in the bypass queues at the inputs.
+    pub fn bypassed_for<'a>(
+        &'a self,
+        egress: u32,
+        class: TrafficClass,
+        pool: &'a Pool,
+    ) -> impl Iterator<Item = &'a Waiting> {
+        self.waiting_in(egress, self.lanes_of(class).skip(1), pool)
+    }
+
+    /// What waits at inputs in these lanes for an output.
+    fn waiting_in<'a>(
+        &'a self,
+        egress: u32,
+        lanes: impl Iterator<Item = usize> + 'a,
+        pool: &'a Pool,
+    ) -> impl Iterator<Item = &'a Waiting> {
         let output = (egress - self.first_port) as usize;
         let at_inputs = move |lane| (0..self.ports).map(move |input| self.list(input, output, lane));
-        let lists = self.lanes_of(class).flat_map(at_inputs).map(|list| &self.lists[list]);
+        let lists = lanes.flat_map(at_inputs).map(|list| &self.lists[list]);
         lists.flat_map(|list| pool.iter(list)).filter(move |one| one.ingress == egress)
     }
 

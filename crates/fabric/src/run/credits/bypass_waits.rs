@@ -1,0 +1,123 @@
+//! Waits of bypass queues, where waits are recorded.
+//!
+//! The bypass queue of a class lacks credits while frames stand in it and none of those at its head, of several lists one
+//! each, has the credits that it needs. Ordered frames of the class may go on meanwhile. It waits from when its link was free
+//! first until there are credits, the time apart in which its class waits as a whole: that is a wait of the class, which holds
+//! back all of its frames. So no time counts twice.
+//!
+//! No frame leaves a bypass queue that lacks credits. Who stands there when that is over has been held back (`victims`).
+
+use super::CreditState;
+use crate::run::event::Queued;
+use crate::run::link_control::Ended;
+use crate::run::world::Fabric;
+use frame::{CHANNELS, Frame, TrafficClass, members};
+use units::Time;
+
+/// The waits of the bypass queues of a port.
+#[derive(Debug, Default)]
+pub(super) struct BypassWaits([BypassWait; CHANNELS]);
+
+/// Those of a class.
+#[derive(Clone, Copy, Debug, Default)]
+struct BypassWait {
+    /// The lowest priority of the class in the channel whose credits lack.
+    priority: u8,
+    /// Since when the queue waits, if it does, or its class.
+    since: Time,
+    /// When a wait was over last.
+    ended: Time,
+}
+
+impl CreditState {
+    /// The bypass queue of a class lacks credits for this frame, or for none; its class waited `before`, or not. The link is
+    /// free from `free` on. A wait that is over is returned.
+    fn note_bypass(
+        &mut self,
+        class: usize,
+        lacks: Option<&Frame>,
+        before: bool,
+        free: Time,
+        now: Time,
+    ) -> Option<Ended> {
+        let (was, still) = (self.held >> class & 1 != 0, before && self.short >> class & 1 != 0);
+        let began = self.waits[class].began;
+        let channel = lacks.map(|frame| self.spec.channels.class(frame.priority));
+        let together = channel.map(|channel| self.spec.channels.numbers_of(channel));
+        let of_class = self.classes.numbers_of(TrafficClass(class as u8));
+        let wait = &mut self.bypass_waits.as_mut()?.0[class];
+        let Some(together) = together else {
+            self.held &= !(1 << class);
+            return was.then(|| wait.over(if before { began.min(now) } else { now }));
+        };
+        if !was {
+            self.held |= 1 << class;
+            wait.priority = (together & of_class).trailing_zeros() as u8;
+            wait.since = free.max(now);
+            return None;
+        }
+        // Its class waited as a whole, and goes on without it.
+        let resumes = before && !still && began < now;
+        resumes.then(|| {
+            let over = wait.over(began);
+            wait.since = now;
+            over
+        })
+    }
+
+    /// The wait of a bypass queue whose lowest priority is this: since when, and the end of it if its class waits.
+    pub fn bypass_wait_in_force(&self, priority: u8) -> Option<(Time, Time)> {
+        let waits = self.bypass_waits.as_ref()?;
+        let class = members(self.held).find(|&class| waits.0[class].priority == priority)?;
+        let end = if self.short >> class & 1 != 0 { self.waits[class].began } else { Time::NEVER };
+        Some((waits.0[class].since, end))
+    }
+
+    /// Whether the bypass queue of a class waits, or has done so at any time since then.
+    pub fn has_bypass_waited(&self, class: u8, since: Time, now: Time) -> bool {
+        let Some(waits) = &self.bypass_waits else { return false };
+        let BypassWait { since: began, ended, .. } = waits.0[usize::from(class)];
+        self.held >> class & 1 != 0 && began <= now || ended > Time::ZERO && ended >= since
+    }
+}
+
+impl BypassWait {
+    fn over(&mut self, end: Time) -> Ended {
+        if end > self.since {
+            self.ended = end;
+        }
+        Ended { priority: self.priority, start: self.since, end, cause: 0, bypass: true }
+    }
+}
+
+impl Fabric {
+    /// Notes which bypass queues among these classes lack credits. The classes of `before` waited as a whole until now.
+    #[inline(never)]
+    pub(super) fn note_bypasses(
+        &mut self,
+        egress: u32,
+        among: u32,
+        before: u32,
+        now: Time,
+        windows: &mut Queued,
+    ) {
+        let credits = self.links.cold[egress as usize].control.credits();
+        if credits.is_none_or(|credits| credits.bypass_waits.is_none()) {
+            return;
+        }
+        let (first, had) = (self.probes.pauses_ended(), credits.map_or(0, |credits| credits.held));
+        let port = &self.links.ports[egress as usize];
+        let (queues, free) = (port.first_queue as usize, port.busy_until);
+        for class in members(among) {
+            let Some(credits) = self.links.cold[egress as usize].control.credits_mut() else { return };
+            let lacks = self.buffers.held_in_bypass(queues + class, |frame| credits.lacks(frame));
+            let over = credits.note_bypass(class, lacks, before >> class & 1 != 0, free, now);
+            over.into_iter().for_each(|over| self.probes.pause_ended(egress, over));
+        }
+        self.note_held(egress, first, now);
+        let Some(credits) = self.links.cold[egress as usize].control.credits() else { return };
+        if had == 0 && credits.held != 0 && credits.reads() {
+            self.await_update(egress, windows);
+        }
+    }
+}
