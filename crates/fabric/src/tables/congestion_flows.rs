@@ -124,7 +124,7 @@ impl View<'_> {
         }
         // Pauses that are in force at the end.
         for (&stopped, spans) in &forensics.paused {
-            if self.holds_back(stopped)
+            if self.in_force(stopped).is_some()
                 && let Some(span) = spans.last()
             {
                 let last = spans.len() as u32 - 1;
@@ -134,13 +134,6 @@ impl View<'_> {
             }
         }
         standing
-    }
-
-    /// Whether a pause is in force at the end, or, of a class that lacks credits, may be as soon as its link is free.
-    fn holds_back(&self, stopped: Stopped) -> bool {
-        let Stopped { port, priority, bypass } = stopped;
-        let control = &self.s.cold(port).control;
-        if bypass { self.in_force(stopped).is_some() } else { control.in_force(priority).is_some() }
     }
 
     /// Marks those whose path leads through the root of the tree.

@@ -16,8 +16,29 @@ pub fn by(outcome: &Outcome, table: &str, key: &str, column: &str) -> BTreeMap<S
     sums
 }
 
+/// No flow was held back at a port for longer than pauses of the tree lasted there.
+fn check_held(spec: &Spec, outcome: &Outcome) -> Result<(), TestCaseError> {
+    if spec.probes.chosen.is_some() {
+        return Ok(()); // there may have been pauses that the table does not have
+    }
+    let mut lasted: BTreeMap<(&String, u64), f64> = BTreeMap::new();
+    let trees = outcome.texts("pauses", "port").iter().zip(outcome.integers("pauses", "tree"));
+    let spans = outcome.reals("pauses", "start_ns").iter().zip(outcome.reals("pauses", "end_ns"));
+    for ((port, &tree), (start, end)) in trees.zip(spans) {
+        *lasted.entry((port, tree)).or_default() += end - start;
+    }
+    let held = outcome.texts("congestion_flows", "paused_at").iter();
+    let held = held.zip(outcome.integers("congestion_flows", "tree"));
+    for ((port, &tree), &held) in held.zip(outcome.reals("congestion_flows", "paused_ns")) {
+        let most = lasted.get(&(port, tree)).copied().unwrap_or(0.0);
+        prop_assert!(held <= most + 1e-3, "{}: held for {} ns of {} ns", port, held, most);
+    }
+    Ok(())
+}
+
 /// What must hold of every result.
 pub fn check_tables(spec: &Spec, outcome: &Outcome) -> Result<(), TestCaseError> {
+    check_held(spec, outcome)?;
     let measured = outcome.summary("measured");
     prop_assert!((measured - (outcome.now - spec.warmup.min(outcome.now)).as_secs_f64()).abs() < 1e-15);
     for table in &outcome.tables {
