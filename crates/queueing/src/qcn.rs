@@ -153,7 +153,7 @@ impl QueueManager for CongestionPoint {
     fn quiet(&self) -> Quiet {
         // The bytes until the next sample, which is the frame that goes beyond them.
         let until_sample = self.until_sample.and_then(|left| u64::try_from(left).ok());
-        until_sample.map_or(Quiet::NEVER, |bytes| Quiet { bytes, ..Quiet::ALWAYS })
+        until_sample.map_or(Quiet::NEVER, Quiet::for_bytes)
     }
 
     fn on_unheard(&mut self, _frames: u64, bytes: u64) {
@@ -395,9 +395,7 @@ impl RateControl for ReactionPoint {
             // It may end with the next frame.
             Some(rates) if rates.current >= self.most => Quiet::NEVER,
             // The bytes of the cycle, which the frame ends that goes beyond them.
-            Some(rates) => {
-                u64::try_from(rates.bytes_left).map_or(Quiet::NEVER, |bytes| Quiet { bytes, ..Quiet::ALWAYS })
-            }
+            Some(rates) => u64::try_from(rates.bytes_left).map_or(Quiet::NEVER, Quiet::for_bytes),
         }
     }
 
@@ -418,6 +416,7 @@ fn jittered(mean: u64, share: f64, random: u64) -> u64 {
 mod tests {
     use super::*;
     use crate::testbed::{LINK, bits, capable};
+    use crate::{Moment, NotHeard};
     use frame::{Notice, Occupancy};
 
     const LINE: BitRate = BitRate::from_gbps(10);
@@ -458,6 +457,31 @@ mod tests {
         }
         // A queue that shrinks fast enough is no congestion, however long it is.
         assert_eq!(point(100_000).feedback(70_000), 0);
+    }
+
+    #[test]
+    fn a_quiet_point_samples_the_same_frame_as_one_that_hears_of_all() {
+        let interval = 3 * Quiet::ALWAYS.bytes + 12_345;
+        let far = || CongestionPoint { until_sample: Some(interval as i64), ..point(0) };
+        let (mut quiet, mut hearing) = (far(), far());
+        let (mut frames, mut left) = (0, quiet.quiet().bytes);
+        let fill = Fill { queue: Occupancy::default() };
+        for nth in 1..interval {
+            let frame = capable(9_000);
+            hearing.on_enqueue(Time::ZERO, &fill, frame, &mut || 0);
+            if left >= 9_000 {
+                (frames, left) = (frames + 1, left - 9_000);
+            } else {
+                let facts = (Time::ZERO, &fill, frame);
+                let heard = quiet.hears(Moment::Enqueue, NotHeard { frames, left }, facts, &mut || 0);
+                (frames, left) = (0, heard.1.bytes);
+                assert_eq!(quiet.until_sample, hearing.until_sample, "frame {nth}");
+            }
+            if nth * 9_000 > interval {
+                assert_eq!(frames, 0, "the frame that goes beyond is sampled");
+                return;
+            }
+        }
     }
 
     #[test]

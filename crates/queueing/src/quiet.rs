@@ -20,6 +20,12 @@ impl Quiet {
     pub const NEVER: Quiet = Quiet { until: Time::ZERO, bytes: 0 };
     /// It wants to hear of nothing, and does after a long time all the same, so that what is counted stays small.
     pub const ALWAYS: Quiet = Quiet { until: Time::NEVER, bytes: 1 << 28 };
+
+    /// It wants to hear of the frame that goes beyond so many bytes, and of some before it if they are very many.
+    #[must_use]
+    pub fn for_bytes(bytes: u64) -> Quiet {
+        Quiet { bytes: bytes.min(Quiet::ALWAYS.bytes), ..Quiet::ALWAYS }
+    }
 }
 
 /// What a machine has not heard of since it was quiet last.

@@ -110,7 +110,7 @@ pub(crate) struct Input {
     wants: Ports,
     pub occupancy: Occupancy,
     pub sojourns: Sojourns,
-    /// Of those frames that did not begin to cross as soon as they came.
+    /// Of those frames that waited for any time.
     pub waits: LatencyByBatches,
     pub frames: u64,
 }
@@ -135,7 +135,10 @@ impl Input {
     fn leave(&mut self, bytes: u16, waited: Time) {
         self.occupancy.remove(bytes);
         self.sojourns.leave(bytes, waited);
-        self.waits.record(waited);
+        // One that crosses in the instant in which it came may have waited for the order of events, or passed: both are zero.
+        if waited > Time::ZERO {
+            self.waits.record(waited);
+        }
         self.frames += 1;
     }
 }
