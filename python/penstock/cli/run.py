@@ -168,8 +168,9 @@ def _loading_meanwhile(report: bool) -> Iterator[None]:
         yield
     finally:
         ended.set()
-    if report:
-        loading.join()  # it may draw, and Matplotlib's settings are those of the process
+        if report:
+            # After a failure as well: it may draw, and Matplotlib's settings are those of the process.
+            loading.join()
 
 
 def _measured(source: library.Source, seed: int | None, threads: running.Threads, watch: Watcher) -> Result:
