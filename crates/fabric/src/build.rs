@@ -37,9 +37,10 @@ use crate::run::hosts::Hosts;
 use crate::run::ledger::Ledger;
 use crate::run::link_control::{LinkControl, PauseState};
 use crate::run::links::Links;
+use crate::run::nic::Nic;
 use crate::run::numbering::Numbering;
 use crate::run::pool::NIL;
-use crate::run::port::{ColdPort, HEAD_BYTES, Hooks, Nic, Port, PortCounts};
+use crate::run::port::{ColdPort, HEAD_BYTES, Hooks, Port, PortCounts};
 use crate::run::probes::Probes;
 use crate::run::route_table::RouteTable;
 use crate::run::selection::asks_scheduler;
@@ -456,13 +457,13 @@ fn add_port(part: &Part, fabric: &mut Fabric, port: u32) {
         occupancy: Occupancy::default(),
         delay: link.delay,
         control: link_control(plan, port),
-        nic: node.host().map(|host| Box::new(Nic::new(host.cores_that_send(), node.classes().classes()))),
         counts: PortCounts::default(),
         watch: watchdog.map(|spec| Box::new(PortWatch::new(spec))),
         managers,
         notes_departures: false,
     };
-    fabric.links.push(hot, cold, plan.wiring.node_of[peer as usize].0);
+    let nic = node.host().map(|host| Nic::new(host.cores_that_send(), node.classes().classes()));
+    fabric.links.push(hot, nic, cold, plan.wiring.node_of[peer as usize].0);
 }
 
 /// The flow control of a port's link.

@@ -1,7 +1,7 @@
 //! An endpoint at its NIC, and what it has measured.
 
+use crate::run::nic::Nic;
 use crate::run::pool::NIL;
-use crate::run::port::Nic;
 use frame::{Ecn, Flags, Frame, PathId, Priority, Route, TrafficClass};
 use measure::Latency;
 use std::num::NonZeroU32;

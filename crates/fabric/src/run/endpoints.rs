@@ -304,8 +304,8 @@ impl Fabric {
 
     /// An endpoint stands at the end of its line.
     pub fn join_line(&mut self, nth: u32, (egress, class): (u32, TrafficClass), now: Time) {
-        let Some(nic) = &mut self.links.cold[egress as usize].nic else { return };
-        nic.classes[class.at()].ready.push_back(nth);
+        let Some(nic) = &mut self.links.nics[egress as usize] else { return };
+        nic.join(class, nth);
         self.hosts.endpoints[nth as usize].join(nic, class, now);
     }
 
@@ -398,8 +398,8 @@ impl Fabric {
 
     /// Those in line at a port whose link goes down stand where they can send now, if there is such a place.
     pub fn change_lines(&mut self, port: u32, now: Time, windows: &mut Queued) {
-        let Some(nic) = &mut self.links.cold[port as usize].nic else { return };
-        let waiting: Vec<u32> = nic.classes.iter_mut().flat_map(|class| class.ready.drain(..)).collect();
+        let Some(nic) = &mut self.links.nics[port as usize] else { return };
+        let waiting = nic.leave_all();
         for &nth in &waiting {
             match Fabric::limiter_in(nth) {
                 None => self.hosts.endpoints[nth as usize].in_line = false,
@@ -424,8 +424,8 @@ impl Fabric {
     /// it.
     fn leave_line(&mut self, port: u32, nth: u32) {
         for port in self.ports_beside(port) {
-            if let Some(nic) = &mut self.links.cold[port as usize].nic {
-                nic.classes.iter_mut().for_each(|class| class.ready.retain(|&other| other != nth));
+            if let Some(nic) = &mut self.links.nics[port as usize] {
+                nic.leave(nth);
             }
         }
         let state = &mut self.hosts.endpoints[nth as usize];

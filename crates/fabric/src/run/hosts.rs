@@ -2,7 +2,7 @@
 
 use crate::run::completions::Completions;
 use crate::run::endpoint_state::EndpointState;
-use crate::run::limiters::{Limiter, LimiterMeasured};
+use crate::run::limiters::Limiter;
 use crate::run::overtaking::Overtaking;
 use crate::run::pool::{NIL, Pool};
 use crate::run::receive::Receiving;
@@ -100,10 +100,7 @@ impl Hosts {
     /// Begins measuring: counts at zero, levels as they are.
     pub fn restart(&mut self, pool: &Pool, now: Time) {
         for limiter in &mut self.limiters {
-            limiter.measured = LimiterMeasured::default();
-            let inside = limiter.lists().iter().flat_map(|list| pool.iter(list));
-            let inside: Vec<_> = inside.map(|waiting| (waiting.since, waiting.frame.bytes)).collect();
-            limiter.sojourns.restart(now, limiter.occupancy.both(), inside.into_iter());
+            limiter.restart(pool, now);
         }
         self.receivers.iter_mut().for_each(Receiver::clear);
         self.stream_counts.clear();

@@ -5,15 +5,21 @@ use frame::{PRIORITIES, Priority};
 use std::collections::VecDeque;
 
 /// Frames that sources have pushed, and endpoints that have something to send.
+///
+/// The first bytes say whether anybody waits.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct LimiterLine {
-    /// Frames by priority, and which of these lists are not empty: bit n for priority n.
-    frames: [List; PRIORITIES],
+    /// The lists of frames that are not empty: bit n for priority n.
     pushed: u8,
-    /// Endpoints, the highest priority first, by turns within one.
-    endpoints: VecDeque<(Priority, u32)>,
+    /// Whether endpoints wait.
+    has_endpoints: bool,
     /// The last frame came from an endpoint: a source has the next turn.
     endpoint_was_last: bool,
+    /// Endpoints, the highest priority first, by turns within one.
+    endpoints: VecDeque<(Priority, u32)>,
+    /// Frames by priority.
+    frames: [List; PRIORITIES],
 }
 
 /// Who is next.
@@ -37,17 +43,18 @@ impl Next {
 impl LimiterLine {
     pub fn new() -> LimiterLine {
         LimiterLine {
-            frames: [List::EMPTY; PRIORITIES],
             pushed: 0,
-            endpoints: VecDeque::new(),
+            has_endpoints: false,
             endpoint_was_last: false,
+            endpoints: VecDeque::new(),
+            frames: [List::EMPTY; PRIORITIES],
         }
     }
 
     /// Whether nobody waits.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
-        self.pushed == 0 && self.endpoints.is_empty()
+        self.pushed == 0 && !self.has_endpoints
     }
 
     /// Who is next; `None`: nobody waits.
@@ -70,7 +77,7 @@ impl LimiterLine {
     #[inline(always)]
     pub fn only_pushed(&self) -> Option<Priority> {
         let highest = self.pushed.checked_ilog2()?;
-        self.endpoints.is_empty().then_some(Priority(highest as u8))
+        (!self.has_endpoints).then_some(Priority(highest as u8))
     }
 
     /// The list of a priority, to which a frame is added.
@@ -105,17 +112,20 @@ impl LimiterLine {
     pub fn come(&mut self, priority: Priority, endpoint: u32) {
         let place = self.endpoints.iter().rposition(|&(other, _)| other >= priority).map_or(0, |at| at + 1);
         self.endpoints.insert(place, (priority, endpoint));
+        self.has_endpoints = true;
     }
 
     /// The first endpoint has its turn.
     pub fn take_endpoint(&mut self) {
         self.endpoints.pop_front();
+        self.has_endpoints = !self.endpoints.is_empty();
         self.endpoint_was_last = true;
     }
 
     /// An endpoint stands here no more.
     pub fn leave(&mut self, endpoint: u32) {
         self.endpoints.retain(|&(_, other)| other != endpoint);
+        self.has_endpoints = !self.endpoints.is_empty();
     }
 
     /// Bytes of its table.

@@ -126,10 +126,7 @@ impl Fabric {
     pub fn goes_straight(&self, egress: u32, class: TrafficClass, now: Time) -> bool {
         self.hosts.receiving.is_empty()
             && self.links.ports[egress as usize].is_free(now)
-            && self.links.cold[egress as usize]
-                .nic
-                .as_ref()
-                .is_some_and(|nic| nic.classes[class.at()].ready.is_empty())
+            && self.links.nics[egress as usize].as_ref().is_some_and(|nic| !nic.has_line(class))
     }
 
     /// A frame of a source that has left its limiter departs, `straight` to the link or through the NIC.

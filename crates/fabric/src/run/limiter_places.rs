@@ -63,8 +63,8 @@ impl Fabric {
     pub fn join_line_of(&mut self, nth: u32, (egress, class): (u32, TrafficClass), now: Time) {
         let limiter = &mut self.hosts.limiters[nth as usize];
         (limiter.stands, limiter.in_line_since) = (Some((egress, class)), now);
-        if let Some(nic) = &mut self.links.cold[egress as usize].nic {
-            nic.classes[class.at()].ready.push_back(nth | LIMITER);
+        if let Some(nic) = &mut self.links.nics[egress as usize] {
+            nic.join(class, nth | LIMITER);
         }
     }
 
@@ -139,8 +139,8 @@ impl Fabric {
     /// Takes a limiter out of all lines at the host of a port.
     fn take_out_of_lines(&mut self, nth: u32, port: u32) {
         for port in self.ports_beside(port) {
-            if let Some(nic) = &mut self.links.cold[port as usize].nic {
-                nic.classes.iter_mut().for_each(|class| class.ready.retain(|&entry| entry != nth | LIMITER));
+            if let Some(nic) = &mut self.links.nics[port as usize] {
+                nic.leave(nth | LIMITER);
             }
         }
     }

@@ -22,7 +22,7 @@
 
 use crate::run::event::{Event, Queued};
 use crate::run::limiter_line::{LimiterLine, Next};
-use crate::run::pool::{List, NIL};
+use crate::run::pool::{List, NIL, Pool};
 use crate::run::world::Fabric;
 use crate::spec::LimiterSpec;
 use engine::Stream;
@@ -49,46 +49,48 @@ pub(crate) struct Planned {
 /// Marks a limiter among the endpoints that stand in line at a NIC.
 pub(crate) const LIMITER: u32 = 1 << 31;
 
-/// A rate limiter of a host.
+/// A rate limiter of a host. What frames that pass it touch comes first: a fabric has thousands of limiters, and most of them
+/// are in no cache.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub(crate) struct Limiter {
-    /// Its number in the whole fabric, its host there, and what passes it.
-    pub number: u32,
-    pub host: NodeId,
-    /// Its place among those of its part.
-    place: u32,
-    pub name: String,
+    /// What the control said last, and what has left since that it need not hear of.
+    pub orders: Orders,
+    unheard: Unheard,
+    /// Where it stands in line at a NIC, and since when.
+    pub stands: Option<(u32, TrafficClass)>,
     /// The highest priority of its frames; and the lowest of those that it has sent since it last asked about its path.
     pub priority: Priority,
     lowest_sent: Option<Priority>,
     /// Frames of higher priorities than this one may leave ahead of the rate, by so many bytes, which at the rate that it
     /// has take so long.
     lowest: Priority,
-    burst: Bytes,
-    ahead: Time,
-    /// The rate of the link.
-    link: BitRate,
-    control: RateControls,
-    random: Stream,
-    /// What the control said last, and what has left since that it need not hear of.
-    pub orders: Orders,
-    unheard: Unheard,
-    pub pacer: Pacer,
+    pub busy_since: Time,
     /// Who waits in it.
     pub line: LimiterLine,
     pub occupancy: Occupancy,
-    pub sojourns: Sojourns,
+    ahead: Time,
     /// The earliest pending call, and the last one that was asked for because of the control alone: it stays pending while
     /// others come and go.
     pub wakes_at: Time,
-    control_calls_at: Time,
-    /// Where it stands in line at a NIC, and since when.
-    pub stands: Option<(u32, TrafficClass)>,
+    pub pacer: Pacer,
     pub in_line_since: Time,
+    pub sojourns: Sojourns,
+    control_calls_at: Time,
+    burst: Bytes,
     /// After how long without a break frames are marked, if ever; and when the last break ended.
     mark_after: Option<Time>,
-    pub busy_since: Time,
+    control: RateControls,
+    random: Stream,
     pub measured: LimiterMeasured,
+    /// The rate of the link.
+    link: BitRate,
+    /// Its number in the whole fabric, its host there, and what passes it.
+    pub number: u32,
+    pub host: NodeId,
+    pub name: String,
+    /// Its place among those of its part.
+    place: u32,
 }
 
 /// What a limiter has measured.
@@ -98,8 +100,10 @@ pub(crate) struct LimiterMeasured {
     pub messages: Latency,
     /// The lowest rate that it had after a message.
     pub lowest: Option<BitRate>,
-    pub frames: u64,
-    pub bytes: u64,
+    /// Frames and bytes that have left and that the control has heard of, from a number that may be below zero:
+    /// [`Limiter::sent`].
+    frames: u64,
+    bytes: u64,
     /// Frames that it has marked.
     pub marks: u64,
     /// Tags put on frames or sent alone, and those that came back.
@@ -123,6 +127,11 @@ pub(crate) struct Slowed {
 }
 
 impl LimiterMeasured {
+    fn count(&mut self, frames: u64, bytes: u64) {
+        self.frames = self.frames.wrapping_add(frames);
+        self.bytes = self.bytes.wrapping_add(bytes);
+    }
+
     /// A congestion point, of one class or of a whole port, has changed the rate.
     fn note_change(&mut self, (point, of_port): (PointId, bool), before: BitRate, after: BitRate) {
         let Some(cut) = before.bps().checked_sub(after.bps()).filter(|&cut| cut > 0) else { return };
@@ -201,12 +210,32 @@ impl Limiter {
     /// Calls the control, which hears first of what has left meanwhile.
     fn call<T>(&mut self, call: impl FnOnce(&mut RateControls, &mut Stream) -> T) -> T {
         let (frames, bytes) = self.unheard.passed();
+        self.measured.count(frames, bytes);
         self.control.on_unheard(frames, bytes);
         let answer = call(&mut self.control, &mut self.random);
         self.orders = self.control.orders();
         self.unheard = Unheard::new(self.orders.quiet);
         self.measure_burst();
         answer
+    }
+
+    /// Frames and bytes that have left it.
+    pub fn sent(&self) -> (u64, u64) {
+        let (frames, bytes) = self.unheard.passed();
+        (self.measured.frames.wrapping_add(frames), self.measured.bytes.wrapping_add(bytes))
+    }
+
+    /// Begins to measure anew. The control has not heard of some that left before.
+    pub fn restart(&mut self, pool: &Pool, now: Time) {
+        let (frames, bytes) = self.unheard.passed();
+        self.measured = LimiterMeasured {
+            frames: frames.wrapping_neg(),
+            bytes: bytes.wrapping_neg(),
+            ..LimiterMeasured::default()
+        };
+        let inside = self.line.lists().iter().flat_map(|list| pool.iter(list));
+        let inside = inside.map(|waiting| (waiting.since, waiting.frame.bytes));
+        self.sojourns.restart(now, self.occupancy.both(), inside);
     }
 
     /// The lowest rate that a message has left it; that of the link if none came.
@@ -248,7 +277,6 @@ impl Limiter {
         let tag =
             if self.unheard.counts(now, bytes) { None } else { self.leaves_heard(priority, bytes, now) };
         let bytes = bytes.saturating_add(tag.map_or(0, |(_, length)| length.into()));
-        self.count_left(bytes);
         self.pacer.on_send(now, bytes.saturating_add(overhead), rate);
         tag
     }
@@ -258,16 +286,9 @@ impl Limiter {
     pub fn leaves_unheard(&mut self, bytes: u16, overhead: u16, now: Time) -> bool {
         let unheard = self.unheard.counts(now, bytes);
         if unheard {
-            self.count_left(bytes);
             self.pacer.on_send(now, bytes.saturating_add(overhead), self.orders.rate);
         }
         unheard
-    }
-
-    #[inline(always)]
-    fn count_left(&mut self, bytes: u16) {
-        self.measured.frames += 1;
-        self.measured.bytes += u64::from(bytes);
     }
 
     /// The same as far as the control hears of it.
@@ -282,6 +303,7 @@ impl Limiter {
             tag
         });
         self.measured.tags_sent += u64::from(tag.is_some());
+        self.measured.count(1, bytes.saturating_add(tag.map_or(0, |(_, length)| length.into())).into());
         tag
     }
 

@@ -1,8 +1,9 @@
 //! Links and ports: what each end of a link sends, and what it has sent.
 //!
-//! A port has three parts, so that what every frame touches is one cache line: [`Port`], hot; [`ColdPort`], needed now
-//! and then; [`Passed`](crate::run::passed::Passed), counts.
+//! A port has several parts, so that what every frame touches is one cache line: [`Port`], hot; [`ColdPort`], needed now
+//! and then; [`Passed`](crate::run::passed::Passed), counts; and [`Nic`], if it is a host's.
 
+use crate::run::nic::Nic;
 use crate::run::passed::PassedPorts;
 use crate::run::port::{ColdPort, Hooks, Port, PortCounts};
 use frame::CONTROL_FRAME_BYTES;
@@ -13,6 +14,8 @@ use units::{BitRate, Time};
 pub(crate) struct Links {
     pub ports: Vec<Port>,
     pub cold: Vec<ColdPort>,
+    /// The network cards of hosts' ports.
+    pub nics: Vec<Option<Nic>>,
     pub passed: PassedPorts,
     /// Some queue managers write into tags on their way back.
     pub stamps_returned: bool,
@@ -33,16 +36,18 @@ impl Links {
         Links {
             ports: Vec::with_capacity(ports),
             cold: Vec::with_capacity(ports),
+            nics: Vec::with_capacity(ports),
             passed: PassedPorts::new(ports, numbers),
             stamps_returned: false,
             neighbours: Vec::with_capacity(ports),
         }
     }
 
-    /// A port is added, with the node at the other end.
-    pub fn push(&mut self, port: Port, cold: ColdPort, neighbour: u32) {
+    /// A port is added, with its NIC if it is a host's, and the node at the other end.
+    pub fn push(&mut self, port: Port, nic: Option<Nic>, cold: ColdPort, neighbour: u32) {
         self.neighbours.push(neighbour);
         self.ports.push(port);
+        self.nics.push(nic);
         self.cold.push(cold);
     }
 
@@ -157,6 +162,8 @@ impl Links {
             + self.cold.capacity() * size_of::<ColdPort>()
             + self.cold.iter().map(|cold| cold.control.memory_bytes()).sum::<usize>()
             + self.cold.iter().flat_map(|cold| &cold.contention).map(|own| own.memory_bytes()).sum::<usize>()
+            + self.nics.capacity() * size_of::<Option<Nic>>()
+            + self.nics.iter().flatten().map(Nic::memory_bytes).sum::<usize>()
             + self.passed.memory_bytes()
             + self.neighbours.capacity() * size_of::<u32>()
     }

@@ -14,12 +14,12 @@ impl Fabric {
     /// Fills a class of a NIC from those in line, by turns.
     pub fn pull(&mut self, egress: u32, class: TrafficClass, now: Time, windows: &mut Queued) {
         loop {
-            let Some(nic) = &self.links.cold[egress as usize].nic else { return };
-            if nic.classes[class.at()].ready.is_empty() || !self.has_a_turn(egress, class) {
+            let Some(nic) = &self.links.nics[egress as usize] else { return };
+            if !nic.has_line(class) || !self.has_a_turn(egress, class) {
                 return;
             }
-            let Some(nic) = &mut self.links.cold[egress as usize].nic else { return };
-            let Some(nth) = nic.classes[class.at()].ready.pop_front() else { return };
+            let Some(nic) = &mut self.links.nics[egress as usize] else { return };
+            let Some(nth) = nic.next_in_line(class) else { return };
             let place = match Fabric::limiter_in(nth) {
                 None => {
                     let state = &mut self.hosts.endpoints[nth as usize];
@@ -58,8 +58,8 @@ impl Fabric {
         windows: &mut Queued,
     ) {
         self.pull_elsewhere((egress, class), place, now, windows);
-        if let Some(nic) = &self.links.cold[egress as usize].nic
-            && !nic.classes[class.at()].ready.is_empty()
+        if let Some(nic) = &self.links.nics[egress as usize]
+            && nic.has_line(class)
         {
             self.pull(egress, class, now, windows);
         }
@@ -71,8 +71,8 @@ impl Fabric {
         let hooks = self.links.ports[egress as usize].hooks;
         // A scheduler that is told of every frame must not see a queue run empty between two.
         let more = u32::from(hooks.has(Hooks::SCHEDULER));
-        let nic = self.links.cold[egress as usize].nic.as_ref();
-        nic.is_some_and(|nic| nic.classes[class.at()].pulled < nic.keeps + more)
+        let nic = self.links.nics[egress as usize].as_ref();
+        nic.is_some_and(|nic| nic.has_a_turn(class, more))
             && !hooks.has(Hooks::DOWN)
             && (!hooks.has(Hooks::BOUNDED) || self.has_room(egress, class))
     }
@@ -182,13 +182,13 @@ impl Fabric {
     /// Whether a class of a NIC takes a frame now, and nobody is before it.
     #[inline(always)]
     pub fn takes_at_once(&self, egress: u32, class: TrafficClass) -> bool {
-        let nic = self.links.cold[egress as usize].nic.as_ref();
-        nic.is_some_and(|nic| nic.classes[class.at()].ready.is_empty()) && self.has_a_turn(egress, class)
+        let nic = self.links.nics[egress as usize].as_ref();
+        nic.is_some_and(|nic| !nic.has_line(class)) && self.has_a_turn(egress, class)
     }
 
     pub fn count_pulled(&mut self, egress: u32, class: TrafficClass) {
-        if let Some(nic) = &mut self.links.cold[egress as usize].nic {
-            nic.classes[class.at()].pulled += 1;
+        if let Some(nic) = &mut self.links.nics[egress as usize] {
+            nic.count_pulled(class);
         }
     }
 
@@ -202,8 +202,8 @@ impl Fabric {
 
     /// A frame that a NIC has pulled waits no longer: it is on the link, or lost.
     pub fn pulled_frame_left(&mut self, egress: u32, class: TrafficClass) {
-        if let Some(nic) = &mut self.links.cold[egress as usize].nic {
-            nic.classes[class.at()].pulled = nic.classes[class.at()].pulled.saturating_sub(1);
+        if let Some(nic) = &mut self.links.nics[egress as usize] {
+            nic.pulled_left(class);
         }
     }
 

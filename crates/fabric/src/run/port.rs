@@ -7,9 +7,8 @@ use crate::run::losses::Cause;
 use crate::run::managed::Managed;
 use crate::run::storms::PortWatch;
 use engine::Timer;
-use frame::{ClassMap, Frame, Occupancy, TrafficClass};
+use frame::{ClassMap, Frame, Occupancy};
 use scheduling::Scheduler;
-use std::collections::VecDeque;
 use units::{BitRate, ClockOffset, Time, WireClock};
 
 /// Bytes after which a cut-through switch knows where a frame goes.
@@ -152,8 +151,6 @@ pub(crate) struct ColdPort {
     pub delay: Time,
     /// What the link's flow control says.
     pub control: LinkControl,
-    /// At hosts, who waits for room in the NIC.
-    pub nic: Option<Box<Nic>>,
     pub counts: PortCounts,
     /// Watches for pause storms; at switches that do.
     pub watch: Option<Box<PortWatch>>,
@@ -175,60 +172,6 @@ impl ColdPort {
             LINK_DOWN => Some(Cause::LinkDown),
             _ => Some(Cause::Restart),
         }
-    }
-}
-
-/// What a host's port keeps for each class of its NIC: a class that is full or paused holds back its own sources only.
-#[derive(Debug, Default)]
-pub(crate) struct Nic {
-    pub classes: Vec<NicClass>,
-    /// How many frames of endpoints may wait in a class: one for each core that works on what is sent, or one.
-    pub keeps: u32,
-    /// Classes that are stopped, as a bit set, and when that last changed.
-    stopped: (u32, Time),
-}
-
-/// A class of a NIC.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct NicClass {
-    /// Sources that wait for room, in order.
-    pub blocked: VecDeque<u32>,
-    /// Endpoints that have something to send, by turns.
-    pub ready: VecDeque<u32>,
-    /// How many frames of endpoints wait, those with the cores of the host included.
-    pub pulled: u32,
-    /// How long it was stopped, by pauses or for other reasons, until the last change.
-    stopped_for: Time,
-}
-
-impl NicClass {
-    /// Whether nobody waits here.
-    #[inline(always)]
-    pub fn is_idle(&self) -> bool {
-        self.ready.is_empty() && self.blocked.is_empty()
-    }
-}
-
-impl Nic {
-    /// One that may hold so many frames of endpoints in each of these classes.
-    pub fn new(keeps: u32, classes: usize) -> Nic {
-        Nic { classes: vec![NicClass::default(); classes], keeps, stopped: (0, Time::ZERO) }
-    }
-
-    /// From now on these classes are stopped.
-    pub fn note_stopped(&mut self, stopped: u32, now: Time) {
-        if self.stopped.0 != stopped {
-            for class in 0..self.classes.len() {
-                self.classes[class].stopped_for = self.stopped_for(TrafficClass(class as u8), now);
-            }
-            self.stopped = (stopped, now);
-        }
-    }
-
-    /// How long this class was stopped until now.
-    pub fn stopped_for(&self, class: TrafficClass, now: Time) -> Time {
-        let since = if self.stopped.0 >> class.0 & 1 != 0 { now - self.stopped.1 } else { Time::ZERO };
-        self.classes[class.at()].stopped_for + since
     }
 }
 

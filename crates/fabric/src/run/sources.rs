@@ -57,8 +57,8 @@ impl Fabric {
         loop {
             if self.hosts.sources[source as usize].limit.is_some() && self.is_held_back(source) {
                 let (egress, class) = self.next_place(source);
-                if let Some(nic) = &mut self.links.cold[egress as usize].nic {
-                    nic.classes[class.at()].blocked.push_back(source);
+                if let Some(nic) = &mut self.links.nics[egress as usize] {
+                    nic.block(class, source);
                 }
                 return;
             }
@@ -225,10 +225,10 @@ impl Fabric {
             return false;
         }
         let (egress, class) = self.next_place(source);
-        if let Some(nic) = &mut self.links.cold[egress as usize].nic
-            && !nic.classes[class.at()].blocked.contains(&source)
+        if let Some(nic) = &mut self.links.nics[egress as usize]
+            && !nic.blocked(class).contains(&source)
         {
-            nic.classes[class.at()].blocked.push_back(source);
+            nic.block(class, source);
         }
         true
     }
@@ -247,8 +247,8 @@ impl Fabric {
         if state.source.is_greedy() {
             // What it left at another port when its path changed is not counted any more.
             state.in_nic = state.in_nic.saturating_sub(1);
-            if let Some(nic) = &mut self.links.cold[egress as usize].nic {
-                nic.classes[class.at()].blocked.push_back(source);
+            if let Some(nic) = &mut self.links.nics[egress as usize] {
+                nic.block(class, source);
             }
         }
     }
@@ -267,8 +267,8 @@ impl Fabric {
         if self.was_pulled(frame, frame.flags.is_pushed()) {
             self.pulled_frame_left(egress, class);
         }
-        let Some(nic) = &self.links.cold[egress as usize].nic else { return };
-        if !nic.classes[class.at()].ready.is_empty() {
+        let Some(nic) = &self.links.nics[egress as usize] else { return };
+        if nic.has_line(class) {
             self.pull(egress, class, now, windows);
         }
         self.feed_sources((egress, class), frame, now, windows);
@@ -291,8 +291,8 @@ impl Fabric {
                 self.refill(source, now, windows);
             }
         }
-        let Some(nic) = &self.links.cold[egress as usize].nic else { return };
-        if !nic.classes[class.at()].blocked.is_empty() {
+        let Some(nic) = &self.links.nics[egress as usize] else { return };
+        if nic.has_blocked(class) {
             self.unblock(egress, class, true, now, windows);
         }
     }
@@ -309,41 +309,36 @@ impl Fabric {
     #[inline(never)]
     fn unblock(&mut self, egress: u32, class: TrafficClass, greedy: bool, now: Time, windows: &mut Queued) {
         let waiting = |fabric: &Fabric| {
-            fabric.links.cold[egress as usize]
-                .nic
-                .as_ref()
-                .map_or(0, |nic| nic.classes[class.at()].blocked.len())
+            fabric.links.nics[egress as usize].as_ref().map_or(0, |nic| nic.blocked(class).len())
         };
         for _ in 0..waiting(self) {
-            let Some(nic) = &mut self.links.cold[egress as usize].nic else { return };
-            let Some(source) = nic.classes[class.at()].blocked.pop_front() else { return };
+            let Some(nic) = &mut self.links.nics[egress as usize] else { return };
+            let Some(source) = nic.unblock(class) else { return };
             if self.is_held_back(source) {
                 let limited = self.hosts.sources[source as usize].limited;
-                let Some(nic) = &mut self.links.cold[egress as usize].nic else { return };
+                let Some(nic) = &mut self.links.nics[egress as usize] else { return };
                 if limited {
                     // The limiter of another may have room.
-                    nic.classes[class.at()].blocked.push_back(source);
+                    nic.block(class, source);
                     continue;
                 }
                 // Still no room, or its next frame goes elsewhere now.
-                nic.classes[class.at()].blocked.push_front(source);
+                nic.block_again(class, source);
                 return;
             }
             if !self.hosts.sources[source as usize].source.is_greedy() {
                 self.source_due(source, now, windows);
             } else if greedy {
                 self.refill(source, now, windows);
-            } else if let Some(nic) = &mut self.links.cold[egress as usize].nic {
-                nic.classes[class.at()].blocked.push_back(source);
+            } else if let Some(nic) = &mut self.links.nics[egress as usize] {
+                nic.block(class, source);
             }
         }
     }
 
     /// Takes a source off the list of those that wait for a port. Whether it was there.
     pub fn stop_waiting(&mut self, egress: u32, source: u32) -> bool {
-        let Some(nic) = &mut self.links.cold[egress as usize].nic else { return false };
-        let before: usize = nic.classes.iter().map(|class| class.blocked.len()).sum();
-        nic.classes.iter_mut().for_each(|class| class.blocked.retain(|&of| of != source));
-        nic.classes.iter().map(|class| class.blocked.len()).sum::<usize>() < before
+        let Some(nic) = &mut self.links.nics[egress as usize] else { return false };
+        nic.forget(source)
     }
 }

@@ -74,7 +74,7 @@ impl Fabric {
             self.note_held(port_id, before, now);
         }
         self.links.ports[port_id as usize].stopped = stopped;
-        if let Some(nic) = &mut self.links.cold[port_id as usize].nic {
+        if let Some(nic) = &mut self.links.nics[port_id as usize] {
             nic.note_stopped(stopped, now);
         }
     }

@@ -3,7 +3,7 @@
 use crate::run::event::Queued;
 use crate::run::links::Links;
 use crate::run::passed::PassedPorts;
-use crate::run::port::{Hooks, NicClass, Port};
+use crate::run::port::{Hooks, Port};
 use frame::{Frame, Priority, TrafficClass};
 use units::Time;
 
@@ -31,11 +31,9 @@ impl Links {
     #[inline(always)]
     pub fn takes_past_nic(&self, port: u32, priority: Priority, now: Time) -> bool {
         let Some(state) = self.ports.get(port as usize) else { return false };
-        let nic = self.cold[port as usize].nic.as_ref();
-        state.is_free(now)
-            && nic
-                .and_then(|nic| nic.classes.get(state.classes.class(priority).at()))
-                .is_some_and(NicClass::is_idle)
+        let nic = self.nics[port as usize].as_ref();
+        let class = state.classes.class(priority);
+        state.is_free(now) && nic.is_some_and(|nic| !nic.has_line(class) && !nic.has_blocked(class))
     }
 
     /// The way of a frame of this priority straight to the link of a host's port, if it is free, nobody stands in line before
@@ -48,11 +46,10 @@ impl Links {
             return None;
         }
         let class = port.classes.class(priority);
-        let waits = &self.cold[at].nic.as_ref()?.classes[class.at()];
-        let sources_wait = !waits.blocked.is_empty();
-        waits.ready.is_empty().then_some(Straight {
+        let nic = self.nics[at].as_ref()?;
+        (!nic.has_line(class)).then_some(Straight {
             class,
-            sources_wait,
+            sources_wait: nic.has_blocked(class),
             at,
             port,
             passed: &mut self.passed,

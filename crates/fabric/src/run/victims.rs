@@ -321,8 +321,8 @@ impl Fabric {
                 victims.stands(victims.flows[one.frame.path.at()], one.since);
             }
         }
-        let ready = self.links.cold[port as usize].nic.iter().flat_map(|nic| &nic.classes[class.at()].ready);
-        for (path, priority, since) in ready.filter_map(|&entry| self.stands_for(entry)) {
+        let ready = self.links.nics[port as usize].iter().flat_map(|nic| nic.line(class));
+        for (path, priority, since) in ready.filter_map(|entry| self.stands_for(entry)) {
             if is_held_back(priority) && since < end {
                 victims.stands(victims.flows[path.at()], since);
             }
@@ -348,8 +348,8 @@ impl Fabric {
                 victims.stands(victims.flows[one.frame.path.at()], one.since);
             }
         }
-        let ready = self.links.cold[port as usize].nic.iter().flat_map(|nic| &nic.classes[class.at()].ready);
-        for &entry in ready.filter(|&&entry| self.may_be_bypassed(entry)) {
+        let ready = self.links.nics[port as usize].iter().flat_map(|nic| nic.line(class));
+        for entry in ready.filter(|&entry| self.may_be_bypassed(entry)) {
             if let Some((path, _, since)) = self.stands_for(entry).filter(|one| one.2 < end) {
                 victims.stands(victims.flows[path.at()], since);
             }

@@ -11,6 +11,7 @@ use crate::run::ingress::IngressPort;
 use crate::run::ledger::Ledger;
 use crate::run::levels::Levels;
 use crate::run::limiters::Limiter;
+use crate::run::nic::Nic;
 use crate::run::node::Node;
 use crate::run::overtaking::can_overtake;
 use crate::run::pool::Waiting;
@@ -74,6 +75,11 @@ impl Simulation {
     pub(crate) fn cold(&self, port: u32) -> &ColdPort {
         let (part, port) = self.part_at(port);
         &part.links.cold[port]
+    }
+    /// The network card of a host's port.
+    pub(crate) fn nic(&self, port: u32) -> Option<&Nic> {
+        let (part, port) = self.part_at(port);
+        part.links.nics[port].as_ref()
     }
     /// Bytes and frames that have been sent through a port with these priorities or channels (bit n for number n).
     pub(crate) fn sent(&self, port: u32, numbers: u32) -> (u64, u64) {

@@ -41,7 +41,7 @@ impl View<'_> {
         let [application, window, control, ready] = near.endpoint.held(self.end)?.times;
         let port = *self.s.path_of(near.path as usize).first()?;
         let class = self.s.port(port).classes.class(near.priority);
-        let nic = self.s.cold(port).nic.as_ref()?;
+        let nic = self.s.nic(port)?;
         let stopped = near.stopped(nic, class, self.end).min(ready);
         let all = [application, window, control, stopped, ready - stopped];
         let sum: Time = all.into_iter().fold(Time::ZERO, |sum, time| sum + time);

@@ -93,12 +93,12 @@ impl View<'_> {
                 rates(Limiter::lowest_rate),
             )
             .reals("rate_end_bps", "b/s", "Its rate at the end (wire bits).", rates(Limiter::rate))
-            .integers("frames_sent", "", "Frames that have left it.", integers(|it| it.measured.frames))
+            .integers("frames_sent", "", "Frames that have left it.", integers(|it| it.sent().0))
             .integers(
                 "bytes_sent",
                 "B",
                 "Bytes (DA to FCS) that have left it.",
-                integers(|it| it.measured.bytes),
+                integers(|it| it.sent().1),
             );
         with_tags(table, &rows.iter().map(|row| row.1).collect::<Vec<_>>())
             .reals(

@@ -117,7 +117,7 @@ impl View<'_> {
     fn limiter_series(&self, series: &mut Vec<Series>) {
         let noted =
             self.s.parts().flat_map(|part| part.hosts.limiters.iter().zip(&part.probes.limiter_rates));
-        let mut noted: Vec<_> = noted.filter(|(limiter, _)| limiter.measured.frames > 0).collect();
+        let mut noted: Vec<_> = noted.filter(|(limiter, _)| limiter.sent().0 > 0).collect();
         noted.sort_by_key(|(limiter, _)| limiter.number);
         let found = noted.into_iter().filter_map(|(limiter, rates)| {
             let bin = rates.width()?;
