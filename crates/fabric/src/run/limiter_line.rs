@@ -10,10 +10,8 @@ use std::collections::VecDeque;
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct LimiterLine {
-    /// The lists of frames that are not empty: bit n for priority n.
-    pushed: u8,
-    /// Whether endpoints wait.
-    has_endpoints: bool,
+    /// The lists of frames that are not empty: bit n for priority n; and whether endpoints wait, the next bit.
+    waiting: u16,
     /// The last frame came from an endpoint: a source has the next turn.
     endpoint_was_last: bool,
     /// Endpoints, the highest priority first, by turns within one.
@@ -40,11 +38,13 @@ impl Next {
     }
 }
 
+/// In [`LimiterLine::waiting`].
+const ENDPOINTS: u16 = 1 << PRIORITIES;
+
 impl LimiterLine {
     pub fn new() -> LimiterLine {
         LimiterLine {
-            pushed: 0,
-            has_endpoints: false,
+            waiting: 0,
             endpoint_was_last: false,
             endpoints: VecDeque::new(),
             frames: [List::EMPTY; PRIORITIES],
@@ -54,12 +54,12 @@ impl LimiterLine {
     /// Whether nobody waits.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
-        self.pushed == 0 && !self.has_endpoints
+        self.waiting == 0
     }
 
     /// Who is next; `None`: nobody waits.
     pub fn next(&self) -> Option<Next> {
-        let frame = self.pushed.checked_ilog2().map(|highest| Priority(highest as u8));
+        let frame = self.pushed().checked_ilog2().map(|highest| Priority(highest as u8));
         let endpoint = self.endpoints.front().copied();
         match (frame, endpoint) {
             (None, None) => None,
@@ -76,13 +76,26 @@ impl LimiterLine {
     /// The priority of the next frame, where frames wait and no endpoint does.
     #[inline(always)]
     pub fn only_pushed(&self) -> Option<Priority> {
-        let highest = self.pushed.checked_ilog2()?;
-        (!self.has_endpoints).then_some(Priority(highest as u8))
+        // Endpoints have the highest bit.
+        let highest = self.waiting.checked_ilog2()?;
+        (highest < ENDPOINTS.ilog2()).then_some(Priority(highest as u8))
+    }
+
+    /// The lists of frames that are not empty.
+    fn pushed(&self) -> u16 {
+        self.waiting & !ENDPOINTS
+    }
+
+    /// Some endpoints have left.
+    fn note_endpoints(&mut self) {
+        if self.endpoints.is_empty() {
+            self.waiting &= !ENDPOINTS;
+        }
     }
 
     /// The list of a priority, to which a frame is added.
     pub fn push_to(&mut self, priority: Priority) -> &mut List {
-        self.pushed |= 1 << priority.0;
+        self.waiting |= 1 << priority.0;
         &mut self.frames[usize::from(priority.0)]
     }
 
@@ -102,7 +115,7 @@ impl LimiterLine {
         let list = &mut self.frames[usize::from(priority.0)];
         let taken = take(list);
         if list.is_empty() {
-            self.pushed &= !(1 << priority.0);
+            self.waiting &= !(1 << priority.0);
         }
         self.endpoint_was_last = false;
         taken
@@ -112,20 +125,20 @@ impl LimiterLine {
     pub fn come(&mut self, priority: Priority, endpoint: u32) {
         let place = self.endpoints.iter().rposition(|&(other, _)| other >= priority).map_or(0, |at| at + 1);
         self.endpoints.insert(place, (priority, endpoint));
-        self.has_endpoints = true;
+        self.waiting |= ENDPOINTS;
     }
 
     /// The first endpoint has its turn.
     pub fn take_endpoint(&mut self) {
         self.endpoints.pop_front();
-        self.has_endpoints = !self.endpoints.is_empty();
+        self.note_endpoints();
         self.endpoint_was_last = true;
     }
 
     /// An endpoint stands here no more.
     pub fn leave(&mut self, endpoint: u32) {
         self.endpoints.retain(|&(_, other)| other != endpoint);
-        self.has_endpoints = !self.endpoints.is_empty();
+        self.note_endpoints();
     }
 
     /// Bytes of its table.

@@ -35,8 +35,8 @@ impl Fabric {
         {
             // No call of the limiter: it wants none that it has not asked for when its control last spoke.
             debug_assert!(limiter.wakes_at <= limiter.next_call(now), "a call that nobody has asked for");
-            let (class, sources_wait) = straight.transmit(frame, now, windows);
-            if counted || sources_wait {
+            if straight.transmit(frame, now, windows) || counted {
+                let class = self.links.ports[egress as usize].classes.class(frame.priority);
                 self.feed_sources((egress, class), &frame, now, windows);
             }
             return;
@@ -114,7 +114,8 @@ impl Fabric {
         }
         let mut frame = limiter.pop(&mut self.buffers.pool, priority, start, now);
         limiter.marks_if_late(&mut frame, now);
-        let (class, _) = straight.transmit(frame, now, windows);
+        straight.transmit(frame, now, windows);
+        let class = self.links.ports[egress as usize].classes.class(priority);
         self.feed_sources((egress, class), &frame, now, windows);
         self.wake_limiter(nth, now, windows);
         self.pull_on((egress, class), None, now, windows);

@@ -38,6 +38,12 @@ impl Nic {
         Nic { in_line: 0, blocked: 0, stopped: 0, keeps, classes }
     }
 
+    /// Whether nobody waits in any class.
+    #[inline(always)]
+    pub fn is_idle(&self) -> bool {
+        self.in_line | self.blocked == 0
+    }
+
     /// Whether endpoints or limiters stand in line.
     #[inline(always)]
     pub fn has_line(&self, class: TrafficClass) -> bool {
@@ -173,7 +179,11 @@ mod tests {
     #[test]
     fn bits_say_who_waits() {
         let mut nic = Nic::new(1, 3);
-        let said = |nic: &Nic| CLASSES.map(|class| (nic.has_line(class), nic.has_blocked(class)));
+        let said = |nic: &Nic| {
+            let said = CLASSES.map(|class| (nic.has_line(class), nic.has_blocked(class)));
+            assert_eq!(nic.is_idle(), said == [(false, false); 2]);
+            said
+        };
         assert_eq!(said(&nic), [(false, false); 2]);
         nic.join(CLASSES[1], 7);
         nic.join(CLASSES[1], 8);

@@ -2,14 +2,14 @@
 
 use crate::run::event::Queued;
 use crate::run::links::Links;
+use crate::run::nic::Nic;
 use crate::run::passed::PassedPorts;
 use crate::run::port::{Hooks, Port};
-use frame::{Frame, Priority, TrafficClass};
+use frame::{Frame, Priority};
 use units::Time;
 
 /// What such a frame touches of a port: looked up once.
 pub(crate) struct Straight<'a> {
-    class: TrafficClass,
     sources_wait: bool,
     at: usize,
     port: &'a mut Port,
@@ -32,8 +32,11 @@ impl Links {
     pub fn takes_past_nic(&self, port: u32, priority: Priority, now: Time) -> bool {
         let Some(state) = self.ports.get(port as usize) else { return false };
         let nic = self.nics[port as usize].as_ref();
-        let class = state.classes.class(priority);
-        state.is_free(now) && nic.is_some_and(|nic| !nic.has_line(class) && !nic.has_blocked(class))
+        let is_idle = |nic: &Nic| {
+            let class = state.classes.class(priority);
+            nic.is_idle() || !nic.has_line(class) && !nic.has_blocked(class)
+        };
+        state.is_free(now) && nic.is_some_and(is_idle)
     }
 
     /// The way of a frame of this priority straight to the link of a host's port, if it is free, nobody stands in line before
@@ -45,16 +48,17 @@ impl Links {
         if !port.is_free(now) {
             return None;
         }
-        let class = port.classes.class(priority);
         let nic = self.nics[at].as_ref()?;
-        (!nic.has_line(class)).then_some(Straight {
-            class,
-            sources_wait: nic.has_blocked(class),
-            at,
-            port,
-            passed: &mut self.passed,
-            neighbours: &self.neighbours,
-        })
+        let mut sources_wait = false;
+        if !nic.is_idle() {
+            let class = port.classes.class(priority);
+            if nic.has_line(class) {
+                return None;
+            }
+            sources_wait = nic.has_blocked(class);
+        }
+        let (passed, neighbours) = (&mut self.passed, &self.neighbours);
+        Some(Straight { sources_wait, at, port, passed, neighbours })
     }
 }
 
@@ -65,12 +69,12 @@ impl Straight<'_> {
         self.port.overhead
     }
 
-    /// Puts a frame on the link; its class, and whether sources wait for room there.
+    /// Puts a frame on the link; whether sources wait for room in its class.
     #[inline(always)]
-    pub fn transmit(self, frame: Frame, now: Time, windows: &mut Queued) -> (TrafficClass, bool) {
+    pub fn transmit(self, frame: Frame, now: Time, windows: &mut Queued) -> bool {
         let arrival = self.port.transmit(frame, now);
         windows.send(arrival, || self.neighbours[self.at]);
         self.passed.count(self.at, &frame);
-        (self.class, self.sources_wait)
+        self.sources_wait
     }
 }
