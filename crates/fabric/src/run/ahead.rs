@@ -35,9 +35,10 @@ impl Fabric {
             return;
         }
         let class = TrafficClass(port.waiting.trailing_zeros() as u8);
+        // Seldom, but at a manager that is never quiet.
         if port.hooks.has(Hooks::MANAGED)
-            && self.links.cold[egress as usize].notes_departures
             && self.links.passed.of(egress, class.at()).heard_from() <= now
+            && self.links.cold[egress as usize].notes_departures
         {
             self.settle_noting(egress, now);
         } else {
@@ -137,7 +138,8 @@ impl Fabric {
         windows: &mut Queued,
     ) {
         self.settle_unheard(egress, now);
-        self.go_ahead(egress, frame, ingress, now, windows);
+        let class = self.links.ports[egress as usize].classes.class(frame.priority);
+        self.go_ahead((egress, class), frame, ingress, now, windows);
     }
 
     /// The same at a port with a queue manager.
@@ -151,9 +153,9 @@ impl Fabric {
         windows: &mut Queued,
     ) {
         self.settle(egress, now);
-        let port = &self.links.ports[egress as usize];
-        if self.comes_unheard(egress, port.classes.class(frame.priority), &frame, now) {
-            self.go_ahead(egress, frame, ingress, now, windows);
+        let class = self.links.ports[egress as usize].classes.class(frame.priority);
+        if self.comes_unheard(egress, class, &frame, now) {
+            self.go_ahead((egress, class), frame, ingress, now, windows);
         } else {
             self.enqueue_heard_ahead(egress, frame, ingress, now, windows);
         }
@@ -161,12 +163,19 @@ impl Fabric {
 
     /// A frame goes at once, or waits until a known time.
     #[inline(always)]
-    fn go_ahead(&mut self, egress: u32, frame: Frame, ingress: u32, now: Time, windows: &mut Queued) {
+    fn go_ahead(
+        &mut self,
+        (egress, class): (u32, TrafficClass),
+        frame: Frame,
+        ingress: u32,
+        now: Time,
+        windows: &mut Queued,
+    ) {
         let port = &self.links.ports[egress as usize];
         if port.waiting == 0 && port.busy_until <= now {
             self.transmit(egress, frame, now, windows);
         } else {
-            self.stand_ahead(egress, frame, ingress, true, now, windows);
+            self.stand_ahead((egress, class), frame, ingress, true, now, windows);
         }
     }
 
@@ -192,14 +201,14 @@ impl Fabric {
             self.transmit(egress, frame, now, windows);
             return;
         }
-        self.stand_ahead(egress, frame, ingress, !frame.flags.is_tagged(), now, windows);
+        self.stand_ahead((egress, class), frame, ingress, !frame.flags.is_tagged(), now, windows);
     }
 
     /// A frame waits at a port that sends ahead: until a known time, or, unless `known`, for a decision.
     #[inline(always)]
     fn stand_ahead(
         &mut self,
-        egress: u32,
+        (egress, class): (u32, TrafficClass),
         frame: Frame,
         ingress: u32,
         known: bool,
@@ -207,7 +216,6 @@ impl Fabric {
         windows: &mut Queued,
     ) {
         let port = &mut self.links.ports[egress as usize];
-        let class = port.classes.class(frame.priority);
         let queue = &mut self.buffers.queues[port.first_queue as usize + class.at()];
         if port.hooks.has(Hooks::BOUNDED) {
             // Nothing but queues has a limit here.
