@@ -489,6 +489,12 @@ impl Fabric {
 
     #[inline(never)]
     fn call_limiter_later(&mut self, nth: u32, at: Time, now: Time, windows: &mut Queued) {
+        self.call_limiter(nth, at, now, windows);
+    }
+
+    /// Schedules a call of a limiter, unless one is pending that is not later.
+    #[inline(always)]
+    pub fn call_limiter(&mut self, nth: u32, at: Time, now: Time, windows: &mut Queued) {
         let limiter = &mut self.hosts.limiters[nth as usize];
         if let Some(rates) = self.probes.limiter_rates.get_mut(nth as usize) {
             rates.set(now, limiter.rate().bps());
