@@ -27,37 +27,38 @@ impl Fabric {
     ) {
         let egress = self.routes.port_at(start);
         let limiter = &mut self.hosts.limiters[nth as usize];
-        if limiter.is_idle() {
-            if limiter.is_held(now) {
-                if limiter.holds_by_rate(now) {
-                    return self.hold_first(nth, &frame, now, windows);
-                }
-            } else if self.hosts.receiving.is_empty()
-                && let Some(straight) = self.links.straight(egress, frame.priority, now)
-                && limiter.passes_unheard(&frame, straight.overhead(), now)
-            {
-                // No call of the limiter: it wants none that it has not asked for when its control last spoke.
-                debug_assert!(limiter.wakes_at <= limiter.next_call(now), "a call that nobody has asked for");
-                if straight.transmit(frame, now, windows) || counted {
-                    let class = self.links.ports[egress as usize].classes.class(frame.priority);
-                    self.feed_sources((egress, class), &frame, now, windows);
-                }
-                return;
+        if limiter.is_held(now) {
+            if limiter.is_held_by_rate(now) {
+                return self.hold(nth, &frame, now, windows);
             }
+        } else if limiter.is_idle()
+            && self.hosts.receiving.is_empty()
+            && let Some(straight) = self.links.straight(egress, frame.priority, now)
+            && limiter.passes_unheard(&frame, straight.overhead(), now)
+        {
+            // No call of the limiter: it wants none that it has not asked for when its control last spoke.
+            debug_assert!(limiter.wakes_at <= limiter.next_call(now), "a call that nobody has asked for");
+            if straight.transmit(frame, now, windows) || counted {
+                let class = self.links.ports[egress as usize].classes.class(frame.priority);
+                self.feed_sources((egress, class), &frame, now, windows);
+            }
+            return;
         }
         self.limit_otherwise(nth, egress, &frame, now, windows);
     }
 
-    /// A frame waits, as the first, until the rate of its limiter allows it to leave.
+    /// A frame waits until the rate of its limiter allows it to leave. Behind others it changes nothing.
     #[inline(always)]
-    fn hold_first(&mut self, nth: u32, frame: &Frame, now: Time, windows: &mut Queued) {
+    fn hold(&mut self, nth: u32, frame: &Frame, now: Time, windows: &mut Queued) {
         let limiter = &mut self.hosts.limiters[nth as usize];
+        let is_first = limiter.line.is_empty();
         limiter.occupancy.add(frame.bytes);
         limiter.sojourns.enter(limiter.occupancy.both());
         self.buffers.pool.push(limiter.line.push_to(frame.priority), frame, now, NIL);
         let at = limiter.pacer.calls_at().min(limiter.orders.call_at);
         debug_assert_eq!(at, limiter.next_call(now), "nothing else holds it");
-        if at < limiter.wakes_at || !self.probes.limiter_rates.is_empty() {
+        debug_assert!(is_first || limiter.wakes_at <= at, "the frames before it have asked for a call");
+        if is_first && (at < limiter.wakes_at || !self.probes.limiter_rates.is_empty()) {
             self.call_limiter(nth, at.max(now), now, windows);
         }
     }
@@ -259,13 +260,19 @@ impl Limiter {
     /// nothing has to be asked before.
     #[inline(always)]
     fn is_idle(&self) -> bool {
-        self.line.is_empty() && self.stands.is_none() && self.orders.next_probe == Time::NEVER
+        self.line.is_empty() && self.is_settled()
     }
 
-    /// Whether its rate and nothing else holds it, where nothing waits.
+    /// Whether it stands in no line, and asks nothing about its path.
     #[inline(always)]
-    fn holds_by_rate(&self, now: Time) -> bool {
-        !self.is_stopped(now) && !self.has_burst()
+    fn is_settled(&self) -> bool {
+        self.stands.is_none() && self.orders.next_probe == Time::NEVER
+    }
+
+    /// Whether its rate and nothing else holds what waits in it.
+    #[inline(always)]
+    fn is_held_by_rate(&self, now: Time) -> bool {
+        self.is_settled() && !self.is_stopped(now) && !self.has_burst()
     }
 
     /// The priority of the frame that leaves next, if a source has pushed it, nothing has to be asked before, and its rate
