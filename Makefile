@@ -62,6 +62,7 @@ bench: $(VENV)/developed | needs ## measures speed and size: beside ns-2 and ns-
 	$(PYTHON) benches/stages.py star fat-tree-8 "hashed-8 pfc" "incast-8 pfc"
 	$(PYTHON) benches/growth.py
 	$(PYTHON) benches/threads.py
+	$(PYTHON) benches/controls.py
 	$(BIN)/python benches/connections.py
 	cargo test --locked --quiet -p fabric --test sizes -- --nocapture
 	$(BIN)/python benches/sweeps.py

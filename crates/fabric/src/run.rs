@@ -26,6 +26,7 @@ pub(crate) mod hosts;
 pub(crate) mod ingress;
 pub(crate) mod ledger;
 pub(crate) mod levels;
+pub(crate) mod limiter_counts;
 pub(crate) mod limiter_line;
 pub(crate) mod limiter_passing;
 pub(crate) mod limiter_places;

@@ -21,13 +21,14 @@
 //! to it are told to its limiter, and to nobody else.
 
 use crate::run::event::{Event, Queued};
+use crate::run::limiter_counts::LimiterMeasured;
 use crate::run::limiter_line::{LimiterLine, Next};
 use crate::run::pool::{List, NIL, Pool};
 use crate::run::world::Fabric;
 use crate::spec::LimiterSpec;
 use engine::Stream;
-use frame::{NodeId, Occupancy, PathId, PointId, Priority, Tag, TrafficClass};
-use measure::{Latency, Sojourns};
+use frame::{NodeId, Occupancy, PathId, Priority, Tag, TrafficClass};
+use measure::Sojourns;
 use queueing::{
     LimiterScope, Orders, PathFacts, RateConfiguration, RateControl, RateControls, Told, Unheard,
 };
@@ -91,62 +92,6 @@ pub(crate) struct Limiter {
     pub name: String,
     /// Its place among those of its part.
     place: u32,
-}
-
-/// What a limiter has measured.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct LimiterMeasured {
-    /// Time from a congestion message to its arrival.
-    pub messages: Latency,
-    /// The lowest rate that it had after a message.
-    pub lowest: Option<BitRate>,
-    /// Frames and bytes that have left and that the control has heard of, from a number that may be below zero:
-    /// [`Limiter::sent`].
-    frames: u64,
-    bytes: u64,
-    /// Frames that it has marked.
-    pub marks: u64,
-    /// Tags put on frames or sent alone, and those that came back.
-    pub tags_sent: u64,
-    pub tags_returned: u64,
-    /// What each congestion point has done to its rate.
-    pub slowed: Vec<(PointId, Slowed)>,
-}
-
-/// What a congestion point has done to the rate of a limiter.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Slowed {
-    /// Whether it measures all that waits at its port, and not one class.
-    pub of_port: bool,
-    /// How often it has lowered the rate.
-    pub times: u64,
-    /// All cuts together, in bits a second.
-    pub cut: u64,
-    /// The lowest rate that it left, in bits a second.
-    pub lowest: u64,
-}
-
-impl LimiterMeasured {
-    fn count(&mut self, frames: u64, bytes: u64) {
-        self.frames = self.frames.wrapping_add(frames);
-        self.bytes = self.bytes.wrapping_add(bytes);
-    }
-
-    /// A congestion point, of one class or of a whole port, has changed the rate.
-    fn note_change(&mut self, (point, of_port): (PointId, bool), before: BitRate, after: BitRate) {
-        let Some(cut) = before.bps().checked_sub(after.bps()).filter(|&cut| cut > 0) else { return };
-        let place = match self.slowed.binary_search_by_key(&point, |&(other, _)| other) {
-            Ok(place) => place,
-            Err(place) => {
-                self.slowed.insert(place, (point, Slowed { of_port, lowest: u64::MAX, ..Slowed::default() }));
-                place
-            }
-        };
-        let slowed = &mut self.slowed[place].1;
-        slowed.times += 1;
-        slowed.cut += cut;
-        slowed.lowest = slowed.lowest.min(after.bps());
-    }
 }
 
 impl Limiter {
@@ -221,18 +166,12 @@ impl Limiter {
 
     /// Frames and bytes that have left it.
     pub fn sent(&self) -> (u64, u64) {
-        let (frames, bytes) = self.unheard.passed();
-        (self.measured.frames.wrapping_add(frames), self.measured.bytes.wrapping_add(bytes))
+        self.measured.sent(self.unheard.passed())
     }
 
     /// Begins to measure anew. The control has not heard of some that left before.
     pub fn restart(&mut self, pool: &Pool, now: Time) {
-        let (frames, bytes) = self.unheard.passed();
-        self.measured = LimiterMeasured {
-            frames: frames.wrapping_neg(),
-            bytes: bytes.wrapping_neg(),
-            ..LimiterMeasured::default()
-        };
+        self.measured = LimiterMeasured::without(self.unheard.passed());
         let inside = self.line.lists().iter().flat_map(|list| pool.iter(list));
         let inside = inside.map(|waiting| (waiting.since, waiting.frame.bytes));
         self.sojourns.restart(now, self.occupancy.both(), inside);
@@ -361,10 +300,7 @@ impl Limiter {
 
     /// Bytes of its tables.
     pub fn memory_bytes(&self) -> usize {
-        size_of::<Limiter>()
-            + self.line.memory_bytes()
-            + self.measured.messages.memory_bytes()
-            + self.measured.slowed.capacity() * size_of::<(PointId, Slowed)>()
+        size_of::<Limiter>() + self.line.memory_bytes() + self.measured.memory_bytes()
     }
 }
 

@@ -1,7 +1,8 @@
 //! What rate limiters have heard, and what waited in them.
 
 use super::View;
-use crate::run::limiters::{Limiter, Slowed};
+use crate::run::limiter_counts::Slowed;
+use crate::run::limiters::Limiter;
 use crate::run::world::Fabric;
 use frame::PRIORITIES;
 use measure::Table;

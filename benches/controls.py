@@ -1,0 +1,58 @@
+"""What a congestion control at layer 2 costs: ``chrt -f 1 python benches/controls.py [--runs 30]``.
+
+Each workload without a control, with QCN and with FECN, in turn, so that a machine whose speed drifts does
+so for all. What others do on the machine only ever slows a run down: the fastest of many is the one that was
+disturbed least. The medians are printed beside them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+from pathlib import Path
+
+from instructions import build
+
+# Long enough for a control to settle: the first milliseconds of FECN are its own.
+WORKLOADS = {"star": "1 s", "incast-8 pfc": "500 ms", "fat-tree-8": "60 ms", "hashed-8 pfc": "15 ms"}
+CONTROLS = ("none", "qcn", "fecn")
+
+
+def rate(program: Path, workload: str, control: str) -> float:
+    """Million frame-hops a second of one run."""
+    name, *options = workload.split()
+    command = [str(program), name, WORKLOADS[workload], *options, *([] if control == "none" else [control])]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    return float(json.loads(done.stdout)["million_hops_per_s"])
+
+
+def row(program: Path, workload: str, runs: int) -> str:
+    """The fastest of each, and what part of the rate a control costs: of the fastest, and of the medians."""
+    rates: dict[str, list[float]] = {control: [] for control in CONTROLS}
+    for _ in range(runs):
+        for control, own in rates.items():
+            own.append(rate(program, workload, control))
+    cells = [f"`{workload}`", f"{max(rates['none']):.1f}"]
+    for control in CONTROLS[1:]:
+        best, median = (1 - of(rates[control]) / of(rates["none"]) for of in (max, statistics.median))
+        cells.append(f"{max(rates[control]):.1f} ({best:.0%}; {median:.0%})")
+    return f"| {' | '.join(cells)} |"
+
+
+def main() -> None:
+    """Prints a table."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--runs", type=int, default=30, help="runs of each (default 30)")
+    runs = parser.parse_args().runs
+    program = build()
+    print("| workload | million frame-hops a second | with QCN | with FECN |\n|---|---|---|---|")
+    for workload in WORKLOADS:
+        print(row(program, workload, runs), flush=True)
+
+
+if __name__ == "__main__":
+    main()

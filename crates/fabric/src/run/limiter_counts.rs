@@ -1,0 +1,93 @@
+//! What a rate limiter has measured.
+
+use frame::PointId;
+use measure::Latency;
+use units::BitRate;
+
+/// What a limiter has measured.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LimiterMeasured {
+    /// Time from a congestion message to its arrival.
+    pub messages: Latency,
+    /// The lowest rate that it had after a message.
+    pub lowest: Option<BitRate>,
+    /// Frames and bytes that have left and that the control has heard of, from a number that may be below zero:
+    /// [`LimiterMeasured::sent`].
+    frames: u64,
+    bytes: u64,
+    /// Frames that it has marked.
+    pub marks: u64,
+    /// Tags put on frames or sent alone, and those that came back.
+    pub tags_sent: u64,
+    pub tags_returned: u64,
+    /// What each congestion point has done to its rate.
+    pub slowed: Vec<(PointId, Slowed)>,
+}
+
+/// What a congestion point has done to the rate of a limiter.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Slowed {
+    /// Whether it measures all that waits at its port, and not one class.
+    pub of_port: bool,
+    /// How often it has lowered the rate.
+    pub times: u64,
+    /// All cuts together, in bits a second.
+    pub cut: u64,
+    /// The lowest rate that it left, in bits a second.
+    pub lowest: u64,
+}
+
+impl LimiterMeasured {
+    /// Nothing, once the control has heard of these frames and bytes, which left before.
+    pub fn without((frames, bytes): (u64, u64)) -> LimiterMeasured {
+        let (frames, bytes) = (frames.wrapping_neg(), bytes.wrapping_neg());
+        LimiterMeasured { frames, bytes, ..LimiterMeasured::default() }
+    }
+
+    /// The control has heard of frames and bytes that have left.
+    pub fn count(&mut self, frames: u64, bytes: u64) {
+        self.frames = self.frames.wrapping_add(frames);
+        self.bytes = self.bytes.wrapping_add(bytes);
+    }
+
+    /// Bytes of its tables.
+    pub fn memory_bytes(&self) -> usize {
+        self.messages.memory_bytes() + self.slowed.capacity() * size_of::<(PointId, Slowed)>()
+    }
+
+    /// Frames and bytes that have left, with these of which the control has not heard.
+    pub fn sent(&self, (frames, bytes): (u64, u64)) -> (u64, u64) {
+        (self.frames.wrapping_add(frames), self.bytes.wrapping_add(bytes))
+    }
+
+    /// A congestion point, of one class or of a whole port, has changed the rate.
+    pub fn note_change(&mut self, (point, of_port): (PointId, bool), before: BitRate, after: BitRate) {
+        let Some(cut) = before.bps().checked_sub(after.bps()).filter(|&cut| cut > 0) else { return };
+        let place = match self.slowed.binary_search_by_key(&point, |&(other, _)| other) {
+            Ok(place) => place,
+            Err(place) => {
+                self.slowed.insert(place, (point, Slowed { of_port, lowest: u64::MAX, ..Slowed::default() }));
+                place
+            }
+        };
+        let slowed = &mut self.slowed[place].1;
+        slowed.times += 1;
+        slowed.cut += cut;
+        slowed.lowest = slowed.lowest.min(after.bps());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_left_before_measuring_began_is_not_counted_when_the_control_hears_of_it() {
+        let mut measured = LimiterMeasured::without((3, 4_500));
+        assert_eq!(measured.sent((3, 4_500)), (0, 0));
+        assert_eq!(measured.sent((5, 7_500)), (2, 3_000));
+        measured.count(5, 7_500);
+        measured.count(1, 64);
+        assert_eq!(measured.sent((2, 128)), (5, 3_192));
+    }
+}
