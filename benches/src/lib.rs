@@ -59,7 +59,7 @@ pub struct Options {
 pub fn workload(name: &str, options: Options) -> Option<Spec> {
     if let Some(control) = options.control {
         let mut spec = workload(name, Options { control: None, ..options })?;
-        notify(&mut spec, notified(control)?);
+        notify(&mut spec, notified(control, if name.starts_with("fat-tree-") { 1 } else { 4 })?);
         return Some(spec);
     }
     let cable = Cable::new(BitRate::from_gbps(10), Time::from_us(1));
@@ -73,7 +73,7 @@ pub fn workload(name: &str, options: Options) -> Option<Spec> {
         }
         return Some(spec);
     }
-    if let Some(control) = notified(name) {
+    if let Some(control) = notified(name, 4) {
         let mut spec = workload("star", options)?;
         notify(&mut spec, control);
         return Some(spec);
@@ -226,17 +226,18 @@ fn notify(spec: &mut Spec, (control, point): (RateControlSpec, ManagerSpec)) {
     change_hosts(spec, |host| host.limiters = Some(limiters));
 }
 
-/// The host part and the switch part of a congestion control of this name.
-fn notified(name: &str) -> Option<(RateControlSpec, ManagerSpec)> {
+/// The host part and the switch part of a congestion control of this name. FECN expects so many `sources` at a link: its first
+/// rate is then that of a flow and more, so that frames pass at once where nobody has to slow down.
+fn notified(name: &str, sources: u32) -> Option<(RateControlSpec, ManagerSpec)> {
     match name {
         "qcn" => {
             let point = ManagerSpec::CongestionPoint(CongestionPointParams::default());
             Some((RateControlSpec::Qcn(ReactionPointParams::default()), point))
         }
         "fecn" => {
-            // Slow enough for the frames of a source to pass at once, if its first rate is that of its flow and more.
-            let host = RateReactionParams { initial_share: 0.25, ..RateReactionParams::default() };
-            let point = RatePointParams { expected_sources: 4.0, ..RatePointParams::default() };
+            let sources = f64::from(sources);
+            let host = RateReactionParams { initial_share: 1.0 / sources, ..RateReactionParams::default() };
+            let point = RatePointParams { expected_sources: sources, ..RatePointParams::default() };
             Some((RateControlSpec::Fecn(host), ManagerSpec::RatePoint(point)))
         }
         _ => None,
