@@ -58,28 +58,30 @@ pub(crate) struct Limiter {
     /// What the control said last, and what has left since that it need not hear of.
     pub orders: Orders,
     unheard: Unheard,
-    /// Where it stands in line at a NIC, and since when.
+    /// Where it stands in line at a NIC.
     pub stands: Option<(u32, TrafficClass)>,
     /// The highest priority of its frames; and the lowest of those that it has sent since it last asked about its path.
     pub priority: Priority,
     lowest_sent: Option<Priority>,
-    /// Frames of higher priorities than this one may leave ahead of the rate, by so many bytes, which at the rate that it
-    /// has take so long.
+    /// Frames of higher priorities than this one may leave ahead of the rate, by `burst`.
     lowest: Priority,
+    /// When the last break ended.
     pub busy_since: Time,
     /// Who waits in it.
     pub line: LimiterLine,
     pub occupancy: Occupancy,
+    /// What the burst takes at the rate that it has.
     ahead: Time,
-    /// The earliest pending call, and the last one that was asked for because of the control alone: it stays pending while
-    /// others come and go.
+    /// The earliest pending call.
     pub wakes_at: Time,
     pub pacer: Pacer,
+    /// Since when it stands in line.
     pub in_line_since: Time,
     pub sojourns: Sojourns,
+    /// The last call that was asked for because of the control alone: it stays pending while others come and go.
     control_calls_at: Time,
     burst: Bytes,
-    /// After how long without a break frames are marked, if ever; and when the last break ended.
+    /// After how long without a break frames are marked, if ever.
     mark_after: Option<Time>,
     control: RateControls,
     random: Stream,
