@@ -47,18 +47,16 @@ impl Fabric {
         self.limit_otherwise(nth, egress, &frame, now, windows);
     }
 
-    /// A frame waits until the rate of its limiter allows it to leave. Behind others it changes nothing.
+    /// A frame waits until the rate of its limiter allows it to leave.
     #[inline(always)]
     fn hold(&mut self, nth: u32, frame: &Frame, now: Time, windows: &mut Queued) {
         let limiter = &mut self.hosts.limiters[nth as usize];
-        let is_first = limiter.line.is_empty();
         limiter.occupancy.add(frame.bytes);
         limiter.sojourns.enter(limiter.occupancy.both());
         self.buffers.pool.push(limiter.line.push_to(frame.priority), frame, now, NIL);
         let at = limiter.pacer.calls_at().min(limiter.orders.call_at);
         debug_assert_eq!(at, limiter.next_call(now), "nothing else holds it");
-        debug_assert!(is_first || limiter.wakes_at <= at, "the frames before it have asked for a call");
-        if is_first && (at < limiter.wakes_at || !self.probes.limiter_rates.is_empty()) {
+        if at < limiter.wakes_at || !self.probes.limiter_rates.is_empty() {
             self.call_limiter(nth, at.max(now), now, windows);
         }
     }
