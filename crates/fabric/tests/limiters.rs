@@ -76,6 +76,26 @@ fn a_limiter_keeps_its_rate_and_holds_back_nobody_else() {
     assert!(sent[0] <= EACH + 1 && sent[1] >= 999 - EACH, "{sent:?}");
 }
 
+/// Of what left before, the control has not heard when measuring begins: half of what it may send is counted, held back or not.
+#[test]
+fn what_left_before_measuring_began_is_not_counted() {
+    for (source, frames) in [(greedy as fn(_, _, _) -> _, EACH / 2), (slow, EACH / 4)] {
+        let (mut net, [a, b, _]) = star(limited(LimiterScope::Flow, 0xFF), switch());
+        net.flow("flow", a, 1, source(b, FRAME, Time::ZERO));
+        // Frames leave every 5 or 10 us from the first instant on.
+        net.0.warmup = us(499);
+        let outcome = net.run();
+        assert_eq!(past(&outcome), [frames]);
+        assert_eq!(outcome.integers("rate_limiters", "bytes_sent"), [frames * u64::from(FRAME)]);
+        assert_eq!(outcome.integers("flows", "frames_sent").last(), Some(&frames));
+    }
+}
+
+/// Half of what the limiters let through.
+fn slow(to: NodeId, bytes: u16, start: Time) -> SourceSpec {
+    paced(to, bytes, 200, start, us(10))
+}
+
 #[test]
 fn what_shares_a_limiter() {
     for (per, limiters) in [

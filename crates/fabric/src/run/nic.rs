@@ -69,18 +69,13 @@ impl Nic {
 
     /// The first in line leaves it.
     pub fn next_in_line(&mut self, class: TrafficClass) -> Option<u32> {
-        let line = &mut self.classes[class.at()].line;
-        let next = line.pop_front();
-        self.in_line &= !(u32::from(line.is_empty()) << class.0);
-        next
+        take_first(&mut self.in_line, class, &mut self.classes[class.at()].line)
     }
 
     /// Takes an endpoint or a limiter out of all lines.
     pub fn leave(&mut self, entry: u32) {
         for class in members(self.in_line) {
-            let line = &mut self.classes[class].line;
-            line.retain(|&other| other != entry);
-            self.in_line &= !(u32::from(line.is_empty()) << class);
+            take_out(&mut self.in_line, class, &mut self.classes[class].line, entry);
         }
     }
 
@@ -109,21 +104,14 @@ impl Nic {
 
     /// The first source that waits does no more.
     pub fn unblock(&mut self, class: TrafficClass) -> Option<u32> {
-        let blocked = &mut self.classes[class.at()].blocked;
-        let next = blocked.pop_front();
-        self.blocked &= !(u32::from(blocked.is_empty()) << class.0);
-        next
+        take_first(&mut self.blocked, class, &mut self.classes[class.at()].blocked)
     }
 
     /// Takes a source off the lists of those that wait. Whether it was there.
     pub fn forget(&mut self, source: u32) -> bool {
         let mut found = false;
         for class in members(self.blocked) {
-            let blocked = &mut self.classes[class].blocked;
-            let before = blocked.len();
-            blocked.retain(|&of| of != source);
-            found |= blocked.len() < before;
-            self.blocked &= !(u32::from(blocked.is_empty()) << class);
+            found |= take_out(&mut self.blocked, class, &mut self.classes[class].blocked, source);
         }
         found
     }
@@ -168,6 +156,21 @@ impl Nic {
         let own = &self.classes[class.at()];
         own.stopped_for + if self.stopped >> class.0 & 1 != 0 { now - own.changed } else { Time::ZERO }
     }
+}
+
+/// Takes the first out of the line of a class, and keeps the set of classes with somebody in line.
+fn take_first(set: &mut u32, class: TrafficClass, line: &mut VecDeque<u32>) -> Option<u32> {
+    let first = line.pop_front();
+    *set &= !(u32::from(line.is_empty()) << class.0);
+    first
+}
+
+/// The same with one of them. Whether it was there.
+fn take_out(set: &mut u32, class: usize, line: &mut VecDeque<u32>, entry: u32) -> bool {
+    let before = line.len();
+    line.retain(|&other| other != entry);
+    *set &= !(u32::from(line.is_empty()) << class);
+    line.len() < before
 }
 
 #[cfg(test)]
