@@ -28,6 +28,7 @@ pub(crate) mod ledger;
 pub(crate) mod levels;
 pub(crate) mod limiter_counts;
 pub(crate) mod limiter_line;
+pub(crate) mod limiter_passage;
 pub(crate) mod limiter_passing;
 pub(crate) mod limiter_places;
 pub(crate) mod limiters;

@@ -37,9 +37,8 @@ pub struct NotHeard {
     pub left: u64,
 }
 
-/// Counts what passes while a machine is quiet. Lies in one cache line.
+/// Counts what passes while a machine is quiet.
 #[derive(Clone, Copy, Debug)]
-#[repr(align(32))]
 pub struct Unheard {
     quiet: Quiet,
     /// Of the bytes that may pass, those that have not.

@@ -9,23 +9,34 @@ const PS_PER_S_TIMES_8: u64 = 8_000_000_000_000;
 /// Segments are mostly as long as the one before, and the rate is the same: what such a one takes is known, and needs no
 /// division.
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
 pub struct Pacer {
-    /// When the segment after the last is due, if it is sent back to back, and whether nothing leaves until then.
-    due: Time,
+    /// Whether nothing leaves until the next is due, and whether there is a rate.
     closed: bool,
-    /// The rate, in so many bits in so many seconds, and in whole bits a second; no bits: none was sent.
-    seconds: u8,
-    bits: u64,
-    bps: u64,
-    /// What `due` cut off, in units of 1/rate ps.
-    remainder: u64,
-    /// What a segment of so many bytes takes at that rate: whole picoseconds, and the rest as above.
+    paces: bool,
+    /// What a segment of so many bytes takes at the rate; no bytes: not known.
     bytes: u16,
     takes: Time,
+    /// When the segment after the last is due, if it is sent back to back.
+    due: Time,
+    /// What `due` cut off and what `takes` does, in units of 1/`bps` ps; and `bps`, the rate in whole bits a second.
+    remainder: u64,
     rest: u64,
+    bps: u64,
+    /// The rate that it keeps, and that of the last segment.
+    rate: Option<BitRate>,
+    last: Option<BitRate>,
 }
 
 impl Pacer {
+    /// From the next segment on it keeps this rate; `None`: none.
+    #[inline(always)]
+    pub fn set_rate(&mut self, rate: Option<BitRate>) {
+        if rate != self.rate {
+            (self.rate, self.paces, self.bytes) = (rate, rate.is_some(), 0);
+        }
+    }
+
     /// Whether a segment may leave.
     #[inline]
     pub fn is_open(&self) -> bool {
@@ -56,12 +67,14 @@ impl Pacer {
         self.closed = self.opens_after(now);
     }
 
-    /// A segment leaves now, and the next has to keep the distance of `rate`.
+    /// A segment leaves now, and the next has to keep the distance of the rate.
     #[inline(always)]
-    pub fn on_send(&mut self, now: Time, bytes: u16, rate: Option<BitRate>) {
-        let Some(rate) = rate else { return };
-        if self.bytes != bytes || (self.bits, u64::from(self.seconds)) != rate.fraction() {
-            self.measure(bytes, rate);
+    pub fn on_send(&mut self, now: Time, bytes: u16) {
+        if !self.paces {
+            return;
+        }
+        if self.bytes != bytes {
+            self.measure(bytes);
         }
         if now > self.due {
             (self.due, self.remainder) = (now, 0);
@@ -74,13 +87,12 @@ impl Pacer {
         self.closed = self.due > now;
     }
 
-    /// From now on segments have this length, and this rate. What a segment of another rate was cut by is nothing to this one.
+    /// From now on segments have this length. What a segment of another rate was cut by is nothing to this one.
     #[inline(never)]
-    fn measure(&mut self, bytes: u16, rate: BitRate) {
-        let (bits, seconds) = rate.fraction();
-        if (self.bits, u64::from(self.seconds)) != (bits, seconds) {
-            (self.bits, self.seconds, self.bps) = (bits, seconds as u8, rate.bps());
-            self.remainder = 0;
+    fn measure(&mut self, bytes: u16) {
+        let Some(rate) = self.rate else { return };
+        if self.last != self.rate {
+            (self.last, self.bps, self.remainder) = (self.rate, rate.bps(), 0);
         }
         // Below 2^16 * 8e12: no overflow.
         let exact = u64::from(bytes) * PS_PER_S_TIMES_8;
@@ -97,7 +109,8 @@ mod tests {
         for bps in [3, 3_333_333_333, 10_000_000_000, 16_000_000_000_000] {
             let (mut pacer, mut now) = (Pacer::default(), Time::ZERO);
             for n in 1..=1_000u128 {
-                pacer.on_send(now, 1_001, Some(BitRate::from_bps(bps)));
+                pacer.set_rate(Some(BitRate::from_bps(bps)));
+                pacer.on_send(now, 1_001);
                 assert!(!pacer.is_open());
                 now = pacer.opens_at().unwrap();
                 assert_eq!(u128::from(now.ps()), n * 1_001 * 8_000_000_000_000 / u128::from(bps));
@@ -113,7 +126,8 @@ mod tests {
     fn segments_of_several_lengths_share_a_remainder() {
         let (mut pacer, mut now, mut bits) = (Pacer::default(), Time::ZERO, 0u128);
         for bytes in [1_538, 1_538, 84, 1_550, 1_538, 84].into_iter().cycle().take(1_000) {
-            pacer.on_send(now, bytes, Some(BitRate::from_bps(1_234_567_891)));
+            pacer.set_rate(Some(BitRate::from_bps(1_234_567_891)));
+            pacer.on_send(now, bytes);
             bits += u128::from(bytes) * 8;
             now = pacer.opens_at().unwrap();
             assert_eq!(u128::from(now.ps()), bits * 1_000_000_000_000 / 1_234_567_891);
@@ -125,20 +139,25 @@ mod tests {
     fn who_was_held_up_does_not_catch_up() {
         let rate = Some(BitRate::from_gbps(8));
         let mut pacer = Pacer::default();
-        pacer.on_send(Time::ZERO, 1_000, rate);
+        pacer.set_rate(rate);
+        pacer.on_send(Time::ZERO, 1_000);
         pacer.handle_timeout(Time::from_us(1));
-        pacer.on_send(Time::from_us(5), 1_000, rate);
+        pacer.set_rate(rate);
+        pacer.on_send(Time::from_us(5), 1_000);
         assert_eq!(pacer.opens_at(), Some(Time::from_us(6)));
         // A new rate holds from the next segment on.
         pacer.handle_timeout(Time::from_us(6));
-        pacer.on_send(Time::from_us(6), 1_000, Some(BitRate::from_gbps(4)));
+        pacer.set_rate(Some(BitRate::from_gbps(4)));
+        pacer.on_send(Time::from_us(6), 1_000);
         assert_eq!(pacer.opens_at(), Some(Time::from_us(8)));
         // Who sends ahead owes what the segment before was to take, also at another rate.
-        pacer.on_send(Time::from_us(7), 1_000, rate);
+        pacer.set_rate(rate);
+        pacer.on_send(Time::from_us(7), 1_000);
         assert_eq!(pacer.opens_at(), Some(Time::from_us(9)));
         pacer.handle_timeout(Time::from_us(9));
         // None: no pacing at all.
-        pacer.on_send(Time::from_us(9), 1_000, None);
+        pacer.set_rate(None);
+        pacer.on_send(Time::from_us(9), 1_000);
         assert!(pacer.is_open());
     }
 }

@@ -328,7 +328,8 @@ impl TcpSender {
             self.start_timer(now);
         }
         if let Some(rate) = self.controller.rate() {
-            self.pacer.on_send(now, self.spec.frame_bytes((to - from) as u16), Some(rate));
+            self.pacer.set_rate(Some(rate));
+            self.pacer.on_send(now, self.spec.frame_bytes((to - from) as u16));
         }
     }
 

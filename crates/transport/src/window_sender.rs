@@ -214,7 +214,8 @@ impl<C: CongestionControl> Protocol for WindowSender<C> {
         }
         self.next += 1;
         self.retransmission.on_send(now);
-        self.pacer.on_send(now, bytes, self.controller.rate());
+        self.pacer.set_rate(self.controller.rate());
+        self.pacer.on_send(now, bytes);
         Some(Segment { kind: FrameKind::Data, word, header: None, bytes, ecn_capable: self.ecn_capable })
     }
 

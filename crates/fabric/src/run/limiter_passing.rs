@@ -27,22 +27,22 @@ impl Fabric {
     ) {
         let egress = self.routes.port_at(start);
         let limiter = &mut self.hosts.limiters[nth as usize];
-        if limiter.is_held(now) {
-            if limiter.is_held_by_rate(now) {
-                return self.hold(nth, &frame, now, windows);
+        if limiter.passage.is_open(now) {
+            debug_assert!(limiter.is_idle() && !limiter.is_held(now), "it has to be looked at");
+            if self.hosts.receiving.is_empty()
+                && let Some(straight) = self.links.straight(egress, frame.priority, now)
+                && limiter.passage.passes(frame.bytes, straight.overhead(), now)
+            {
+                // No call of the limiter: it wants none that it has not asked for when its control last spoke.
+                debug_assert!(limiter.wakes_at <= limiter.next_call(now), "a call that nobody has asked for");
+                if straight.transmit(frame, now, windows) || counted {
+                    let class = self.links.ports[egress as usize].classes.class(frame.priority);
+                    self.feed_sources((egress, class), &frame, now, windows);
+                }
+                return;
             }
-        } else if limiter.is_idle()
-            && self.hosts.receiving.is_empty()
-            && let Some(straight) = self.links.straight(egress, frame.priority, now)
-            && limiter.passes_unheard(&frame, straight.overhead(), now)
-        {
-            // No call of the limiter: it wants none that it has not asked for when its control last spoke.
-            debug_assert!(limiter.wakes_at <= limiter.next_call(now), "a call that nobody has asked for");
-            if straight.transmit(frame, now, windows) || counted {
-                let class = self.links.ports[egress as usize].classes.class(frame.priority);
-                self.feed_sources((egress, class), &frame, now, windows);
-            }
-            return;
+        } else if limiter.is_held(now) && limiter.is_held_by_rate(now) {
+            return self.hold(nth, &frame, now, windows);
         }
         self.limit_otherwise(nth, egress, &frame, now, windows);
     }
@@ -51,10 +51,11 @@ impl Fabric {
     #[inline(always)]
     fn hold(&mut self, nth: u32, frame: &Frame, now: Time, windows: &mut Queued) {
         let limiter = &mut self.hosts.limiters[nth as usize];
+        limiter.passage.close();
         limiter.occupancy.add(frame.bytes);
         limiter.sojourns.enter(limiter.occupancy.both());
         self.buffers.pool.push(limiter.line.push_to(frame.priority), frame, now, NIL);
-        let at = limiter.pacer.calls_at().min(limiter.orders.call_at);
+        let at = limiter.passage.pacer.calls_at().min(limiter.orders.call_at);
         debug_assert_eq!(at, limiter.next_call(now), "nothing else holds it");
         if at < limiter.wakes_at || !self.probes.limiter_rates.is_empty() {
             self.call_limiter(nth, at.max(now), now, windows);
@@ -104,6 +105,7 @@ impl Fabric {
         if let Some((tag, bytes)) = limiter.leaves(frame.priority, frame.bytes, overhead, now) {
             self.headers.tag(&mut frame, tag, bytes);
         }
+        self.hosts.limiters[nth as usize].look();
         self.wake_limiter(nth, now, windows);
         self.frame_departs((egress, class), straight, frame, now, windows);
         true
@@ -131,6 +133,7 @@ impl Fabric {
         }
         let mut frame = limiter.pop(&mut self.buffers.pool, priority, start, now);
         limiter.marks_if_late(&mut frame, now);
+        limiter.look();
         straight.transmit(frame, now, windows);
         let class = self.links.ports[egress as usize].classes.class(priority);
         self.feed_sources((egress, class), &frame, now, windows);
@@ -257,7 +260,7 @@ impl Limiter {
     /// Whether a frame that comes now leaves at once, if its NIC takes it and nothing holds the limiter: nothing waits, and
     /// nothing has to be asked before.
     #[inline(always)]
-    fn is_idle(&self) -> bool {
+    pub fn is_idle(&self) -> bool {
         self.line.is_empty() && self.is_settled()
     }
 
@@ -285,22 +288,12 @@ impl Limiter {
         }
     }
 
-    /// A frame passes where nothing waits, if the control need not hear of it. False: nothing is done.
-    #[inline(always)]
-    fn passes_unheard(&mut self, frame: &Frame, overhead: u16, now: Time) -> bool {
-        let passes = self.leaves_unheard(frame.bytes, overhead, now);
-        if passes {
-            self.enters_empty(frame.bytes, now);
-        }
-        passes
-    }
-
     /// A frame comes where nothing waits, and leaves at once.
     #[inline(always)]
     fn enters_empty(&mut self, bytes: u16, now: Time) {
-        self.busy_since = now;
-        self.pacer.handle_timeout(now);
+        self.passage.enters_empty(now);
         self.sojourns.enter([bytes.into(), 1]);
+        self.passage.note_length(bytes);
     }
 
     /// The first frame of a priority that waits, on the way that begins at this hop now.

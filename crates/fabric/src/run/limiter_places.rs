@@ -41,7 +41,7 @@ impl Fabric {
     #[inline(always)]
     pub fn next_to_leave(&mut self, nth: u32, now: Time) -> Option<(NextFrame, (u32, TrafficClass))> {
         let limiter = &mut self.hosts.limiters[nth as usize];
-        limiter.pacer.handle_timeout(now);
+        limiter.passage.pacer.handle_timeout(now);
         if limiter.is_held(now) {
             return None;
         }

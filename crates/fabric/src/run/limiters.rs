@@ -23,6 +23,7 @@
 use crate::run::event::{Event, Queued};
 use crate::run::limiter_counts::LimiterMeasured;
 use crate::run::limiter_line::{LimiterLine, Next};
+use crate::run::limiter_passage::Passage;
 use crate::run::pool::{List, NIL, Pool};
 use crate::run::world::Fabric;
 use crate::spec::LimiterSpec;
@@ -33,7 +34,6 @@ use queueing::{
     LimiterScope, Orders, PathFacts, RateConfiguration, RateControl, RateControls, Told, Unheard,
 };
 use rand_xoshiro::rand_core::Rng;
-use transport::Pacer;
 use units::{BitRate, Bytes, Time};
 
 /// Whose limiter it is, and what passes it.
@@ -50,14 +50,13 @@ pub(crate) struct Planned {
 /// Marks a limiter among the endpoints that stand in line at a NIC.
 pub(crate) const LIMITER: u32 = 1 << 31;
 
-/// A rate limiter of a host. What frames that pass it touch comes first: a fabric has thousands of limiters, and most of them
-/// are in no cache.
+/// A rate limiter of a host. What frames that pass it touch comes first, and then what frames that wait in it do.
 #[derive(Debug)]
-#[repr(C, align(64))]
+#[repr(C)]
 pub(crate) struct Limiter {
-    /// What the control said last, and what has left since that it need not hear of.
+    pub passage: Passage,
+    /// What the control said last.
     pub orders: Orders,
-    unheard: Unheard,
     /// Where it stands in line at a NIC.
     pub stands: Option<(u32, TrafficClass)>,
     /// The highest priority of its frames; and the lowest of those that it has sent since it last asked about its path.
@@ -65,8 +64,6 @@ pub(crate) struct Limiter {
     lowest_sent: Option<Priority>,
     /// Frames of higher priorities than this one may leave ahead of the rate, by `burst`.
     lowest: Priority,
-    /// When the last break ended.
-    pub busy_since: Time,
     /// Who waits in it.
     pub line: LimiterLine,
     pub occupancy: Occupancy,
@@ -74,7 +71,6 @@ pub(crate) struct Limiter {
     ahead: Time,
     /// The earliest pending call.
     pub wakes_at: Time,
-    pub pacer: Pacer,
     /// Since when it stands in line.
     pub in_line_since: Time,
     pub sojourns: Sojourns,
@@ -125,8 +121,7 @@ impl Limiter {
             control,
             random,
             orders,
-            unheard: Unheard::new(orders.quiet),
-            pacer: Pacer::default(),
+            passage: Passage::new(orders.quiet),
             line: LimiterLine::new(),
             occupancy: Occupancy::default(),
             sojourns: Sojourns::default(),
@@ -135,9 +130,9 @@ impl Limiter {
             stands: None,
             in_line_since: Time::ZERO,
             mark_after: spec.mark_after,
-            busy_since: Time::ZERO,
             measured: LimiterMeasured::default(),
         };
+        limiter.passage.pacer.set_rate(orders.rate);
         limiter.measure_burst();
         limiter
     }
@@ -154,28 +149,48 @@ impl Limiter {
         self.orders.rate.unwrap_or(self.link)
     }
 
-    /// Calls the control, which hears first of what has left meanwhile.
+    /// Calls the control, which hears first of what has left meanwhile. A new rate holds from the next frame on.
     fn call<T>(&mut self, call: impl FnOnce(&mut RateControls, &mut Stream) -> T) -> T {
-        let (frames, bytes) = self.unheard.passed();
+        let answer = self.ask(call);
+        self.passage.pacer.set_rate(self.orders.rate);
+        self.look();
+        answer
+    }
+
+    /// The same but for what then is to be done with the rate.
+    #[inline(always)]
+    fn ask<T>(&mut self, call: impl FnOnce(&mut RateControls, &mut Stream) -> T) -> T {
+        let (frames, bytes) = self.passage.unheard.passed();
         self.measured.count(frames, bytes);
         self.control.on_unheard(frames, bytes);
         let answer = call(&mut self.control, &mut self.random);
         self.orders = self.control.orders();
-        self.unheard = Unheard::new(self.orders.quiet);
+        self.passage.unheard = Unheard::new(self.orders.quiet);
         self.measure_burst();
         answer
     }
 
+    /// Looks from when on frames that come pass at once.
+    #[inline(always)]
+    pub fn look(&mut self) {
+        if self.is_idle() {
+            self.passage.open(self.orders.stopped_until);
+        } else {
+            self.passage.close();
+        }
+    }
+
     /// Frames and bytes that have left it.
     pub fn sent(&self) -> (u64, u64) {
-        self.measured.sent(self.unheard.passed())
+        self.measured.sent(self.passage.unheard.passed())
     }
 
     /// Begins to measure anew. The control has not heard of some that left before.
     pub fn restart(&mut self, pool: &Pool, now: Time) {
-        self.measured = LimiterMeasured::without(self.unheard.passed());
+        self.measured = LimiterMeasured::without(self.passage.unheard.passed());
         let inside = self.line.lists().iter().flat_map(|list| pool.iter(list));
         let inside = inside.map(|waiting| (waiting.since, waiting.frame.bytes));
+        self.passage.forget_lengths();
         self.sojourns.restart(now, self.occupancy.both(), inside);
     }
 
@@ -201,33 +216,35 @@ impl Limiter {
 
     /// Something comes: a break ends if it could have left at once.
     pub fn holds_from(&mut self, now: Time) {
-        if !self.pacer.opens_after(now) && self.line.is_empty() {
-            self.busy_since = now;
+        if !self.passage.pacer.opens_after(now) && self.line.is_empty() {
+            self.passage.busy_since = now;
         }
+        self.passage.close();
     }
 
     /// Whether a frame that leaves now is marked.
     pub fn marks(&self, now: Time) -> bool {
-        self.mark_after.is_some_and(|after| now - self.busy_since >= after)
+        self.mark_after.is_some_and(|after| now - self.passage.busy_since >= after)
     }
 
     /// A frame of so many bytes leaves, with so many around it on the link: the tag that it gets, and its length.
     #[inline(always)]
     pub fn leaves(&mut self, priority: Priority, bytes: u16, overhead: u16, now: Time) -> Option<(Tag, u8)> {
-        let rate = self.orders.rate;
-        let tag =
-            if self.unheard.counts(now, bytes) { None } else { self.leaves_heard(priority, bytes, now) };
-        let bytes = bytes.saturating_add(tag.map_or(0, |(_, length)| length.into()));
-        self.pacer.on_send(now, bytes.saturating_add(overhead), rate);
+        let unheard = self.passage.unheard.counts(now, bytes);
+        let tag = if unheard { None } else { self.leaves_heard(priority, bytes, now) };
+        self.passage.leaves(bytes.saturating_add(tag.map_or(0, |(_, length)| length.into())), overhead, now);
+        if !unheard {
+            self.passage.pacer.set_rate(self.orders.rate);
+        }
         tag
     }
 
     /// The same if the control need not hear of it; false: it has to, and nothing is done.
     #[inline(always)]
     pub fn leaves_unheard(&mut self, bytes: u16, overhead: u16, now: Time) -> bool {
-        let unheard = self.unheard.counts(now, bytes);
+        let unheard = self.passage.unheard.counts(now, bytes);
         if unheard {
-            self.pacer.on_send(now, bytes.saturating_add(overhead), self.orders.rate);
+            self.passage.leaves(bytes, overhead, now);
         }
         unheard
     }
@@ -237,7 +254,7 @@ impl Limiter {
     fn leaves_heard(&mut self, priority: Priority, bytes: u16, now: Time) -> Option<(Tag, u8)> {
         self.lowest_sent = Some(self.lowest_sent.map_or(priority, |lowest| lowest.min(priority)));
         let last = self.line.is_empty();
-        let tag = self.call(|control, random| {
+        let tag = self.ask(|control, random| {
             let tag = control.tag(now);
             let bytes = bytes.saturating_add(tag.map_or(0, |(_, length)| length.into()));
             control.on_sent(now, bytes, last, &mut || random.next_u64());
@@ -257,7 +274,7 @@ impl Limiter {
     #[inline(always)]
     pub fn is_held(&self, now: Time) -> bool {
         self.is_stopped(now)
-            || self.pacer.opens_after(now) && self.pacer.opens_after(now.saturating_add(self.head_start()))
+            || self.passage.pacer.opens_after(now) && self.passage.pacer.opens_after(now.saturating_add(self.head_start()))
     }
 
     /// Whether some of its frames may leave ahead of its rate.
@@ -291,7 +308,7 @@ impl Limiter {
             return self.orders.call_at;
         }
         let stopped = if self.is_stopped(now) { Some(self.orders.stopped_until) } else { None };
-        let mut opens = self.pacer.opens_at();
+        let mut opens = self.passage.pacer.opens_at();
         if self.has_burst() {
             // What may leave now stands in line, or waits for a link.
             opens = opens.map(|opens| opens.saturating_sub(self.head_start())).filter(|&opens| opens > now);

@@ -1,0 +1,121 @@
+//! What a frame touches of a rate limiter that it passes at once: two cache lines. A fabric has thousands of limiters, and most
+//! of them are in no cache.
+
+use queueing::{Quiet, Unheard};
+use transport::Pacer;
+use units::Time;
+
+/// From when on frames pass a limiter, and what has passed.
+#[derive(Debug)]
+#[repr(C, align(64))]
+pub(crate) struct Passage {
+    /// From when on a frame that comes passes at once, if its NIC takes it: nothing waits in the limiter, nothing has to be asked
+    /// before, and its rate allows it. [`Time::NEVER`]: it has to be looked at.
+    opens: Time,
+    /// What has left since the control spoke last that it need not hear of.
+    pub unheard: Unheard,
+    /// When the last break ended.
+    pub busy_since: Time,
+    /// The longest frame that has passed at once: so much the limiter has held.
+    longest: u16,
+    pub pacer: Pacer,
+}
+
+impl Passage {
+    /// Nothing has passed yet.
+    pub fn new(quiet: Quiet) -> Passage {
+        Passage {
+            opens: Time::NEVER,
+            unheard: Unheard::new(quiet),
+            busy_since: Time::ZERO,
+            longest: 0,
+            pacer: Pacer::default(),
+        }
+    }
+
+    /// Whether a frame that comes now passes, if its NIC takes it.
+    #[inline(always)]
+    pub fn is_open(&self, now: Time) -> bool {
+        self.opens <= now
+    }
+
+    /// Nothing passes before the limiter is looked at.
+    #[inline(always)]
+    pub fn close(&mut self) {
+        self.opens = Time::NEVER;
+    }
+
+    /// Frames pass from then on, if the rate allows it.
+    #[inline(always)]
+    pub fn open(&mut self, from: Time) {
+        self.opens = self.pacer.opens_at().unwrap_or(Time::ZERO).max(from);
+    }
+
+    /// A frame passes that is open to it, if the control need not hear of it and it is not longer than all before. False:
+    /// nothing is done.
+    #[inline(always)]
+    pub fn passes(&mut self, bytes: u16, overhead: u16, now: Time) -> bool {
+        let passes = bytes <= self.longest && self.unheard.counts(now, bytes);
+        if passes {
+            self.enters_empty(now);
+            self.leaves(bytes, overhead, now);
+            self.open(Time::ZERO);
+        }
+        passes
+    }
+
+    /// A frame comes where nothing waits, and leaves at once.
+    #[inline(always)]
+    pub fn enters_empty(&mut self, now: Time) {
+        self.busy_since = now;
+        self.pacer.handle_timeout(now);
+    }
+
+    /// A frame leaves, with so many bytes around it on the link.
+    #[inline(always)]
+    pub fn leaves(&mut self, bytes: u16, overhead: u16, now: Time) {
+        self.pacer.on_send(now, bytes.saturating_add(overhead));
+    }
+
+    /// A frame of this length has passed at once.
+    pub fn note_length(&mut self, bytes: u16) {
+        self.longest = self.longest.max(bytes);
+    }
+
+    /// Measuring begins: none has.
+    pub fn forget_lengths(&mut self) {
+        self.longest = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use units::BitRate;
+
+    #[test]
+    fn what_frames_touch_lies_in_two_cache_lines() {
+        assert_eq!((size_of::<Passage>(), std::mem::offset_of!(Passage, pacer)), (192, 56));
+    }
+
+    #[test]
+    fn a_frame_passes_once_the_one_before_has_taken_its_time() {
+        let mut passage = Passage::new(Quiet { until: Time::from_us(10), bytes: 5_000 });
+        let us = Time::from_us;
+        assert!(!passage.is_open(us(9)), "nobody has looked");
+        passage.open(us(1));
+        assert!(!passage.is_open(us(0)) && passage.is_open(us(1)));
+        assert!(!passage.passes(1_000, 0, us(1)), "longer than all before");
+        passage.note_length(1_000);
+        passage.pacer.set_rate(Some(BitRate::from_gbps(8)));
+        assert!(passage.passes(1_000, 1_000, us(1)));
+        assert!(!passage.is_open(us(2)) && passage.is_open(us(3)));
+        assert!(passage.passes(1_000, 0, us(3)));
+        assert_eq!((passage.busy_since, passage.unheard.passed()), (us(3), (2, 2_000)));
+        assert!(!passage.passes(1_000, 0, us(10)), "the control hears of it");
+        passage.pacer.set_rate(None);
+        assert!(passage.passes(1_000, 0, us(9)) && passage.is_open(us(9)));
+        passage.close();
+        assert!(!passage.is_open(us(10_000)));
+    }
+}
