@@ -428,8 +428,7 @@ fn add_port(part: &Part, fabric: &mut Fabric, port: u32) {
     hooks.set(Hooks::SCHEDULER, asks_scheduler(plan.scheduler(port)));
     hooks.set(Hooks::HEADS, peer_node.cuts_through());
     hooks.set(Hooks::WATCHED, watchdog.is_some());
-    let managers = nodes::managers(plan, port);
-    hooks.set(Hooks::MANAGED, !managers.is_empty());
+    hooks.set(Hooks::MANAGED, nodes::add_managers(plan, port, (first_queue, &mut fabric.links.managers)));
     hooks.set(Hooks::CREDITS, node.credits().is_some());
     hooks.set(Hooks::CROSSBAR, node.crossbar().is_some());
     let hot = Port {
@@ -459,7 +458,6 @@ fn add_port(part: &Part, fabric: &mut Fabric, port: u32) {
         control: link_control(plan, port),
         counts: PortCounts::default(),
         watch: watchdog.map(|spec| Box::new(PortWatch::new(spec))),
-        managers,
         notes_departures: false,
     };
     let nic = node.host().map(|host| Nic::new(host.cores_that_send(), node.classes().classes()));

@@ -36,6 +36,7 @@ pub(crate) mod link_control;
 pub(crate) mod links;
 pub(crate) mod losses;
 pub(crate) mod managed;
+pub(crate) mod managers;
 pub(crate) mod nic;
 pub(crate) mod nics;
 pub(crate) mod node;

@@ -44,8 +44,9 @@ pub fn mark(plan: &Plan, fabric: &mut Fabric) {
         let one_class = hot.classes.classes_of(in_use).count_ones() <= 1;
         let one_list = fabric.buffers.queues[hot.first_queue as usize].voqs == 1;
         let cold = &mut fabric.links.cold[port as usize];
+        let managers = &fabric.links.managers;
         let manager_hears =
-            |when: Departures| cold.managers.iter().flatten().any(|it| it.departures() == when);
+            |when: Departures| managers.of_port(hot).any(|managed| managed.departures() == when);
         // A limit of the queue alone needs to know no more than what waits in it.
         let memory = fabric.nodes[fabric.node_of[port as usize] as usize].memory();
         let bounded = hot.hooks.has(Hooks::BOUNDED) && !memory.bounds_queues_alone();

@@ -6,6 +6,7 @@ use crate::run::architecture::{Architecture, NodeMemory};
 use crate::run::crossbar::{Crossbar, SwitchFacts};
 use crate::run::ingress::IngressPort;
 use crate::run::managed::Managed;
+use crate::run::managers::Managers;
 use crate::run::node::Node;
 use crate::run::pause_sender::{PauseSender, PauseTiming};
 use crate::run::receive::Receiving;
@@ -150,8 +151,8 @@ pub fn add_receiving(part: &Part, fabric: &mut Fabric) {
     }
 }
 
-/// The queue managers of a port, each with a random stream of its own.
-pub fn managers(plan: &Plan, port: u32) -> Vec<Option<Box<Managed>>> {
+/// Adds the queue managers of a port, whose queues begin there, each with a random stream of its own. Whether it has any.
+pub fn add_managers(plan: &Plan, port: u32, (first_queue, managers): (u32, &mut Managers)) -> bool {
     let (node, link) = (plan.node(port), plan.link(port));
     let specs = node.switch().map_or(&[][..], |switch| &switch.managers);
     let local = plan.wiring.local(PortId(port));
@@ -159,13 +160,10 @@ pub fn managers(plan: &Plan, port: u32) -> Vec<Option<Box<Managed>>> {
         let random = stream(plan.spec.seed, &format!("node/{}/port/{local}/class/{class}", node.name));
         let point = PointId(port * PRIORITIES as u32 + class as u32);
         let facts = LinkFacts { rate: link.rate, overhead: u32::from(link.overhead), point };
-        spec.as_ref().map(|spec| Box::new(Managed::new(spec, &facts, random)))
+        spec.as_ref().map(|spec| Managed::new(spec, &facts, random))
     };
-    if specs.iter().all(Option::is_none) {
-        Vec::new()
-    } else {
-        specs.iter().enumerate().map(of_class).collect()
-    }
+    managers.add(first_queue, specs.iter().enumerate().map(of_class));
+    specs.iter().any(Option::is_some)
 }
 
 /// The memory that the queues of a switch share; nothing if they do not.

@@ -186,7 +186,7 @@ impl Recording<'_> {
         let counts =
             parts.iter().any(|part| part.nodes.iter().any(by_ingress) || !part.hosts.receiving.is_empty());
         for (part, widths) in parts.iter_mut().zip(widths) {
-            if part.links.cold.iter().any(|cold| cold.managers.iter().any(Option::is_some)) {
+            if !part.links.managers.is_empty() {
                 part.probes.marks = widths.iter().map(|&width| self.bits(width)).collect();
             }
             let level = |width: Option<Time>| Levels::new(width, self.spec.duration);

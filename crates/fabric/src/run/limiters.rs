@@ -274,7 +274,8 @@ impl Limiter {
     #[inline(always)]
     pub fn is_held(&self, now: Time) -> bool {
         self.is_stopped(now)
-            || self.passage.pacer.opens_after(now) && self.passage.pacer.opens_after(now.saturating_add(self.head_start()))
+            || self.passage.pacer.opens_after(now)
+                && self.passage.pacer.opens_after(now.saturating_add(self.head_start()))
     }
 
     /// Whether some of its frames may leave ahead of its rate.

@@ -3,6 +3,7 @@
 //! A port has several parts, so that what every frame touches is one cache line: [`Port`], hot; [`ColdPort`], needed now
 //! and then; [`Passed`](crate::run::passed::Passed), counts; and [`Nic`], if it is a host's.
 
+use crate::run::managers::Managers;
 use crate::run::nic::Nic;
 use crate::run::passed::PassedPorts;
 use crate::run::port::{ColdPort, Hooks, Port, PortCounts};
@@ -17,6 +18,7 @@ pub(crate) struct Links {
     /// The network cards of hosts' ports.
     pub nics: Vec<Option<Nic>>,
     pub passed: PassedPorts,
+    pub managers: Managers,
     /// Some queue managers write into tags on their way back.
     pub stamps_returned: bool,
     /// The node at the other end of each link; numbers of the whole.
@@ -38,6 +40,7 @@ impl Links {
             cold: Vec::with_capacity(ports),
             nics: Vec::with_capacity(ports),
             passed: PassedPorts::new(ports, numbers),
+            managers: Managers::default(),
             stamps_returned: false,
             neighbours: Vec::with_capacity(ports),
         }
@@ -82,8 +85,9 @@ impl Links {
         cold.counts.settled.0 += bits.saturating_sub(cold.counts.settled.1) as f64 / cold.rate.bps_f64();
         cold.counts.settled.1 = bits;
         cold.rate = rate;
-        cold.managers.iter_mut().flatten().for_each(|managed| managed.on_link_rate(rate));
-        self.ports[port as usize].clock = units::WireClock::with_offset(rate, cold.clock);
+        let port = &mut self.ports[port as usize];
+        port.clock = units::WireClock::with_offset(rate, cold.clock);
+        self.managers.for_port(port, |managed| managed.on_link_rate(rate));
     }
 
     /// Whether a port sends faster than another of its node. Mostly they are alike, which their clocks tell.
@@ -131,9 +135,9 @@ impl Links {
         let sent = (0..self.len()).map(|port| self.sent_of(port, u32::MAX).1).sum();
         let mut before = Crossings { sent, ..Crossings::default() };
         self.passed.restart();
+        self.managers.iter_mut().for_each(|managed| managed.counts = Default::default());
         for (cold, on_link_until) in self.cold.iter_mut().zip(on_link_until) {
             before.broken += cold.counts.broken.0;
-            cold.managers.iter_mut().flatten().for_each(|managed| managed.counts = Default::default());
             cold.control.restart(now);
             cold.contention.iter_mut().for_each(|contention| contention.clear());
             let begun_before = on_link_until.saturating_sub(now);
@@ -165,6 +169,7 @@ impl Links {
             + self.nics.capacity() * size_of::<Option<Nic>>()
             + self.nics.iter().flatten().map(Nic::memory_bytes).sum::<usize>()
             + self.passed.memory_bytes()
+            + self.managers.memory_bytes()
             + self.neighbours.capacity() * size_of::<u32>()
     }
 }

@@ -20,16 +20,18 @@ use queueing::{
 use rand_xoshiro::rand_core::Rng;
 use units::{BitRate, Time};
 
-/// The manager of one queue.
+/// The manager of one queue. What is the same for all managers comes first, so that one with little of its own lies in few cache
+/// lines.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub(crate) struct Managed {
-    manager: Manager,
     random: Stream,
+    pub counts: ManagedCounts,
     /// What its messages call it.
     point: PointId,
     /// Priority of its messages; `None`: that of the frame.
     message_priority: Option<Priority>,
-    pub counts: ManagedCounts,
+    manager: Manager,
 }
 
 /// What a manager has done since measuring began.
@@ -61,14 +63,14 @@ impl Managed {
 impl Links {
     /// Lets the managers of all queues begin.
     pub fn start_managers(&mut self) {
-        for (port, cold) in (0..).zip(&self.cold) {
-            for (class, manager) in cold.managers.iter().enumerate() {
-                let quiet = manager.as_ref().map_or(Quiet::ALWAYS, |it| it.manager.quiet());
-                self.passed.of_mut(port, class).be_quiet(quiet);
+        for (number, port) in (0..).zip(&self.ports) {
+            for class in 0..port.classes.classes() {
+                let managed = self.managers.of(port.first_queue as usize + class);
+                let quiet = managed.map_or(Quiet::ALWAYS, |it| it.manager.quiet());
+                self.passed.of_mut(number, class).be_quiet(quiet);
             }
         }
-        let mut managers = self.cold.iter().flat_map(|cold| cold.managers.iter().flatten());
-        self.stamps_returned = managers.any(|it| it.manager.stamps_returned());
+        self.stamps_returned = self.managers.iter().any(|it| it.manager.stamps_returned());
     }
 }
 
@@ -177,13 +179,12 @@ impl Fabric {
 
     /// A tag on its way back has come in through a port, whose congestion points see what its frame met there.
     fn stamp_returned(&mut self, port: u32, frame: &Frame) {
-        let managers = &mut self.links.cold[port as usize].managers;
         let Some(tag) = self.headers.returned(frame) else { return };
         let port = &self.links.ports[port as usize];
         // Those of schemes without such tags leave it as it is.
-        for managed in managers.iter_mut().flatten() {
+        self.links.managers.for_port(port, |managed| {
             *tag = managed.manager.stamp_returned(*tag, || self.buffers.bytes_at(port));
-        }
+        });
     }
 
     /// What the manager of a queue says of a frame; a mark is made at once.
@@ -198,9 +199,8 @@ impl Fabric {
     ) -> Verdict {
         let queue = self.links.ports[egress as usize].first_queue as usize + class.at();
         let fill = Fill { queue: self.buffers.queues[queue].occupancy };
-        let managers = &mut self.links.cold[egress as usize].managers;
         let passed = self.links.passed.of_mut(egress, class.at());
-        let Some(managed) = managers.get_mut(class.at()).and_then(Option::as_deref_mut) else {
+        let Some(managed) = self.links.managers.of_mut(queue) else {
             passed.be_quiet(Quiet::ALWAYS);
             return Verdict::Pass;
         };
@@ -237,8 +237,8 @@ impl Fabric {
         now: Time,
         windows: &mut Queued,
     ) {
-        let managers = &self.links.cold[egress as usize].managers;
-        let Some(managed) = managers.get(class.at()).and_then(Option::as_deref) else { return };
+        let queue = self.links.ports[egress as usize].first_queue as usize + class.at();
+        let Some(managed) = self.links.managers.of(queue) else { return };
         let (priority, point) = (managed.message_priority, managed.point);
         let mut message = Frame {
             path: frame.path,
@@ -256,7 +256,7 @@ impl Fabric {
             return;
         }
         self.headers.release(&message);
-        if let Some(Some(managed)) = self.links.cold[egress as usize].managers.get_mut(class.at()) {
+        if let Some(managed) = self.links.managers.of_mut(queue) {
             managed.counts.messages -= 1;
         }
     }

@@ -4,7 +4,6 @@ use crate::run::contention::Contention;
 use crate::run::event::{Event, Kind};
 use crate::run::link_control::LinkControl;
 use crate::run::losses::Cause;
-use crate::run::managed::Managed;
 use crate::run::storms::PortWatch;
 use engine::Timer;
 use frame::{ClassMap, Frame, Occupancy};
@@ -154,8 +153,6 @@ pub(crate) struct ColdPort {
     pub counts: PortCounts,
     /// Watches for pause storms; at switches that do.
     pub watch: Option<Box<PortWatch>>,
-    /// Queue managers by class; empty without any.
-    pub managers: Vec<Option<Box<Managed>>>,
     /// Frames are sent ahead of their time, and a queue manager hears of departures late.
     pub notes_departures: bool,
     /// Rates that the link had before faults changed it, and until when.

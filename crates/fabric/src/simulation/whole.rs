@@ -11,6 +11,7 @@ use crate::run::ingress::IngressPort;
 use crate::run::ledger::Ledger;
 use crate::run::levels::Levels;
 use crate::run::limiters::Limiter;
+use crate::run::managed::Managed;
 use crate::run::nic::Nic;
 use crate::run::node::Node;
 use crate::run::overtaking::can_overtake;
@@ -273,7 +274,12 @@ impl Simulation {
         let (part, local) = self.part_at(port);
         part.probes.queues.get(part.links.ports[local].first_queue as usize + usize::from(class))
     }
-    /// What its manager has marked.
+    /// Its manager.
+    pub(crate) fn managed(&self, port: u32, class: u8) -> Option<&Managed> {
+        let (part, local) = self.part_at(port);
+        part.links.managers.of(part.links.ports[local].first_queue as usize + usize::from(class))
+    }
+    /// What it has marked.
     pub(crate) fn queue_marks(&self, port: u32, class: u8) -> Option<&BinnedBits> {
         let (part, local) = self.part_at(port);
         part.probes.marks.get(part.links.ports[local].first_queue as usize + usize::from(class))

@@ -18,11 +18,8 @@ impl View<'_> {
             queue.waits.summary_with_zeros(row.frames.saturating_sub(queue.waits.count()))
         };
         let managed = |row: &UsedQueue| {
-            let managers = &self.s.cold(row.port).managers;
-            managers
-                .get(usize::from(row.class))
-                .and_then(Option::as_ref)
-                .map_or_else(Default::default, |own| own.counts)
+            let managed = self.s.managed(row.port, row.class);
+            managed.map_or_else(Default::default, |own| own.counts)
         };
         let table =
             Table::new("queues", "One row an egress queue (a traffic class of a port) that carried frames.")
