@@ -39,25 +39,28 @@ pub struct NotHeard {
 
 /// Counts what passes while a machine is quiet.
 #[derive(Clone, Copy, Debug)]
+#[repr(C)]
 pub struct Unheard {
-    quiet: Quiet,
-    /// Of the bytes that may pass, those that have not.
-    left: u64,
-    frames: u64,
+    until: Time,
+    /// The bytes that may pass, and those of them that have not; [`Quiet::ALWAYS`] has the most.
+    bytes: u32,
+    left: u32,
+    frames: u32,
 }
 
 impl Unheard {
     /// Nothing has passed yet.
     #[must_use]
     pub fn new(quiet: Quiet) -> Unheard {
-        Unheard { quiet, left: quiet.bytes, frames: 0 }
+        let bytes = quiet.bytes.min(Quiet::ALWAYS.bytes) as u32;
+        Unheard { until: quiet.until, bytes, left: bytes, frames: 0 }
     }
 
     /// Counts a frame, if the machine need not hear of it.
     #[inline(always)]
     pub fn counts(&mut self, now: Time, bytes: u16) -> bool {
-        match self.left.checked_sub(u64::from(bytes)) {
-            Some(left) if now < self.quiet.until => {
+        match self.left.checked_sub(bytes.into()) {
+            Some(left) if now < self.until => {
                 self.left = left;
                 self.frames += 1;
                 true
@@ -69,7 +72,7 @@ impl Unheard {
     /// Frames and bytes that have passed.
     #[must_use]
     pub fn passed(&self) -> (u64, u64) {
-        (self.frames, self.quiet.bytes - self.left)
+        (self.frames.into(), (self.bytes - self.left).into())
     }
 }
 

@@ -11,30 +11,41 @@ const PS_PER_S_TIMES_8: u64 = 8_000_000_000_000;
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub struct Pacer {
-    /// Whether nothing leaves until the next is due, and whether there is a rate.
+    /// When the segment after the last is due, if it is sent back to back.
+    due: Time,
+    /// Whether nothing leaves until then, and whether there is a rate.
     closed: bool,
     paces: bool,
     /// What a segment of so many bytes takes at the rate; no bytes: not known.
     bytes: u16,
+    seconds: u8,
     takes: Time,
-    /// When the segment after the last is due, if it is sent back to back.
-    due: Time,
-    /// What `due` cut off and what `takes` does, in units of 1/`bps` ps; and `bps`, the rate in whole bits a second.
+    /// What `due` cut off and what `takes` does, in units of 1/`bps` ps.
     remainder: u64,
     rest: u64,
+    /// The rate, in whole bits a second, and in so many bits in so many seconds; no bits: there was none yet.
     bps: u64,
-    /// The rate that it keeps, and that of the last segment.
-    rate: Option<BitRate>,
-    last: Option<BitRate>,
+    bits: u64,
 }
 
 impl Pacer {
     /// From the next segment on it keeps this rate; `None`: none.
     #[inline(always)]
     pub fn set_rate(&mut self, rate: Option<BitRate>) {
-        if rate != self.rate {
-            (self.rate, self.paces, self.bytes) = (rate, rate.is_some(), 0);
+        self.paces = rate.is_some();
+        if let Some(rate) = rate
+            && rate.fraction() != (self.bits, self.seconds.into())
+        {
+            self.change_rate(rate);
         }
+    }
+
+    /// What a segment of another rate was cut by is nothing to the next one.
+    #[inline(never)]
+    fn change_rate(&mut self, rate: BitRate) {
+        let (bits, seconds) = rate.fraction();
+        (self.bits, self.seconds, self.bps) = (bits, seconds as u8, rate.bps());
+        (self.bytes, self.remainder) = (0, 0);
     }
 
     /// Whether a segment may leave.
@@ -87,13 +98,9 @@ impl Pacer {
         self.closed = self.due > now;
     }
 
-    /// From now on segments have this length. What a segment of another rate was cut by is nothing to this one.
+    /// From now on segments have this length.
     #[inline(never)]
     fn measure(&mut self, bytes: u16) {
-        let Some(rate) = self.rate else { return };
-        if self.last != self.rate {
-            (self.last, self.bps, self.remainder) = (self.rate, rate.bps(), 0);
-        }
         // Below 2^16 * 8e12: no overflow.
         let exact = u64::from(bytes) * PS_PER_S_TIMES_8;
         (self.bytes, self.takes, self.rest) = (bytes, Time::from_ps(exact / self.bps), exact % self.bps);
