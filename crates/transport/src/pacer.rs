@@ -17,8 +17,8 @@ pub struct Pacer {
     closed: bool,
     paces: bool,
     /// What a segment of so many bytes takes at the rate; no bytes: not known.
-    bytes: u16,
     seconds: u8,
+    bytes: u32,
     takes: Time,
     /// What `due` cut off and what `takes` does, in units of 1/`bps` ps.
     remainder: u64,
@@ -72,6 +72,24 @@ impl Pacer {
         self.closed && self.due > now
     }
 
+    /// Whether it keeps a rate.
+    #[inline(always)]
+    pub fn paces(&self) -> bool {
+        self.paces
+    }
+
+    /// When the next segment is due, if it is sent back to back.
+    #[inline(always)]
+    pub fn due(&self) -> Time {
+        self.due
+    }
+
+    /// It has opened, and nobody has asked it since.
+    #[inline(always)]
+    pub fn has_opened(&mut self) {
+        self.closed = false;
+    }
+
     /// The time goes on.
     #[inline(always)]
     pub fn handle_timeout(&mut self, now: Time) {
@@ -80,7 +98,7 @@ impl Pacer {
 
     /// A segment leaves now, and the next has to keep the distance of the rate.
     #[inline(always)]
-    pub fn on_send(&mut self, now: Time, bytes: u16) {
+    pub fn on_send(&mut self, now: Time, bytes: u32) {
         if !self.paces {
             return;
         }
@@ -100,8 +118,9 @@ impl Pacer {
 
     /// From now on segments have this length.
     #[inline(never)]
-    fn measure(&mut self, bytes: u16) {
-        // Below 2^16 * 8e12: no overflow.
+    fn measure(&mut self, bytes: u32) {
+        debug_assert!(bytes < 1 << 17, "a frame and what is around it");
+        // Below 2^17 * 8e12: no overflow.
         let exact = u64::from(bytes) * PS_PER_S_TIMES_8;
         (self.bytes, self.takes, self.rest) = (bytes, Time::from_ps(exact / self.bps), exact % self.bps);
     }

@@ -329,7 +329,7 @@ impl TcpSender {
         }
         if let Some(rate) = self.controller.rate() {
             self.pacer.set_rate(Some(rate));
-            self.pacer.on_send(now, self.spec.frame_bytes((to - from) as u16));
+            self.pacer.on_send(now, self.spec.frame_bytes((to - from) as u16).into());
         }
     }
 

@@ -215,7 +215,7 @@ impl<C: CongestionControl> Protocol for WindowSender<C> {
         self.next += 1;
         self.retransmission.on_send(now);
         self.pacer.set_rate(self.controller.rate());
-        self.pacer.on_send(now, bytes);
+        self.pacer.on_send(now, bytes.into());
         Some(Segment { kind: FrameKind::Data, word, header: None, bytes, ecn_capable: self.ecn_capable })
     }
 

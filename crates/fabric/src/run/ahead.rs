@@ -35,15 +35,18 @@ impl Fabric {
             return;
         }
         let class = TrafficClass(port.waiting.trailing_zeros() as u8);
-        // Seldom, but at a manager that is never quiet.
-        if port.hooks.has(Hooks::MANAGED)
-            && self.links.passed.of(egress, class.at()).heard_from() <= now
-            && self.links.cold[egress as usize].notes_departures
-        {
+        if port.hooks.has(Hooks::MANAGED) && self.hears_of_departures(egress, class, now) {
             self.settle_noting(egress, now);
         } else {
             self.settle_unheard(egress, now);
         }
+    }
+
+    /// Whether the queue manager of a class may have to hear of departures up to `now`: seldom, but if it is never quiet.
+    #[inline(always)]
+    fn hears_of_departures(&self, egress: u32, class: TrafficClass, now: Time) -> bool {
+        self.links.passed.of(egress, class.at()).heard_from() <= now
+            && self.links.cold[egress as usize].notes_departures
     }
 
     /// The same where no queue manager has to hear of these departures.
@@ -152,8 +155,13 @@ impl Fabric {
         now: Time,
         windows: &mut Queued,
     ) {
-        self.settle(egress, now);
+        // The one that waits, if any does: no other is in use here.
         let class = self.links.ports[egress as usize].classes.class(frame.priority);
+        if self.hears_of_departures(egress, class, now) {
+            self.settle(egress, now);
+        } else {
+            self.settle_unheard(egress, now);
+        }
         if self.comes_unheard(egress, class, &frame, now) {
             self.go_ahead((egress, class), frame, ingress, now, windows);
         } else {

@@ -57,9 +57,12 @@ impl Passage {
     pub fn passes(&mut self, bytes: u16, overhead: u16, now: Time) -> bool {
         let passes = bytes <= self.longest && self.unheard.counts(now, bytes);
         if passes {
-            self.enters_empty(now);
-            self.leaves(bytes, overhead, now);
-            self.open(Time::ZERO);
+            self.busy_since = now;
+            self.pacer.has_opened();
+            if self.pacer.paces() {
+                self.leaves(bytes, overhead, now);
+                self.opens = self.pacer.due();
+            }
         }
         passes
     }
@@ -74,7 +77,7 @@ impl Passage {
     /// A frame leaves, with so many bytes around it on the link.
     #[inline(always)]
     pub fn leaves(&mut self, bytes: u16, overhead: u16, now: Time) {
-        self.pacer.on_send(now, bytes.saturating_add(overhead));
+        self.pacer.on_send(now, u32::from(bytes) + u32::from(overhead));
     }
 
     /// A frame of this length has passed at once.
