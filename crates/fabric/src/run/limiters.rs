@@ -50,7 +50,8 @@ pub(crate) struct Planned {
 /// Marks a limiter among the endpoints that stand in line at a NIC.
 pub(crate) const LIMITER: u32 = 1 << 31;
 
-/// A rate limiter of a host. What frames that pass it touch comes first, and then what frames that wait in it do.
+/// A rate limiter of a host. What frames that pass it touch comes first, and then what frames that wait in it do. An odd number of
+/// cache lines, so that the first ones of many do not compete for the same places of a cache.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Limiter {
@@ -79,9 +80,9 @@ pub(crate) struct Limiter {
     burst: Bytes,
     /// After how long without a break frames are marked, if ever.
     mark_after: Option<Time>,
-    control: RateControls,
+    control: Box<RateControls>,
     random: Stream,
-    pub measured: LimiterMeasured,
+    pub measured: Box<LimiterMeasured>,
     /// The rate of the link.
     link: BitRate,
     /// Its number in the whole fabric, its host there, and what passes it.
@@ -101,7 +102,7 @@ impl Limiter {
         link: BitRate,
         random: Stream,
     ) -> Limiter {
-        let control = spec.control.start(link);
+        let control = Box::new(spec.control.start(link));
         let orders = control.orders();
         let mut limiter = Limiter {
             number,
@@ -130,7 +131,7 @@ impl Limiter {
             stands: None,
             in_line_since: Time::ZERO,
             mark_after: spec.mark_after,
-            measured: LimiterMeasured::default(),
+            measured: Box::default(),
         };
         limiter.passage.pacer.set_rate(orders.rate);
         limiter.measure_burst();
@@ -187,7 +188,7 @@ impl Limiter {
 
     /// Begins to measure anew. The control has not heard of some that left before.
     pub fn restart(&mut self, pool: &Pool, now: Time) {
-        self.measured = LimiterMeasured::without(self.passage.unheard.passed());
+        *self.measured = LimiterMeasured::without(self.passage.unheard.passed());
         let inside = self.line.lists().iter().flat_map(|list| pool.iter(list));
         let inside = inside.map(|waiting| (waiting.since, waiting.frame.bytes));
         self.passage.forget_lengths();
@@ -320,7 +321,8 @@ impl Limiter {
 
     /// Bytes of its tables.
     pub fn memory_bytes(&self) -> usize {
-        size_of::<Limiter>() + self.line.memory_bytes() + self.measured.memory_bytes()
+        let own = size_of::<Limiter>() + size_of::<RateControls>() + size_of::<LimiterMeasured>();
+        own + self.line.memory_bytes() + self.measured.memory_bytes()
     }
 }
 
@@ -466,5 +468,15 @@ impl Fabric {
             limiter.control_calls_at = at;
         }
         windows.push(Event::limiter(at, limiter.place, nth));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limiter_is_an_odd_number_of_cache_lines() {
+        assert_eq!(size_of::<Limiter>() % 128, 64);
     }
 }
