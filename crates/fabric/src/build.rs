@@ -456,6 +456,7 @@ fn add_port(part: &Part, fabric: &mut Fabric, port: u32) {
         occupancy: Occupancy::default(),
         delay: link.delay,
         control: link_control(plan, port),
+        stops_until: Time::ZERO,
         counts: PortCounts::default(),
         watch: watchdog.map(|spec| Box::new(PortWatch::new(spec))),
         notes_departures: false,

@@ -105,6 +105,10 @@ impl PauseTimers {
         let set = |set, (priority, &until): (usize, &Time)| set | u8::from(until > now) << priority;
         self.until.iter().enumerate().fold(0, set)
     }
+    /// When the first of the pauses that run now ends; [`Time::NEVER`] if none does.
+    pub fn first_end(&self, now: Time) -> Time {
+        self.until.iter().copied().filter(|&until| until > now).min().unwrap_or(Time::NEVER)
+    }
     /// Ends all pauses at once, as a reset of the link does.
     pub fn clear(&mut self) {
         *self = PauseTimers::default();

@@ -172,8 +172,19 @@ impl ClassMap {
         self.numbers_of(class) as u8
     }
     /// The priorities or channels of a class as a bit set, bit n for number n.
-    pub fn numbers_of(&self, class: TrafficClass) -> u32 {
-        self.numbers().filter(|&p| self.class(Priority(p)) == class).fold(0, |set, p| set | 1 << p)
+    #[inline]
+    pub const fn numbers_of(&self, class: TrafficClass) -> u32 {
+        if class.at() >= PRIORITIES {
+            let is_channel = self.packed & CHANNELS_TOO != 0 && class.at() < CHANNELS;
+            return if is_channel { 1 << class.0 } else { 0 };
+        }
+        // Four bits a priority, none of which is above 7: less than 8 is left of all but those that are alike.
+        let unlike = (self.packed & 0x7777_7777) ^ (class.0 as u32 * 0x1111_1111);
+        let alike = (0x8888_8888 - unlike & 0x8888_8888) >> 3;
+        // One bit of four each: they come together in pairs, the pairs in fours, and those.
+        let pairs = (alike | alike >> 3) & 0x0303_0303;
+        let fours = pairs | pairs >> 6;
+        fours & 0x0F | fours >> 12 & 0xF0
     }
 }
 
@@ -205,6 +216,24 @@ mod tests {
         assert_eq!((all.priorities(TrafficClass(19)), all.numbers_of(TrafficClass(19))), (0, 1 << 19));
         assert_eq!(all.classes_of(0xF_0001_u32), 0xF_0001);
         assert_eq!(members(0x8_0005_u32).collect::<Vec<_>>(), [0, 2, 19]);
+    }
+
+    #[test]
+    fn the_numbers_of_a_class_are_those_that_it_maps_to_it() {
+        let maps = (0..2_000u32).map(|seed| {
+            let class_of = std::array::from_fn(|p| (seed.wrapping_mul(0x9E37_79B9) >> (3 * p + 1) & 7) as u8);
+            ClassMap::new(class_of).unwrap()
+        });
+        for map in maps.chain([ClassMap::SHARED, ClassMap::SEPARATE, ClassMap::CHANNELS]) {
+            for class in (0..32).map(TrafficClass) {
+                let own = map.numbers().filter(|&number| map.class(Priority(number)) == class);
+                assert_eq!(
+                    map.numbers_of(class),
+                    own.fold(0, |set, number| set | 1 << number),
+                    "{map:?} {class:?}"
+                );
+            }
+        }
     }
 
     #[test]

@@ -291,7 +291,7 @@ impl Fabric {
             return false;
         }
         if port.stopped != 0 {
-            self.update_stopped(egress, now);
+            self.look_at_stops(egress, now);
         }
         let port = &self.links.ports[egress as usize];
         let first = port.waiting & !port.stopped == 0 && port.stopped >> class.0 & 1 == 0;

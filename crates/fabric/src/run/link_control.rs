@@ -72,6 +72,16 @@ impl LinkControl {
         }
     }
 
+    /// Until when it stops the same classes, if nothing more is heard.
+    pub fn unchanged_until(&self, now: Time) -> Time {
+        match self {
+            LinkControl::None => Time::NEVER,
+            LinkControl::Pause(pauses) => pauses.timers.first_end(now),
+            // Nobody knows when credits come.
+            LinkControl::Credit(_) => Time::ZERO,
+        }
+    }
+
     /// Until when these priorities are stopped, if nothing more is heard; in the past if they are not.
     #[inline]
     pub fn until(&self, priorities: impl Into<u32>) -> Time {

@@ -72,9 +72,9 @@ impl Links {
 
     /// Writes the reasons for which nothing may leave a port anew.
     pub fn set_down(&mut self, port: u32, change: impl FnOnce(u8) -> u8) {
-        let down = &mut self.cold[port as usize].down;
-        *down = change(*down);
-        self.ports[port as usize].hooks.set(Hooks::DOWN, *down != 0);
+        let cold = &mut self.cold[port as usize];
+        (cold.down, cold.stops_until) = (change(cold.down), Time::ZERO);
+        self.ports[port as usize].hooks.set(Hooks::DOWN, cold.down != 0);
     }
 
     /// From the next frame on the link has another rate.

@@ -151,6 +151,8 @@ pub(crate) struct ColdPort {
     /// What the link's flow control says.
     pub control: LinkControl,
     pub counts: PortCounts,
+    /// Until when the same classes are stopped, if nothing more is heard.
+    pub stops_until: Time,
     /// Watches for pause storms; at switches that do.
     pub watch: Option<Box<PortWatch>>,
     /// Frames are sent ahead of their time, and a queue manager hears of departures late.

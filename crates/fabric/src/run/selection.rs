@@ -9,7 +9,7 @@ use crate::run::event::{Event, Kind, Queued};
 use crate::run::pool::Waiting;
 use crate::run::port::Hooks;
 use crate::run::world::Fabric;
-use frame::{Occupancy, TrafficClass};
+use frame::{Occupancy, TrafficClass, members};
 use scheduling::{Discipline, SchedulerSpec};
 use units::Time;
 
@@ -268,7 +268,7 @@ impl Fabric {
         let asks = port.hooks.has(Hooks::SCHEDULER);
         let mut eligible = port.waiting & !port.stopped;
         if eligible != port.waiting {
-            self.update_stopped(egress, now);
+            self.look_at_stops(egress, now);
             let port = &self.links.ports[egress as usize];
             eligible = port.waiting & !port.stopped;
         }
@@ -295,7 +295,7 @@ impl Fabric {
         let asks = port.hooks.has(Hooks::SCHEDULER);
         let classes = self.nodes[self.node_of[egress as usize] as usize].classes;
         let cold = &mut self.links.cold[egress as usize];
-        let held = (0..8).map(TrafficClass).filter(|class| held >> class.0 & 1 != 0);
+        let held = members(held).map(|class| TrafficClass(class as u8));
         let pause_end = held.map(|class| cold.control.until(classes.priorities(class))).min();
         let allowed = if asks && waiting { cold.scheduler.wake(now) } else { None };
         pause_end.into_iter().chain(allowed).min().unwrap_or(Time::NEVER)

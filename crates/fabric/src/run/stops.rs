@@ -62,6 +62,9 @@ impl Fabric {
         if cold.down != 0 {
             stopped = u32::MAX;
         }
+        // A watch looks at what waits, too.
+        let changes = cold.watch.is_some() || cold.down != 0;
+        cold.stops_until = if changes { Time::ZERO } else { cold.control.unchanged_until(now) };
         let free = port.stopped & !stopped != 0;
         if port.hooks.has(Hooks::SCHEDULER) {
             self.on_stopped(port_id, stopped, now);
@@ -76,6 +79,14 @@ impl Fabric {
         self.links.ports[port_id as usize].stopped = stopped;
         if let Some(nic) = &mut self.links.nics[port_id as usize] {
             nic.note_stopped(stopped, now);
+        }
+    }
+
+    /// The same if a pause may have run out meanwhile.
+    #[inline(always)]
+    pub fn look_at_stops(&mut self, port_id: u32, now: Time) {
+        if self.links.cold[port_id as usize].stops_until <= now {
+            self.update_stopped(port_id, now);
         }
     }
 }
