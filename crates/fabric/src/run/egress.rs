@@ -29,6 +29,9 @@ impl Fabric {
             if port.busy_until <= now && port.waiting | port.stopped == 0 && !port.hooks.has(Hooks::ASKED) {
                 return self.pass_manager(egress, class, frame, ingress, now, windows);
             }
+            if self.is_stuck(egress, class, now) {
+                return self.enqueue_stuck(egress, class, &frame, ingress, now, windows);
+            }
             return self.enqueue_asking(egress, class, frame, ingress, now, windows);
         }
         let hooks = port.hooks;
@@ -48,6 +51,38 @@ impl Fabric {
             }
         }
         self.wait_for_link(egress, class, &frame, ingress, now, windows);
+    }
+
+    /// Whether all that waits at a port, some of this class among it, is stopped by pauses that have not run out, and nobody is
+    /// asked about one frame more.
+    #[inline(always)]
+    fn is_stuck(&self, egress: u32, class: TrafficClass, now: Time) -> bool {
+        let port = &self.links.ports[egress as usize];
+        port.waiting >> class.0 & 1 != 0
+            && port.waiting & !port.stopped == 0
+            && port.busy_until <= now
+            && !port.hooks.has(ASKS.or(TELLS).or(Hooks::MANAGED).or(Hooks::PAUSE_WAITING))
+            && now < self.links.cold[egress as usize].stops_until
+    }
+
+    /// A frame comes to such a port: it waits, and the port looks when it would have looked without it.
+    #[inline(never)]
+    fn enqueue_stuck(
+        &mut self,
+        egress: u32,
+        class: TrafficClass,
+        frame: &Frame,
+        ingress: u32,
+        now: Time,
+        windows: &mut Queued,
+    ) {
+        let port = &self.links.ports[egress as usize];
+        debug_assert!(port.decision.due() != Time::NEVER, "nobody looks at what waits");
+        if port.hooks.has(Hooks::COUNTED) && !self.before_enqueue(egress, class, frame, ingress, now, windows)
+        {
+            return self.lose(egress, class, frame, ingress, Cause::Headroom, now);
+        }
+        self.wait(egress, class, frame, ingress, now);
     }
 
     /// The same where somebody hears of each frame that begins to wait.

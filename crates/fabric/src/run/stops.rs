@@ -86,8 +86,15 @@ impl Fabric {
     #[inline(always)]
     pub fn look_at_stops(&mut self, port_id: u32, now: Time) {
         if self.links.cold[port_id as usize].stops_until <= now {
-            self.update_stopped(port_id, now);
+            return self.update_stopped(port_id, now);
         }
+        debug_assert_eq!(
+            self.links.cold[port_id as usize]
+                .control
+                .stopped(self.nodes[self.node_of[port_id as usize] as usize].classes, now),
+            self.links.ports[port_id as usize].stopped,
+            "what is stopped has changed unheard"
+        );
     }
 }
 
