@@ -76,6 +76,20 @@ fn a_frame_without_credits_is_passed_at_once() {
     assert_eq!(ordered_last.1, ns(9_600 - 1 + 2_800), "behind both, one round trip each");
 }
 
+#[test]
+fn a_frame_whose_credits_come_while_another_leaves_goes_next() {
+    // The credits of the second read are back at 5.8 us, while the first of two writes leaves, from 5.6 to 6 us.
+    let mut net = Net::new(us(50));
+    let (a, b) = (net.host("a", host()), net.host("b", host()));
+    net.link(a, b, gbps(10), us(2)).overhead = 0;
+    net.flow("reads", a, 0, burst(b, 1_000, 2, us(1))).bypassable = true;
+    net.flow("writes", a, 0, burst(b, 500, 2, us(5) + ns(600)));
+    let outcome = on_threads(&with_credits(net, &one(16, "B0")));
+    let latest = outcome.reals("flows", "latency_max_ns");
+    assert_eq!(exact(latest[0]), us(6) + ns(2_800) - us(1), "it leaves at 6 us");
+    assert_eq!(exact(latest[1]), ns(400 + 800 + 400) + us(2), "the second write is behind it");
+}
+
 /// h0 reads from h2, which takes in 1 Gb/s, and `writer` writes to h3, in one priority: Gb/s of both.
 fn read_and_write(
     name: &str,

@@ -180,7 +180,7 @@ impl ClassMap {
         }
         // Four bits a priority, none of which is above 7: less than 8 is left of all but those that are alike.
         let unlike = (self.packed & 0x7777_7777) ^ (class.0 as u32 * 0x1111_1111);
-        let alike = (0x8888_8888 - unlike & 0x8888_8888) >> 3;
+        let alike = ((0x8888_8888 - unlike) & 0x8888_8888) >> 3;
         // One bit of four each: they come together in pairs, the pairs in fours, and those.
         let pairs = (alike | alike >> 3) & 0x0303_0303;
         let fours = pairs | pairs >> 6;

@@ -141,7 +141,7 @@ impl CreditState {
         });
         self.plenty = if several { u32::MAX } else { self.spec.need(longest) };
         self.fills = on.then(|| Box::new(Fills::new(self.spec.need(longest))));
-        self.bypass_waits = (on && self.spec.bypassable != 0).then(Box::default);
+        self.bypass_waits = (self.spec.bypassable != 0).then(Box::default);
     }
     /// The wait of a class of which this is the lowest priority: since when a link that was free waits for it.
     pub fn wait_in_force(&self, priority: u8) -> Option<Time> {

@@ -1,11 +1,12 @@
-//! Waits of bypass queues, where waits are recorded.
+//! Waits of bypass queues.
 //!
 //! The bypass queue of a class lacks credits while frames stand in it and none of those at its head, of several lists one
 //! each, has the credits that it needs. Ordered frames of the class may go on meanwhile. It waits from when its link was free
 //! first until there are credits, the time apart in which its class waits as a whole: that is a wait of the class, which holds
 //! back all of its frames. So no time counts twice.
 //!
-//! No frame leaves a bypass queue that lacks credits. Who stands there when that is over has been held back (`victims`).
+//! When credits come, the port looks which frame of the class is next, also while it sends one: what was passed goes before what
+//! would have passed it. No frame leaves a bypass queue that lacks credits. Who stands there when that is over has been held back (`victims`).
 
 use super::CreditState;
 use crate::run::event::Queued;

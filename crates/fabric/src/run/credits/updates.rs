@@ -294,13 +294,14 @@ impl Fabric {
         let credits = self.links.cold[port as usize].control.credits();
         let (lacking, held) =
             credits.map_or((0, 0), |credits| (credits.short, credits.held & !credits.short));
-        if held != 0 {
-            self.note_bypasses(port, held, 0, now, windows);
+        if lacking | held == 0 {
+            return;
         }
+        // One that was bypassed may go now, before what is next.
+        self.look_at_heads(port, lacking | held, now, windows);
         if lacking == 0 {
             return;
         }
-        self.look_at_heads(port, lacking, now, windows);
         let state = &self.links.ports[port as usize];
         if state.waiting & !state.stopped != 0 {
             self.try_transmit(port, now, windows);
