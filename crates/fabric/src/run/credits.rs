@@ -48,7 +48,7 @@ pub(crate) struct CreditState {
     plenty: u32,
     /// What has filled the room that this end grants, where that is recorded.
     pub fills: Option<Box<Fills>>,
-    /// How bypass queues have waited, where there may be any and that is recorded.
+    /// How bypass queues have waited, where there may be any.
     bypass_waits: Option<Box<BypassWaits>>,
 }
 
