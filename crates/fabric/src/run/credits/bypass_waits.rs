@@ -6,7 +6,9 @@
 //! back all of its frames. So no time counts twice.
 //!
 //! When credits come, the port looks which frame of the class is next, also while it sends one: what was passed goes before what
-//! would have passed it. No frame leaves a bypass queue that lacks credits. Who stands there when that is over has been held back (`victims`).
+//! would have passed it.
+//!
+//! No frame leaves a bypass queue that lacks credits. Who stands there when that is over has been held back (`victims`).
 
 use super::CreditState;
 use crate::run::event::Queued;
