@@ -172,6 +172,17 @@ mod tests {
 
     proptest::proptest! {
         #[test]
+        fn the_same_priorities_are_paused_until_the_first_end(ends in proptest::array::uniform8(0u64..6), now in 0u64..6) {
+            let (ps, timers) = (Time::from_ps, PauseTimers { until: ends.map(Time::from_ps) });
+            let first = timers.first_end(ps(now));
+            proptest::prop_assert_eq!(first == Time::NEVER, timers.paused(ps(now)) == 0);
+            for later in (now..10).map(ps) {
+                let same = timers.paused(later) == timers.paused(ps(now));
+                proptest::prop_assert_eq!(same, later < first);
+            }
+        }
+
+        #[test]
         fn merging_is_as_good_as_sending_both(first: (u8, u8), second: (u8, u8), start: [u16; 8]) {
             let signal = |(xoff, xon): (u8, u8)| PauseSignal { xoff, xon: xon & !xoff };
             let (first, second) = (signal(first), signal(second));
