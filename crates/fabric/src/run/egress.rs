@@ -29,7 +29,9 @@ impl Fabric {
             if port.busy_until <= now && port.waiting | port.stopped == 0 && !port.hooks.has(Hooks::ASKED) {
                 return self.pass_manager(egress, class, frame, ingress, now, windows);
             }
-            if self.is_stuck(egress, class, now) {
+            if self.is_stuck(egress, class, now)
+                && (!port.hooks.has(Hooks::MANAGED) || self.comes_unheard(egress, class, &frame, now))
+            {
                 return self.enqueue_stuck(egress, class, &frame, ingress, now, windows);
             }
             return self.enqueue_asking(egress, class, frame, ingress, now, windows);
@@ -53,15 +55,15 @@ impl Fabric {
         self.wait_for_link(egress, class, &frame, ingress, now, windows);
     }
 
-    /// Whether all that waits at a port, some of this class among it, is stopped by pauses that have not run out, and nobody is
-    /// asked about one frame more.
+    /// Whether all that waits at a port, some of this class among it, is stopped by pauses that have not run out, and nobody but a
+    /// queue manager is asked about one frame more.
     #[inline(always)]
     fn is_stuck(&self, egress: u32, class: TrafficClass, now: Time) -> bool {
         let port = &self.links.ports[egress as usize];
         port.waiting >> class.0 & 1 != 0
             && port.waiting & !port.stopped == 0
             && port.busy_until <= now
-            && !port.hooks.has(ASKS.or(TELLS).or(Hooks::MANAGED).or(Hooks::PAUSE_WAITING))
+            && !port.hooks.has(ASKS.or(TELLS).or(Hooks::PAUSE_WAITING))
             && now < self.links.cold[egress as usize].stops_until
     }
 

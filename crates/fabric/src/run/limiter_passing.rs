@@ -8,6 +8,7 @@ use crate::run::limiter_line::Next;
 use crate::run::limiter_places::NextFrame;
 use crate::run::limiters::Limiter;
 use crate::run::pool::{NIL, Pool};
+use crate::run::port::Port;
 use crate::run::world::Fabric;
 use frame::{Ecn, Frame, Priority, Route, TrafficClass};
 use transport::Protocol;
@@ -52,9 +53,7 @@ impl Fabric {
     fn hold(&mut self, nth: u32, frame: &Frame, now: Time, windows: &mut Queued) {
         let limiter = &mut self.hosts.limiters[nth as usize];
         limiter.passage.close();
-        limiter.occupancy.add(frame.bytes);
-        limiter.sojourns.enter(limiter.occupancy.both());
-        self.buffers.pool.push(limiter.line.push_to(frame.priority), frame, now, NIL);
+        limiter.push(&mut self.buffers.pool, frame, now);
         let at = limiter.passage.pacer.calls_at().min(limiter.orders.call_at);
         debug_assert_eq!(at, limiter.next_call(now), "nothing else holds it");
         if at < limiter.wakes_at || !self.probes.limiter_rates.is_empty() {
@@ -65,7 +64,10 @@ impl Fabric {
     /// The same where the frame waits for something else, or somebody has to hear of it.
     #[inline(never)]
     fn limit_otherwise(&mut self, nth: u32, egress: u32, frame: &Frame, now: Time, windows: &mut Queued) {
-        let limiter = &self.hosts.limiters[nth as usize];
+        let limiter = &mut self.hosts.limiters[nth as usize];
+        if limiter.has_before(frame.priority, now) {
+            return limiter.push(&mut self.buffers.pool, frame, now);
+        }
         let is_held = limiter.is_held(now);
         if !is_held && limiter.is_idle() {
             let class = self.links.ports[egress as usize].classes.class(frame.priority);
@@ -75,9 +77,7 @@ impl Fabric {
         }
         let limiter = &mut self.hosts.limiters[nth as usize];
         limiter.holds_from(now);
-        limiter.occupancy.add(frame.bytes);
-        limiter.sojourns.enter(limiter.occupancy.both());
-        self.buffers.pool.push(limiter.line.push_to(frame.priority), frame, now, NIL);
+        limiter.push(&mut self.buffers.pool, frame, now);
         if is_held && limiter.is_held(now) && limiter.orders.next_probe > now {
             self.wake_limiter(nth, now, windows);
         } else {
@@ -111,10 +111,10 @@ impl Fabric {
         true
     }
 
-    /// The next of the frames that sources have pushed leaves a limiter whose time has come, straight to the link: if that is
-    /// free, and nobody has to be asked or to hear of it. False: nothing is done.
+    /// The next of the frames that sources have pushed leaves a limiter whose time has come, straight to the link or to a NIC that
+    /// takes it: if nobody stands in line there, and nobody has to be asked or to hear of it. False: nothing is done.
     #[inline(always)]
-    pub fn sends_straight(&mut self, nth: u32, now: Time, windows: &mut Queued) -> bool {
+    pub fn sends_next(&mut self, nth: u32, now: Time, windows: &mut Queued) -> bool {
         let limiter = &mut self.hosts.limiters[nth as usize];
         // Behind it another one may leave ahead of the rate.
         if limiter.has_burst() {
@@ -127,7 +127,9 @@ impl Fabric {
         if !self.hosts.receiving.is_empty() {
             return false;
         }
-        let Some(straight) = self.links.straight(egress, priority, now) else { return false };
+        let Some(straight) = self.links.straight(egress, priority, now) else {
+            return self.sends_through_nic(nth, priority, (start, egress), now, windows);
+        };
         if !limiter.leaves_unheard(head.bytes, straight.overhead(), now) {
             return false;
         }
@@ -137,6 +139,36 @@ impl Fabric {
         straight.transmit(frame, now, windows);
         let class = self.links.ports[egress as usize].classes.class(priority);
         self.feed_sources((egress, class), &frame, now, windows);
+        self.wake_limiter(nth, now, windows);
+        self.pull_on((egress, class), None, now, windows);
+        true
+    }
+
+    /// The same where the link is not free: through the NIC.
+    #[inline(never)]
+    fn sends_through_nic(
+        &mut self,
+        nth: u32,
+        priority: Priority,
+        (start, egress): (u32, u32),
+        now: Time,
+        windows: &mut Queued,
+    ) -> bool {
+        let Port { classes, overhead, .. } = self.links.ports[egress as usize];
+        let class = classes.class(priority);
+        if !self.takes_at_once(egress, class) {
+            return false;
+        }
+        let limiter = &mut self.hosts.limiters[nth as usize];
+        let bytes = self.buffers.pool.head(limiter.line.list(priority)).bytes;
+        if !limiter.leaves_unheard(bytes, overhead, now) {
+            return false;
+        }
+        let mut frame = limiter.pop(&mut self.buffers.pool, priority, start, now);
+        limiter.marks_if_late(&mut frame, now);
+        limiter.look();
+        self.count_pulled(egress, class);
+        self.forward(egress, frame, NIL, now, windows);
         self.wake_limiter(nth, now, windows);
         self.pull_on((egress, class), None, now, windows);
         true
@@ -296,6 +328,22 @@ impl Limiter {
         self.passage.note_length(bytes);
     }
 
+    /// Whether a frame of this priority comes behind others while the limiter stands in line, and asks nothing: then it only waits.
+    #[inline(always)]
+    fn has_before(&self, priority: Priority, now: Time) -> bool {
+        self.stands.is_some()
+            && self.orders.next_probe > now
+            && self.line.only_pushed().is_some_and(|first| first >= priority)
+    }
+
+    /// A frame begins to wait.
+    #[inline(always)]
+    fn push(&mut self, pool: &mut Pool, frame: &Frame, now: Time) {
+        self.occupancy.add(frame.bytes);
+        self.sojourns.enter(self.occupancy.both());
+        pool.push(self.line.push_to(frame.priority), frame, now, NIL);
+    }
+
     /// The first frame of a priority that waits, on the way that begins at this hop now.
     #[inline(always)]
     fn pop(&mut self, pool: &mut Pool, priority: Priority, start: u32, now: Time) -> Frame {
@@ -316,6 +364,8 @@ impl Limiter {
         if self.marks(now) {
             let _ = frame.flags.mark();
         }
-        self.measured.marks += u64::from(frame.flags.ecn() == Ecn::Experienced);
+        if frame.flags.ecn() == Ecn::Experienced {
+            self.measured.marks += 1;
+        }
     }
 }

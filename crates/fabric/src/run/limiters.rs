@@ -50,8 +50,8 @@ pub(crate) struct Planned {
 /// Marks a limiter among the endpoints that stand in line at a NIC.
 pub(crate) const LIMITER: u32 = 1 << 31;
 
-/// A rate limiter of a host. What frames that pass it touch comes first, and then what frames that wait in it do. An odd number of
-/// cache lines, so that the first ones of many do not compete for the same places of a cache.
+/// A rate limiter of a host. What frames that pass it touch comes first, then what those that wait in it do: six cache lines. In all
+/// it is an odd number of them, so that the first ones of many do not compete for the same places of a cache.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Limiter {
@@ -60,26 +60,28 @@ pub(crate) struct Limiter {
     pub orders: Orders,
     /// Where it stands in line at a NIC.
     pub stands: Option<(u32, TrafficClass)>,
-    /// The highest priority of its frames; and the lowest of those that it has sent since it last asked about its path.
-    pub priority: Priority,
-    lowest_sent: Option<Priority>,
-    /// Frames of higher priorities than this one may leave ahead of the rate, by `burst`.
-    lowest: Priority,
-    /// Who waits in it.
-    pub line: LimiterLine,
+    /// Its place among those of its part.
+    place: u32,
     pub occupancy: Occupancy,
     /// What the burst takes at the rate that it has.
     ahead: Time,
     /// The earliest pending call.
     pub wakes_at: Time,
-    /// Since when it stands in line.
-    pub in_line_since: Time,
-    pub sojourns: Sojourns,
     /// The last call that was asked for because of the control alone: it stays pending while others come and go.
     control_calls_at: Time,
+    /// After how long without a break frames are marked; [`Time::NEVER`]: they are not.
+    mark_after: Time,
+    pub sojourns: Sojourns,
+    /// Who waits in it.
+    pub line: LimiterLine,
+    /// The highest priority of its frames; and the lowest of those that it has sent since it last asked about its path.
+    pub priority: Priority,
+    lowest_sent: Option<Priority>,
+    /// Frames of higher priorities than this one may leave ahead of the rate, by `burst`.
+    lowest: Priority,
     burst: Bytes,
-    /// After how long without a break frames are marked, if ever.
-    mark_after: Option<Time>,
+    /// Since when it stands in line.
+    pub in_line_since: Time,
     control: Box<RateControls>,
     random: Stream,
     pub measured: Box<LimiterMeasured>,
@@ -89,8 +91,6 @@ pub(crate) struct Limiter {
     pub number: u32,
     pub host: NodeId,
     pub name: String,
-    /// Its place among those of its part.
-    place: u32,
 }
 
 impl Limiter {
@@ -130,7 +130,7 @@ impl Limiter {
             control_calls_at: Time::ZERO,
             stands: None,
             in_line_since: Time::ZERO,
-            mark_after: spec.mark_after,
+            mark_after: spec.mark_after.unwrap_or(Time::NEVER),
             measured: Box::default(),
         };
         limiter.passage.pacer.set_rate(orders.rate);
@@ -225,7 +225,7 @@ impl Limiter {
 
     /// Whether a frame that leaves now is marked.
     pub fn marks(&self, now: Time) -> bool {
-        self.mark_after.is_some_and(|after| now - self.passage.busy_since >= after)
+        now - self.passage.busy_since >= self.mark_after
     }
 
     /// A frame of so many bytes leaves, with so many around it on the link: the tag that it gets, and its length.
@@ -396,7 +396,7 @@ impl Fabric {
         if limiter.orders.call_at <= now {
             limiter.call(|control, random| control.handle_timeout(now, &mut || random.next_u64()));
         }
-        if !self.sends_straight(nth, now, windows) {
+        if !self.sends_next(nth, now, windows) {
             self.update_limiter(nth, now, windows);
         }
     }
@@ -478,5 +478,10 @@ mod tests {
     #[test]
     fn a_limiter_is_an_odd_number_of_cache_lines() {
         assert_eq!(size_of::<Limiter>() % 128, 64);
+    }
+
+    #[test]
+    fn what_waiting_frames_touch_lies_in_six_cache_lines() {
+        assert!(std::mem::offset_of!(Limiter, line) + LimiterLine::OFTEN_TOUCHED <= 6 * 64);
     }
 }
