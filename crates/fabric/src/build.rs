@@ -320,7 +320,6 @@ fn build_part(
             first_queue: 0,
             all_ports: plan.wiring.peer.len() as u32,
             all_flows: spec.flows.len() as u32,
-            all_endpoints: plan.endpoints() as u32,
             all_places: plan.places() as u32,
         },
         node_of,

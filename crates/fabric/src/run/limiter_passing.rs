@@ -8,7 +8,7 @@ use crate::run::limiter_line::Next;
 use crate::run::limiter_places::NextFrame;
 use crate::run::limiters::Limiter;
 use crate::run::pool::{NIL, Pool};
-use crate::run::port::Port;
+use crate::run::straight::WayOut;
 use crate::run::world::Fabric;
 use frame::{Ecn, Frame, Priority, Route, TrafficClass};
 use transport::Protocol;
@@ -117,59 +117,34 @@ impl Fabric {
     pub fn sends_next(&mut self, nth: u32, now: Time, windows: &mut Queued) -> bool {
         let limiter = &mut self.hosts.limiters[nth as usize];
         // Behind it another one may leave ahead of the rate.
-        if limiter.has_burst() {
+        if limiter.has_burst() || !self.hosts.receiving.is_empty() {
             return false;
         }
         let Some(priority) = limiter.next_pushed(now) else { return false };
         let head = self.buffers.pool.head(limiter.line.list(priority));
         let start = self.routes.path_start[head.path.at()];
         let egress = self.routes.port_at(start);
-        if !self.hosts.receiving.is_empty() {
-            return false;
-        }
-        let Some(straight) = self.links.straight(egress, priority, now) else {
-            return self.sends_through_nic(nth, priority, (start, egress), now, windows);
-        };
-        if !limiter.leaves_unheard(head.bytes, straight.overhead(), now) {
+        let Some(way) = self.links.way_out(egress, priority, now) else { return false };
+        if !limiter.leaves_unheard(head.bytes, way.overhead(), now) {
             return false;
         }
         let mut frame = limiter.pop(&mut self.buffers.pool, priority, start, now);
         limiter.marks_if_late(&mut frame, now);
         limiter.look();
-        straight.transmit(frame, now, windows);
-        let class = self.links.ports[egress as usize].classes.class(priority);
-        self.feed_sources((egress, class), &frame, now, windows);
-        self.wake_limiter(nth, now, windows);
-        self.pull_on((egress, class), None, now, windows);
-        true
-    }
-
-    /// The same where the link is not free: through the NIC.
-    #[inline(never)]
-    fn sends_through_nic(
-        &mut self,
-        nth: u32,
-        priority: Priority,
-        (start, egress): (u32, u32),
-        now: Time,
-        windows: &mut Queued,
-    ) -> bool {
-        let Port { classes, overhead, .. } = self.links.ports[egress as usize];
-        let class = classes.class(priority);
-        if !self.takes_at_once(egress, class) {
-            return false;
+        let class = way.class();
+        match way {
+            WayOut::Link(straight, _) => {
+                straight.transmit(frame, now, windows);
+                self.feed_sources((egress, class), &frame, now, windows);
+            }
+            WayOut::Nic(nic, ..) => {
+                nic.count_pulled(class);
+                self.forward(egress, frame, NIL, now, windows);
+            }
         }
-        let limiter = &mut self.hosts.limiters[nth as usize];
-        let bytes = self.buffers.pool.head(limiter.line.list(priority)).bytes;
-        if !limiter.leaves_unheard(bytes, overhead, now) {
-            return false;
+        if let Some(at) = self.wish_of_limiter(nth, now) {
+            self.call_limiter(nth, at, now, windows);
         }
-        let mut frame = limiter.pop(&mut self.buffers.pool, priority, start, now);
-        limiter.marks_if_late(&mut frame, now);
-        limiter.look();
-        self.count_pulled(egress, class);
-        self.forward(egress, frame, NIL, now, windows);
-        self.wake_limiter(nth, now, windows);
         self.pull_on((egress, class), None, now, windows);
         true
     }

@@ -388,10 +388,14 @@ impl Fabric {
         limiter.rate()
     }
 
-    /// A limiter asked to be called now.
-    #[inline(always)]
-    pub fn limiter_due(&mut self, nth: u32, now: Time, windows: &mut Queued) {
+    /// A limiter asked to be called now, unless a later wish has overtaken that. Like a decision, its call is no part of a
+    /// fingerprint: what it leads to is.
+    #[inline(never)]
+    pub fn limiter_called(&mut self, nth: u32, now: Time, windows: &mut Queued) {
         let limiter = &mut self.hosts.limiters[nth as usize];
+        if limiter.wakes_at != now {
+            return;
+        }
         limiter.wakes_at = Time::NEVER;
         if limiter.orders.call_at <= now {
             limiter.call(|control, random| control.handle_timeout(now, &mut || random.next_u64()));
@@ -435,13 +439,19 @@ impl Fabric {
         self.send_probe(next.path, way, priority, probe.news, now, windows);
     }
 
-    /// Schedules the next call of a limiter, unless one is pending that is not later: then it is looked at anew.
+    /// When a limiter wants to be called, unless a call is pending that is not later: then it is looked at anew.
     #[inline(always)]
-    pub fn wake_limiter(&mut self, nth: u32, now: Time, windows: &mut Queued) {
+    pub fn wish_of_limiter(&self, nth: u32, now: Time) -> Option<Time> {
         let limiter = &self.hosts.limiters[nth as usize];
         let at = limiter.next_call(now);
-        if at < limiter.wakes_at || !self.probes.limiter_rates.is_empty() {
-            self.call_limiter_later(nth, at.max(now), now, windows);
+        (at < limiter.wakes_at || !self.probes.limiter_rates.is_empty()).then_some(at.max(now))
+    }
+
+    /// Schedules the next call of a limiter, if it wishes one.
+    #[inline(always)]
+    pub fn wake_limiter(&mut self, nth: u32, now: Time, windows: &mut Queued) {
+        if let Some(at) = self.wish_of_limiter(nth, now) {
+            self.call_limiter_later(nth, at, now, windows);
         }
     }
 

@@ -68,13 +68,11 @@ impl Fabric {
     /// Whether a class of a NIC has room for a frame of those in line.
     #[inline(always)]
     fn has_a_turn(&self, egress: u32, class: TrafficClass) -> bool {
-        let hooks = self.links.ports[egress as usize].hooks;
-        // A scheduler that is told of every frame must not see a queue run empty between two.
-        let more = u32::from(hooks.has(Hooks::SCHEDULER));
+        let port = &self.links.ports[egress as usize];
         let nic = self.links.nics[egress as usize].as_ref();
-        nic.is_some_and(|nic| nic.has_a_turn(class, more))
-            && !hooks.has(Hooks::DOWN)
-            && (!hooks.has(Hooks::BOUNDED) || self.has_room(egress, class))
+        nic.is_some_and(|nic| nic.has_a_turn(class, port.more_in_nic()))
+            && !port.hooks.has(Hooks::DOWN)
+            && (!port.hooks.has(Hooks::BOUNDED) || self.has_room(egress, class))
     }
 
     /// A segment of an endpoint, through a class of a NIC where it is in no line.

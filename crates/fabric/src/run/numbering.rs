@@ -13,10 +13,9 @@ pub(crate) struct Numbering {
     pub first_node: u32,
     pub first_port: u32,
     pub first_queue: u32,
-    /// Ports, flows and endpoints of the whole, and all places: what the engine sorts events by must be the same in all parts.
+    /// Ports and flows of the whole, and all places: what the engine sorts events by must be the same in all parts.
     pub all_ports: u32,
     pub all_flows: u32,
-    pub all_endpoints: u32,
     pub all_places: u32,
 }
 
@@ -34,10 +33,6 @@ impl Numbering {
     /// The number of an endpoint in the whole: that of its place.
     pub fn endpoint(&self, number: u32) -> u32 {
         self.all_ports + self.all_flows + number
-    }
-    /// The number of a rate limiter in the whole: that of its place.
-    pub fn limiter(&self, number: u32) -> u32 {
-        self.all_ports + self.all_flows + self.all_endpoints + number
     }
     /// The number of a queue in the whole; [`NIL`] stays.
     pub fn queue(&self, queue: u32) -> u32 {

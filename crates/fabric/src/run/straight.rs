@@ -5,7 +5,7 @@ use crate::run::links::Links;
 use crate::run::nic::Nic;
 use crate::run::passed::PassedPorts;
 use crate::run::port::{Hooks, Port};
-use frame::{Frame, Priority};
+use frame::{Frame, Priority, TrafficClass};
 use units::Time;
 
 /// What such a frame touches of a port: looked up once.
@@ -17,12 +17,27 @@ pub(crate) struct Straight<'a> {
     neighbours: &'a [u32],
 }
 
+/// Where a frame of a host goes, of that class, with what its link has around frames.
+pub(crate) enum WayOut<'a> {
+    /// Straight to the link.
+    Link(Straight<'a>, TrafficClass),
+    /// To the NIC, which takes it.
+    Nic(&'a mut Nic, TrafficClass, u16),
+}
+
 impl Port {
     /// Whether a frame goes to the link at once, without a word to anybody but those that its NIC feeds.
     #[inline(always)]
     pub fn is_free(&self, now: Time) -> bool {
         let nothing_waits = self.busy_until <= now && self.waiting | self.stopped == 0;
         nothing_waits && !self.hooks.has(Hooks::NOT_AT_ONCE.or(Hooks::FAULTED).or(Hooks::RECORDED))
+    }
+
+    /// How many frames more than others its NIC holds: a scheduler that is told of every frame must not see a queue run empty
+    /// between two.
+    #[inline(always)]
+    pub fn more_in_nic(&self) -> u32 {
+        self.hooks.has(Hooks::SCHEDULER).into()
     }
 }
 
@@ -59,6 +74,46 @@ impl Links {
         }
         let (passed, neighbours) = (&mut self.passed, &self.neighbours);
         Some(Straight { sources_wait, at, port, passed, neighbours })
+    }
+
+    /// The way of a frame of this priority to the link or into the NIC of a host's port, if nobody stands in line before it, and the
+    /// NIC takes it without being asked for its room.
+    #[inline(always)]
+    pub fn way_out(&mut self, egress: u32, priority: Priority, now: Time) -> Option<WayOut<'_>> {
+        let at = egress as usize;
+        let port = &mut self.ports[at];
+        let nic = self.nics[at].as_mut()?;
+        let class = port.classes.class(priority);
+        if nic.has_line(class) {
+            return None;
+        }
+        if port.is_free(now) {
+            let sources_wait = nic.has_blocked(class);
+            let (passed, neighbours) = (&mut self.passed, &self.neighbours);
+            return Some(WayOut::Link(Straight { sources_wait, at, port, passed, neighbours }, class));
+        }
+        let takes =
+            nic.has_a_turn(class, port.more_in_nic()) && !port.hooks.has(Hooks::DOWN.or(Hooks::BOUNDED));
+        if takes { Some(WayOut::Nic(nic, class, port.overhead)) } else { None }
+    }
+}
+
+impl WayOut<'_> {
+    /// The class that the frame has there.
+    #[inline(always)]
+    pub fn class(&self) -> TrafficClass {
+        match self {
+            WayOut::Link(_, class) | WayOut::Nic(_, class, _) => *class,
+        }
+    }
+
+    /// Bytes around it on the link.
+    #[inline(always)]
+    pub fn overhead(&self) -> u16 {
+        match self {
+            WayOut::Link(straight, _) => straight.overhead(),
+            WayOut::Nic(.., overhead) => *overhead,
+        }
     }
 }
 

@@ -122,6 +122,8 @@ impl World for Fabric {
             // Written out, as it has no frame to be looked at.
             self.note(&Event::bare(Kind::Source, now, place), Kind::Source, self.numbering.source(flow));
             self.source_due(source, now, windows);
+        } else if event.is(Kind::Limiter) {
+            self.limiter_called(event.frame.word, event.time, windows);
         } else if event.is(Kind::Head) {
             self.note(&event, Kind::Head, self.numbering.port(event.place()));
             self.head_arrives(event.place(), event.frame, event.time, windows);
@@ -135,9 +137,6 @@ impl Fabric {
     /// The other kinds, compiled apart from those that every frame needs.
     #[inline(never)]
     fn handle_others(&mut self, event: Event, windows: &mut Queued) {
-        if event.is(Kind::Limiter) {
-            return self.limiter_called(&event, windows);
-        }
         let (kind, place, now) = (event.kind(), event.place(), event.time);
         match kind {
             // Like decisions: what they lead to is noted.
@@ -177,18 +176,6 @@ impl Fabric {
         match self.hosts.sources.get(source) {
             Some(state) => self.numbering.source(state.flow),
             None => self.numbering.endpoint(self.hosts.endpoints[source - self.hosts.sources.len()].number),
-        }
-    }
-
-    /// A limiter asked to be called now, unless a later wish has overtaken that: what happens then is no part of a
-    /// fingerprint, as nothing does.
-    #[inline(always)]
-    fn limiter_called(&mut self, event: &Event, windows: &mut Queued) {
-        let (nth, now) = (event.frame.word, event.time);
-        let limiter = &self.hosts.limiters[nth as usize];
-        if limiter.wakes_at == now {
-            self.note(event, Kind::Timeout, self.numbering.limiter(limiter.number));
-            self.limiter_due(nth, now, windows);
         }
     }
 
