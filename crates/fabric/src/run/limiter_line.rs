@@ -1,6 +1,6 @@
 //! Who waits in a rate limiter, and who is next: strict priority, and within a priority frames of sources and endpoints by turns.
 
-use crate::run::pool::List;
+use crate::run::pool::{List, Pool, Waiting};
 use frame::{PRIORITIES, Priority};
 use std::collections::VecDeque;
 
@@ -113,11 +113,11 @@ impl LimiterLine {
         &self.frames
     }
 
-    /// The first frame of this priority leaves: `take` takes it out of its list.
+    /// The first frame of this priority leaves.
     #[inline(always)]
-    pub fn take<T>(&mut self, priority: Priority, take: impl FnOnce(&mut List) -> T) -> T {
+    pub fn take(&mut self, priority: Priority, pool: &mut Pool) -> Waiting {
         let list = &mut self.frames[usize::from(priority.0)];
-        let taken = take(list);
+        let taken = pool.pop(list);
         if list.is_empty() {
             self.waiting &= !(1 << priority.0);
         }
@@ -154,6 +154,9 @@ impl LimiterLine {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run::pool::NIL;
+    use frame::Frame;
+    use units::Time;
 
     const fn endpoint(priority: u8, nth: u32) -> Next {
         Next::Endpoint(Priority(priority), nth)
@@ -187,15 +190,18 @@ mod tests {
 
     #[test]
     fn frames_and_endpoints_of_a_priority_take_turns() {
-        let mut line = LimiterLine::new();
+        let (mut line, mut pool) = (LimiterLine::new(), Pool::new());
+        let push = |line: &mut LimiterLine, pool: &mut Pool, priority| {
+            pool.push(line.push_to(priority), &Frame::default(), Time::ZERO, NIL);
+        };
         line.come(Priority(2), 20);
-        let _ = line.push_to(Priority(2));
+        push(&mut line, &mut pool, Priority(2));
         assert_eq!(turn(&mut line), Some(endpoint(2, 20)));
         assert_eq!(line.next(), Some(Next::Frame(Priority(2))));
         // A frame of a higher one goes ahead, whoever has the turn.
-        let _ = line.push_to(Priority(3));
+        push(&mut line, &mut pool, Priority(3));
         assert_eq!(line.next(), Some(Next::Frame(Priority(3))));
-        line.take(Priority(3), |_| ());
+        line.take(Priority(3), &mut pool);
         assert_eq!(line.next(), Some(endpoint(2, 20)));
     }
 }

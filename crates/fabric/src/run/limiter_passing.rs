@@ -54,7 +54,7 @@ impl Fabric {
         let limiter = &mut self.hosts.limiters[nth as usize];
         limiter.passage.close();
         limiter.push(&mut self.buffers.pool, frame, now);
-        let at = limiter.passage.pacer.calls_at().min(limiter.orders.call_at);
+        let at = limiter.next_call_unless_stopped();
         debug_assert_eq!(at, limiter.next_call(now), "nothing else holds it");
         if at < limiter.wakes_at || !self.probes.limiter_rates.is_empty() {
             self.call_limiter(nth, at.max(now), now, windows);
@@ -142,9 +142,10 @@ impl Fabric {
                 self.forward(egress, frame, NIL, now, windows);
             }
         }
-        if let Some(at) = self.wish_of_limiter(nth, now) {
-            self.call_limiter(nth, at, now, windows);
-        }
+        let limiter = &self.hosts.limiters[nth as usize];
+        let at = limiter.next_call_unless_stopped();
+        debug_assert_eq!(at, limiter.next_call(now), "nothing else holds it");
+        self.call_limiter(nth, at.max(now), now, windows);
         self.pull_on((egress, class), None, now, windows);
         true
     }
@@ -322,7 +323,7 @@ impl Limiter {
     /// The first frame of a priority that waits, on the way that begins at this hop now.
     #[inline(always)]
     fn pop(&mut self, pool: &mut Pool, priority: Priority, start: u32, now: Time) -> Frame {
-        let waiting = self.line.take(priority, |list| pool.pop(list));
+        let waiting = self.line.take(priority, pool);
         let mut frame = waiting.frame;
         self.occupancy.remove(frame.bytes);
         self.sojourns.leave(frame.bytes, now - waiting.since);

@@ -319,6 +319,13 @@ impl Limiter {
         opens.min(self.orders.next_probe).min(self.orders.call_at)
     }
 
+    /// The same where it is not stopped, and none of its frames may leave ahead of its rate.
+    #[inline(always)]
+    pub fn next_call_unless_stopped(&self) -> Time {
+        let at = self.orders.next_probe.min(self.passage.pacer.calls_at());
+        if self.line.is_empty() { self.orders.call_at } else { at.min(self.orders.call_at) }
+    }
+
     /// Bytes of its tables.
     pub fn memory_bytes(&self) -> usize {
         let own = size_of::<Limiter>() + size_of::<RateControls>() + size_of::<LimiterMeasured>();
@@ -439,19 +446,13 @@ impl Fabric {
         self.send_probe(next.path, way, priority, probe.news, now, windows);
     }
 
-    /// When a limiter wants to be called, unless a call is pending that is not later: then it is looked at anew.
-    #[inline(always)]
-    pub fn wish_of_limiter(&self, nth: u32, now: Time) -> Option<Time> {
-        let limiter = &self.hosts.limiters[nth as usize];
-        let at = limiter.next_call(now);
-        (at < limiter.wakes_at || !self.probes.limiter_rates.is_empty()).then_some(at.max(now))
-    }
-
-    /// Schedules the next call of a limiter, if it wishes one.
+    /// Schedules the next call of a limiter, unless one is pending that is not later: then it is looked at anew.
     #[inline(always)]
     pub fn wake_limiter(&mut self, nth: u32, now: Time, windows: &mut Queued) {
-        if let Some(at) = self.wish_of_limiter(nth, now) {
-            self.call_limiter_later(nth, at, now, windows);
+        let limiter = &self.hosts.limiters[nth as usize];
+        let at = limiter.next_call(now);
+        if at < limiter.wakes_at || !self.probes.limiter_rates.is_empty() {
+            self.call_limiter_later(nth, at.max(now), now, windows);
         }
     }
 
