@@ -6,7 +6,7 @@ use crate::run::pool::NIL;
 use crate::run::world::Fabric;
 use crate::spec::{FlowSpec, Spec};
 use engine::stream;
-use frame::NodeId;
+use frame::{NodeId, PathId};
 use queueing::LimiterScope;
 use std::collections::BTreeMap;
 
@@ -124,6 +124,11 @@ pub fn add_limiters(part: &Part, fabric: &mut Fabric) {
     fabric.hosts.limiters_of_path =
         plan.limiters.of_path.iter().map(|ends| ends.each_ref().map(here)).collect();
     let hosts = &mut fabric.hosts;
+    for (path, &[near, _]) in (0..).zip(&hosts.limiters_of_path) {
+        if let Some(limiter) = hosts.limiters.get_mut(near as usize) {
+            limiter.line.add_path(PathId(path));
+        }
+    }
     for state in &mut hosts.endpoints {
         let ends = hosts.limiters_of_path.get(state.path as usize);
         state.limiter = ends.map_or(NIL, |ends| ends[usize::from(state.behind.is_some())]);

@@ -1,7 +1,7 @@
 //! Who waits in a rate limiter, and who is next: strict priority, and within a priority frames of sources and endpoints by turns.
 
-use crate::run::pool::{List, Pool, Waiting};
-use frame::{PRIORITIES, Priority};
+use crate::run::pool::{List, NIL, Pool, Waiting};
+use frame::{PRIORITIES, PathId, Priority};
 use std::collections::VecDeque;
 
 /// Frames that sources have pushed, and endpoints that have something to send.
@@ -16,6 +16,8 @@ pub(crate) struct LimiterLine {
     endpoint_was_last: bool,
     /// Frames by priority.
     frames: [List; PRIORITIES],
+    /// The path of all of them; [`NIL`]: there is none yet; [`SEVERAL`]: they differ.
+    path: u32,
     /// Endpoints, the highest priority first, by turns within one.
     endpoints: VecDeque<(Priority, u32)>,
 }
@@ -38,6 +40,9 @@ impl Next {
     }
 }
 
+/// In [`LimiterLine::path`].
+const SEVERAL: u32 = NIL - 1;
+
 /// In [`LimiterLine::waiting`].
 const ENDPOINTS: u16 = 1 << PRIORITIES;
 
@@ -52,6 +57,7 @@ impl LimiterLine {
             endpoint_was_last: false,
             endpoints: VecDeque::new(),
             frames: [List::EMPTY; PRIORITIES],
+            path: NIL,
         }
     }
 
@@ -83,6 +89,18 @@ impl LimiterLine {
         // Endpoints have the highest bit.
         let highest = self.waiting.checked_ilog2()?;
         (highest < ENDPOINTS.ilog2()).then_some(Priority(highest as u8))
+    }
+
+    /// Sources push frames of a path.
+    pub fn add_path(&mut self, path: PathId) {
+        self.path = if self.path == NIL { path.0 } else { SEVERAL };
+    }
+
+    /// The path of all frames that sources push, if it is one: known without a look at the first of them, which came long ago and is
+    /// in no cache.
+    #[inline(always)]
+    pub fn only_path(&self) -> Option<PathId> {
+        (self.path < SEVERAL).then_some(PathId(self.path))
     }
 
     /// The lists of frames that are not empty.
@@ -154,7 +172,6 @@ impl LimiterLine {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::pool::NIL;
     use frame::Frame;
     use units::Time;
 
@@ -186,6 +203,17 @@ mod tests {
         line.leave(51);
         let turns: Vec<_> = (0..3).filter_map(|_| turn(&mut line)).collect();
         assert_eq!(turns, [endpoint(2, 20), endpoint(2, 21), endpoint(2, 20)]);
+    }
+
+    #[test]
+    fn one_path_is_known_and_several_are_not() {
+        let mut line = LimiterLine::new();
+        assert_eq!(line.only_path(), None);
+        line.add_path(PathId(7));
+        assert_eq!(line.only_path(), Some(PathId(7)));
+        line.add_path(PathId(8));
+        line.add_path(PathId(7));
+        assert_eq!(line.only_path(), None);
     }
 
     #[test]

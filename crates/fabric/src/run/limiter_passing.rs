@@ -10,7 +10,7 @@ use crate::run::limiters::Limiter;
 use crate::run::pool::{NIL, Pool};
 use crate::run::straight::WayOut;
 use crate::run::world::Fabric;
-use frame::{Ecn, Frame, Priority, Route, TrafficClass};
+use frame::{Ecn, Frame, PathId, Priority, Route, TrafficClass};
 use transport::Protocol;
 use units::Time;
 
@@ -122,7 +122,12 @@ impl Fabric {
         }
         let Some(priority) = limiter.next_pushed(now) else { return false };
         let head = self.buffers.pool.head(limiter.line.list(priority));
-        let start = self.routes.path_start[head.path.at()];
+        let path = match limiter.line.only_path() {
+            Some(path) => path,
+            None => path_of(head),
+        };
+        debug_assert_eq!(path, head.path, "sources push frames of other paths");
+        let start = self.routes.path_start[path.at()];
         let egress = self.routes.port_at(start);
         let Some(way) = self.links.way_out(egress, priority, now) else { return false };
         if !limiter.leaves_unheard(head.bytes, way.overhead(), now) {
@@ -262,6 +267,13 @@ impl Fabric {
         }
         frame
     }
+}
+
+/// Compiled apart, so that where the path is known otherwise nothing waits for the frame.
+#[cold]
+#[inline(never)]
+fn path_of(frame: &Frame) -> PathId {
+    frame.path
 }
 
 impl Limiter {
