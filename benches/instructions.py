@@ -32,6 +32,7 @@ RUNS = {
     "fat-tree-16": ("100 us", "200 us"),
     "hashed-8": ("200 us", "400 us"),
     "hashed-8 pfc": ("200 us", "400 us"),
+    "hashed-8 pfc qcn": ("2 ms", "3 ms"),
     "hashed-4 pfc": ("500 us", "1 ms"),
     "hashed-4 pfc probes": ("500 us", "1 ms"),
     "incast-8 pfc": ("2 ms", "4 ms"),

@@ -124,9 +124,6 @@ impl World for Fabric {
             self.source_due(source, now, windows);
         } else if event.is(Kind::Limiter) {
             self.limiter_called(event.frame.word, event.time, windows);
-        } else if event.is(Kind::Head) {
-            self.note(&event, Kind::Head, self.numbering.port(event.place()));
-            self.head_arrives(event.place(), event.frame, event.time, windows);
         } else {
             self.handle_others(event, windows);
         }
@@ -137,6 +134,10 @@ impl Fabric {
     /// The other kinds, compiled apart from those that every frame needs.
     #[inline(never)]
     fn handle_others(&mut self, event: Event, windows: &mut Queued) {
+        if event.is(Kind::Head) {
+            self.note(&event, Kind::Head, self.numbering.port(event.place()));
+            return self.head_arrives(event.place(), event.frame, event.time, windows);
+        }
         let (kind, place, now) = (event.kind(), event.place(), event.time);
         match kind {
             // Like decisions: what they lead to is noted.
