@@ -44,6 +44,8 @@ impl Fabric {
             }
         } else if limiter.is_held(now) && limiter.is_held_by_rate(now) {
             return self.hold(nth, &frame, now, windows);
+        } else if limiter.has_before(frame.priority, now) {
+            return limiter.push(&mut self.buffers.pool, &frame, now);
         }
         self.limit_otherwise(nth, egress, &frame, now, windows);
     }
@@ -64,10 +66,7 @@ impl Fabric {
     /// The same where the frame waits for something else, or somebody has to hear of it.
     #[inline(never)]
     fn limit_otherwise(&mut self, nth: u32, egress: u32, frame: &Frame, now: Time, windows: &mut Queued) {
-        let limiter = &mut self.hosts.limiters[nth as usize];
-        if limiter.has_before(frame.priority, now) {
-            return limiter.push(&mut self.buffers.pool, frame, now);
-        }
+        let limiter = &self.hosts.limiters[nth as usize];
         let is_held = limiter.is_held(now);
         if !is_held && limiter.is_idle() {
             let class = self.links.ports[egress as usize].classes.class(frame.priority);
