@@ -8,6 +8,9 @@ BIN := $(VENV)/bin
 export CARGO_TARGET_DIR ?= $(CURDIR)/target
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
+# One more than there are cores: some tests wait for others to speak, or for processes to be killed.
+WORKERS ?= $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1)))
+
 # What an installed Penstock is made of.
 SOURCES := $(shell find crates packaging python/penstock Cargo.toml Cargo.lock pyproject.toml README.md \
 	-type f ! -name '*.pyc' ! -name '*.so' ! -name '.*' ! -path '*/.mypy_cache/*')
@@ -42,7 +45,7 @@ rust: | needs ## runs the tests of the engine
 	cargo test --locked --workspace --quiet
 
 python: $(VENV)/developed ## runs the tests of the package, of the docs and of the house rules
-	$(BIN)/python -m pytest --quiet --numprocesses auto --dist loadfile
+	$(BIN)/python -m pytest --quiet --numprocesses $(WORKERS) --dist loadfile
 
 site: $(VENV)/developed ## builds the documentation site in build/site; a warning is an error
 	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet -c docs . build/site

@@ -2,7 +2,7 @@
 
 Each workload without a control, with QCN and with FECN, in turn, so that a machine whose speed drifts does
 so for all. What others do on the machine only ever slows a run down: the fastest of many is the one that was
-disturbed least. The medians are printed beside them.
+disturbed least. Beside it stands the median over the rounds, of two runs one after the other.
 """
 
 from __future__ import annotations
@@ -29,15 +29,14 @@ def rate(program: Path, workload: str, control: str) -> float:
 
 
 def row(program: Path, workload: str, runs: int) -> str:
-    """The fastest of each, and what part of the rate a control costs: of the fastest, and of the medians."""
-    rates: dict[str, list[float]] = {control: [] for control in CONTROLS}
-    for _ in range(runs):
-        for control, own in rates.items():
-            own.append(rate(program, workload, control))
-    cells = [f"`{workload}`", f"{max(rates['none']):.1f}"]
+    """The fastest of each, and what a control costs of the rate: of the fastest, and in the median round."""
+    rounds = [{control: rate(program, workload, control) for control in CONTROLS} for _ in range(runs)]
+    fastest = {control: max(one[control] for one in rounds) for control in CONTROLS}
+    cells = [f"`{workload}`", f"{fastest['none']:.1f}"]
     for control in CONTROLS[1:]:
-        best, median = (1 - of(rates[control]) / of(rates["none"]) for of in (max, statistics.median))
-        cells.append(f"{max(rates[control]):.1f} ({best:.0%}; {median:.0%})")
+        best = 1 - fastest[control] / fastest["none"]
+        median = statistics.median(1 - one[control] / one["none"] for one in rounds)
+        cells.append(f"{fastest[control]:.1f} ({best:.0%}; {median:.0%})")
     return f"| {' | '.join(cells)} |"
 
 
