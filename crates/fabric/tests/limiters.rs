@@ -279,6 +279,35 @@ fn a_limiter_follows_its_flow_to_another_link() {
     }
 }
 
+/// A limiter whose frames leave through two links, kept busy by frames that pass no limiter: each goes its own way, in its turn.
+#[test]
+fn frames_of_a_limiter_leave_through_the_links_of_their_paths() {
+    for busy in [false, true] {
+        let mut net = Net::new(us(1_000));
+        let a = net.host("a", limited(LimiterScope::Priority, 0b10));
+        for (name, switch_name) in [("b", "s1"), ("c", "s2")] {
+            let (to, sw) = (net.host(name, host()), net.switch(switch_name, switch()));
+            net.link(a, sw, gbps(10), ns(100));
+            net.link(sw, to, gbps(10), ns(100));
+            net.flow(name, a, 1, paced(to, FRAME, 80, Time::ZERO, us(1)));
+            if busy {
+                net.flow(switch_name, a, 0, greedy(to, FRAME, Time::ZERO));
+            }
+        }
+        let outcome = net.run();
+        assert_eq!(past(&outcome), [160]);
+        let received = outcome.integers("flows", "frames_delivered");
+        let latest = outcome.reals("flows", "latency_max_ns");
+        for flow in if busy { [0, 2] } else { [0, 1] } {
+            assert_eq!(received[flow], 80);
+            // They come two a microsecond, and leave one in five: the last two after 158 and 159 others.
+            let least = 5_000.0 * 158.0 - 79_000.0;
+            // Two frame times of the link for each of two hops, cables, and a frame that is on the link.
+            assert!((least..least + 5_000.0 + 6_000.0).contains(&latest[flow]), "{busy} {latest:?}");
+        }
+    }
+}
+
 /// Two sources of different schemes' limiters into one sink: who has slowed them down, and how tags come back.
 #[test]
 fn congestion_points_are_named() {
