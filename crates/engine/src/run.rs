@@ -25,7 +25,6 @@ pub struct Runner<W: World> {
     touched: Vec<u64>,
     /// This node's events as (key, slot).
     order: Vec<(u64, u32)>,
-    events: u64,
     rounds: u64,
     /// The limit that the run has come to.
     reached: Time,
@@ -39,7 +38,6 @@ impl<W: World> Runner<W> {
             head: vec![NONE; world.nodes()],
             touched: vec![0; world.nodes().div_ceil(64)],
             order: Vec::new(),
-            events: 0,
             rounds: 0,
             reached: Time::ZERO,
         }
@@ -49,9 +47,9 @@ impl<W: World> Runner<W> {
     pub fn windows(&mut self) -> &mut Windows<W::Event> {
         &mut self.windows
     }
-    /// Events that happened.
+    /// Events that happened, those included that were done ahead of their time.
     pub fn events(&self) -> u64 {
-        self.events
+        self.windows.events()
     }
     /// Rounds that were run.
     pub fn rounds(&self) -> u64 {
@@ -60,6 +58,11 @@ impl<W: World> Runner<W> {
     /// How far the run has come: the start of the window that ran last, or the limit when done.
     pub fn now(&self) -> Time {
         self.windows.start().max(self.reached)
+    }
+
+    /// The end of the round that is running, or ran last: the same in all parts of a run.
+    pub fn end_of_round(&self) -> Time {
+        self.windows.start_of(self.windows.end_of_round(self.windows.current()))
     }
 
     /// Bytes of pending events and scratch memory.
@@ -72,10 +75,10 @@ impl<W: World> Runner<W> {
 
     /// Lets happen what lies before `limit`, and comes back after about `budget` events.
     pub fn run(&mut self, world: &mut W, limit: Time, budget: u64) -> RunStatus {
-        let stop_at = self.events.saturating_add(budget);
+        let stop_at = self.events().saturating_add(budget);
         self.windows.settle();
         let Some(last) = self.windows.last_before(limit) else { return RunStatus::Done };
-        while self.events < stop_at {
+        while self.events() < stop_at {
             // On one thread nothing has to be done between two rounds.
             let first = self.windows.first();
             if first > last {
@@ -90,12 +93,12 @@ impl<W: World> Runner<W> {
                     let done = self.run_round(world, self.windows.current(), limit);
                     return if done { RunStatus::Done } else { RunStatus::Stopped };
                 }
-                if self.events >= stop_at {
+                if self.events() >= stop_at {
                     break;
                 }
             }
             self.rounds += self.windows.rounds_since(first);
-            if end > last && self.events < stop_at {
+            if end > last && self.events() < stop_at {
                 self.run_last(world, last, limit);
                 return RunStatus::Done;
             }
@@ -244,7 +247,7 @@ impl<W: World> Runner<W> {
     #[inline(always)]
     fn handle(&mut self, world: &mut W, event: W::Event) {
         debug_assert!(event.order() < 1 << ORDER_BITS);
-        self.events += 1;
+        self.windows.count(1);
         world.handle(event, &mut self.windows);
     }
 }

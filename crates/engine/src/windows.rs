@@ -37,6 +37,8 @@ pub struct Windows<E> {
     shift: u32,
     /// Number of the window that is running, counted from time zero.
     current: u64,
+    /// Events that happened, those included that were done ahead of their time.
+    events: u64,
     /// First slot of each bucket.
     ring: Box<[u32; RING]>,
     /// One bit a bucket that holds anything.
@@ -142,6 +144,7 @@ impl<E: Event> Windows<E> {
             look_ahead,
             shift: width.ilog2(),
             current: 0,
+            events: 0,
             ring: Box::new([NONE; RING]),
             occupied: [0; WORDS],
             slots: Slots { slots: Vec::new(), free: NONE },
@@ -157,6 +160,17 @@ impl<E: Event> Windows<E> {
         self.look_ahead
     }
 
+    /// So many events happen, or are done ahead of their time without having come here.
+    #[inline(always)]
+    pub fn count(&mut self, events: u32) {
+        self.events += u64::from(events);
+    }
+
+    /// Events that happened, those included that were done ahead of their time.
+    pub(crate) fn events(&self) -> u64 {
+        self.events
+    }
+
     /// The window that a time lies in.
     #[inline]
     pub(crate) fn window_of(&self, time: Time) -> u64 {
@@ -164,8 +178,13 @@ impl<E: Event> Windows<E> {
     }
 
     /// Start of the running window.
-    pub(crate) fn start(&self) -> Time {
-        Time::from_ps(self.current << self.shift)
+    pub fn start(&self) -> Time {
+        self.start_of(self.current)
+    }
+
+    /// Start of a window.
+    pub(crate) fn start_of(&self, window: u64) -> Time {
+        Time::from_ps(window.saturating_mul(1 << self.shift))
     }
 
     /// The window that is running, or ran last.

@@ -30,7 +30,7 @@ use crate::run::buffers::Buffers;
 use crate::run::contention::Contention;
 use crate::run::copies::Copies;
 use crate::run::credits::CreditState;
-use crate::run::event::Event;
+use crate::run::event::{Event, Place};
 use crate::run::faults::Faults;
 use crate::run::headers::Headers;
 use crate::run::hosts::Hosts;
@@ -75,7 +75,9 @@ pub(crate) struct Built {
     pub parts: Vec<Fabric>,
     pub split: Split,
     pub wiring: Wiring,
+    /// See [`Simulation::look_ahead`](crate::Simulation::look_ahead), and how far ahead of its time anything is done.
     pub look_ahead: Time,
+    pub reach: Time,
     /// Flow of each path.
     pub path_flow: Arc<[u32]>,
     /// What goes wrong, and when.
@@ -173,8 +175,7 @@ impl<'a> Plan<'a> {
         };
         let of_port = |(id, (port, cold)): (u32, (&Port, &ColdPort))| {
             let clock = self.wire_clock(id, self.rates(id).1);
-            let bytes =
-                if port.hooks.has(Hooks::HEADS) { self.frames.0.min(HEAD_BYTES) } else { self.frames.0 };
+            let bytes = if port.is_seen_by_heads() { self.frames.0.min(HEAD_BYTES) } else { self.frames.0 };
             let wire = |bytes: u16| clock.span_floor(u64::from(bytes) + u64::from(port.overhead));
             let data = wire(bytes) + port.arrives_after;
             let pause =
@@ -261,7 +262,8 @@ pub(crate) fn build(spec: &Spec, parts: usize) -> Result<Built, BuildError> {
     if look_ahead.ps() < 2 {
         return Err(BuildError("a frame takes less than 2 ps from node to node: that is too fast".into()));
     }
-    Ok(Built { parts, split, look_ahead, path_flow, notes: faults.notes(spec), wiring, left_out })
+    let (reach, notes) = (ahead::reach(&plan), faults.notes(spec));
+    Ok(Built { parts, split, look_ahead, reach, path_flow, notes, wiring, left_out })
 }
 
 /// Builds the parts, each on a thread of its own.
@@ -334,6 +336,7 @@ fn build_part(
         copies: Copies::default(),
         ledger: Ledger { on_lossless_drop: spec.on_lossless_drop, ..Ledger::default() },
         probes: Probes::new(part.nodes()),
+        comes_back_at: Time::ZERO,
         deciding: false,
     };
     for port in part.ports() {
@@ -425,7 +428,6 @@ fn add_port(part: &Part, fabric: &mut Fabric, port: u32) {
     let watchdog = plan.spec.guards.watchdog.filter(|_| obeys != 0 && node.switch().is_some());
     let mut hooks = Hooks::default();
     hooks.set(Hooks::SCHEDULER, asks_scheduler(plan.scheduler(port)));
-    hooks.set(Hooks::HEADS, peer_node.cuts_through());
     hooks.set(Hooks::WATCHED, watchdog.is_some());
     hooks.set(Hooks::MANAGED, nodes::add_managers(plan, port, (first_queue, &mut fabric.links.managers)));
     hooks.set(Hooks::CREDITS, node.credits().is_some());
@@ -435,7 +437,7 @@ fn add_port(part: &Part, fabric: &mut Fabric, port: u32) {
         decision: Timer::IDLE,
         clock: plan.wire_clock(port, link.rate),
         arrives_after: link.delay + peer_node.latency(),
-        peer: part.port(peer),
+        arrives_as: Place::of_arrivals(peer_node.cuts_through(), part.port(peer)),
         first_queue,
         overhead: link.overhead,
         waiting: 0,
@@ -459,6 +461,7 @@ fn add_port(part: &Part, fabric: &mut Fabric, port: u32) {
         counts: PortCounts::default(),
         watch: watchdog.map(|spec| Box::new(PortWatch::new(spec))),
         notes_departures: false,
+        lone_source: None,
     };
     let nic = node.host().map(|host| Nic::new(host.cores_that_send(), node.classes().classes()));
     fabric.links.push(hot, nic, cold, plan.wiring.node_of[peer as usize].0);

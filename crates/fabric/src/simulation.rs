@@ -1,6 +1,7 @@
 //! A simulation from start to end: the one value that owns everything.
 
 pub(crate) mod credits;
+mod cut_short;
 pub(crate) mod deadlock;
 pub(crate) mod dependencies;
 pub(crate) mod threads;
@@ -46,6 +47,8 @@ pub struct Simulation {
     pilot: Option<Pilot>,
     /// The panic that ended the run.
     panicked: Option<Panicked>,
+    /// How far ahead of its time anything is done.
+    reach: Time,
     /// Frames sent over links before the warm-up ended.
     hops_before: u64,
     /// Frames on links when it did.
@@ -112,7 +115,8 @@ impl Simulation {
     /// A simulation in so many parts, which are run in this way; `None`: as it pays.
     pub(crate) fn in_parts(spec: &Spec, parts: usize, way: Option<Way>) -> Result<Simulation, BuildError> {
         let parts = parts.clamp(1, spec.nodes.len().clamp(1, 255));
-        let Built { parts, split, wiring, look_ahead, path_flow, notes, left_out } = build(spec, parts)?;
+        let Built { parts, split, wiring, look_ahead, reach, path_flow, notes, left_out } =
+            build(spec, parts)?;
         let shard = |fabric| Shard { runner: Runner::new(&fabric, look_ahead), world: fabric };
         let mut shards: Vec<_> = parts.into_iter().map(shard).collect();
         for shard in &mut shards {
@@ -132,6 +136,7 @@ impl Simulation {
             workers,
             pilot: None,
             panicked: None,
+            reach,
             hops_before: 0,
             warmed_up: spec.warmup == Time::ZERO,
             watch: DeadlockWatch {
@@ -159,8 +164,7 @@ impl Simulation {
             return Ok(State::Finished);
         }
         let end = if self.warmed_up { self.spec.duration } else { self.spec.warmup };
-        // The state is looked at for deadlocks at the same simulated times however the run is cut.
-        let limit = end.min(self.watch.next);
+        let limit = self.next_stop();
         let step = if budget == 1 { limit.min(self.after_next_event()) } else { limit };
         let status = self.run_until(step, budget)?;
         if cfg!(debug_assertions)
@@ -170,8 +174,11 @@ impl Simulation {
             self.check_conservation()?;
         }
         let stopped = self.parts().any(|part| part.ledger.failure.is_some());
-        if stopped && step < limit {
-            self.finish_round(limit);
+        if stopped {
+            if step < limit {
+                self.finish_round(limit);
+            }
+            self.come_to_rest(limit)?;
         }
         if status == RunStatus::More || status == RunStatus::Done && step < limit && !stopped {
             return self.decide_threads();
@@ -203,6 +210,13 @@ impl Simulation {
         self.decide_threads()
     }
 
+    /// Where the run comes back at the latest. The state is looked at for deadlocks at the same simulated times however it is
+    /// cut.
+    fn next_stop(&self) -> Time {
+        let end = if self.warmed_up { self.spec.duration } else { self.spec.warmup };
+        end.min(self.watch.next)
+    }
+
     /// A run that stops comes to the end of its round, however it is cut.
     fn finish_round(&mut self, limit: Time) {
         if self.workers.is_none() {
@@ -219,6 +233,7 @@ impl Simulation {
 
     /// Runs what lies before `limit`, or about `budget` events of it.
     fn run_until(&mut self, limit: Time, budget: u64) -> Result<RunStatus, SimulationError> {
+        self.shards.iter_mut().for_each(|shard| shard.world.comes_back_at = limit);
         if let Some(panicked) = &self.panicked {
             return Err(SimulationError::defect(panicked));
         }
@@ -329,7 +344,8 @@ impl Simulation {
     /// Hash over all that every node saw, in its order. The same for the same scenario and seed, whatever is
     /// measured and however it is run.
     pub fn fingerprint(&self) -> u64 {
-        self.parts().flat_map(|part| &part.probes.fingerprints).fold(0, |hash: u64, of_node| {
+        let received = self.parts().fold(0, |sum: u64, part| sum.wrapping_add(part.hosts.seen()));
+        self.parts().flat_map(|part| &part.probes.fingerprints).fold(received, |hash: u64, of_node| {
             (hash ^ of_node).rotate_left(23).wrapping_mul(0x9fb2_1c65_1e98_df25)
         })
     }
@@ -356,7 +372,7 @@ impl Simulation {
         if let Some(workers) = &mut self.workers {
             workers.deliver(&mut self.shards);
         }
-        let mut in_flight = vec![(0, 0); self.ports()];
+        let mut in_flight = vec![(0u64, 0u64); self.ports()];
         for Shard { world, runner } in &mut self.shards {
             for event in runner.windows().pending() {
                 if matches!(event.kind(), Kind::Frame | Kind::Head | Kind::Broken) {
@@ -371,8 +387,9 @@ impl Simulation {
             let towards = self.peer(port) as usize;
             for waiting in self.committed(port) {
                 let (frames, bytes) = &mut in_flight[towards];
-                *frames -= 1;
-                *bytes -= u64::from(waiting.frame.bytes);
+                // Before a run has come to rest some of them are counted where they will arrive.
+                *frames = frames.saturating_sub(1);
+                *bytes = bytes.saturating_sub(waiting.frame.bytes.into());
             }
         }
         in_flight

@@ -227,7 +227,6 @@ impl View<'_> {
             let spec = &self.s.spec.flows[flow];
             let mut received = Receiver::default();
             for receiver in (first..first + spec.paths()).flat_map(|path| self.s.receivers(path)) {
-                received.frames += receiver.frames;
                 received.bytes += receiver.bytes;
                 received.reordered += receiver.reordered;
                 received.latency.merge(&receiver.latency);
@@ -257,8 +256,8 @@ impl View<'_> {
     fn flows(&self) -> Table {
         let (rows, series) = (self.flow_rows(), self.series());
         let flows = &self.s.spec.flows;
-        let goodput =
-            |row: &FlowRow| row.received.bytes.saturating_sub(row.received.frames * u64::from(HEADER_BYTES));
+        let headers = |row: &FlowRow| row.received.frames() * u64::from(HEADER_BYTES);
+        let goodput = |row: &FlowRow| row.received.bytes.saturating_sub(headers(row));
         let destination = |flow: &crate::spec::FlowSpec| match flow.source.destinations.count() {
             1 => self.node_name(flow.source.destinations.nth(0)),
             all if flow.source.destinations.are_all_meant() => format!("all of {all} hosts"),
@@ -289,7 +288,7 @@ impl View<'_> {
             )
             .integers("frames_sent", "", "Frames handed to the NIC.", rows.iter().map(|row| row.frames_sent))
             .integers("frames_copied", "", "Copies that switches made of its frames, where it goes to several hosts at once: beside the frames sent there are so many that can be delivered.", rows.iter().map(|row| row.copied))
-            .integers("frames_delivered", "", "Frames delivered.", rows.iter().map(|row| row.received.frames))
+            .integers("frames_delivered", "", "Frames delivered.", rows.iter().map(|row| row.received.frames()))
             .integers("frames_dropped", "", "Frames lost on the way, of those that `frames_sent` counts; the table `drops` has what was lost beside them, too.", rows.iter().map(|row| row.dropped))
             .reals("frames_reordered", "", "Frames that arrived after one that the flow sent later to the same host (RFC 4737). Not a number where they are not counted: of flows whose paths are not listed, if there are more than 16777216 pairs of sender and destination.", rows.iter().map(|row| row.reordered))
             .integers("bytes_sent", "B", "Bytes handed to the NIC, with padding.", rows.iter().map(|row| row.bytes_sent))
@@ -369,7 +368,7 @@ impl View<'_> {
                 "frames_delivered",
                 "",
                 "Frames delivered.",
-                each().map(|c| sum(c, |r| r.received.frames)),
+                each().map(|c| sum(c, |r| r.received.frames())),
             )
             .integers("frames_dropped", "", "As in `flows`, summed.", each().map(|c| sum(c, |r| r.dropped)));
         let latencies: Vec<_> = each().map(latency).collect();

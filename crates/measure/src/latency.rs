@@ -21,8 +21,12 @@ pub struct Latency {
     base: u32,
     bins: Vec<u32>,
     /// Octave and bin within it, once for each 2^32 durations that its bin does not show.
-    carried: Box<[(u32, usize)]>,
+    carried: Option<Box<Carries>>,
 }
+
+/// Most histograms never have any: behind one pointer.
+#[derive(Clone, Debug, Default)]
+struct Carries(Vec<(u32, usize)>);
 
 /// Statistics of durations, in nanoseconds; all zero if there are none.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -57,7 +61,7 @@ impl Default for Latency {
             max: 0,
             base: 0,
             bins: Vec::new(),
-            carried: Box::default(),
+            carried: None,
         }
     }
 }
@@ -91,9 +95,7 @@ impl Latency {
 
     #[cold]
     fn carry(&mut self, octave: u32, sub: usize) {
-        let mut carried = std::mem::take(&mut self.carried).into_vec();
-        carried.push((octave, sub));
-        self.carried = carried.into();
+        self.carried.get_or_insert_default().0.push((octave, sub));
     }
 
     #[cold]
@@ -114,7 +116,8 @@ impl Latency {
     fn counts(&self) -> impl Iterator<Item = (u32, usize, u64)> {
         self.bins.iter().enumerate().map(|(place, &shown)| {
             let (octave, sub) = (self.base + (place / SUBS) as u32, place % SUBS);
-            let carried = self.carried.iter().filter(|&&at| at == (octave, sub)).count() as u64;
+            let carries = self.carried.iter().flat_map(|carried| &carried.0);
+            let carried = carries.filter(|&&at| at == (octave, sub)).count() as u64;
             (octave, sub, u64::from(shown) + (carried << 32))
         })
     }
@@ -146,7 +149,8 @@ impl Latency {
 
     /// Bytes of the histogram behind the value itself.
     pub fn memory_bytes(&self) -> usize {
-        self.bins.capacity() * size_of::<u32>() + size_of_val(&*self.carried)
+        let carries = self.carried.as_ref().map_or(0, |all| size_of::<Carries>() + size_of_val(&*all.0));
+        self.bins.capacity() * size_of::<u32>() + carries
     }
 
     /// How many durations.

@@ -115,6 +115,9 @@ fn measured(
     ending: &Ending,
     wall: Duration,
 ) -> PyResult<RunResult> {
+    if matches!(ending, Ending::Asked | Ending::Memory(_)) {
+        py.detach(|| simulation.cut_short()).map_err(|error| SimulationError::new_err(error.to_string()))?;
+    }
     let hops = simulation.frame_hops();
     let deadlock = simulation.ended_by_deadlock().then(|| simulation.deadlock()).flatten();
     let run = json!({

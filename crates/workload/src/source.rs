@@ -193,6 +193,12 @@ impl Source {
         (self.active && self.process.is_greedy()).then(|| self.make())
     }
 
+    /// As [`Source::take`] of a greedy source without transfers, before [`Source::next_wake`].
+    #[inline(always)]
+    pub fn take_on(&mut self) -> Option<Made> {
+        self.active.then(|| self.make())
+    }
+
     /// Where the next frame goes: an index into [`crate::Destinations::nodes`].
     #[inline]
     pub fn next_destination(&mut self) -> u32 {

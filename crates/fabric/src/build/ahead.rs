@@ -1,14 +1,19 @@
-//! Which ports send frames ahead of their time: where only the clock decides when a waiting frame leaves.
+//! What is done ahead of its time, and where.
+
+mod counting;
+mod lone_sources;
 
 use super::Plan;
 use crate::build::headroom::receive_buffer;
+use crate::run::ahead::MOST;
 use crate::run::port::Hooks;
 use crate::run::world::Fabric;
 use crate::spec::choice::PathChoice;
 use crate::spec::{NodeSpec, Spec};
-use frame::{NodeId, PortId};
+use frame::{CONTROL_FRAME_BYTES, NodeId, PortId};
 use queueing::{Departures, RateConfiguration};
 use std::collections::BTreeSet;
+use units::Time;
 
 /// With one of these somebody is asked, or has to be told, when a frame leaves.
 const OTHERS: [Hooks; 7] = [
@@ -21,8 +26,15 @@ const OTHERS: [Hooks; 7] = [
     Hooks::CROSSBAR,
 ];
 
-/// Sets the bit of these ports. Called when everything else is known.
+/// Notes where that is. Called when everything else is known.
 pub fn mark(plan: &Plan, fabric: &mut Fabric) {
+    mark_ports(plan, fabric);
+    counting::mark(plan, fabric);
+    lone_sources::mark(plan, fabric);
+}
+
+/// Sets the bit of ports that send frames ahead of their time: where only the clock decides when a waiting frame leaves.
+fn mark_ports(plan: &Plan, fabric: &mut Fabric) {
     let spec = plan.spec;
     if !spec.faults.is_empty() || fabric.probes.any_levels() {
         return;
@@ -57,6 +69,20 @@ pub fn mark(plan: &Plan, fabric: &mut Fabric) {
         let switch = node.switch().filter(|own| own.path_choice != PathChoice::LeastQueued);
         hot.hooks.set(Hooks::AHEAD, switch.is_some() && one_class && one_list && !paused && !asks);
     }
+}
+
+/// How far ahead of its time anything is done in any part: from the decision about frames until the last of them has arrived,
+/// or until a pause can act that nobody knows of yet.
+pub fn reach(plan: &Plan) -> Time {
+    let of_port = |port: u32| {
+        let (link, peer) = (plan.link(port), plan.wiring.peer[port as usize].0);
+        let clock = plan.wire_clock(port, link.rate);
+        let on_link = |bytes: u16| clock.span_ceil(u64::from(bytes) + u64::from(link.overhead));
+        let frames = on_link(plan.frames.1) * u64::from(MOST + 1);
+        let pause = on_link(CONTROL_FRAME_BYTES) + plan.response(port);
+        frames + pause + link.delay + plan.node(peer).latency()
+    };
+    (0..plan.wiring.peer.len() as u32).map(of_port).max().unwrap_or_default()
 }
 
 /// The nodes that send what somebody may answer with a message or a tag; `None`: perhaps all, as the far ends of connections

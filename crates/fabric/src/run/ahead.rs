@@ -23,8 +23,8 @@ use crate::run::world::Fabric;
 use frame::{Frame, TrafficClass};
 use units::Time;
 
-/// So many frames of a port are committed at a time, at most: each takes a pending event.
-const MOST: u32 = 32;
+/// So many frames of a port are sent ahead at a time, at most: each takes a pending event.
+pub(crate) const MOST: u32 = 32;
 
 impl Fabric {
     /// Makes up for the departures of a port up to `now`.
@@ -239,8 +239,7 @@ impl Fabric {
         self.buffers.pool.push_leaving(&mut queue.list, &frame, now, leaves, ingress);
         if commit {
             queue.committed += 1;
-            let arrival = port.transmit(frame, leaves);
-            windows.send(arrival, || self.links.neighbours[egress as usize]);
+            self.put_on_link(egress, frame, leaves, windows);
         } else {
             let at = port.busy_until;
             self.arm(egress, at, windows);
@@ -263,21 +262,21 @@ impl Fabric {
             return;
         }
         assert!(port.busy_until == now, "what waits is committed, or the port decides when it is free");
-        let queue = &mut self.buffers.queues[(port.first_queue + port.waiting.trailing_zeros()) as usize];
-        let mut slot = queue.list.head();
-        while slot != NIL && queue.committed < MOST {
+        let queue = (port.first_queue + port.waiting.trailing_zeros()) as usize;
+        let mut slot = self.buffers.queues[queue].list.head();
+        while slot != NIL && self.buffers.queues[queue].committed < MOST {
             // The tag of the first is known now, as it leaves now.
-            let stamped = port.hooks.has(Hooks::MANAGED) && self.buffers.pool.is_tagged(slot);
-            if stamped && port.busy_until > now {
+            let Port { hooks, busy_until, .. } = self.links.ports[egress as usize];
+            let stamped = hooks.has(Hooks::MANAGED) && self.buffers.pool.is_tagged(slot);
+            if stamped && busy_until > now {
                 break;
             }
-            let (frame, next) = self.buffers.pool.commit(slot, port.busy_until);
-            queue.committed += 1;
-            let arrival = port.transmit(frame, port.busy_until);
-            windows.send(arrival, || self.links.neighbours[egress as usize]);
+            let (frame, next) = self.buffers.pool.commit(slot, busy_until);
+            self.buffers.queues[queue].committed += 1;
+            self.put_on_link(egress, frame, busy_until, windows);
             slot = next;
         }
-        let at = port.busy_until;
+        let at = self.links.ports[egress as usize].busy_until;
         if slot != NIL {
             self.arm(egress, at, windows);
         }

@@ -75,6 +75,14 @@ impl Queue {
         }
     }
 
+    /// A frame waits so long, alone.
+    #[inline(always)]
+    pub fn pass(&mut self, bytes: u16, waited: Time) {
+        self.sojourns.enter([bytes.into(), 1]);
+        self.sojourns.leave(bytes, waited);
+        self.waits.record(waited);
+    }
+
     /// Among several lists, the one that holds the head.
     fn head_voq(&self) -> usize {
         (self.first_voq + self.turn) as usize

@@ -98,6 +98,36 @@ pub(crate) struct Event {
 
 const PLACE_BITS: u32 = 22;
 
+/// A place, and what happens there: the order of events at one time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place(u32);
+
+impl Place {
+    #[inline(always)]
+    fn new(kind: Kind, number: u32) -> Place {
+        Place((kind as u32) << PLACE_BITS | number)
+    }
+    /// A port that frames come to, as a whole, or to a cut-through switch: their heads.
+    pub fn of_arrivals(as_heads: bool, port: u32) -> Place {
+        Place::new(if as_heads { Kind::Head } else { Kind::Frame }, port)
+    }
+    /// The event that a frame comes there.
+    #[inline(always)]
+    pub fn event(self, time: Time, frame: Frame) -> Event {
+        Event { time, frame, order: self.0 }
+    }
+    /// Whether this is what happens.
+    #[inline(always)]
+    pub fn is(self, kind: Kind) -> bool {
+        self.0 >> PLACE_BITS == kind as u32
+    }
+    /// As the part of the fabric counts that runs the node.
+    #[inline(always)]
+    pub fn number(self) -> u32 {
+        self.0 & (Event::MAX_PLACES as u32 - 1)
+    }
+}
+
 impl Event {
     /// Ports, sources and endpoints that can be told apart within a key.
     pub const MAX_PLACES: usize = 1 << PLACE_BITS;
@@ -105,7 +135,7 @@ impl Event {
     /// A frame, or its head, arrives through a port.
     #[inline(always)]
     pub fn arrival(kind: Kind, time: Time, place: u32, frame: Frame) -> Event {
-        Event { time, frame, order: (kind as u32) << PLACE_BITS | place }
+        Place::new(kind, place).event(time, frame)
     }
     /// Something that needs no frame.
     #[inline]

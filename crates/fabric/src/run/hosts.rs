@@ -47,19 +47,22 @@ pub(crate) struct Hosts {
 /// What one destination has received of one flow.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Receiver {
-    pub frames: u64,
     pub bytes: u64,
+    /// Of all frames.
     pub latency: Latency,
     /// Of the frame that was made last among those that have arrived.
     pub last_created: Time,
     pub reordered: u64,
+    /// A hash over what has come to the end of a path that was found before the run, and is only counted; 0: nothing has.
+    pub seen: u64,
+    /// Frames on their way here as events where others are counted ahead, which must not overtake them.
+    pub expected: u32,
 }
 
 impl Receiver {
     /// One more frame has arrived.
     #[inline(always)]
     pub fn count(&mut self, frame: &Frame, now: Time) {
-        self.frames += 1;
         self.bytes += u64::from(frame.bytes);
         self.latency.record(now - frame.created);
         // RFC 4737 section 3.3: a frame is reordered if one that was sent later has arrived before it.
@@ -67,10 +70,24 @@ impl Receiver {
         self.last_created = self.last_created.max(frame.created);
     }
 
+    /// Frames that have arrived.
+    pub fn frames(&self) -> u64 {
+        self.latency.count()
+    }
+
+    /// Adds a frame that arrives to the hash.
+    #[inline(always)]
+    pub fn note(&mut self, frame: &Frame, now: Time) {
+        let told =
+            u64::from(frame.bytes) << 32 | u64::from(frame.flags.bits()) << 8 | u64::from(frame.priority.0);
+        let digest = now.ps().wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ told;
+        self.seen = (self.seen.rotate_left(5) ^ digest).wrapping_mul(0xff51_afd7_ed55_8ccd);
+    }
+
     /// Begins to count anew.
     pub fn clear(&mut self) {
         self.latency.clear();
-        (self.frames, self.bytes, self.reordered) = (0, 0, 0);
+        (self.bytes, self.reordered) = (0, 0);
     }
 }
 
@@ -95,6 +112,16 @@ impl Hosts {
 
     fn frames_limited(&self) -> u64 {
         self.limiters.iter().map(|limiter| limiter.occupancy.frames).sum()
+    }
+
+    /// A hash over what all receivers have noted, whichever part they are in.
+    pub fn seen(&self) -> u64 {
+        let receivers = (0u64..).zip(&self.receiver_of_path).filter(|(_, receiver)| **receiver != NIL);
+        let seen = receivers.map(|(path, &receiver)| (path, self.receivers[receiver as usize].seen));
+        let mixed = seen.filter(|&(_, seen)| seen != 0).map(|(path, seen)| {
+            (seen ^ path.wrapping_mul(0x9e37_79b9_7f4a_7c15)).wrapping_mul(0x9fb2_1c65_1e98_df25)
+        });
+        mixed.fold(0, |sum: u64, one| sum.wrapping_add(one ^ one >> 29))
     }
 
     /// Begins measuring: counts at zero, levels as they are.

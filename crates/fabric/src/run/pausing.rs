@@ -323,7 +323,7 @@ impl Fabric {
             port.clock.restart();
         }
         port.busy_until = now + port.clock.advance(u64::from(CONTROL_FRAME_BYTES) + u64::from(port.overhead));
-        let (ends_at, peer) = (port.busy_until + delay, port.peer);
+        let (ends_at, peer) = (port.busy_until + delay, port.arrives_as.number());
         let at = ends_at + peer_response;
         for (priority, &other) in (0u8..).zip(&causes) {
             if signal.xoff >> priority & 1 != 0 && other != cause && self.probes.pauses.is_some() {
@@ -339,6 +339,9 @@ impl Fabric {
         if lost {
             self.links.cold[egress as usize].counts.pauses_lost += 1;
             return;
+        }
+        if signal.xoff != 0 {
+            self.tell_of_pause(egress, at);
         }
         windows
             .send(Event::pause(at, peer, signal, quanta, cause), || self.links.neighbours[egress as usize]);

@@ -1,8 +1,9 @@
 //! A port: one end of a link, with its transmitter.
 
 use crate::run::contention::Contention;
-use crate::run::event::{Event, Kind};
+use crate::run::event::{Event, Kind, Place};
 use crate::run::link_control::LinkControl;
+use crate::run::lone_source::LoneSource;
 use crate::run::losses::Cause;
 use crate::run::storms::PortWatch;
 use engine::Timer;
@@ -25,8 +26,8 @@ pub(crate) struct Port {
     /// From the last bit sent to the frame's arrival event at the peer: delay of the link, and latency of
     /// the switch there.
     pub arrives_after: Time,
-    /// The port at the other end, as the part of the fabric counts that owns it.
-    pub peer: u32,
+    /// What happens at the other end when a frame has come there, and where: as events are ordered.
+    pub arrives_as: Place,
     pub first_queue: u32,
     /// Classes with frames waiting, bit n for class n.
     pub waiting: u32,
@@ -50,8 +51,8 @@ impl Hooks {
     pub const PAUSE_WAITING: Hooks = Hooks(1);
     /// The scheduler has to be told what happens; otherwise the classes with frames are all it needs.
     pub const SCHEDULER: Hooks = Hooks(1 << 1);
-    /// The peer is a cut-through switch: it acts on the first 64 B.
-    pub const HEADS: Hooks = Hooks(1 << 2);
+    /// The peer is a host that does no more with what comes than count it: see `counting`.
+    pub const COUNTED_THERE: Hooks = Hooks(1 << 2);
     /// Faults of the scenario, or losses of the link, may hit what leaves here.
     pub const FAULTED: Hooks = Hooks(1 << 3);
     /// Sources or endpoints may have to act when a frame leaves: some wait for room in the NIC.
@@ -92,6 +93,10 @@ impl Hooks {
     pub const fn has(self, any: Hooks) -> bool {
         self.0 & any.0 != 0
     }
+    /// Whether all that are set are among these.
+    pub const fn is_within(self, these: Hooks) -> bool {
+        self.0 & !these.0 == 0
+    }
     #[inline]
     pub const fn or(self, other: Hooks) -> Hooks {
         Hooks(self.0 | other.0)
@@ -116,18 +121,20 @@ impl Port {
             self.clock.restart();
         }
         self.busy_until = begins + self.clock.advance(u64::from(frame.bytes) + u64::from(self.overhead));
-        let (kind, left_at) = if self.hooks.has(Hooks::HEADS) {
-            self.head_leaves(&frame, begins)
-        } else {
-            (Kind::Frame, self.busy_until)
-        };
-        Event::arrival(kind, left_at + self.arrives_after, self.peer, frame)
+        let left_at =
+            if self.is_seen_by_heads() { self.head_leaves(&frame, begins) } else { self.busy_until };
+        self.arrives_as.event(left_at + self.arrives_after, frame)
     }
-    /// What a cut-through peer sees of a frame that is sent from now on: its head, and when that has left.
+    /// Whether the peer is a cut-through switch: it acts on the first 64 B.
+    #[inline(always)]
+    pub fn is_seen_by_heads(&self) -> bool {
+        self.arrives_as.is(Kind::Head)
+    }
+    /// When the head has left of a frame that is sent from now on.
     #[inline]
-    fn head_leaves(&self, frame: &Frame, now: Time) -> (Kind, Time) {
+    fn head_leaves(&self, frame: &Frame, now: Time) -> Time {
         let head = u64::from(frame.bytes.min(HEAD_BYTES)) + u64::from(self.overhead);
-        (Kind::Head, now + self.clock.span_floor(head))
+        now + self.clock.span_floor(head)
     }
 }
 
@@ -157,6 +164,8 @@ pub(crate) struct ColdPort {
     pub watch: Option<Box<PortWatch>>,
     /// Frames are sent ahead of their time, and a queue manager hears of departures late.
     pub notes_departures: bool,
+    /// The source that is alone at its NIC, and sends ahead.
+    pub lone_source: Option<Box<LoneSource>>,
     /// Rates that the link had before faults changed it, and until when.
     pub former: Vec<(Time, WireClock)>,
 }

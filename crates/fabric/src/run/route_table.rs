@@ -33,6 +33,12 @@ impl RouteTable {
         (port != DELIVER).then_some(port.wrapping_sub(self.first_port))
     }
 
+    /// Whether a frame that goes this way has come to the end of a path that was found before the run.
+    #[inline(always)]
+    pub fn is_at_its_end(&self, route: Route) -> bool {
+        route.next_hop().is_some_and(|hop| self.hops[hop as usize] == DELIVER)
+    }
+
     /// The first port of a path that begins in this part, as it goes now.
     #[inline]
     pub fn first_port(&self, path: u32) -> u32 {

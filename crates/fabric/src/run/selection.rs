@@ -53,6 +53,11 @@ impl Fabric {
         let port = &self.links.ports[egress as usize];
         let may_go = || port.busy_until <= now && port.waiting != 0 && port.waiting & port.stopped == 0;
         if !port.hooks.has(ASKS) && may_go() {
+            if port.hooks.has(Hooks::FEEDS)
+                && let Some(&lone) = self.links.cold[egress as usize].lone_source.as_deref()
+            {
+                return self.decide_lone(egress, lone, now, windows);
+            }
             self.send_next(egress, now, windows);
         } else {
             self.decide_asking(egress, now, windows);
@@ -69,7 +74,7 @@ impl Fabric {
 
     /// Sends the first frame of the highest class that has any: by strict priority, and FIFO, which has but one class.
     #[inline(always)]
-    fn send_next(&mut self, egress: u32, now: Time, windows: &mut Queued) {
+    pub fn send_next(&mut self, egress: u32, now: Time, windows: &mut Queued) {
         let port = &mut self.links.ports[egress as usize];
         let class = TrafficClass((u32::BITS - 1 - port.waiting.leading_zeros()) as u8);
         let queue_id = port.first_queue as usize + class.at();
@@ -87,12 +92,10 @@ impl Fabric {
                 waiting.frame = self.manager_on_dequeue(egress, class, waiting.frame, now, windows);
             }
         }
+        self.put_on_link(egress, waiting.frame, now, windows);
         let port = &mut self.links.ports[egress as usize];
-        let arrival = port.transmit(waiting.frame, now);
         let at = port.busy_until;
-        let decides_again = port.waiting != 0 && port.decision.arm(at);
-        windows.send(arrival, || self.links.neighbours[egress as usize]);
-        if decides_again {
+        if port.waiting != 0 && port.decision.arm(at) {
             windows.push(Event::bare(Kind::Decide, at, egress));
         }
         self.count_sent(egress, &waiting.frame, hooks, now, windows);

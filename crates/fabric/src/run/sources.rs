@@ -5,6 +5,7 @@
 
 use crate::run::event::{Event, Kind, Queued};
 use crate::run::pool::NIL;
+use crate::run::route_table::RouteTable;
 use crate::run::world::Fabric;
 use frame::{Flags, Frame, FrameKind, PathId, Priority, Route, TrafficClass};
 use units::{Amount, Time};
@@ -45,6 +46,30 @@ pub(crate) struct SourceState {
 }
 
 impl SourceState {
+    /// Counts a frame that it hands over.
+    #[inline(always)]
+    pub fn count(&mut self, made: Made) {
+        self.frames += 1;
+        self.bytes += u64::from(made.bytes);
+    }
+
+    /// A frame along one of its paths, and where that begins in the table of hops.
+    #[inline(always)]
+    pub fn frame(&self, made: Made, routes: &RouteTable, now: Time) -> (u32, Frame) {
+        let path = self.first_path + made.destination;
+        let start = routes.path_start[path as usize];
+        let frame = Frame {
+            created: now,
+            path: PathId(path),
+            route: routes.route_of(path, Route::forward(start + 1)),
+            word: made.word,
+            bytes: made.bytes,
+            priority: self.priority,
+            flags: self.flags,
+        };
+        (start, frame)
+    }
+
     /// The path of frames to the n-th destination.
     fn path(&self, destination: u32) -> u32 {
         if self.targets.is_some() { self.first_path } else { self.first_path + destination }
@@ -138,26 +163,15 @@ impl Fabric {
     #[inline(always)]
     fn submit(&mut self, source: u32, made: Made, now: Time, windows: &mut Queued) {
         let state = &mut self.hosts.sources[source as usize];
-        state.frames += 1;
-        state.bytes += u64::from(made.bytes);
+        state.count(made);
         self.ledger.made += 1;
-        let (path, priority, flags) = (state.first_path + made.destination, state.priority, state.flags);
         if !state.plain {
             return match state.limiter {
                 NIL => self.submit_otherwise(source, made, now, windows),
                 limiter => self.submit_limited(source, limiter, made, now, windows),
             };
         }
-        let start = self.routes.path_start[path as usize];
-        let frame = Frame {
-            created: now,
-            path: PathId(path),
-            route: self.routes.route_of(path, Route::forward(start + 1)),
-            word: made.word,
-            bytes: made.bytes,
-            priority,
-            flags,
-        };
+        let (start, frame) = state.frame(made, &self.routes, now);
         self.forward(self.routes.port_at(start), frame, NIL, now, windows);
     }
 
@@ -165,17 +179,7 @@ impl Fabric {
     #[inline(never)]
     fn submit_limited(&mut self, source: u32, limiter: u32, made: Made, now: Time, windows: &mut Queued) {
         let state = &self.hosts.sources[source as usize];
-        let path = state.first_path + made.destination;
-        let start = self.routes.path_start[path as usize];
-        let frame = Frame {
-            created: now,
-            path: PathId(path),
-            route: self.routes.route_of(path, Route::forward(start + 1)),
-            word: made.word,
-            bytes: made.bytes,
-            priority: state.priority,
-            flags: state.flags,
-        };
+        let (start, frame) = state.frame(made, &self.routes, now);
         self.limit(limiter, (start, state.in_nic > 0), frame, now, windows);
     }
 

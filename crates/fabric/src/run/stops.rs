@@ -19,6 +19,11 @@ impl Fabric {
         let (signal, quanta, cause) = event.signal();
         let (port_id, now) = (event.place(), event.time);
         let cold = &mut self.links.cold[port_id as usize];
+        if signal.xoff != 0
+            && let Some(lone) = &mut cold.lone_source
+        {
+            lone.pause_acts(now);
+        }
         let LinkControl::Pause(pauses) = &mut cold.control else { return };
         cold.counts.pauses_received += u64::from(signal.xoff != 0);
         // A time that is over before it acts ends what runs when it acts.

@@ -61,6 +61,8 @@ pub(crate) struct Fabric {
     pub ledger: Ledger,
     /// What is observed.
     pub probes: Probes,
+    /// When the run comes back: nobody looks before, so that some things may be done ahead of their time.
+    pub comes_back_at: Time,
     /// A decision is handled: what takes effect now has not done so yet.
     pub deciding: bool,
 }
@@ -105,8 +107,7 @@ impl World for Fabric {
     #[inline(always)]
     fn handle(&mut self, event: Event, windows: &mut Queued) {
         if event.is(Kind::Frame) {
-            self.note(&event, Kind::Frame, self.numbering.port(event.place()));
-            self.arrive(event.place(), event.frame, event.time, windows);
+            self.arrive(event, windows);
         } else if event.is_decision() {
             // Decisions and looks are no part of the fingerprint: a lazy port omits some, and looking changes
             // nothing. Arrivals and timers cover all that can be seen.
@@ -190,7 +191,13 @@ impl Fabric {
 
     /// A frame is there as a whole.
     #[inline(always)]
-    fn arrive(&mut self, ingress: u32, mut frame: Frame, now: Time, windows: &mut Queued) {
+    fn arrive(&mut self, event: Event, windows: &mut Queued) {
+        let (ingress, mut frame, now) = (event.place(), event.frame, event.time);
+        if self.is_counted(&frame) {
+            self.note_received(&frame, now);
+            return self.arrived(ingress, frame, now, windows);
+        }
+        self.note(&event, Kind::Frame, self.numbering.port(ingress));
         let egress;
         (egress, frame.route) = self.next_egress(ingress, frame.path, frame.route, now);
         let Some(egress) = egress else {
@@ -335,17 +342,15 @@ impl Fabric {
         if port.hooks.has(Hooks::FAULTED) {
             return self.transmit_faulted(egress, frame, now, windows);
         }
-        let arrival = port.transmit(frame, now);
         let hooks = port.hooks;
-        windows.send(arrival, || self.links.neighbours[egress as usize]);
+        self.put_on_link(egress, frame, now, windows);
         self.count_sent(egress, &frame, hooks, now, windows);
     }
 
     /// Puts a frame on the link of a port that is free, and tells nobody.
     #[inline(always)]
     pub fn transmit_untold(&mut self, egress: u32, frame: Frame, now: Time, windows: &mut Queued) {
-        let arrival = self.links.ports[egress as usize].transmit(frame, now);
-        windows.send(arrival, || self.links.neighbours[egress as usize]);
+        self.put_on_link(egress, frame, now, windows);
         self.links.passed.count(egress as usize, &frame);
     }
 

@@ -160,7 +160,7 @@ impl View<'_> {
             .reals("share", "", "Share of the frames of the flow that are meant for this destination; 1 for each where switches copy them.", rows.iter().map(|row| row.3))
             .texts("ports", "The egress ports of the planned path, in order, with a space between; if routes change, those at the end. Where switches choose a path for each frame (`path_choice` other than hash), frames take other paths as well: the table `ports` has what each port carried.", rows.iter().map(|row| named(self.there_and_back(row.0).0)))
             .texts("ports_back", "The egress ports of what comes back to the sender of a connection, in order; empty for a source that pushes frames. Where switches choose paths, the planned ones.", rows.iter().map(|row| back(row.0, row.1)))
-            .integers("frames_delivered", "", "Frames delivered.", rows.iter().map(|row| received(row.0, |own| own.frames)))
+            .integers("frames_delivered", "", "Frames delivered.", rows.iter().map(|row| received(row.0, Receiver::frames)))
             .integers("bytes_delivered", "B", "Bytes delivered.", rows.iter().map(|row| received(row.0, |own| own.bytes)))
             .reals("latency_min_ns", "ns", "Shortest latency of the frames delivered.", latency(|own| own.min))
             .reals("latency_mean_ns", "ns", "Mean latency of the frames delivered.", latency(|own| own.mean))

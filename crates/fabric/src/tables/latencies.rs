@@ -53,7 +53,7 @@ impl View<'_> {
 /// The flows with most frames.
 fn busiest(flows: &[FlowRow], most: usize) -> Vec<usize> {
     let mut all: Vec<usize> = (0..flows.len()).collect();
-    all.sort_by_key(|&flow| (Reverse(flows[flow].received.frames), flow));
+    all.sort_by_key(|&flow| (Reverse(flows[flow].received.frames()), flow));
     all.truncate(most);
     all
 }

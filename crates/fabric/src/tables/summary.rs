@@ -26,7 +26,7 @@ impl View<'_> {
             ("throughput", self.bps(delivered), "b/s"),
             ("jain", jain(&shares), ""),
             ("frames_sent", rows.iter().map(|row| row.frames_sent).sum::<u64>() as f64, ""),
-            ("frames_delivered", rows.iter().map(|row| row.received.frames).sum::<u64>() as f64, ""),
+            ("frames_delivered", rows.iter().map(|row| row.received.frames()).sum::<u64>() as f64, ""),
             ("frames_dropped", drops.values().map(|(frames, _)| *frames).sum::<u64>() as f64, ""),
             ("frames_reordered", rows.iter().map(|row| row.reordered).sum(), ""),
             ("pauses_sent", count(|counts| counts.pauses_sent), ""),

@@ -159,7 +159,7 @@ impl Fabric {
             }
         } else if told.awaited {
             let at = at + credits.takes;
-            self.look_at(self.links.ports[port as usize].peer, at, windows);
+            self.look_at(self.links.ports[port as usize].arrives_as.number(), at, windows);
         }
     }
 
@@ -175,7 +175,7 @@ impl Fabric {
     /// A frame of a port lacks credits: when does it look again?
     #[inline(never)]
     pub(super) fn await_update(&mut self, port: u32, windows: &mut Queued) {
-        let peer = self.links.ports[port as usize].peer;
+        let peer = self.links.ports[port as usize].arrives_as.number();
         let Some(other) = self.credits_mut(peer) else { return };
         other.told.awaited = true;
         let at = other.next_effect();
@@ -188,7 +188,7 @@ impl Fabric {
     #[inline(never)]
     pub(super) fn read_updates(&mut self, port: u32, now: Time) -> bool {
         let before = if self.deciding { now } else { now + NEXT };
-        let peer = self.links.ports[port as usize].peer;
+        let peer = self.links.ports[port as usize].arrives_as.number();
         let mut any = false;
         while let Some(freed) = self.credits_mut(peer).and_then(|other| other.next_told(before)) {
             any = true;
@@ -260,7 +260,7 @@ impl Fabric {
         if self.links.ports[port as usize].hooks.has(Hooks::FAULTED) && self.pause_is_lost(port, now, at) {
             self.links.cold[port as usize].counts.pauses_lost += 1;
         } else {
-            let peer = self.links.ports[port as usize].peer;
+            let peer = self.links.ports[port as usize].arrives_as.number();
             windows.send(Event::update(at, peer, freed), || self.links.neighbours[port as usize]);
         }
         if rest {
@@ -315,7 +315,7 @@ impl Fabric {
         if credits.is_some_and(|credits| credits.short | credits.held != 0) {
             return self.await_update(port, windows);
         }
-        let peer = self.links.ports[port as usize].peer;
+        let peer = self.links.ports[port as usize].arrives_as.number();
         if let Some(other) = self.credits_mut(peer) {
             other.told.awaited = false;
         }

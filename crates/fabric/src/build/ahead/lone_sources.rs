@@ -1,0 +1,105 @@
+//! Which sources are alone at their NIC, with nothing that their frames depend on but pauses.
+
+use crate::build::Plan;
+use crate::run::lone_source::LoneSource;
+use crate::run::port::Hooks;
+use crate::run::world::Fabric;
+use crate::spec::Spec;
+use frame::CONTROL_FRAME_BYTES;
+use units::Time;
+
+/// Notes them.
+pub fn mark(plan: &Plan, fabric: &mut Fabric) {
+    let spec = plan.spec;
+    let answers = spec.flows.iter().any(|flow| flow.transport.is_some());
+    let limits = spec.nodes.iter().any(|node| node.host().is_some_and(|host| host.limiters.is_some()));
+    if answers || limits || !spec.faults.is_empty() || fabric.probes.any_levels() {
+        return;
+    }
+    let senders = flows_of_nodes(spec);
+    for source in 0..fabric.hosts.sources.len() as u32 {
+        let state = &fabric.hosts.sources[source as usize];
+        let from = spec.flows[state.flow as usize].from;
+        let mut ports = plan.wiring.ports(from);
+        let (Some(port), None) = (ports.next(), ports.next()) else { continue };
+        let is_alone = senders[from.at()] == 1 && plan.spec.nodes[from.at()].host().is_some();
+        let is_plain = state.plain && state.source.is_greedy() && !state.source.has_transfers();
+        if !is_alone || !is_plain {
+            continue;
+        }
+        let egress = port.0 - fabric.numbering.first_port;
+        let hot = &fabric.links.ports[egress as usize];
+        let one_list = fabric.buffers.queues[hot.first_queue as usize].voqs == 1;
+        if !hot.hooks.is_within(Hooks::FEEDS.or(Hooks::COUNTED_THERE)) || !one_list {
+            continue;
+        }
+        let Some(undisturbed_for) = undisturbed_for(plan, fabric, port.0) else { continue };
+        fabric.links.cold[egress as usize].lone_source =
+            Some(Box::new(LoneSource::new(source, undisturbed_for)));
+    }
+}
+
+/// By node, how many flows it sends.
+fn flows_of_nodes(spec: &Spec) -> Vec<u32> {
+    let mut flows = vec![0; spec.nodes.len()];
+    spec.flows.iter().for_each(|flow| flows[flow.from.at()] += 1);
+    flows
+}
+
+/// From when the other end of a link may decide to send a pause until that acts at a port, at least. `None`: that end is
+/// in another part, or what it sends may be lost.
+fn undisturbed_for(plan: &Plan, fabric: &Fabric, port: u32) -> Option<Time> {
+    let peer = plan.wiring.peer[port as usize];
+    let local = peer.0.checked_sub(fabric.numbering.first_port)?;
+    let (hot, cold) = (fabric.links.ports.get(local as usize)?, fabric.links.cold.get(local as usize)?);
+    if hot.hooks.has(Hooks::FAULTED) {
+        return None;
+    }
+    let sends = fabric.nodes[fabric.node_of[local as usize] as usize].pause_sender.is_some();
+    let on_link = u64::from(CONTROL_FRAME_BYTES) + u64::from(hot.overhead);
+    let acts_after = || hot.clock.span_floor(on_link) + cold.delay + plan.response(port);
+    Some(if sends { acts_after() } else { Time::NEVER })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::run::port::Hooks;
+    use crate::simulation::{Simulation, pairs};
+    use crate::spec::{FaultSpec, Spec};
+    use units::Time;
+
+    /// How many ports have a lone source, and how many lead to hosts that only count.
+    fn marked(spec: &Spec, threads: usize) -> (usize, usize) {
+        let simulation = Simulation::on_threads(spec, threads).expect("builds");
+        let links = || simulation.parts().map(|part| &part.links);
+        (
+            links().flat_map(|links| &links.cold).filter(|cold| cold.lone_source.is_some()).count(),
+            links()
+                .flat_map(|links| &links.ports)
+                .filter(|port| port.hooks.has(Hooks::COUNTED_THERE))
+                .count(),
+        )
+    }
+
+    #[test]
+    fn who_is_alone_and_who_only_counts() {
+        // Two hosts at each end of a link, each with one greedy source.
+        let spec = pairs(2, Time::from_ms(1));
+        assert_eq!(marked(&spec, 1), (4, 4));
+        // The ends of a link in two parts.
+        assert_eq!(marked(&pairs(1, Time::from_ms(1)), 2), (0, 0));
+        // A second source at a host.
+        let mut second = spec.clone();
+        second.flows.push(crate::spec::FlowSpec { name: "another".into(), ..spec.flows[0].clone() });
+        assert_eq!(marked(&second, 1), (3, 4));
+        // What is sent is recorded over time.
+        let mut recorded = spec.clone();
+        recorded.probes.bin = Some(Time::from_us(1));
+        assert_eq!(marked(&recorded, 1), (0, 0));
+        // A fault may hit a link; where it hits none, frames are counted ahead all the same.
+        let mut faulty = spec;
+        let (from, until) = (Time::from_us(1), Time::from_us(2));
+        faulty.faults = vec![FaultSpec::FrameLoss { link: 0, towards: None, from, until, probability: 0.5 }];
+        assert_eq!(marked(&faulty, 1), (0, 2));
+    }
+}

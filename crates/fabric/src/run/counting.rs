@@ -1,0 +1,66 @@
+//! Arrivals at hosts that only count what comes to them.
+//!
+//! Where nobody answers, nothing takes time and nothing is recorded, all that a frame does at its destination is to be
+//! counted. It needs no event for that: it is counted as of its arrival when its transmission begins, if the run will not
+//! come back before ([`Fabric::comes_back_at`]). Nobody looks at the host before then. The frames of a receiver come through
+//! one link, and are counted in their order: while one of them is on its way as an event, the others are as well.
+//!
+//! Which ports lead to such hosts is known when the fabric is built (`build/ahead/counting.rs`).
+
+use crate::run::event::{Event, Queued};
+use crate::run::hosts::Receiver;
+use crate::run::port::Hooks;
+use crate::run::world::Fabric;
+use frame::Frame;
+use units::Time;
+
+impl Fabric {
+    /// Puts a frame on the link of a port: its transmission begins then, when the transmitter is free.
+    #[inline(always)]
+    pub fn put_on_link(&mut self, egress: u32, frame: Frame, begins: Time, windows: &mut Queued) {
+        let port = &mut self.links.ports[egress as usize];
+        let arrival = port.transmit(frame, begins);
+        if port.hooks.has(Hooks::COUNTED_THERE) && self.is_counted(&frame) {
+            return self.count_ahead(&arrival, windows);
+        }
+        windows.send(arrival, || self.links.neighbours[egress as usize]);
+    }
+
+    /// Whether a frame has only to be counted by whoever it comes to next: it is there at the end of a path that was found before
+    /// the run.
+    #[inline(always)]
+    pub fn is_counted(&self, frame: &Frame) -> bool {
+        frame.flags.is_plain() && self.routes.is_at_its_end(frame.route)
+    }
+
+    /// A frame goes to a host that only counts it.
+    #[inline(always)]
+    fn count_ahead(&mut self, arrival: &Event, windows: &mut Queued) {
+        let (frame, arrives) = (arrival.frame, arrival.time);
+        let is_late = arrives >= self.comes_back_at;
+        let receiver = self.receiver(&frame);
+        if receiver.expected > 0 || is_late {
+            receiver.expected += 1;
+            windows.push(*arrival);
+            return;
+        }
+        receiver.note(&frame, arrives);
+        receiver.count(&frame, arrives);
+        self.ledger.delivered += 1;
+        windows.count(1);
+    }
+
+    /// A frame that is only counted has arrived: the hash of its receiver shows it, whoever counts it when.
+    #[inline(always)]
+    pub fn note_received(&mut self, frame: &Frame, now: Time) {
+        let receiver = self.receiver(frame);
+        receiver.expected = receiver.expected.saturating_sub(1);
+        receiver.note(frame, now);
+    }
+
+    /// Who counts the frames of a path that ends in this part.
+    #[inline(always)]
+    fn receiver(&mut self, frame: &Frame) -> &mut Receiver {
+        &mut self.hosts.receivers[self.hosts.receiver_of_path[frame.path.at()] as usize]
+    }
+}

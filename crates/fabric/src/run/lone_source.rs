@@ -1,0 +1,115 @@
+//! A greedy source that is alone at its NIC.
+//!
+//! Its frames leave back to back, and each that leaves makes room for the next: only a pause can change that, and what the
+//! source itself is going to do. A pause acts some time after it was sent. So a decision of such a port is good for all
+//! frames whose transmission begins before a pause can act that is not known yet: several of them go at one decision, each
+//! as of its own time, and nothing has to be taken back.
+//!
+//! Which NICs these are is known when the fabric is built (`build/ahead/lone_sources.rs`). The other end of the link tells of each
+//! pause that it sends. Nobody else looks at the NIC before the last of these frames has left.
+
+use crate::run::ahead::MOST;
+use crate::run::event::Queued;
+use crate::run::pool::NIL;
+use crate::run::world::Fabric;
+use frame::Frame;
+use units::Time;
+
+/// A source that is alone at its NIC, and the pauses of the port.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LoneSource {
+    source: u32,
+    /// From when the other end may decide to send a pause until that acts here, at least; [`Time::NEVER`]: it sends none.
+    undisturbed_for: Time,
+    /// Pauses on their way, and when the first of them acts, or is taken to.
+    pauses_underway: u32,
+    next_pause: Time,
+}
+
+impl LoneSource {
+    /// Alone there, with no pause on its way.
+    pub fn new(source: u32, undisturbed_for: Time) -> LoneSource {
+        LoneSource { source, undisturbed_for, pauses_underway: 0, next_pause: Time::NEVER }
+    }
+
+    /// A pause is sent that will act then.
+    pub fn pause_sent(&mut self, acts: Time) {
+        self.pauses_underway += 1;
+        self.next_pause = self.next_pause.min(acts);
+    }
+
+    /// One of those that were sent acts. When the next one will is not known any more.
+    pub fn pause_acts(&mut self, now: Time) {
+        self.pauses_underway -= 1;
+        self.next_pause = if self.pauses_underway == 0 { Time::NEVER } else { now };
+    }
+
+    /// Until when no pause acts, if all that happened before `known` is known.
+    fn undisturbed_until(&self, known: Time) -> Time {
+        self.next_pause.min(known.saturating_add(self.undisturbed_for))
+    }
+}
+
+impl Fabric {
+    /// The port of a lone source chooses what to send next, and what after that. It is free, and not paused.
+    #[inline(never)]
+    pub fn decide_lone(&mut self, egress: u32, lone: LoneSource, now: Time, windows: &mut Queued) {
+        let source = &self.hosts.sources[lone.source as usize].source;
+        let changes = source.next_wake().unwrap_or(Time::NEVER);
+        if changes <= now {
+            return self.send_next(egress, now, windows);
+        }
+        let until = lone.undisturbed_until(windows.start()).min(self.comes_back_at).min(changes);
+        let port = &self.links.ports[egress as usize];
+        let queue = (port.first_queue + port.waiting.trailing_zeros()) as usize;
+        let mut frame = self.buffers.leave(queue, now, true).frame;
+        assert!(
+            self.buffers.queues[queue].occupancy.frames == 0,
+            "of a lone source more than a frame waits: this is a fault of the simulator"
+        );
+        let (mut at, mut sent) = (now, 0);
+        let next = loop {
+            self.put_on_link(egress, frame, at, windows);
+            self.links.passed.count(egress as usize, &frame);
+            sent += 1;
+            let Some(next) = self.next_of_lone(lone.source, at) else { break None };
+            at = self.links.ports[egress as usize].busy_until;
+            if at >= until || sent == MOST {
+                break Some(next);
+            }
+            self.buffers.queues[queue].pass(next.bytes, at - next.created);
+            frame = next;
+        };
+        windows.count(sent - 1);
+        if let Some(next) = next {
+            self.buffers.enter(queue, &next, next.created, NIL, || 0);
+            self.arm(egress, at, windows);
+        } else {
+            self.links.ports[egress as usize].waiting = 0;
+        }
+    }
+
+    /// A frame of a lone source has left, and the next one comes to its NIC.
+    #[inline(always)]
+    fn next_of_lone(&mut self, source: u32, now: Time) -> Option<Frame> {
+        let state = &mut self.hosts.sources[source as usize];
+        let Some(made) = state.source.take_on() else {
+            state.in_nic = state.in_nic.saturating_sub(1);
+            return None;
+        };
+        state.count(made);
+        self.ledger.made += 1;
+        Some(state.frame(made, &self.routes, now).1)
+    }
+
+    /// A pause is sent through a port: whoever sends ahead at the other end hears when it acts.
+    pub fn tell_of_pause(&mut self, egress: u32, acts: Time) {
+        let node = self.links.neighbours[egress as usize].wrapping_sub(self.numbering.first_node);
+        let peer = self.links.ports[egress as usize].arrives_as.number();
+        if (node as usize) < self.nodes.len()
+            && let Some(lone) = &mut self.links.cold[peer as usize].lone_source
+        {
+            lone.pause_sent(acts);
+        }
+    }
+}
