@@ -12,16 +12,32 @@ use units::Time;
 #[derive(Clone, Debug)]
 pub struct Latency {
     count: u64,
-    sum: u128,
+    sum: Sum,
     /// Sum of squares in ps². 10^9 durations of 0.1 s stay below 2^123.
-    squares: u128,
+    squares: Sum,
     min: u64,
     max: u64,
     /// Octave of `bins[0..SUBS]`.
     base: u32,
-    bins: Vec<u32>,
+    bins: Box<[u32]>,
     /// Octave and bin within it, once for each 2^32 durations that its bin does not show.
     carried: Option<Box<Carries>>,
+}
+
+/// A sum that needs no room for alignment: there may be a histogram for each of a million flows.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C, packed(8))]
+struct Sum(u128);
+
+impl Sum {
+    #[inline(always)]
+    fn add(&mut self, value: u128) {
+        *self = Sum(self.get() + value);
+    }
+    #[inline(always)]
+    fn get(self) -> u128 {
+        self.0
+    }
 }
 
 /// Most histograms never have any: behind one pointer.
@@ -55,12 +71,12 @@ impl Default for Latency {
     fn default() -> Latency {
         Latency {
             count: 0,
-            sum: 0,
-            squares: 0,
+            sum: Sum(0),
+            squares: Sum(0),
             min: u64::MAX,
             max: 0,
             base: 0,
-            bins: Vec::new(),
+            bins: Box::default(),
             carried: None,
         }
     }
@@ -72,8 +88,8 @@ impl Latency {
     pub fn record(&mut self, duration: Time) {
         let ps = duration.ps();
         self.count += 1;
-        self.sum += u128::from(ps);
-        self.squares += u128::from(ps) * u128::from(ps);
+        self.sum.add(ps.into());
+        self.squares.add(u128::from(ps) * u128::from(ps));
         if ps < self.min {
             self.min = ps;
         }
@@ -134,23 +150,25 @@ impl Latency {
         if self.bins.is_empty() {
             self.base = octave;
         }
+        // Not by doubling: there may be one of these for each of a million flows.
         if octave < self.base {
-            let missing = (self.base - octave) as usize * SUBS;
-            self.bins.splice(0..0, std::iter::repeat_n(0, missing));
+            let missing = vec![0; (self.base - octave) as usize * SUBS];
+            self.bins = [missing, std::mem::take(&mut self.bins).into_vec()].concat().into();
             self.base = octave;
         }
         let octaves = (octave - self.base) as usize + 1;
         if self.bins.len() < octaves * SUBS {
-            // Not by doubling: there may be one of these for each of a million flows.
-            self.bins.reserve_exact(octaves * SUBS - self.bins.len());
-            self.bins.resize(octaves * SUBS, 0);
+            let mut bins = std::mem::take(&mut self.bins).into_vec();
+            bins.reserve_exact(octaves * SUBS - bins.len());
+            bins.resize(octaves * SUBS, 0);
+            self.bins = bins.into();
         }
     }
 
     /// Bytes of the histogram behind the value itself.
     pub fn memory_bytes(&self) -> usize {
         let carries = self.carried.as_ref().map_or(0, |all| size_of::<Carries>() + size_of_val(&*all.0));
-        self.bins.capacity() * size_of::<u32>() + carries
+        size_of_val(&*self.bins) + carries
     }
 
     /// How many durations.
@@ -168,8 +186,8 @@ impl Latency {
     /// Adds another collection.
     pub fn merge(&mut self, other: &Latency) {
         self.count += other.count;
-        self.sum += other.sum;
-        self.squares += other.squares;
+        self.sum.add(other.sum.get());
+        self.squares.add(other.squares.get());
         self.min = self.min.min(other.min);
         self.max = self.max.max(other.max);
         for (octave, sub, count) in other.counts().filter(|&(.., count)| count > 0) {
@@ -209,8 +227,8 @@ impl Latency {
         if count == 0 {
             return LatencySummary::default();
         }
-        let mean = self.sum as f64 / count as f64;
-        let variance = (self.squares as f64 / count as f64 - mean * mean).max(0.0);
+        let mean = self.sum.get() as f64 / count as f64;
+        let variance = (self.squares.get() as f64 / count as f64 - mean * mean).max(0.0);
         let ps_a_ns = 1e3;
         LatencySummary {
             count,
