@@ -3,6 +3,7 @@
 use crate::windows::{NONE, ORDER_BITS};
 use crate::{Event, Windows, World};
 use std::cmp::Reverse;
+use std::ops::Range;
 use units::Time;
 
 /// How a run ended or why it came back.
@@ -155,19 +156,14 @@ impl<W: World> Runner<W> {
 
     /// A window with several events, in a list from `slot` on.
     #[inline(never)]
-    fn run_nodes(&mut self, world: &mut W, mut slot: u32, limit: Time) {
-        // The last event made is the first of its bucket; turned round, each node's come in the order of making.
-        let (mut lowest, mut highest) = (usize::MAX, 0);
-        while slot != NONE {
-            let node = world.node_of(self.windows.slots.event(slot)) as usize;
-            let head = std::mem::replace(&mut self.head[node], slot);
-            let word = node / 64;
-            self.touched[word] |= 1 << (node % 64);
-            (lowest, highest) = (lowest.min(word), highest.max(word));
-            slot = self.windows.slots.relink(slot, head);
-        }
+    fn run_nodes(&mut self, world: &mut W, slot: u32, limit: Time) {
+        let Range { start: lowest, end: highest } = if self.windows.is_crowded() {
+            self.hand_out_crowd(world, slot)
+        } else {
+            self.hand_out(world, slot)
+        };
         // In the order of their numbers, so that large fabrics are gone through as they lie in memory.
-        for word in lowest..=highest {
+        for word in lowest..highest {
             let mut nodes = std::mem::take(&mut self.touched[word]);
             while nodes != 0 {
                 let node = word * 64 + nodes.trailing_zeros() as usize;
@@ -184,6 +180,43 @@ impl<W: World> Runner<W> {
                 }
             }
         }
+    }
+
+    /// Gives each node the events of a list. The words of [`Runner::touched`] that show nodes with any.
+    #[inline(always)]
+    fn hand_out(&mut self, world: &W, mut slot: u32) -> Range<usize> {
+        // The last event made is the first of its bucket; turned round, each node's come in the order of making.
+        let (mut lowest, mut highest, mut events) = (usize::MAX, 0, 0);
+        while slot != NONE {
+            let node = world.node_of(self.windows.slots.event(slot)) as usize;
+            let head = std::mem::replace(&mut self.head[node], slot);
+            let word = node / 64;
+            self.touched[word] |= 1 << (node % 64);
+            (lowest, highest, events) = (lowest.min(word), highest.max(word), events + 1);
+            slot = self.windows.slots.relink(slot, head);
+        }
+        self.windows.note_crowd(events);
+        lowest..highest + 1
+    }
+
+    /// The same where a large part of all events lies in one window: they are found one slot after the other, which a
+    /// processor reads ahead, and not one behind the other.
+    #[inline(never)]
+    fn hand_out_crowd(&mut self, world: &W, slot: u32) -> Range<usize> {
+        debug_assert!(self.windows.holds_what_is_in_slots(slot), "a window's list and its slots differ");
+        let mut events = 0;
+        for slot in 0..self.windows.slots.len() {
+            if !self.windows.is_current(slot) {
+                continue;
+            }
+            let node = world.node_of(self.windows.slots.event(slot)) as usize;
+            let head = std::mem::replace(&mut self.head[node], slot);
+            self.touched[node / 64] |= 1 << (node % 64);
+            self.windows.slots.relink(slot, head);
+            events += 1;
+        }
+        self.windows.note_crowd(events);
+        0..self.touched.len()
     }
 
     /// One node's events of this window, those included that it makes for itself on the way.
@@ -378,20 +411,23 @@ mod tests {
         fn windows_agree_with_one_sorted_list(
             nodes in 1usize..6,
             look_ahead in 2u64..200,
-            starts in proptest::collection::vec((0u64..20_000, 0u32..6, 0u32..40), 1..12),
+            starts in proptest::collection::vec((0u64..20_000, 0u32..6, 0u32..40), 1..24),
             limit in 1u64..40_000,
+            stops in proptest::collection::vec(0u64..40_000, 0..60),
             budget in 1u64..50,
             places in proptest::sample::select(vec![1, 100_000]),
             unit in proptest::sample::select(vec![1, 3_000, 20_000]),
+            // Far apart, or in a crowd.
+            spread in proptest::sample::select(vec![20_000, 200]),
         ) {
-            let (look_ahead, limit) = (look_ahead * unit, limit * unit);
+            let (look_ahead, limit) = (look_ahead * unit, limit * unit * spread / 20_000);
             let nodes_at_rest = || Nodes {
                 seen: vec![Vec::new(); nodes], luggage: (0..starts.len() as u64).collect(), look_ahead, places, unit,
                 stops_at: u64::MAX, stopped: false,
             };
             let tokens: Vec<Token> = starts.iter().enumerate()
                 .map(|(id, &(time, node, hops))| Token {
-                    time: time * unit, node: node % nodes as u32, id: id as u32, hops, slot: id as u32,
+                    time: time % spread * unit, node: node % nodes as u32, id: id as u32, hops, slot: id as u32,
                 })
                 .collect();
             let mut world = nodes_at_rest();
@@ -399,7 +435,12 @@ mod tests {
             for &token in &tokens {
                 runner.windows().push(token);
             }
-            while runner.run(&mut world, Time::from_ps(limit), budget) == RunStatus::More {}
+            // Somebody looks meanwhile, perhaps in the middle of a window.
+            let mut stops: Vec<u64> = stops.iter().map(|stop| stop * unit * spread / 20_000).filter(|&stop| stop < limit).collect();
+            stops.sort_unstable();
+            for stop in stops.into_iter().chain([limit]) {
+                while runner.run(&mut world, Time::from_ps(stop), budget) == RunStatus::More {}
+            }
             prop_assert_eq!(&world.seen, &plain(nodes_at_rest(), &tokens, limit));
             // In two and three parts, on one thread, on several, and on one and several in turn.
             for parts in 2..4u8 {

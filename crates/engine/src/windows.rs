@@ -22,6 +22,10 @@ const WINDOWS_A_LOOK_AHEAD: u64 = 512;
 const NARROW: u64 = 1 << 16;
 /// With more places than this most events lie far away, and a window is as wide as the look-ahead allows.
 const MANY_PLACES: usize = 1 << 15;
+/// From so many slots on a list of events is longer than what a processor has at hand. Tests have few.
+const MANY_SLOTS: u32 = if cfg!(test) { 4 } else { 1 << 12 };
+/// A window is crowded if it holds one of so many events.
+const CROWD: u32 = 4;
 /// No slot.
 pub(crate) const NONE: u32 = u32::MAX;
 /// No window.
@@ -39,6 +43,8 @@ pub struct Windows<E> {
     current: u64,
     /// Events that happened, those included that were done ahead of their time.
     events: u64,
+    /// The last window in which several events lay, and how many they were.
+    crowd: (u64, u32),
     /// First slot of each bucket.
     ring: Box<[u32; RING]>,
     /// One bit a bucket that holds anything.
@@ -93,6 +99,11 @@ impl<E: Copy + Default> Slots<E> {
         self.slots.push(Slot { event: E::default(), next: NONE });
     }
 
+    /// How many there are, free ones included.
+    pub(crate) fn len(&self) -> u32 {
+        self.slots.len() as u32
+    }
+
     #[inline]
     pub(crate) fn event(&self, slot: u32) -> &E {
         &self.slots[slot as usize].event
@@ -145,6 +156,7 @@ impl<E: Event> Windows<E> {
             shift: width.ilog2(),
             current: 0,
             events: 0,
+            crowd: (0, 0),
             ring: Box::new([NONE; RING]),
             occupied: [0; WORDS],
             slots: Slots { slots: Vec::new(), free: NONE },
@@ -212,6 +224,33 @@ impl<E: Event> Windows<E> {
     /// Rounds from that window on to the running one.
     pub(crate) fn rounds_since(&self, window: u64) -> u64 {
         self.current.saturating_sub(window) / self.round() + 1
+    }
+
+    /// Whether the running window probably holds so many of all events that each slot may be looked at: as many as the
+    /// last one. Not if it has been opened before: then slots that are free may have its time.
+    pub(crate) fn is_crowded(&self) -> bool {
+        let (window, events) = self.crowd;
+        let slots = self.slots.len();
+        window != self.current && slots >= MANY_SLOTS && slots / CROWD <= events
+    }
+
+    /// So many events lie in the running window.
+    pub(crate) fn note_crowd(&mut self, events: u32) {
+        self.crowd = (self.current, events);
+    }
+
+    /// Whether the event in a slot lies in the running window, which is opened for the first time. What lay in a slot that is
+    /// free was earlier.
+    #[inline(always)]
+    pub(crate) fn is_current(&self, slot: u32) -> bool {
+        self.window_of(self.slots.event(slot).time()) == self.current
+    }
+
+    /// Whether a list is what the slots hold of the running window.
+    pub(crate) fn holds_what_is_in_slots(&self, first: u32) -> bool {
+        let current = (0..self.slots.len()).filter(|&slot| self.is_current(slot)).count();
+        self.slots.list(first).all(|event| self.window_of(event.time()) == self.current)
+            && self.slots.list(first).count() == current
     }
 
     /// The event of a slot, as part of the running window: its key.
