@@ -20,8 +20,12 @@ impl Fabric {
     pub fn put_on_link(&mut self, egress: u32, frame: Frame, begins: Time, windows: &mut Queued) {
         let port = &mut self.links.ports[egress as usize];
         let arrival = port.transmit(frame, begins);
-        if port.hooks.has(Hooks::COUNTED_THERE) && self.is_counted(&frame) {
-            return self.count_ahead(&arrival, windows);
+        if port.hooks.has(Hooks::COUNTED_THERE) && self.routes.is_at_its_end(frame.route) {
+            if frame.flags.is_plain() {
+                return self.count_ahead(&arrival, windows);
+            }
+            // It means something there. Others of its receiver must not overtake it.
+            self.receiver(&frame).expected += u32::from(frame.flags.is_tagged());
         }
         windows.send(arrival, || self.links.neighbours[egress as usize]);
     }
@@ -53,9 +57,15 @@ impl Fabric {
     /// A frame that is only counted has arrived: the hash of its receiver shows it, whoever counts it when.
     #[inline(always)]
     pub fn note_received(&mut self, frame: &Frame, now: Time) {
+        self.is_here(frame);
+        self.receiver(frame).note(frame, now);
+    }
+
+    /// A frame has arrived that others of its receiver may have waited for.
+    #[inline(always)]
+    pub fn is_here(&mut self, frame: &Frame) {
         let receiver = self.receiver(frame);
         receiver.expected = receiver.expected.saturating_sub(1);
-        receiver.note(frame, now);
     }
 
     /// Who counts the frames of a path that ends in this part.

@@ -297,6 +297,10 @@ impl Fabric {
     /// The same with a tag, which its host takes.
     #[inline(never)]
     fn deliver_tagged(&mut self, frame: &Frame, now: Time, windows: &mut Queued) {
+        // Its route leads beyond the end of its path by now.
+        if frame.route.next_hop().is_some() {
+            self.is_here(frame);
+        }
         match self.take_tag(frame, now, windows) {
             Some(untagged) => self.deliver(&untagged, now, windows),
             None => self.ledger.delivered += 1,

@@ -3,15 +3,10 @@
 use crate::build::Plan;
 use crate::run::port::Hooks;
 use crate::run::world::Fabric;
-use crate::spec::NodeSpec;
-use queueing::RateConfiguration;
 
 /// Sets the bit of these ports.
 pub fn mark(plan: &Plan, fabric: &mut Fabric) {
-    // Frames with tags mean something to their receivers, and would be overtaken by others of theirs.
-    let limiters = |node: &NodeSpec| node.host()?.limiters.as_ref().map(|limiters| limiters.control);
-    let tags = plan.spec.nodes.iter().filter_map(limiters).any(|control| control.tag_bytes() > 0);
-    if fabric.probes.watches_arrivals || tags {
+    if fabric.probes.watches_arrivals {
         return;
     }
     let (first, ports) = (fabric.numbering.first_port, fabric.links.len() as u32);
