@@ -47,7 +47,7 @@ use std::thread;
 use units::Time;
 
 impl Simulation {
-    /// The result up to now, as tables.
+    /// The result up to now, as tables. Of a run that is not over, [`Simulation::cut_short`] makes it that of one time.
     pub fn tables(&mut self) -> Vec<Table> {
         self.settle();
         tables(self)

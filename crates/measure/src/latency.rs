@@ -150,19 +150,16 @@ impl Latency {
         if self.bins.is_empty() {
             self.base = octave;
         }
+        let base = self.base.min(octave);
+        let missing = (self.base - base) as usize * SUBS;
+        let needed = ((octave - base) as usize + 1) * SUBS;
+        if missing == 0 && needed <= self.bins.len() {
+            return;
+        }
         // Not by doubling: there may be one of these for each of a million flows.
-        if octave < self.base {
-            let missing = vec![0; (self.base - octave) as usize * SUBS];
-            self.bins = [missing, std::mem::take(&mut self.bins).into_vec()].concat().into();
-            self.base = octave;
-        }
-        let octaves = (octave - self.base) as usize + 1;
-        if self.bins.len() < octaves * SUBS {
-            let mut bins = std::mem::take(&mut self.bins).into_vec();
-            bins.reserve_exact(octaves * SUBS - bins.len());
-            bins.resize(octaves * SUBS, 0);
-            self.bins = bins.into();
-        }
+        let mut bins = vec![0; needed.max(missing + self.bins.len())];
+        bins[missing..missing + self.bins.len()].copy_from_slice(&self.bins);
+        (self.base, self.bins) = (base, bins.into());
     }
 
     /// Bytes of the histogram behind the value itself.

@@ -20,38 +20,30 @@ impl Fabric {
     pub fn put_on_link(&mut self, egress: u32, frame: Frame, begins: Time, windows: &mut Queued) {
         let port = &mut self.links.ports[egress as usize];
         let arrival = port.transmit(frame, begins);
-        if port.hooks.has(Hooks::COUNTED_THERE) && self.routes.is_at_its_end(frame.route) {
-            if frame.flags.is_plain() {
-                return self.count_ahead(&arrival, windows);
-            }
-            // It means something there. Others of its receiver must not overtake it.
-            self.receiver(&frame).expected += u32::from(frame.flags.is_tagged());
+        if port.hooks.has(Hooks::COUNTED_THERE) {
+            return self.count_or_send(arrival, windows);
         }
         windows.send(arrival, || self.links.neighbours[egress as usize]);
     }
 
-    /// Whether a frame has only to be counted by whoever it comes to next: it is there at the end of a path that was found before
-    /// the run.
-    #[inline(always)]
-    pub fn is_counted(&self, frame: &Frame) -> bool {
-        frame.flags.is_plain() && self.routes.is_at_its_end(frame.route)
-    }
-
-    /// A frame goes to a host that only counts it.
-    #[inline(always)]
-    fn count_ahead(&mut self, arrival: &Event, windows: &mut Queued) {
+    /// A frame goes to a host that only counts what comes, if it means nothing to it.
+    #[inline(never)]
+    fn count_or_send(&mut self, arrival: Event, windows: &mut Queued) {
         let (frame, arrives) = (arrival.frame, arrival.time);
-        let is_late = arrives >= self.comes_back_at;
-        let receiver = self.receiver(&frame);
-        if receiver.expected > 0 || is_late {
-            receiver.expected += 1;
-            windows.push(*arrival);
-            return;
+        if !self.routes.is_at_its_end(frame.route) {
+            return windows.push(arrival);
         }
-        receiver.note(&frame, arrives);
-        receiver.count(&frame, arrives);
-        self.ledger.delivered += 1;
-        windows.count(1);
+        let (is_plain, in_time) = (frame.flags.is_plain(), arrives < self.comes_back_at);
+        let receiver = self.receiver(&frame);
+        if is_plain && in_time && receiver.expected == 0 {
+            receiver.note(&frame, arrives);
+            receiver.count(&frame, arrives);
+            self.ledger.delivered += 1;
+            return windows.count(1);
+        }
+        // Others of its receiver must not overtake it.
+        receiver.expected += u32::from(is_plain || frame.flags.is_tagged());
+        windows.push(arrival);
     }
 
     /// A frame that is only counted has arrived: the hash of its receiver shows it, whoever counts it when.

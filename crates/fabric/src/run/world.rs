@@ -193,18 +193,26 @@ impl Fabric {
     #[inline(always)]
     fn arrive(&mut self, event: Event, windows: &mut Queued) {
         let (ingress, mut frame, now) = (event.place(), event.frame, event.time);
-        if self.is_counted(&frame) {
-            self.note_received(&frame, now);
-            return self.arrived(ingress, frame, now, windows);
-        }
-        self.note(&event, Kind::Frame, self.numbering.port(ingress));
-        let egress;
-        (egress, frame.route) = self.next_egress(ingress, frame.path, frame.route, now);
+        let (egress, rest_of_way) = self.next_egress(ingress, frame.path, frame.route, now);
         let Some(egress) = egress else {
-            self.arrived(ingress, frame, now, windows);
-            return;
+            return self.arrive_at_end(event, rest_of_way, windows);
         };
+        self.note(&event, Kind::Frame, self.numbering.port(ingress));
+        frame.route = rest_of_way;
         self.forward(egress, frame, ingress, now, windows);
+    }
+
+    /// The same at the end of its way, or where it may be copied.
+    #[inline(always)]
+    fn arrive_at_end(&mut self, event: Event, rest_of_way: Route, windows: &mut Queued) {
+        let (ingress, mut frame, now) = (event.place(), event.frame, event.time);
+        if frame.flags.is_plain() && frame.route.next_hop().is_some() {
+            self.note_received(&frame, now);
+        } else {
+            self.note(&event, Kind::Frame, self.numbering.port(ingress));
+        }
+        frame.route = rest_of_way;
+        self.arrived(ingress, frame, now, windows);
     }
 
     /// The head of a frame is there. It may go on at once unless the way out is faster than the way in:

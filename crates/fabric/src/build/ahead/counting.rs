@@ -3,12 +3,16 @@
 use crate::build::Plan;
 use crate::run::port::Hooks;
 use crate::run::world::Fabric;
+use crate::spec::Spec;
+use frame::NodeId;
+use std::collections::BTreeSet;
 
 /// Sets the bit of these ports.
 pub fn mark(plan: &Plan, fabric: &mut Fabric) {
     if fabric.probes.watches_arrivals {
         return;
     }
+    let answers = ends_of_connections(plan.spec);
     let (first, ports) = (fabric.numbering.first_port, fabric.links.len() as u32);
     for port in 0..ports {
         let number = fabric.numbering.port(port);
@@ -18,10 +22,24 @@ pub fn mark(plan: &Plan, fabric: &mut Fabric) {
         let has_one_link = plan.wiring.ports(node).len() == 1;
         let host = plan.node(peer.0).host();
         let takes_no_time = host.is_some_and(|host| host.receive.is_none() && host.send.is_none());
+        let has_nothing_to_say = !answers.contains(&node);
+        // What leaves a rate limiter may go straight to the link, and does not say that it is on its way.
+        let limits = plan.node(number).host().is_some_and(|own| own.limiters.is_some());
         let is_here = (first..first + ports).contains(&peer.0);
         let hot = &mut fabric.links.ports[port as usize];
         let others = Hooks::FAULTED.or(Hooks::CREDITS);
-        let only_counts = has_one_link && takes_no_time && is_here && !hot.hooks.has(others);
+        let only_counts = has_one_link
+            && takes_no_time
+            && has_nothing_to_say
+            && is_here
+            && !limits
+            && !hot.hooks.has(others);
         hot.hooks.set(Hooks::COUNTED_THERE, only_counts);
     }
+}
+
+/// The hosts at either end of connections: little comes to them that they only count.
+fn ends_of_connections(spec: &Spec) -> BTreeSet<NodeId> {
+    let connections = spec.flows.iter().filter(|flow| flow.transport.is_some());
+    connections.flat_map(|flow| flow.source.destinations.nodes().into_iter().chain([flow.from])).collect()
 }

@@ -65,8 +65,9 @@ fn undisturbed_for(plan: &Plan, fabric: &Fabric, port: u32) -> Option<Time> {
 mod tests {
     use crate::run::port::Hooks;
     use crate::simulation::{Simulation, pairs};
-    use crate::spec::{FaultSpec, Spec};
-    use units::Time;
+    use crate::spec::{FaultSpec, LimiterSpec, Role, Spec};
+    use queueing::{LimiterScope, RateControlSpec, ReactionPointParams};
+    use units::{Bytes, Time};
 
     /// How many ports have a lone source, and how many lead to hosts that only count.
     fn marked(spec: &Spec, threads: usize) -> (usize, usize) {
@@ -96,6 +97,19 @@ mod tests {
         let mut recorded = spec.clone();
         recorded.probes.bin = Some(Time::from_us(1));
         assert_eq!(marked(&recorded, 1), (0, 0));
+        // Frames pass rate limiters.
+        let mut limited = spec.clone();
+        for node in &mut limited.nodes {
+            let Role::Host(host) = &mut node.role else { continue };
+            std::sync::Arc::make_mut(host).limiters = Some(LimiterSpec {
+                control: RateControlSpec::Qcn(ReactionPointParams::default()),
+                per: LimiterScope::Flow,
+                priorities: 0xFF,
+                mark_after: None,
+                priority_burst: Bytes::new(0),
+            });
+        }
+        assert_eq!(marked(&limited, 1), (0, 0));
         // A fault may hit a link; where it hits none, frames are counted ahead all the same.
         let mut faulty = spec;
         let (from, until) = (Time::from_us(1), Time::from_us(2));
