@@ -7,11 +7,11 @@
 //!
 //! Which ports lead to such hosts is known when the fabric is built (`build/ahead/counting.rs`).
 
-use crate::run::event::{Event, Queued};
+use crate::run::event::Queued;
 use crate::run::hosts::Receiver;
 use crate::run::port::Hooks;
 use crate::run::world::Fabric;
-use frame::Frame;
+use frame::{Flags, Frame, PathId, Priority};
 use units::Time;
 
 impl Fabric {
@@ -20,30 +20,37 @@ impl Fabric {
     pub fn put_on_link(&mut self, egress: u32, frame: Frame, begins: Time, windows: &mut Queued) {
         let port = &mut self.links.ports[egress as usize];
         let arrival = port.transmit(frame, begins);
-        if port.hooks.has(Hooks::COUNTED_THERE) {
-            return self.count_or_send(arrival, windows);
+        if port.hooks.has(Hooks::COUNTED_THERE) && self.routes.is_at_its_end(frame.route) {
+            let Frame { created, path, bytes, priority, flags, .. } = frame;
+            if self.count_ahead(path, created, arrival.time, (bytes, priority, flags)) {
+                return windows.count(1);
+            }
         }
         windows.send(arrival, || self.links.neighbours[egress as usize]);
     }
 
-    /// A frame goes to a host that only counts what comes, if it means nothing to it.
+    /// A frame goes to a host that only counts what comes, if it means nothing to it. Whether it is counted. Not told of the
+    /// frame as a whole, so that it need not lie in memory.
     #[inline(never)]
-    fn count_or_send(&mut self, arrival: Event, windows: &mut Queued) {
-        let (frame, arrives) = (arrival.frame, arrival.time);
-        if !self.routes.is_at_its_end(frame.route) {
-            return windows.push(arrival);
-        }
-        let (is_plain, in_time) = (frame.flags.is_plain(), arrives < self.comes_back_at);
-        let receiver = self.receiver(&frame);
+    fn count_ahead(
+        &mut self,
+        path: PathId,
+        created: Time,
+        arrives: Time,
+        (bytes, priority, flags): (u16, Priority, Flags),
+    ) -> bool {
+        let (is_plain, in_time) = (flags.is_plain(), arrives < self.comes_back_at);
+        let receiver = &mut self.hosts.receivers[self.hosts.receiver_of_path[path.at()] as usize];
         if is_plain && in_time && receiver.expected == 0 {
+            let frame = Frame { created, path, bytes, priority, flags, ..Frame::default() };
             receiver.note(&frame, arrives);
             receiver.count(&frame, arrives);
             self.ledger.delivered += 1;
-            return windows.count(1);
+            return true;
         }
         // Others of its receiver must not overtake it.
-        receiver.expected += u32::from(is_plain || frame.flags.is_tagged());
-        windows.push(arrival);
+        receiver.expected += u32::from(is_plain || flags.is_tagged());
+        false
     }
 
     /// A frame that is only counted has arrived: the hash of its receiver shows it, whoever counts it when.
