@@ -28,7 +28,7 @@ STAGES = {
     "flow control": (
         r"flow_control/src|fabric/src/run/(pausing|ingress|stops|blame|pause_sender|link_control)"
     ),
-    "sources": r"workload/src|fabric/src/run/sources",
+    "sources": r"workload/src|fabric/src/run/(sources|lone_source)",
     "choosing what to send": r"scheduling/src|fabric/src/run/selection",
     "queues and memory": (
         r"fabric/src/run/(ahead|egress|pool|port|buffers|architecture)|frame/src/occupancy|queueing/src"

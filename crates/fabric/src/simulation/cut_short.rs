@@ -17,6 +17,10 @@ impl Simulation {
     /// # Errors
     /// As [`Simulation::advance`].
     pub fn cut_short(&mut self) -> Result<(), SimulationError> {
+        // One that has not begun has nothing to come to.
+        if self.events() == 0 {
+            return Ok(());
+        }
         self.come_to_rest(self.next_stop())?;
         self.settle();
         let failure = self.ledger().failure;
