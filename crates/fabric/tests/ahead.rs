@@ -4,7 +4,7 @@
 mod common;
 
 use common::*;
-use fabric::spec::{FaultSpec, Forwarding, HostSpec, LimiterSpec, OnLosslessDrop, SwitchSpec};
+use fabric::spec::{Forwarding, HostSpec, LimiterSpec, OnLosslessDrop, SwitchSpec};
 use fabric::{Simulation, State};
 use flow_control::PauseSpec;
 use frame::{ClassMap, NodeId};
@@ -142,31 +142,17 @@ fn control(dice: &Dice) -> Option<(ManagerSpec, RateControlSpec)> {
     })
 }
 
-/// The same with a fault after the end.
-fn deciding(net: &Net) -> Net {
-    let (from, until) = (net.0.duration + us(1), net.0.duration + us(2));
-    let mut net = net.clone();
-    net.0.faults = vec![FaultSpec::FrameLoss { link: 0, towards: None, from, until, probability: 0.5 }];
-    net
-}
-
-/// All tables but that of faults.
-fn told(outcome: &Outcome) -> String {
-    let tables: Vec<_> = outcome.tables.iter().filter(|table| table.name != "faults").collect();
-    format!("{:x} {:?} {:?} {tables:?}", outcome.fingerprint, outcome.now, outcome.error)
-}
-
 proptest! {
     #![proptest_config(ProptestConfig { cases: cases(64), ..ProptestConfig::default() })]
 
     #[test]
     fn nobody_can_tell(dice in dice(), budget in 1u64..3_000) {
         let ahead = net(&dice);
-        let expected = told(&deciding(&ahead).run());
-        prop_assert_eq!(&told(&ahead.run()), &expected);
-        prop_assert_eq!(&told(&ahead.run_in_steps(budget)), &expected);
+        let expected = ahead.deciding().run().told();
+        prop_assert_eq!(&ahead.run().told(), &expected);
+        prop_assert_eq!(&ahead.run_in_steps(budget).told(), &expected);
         for threads in [2, 3] {
-            prop_assert_eq!(&told(&ahead.run_on(threads, budget * 10_000)), &expected);
+            prop_assert_eq!(&ahead.run_on(threads, budget * 10_000).told(), &expected);
         }
         // Where rates are recorded every frame enters its limiter, stands in line and is pulled.
         let mut recorded = ahead.clone();
@@ -204,7 +190,7 @@ fn a_frame_that_waits_takes_one_event() {
         simulation.events()
     };
     // Eight frames wait; each takes a decision where ports decide.
-    assert_eq!(events(&deciding(&net)) - events(&net), 8);
+    assert_eq!(events(&net.deciding()) - events(&net), 8);
 }
 
 /// A switch without flow control is sent pauses, which it does not obey: they make no frame leave twice.
@@ -227,7 +213,7 @@ fn a_pause_that_nobody_obeys_changes_nothing() {
     }
     let outcome = net.run();
     assert!(outcome.count("ports", "deaf.0->pauses", "pauses_received") > 1);
-    assert_eq!(told(&outcome), told(&deciding(&net).run()));
+    assert_eq!(outcome.told(), net.deciding().run().told());
 }
 
 /// Tags come back at a priority that no flow has: two classes wait at one port, which then decides for each frame.
@@ -266,7 +252,7 @@ fn returned_tags_are_a_class_of_their_own() {
     }
     let outcome = net.run();
     assert!(outcome.integers("rate_limiters", "tags_returned").iter().all(|&tags| tags > 10));
-    assert_eq!(told(&outcome), told(&deciding(&net).run()));
+    assert_eq!(outcome.told(), net.deciding().run().told());
 }
 
 /// A result that is looked at in the middle of a run is that of the moment, and the run goes on as if nobody had.
@@ -300,5 +286,5 @@ fn looking_changes_nothing() {
         tables: common::spelt_out(simulation.tables()),
         error: None,
     };
-    assert_eq!(told(&outcome), told(&deciding(&net).run()));
+    assert_eq!(outcome.told(), net.deciding().run().told());
 }

@@ -1084,18 +1084,11 @@ proptest! {
         }
         spec.on_lossless_drop = OnLosslessDrop::Count;
         let ahead = Net(spec);
-        let mut deciding = ahead.clone();
-        let (from, until) = (ahead.0.duration + us(1), ahead.0.duration + us(2));
-        deciding.0.faults = vec![FaultSpec::FrameLoss { link: 0, towards: None, from, until, probability: 0.5 }];
-        let told = |mut outcome: Outcome| {
-            outcome.tables.retain(|table| table.name != "faults");
-            format!("{outcome:?}")
-        };
-        let expected = told(deciding.try_run());
-        prop_assert_eq!(&told(ahead.try_run()), &expected);
-        prop_assert_eq!(&told(ahead.run_in_steps(budget)), &expected);
+        let expected = ahead.deciding().try_run().told();
+        prop_assert_eq!(&ahead.try_run().told(), &expected);
+        prop_assert_eq!(&ahead.run_in_steps(budget).told(), &expected);
         for threads in [2, 3] {
-            prop_assert_eq!(&told(ahead.run_on(threads, budget * 1_000)), &expected);
+            prop_assert_eq!(&ahead.run_on(threads, budget * 1_000).told(), &expected);
         }
     }
 

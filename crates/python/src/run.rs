@@ -95,7 +95,10 @@ pub fn run(
         .detach(|| Simulation::on_threads(&scenario.spec, up_to(threads)))
         .map_err(|error| PyValueError::new_err(error.to_string()))?;
     let mut memory = MemoryWatch::new(scenario.memory_limit, memory_limit);
-    let ending = py.detach(|| go(&mut simulation, scenario, &mut memory, progress, begun))?;
+    let ending = py.detach(|| {
+        let ending = go(&mut simulation, scenario, &mut memory, progress, begun)?;
+        Ok::<_, PyErr>(cut_short(&mut simulation, ending))
+    })?;
     let wall = begun.elapsed();
     let Ending::Broken(why) = &ending else { return measured(py, scenario, simulation, &ending, wall) };
     let error = SimulationError::new_err(why.clone());
@@ -107,6 +110,14 @@ pub fn run(
     Err(error)
 }
 
+/// Brings a run that ends before its time to a state of one time. A promise may break meanwhile.
+fn cut_short(simulation: &mut Simulation, ending: Ending) -> Ending {
+    if !matches!(ending, Ending::Asked | Ending::Memory(_)) {
+        return ending;
+    }
+    simulation.cut_short().map_or_else(|error| Ending::Broken(error.to_string()), |()| ending)
+}
+
 /// What a run measured until it ended.
 fn measured(
     py: Python<'_>,
@@ -115,9 +126,6 @@ fn measured(
     ending: &Ending,
     wall: Duration,
 ) -> PyResult<RunResult> {
-    if matches!(ending, Ending::Asked | Ending::Memory(_)) {
-        py.detach(|| simulation.cut_short()).map_err(|error| SimulationError::new_err(error.to_string()))?;
-    }
     let hops = simulation.frame_hops();
     let deadlock = simulation.ended_by_deadlock().then(|| simulation.deadlock()).flatten();
     let run = json!({
@@ -279,7 +287,11 @@ pub fn estimate(py: Python<'_>, scenario: &Scenario, threads: Option<usize>) -> 
     let duration = scenario.spec.duration;
     let left_s = if finished { 0.0 } else { duration.saturating_sub(end.now).as_secs_f64() };
     let threads = simulation.threads();
-    let result = measured(py, scenario, simulation, &Ending::Asked, end.wall)?;
+    let ending = cut_short(&mut simulation, Ending::Asked);
+    if let Ending::Broken(why) = ending {
+        return Err(SimulationError::new_err(why));
+    }
+    let result = measured(py, scenario, simulation, &ending, end.wall)?;
     let rows = |table: &str| result.tables.get(table).map_or(0, |table| table.get().rows());
     let answer = json!({
         "exact": finished,

@@ -17,8 +17,8 @@ impl Simulation {
     /// # Errors
     /// As [`Simulation::advance`].
     pub fn cut_short(&mut self) -> Result<(), SimulationError> {
-        // One that has not begun has nothing to come to.
-        if self.events() == 0 {
+        // One that has not begun, or is over, has nothing to come to.
+        if self.events() == 0 || self.ended_by_deadlock() {
             return Ok(());
         }
         self.come_to_rest(self.next_stop())?;

@@ -6,8 +6,8 @@ pub mod consistent;
 pub mod credits;
 
 use fabric::spec::{
-    FlowSpec, Forwarding, GuardSpec, HostSpec, LinkSpec, NodeSpec, OnLosslessDrop, Probe, ProbeSpec,
-    Queueing, Role, Spec, SwitchSpec, Watched, Way, WhenFull, Which,
+    FaultSpec, FlowSpec, Forwarding, GuardSpec, HostSpec, LinkSpec, NodeSpec, OnLosslessDrop, Probe,
+    ProbeSpec, Queueing, Role, Spec, SwitchSpec, Watched, Way, WhenFull, Which,
 };
 use fabric::topology::{Cable, FatTree, NodeRole, Shape};
 use fabric::{Simulation, State};
@@ -182,6 +182,14 @@ impl Net {
         });
         self.0.flows.last_mut().unwrap()
     }
+    /// The same with a fault on every link after the end: each port decides for each frame, and each frame arrives as an event.
+    pub fn deciding(&self) -> Net {
+        let (from, until) = (self.0.duration + us(1), self.0.duration + us(2));
+        let fault = |link| FaultSpec::FrameLoss { link, towards: None, from, until, probability: 0.5 };
+        let mut net = self.clone();
+        net.0.faults = (0..net.0.links.len() as u32).map(fault).collect();
+        net
+    }
     /// Runs to the end.
     pub fn run(&self) -> Outcome {
         let outcome = self.try_run();
@@ -270,6 +278,11 @@ pub fn spelt_out(mut tables: Vec<Table>) -> Vec<Table> {
 }
 
 impl Outcome {
+    /// All that can be told of a run, but its table of faults.
+    pub fn told(&self) -> String {
+        let tables: Vec<_> = self.tables.iter().filter(|table| table.name != "faults").collect();
+        format!("{:x} {:?} {:?} {tables:?}", self.fingerprint, self.now, self.error)
+    }
     pub fn table(&self, name: &str) -> &Table {
         self.tables.iter().find(|table| table.name == name).unwrap_or_else(|| panic!("no table {name}"))
     }
