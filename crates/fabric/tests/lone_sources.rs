@@ -234,6 +234,14 @@ fn a_broken_promise_is_the_same_on_threads() {
     for threads in [2, 3, 5] {
         assert_eq!(net.run_on(threads, 1_000).told(), alone.told(), "{threads} threads");
     }
+    // It may break while a run is cut short: then that says so.
+    let cut = |events| {
+        let mut simulation = Simulation::new(&net.0).expect("builds");
+        let before = simulation.advance(events).is_ok();
+        before.then(|| simulation.cut_short().err().map(|error| error.to_string()))
+    };
+    let ends: Vec<_> = (1..).map(|nth| cut(5 * nth)).map_while(|end| end).collect();
+    assert!(ends.contains(&alone.error), "{ends:?}");
 }
 
 /// As many senders as a rack has, at two leaves: nobody can tell there either.
