@@ -1,9 +1,12 @@
 //! A barrier for threads that meet often: it spins for a bounded time, then parks, and a panic breaks it.
 //!
+//! To arrive and to wait are two calls (a *fuzzy* or split-phase barrier): a thread may do something in between, and wait for a
+//! meeting that it arrived at before others. Threads that need as long on the average, but not each time, then seldom wait.
+//!
 //! Spinning takes a microsecond where parking takes tens, but only while every thread has a core of its own. A thread
 //! therefore remembers how often its spinning was in vain, and parks at once while that is the rule.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -15,10 +18,8 @@ const TURNS: u32 = 64;
 
 /// Where a fixed number of threads wait for each other.
 pub(crate) struct Barrier {
-    threads: usize,
-    arrived: AtomicUsize,
-    /// How often all have met.
-    meetings: AtomicUsize,
+    /// The meetings that each thread has arrived at.
+    arrived: Vec<Arrivals>,
     /// Threads that are parked or about to be.
     parked: AtomicUsize,
     broken: AtomicBool,
@@ -27,6 +28,11 @@ pub(crate) struct Barrier {
     wake: Condvar,
 }
 
+/// Each in a cache line of its own, and in the one that is fetched with it.
+#[derive(Default)]
+#[repr(align(128))]
+struct Arrivals(AtomicU64);
+
 /// A thread has panicked: the others need not wait for it any longer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Broken;
@@ -34,9 +40,7 @@ pub(crate) struct Broken;
 impl Barrier {
     pub(crate) fn new(threads: usize) -> Barrier {
         Barrier {
-            threads,
-            arrived: AtomicUsize::new(0),
-            meetings: AtomicUsize::new(0),
+            arrived: (0..threads).map(|_| Arrivals::default()).collect(),
             parked: AtomicUsize::new(0),
             broken: AtomicBool::new(false),
             lock: Mutex::new(()),
@@ -44,15 +48,15 @@ impl Barrier {
         }
     }
 
-    /// Waits until all threads have come here, or until one of them has panicked.
-    pub(crate) fn wait(&self, patience: &mut Patience) -> Result<(), Broken> {
-        let meeting = self.meetings.load(Ordering::SeqCst);
-        if self.arrived.fetch_add(1, Ordering::SeqCst) + 1 == self.threads {
-            // Before the others are let go: they may come again at once.
-            self.arrived.store(0, Ordering::SeqCst);
-            self.meetings.store(meeting + 1, Ordering::SeqCst);
-            self.wake_all();
-        } else if !patience.may_spin() || !patience.learn(self.spin(meeting)) {
+    /// A thread has come to a meeting. They are numbered from 0, and each thread comes to all of them in turn.
+    pub(crate) fn arrive(&self, thread: usize, meeting: u64) {
+        self.arrived[thread].0.store(meeting + 1, Ordering::SeqCst);
+        self.wake_all();
+    }
+
+    /// Waits until all threads have come to a meeting, or until one of them has panicked.
+    pub(crate) fn wait(&self, meeting: u64, patience: &mut Patience) -> Result<(), Broken> {
+        if !self.is_over(meeting) && (!patience.may_spin() || !patience.learn(self.spin(meeting))) {
             self.park(meeting);
         }
         if self.broken.load(Ordering::SeqCst) { Err(Broken) } else { Ok(()) }
@@ -64,12 +68,13 @@ impl Barrier {
         self.wake_all();
     }
 
-    fn is_over(&self, meeting: usize) -> bool {
-        self.meetings.load(Ordering::SeqCst) != meeting || self.broken.load(Ordering::SeqCst)
+    fn is_over(&self, meeting: u64) -> bool {
+        let all_came = self.arrived.iter().all(|thread| thread.0.load(Ordering::SeqCst) > meeting);
+        all_came || self.broken.load(Ordering::SeqCst)
     }
 
     /// Whether the meeting ended within the bounded time.
-    fn spin(&self, meeting: usize) -> bool {
+    fn spin(&self, meeting: u64) -> bool {
         let begun = Instant::now();
         loop {
             for _ in 0..TURNS {
@@ -84,9 +89,9 @@ impl Barrier {
         }
     }
 
-    fn park(&self, meeting: usize) {
-        // The last thread counts the meeting and then looks who is parked; this one counts itself and then looks at
-        // the meeting. One of the two sees the other.
+    fn park(&self, meeting: u64) {
+        // The last thread arrives and then looks who is parked; this one counts itself and then looks who has arrived.
+        // One of the two sees the other.
         self.parked.fetch_add(1, Ordering::SeqCst);
         let mut guard = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
         while !self.is_over(meeting) {
@@ -160,19 +165,47 @@ mod tests {
         for threads in [1usize, 2, 5] {
             let (barrier, sum) = (Barrier::new(threads), AtomicUsize::new(0));
             std::thread::scope(|scope| {
-                for _ in 0..threads {
-                    scope.spawn(|| {
+                for thread in 0..threads {
+                    let (barrier, sum) = (&barrier, &sum);
+                    scope.spawn(move || {
                         let mut patience = Patience::default();
+                        let mut meet = |meeting| {
+                            barrier.arrive(thread, meeting);
+                            assert_eq!(barrier.wait(meeting, &mut patience), Ok(()));
+                        };
                         for round in 1..=300 {
                             sum.fetch_add(1, Ordering::Relaxed);
-                            assert_eq!(barrier.wait(&mut patience), Ok(()));
-                            assert_eq!(sum.load(Ordering::Relaxed), round * threads);
-                            assert_eq!(barrier.wait(&mut patience), Ok(()));
+                            meet(2 * round - 2);
+                            assert_eq!(sum.load(Ordering::Relaxed), round as usize * threads);
+                            meet(2 * round - 1);
                         }
                     });
                 }
             });
         }
+    }
+
+    #[test]
+    fn nobody_is_further_ahead_than_the_meeting_that_it_waits_for() {
+        let (barrier, steps) = (Barrier::new(3), [0, 1, 2].map(|_| AtomicU64::new(0)));
+        std::thread::scope(|scope| {
+            for thread in 0..3 {
+                let (barrier, steps) = (&barrier, &steps);
+                scope.spawn(move || {
+                    let mut patience = Patience::default();
+                    for step in 0..300 {
+                        steps[thread].store(step, Ordering::Relaxed);
+                        barrier.arrive(thread, step);
+                        // The meeting before: the others may be a step behind, or on the way to one for which they need this
+                        // thread at the next.
+                        assert_eq!(barrier.wait(step.saturating_sub(1), &mut patience), Ok(()));
+                        for other in steps.iter().map(|other| other.load(Ordering::Relaxed)) {
+                            assert!(other + 1 >= step && other <= step + 2, "{step} and {other}");
+                        }
+                    }
+                });
+            }
+        });
     }
 
     #[test]
@@ -182,7 +215,8 @@ mod tests {
             let met = std::thread::scope(|scope| {
                 let waits = scope.spawn(|| {
                     let failures = if parked { Patience::MOST } else { 0 };
-                    barrier.wait(&mut Patience { failures, skipped: 0 })
+                    barrier.arrive(0, 0);
+                    barrier.wait(0, &mut Patience { failures, skipped: 0 })
                 });
                 let panics = scope.spawn(|| {
                     let _guard = BreakOnPanic(&barrier);

@@ -32,10 +32,10 @@ pub struct Runner<W: World> {
 }
 
 impl<W: World> Runner<W> {
-    /// A run of `world` from time zero; `look_ahead` as in [`Windows::new`].
-    pub fn new(world: &W, look_ahead: Time) -> Runner<W> {
+    /// A run of `world`, which is one of so many parts, from time zero; `look_ahead` as in [`Windows::new`].
+    pub fn new(world: &W, look_ahead: Time, parts: usize) -> Runner<W> {
         Runner {
-            windows: Windows::new(look_ahead, world.places()),
+            windows: Windows::new(look_ahead, world.places(), parts),
             head: vec![NONE; world.nodes()],
             touched: vec![0; world.nodes().div_ceil(64)],
             order: Vec::new(),
@@ -52,18 +52,16 @@ impl<W: World> Runner<W> {
     pub fn events(&self) -> u64 {
         self.windows.events()
     }
-    /// Rounds that were run.
+    /// Rounds that were run: look-aheads in which anything happened, or a few more.
     pub fn rounds(&self) -> u64 {
         self.rounds
+    }
+    pub(crate) fn count_rounds(&mut self, rounds: u64) {
+        self.rounds += rounds;
     }
     /// How far the run has come: the start of the window that ran last, or the limit when done.
     pub fn now(&self) -> Time {
         self.windows.start().max(self.reached)
-    }
-
-    /// The end of the round that is running, or ran last: the same in all parts of a run.
-    pub fn end_of_round(&self) -> Time {
-        self.windows.start_of(self.windows.end_of_round(self.windows.current()))
     }
 
     /// Bytes of pending events and scratch memory.
@@ -90,9 +88,7 @@ impl<W: World> Runner<W> {
             while let Some(slot) = self.windows.open_next(end.min(last)) {
                 self.run_window(world, slot);
                 if world.stopped() {
-                    // As on several threads, which learn of it at the end of the round.
-                    let done = self.run_round(world, self.windows.current(), limit);
-                    return if done { RunStatus::Done } else { RunStatus::Stopped };
+                    return RunStatus::Stopped;
                 }
                 if self.events() >= stop_at {
                     break;
@@ -107,18 +103,9 @@ impl<W: World> Runner<W> {
         RunStatus::More
     }
 
-    /// A world has stopped itself in a run that ended before its round did: runs the rest of the round, as far as `limit`.
-    pub fn finish_round(&mut self, world: &mut W, limit: Time) {
-        self.windows.settle();
-        self.run_round(world, self.windows.current(), limit);
-    }
-
-    /// Runs the windows of the round that `first` lies in, from there on, and says whether that came to `limit`. A round,
-    /// not a window, is what a world that stops itself comes to the end of: rounds are the same on any number of threads.
-    pub(crate) fn run_round(&mut self, world: &mut W, first: u64, limit: Time) -> bool {
+    /// Runs the windows from `first` on to `end`, which is no more than a round later, and says whether that came to `limit`.
+    pub(crate) fn run_windows(&mut self, world: &mut W, first: u64, end: u64, limit: Time) -> bool {
         let Some(last) = self.windows.last_before(limit) else { return true };
-        let end = self.windows.end_of_round(first);
-        self.rounds += 1;
         if first > last {
             self.reached = limit;
             return true;
@@ -397,7 +384,7 @@ mod tests {
         while let Some(at) = (0..pending.len()).min_by_key(|&i| (pending[i].time, pending[i].id)) {
             let token = pending.swap_remove(at);
             if token.time < limit {
-                let mut out = Windows::new(Time::from_ps(2), 1);
+                let mut out = Windows::new(Time::from_ps(2), 1, 1);
                 world.handle(token, &mut out);
                 pending.extend(out.pending().copied());
             }
@@ -431,7 +418,7 @@ mod tests {
                 })
                 .collect();
             let mut world = nodes_at_rest();
-            let mut runner = Runner::new(&world, Time::from_ps(look_ahead));
+            let mut runner = Runner::new(&world, Time::from_ps(look_ahead), 1);
             for &token in &tokens {
                 runner.windows().push(token);
             }
@@ -448,7 +435,7 @@ mod tests {
                 for ways in [&[Way::Alone][..], &[Way::Together], &[Way::Together, Way::Alone]] {
                     let mut shards: Vec<Shard<Nodes>> = (0..parts).map(|home| {
                         let world = nodes_at_rest();
-                        let mut runner = Runner::new(&world, Time::from_ps(look_ahead));
+                        let mut runner = Runner::new(&world, Time::from_ps(look_ahead), parts.into());
                         for &token in tokens.iter().filter(|token| owner_of[token.node as usize] == home) {
                             runner.windows().push(token);
                         }
@@ -472,7 +459,7 @@ mod tests {
         }
 
         #[test]
-        fn a_world_that_stops_comes_to_the_end_of_its_round_on_any_number_of_threads(
+        fn a_world_that_stops_has_come_no_further_than_a_look_ahead_on_any_number_of_threads(
             nodes in 1usize..6,
             look_ahead in 2u64..200,
             starts in proptest::collection::vec((0u64..20_000, 0u32..6, 1u32..40), 1..12),
@@ -480,42 +467,62 @@ mod tests {
             budget in 1u64..50,
             unit in proptest::sample::select(vec![1, 3_000, 20_000]),
         ) {
-            let look_ahead = Time::from_ps(look_ahead * unit);
-            let stopped_in = |parts: u8| {
+            let nodes_at_rest = |stops_at| Nodes {
+                seen: vec![Vec::new(); nodes], luggage: (0..starts.len() as u64).collect(),
+                look_ahead: look_ahead * unit, places: 1, unit, stops_at, stopped: false,
+            };
+            let token = |(id, &(time, node, hops)): (u32, &(u64, u32, u32))| {
+                Token { time: time * unit, node: node % nodes as u32, id, hops, slot: id }
+            };
+            let tokens: Vec<Token> = (0..).zip(&starts).map(token).collect();
+            let all = plain(nodes_at_rest(u64::MAX), &tokens, u64::MAX);
+            let times = all.iter().flatten().map(|&(time, ..)| time);
+            let stop = times.filter(|&time| time >= stops_at * unit).min();
+            for parts in 1..4u8 {
                 let owner_of: Vec<u8> = (0..nodes).map(|node| node as u8 % parts).collect();
                 let mut shards: Vec<Shard<Nodes>> = (0..parts).map(|home| {
-                    let world = Nodes {
-                        seen: vec![Vec::new(); nodes], luggage: (0..starts.len() as u64).collect(),
-                        look_ahead: look_ahead.ps(), places: 1, unit, stops_at: stops_at * unit, stopped: false,
-                    };
-                    let mut runner = Runner::new(&world, look_ahead);
-                    for (id, &(time, node, hops)) in starts.iter().enumerate() {
-                        let (node, id) = (node % nodes as u32, id as u32);
-                        if owner_of[node as usize] == home {
-                            runner.windows().push(Token { time: time * unit, node, id, hops, slot: id });
-                        }
+                    let world = nodes_at_rest(stops_at * unit);
+                    let mut runner = Runner::new(&world, Time::from_ps(look_ahead * unit), parts.into());
+                    for &token in tokens.iter().filter(|token| owner_of[token.node as usize] == home) {
+                        runner.windows().push(token);
                     }
                     Shard { world, runner }
                 }).collect();
-                let mut workers = (parts > 1).then(|| Workers::new(&mut shards, owner_of.clone().into(), None));
-                let end = loop {
+                let mut workers = (parts > 1).then(|| Workers::new(&mut shards, owner_of.clone().into(), Some(Way::Together)));
+                let mut run = |shards: &mut [Shard<Nodes>], limit| loop {
                     let end = match &mut workers {
-                        Some(workers) => workers.run(&mut shards, Time::NEVER, budget).unwrap(),
-                        None => {
-                            let Shard { world, runner } = &mut shards[0];
-                            runner.run(world, Time::NEVER, budget)
-                        }
+                        Some(workers) => workers.run(shards, limit, budget).unwrap(),
+                        None => shards[0].runner.run(&mut shards[0].world, limit, budget),
                     };
                     if end != RunStatus::More {
                         break end;
                     }
                 };
-                let seen = |node: usize| shards[usize::from(owner_of[node])].world.seen[node].clone();
-                (end, (0..nodes).map(seen).collect::<Vec<_>>())
-            };
-            let alone = stopped_in(1);
-            prop_assert_eq!(&alone, &stopped_in(2));
-            prop_assert_eq!(&alone, &stopped_in(3));
+                let seen = |shards: &[Shard<Nodes>]| -> Vec<_> {
+                    (0..nodes).map(|node| shards[usize::from(owner_of[node])].world.seen[node].clone()).collect()
+                };
+                let end = run(&mut shards, Time::NEVER);
+                let Some(stop) = stop else {
+                    prop_assert_eq!(end, RunStatus::Done);
+                    continue;
+                };
+                // All until then has been seen, and nothing that a look-ahead lies between.
+                let (last, seen_then) = (stop + look_ahead * unit, seen(&shards));
+                for (all, seen) in all.iter().zip(&seen_then) {
+                    prop_assert!(all.starts_with(seen));
+                    prop_assert!(seen.len() >= all.iter().take_while(|&&(time, ..)| time <= stop).count());
+                    prop_assert!(seen.iter().all(|&(time, ..)| time <= last), "{} parts: {seen:?} beyond {last}", parts);
+                }
+                // All go on from there to the same time, and nothing is lost on the way.
+                for Shard { world, .. } in &mut shards {
+                    (world.stops_at, world.stopped) = (u64::MAX, false);
+                }
+                prop_assert_eq!(run(&mut shards, Time::from_ps(last + 1)), RunStatus::Done);
+                let until: Vec<Vec<_>> = all.iter()
+                    .map(|all| all.iter().copied().take_while(|&(time, ..)| time <= last).collect())
+                    .collect();
+                prop_assert_eq!(seen(&shards), until);
+            }
         }
     }
 }

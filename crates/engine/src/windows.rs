@@ -145,11 +145,12 @@ pub(crate) struct Outbox<E> {
 
 impl<E: Event> Windows<E> {
     /// No events. `look_ahead` is the least time after which one node can affect another; it must be
-    /// 2 ps or more. `places`: see [`crate::World::places`].
-    pub fn new(look_ahead: Time, places: usize) -> Windows<E> {
+    /// 2 ps or more. `places`: see [`crate::World::places`]. They are shared out among so many `parts`.
+    pub fn new(look_ahead: Time, places: usize, parts: usize) -> Windows<E> {
         assert!(look_ahead.ps() >= 2, "without look-ahead there is no order between nodes");
         let widest = look_ahead.ps().min(1 << (u64::BITS - ORDER_BITS));
-        let narrow = (widest / WINDOWS_A_LOOK_AHEAD).max(NARROW);
+        // Of several parts each has fewer events in the same time.
+        let narrow = (widest / WINDOWS_A_LOOK_AHEAD).max(NARROW) << parts.max(1).ilog2();
         let width = if places <= MANY_PLACES { narrow.min(widest) } else { widest };
         Windows {
             look_ahead,
@@ -199,11 +200,6 @@ impl<E: Event> Windows<E> {
         Time::from_ps(window.saturating_mul(1 << self.shift))
     }
 
-    /// The window that is running, or ran last.
-    pub(crate) fn current(&self) -> u64 {
-        self.current
-    }
-
     /// The window in which the last picosecond before `limit` lies; nothing if there is none.
     pub(crate) fn last_before(&self, limit: Time) -> Option<u64> {
         limit.ps().checked_sub(1).map(|ps| self.window_of(Time::from_ps(ps)))
@@ -211,14 +207,8 @@ impl<E: Event> Windows<E> {
 
     /// How many windows are a round: those that one look-ahead spans. Time is cut into rounds from zero on. What a node
     /// does in one affects others in a later one only, so that a round can run without a word from them.
-    fn round(&self) -> u64 {
+    pub(crate) fn round(&self) -> u64 {
         (self.look_ahead.ps() >> self.shift).min(STRETCH)
-    }
-
-    /// The first window after the round that this one lies in.
-    pub(crate) fn end_of_round(&self, window: u64) -> u64 {
-        let round = self.round();
-        (window / round).saturating_add(1).saturating_mul(round)
     }
 
     /// Rounds from that window on to the running one.

@@ -1,11 +1,12 @@
 //! One run in several parts, each with a thread where that pays.
 //!
 //! Each part has a world of its own in which only its nodes live; events for the nodes of others go into
-//! mailboxes. All parts run the same round at the same time: as many windows as one look-ahead spans. Then,
-//! at one barrier, mail changes hands and the first window of the next round is agreed on: the earliest that
-//! anyone has an event in, mail on its way included. Mailboxes and announcements are kept twice, for even and
-//! odd rounds, so that a thread that is already in the next round does not disturb one that still reads. What an event
-//! left behind in the world that made it goes with the mail.
+//! mailboxes. All parts run the same windows in the same step. Between two steps they meet: mail changes hands, and each
+//! announces the earliest window that it has an event in, mail on its way included. Where a look-ahead spans several windows, a
+//! step is half of one: what is sent in a step comes after the next, so that a part may run a step when the others have done the
+//! one before the last, and waits only for one that falls behind by more (*lag*). Mailboxes and announcements are kept for
+//! several meetings, so that a thread that is ahead does not disturb one that still reads. What an event left behind in the world
+//! that made it goes with the mail.
 //!
 //! Where rounds are too small for a barrier, or the machine too busy, one thread runs the parts in turn (`trial.rs`).
 //! A node sorts its events itself, so neither the order of mail nor the number of parts or threads can be seen in
@@ -67,19 +68,33 @@ struct Mail<W: World> {
 
 /// What the parts share.
 pub struct Workers<W: World> {
-    /// Round parity, sender, receiver.
-    mailboxes: [Vec<Mutex<Mail<W>>>; 2],
-    /// The next window of each part: round parity, part.
-    announced: [Vec<AtomicU64>; 2],
-    stopped: [AtomicBool; 2],
-    /// The first part has used up the budget or the time of the piece.
-    over: [AtomicBool; 2],
+    /// See [`Stride::kept`].
+    meetings: [Meeting<W>; 4],
     parts: usize,
     /// Rounds that each part has had a thread for.
     rounds_together: u64,
     trial: Trial,
     /// The way to run, whatever the trial says.
     fixed: Option<Way>,
+}
+
+/// What the parts leave for each other.
+struct Meeting<W: World> {
+    /// Sender, receiver.
+    mailboxes: Vec<Mutex<Mail<W>>>,
+    /// The next window of each part.
+    announced: Vec<AtomicU64>,
+    /// A world has stopped itself.
+    stopped: AtomicBool,
+    /// The first part has used up the budget or the time of the piece.
+    over: AtomicBool,
+}
+
+/// How far a step goes: this many windows, whose events affect other parts when `lag` more steps have passed.
+#[derive(Clone, Copy)]
+struct Stride {
+    windows: u64,
+    lag: u64,
 }
 
 /// Until when a piece of a run goes.
@@ -100,13 +115,14 @@ impl<W: World<Event: Send> + Send> Workers<W> {
             let boxes = (0..parts).map(|_| Vec::new()).collect();
             shard.runner.windows.outbox = Some(Outbox { home, owner_of: owner_of.clone(), boxes });
         }
-        let mailboxes = || (0..parts * parts).map(|_| Mutex::new(Mail::default())).collect();
-        let announced = || (0..parts).map(|_| AtomicU64::new(0)).collect();
+        let meeting = |_| Meeting {
+            mailboxes: (0..parts * parts).map(|_| Mutex::new(Mail::default())).collect(),
+            announced: (0..parts).map(|_| AtomicU64::new(0)).collect(),
+            stopped: AtomicBool::new(false),
+            over: AtomicBool::new(false),
+        };
         Workers {
-            mailboxes: [mailboxes(), mailboxes()],
-            announced: [announced(), announced()],
-            stopped: [AtomicBool::new(false), AtomicBool::new(false)],
-            over: [AtomicBool::new(false), AtomicBool::new(false)],
+            meetings: std::array::from_fn(meeting),
             parts,
             rounds_together: 0,
             trial: Trial::new(),
@@ -156,13 +172,13 @@ impl<W: World<Event: Send> + Send> Workers<W> {
 
     /// A thread for each part; the first is the caller's.
     fn run_together(&mut self, shards: &mut [Shard<W>], until: Until) -> Result<RunStatus, Panicked> {
-        for flag in self.stopped.iter_mut().chain(&mut self.over) {
-            *flag.get_mut() = false;
+        for meeting in &mut self.meetings {
+            (*meeting.stopped.get_mut(), *meeting.over.get_mut()) = (false, false);
         }
         let barrier = Barrier::new(self.parts);
         let (workers, barrier) = (&*self, &barrier);
         let ends: Vec<_> = std::thread::scope(|scope| {
-            let mut parts = (0..).zip(shards);
+            let mut parts = (0..).zip(&mut *shards);
             let first = parts.next();
             let others: Vec<_> = parts
                 .map(|(me, shard)| scope.spawn(move || workers.work(me, shard, barrier, until)))
@@ -179,6 +195,14 @@ impl<W: World<Event: Send> + Send> Workers<W> {
                 status = of_all;
             }
         }
+        // Mail of the last meeting.
+        for meeting in &mut self.meetings {
+            for (place, mail) in meeting.mailboxes.iter_mut().enumerate() {
+                if let Ok(mail) = mail.get_mut() {
+                    mail.open(&mut shards[place % self.parts]);
+                }
+            }
+        }
         Ok(status)
     }
 
@@ -192,59 +216,98 @@ impl<W: World<Event: Send> + Send> Workers<W> {
         let _guard = BreakOnPanic(barrier);
         let mut patience = Patience::default();
         shard.runner.windows.settle();
-        for round in 0u64.. {
-            let parity = round as usize % 2;
-            self.post(me, shard, parity);
-            if me == 0 && round > 0 && until.is_over(shard) {
-                self.over[parity].store(true, Ordering::Release);
+        let stride = Stride::of(&shard.runner);
+        // The earliest window of the mail that was posted last, which may not have been read yet; where the last step ended.
+        let (mut posted, mut end) = (NEVER, 0);
+        for step in 0u64.. {
+            let meeting = &self.meetings[stride.kept(step)];
+            let mail = meeting.post(me, shard);
+            let next = shard.runner.windows.first().min(mail).min(posted);
+            meeting.announced[me].store(next, Ordering::Release);
+            posted = mail;
+            if me == 0 && step > stride.lag && until.is_over(shard) {
+                meeting.over.store(true, Ordering::Release);
             }
-            barrier.wait(&mut patience)?;
-            self.collect(me, shard, parity);
-            let first = self.announced[parity].iter().map(|next| next.load(Ordering::Acquire)).min();
-            if self.stopped[parity].load(Ordering::Acquire) {
+            barrier.arrive(me, step);
+            let Some(read) = step.checked_sub(stride.lag) else { continue };
+            barrier.wait(read, &mut patience)?;
+            let meeting = &self.meetings[stride.kept(read)];
+            meeting.collect(me, shard);
+            if meeting.stopped.load(Ordering::Acquire) {
                 return Ok(RunStatus::Stopped);
             }
-            if self.over[parity].load(Ordering::Acquire) {
+            if meeting.over.load(Ordering::Acquire) {
                 return Ok(RunStatus::More);
             }
-            // The same round for all: each comes to the same end. Mail stays for the next run.
-            if shard.runner.run_round(&mut shard.world, first.unwrap_or(NEVER), until.limit) {
+            // The same windows for all: each comes to the same end. What was announced may have been run meanwhile. Mail stays
+            // for the next run.
+            let first = meeting.announced.iter().map(|next| next.load(Ordering::Acquire)).min();
+            let first = first.unwrap_or(NEVER).max(end);
+            end = stride.end_after(first);
+            shard.runner.count_rounds((step % (stride.lag + 1) == 0).into());
+            if shard.runner.run_windows(&mut shard.world, first, end, until.limit) {
                 break;
             }
         }
         Ok(RunStatus::Done)
     }
+}
 
-    /// Hands mail over and announces the next window that holds anything.
-    fn post(&self, me: usize, shard: &mut Shard<W>, parity: usize) {
+impl<W: World> Meeting<W> {
+    fn parts(&self) -> usize {
+        self.announced.len()
+    }
+
+    /// Leaves mail, and says which is the earliest window that it is for. As one copy: to write it event by event where another
+    /// thread has read takes ten times as long.
+    fn post(&self, me: usize, shard: &mut Shard<W>) -> u64 {
         let windows = &mut shard.runner.windows;
-        let mut next = windows.first();
+        let mut earliest = Time::NEVER;
         let mut boxes =
             windows.outbox.as_mut().map(|outbox| std::mem::take(&mut outbox.boxes)).unwrap_or_default();
         for (other, mail) in boxes.iter_mut().enumerate().filter(|(_, mail)| !mail.is_empty()) {
-            let earliest = mail.iter().map(Event::time).min();
-            next = next.min(earliest.map_or(NEVER, |time| windows.window_of(time)));
-            if let Ok(mut mailbox) = self.mailboxes[parity][me * self.parts + other].lock() {
+            earliest = mail.iter().map(Event::time).fold(earliest, Time::min);
+            if let Ok(mut mailbox) = self.mailboxes[me * self.parts() + other].lock() {
                 shard.world.pack(mail, &mut mailbox.cargo);
-                std::mem::swap(&mut mailbox.events, mail);
+                mailbox.events.extend_from_slice(mail);
+                mail.clear();
             }
         }
         if let Some(outbox) = &mut windows.outbox {
             outbox.boxes = boxes;
         }
-        self.announced[parity][me].store(next, Ordering::Release);
         if shard.world.stopped() {
-            self.stopped[parity].store(true, Ordering::Release);
+            self.stopped.store(true, Ordering::Release);
         }
+        if earliest == Time::NEVER { NEVER } else { windows.window_of(earliest) }
     }
 
-    /// Takes the mail of the others. The emptied vectors go back to their senders at the next swap.
-    fn collect(&self, me: usize, shard: &mut Shard<W>, parity: usize) {
-        for other in (0..self.parts).filter(|&other| other != me) {
-            if let Ok(mut mailbox) = self.mailboxes[parity][other * self.parts + me].lock() {
+    /// Takes the mail of the others.
+    fn collect(&self, me: usize, shard: &mut Shard<W>) {
+        for other in (0..self.parts()).filter(|&other| other != me) {
+            if let Ok(mut mailbox) = self.mailboxes[other * self.parts() + me].lock() {
                 mailbox.open(shard);
             }
         }
+    }
+}
+
+impl Stride {
+    /// The stride of steps with a thread for each part.
+    fn of<W: World>(runner: &Runner<W>) -> Stride {
+        let round = runner.windows.round();
+        if round > 1 { Stride { windows: round / 2, lag: 1 } } else { Stride { windows: 1, lag: 0 } }
+    }
+
+    /// Where what is left at a meeting is kept. Whoever comes to one has been at the last but `lag` with all others, and they had
+    /// read by then what was left `lag + 1` before that: nobody reads any more what lies there.
+    fn kept(self, meeting: u64) -> usize {
+        (meeting % (2 * (self.lag + 1))) as usize
+    }
+
+    /// The first window after the step that begins with this one.
+    fn end_after(self, first: u64) -> u64 {
+        (first / self.windows).saturating_add(1).saturating_mul(self.windows)
     }
 }
 
@@ -270,7 +333,7 @@ impl Until {
     }
 }
 
-/// The same rounds, all parts on one thread.
+/// The same on one thread, round by round.
 fn run_alone<W: World>(shards: &mut [Shard<W>], until: Until) -> RunStatus {
     for shard in shards.iter_mut() {
         shard.runner.windows.settle();
@@ -284,9 +347,11 @@ fn run_alone<W: World>(shards: &mut [Shard<W>], until: Until) -> RunStatus {
             return RunStatus::More;
         }
         let first = shards.iter_mut().map(|shard| shard.runner.windows.first()).min().unwrap_or(NEVER);
+        let stride = Stride { windows: shards[0].runner.windows.round(), lag: 0 };
         let mut done = false;
         for shard in shards.iter_mut() {
-            done = shard.runner.run_round(&mut shard.world, first, until.limit);
+            shard.runner.count_rounds(1);
+            done = shard.runner.run_windows(&mut shard.world, first, stride.end_after(first), until.limit);
         }
         if done {
             break;
@@ -360,7 +425,7 @@ mod tests {
     fn two(panics_at: u64) -> Vec<Shard<Ticking>> {
         let shard = |_| {
             let world = Ticking { ticks: 0, panics_at };
-            let runner = Runner::new(&world, Time::from_ps(10));
+            let runner = Runner::new(&world, Time::from_ps(10), 2);
             Shard { world, runner }
         };
         let mut shards: Vec<_> = (0..2).map(shard).collect();

@@ -262,7 +262,7 @@ pub(crate) fn build(spec: &Spec, parts: usize) -> Result<Built, BuildError> {
     if look_ahead.ps() < 2 {
         return Err(BuildError("a frame takes less than 2 ps from node to node: that is too fast".into()));
     }
-    let (reach, notes) = (ahead::reach(&plan), faults.notes(spec));
+    let (reach, notes) = (ahead::reach(&plan).saturating_add(look_ahead), faults.notes(spec));
     Ok(Built { parts, split, look_ahead, reach, path_flow, notes, wiring, left_out })
 }
 

@@ -47,7 +47,7 @@ pub struct Simulation {
     pilot: Option<Pilot>,
     /// The panic that ended the run.
     panicked: Option<Panicked>,
-    /// How far ahead of its time anything is done.
+    /// How far ahead of its time anything is done, after what a thread may be ahead of others.
     reach: Time,
     /// Frames sent over links before the warm-up ended.
     hops_before: u64,
@@ -117,13 +117,13 @@ impl Simulation {
         let parts = parts.clamp(1, spec.nodes.len().clamp(1, 255));
         let Built { parts, split, wiring, look_ahead, reach, path_flow, notes, left_out } =
             build(spec, parts)?;
-        let shard = |fabric| Shard { runner: Runner::new(&fabric, look_ahead), world: fabric };
+        let count = parts.len();
+        let shard = |fabric| Shard { runner: Runner::new(&fabric, look_ahead, count), world: fabric };
         let mut shards: Vec<_> = parts.into_iter().map(shard).collect();
         for shard in &mut shards {
             start(&mut shard.world, shard.runner.windows());
         }
-        let several = shards.len() > 1;
-        let workers = several.then(|| Workers::new(&mut shards, split.owner_of.clone(), way));
+        let workers = (count > 1).then(|| Workers::new(&mut shards, split.owner_of.clone(), way));
         let mut simulation = Simulation {
             spec: spec.clone(),
             in_flight_at_warmup: vec![(0, 0); wiring.peer.len()],
@@ -173,22 +173,14 @@ impl Simulation {
         {
             self.check_conservation()?;
         }
-        let stopped = self.parts().any(|part| part.ledger.failure.is_some());
-        if stopped {
-            if step < limit {
-                self.finish_round(limit);
-            }
-            self.come_to_rest(limit)?;
+        let broken = self.parts().filter_map(|part| part.ledger.failure.as_ref());
+        if let Some((at, _)) = broken.map(Failure::when).min() {
+            self.come_to_rest(at, limit)?;
         }
-        if status == RunStatus::More || status == RunStatus::Done && step < limit && !stopped {
+        if status == RunStatus::More || status == RunStatus::Done && step < limit {
             return self.decide_threads();
         }
         self.settle();
-        if self.parts().any(|part| part.ledger.failure.is_some())
-            && let Some(failure) = &self.ledger().failure
-        {
-            return Err(self.describe(failure));
-        }
         let at_end = status == RunStatus::Done && limit == end;
         if status == RunStatus::Done && self.watch.next != Time::NEVER {
             self.look_for_deadlock();
@@ -215,14 +207,6 @@ impl Simulation {
     fn next_stop(&self) -> Time {
         let end = if self.warmed_up { self.spec.duration } else { self.spec.warmup };
         end.min(self.watch.next)
-    }
-
-    /// A run that stops comes to the end of its round, however it is cut.
-    fn finish_round(&mut self, limit: Time) {
-        if self.workers.is_none() {
-            let Shard { world, runner } = &mut self.shards[0];
-            runner.finish_round(world, limit);
-        }
     }
 
     /// The picosecond after the next event.

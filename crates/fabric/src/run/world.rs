@@ -98,6 +98,9 @@ impl World for Fabric {
         }
     }
     fn unpack(&mut self, mail: &mut [Event], cargo: &mut Vec<Carried>) {
+        if cargo.is_empty() {
+            return;
+        }
         let wide = mail.iter_mut().filter(|event| event.is_wide());
         for (event, carried) in wide.zip(cargo.drain(..)) {
             event.frame.word = self.headers.insert(carried);

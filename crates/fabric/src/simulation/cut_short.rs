@@ -21,16 +21,16 @@ impl Simulation {
         if self.events() == 0 || self.ended_by_deadlock() {
             return Ok(());
         }
-        self.come_to_rest(self.next_stop())?;
-        self.settle();
-        let failure = self.ledger().failure;
-        failure.map_or(Ok(()), |failure| Err(self.describe(&failure)))
+        self.come_to_rest(self.now(), self.next_stop())
     }
 
-    /// Goes on, after the round that is running, until what was done ahead has come to pass, or to `limit`. Promises that
-    /// break meanwhile are noted.
-    pub(crate) fn come_to_rest(&mut self, limit: Time) -> Result<(), SimulationError> {
-        let until = self.shards[0].runner.end_of_round().saturating_add(self.reach).min(limit);
+    /// Goes on until what was done ahead before `from`, and in the look-ahead after it, has come to pass, or to `limit`. No
+    /// thread has come further than that. Promises that break meanwhile are noted.
+    ///
+    /// # Errors
+    /// If a promise has broken: the first.
+    pub(crate) fn come_to_rest(&mut self, from: Time, limit: Time) -> Result<(), SimulationError> {
+        let until = from.saturating_add(self.reach).min(limit);
         let mut failures = Vec::new();
         loop {
             failures.extend(self.shards.iter_mut().filter_map(|shard| shard.world.ledger.failure.take()));
@@ -40,6 +40,8 @@ impl Simulation {
         }
         let ledger = &mut self.shards[0].world.ledger;
         failures.into_iter().for_each(|failure| ledger.fail(failure));
-        Ok(())
+        self.settle();
+        let failure = self.ledger().failure;
+        failure.map_or(Ok(()), |failure| Err(self.describe(&failure)))
     }
 }
