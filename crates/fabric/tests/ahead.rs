@@ -10,10 +10,13 @@ use flow_control::PauseSpec;
 use frame::{ClassMap, NodeId};
 use proptest::prelude::*;
 use queueing::{
-    BackwardPointParams, BackwardReactionParams, BufferSpec, CongestionPointParams, LimiterScope,
-    ManagerSpec, RateControlSpec, RatePointParams, RateReactionParams, ReactionPointParams,
+    Action, BackwardPointParams, BackwardReactionParams, BufferSpec, CongestionPointParams, Counts,
+    LimiterScope, ManagerSpec, Moment, RateControlSpec, RatePointParams, RateReactionParams,
+    ReactionPointParams, RedParams, SamplingParams, StepParams,
 };
 use scheduling::SchedulerSpec;
+use std::sync::Arc;
+use transport::{Application, ConnectionSpec, ControllerSpec, FixedWindowParams, WindowSpec};
 use units::{Amount, BitRate, Bytes, Time};
 use workload::{Arrivals, ConstantParams, FrameSizes, PoissonParams, SourceSpec};
 
@@ -27,7 +30,7 @@ struct Dice {
     fifo: bool,
     /// Of each queue of a switch.
     limit: Option<Amount>,
-    /// None, QCN, BCN, FECN and E-FECN.
+    /// None, QCN, BCN, FECN and E-FECN; RED that drops or marks, step marking at either moment, sampling.
     control: usize,
     flows: Vec<(usize, usize, u8, u64, u16)>,
     warmup: Time,
@@ -51,7 +54,7 @@ fn dice() -> impl Strategy<Value = Dice> {
             Some(Amount::Bytes(4_000)),
             Some(Amount::Frames(40)),
         ]),
-        0usize..5,
+        0usize..10,
         proptest::collection::vec(flow, 1..12),
         proptest::sample::select(vec![Time::ZERO, us(40), ns(50_123)]),
         any::<u64>(),
@@ -69,7 +72,7 @@ fn net(dice: &Dice) -> Net {
         classes: if dice.fifo { ClassMap::SHARED } else { ClassMap::SEPARATE },
         scheduler: if dice.fifo { SchedulerSpec::Fifo } else { SchedulerSpec::StrictPriority },
         buffer: BufferSpec { queue: dice.limit, ..BufferSpec::default() },
-        managers: control(dice).map_or(Vec::new(), |(point, _)| vec![Some(point); 8]),
+        managers: vec![control(dice).map(|(point, _)| point).or(manager(dice)); 8],
         ..switch()
     };
     let limiters = control(dice).map(|(_, control)| LimiterSpec {
@@ -101,15 +104,51 @@ fn net(dice: &Dice) -> Net {
         let sizes = if kind == 3 { FrameSizes::Imix } else { FrameSizes::Fixed(bytes) };
         // With strict priority one class is in use, of eight.
         let priority = if dice.fifo { nth as u8 % 8 } else { 3 };
-        net.flow(
-            &format!("f{nth}"),
-            hosts[from],
-            priority,
-            SourceSpec { arrivals, sizes, limit: None, ..one(to, bytes, Time::ZERO) },
-        );
+        let source = SourceSpec { arrivals, sizes, limit: None, ..one(to, bytes, Time::ZERO) };
+        let flow = net.flow(&format!("f{nth}"), hosts[from], priority, source);
+        // Marks are for frames of those who understand them.
+        if kind == 0 && manager(dice).is_some() {
+            flow.transport = Some(window(bytes));
+        }
     }
     (net.0.seed, net.0.warmup) = (dice.seed, dice.warmup);
     net
+}
+
+/// A manager that nobody's rate follows.
+fn manager(dice: &Dice) -> Option<ManagerSpec> {
+    let red = |action| RedParams {
+        weight: 0.25,
+        min: Amount::Frames(1),
+        max: Amount::Frames(8),
+        max_probability: 0.5,
+        action,
+        ..RedParams::default()
+    };
+    let step = |at| StepParams { threshold: Amount::Frames(3), at, counts: Counts::WithFrame };
+    Some(match dice.control {
+        5 => ManagerSpec::Red(red(Action::Drop)),
+        6 => ManagerSpec::Red(red(Action::MarkOnly)),
+        7 => ManagerSpec::Step(step(Moment::Enqueue)),
+        8 => ManagerSpec::Step(step(Moment::Dequeue)),
+        9 => ManagerSpec::Sampling(SamplingParams { threshold: Amount::Frames(2), every: 5 }),
+        _ => return None,
+    })
+}
+
+/// A transfer by a fixed window, of frames that can be marked.
+fn window(segment: u16) -> Arc<ConnectionSpec> {
+    let application = Application::Window(WindowSpec {
+        bytes: None,
+        segment,
+        controller: ControllerSpec::FixedWindow(FixedWindowParams { size: Amount::Frames(12) }),
+        ack_bytes: 64,
+        ack_every: 2,
+        ack_delay: us(5),
+        timeout: Some(us(40)),
+        ecn_capable: true,
+    });
+    Arc::new(ConnectionSpec { start: Time::ZERO, stop: None, application })
 }
 
 /// Both parts of a control that acts often, with messages of the data's priority half of the time.
@@ -123,7 +162,7 @@ fn control(dice: &Dice) -> Option<(ManagerSpec, RateControlSpec)> {
         ..RatePointParams::default()
     };
     Some(match dice.control {
-        0 => return None,
+        0 | 5.. => return None,
         1 => {
             let sample_base = Bytes::new(6_000);
             let point = CongestionPointParams { sample_base, message_priority, ..Default::default() };

@@ -5,7 +5,8 @@
 mod common;
 
 use common::*;
-use fabric::spec::{Forwarding, HostSpec, OnLosslessDrop, SwitchSpec};
+use fabric::choice::{Flowlet, PathChoice};
+use fabric::spec::{Forwarding, HostSpec, OnLosslessDrop, SwitchSpec, Way};
 use fabric::{Simulation, State};
 use flow_control::{Accounting, PauseKind, PauseSpec};
 use frame::NodeId;
@@ -38,6 +39,10 @@ struct Dice {
     two_switches: bool,
     cuts_through: bool,
     control: Option<PauseSpec>,
+    /// How switches choose between the two links that are between them then.
+    choice: Option<PathChoice>,
+    /// Flows to all receivers have no listed paths.
+    unlisted: bool,
     tolerance: u32,
     warmup: Time,
     seed: u64,
@@ -82,6 +87,13 @@ fn control() -> impl Strategy<Value = Option<PauseSpec>> {
     )
 }
 
+fn choice() -> impl Strategy<Value = Option<PathChoice>> {
+    let flowlets = PathChoice::Flowlet(Flowlet { gap: us(3), entries: 64 });
+    let choices =
+        [PathChoice::Hash, PathChoice::Spray, PathChoice::RoundRobin, PathChoice::LeastQueued, flowlets];
+    prop::option::of(select(choices.to_vec()))
+}
+
 fn dice() -> impl Strategy<Value = Dice> {
     let senders = prop::collection::vec(sender(), 1..7);
     let warmup = select(vec![Time::ZERO, us(30), ns(41_234)]);
@@ -90,18 +102,29 @@ fn dice() -> impl Strategy<Value = Dice> {
         1usize..3,
         any::<bool>(),
         any::<bool>(),
-        control(),
+        (control(), choice(), any::<bool>()),
         select(vec![0u32, 0, 100]),
         warmup,
         any::<u64>(),
     )
         .prop_map(
-            |(senders, receivers, two_switches, cuts_through, control, tolerance, warmup, seed)| Dice {
+            |(
+                senders,
+                receivers,
+                two_switches,
+                cuts_through,
+                (control, choice, unlisted),
+                tolerance,
+                warmup,
+                seed,
+            )| Dice {
                 senders,
                 receivers,
                 two_switches,
                 cuts_through,
                 control,
+                choice,
+                unlisted,
                 tolerance,
                 warmup,
                 seed,
@@ -113,12 +136,15 @@ fn net(dice: &Dice) -> Net {
     let mut net = Net::new(us(130));
     let flow_control = dice.control.clone().map(Into::into);
     let forwarding = if dice.cuts_through { Forwarding::CutThrough } else { Forwarding::StoreAndForward };
-    let of_switches = SwitchSpec { forwarding, flow_control: flow_control.clone(), ..switch() };
+    let path_choice = dice.choice.unwrap_or(PathChoice::Hash);
+    let of_switches = SwitchSpec { forwarding, path_choice, flow_control: flow_control.clone(), ..switch() };
     let of_hosts = HostSpec { flow_control, ..host() };
     let mut switches = vec![net.switch("s0", of_switches.clone())];
     if dice.two_switches {
         switches.push(net.switch("s1", of_switches));
-        net.link(switches[0], switches[1], gbps(10), us(2));
+        for _ in 0..=u8::from(dice.choice.is_some()) {
+            net.link(switches[0], switches[1], gbps(10), us(2));
+        }
     }
     let to: Vec<NodeId> = (0..dice.receivers)
         .map(|nth| {
@@ -147,7 +173,10 @@ fn net(dice: &Dice) -> Net {
             limit: own.limit.map(Bytes::new),
             ..greedy(to[0], 0, us(own.start))
         };
-        net.flow(&format!("f{nth}"), from, own.priority, source);
+        let flow = net.flow(&format!("f{nth}"), from, own.priority, source);
+        if dice.unlisted && own.to_all {
+            flow.way = Way::ByDestination;
+        }
     }
     for node in &mut net.0.nodes {
         node.clock_tolerance = ClockTolerance::from_ppm(dice.tolerance);

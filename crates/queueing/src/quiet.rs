@@ -21,6 +21,9 @@ impl Quiet {
     /// It wants to hear of nothing, and does after a long time all the same, so that what is counted stays small.
     pub const ALWAYS: Quiet = Quiet { until: Time::NEVER, bytes: 1 << 28 };
 
+    /// It wants to hear of all that comes, and of nothing that leaves.
+    pub const OF_DEPARTURES: Quiet = Quiet { bytes: 0, ..Quiet::ALWAYS };
+
     /// It wants to hear of the frame that goes beyond so many bytes, and of some before it if they are very many.
     #[must_use]
     pub fn for_bytes(bytes: u64) -> Quiet {

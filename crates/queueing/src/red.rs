@@ -34,7 +34,7 @@
 //! one queue (give each class its own), the hard limit (that of the buffer).
 
 use crate::manager::number;
-use crate::manager::{Configuration, Counts, Fill, FrameFacts, LinkFacts, QueueManager, Verdict};
+use crate::manager::{Configuration, Counts, Departures, Fill, FrameFacts, LinkFacts, QueueManager, Verdict};
 use keys::Remark;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -309,6 +309,10 @@ impl QueueManager for Red {
             self.idle_since = now + self.wire.span_ceil(u64::from(frame.bytes) + self.overhead);
         }
         Verdict::Pass
+    }
+
+    fn departures(&self) -> Departures {
+        Departures::Late
     }
 }
 

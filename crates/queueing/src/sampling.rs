@@ -8,7 +8,8 @@
 //!
 //! Not modelled: quantised feedback and its slope (QCN), random sampling.
 
-use crate::manager::{Configuration, Fill, FrameFacts, LinkFacts, QueueManager, Verdict};
+use crate::manager::{Configuration, Departures, Fill, FrameFacts, LinkFacts, QueueManager, Verdict};
+use crate::quiet::Quiet;
 use keys::Remark;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -76,6 +77,14 @@ impl QueueManager for Sampling {
             return Verdict::Pass;
         }
         Verdict::Notify(u32::try_from(queue.bytes).unwrap_or(u32::MAX))
+    }
+
+    fn departures(&self) -> Departures {
+        Departures::Ignored
+    }
+
+    fn quiet(&self) -> Quiet {
+        Quiet::OF_DEPARTURES
     }
 }
 

@@ -10,7 +10,10 @@
 //! Not modelled: the drop of frames without ECN above the threshold, which switches do that make step marking out of
 //! weighted RED.
 
-use crate::manager::{Configuration, Counts, Fill, FrameFacts, LinkFacts, QueueManager, Verdict, number};
+use crate::manager::{
+    Configuration, Counts, Departures, Fill, FrameFacts, LinkFacts, QueueManager, Verdict, number,
+};
+use crate::quiet::Quiet;
 use keys::Remark;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -88,6 +91,20 @@ impl QueueManager for Step {
         _random: &mut impl FnMut() -> u64,
     ) -> Verdict {
         self.look(Moment::Dequeue, fill, frame)
+    }
+
+    fn departures(&self) -> Departures {
+        match self.params.at {
+            Moment::Enqueue => Departures::Ignored,
+            Moment::Dequeue => Departures::AtOnce,
+        }
+    }
+
+    fn quiet(&self) -> Quiet {
+        match self.params.at {
+            Moment::Enqueue => Quiet::OF_DEPARTURES,
+            Moment::Dequeue => Quiet::NEVER,
+        }
     }
 }
 

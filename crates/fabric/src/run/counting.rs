@@ -20,7 +20,7 @@ impl Fabric {
     pub fn put_on_link(&mut self, egress: u32, frame: Frame, begins: Time, windows: &mut Queued) {
         let port = &mut self.links.ports[egress as usize];
         let arrival = port.transmit(frame, begins);
-        if port.hooks.has(Hooks::COUNTED_THERE) && self.routes.is_at_its_end(frame.route) {
+        if port.hooks.has(Hooks::COUNTED_THERE) && self.routes.ends_there(frame.path, frame.route) {
             let Frame { created, path, bytes, priority, flags, .. } = frame;
             if self.count_ahead(path, created, arrival.time, (bytes, priority, flags)) {
                 return windows.count(1);

@@ -1,7 +1,7 @@
 //! The routes of a run: where the frames of each path go.
 
 use crate::run::spreading::Spreading;
-use frame::{NodeId, PathId, Route};
+use frame::{Heading, NodeId, PathId, Route};
 use std::sync::Arc;
 
 /// In the table of hops: the frame has arrived.
@@ -33,10 +33,28 @@ impl RouteTable {
         (port != DELIVER).then_some(port.wrapping_sub(self.first_port))
     }
 
-    /// Whether a frame that goes this way has come to the end of a path that was found before the run.
+    /// Whether a frame of a path that goes this way, to a host that has one link and hands nothing on, is one of those that are
+    /// counted at its destination.
     #[inline(always)]
-    pub fn is_at_its_end(&self, route: Route) -> bool {
-        route.next_hop().is_some_and(|hop| self.hops[hop as usize] == DELIVER)
+    pub fn ends_there(&self, path: PathId, route: Route) -> bool {
+        match route.next_hop() {
+            Some(hop) => self.hops[hop as usize] == DELIVER,
+            None => self.leads_to_end(path, route),
+        }
+    }
+
+    /// Whether one receiver counts the frames of this path that go this way: not those to any destination of their flow.
+    #[inline(always)]
+    pub fn has_one_receiver(&self, path: PathId, route: Route) -> bool {
+        route.next_hop().is_some() || self.leads_to_end(path, route)
+    }
+
+    /// The same where switches choose.
+    #[inline(never)]
+    fn leads_to_end(&self, path: PathId, route: Route) -> bool {
+        let Heading::Destination(to) = route.heading() else { return false };
+        let ends = self.spreading.as_ref().and_then(|spreading| spreading.ends[path.at()]);
+        ends.is_some_and(|ends| ends.to == Some(to))
     }
 
     /// The first port of a path that begins in this part, as it goes now.

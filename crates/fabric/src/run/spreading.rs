@@ -120,11 +120,14 @@ impl Fabric {
             return None;
         }
         let Spreading { table, choosers, ends, .. } = self.routes.spreading.as_deref_mut()?;
-        let flow = ends[path as usize].map_or(0, |ends| ends.hash_to(destination));
         // The table speaks of ports of the whole.
         let candidates = table.lookup(id, destination);
         let first = self.numbering.first_port;
         let local = |port: PortId| (port.0 - first) as usize;
+        if let [only] = candidates.ports {
+            return Some(local(*only) as u32);
+        }
+        let flow = ends[path as usize].map_or(0, |ends| ends.hash_to(destination));
         let (ports, queues, cold_ports) = (&self.links.ports, &self.buffers.queues, &self.links.cold);
         let backlog = |port: PortId| {
             let own = &ports[local(port)];

@@ -209,7 +209,7 @@ impl Fabric {
     #[inline(always)]
     fn arrive_at_end(&mut self, event: Event, rest_of_way: Route, windows: &mut Queued) {
         let (ingress, mut frame, now) = (event.place(), event.frame, event.time);
-        if frame.flags.is_plain() && frame.route.next_hop().is_some() {
+        if frame.flags.is_plain() && self.routes.has_one_receiver(frame.path, frame.route) {
             self.note_received(&frame, now);
         } else {
             self.note(&event, Kind::Frame, self.numbering.port(ingress));
@@ -308,8 +308,8 @@ impl Fabric {
     /// The same with a tag, which its host takes.
     #[inline(never)]
     fn deliver_tagged(&mut self, frame: &Frame, now: Time, windows: &mut Queued) {
-        // Its route leads beyond the end of its path by now.
-        if frame.route.next_hop().is_some() {
+        // A planned route leads beyond the end of its path by now.
+        if self.routes.has_one_receiver(frame.path, frame.route) {
             self.is_here(frame);
         }
         match self.take_tag(frame, now, windows) {
