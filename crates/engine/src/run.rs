@@ -6,6 +6,11 @@ use std::cmp::Reverse;
 use std::ops::Range;
 use units::Time;
 
+/// So many events of a node are sorted by insertion. Tests have few.
+const FEW: usize = if cfg!(test) { 3 } else { 24 };
+/// Bits of a number that is sorted for the place of the event: the others are left for its key.
+const PLACE_BITS: u32 = 17;
+
 /// How a run ended or why it came back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunStatus {
@@ -26,6 +31,9 @@ pub struct Runner<W: World> {
     touched: Vec<u64>,
     /// This node's events as (key, slot).
     order: Vec<(u64, u32)>,
+    /// Scratch memory for sorting them.
+    numbers: Vec<u64>,
+    sorted: Vec<(u64, u32)>,
     rounds: u64,
     /// The limit that the run has come to.
     reached: Time,
@@ -39,6 +47,8 @@ impl<W: World> Runner<W> {
             head: vec![NONE; world.nodes()],
             touched: vec![0; world.nodes().div_ceil(64)],
             order: Vec::new(),
+            numbers: Vec::new(),
+            sorted: Vec::new(),
             rounds: 0,
             reached: Time::ZERO,
         }
@@ -69,7 +79,8 @@ impl<W: World> Runner<W> {
         self.windows.memory_bytes()
             + self.head.capacity() * size_of::<u32>()
             + self.touched.capacity() * size_of::<u64>()
-            + self.order.capacity() * size_of::<(u64, u32)>()
+            + (self.order.capacity() + self.sorted.capacity()) * size_of::<(u64, u32)>()
+            + self.numbers.capacity() * size_of::<u64>()
     }
 
     /// Lets happen what lies before `limit`, and comes back after about `budget` events.
@@ -214,7 +225,7 @@ impl<W: World> Runner<W> {
             self.order.push((self.windows.key(slot), slot));
             slot = self.windows.slots.next(slot);
         }
-        earliest_first(&mut self.order);
+        self.sort_by_key();
         let mut place = 0;
         let mut given = self.order.first().copied();
         loop {
@@ -246,6 +257,29 @@ impl<W: World> Runner<W> {
         self.windows.follows = u64::MAX;
     }
 
+    /// Brings a node's events of a window into their order.
+    #[inline(always)]
+    fn sort_by_key(&mut self) {
+        if self.order.len() <= FEW { insert_in_order(&mut self.order) } else { self.sort_many() }
+    }
+
+    /// Many are sorted as single numbers, of key and place: a processor does that without a branch, and twice as fast.
+    #[inline(never)]
+    fn sort_many(&mut self) {
+        let (all, many) = (self.order.iter().fold(0, |all, &(key, _)| all | key), self.order.len() as u64);
+        // Where the look-ahead is long, a time within a window may need more bits.
+        if all >> (u64::BITS - PLACE_BITS) != 0 || many >> PLACE_BITS != 0 {
+            return self.order.sort_unstable_by_key(|&(key, _)| key);
+        }
+        let numbers = (0..many).zip(&self.order).map(|(place, &(key, _))| key << PLACE_BITS | place);
+        self.numbers.extend(numbers);
+        self.numbers.sort_unstable();
+        let places = self.numbers.drain(..).map(|number| number as usize & ((1 << PLACE_BITS) - 1));
+        self.sorted.extend(places.map(|place| self.order[place]));
+        std::mem::swap(&mut self.sorted, &mut self.order);
+        self.sorted.clear();
+    }
+
     #[inline(always)]
     fn dispatch(&mut self, world: &mut W, slot: u32) {
         self.windows.slots.free(slot);
@@ -275,11 +309,7 @@ impl<W: World> Runner<W> {
 /// Sorts by key. A node's list of a window is short and mostly in order, because events are made in order of time
 /// as a rule: then insertion is a single pass of comparisons.
 #[inline]
-fn earliest_first(order: &mut [(u64, u32)]) {
-    if order.len() > 24 {
-        order.sort_unstable_by_key(|&(key, _)| key);
-        return;
-    }
+fn insert_in_order(order: &mut [(u64, u32)]) {
     for next in 1..order.len() {
         let entry = order[next];
         let mut at = next;
@@ -403,7 +433,7 @@ mod tests {
             stops in proptest::collection::vec(0u64..40_000, 0..60),
             budget in 1u64..50,
             places in proptest::sample::select(vec![1, 100_000]),
-            unit in proptest::sample::select(vec![1, 3_000, 20_000]),
+            unit in proptest::sample::select(vec![1, 3_000, 20_000, 300_000]),
             // Far apart, or in a crowd.
             spread in proptest::sample::select(vec![20_000, 200]),
         ) {

@@ -418,7 +418,7 @@ impl<E: Event> Windows<E> {
     pub fn pending(&self) -> impl Iterator<Item = &E> {
         let mail = self.outbox.iter().flat_map(|outbox| outbox.boxes.iter().flatten());
         let near = self.ring.iter().flat_map(|&first| self.slots.list(first));
-        let late = self.late.iter().map(|&Reverse((_, slot))| self.slots.event(slot));
-        near.chain(late).chain(mail)
+        let beside = self.late.iter().chain(&self.local).map(|&Reverse((_, slot))| self.slots.event(slot));
+        near.chain(beside).chain(mail)
     }
 }
