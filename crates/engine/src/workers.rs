@@ -258,8 +258,8 @@ impl<W: World> Meeting<W> {
         self.announced.len()
     }
 
-    /// Leaves mail, and says which is the earliest window that it is for. As one copy: to write it event by event where another
-    /// thread has read takes ten times as long.
+    /// Leaves mail, and says which is the earliest window that it is for. As one copy: event by event, each would wait for memory
+    /// that another thread has read.
     fn post(&self, me: usize, shard: &mut Shard<W>) -> u64 {
         let windows = &mut shard.runner.windows;
         let mut earliest = Time::NEVER;
