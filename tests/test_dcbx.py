@@ -9,6 +9,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -23,6 +24,8 @@ from penstock.cli import main
 from penstock.conformance import frames
 from penstock.conformance.lldpad import Lldpad, missing
 from penstock.dcbx.inherit import inherited
+from penstock.dcbx.serving import ask
+from penstock.errors import InputError
 
 SWITCH = """
 [ets]
@@ -233,6 +236,26 @@ def test_a_port_inherits_from_its_uplink(pair: tuple[str, str], tmp_path: Path) 
             wait_until(lambda: pfc_of(shown(pair[1])) == [3, 4], "PFC of the uplink is not inherited")
             assert shown(pair[1])["administered"]["recommendation"]["percent"][:2] == [40, 60]
         wait_until(lambda: pfc_of(shown(pair[1])) == [5], "the port does not go back to its own")
+
+
+@pytest.mark.parametrize("said", [b"", b'{"schema": "pen'])
+def test_an_agent_that_ends_while_it_is_asked_is_one_that_does_not_answer(said: bytes) -> None:
+    """It was a traceback, and ended the agent that asked its uplink."""
+    name = f"ends{os.getpid()}"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as door:
+        door.bind(b"\0penstock-dcbx/" + name.encode())
+        door.listen()
+
+        def end() -> None:
+            caller, _ = door.accept()
+            with caller:
+                caller.sendall(said)
+
+        thread = threading.Thread(target=end)
+        thread.start()
+        with pytest.raises(InputError, match="does not answer"):
+            ask(name)
+        thread.join()
 
 
 @pytest.fixture(scope="module")

@@ -116,7 +116,7 @@ def ask(name: str, patience_s: float = ANSWER_S) -> State:
     Raises
     ------
     InputError
-        If none runs there.
+        If none runs there, or it does not answer.
     """
     if not hasattr(socket, "AF_PACKET"):
         raise InputError(f"--interface {name}: agents run on Linux")
@@ -127,8 +127,11 @@ def ask(name: str, patience_s: float = ANSWER_S) -> State:
         except (OSError, ValueError) as error:
             start = f"start one with: penstock dcbx run --interface {name}"
             raise InputError(f"--interface {name}: no agent runs there; {start}") from error
-        parts = iter(lambda: caller.recv(1 << 16), b"")
-        state: State = json.loads(b"".join(parts))
+        try:
+            state: State = json.loads(b"".join(iter(lambda: caller.recv(1 << 16), b"")))
+        except (OSError, ValueError) as error:
+            # It ended when it was asked, or is busy with something else.
+            raise InputError(f"--interface {name}: the agent there does not answer") from error
         return state
 
 
