@@ -7,8 +7,9 @@ use fabric::choice::{Flowlet, PathChoice};
 use fabric::spec::{SwitchSpec, Way};
 use frame::NodeId;
 use proptest::prelude::*;
+use queueing::{ManagerSpec, RedParams};
 use std::sync::Arc;
-use units::{BitRate, Time};
+use units::{Amount, BitRate, Bytes, Time};
 use workload::{Arrivals, Destinations, Others, PoissonParams, SourceSpec};
 
 /// Two leaves with `hosts` hosts each, and spines between them whose links have these delays.
@@ -293,5 +294,51 @@ fn by_destination_the_result_does_not_depend_on_threads() {
     let one = net.run();
     for threads in [2, 3] {
         assert_eq!(net.run_on(threads, 5_000), one, "{threads} threads");
+    }
+}
+
+/// Four racks of sixteen hosts, every fourth with a second link, behind queues with RED: what is counted ahead, and what is sent
+/// ahead, cannot be told from what ports decide and hosts see, on any number of threads.
+#[test]
+fn sixty_four_hosts_behind_sprayed_paths_with_red() {
+    let mut net = Net::new(us(300));
+    let red =
+        RedParams { weight: 0.25, min: Amount::Frames(2), max: Amount::Frames(8), ..RedParams::default() };
+    let path_choice = PathChoice::Spray;
+    let of_switches = SwitchSpec { path_choice, managers: vec![Some(ManagerSpec::Red(red)); 8], ..switch() };
+    let [leaves, spines] = ["leaf", "spine"]
+        .map(|kind| [0, 1, 2, 3].map(|nth| net.switch(&format!("{kind}{nth}"), of_switches.clone())));
+    for (&leaf, &spine) in leaves.iter().flat_map(|leaf| spines.iter().map(move |spine| (leaf, spine))) {
+        net.link(leaf, spine, gbps(10), us(1));
+    }
+    let hosts: Vec<NodeId> = (0..64)
+        .map(|nth| {
+            let id = net.host(&format!("h{nth}"), host());
+            for link in 0..1 + usize::from(nth % 4 == 0) {
+                net.link(id, leaves[(nth / 16 + link) % 4], gbps(10), us(1));
+            }
+            id
+        })
+        .collect();
+    for (nth, &from) in hosts.iter().enumerate() {
+        // Some are over before others begin.
+        let (start, limit) =
+            if nth % 3 == 0 { (us(170), None) } else { (Time::ZERO, Some(Bytes::new(90_000))) };
+        let rate = BitRate::from_gbps(1 + nth as u64 % 6);
+        let arrivals = Arrivals::Poisson(PoissonParams { rate });
+        let source = SourceSpec {
+            arrivals,
+            limit,
+            ..one(hosts[(nth / 4 * 4 + 20 + nth / 16 % 2) % 64], 1_200, start)
+        };
+        net.flow(&format!("f{nth}"), from, 0, source);
+    }
+    let expected = net.deciding().run();
+    assert!(
+        expected.total("flows", "frames_dropped") > 100 && expected.total("flows", "frames_sent") > 1_000
+    );
+    assert_eq!(net.run().told(), expected.told());
+    for threads in [2, 3] {
+        assert_eq!(net.run_on(threads, 5_000).told(), expected.told(), "{threads} threads");
     }
 }
