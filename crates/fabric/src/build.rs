@@ -51,7 +51,7 @@ use crate::spec::routing::Wiring;
 use crate::spec::{FaultSpec, Negotiated, NodeSpec, Queueing, Spec};
 use engine::Timer;
 use frame::{CONTROL_FRAME_BYTES, NodeId, Occupancy, Route};
-use scheduling::{Configuration, PortFacts, SchedulerSpec};
+use scheduling::{Configuration, PortFacts, SchedulerSpec, Selector};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
@@ -164,6 +164,26 @@ impl<'a> Plan<'a> {
             smallest_frame: u32::from(self.frames.0),
             largest_frame: u32::from(self.frames.1),
         }
+    }
+    /// The rate that the frames of a port are certain of: the slowest of its link by its own clock, less what credit updates may
+    /// take of it.
+    pub fn certain_rate(&self, port: u32) -> BitRate {
+        let rate =
+            self.rates(port).0.bps_f64() * self.clock(self.wiring.node_of[port as usize]).factor().min(1.0);
+        let updates = self.node(port).credits().map_or(0.0, |own| {
+            // One for so much that has come, and one a channel for what has waited long enough.
+            let shortest = u32::from(self.frames.0) + u32::from(self.link(port).overhead);
+            let after = f64::from((own.update_after * own.unit).max(shortest));
+            let channels = own.channels.classes() as f64;
+            let bits = f64::from(own.update_bytes) * 8.0;
+            let waited = if own.update_within == Time::NEVER {
+                0.0
+            } else {
+                channels / own.update_within.as_secs_f64()
+            };
+            f64::from(own.update_bytes) / after * self.rates(port).1.bps_f64() + bits * waited
+        });
+        BitRate::from_bps((rate - updates).max(0.0) as u64)
     }
     /// The least time after which a node of a part can affect another: a shortest frame, or the head of one, or a
     /// pause frame, and what comes after it. `None` if the part has no links.
@@ -451,7 +471,7 @@ fn add_port(part: &Part, fabric: &mut Fabric, port: u32) {
         down: 0,
         keeps: false,
         clock: plan.clock(plan.wiring.node_of[port as usize]),
-        scheduler: plan.scheduler(port).start(&plan.port_facts(port)),
+        scheduler: Selector::new(plan.scheduler(port).start(&plan.port_facts(port))),
         contention: asks_scheduler(plan.scheduler(port))
             .then(|| Box::new(Contention::new(node.classes().classes()))),
         occupancy: Occupancy::default(),
@@ -486,7 +506,7 @@ fn mark_faulted(fabric: &mut Fabric) {
     let ports = fabric.links.ports.iter_mut().zip(&fabric.links.cold);
     for ((port, cold), schedule) in ports.zip(&mut fabric.faults.schedules) {
         if let Some(schedule) = schedule {
-            schedule.fresh = port.hooks.has(Hooks::SCHEDULER).then(|| cold.scheduler.clone());
+            schedule.fresh = port.hooks.has(Hooks::SCHEDULER).then(|| cold.scheduler.discipline().clone());
         }
         port.hooks.set(Hooks::FAULTED, schedule.is_some());
     }

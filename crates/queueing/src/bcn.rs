@@ -163,6 +163,8 @@ impl QueueManager for BackwardPoint {
     fn departures(&self) -> Departures {
         Departures::Ignored
     }
+
+    fn on_link_rate(&mut self, _rate: BitRate) {}
 }
 
 /// Keys of a reaction point of BCN.
@@ -299,6 +301,17 @@ impl RateControl for BackwardReaction {
     }
 
     fn handle_timeout(&mut self, _now: Time, _random: &mut impl FnMut() -> u64) {}
+
+    /// One that sends at the rate of the link goes on doing so: nobody would tell it that it may send faster.
+    fn on_link_rate(&mut self, line: BitRate, _now: Time) {
+        let unlimited = self.active.is_some_and(|(rate, _)| rate >= self.line);
+        self.line = line.bps();
+        if unlimited {
+            self.active = None;
+        } else if let Some((rate, by)) = self.active {
+            self.active = Some((self.bounded(rate as f64), by));
+        }
+    }
 
     fn poll_timeout(&self) -> Option<Time> {
         None

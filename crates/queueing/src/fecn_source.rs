@@ -98,7 +98,7 @@ impl RateConfiguration for RateReactionParams {
             untagged: 0,
             deaf_until: Time::ZERO,
         };
-        it.initial = it.bounded((line.bps_f64() * self.initial_share) as u64);
+        it.at_link(line);
         it.rate = it.initial;
         it
     }
@@ -123,6 +123,11 @@ pub struct RateReaction {
 }
 
 impl RateReaction {
+    fn at_link(&mut self, line: BitRate) {
+        self.line = line.bps();
+        self.initial = self.bounded((line.bps_f64() * self.params.initial_share) as u64);
+    }
+
     fn bounded(&self, rate: u64) -> u64 {
         rate.clamp(self.params.min_rate.bps().min(self.line), self.line)
     }
@@ -175,6 +180,12 @@ impl RateControl for RateReaction {
         if self.poll_timeout().is_some_and(|at| at <= now) {
             (self.rate, self.heard_at, self.near) = (self.initial, None, false);
         }
+    }
+
+    fn on_link_rate(&mut self, line: BitRate, _now: Time) {
+        self.at_link(line);
+        // Without a tag it has the rate that it begins with.
+        self.rate = if self.heard_at.is_some() { self.bounded(self.rate) } else { self.initial };
     }
 
     fn poll_timeout(&self) -> Option<Time> {

@@ -143,8 +143,8 @@ pub trait QueueManager {
         tag
     }
 
-    /// The rate of the link has changed.
-    fn on_link_rate(&mut self, _rate: BitRate) {}
+    /// The rate of the link has changed. What was derived from the old one follows.
+    fn on_link_rate(&mut self, rate: BitRate);
 }
 
 /// The parameters of a queue manager.

@@ -176,6 +176,7 @@ impl RateConfiguration for PathReactionParams {
             empty_since: None,
             next_probe: Time::ZERO,
             awaited_since: None,
+            link_since: Time::ZERO,
             sent_at: Time::ZERO,
             longest: 0,
         };
@@ -227,6 +228,8 @@ pub struct PathReaction {
     next_probe: Time,
     /// When it asked without an answer.
     awaited_since: Option<Time>,
+    /// Since when the link has its rate.
+    link_since: Time,
     /// When the last frame left, and the longest so far, in bytes.
     sent_at: Time,
     longest: u16,
@@ -309,6 +312,9 @@ impl PathReaction {
 
     /// An answer or a message of the receiver has come.
     fn on_news(&mut self, now: Time, news: &PathNews) {
+        if news.asked.is_some_and(|asked| asked < self.link_since) {
+            return;
+        }
         self.awaited_since = None;
         let Some(asked) = news.asked else { return self.step_at(now, news) };
         let round_trip = now - asked;
@@ -416,6 +422,18 @@ impl RateControl for PathReaction {
             self.searching = true;
         }
         (self.sent_at, self.longest) = (now, self.longest.max(bytes));
+    }
+
+    /// The link may have been the slowest of the path, or become it: asks anew. The shortest round trip stays, as a new one would
+    /// be that of queues which are not empty.
+    fn on_link_rate(&mut self, line: BitRate, now: Time) {
+        self.line = line.bps_f64();
+        self.known = self.known.filter(|_| self.params.method != Method::Messages);
+        if let Some(path) = &mut self.known {
+            path.slowest = path.slowest.min(line);
+        }
+        (self.awaited_since, self.next_probe, self.link_since) = (None, now, now);
+        self.rate = if self.told_at.is_some() { self.bounded(self.rate) } else { self.first_rate() };
     }
 
     fn handle_timeout(&mut self, now: Time, _random: &mut impl FnMut() -> u64) {

@@ -159,6 +159,8 @@ impl QueueManager for CongestionPoint {
     fn on_unheard(&mut self, _frames: u64, bytes: u64) {
         self.until_sample = self.until_sample.map(|left| left - bytes as i64);
     }
+
+    fn on_link_rate(&mut self, _rate: BitRate) {}
 }
 
 /// Keys of a reaction point of QCN.
@@ -245,9 +247,16 @@ impl RateConfiguration for ReactionPointParams {
         overshoots("gain", self.gain, each)
     }
     fn start(&self, line: BitRate) -> ReactionPoint {
-        let most = self.max_rate.value().map_or(line.bps(), |most| most.bps().min(line.bps()));
+        let most = self.highest(line);
         let stages = Stages { bytes: 0, timer: 0 };
         ReactionPoint { params: *self, most, limits: most < line.bps(), active: None, stages }
+    }
+}
+
+impl ReactionPointParams {
+    /// The highest rate at such a link, in bits a second.
+    fn highest(&self, line: BitRate) -> u64 {
+        self.max_rate.value().map_or(line.bps(), |most| most.bps().min(line.bps()))
     }
 }
 
@@ -378,6 +387,15 @@ impl RateControl for ReactionPoint {
             rates.timer = next;
         }
         self.increase();
+    }
+
+    fn on_link_rate(&mut self, line: BitRate, _now: Time) {
+        self.most = self.params.highest(line);
+        self.limits = self.most < line.bps();
+        if let Some(rates) = &mut self.active {
+            rates.current = rates.current.min(self.most);
+            rates.target = rates.target.min(self.most);
+        }
     }
 
     fn poll_timeout(&self) -> Option<Time> {

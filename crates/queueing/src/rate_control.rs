@@ -109,6 +109,9 @@ pub trait RateControl {
     /// So many frames, of so many bytes together, have left while it was quiet. Called before any other call.
     fn on_unheard(&mut self, _frames: u64, _bytes: u64) {}
 
+    /// The link of the host has another rate. What was derived from the old one follows.
+    fn on_link_rate(&mut self, line: BitRate, now: Time);
+
     /// All that holds until it is called again.
     fn orders(&self) -> Orders {
         Orders {
@@ -329,6 +332,9 @@ macro_rules! rate_controls {
             }
             fn on_unheard(&mut self, frames: u64, bytes: u64) {
                 match self { $(RateControls::$name(it) => it.on_unheard(frames, bytes),)* }
+            }
+            fn on_link_rate(&mut self, line: BitRate, now: Time) {
+                match self { $(RateControls::$name(it) => it.on_link_rate(line, now),)* }
             }
             fn orders(&self) -> Orders {
                 match self { $(RateControls::$name(it) => it.orders(),)* }

@@ -38,7 +38,7 @@ use crate::manager::{Configuration, Counts, Departures, Fill, FrameFacts, LinkFa
 use keys::Remark;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Amount, Bytes, Time, WireClock};
+use units::{Amount, BitRate, Bytes, Time, WireClock};
 
 /// Keys of random early detection.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -184,8 +184,8 @@ impl Configuration for RedParams {
     fn start(&self, link: &LinkFacts) -> Red {
         Red {
             params: *self,
+            link: *link,
             wire: WireClock::new(link.rate),
-            overhead: u64::from(link.overhead),
             mean_time: link.time_of(self.mean_frame.get() as u32),
             average: 0.0,
             since_pick: None,
@@ -214,9 +214,9 @@ impl RedParams {
 #[derive(Clone, Debug)]
 pub struct Red {
     params: RedParams,
-    /// Time on the link, and bytes around each frame there.
+    link: LinkFacts,
+    /// Time on the link.
     wire: WireClock,
-    overhead: u64,
     /// What a frame of the mean length takes on the link.
     mean_time: Time,
     average: f64,
@@ -306,13 +306,20 @@ impl QueueManager for Red {
         _random: &mut impl FnMut() -> u64,
     ) -> Verdict {
         if fill.queue.frames == 0 {
-            self.idle_since = now + self.wire.span_ceil(u64::from(frame.bytes) + self.overhead);
+            self.idle_since =
+                now + self.wire.span_ceil(u64::from(frame.bytes) + u64::from(self.link.overhead));
         }
         Verdict::Pass
     }
 
     fn departures(&self) -> Departures {
         Departures::Late
+    }
+
+    fn on_link_rate(&mut self, rate: BitRate) {
+        self.link.rate = rate;
+        self.wire = WireClock::new(rate);
+        self.mean_time = self.link.time_of(self.params.mean_frame.get() as u32);
     }
 }
 

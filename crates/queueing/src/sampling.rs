@@ -13,7 +13,7 @@ use crate::quiet::Quiet;
 use keys::Remark;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Amount, Time};
+use units::{Amount, BitRate, Time};
 
 /// Keys of the sampling notifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
@@ -86,6 +86,8 @@ impl QueueManager for Sampling {
     fn quiet(&self) -> Quiet {
         Quiet::OF_DEPARTURES
     }
+
+    fn on_link_rate(&mut self, _rate: BitRate) {}
 }
 
 #[cfg(test)]

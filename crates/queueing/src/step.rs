@@ -17,7 +17,7 @@ use crate::quiet::Quiet;
 use keys::Remark;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Amount, Time};
+use units::{Amount, BitRate, Time};
 
 /// Keys of step marking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
@@ -106,6 +106,8 @@ impl QueueManager for Step {
             Moment::Dequeue => Quiet::NEVER,
         }
     }
+
+    fn on_link_rate(&mut self, _rate: BitRate) {}
 }
 
 #[cfg(test)]

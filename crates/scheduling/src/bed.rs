@@ -11,7 +11,7 @@ pub(crate) const QUEUES: usize = 5;
 /// A port that knows the truth.
 pub(crate) struct Bed {
     pub facts: PortFacts,
-    pub scheduler: Scheduler,
+    pub scheduler: Selector,
     pub frames: [VecDeque<u32>; QUEUES],
     stopped: [bool; QUEUES],
     pub now: Time,
@@ -47,7 +47,7 @@ impl Bed {
         };
         Bed {
             facts,
-            scheduler: spec.start(&facts),
+            scheduler: Selector::new(spec.start(&facts)),
             frames: Default::default(),
             stopped: [false; QUEUES],
             now: Time::ZERO,
@@ -68,27 +68,34 @@ impl Bed {
         }
         let was_active = self.is_active(queue);
         self.frames[queue].push_back(bytes);
-        self.scheduler.arrive(queue as u32, bytes, self.now);
-        if !was_active && self.is_active(queue) {
-            self.scheduler.activate(queue as u32, self.frames[queue][0], self.now);
-        }
+        let may_send = !was_active && self.is_active(queue);
+        self.scheduler.arrive(queue as u32, bytes, may_send, self.now);
     }
     pub fn stop(&mut self, queue: usize) {
-        if !std::mem::replace(&mut self.stopped[queue], true) {
-            self.scheduler.deactivate(queue as u32, self.now);
-        }
+        self.stopped[queue] = true;
     }
     pub fn go(&mut self, queue: usize) {
         if std::mem::replace(&mut self.stopped[queue], false)
             && let Some(&head) = self.frames[queue].front()
         {
-            self.scheduler.activate(queue as u32, head, self.now);
+            self.scheduler.go(queue as u32, head, self.now);
         }
+    }
+    pub fn pick(&mut self) -> Option<u32> {
+        let eligible =
+            (0..QUEUES).filter(|&queue| self.is_active(queue)).fold(0, |set, queue| set | 1 << queue);
+        if eligible == 0 {
+            let waiting = (0..QUEUES).filter(|&queue| !self.frames[queue].is_empty());
+            self.scheduler.stall(waiting.fold(0, |set, queue| set | 1 << queue), true, self.now);
+            return None;
+        }
+        let frames = &self.frames;
+        self.scheduler.pick(eligible, |queue| frames[queue as usize][0], self.now)
     }
     /// One decision; the queue and bytes sent.
     pub fn send(&mut self) -> Option<(usize, u32)> {
-        let picked = Discipline::pick(&mut self.scheduler, self.now);
-        assert_eq!(picked, Discipline::pick(&mut self.scheduler, self.now), "asked twice");
+        let picked = self.pick();
+        assert_eq!(picked, self.pick(), "asked twice");
         let any_active = (0..QUEUES).any(|queue| self.is_active(queue));
         let Some(queue) = picked.map(|queue| queue as usize) else {
             assert!(!any_active || self.shaped, "idle with an active queue");
@@ -96,7 +103,7 @@ impl Bed {
         };
         assert!(self.is_active(queue), "queue {queue} may not send");
         let bytes = self.frames[queue].pop_front().unwrap();
-        self.scheduler.sent(queue as u32, bytes, self.frames[queue].front().copied(), self.now);
+        self.scheduler.sent(queue as u32, bytes, self.now);
         self.now += self.facts.wire_time(bytes);
         Some((queue, bytes))
     }

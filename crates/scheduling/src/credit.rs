@@ -50,6 +50,11 @@ impl Credit {
             self.credit = self.credit.min(0);
         }
     }
+    /// The rates of the class and of the link from now on.
+    pub fn set_rates(&mut self, slope: BitRate, link: BitRate, now: Time) {
+        self.settle(now);
+        (self.slope, self.link) = (slope, link);
+    }
     pub fn ready_at(&self) -> Time {
         let missing = (-self.credit).max(0) as u128;
         self.since + Time::from_ps(missing.div_ceil(u128::from(self.slope.bps())) as u64)

@@ -2,7 +2,7 @@
 
 use crate::{LatencyRate, PortFacts};
 use keys::Remarks;
-use units::Time;
+use units::{BitRate, Time};
 
 /// A scheduler at work. A queue is *active* if it holds a frame and flow control lets that frame go.
 ///
@@ -10,9 +10,14 @@ use units::Time;
 /// [`arrive`](Discipline::arrive) for each frame that enters a queue, then
 /// [`activate`](Discipline::activate) if that made the queue active;
 /// [`pick`](Discipline::pick) when the transmitter is free, then
-/// [`sent`](Discipline::sent) when the transmission begins.
+/// [`sent`](Discipline::sent) when the transmission begins, and
+/// [`completed`](Discipline::completed) when the port looks again after its end.
+/// From `sent` to `completed` the queue counts as active, whether or not it holds a frame, and nothing is picked: a visit
+/// goes on or ends by what there is at the end of a transmission, not at its beginning.
 /// `pick` may be asked again without `sent`, and then answers the same unless something changed: a port that
 /// finds the head stopped after all says [`deactivate`](Discipline::deactivate) and picks again.
+///
+/// A port does all this through a [`Selector`](crate::Selector), which keeps the order.
 pub trait Discipline {
     /// A frame has entered `queue`, active or not.
     #[inline]
@@ -27,9 +32,17 @@ pub trait Discipline {
     /// The queue that sends next; `None` if none is active, or those that are have to wait for tokens.
     fn pick(&mut self, now: Time) -> Option<u32>;
 
-    /// The head of `queue`, `bytes` long, begins its transmission; `queue` is what `pick` said. `next`: the
-    /// length of the new head if the queue stays active.
-    fn sent(&mut self, queue: u32, bytes: u32, next: Option<u32>, now: Time);
+    /// The head of `queue`, `bytes` long, begins its transmission; `queue` is what `pick` said.
+    fn sent(&mut self, queue: u32, bytes: u32, now: Time);
+
+    /// The transmission that `sent` told of is over. `next`: the length of the head of `queue` if it is active now.
+    fn completed(&mut self, queue: u32, next: Option<u32>, now: Time);
+
+    /// Another frame of `head` bytes is now at the head of `queue`, which is active and goes on being so.
+    fn replace_head(&mut self, queue: u32, head: u32, now: Time) {
+        self.deactivate(queue, now);
+        self.activate(queue, head, now);
+    }
 
     /// A frame finds the port free and nothing waiting at all: may it go at once? `true` stands for
     /// `arrive`, `activate`, `pick` and `sent` together; after `false` the frame has to wait in its queue,
@@ -40,7 +53,7 @@ pub trait Discipline {
         self.activate(queue, bytes, now);
         let picked = self.pick(now);
         debug_assert_eq!(picked, Some(queue), "something waits");
-        self.sent(queue, bytes, None, now);
+        self.sent(queue, bytes, now);
         true
     }
 
@@ -53,6 +66,14 @@ pub trait Discipline {
     /// late, but before the next frame arrives.
     #[inline]
     fn idle(&mut self, _now: Time) {}
+
+    /// The transmitter is free, frames wait, and all of them are stopped. Told in place of `deactivate` for each: a port that
+    /// is stopped as a whole serves nobody meanwhile, so that nobody falls behind.
+    #[inline]
+    fn stall(&mut self, _now: Time) {}
+
+    /// The link has another rate from the next transmission on. What was derived from the old one follows.
+    fn on_link_rate(&mut self, rate: BitRate, now: Time);
 }
 
 /// The parameters of a scheduler.

@@ -2,7 +2,8 @@
 //!
 //! Each active queue is visited in turn. At a visit its quantum is added to its deficit counter, and frames
 //! leave while the counter covers their accounted lengths; what is left stays for the next visit. A queue
-//! that empties or is stopped by flow control loses its deficit: no service is saved up. With quanta of
+//! that is empty or stopped by flow control when its frame has left loses its deficit: no service is saved up. What comes
+//! while that frame is on the wire still belongs to the visit. With quanta of
 //! at least the largest accounted frame every visit sends something and a decision takes constant time;
 //! smaller quanta work, queues are then skipped for some rounds.
 //!
@@ -24,7 +25,7 @@ use crate::{
     AccountedLength, Configuration, Discipline, LatencyRate, PortFacts, PortLength, Weights, weights,
 };
 use keys::{Remark, Remarks};
-use units::{Bytes, Computed, Or, Time};
+use units::{BitRate, Bytes, Computed, Or, Time};
 
 accounted! {
     /// Keys of deficit round robin.
@@ -212,11 +213,15 @@ impl Rounds {
         }
     }
     #[inline]
-    pub fn sent(&mut self, queue: u32, accounted: u32, next: Option<u32>) {
+    pub fn sent(&mut self, queue: u32, accounted: u32) {
         let slot = &mut self.queues[queue as usize];
         slot.deficit = slot.deficit.saturating_sub(u64::from(accounted) * self.scale);
+    }
+    /// What `sent` took has left the port. `next`: the head of the queue, if it is active.
+    #[inline]
+    pub fn completed(&mut self, queue: u32, next: Option<u32>) {
         match next {
-            Some(accounted) => slot.head = u64::from(accounted) * self.scale,
+            Some(accounted) => self.set_head(queue, accounted),
             None => self.deactivate(queue),
         }
     }
@@ -256,20 +261,23 @@ impl Discipline for Drr {
         self.rounds.pick()
     }
     #[inline]
-    fn sent(&mut self, queue: u32, bytes: u32, next: Option<u32>, _now: Time) {
-        self.rounds.sent(queue, self.length.of(bytes), next.map(|head| self.length.of(head)));
+    fn sent(&mut self, queue: u32, bytes: u32, _now: Time) {
+        self.rounds.sent(queue, self.length.of(bytes));
     }
     #[inline]
-    fn pass(&mut self, _queue: u32, _bytes: u32, _now: Time) -> bool {
-        // An empty queue has no deficit, before and after.
-        true
+    fn completed(&mut self, queue: u32, next: Option<u32>, _now: Time) {
+        self.rounds.completed(queue, next.map(|head| self.length.of(head)));
     }
+    fn replace_head(&mut self, queue: u32, head: u32, _now: Time) {
+        self.rounds.set_head(queue, self.length.of(head));
+    }
+    fn on_link_rate(&mut self, _rate: BitRate, _now: Time) {}
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testbed::{order_of, port, saturate};
+    use crate::testbed::{Serve, order_of, port, saturate};
 
     #[test]
     fn figure_2_5_frame_by_frame() {
@@ -300,14 +308,14 @@ mod tests {
         drr.activate(0, 600, Time::ZERO);
         drr.activate(1, 1000, Time::ZERO);
         assert_eq!(drr.pick(Time::ZERO), Some(0));
-        drr.sent(0, 600, Some(600), Time::ZERO); // 400 B are left
+        drr.serve(0, 600, Some(600), Time::ZERO); // 400 B are left
         assert_eq!(drr.pick(Time::ZERO), Some(1));
         drr.deactivate(0, Time::ZERO);
         drr.activate(0, 1400, Time::ZERO);
-        drr.sent(1, 1000, Some(1000), Time::ZERO);
+        drr.serve(1, 1000, Some(1000), Time::ZERO);
         // With the old deficit 1400 would be covered at this visit.
         assert_eq!(drr.pick(Time::ZERO), Some(1));
-        drr.sent(1, 1000, None, Time::ZERO);
+        drr.serve(1, 1000, None, Time::ZERO);
         assert_eq!(drr.pick(Time::ZERO), Some(0));
     }
 

@@ -31,7 +31,7 @@ use frame::HEADER_BYTES;
 use keys::{Remark, Remarks};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::Time;
+use units::{BitRate, Time};
 
 /// Number of bins of frame sizes.
 pub const BINS: usize = 6;
@@ -444,23 +444,23 @@ impl Discipline for DrrAwc {
         self.rounds.pick()
     }
     #[inline]
-    fn sent(&mut self, queue: u32, bytes: u32, next: Option<u32>, now: Time) {
+    fn sent(&mut self, queue: u32, bytes: u32, now: Time) {
         self.tick(now);
         let statistics = &mut self.statistics[queue as usize];
         statistics.frames_sent += 1;
         statistics.bytes_sent += u64::from(bytes);
-        statistics.paused |= next.is_none();
-        self.rounds.sent(queue, self.length.of(bytes), next.map(|head| self.length.of(head)));
+        self.rounds.sent(queue, self.length.of(bytes));
     }
     #[inline]
-    fn pass(&mut self, queue: u32, bytes: u32, now: Time) -> bool {
-        self.arrive(queue, bytes, now);
-        let statistics = &mut self.statistics[queue as usize];
-        statistics.frames_sent += 1;
-        statistics.bytes_sent += u64::from(bytes);
-        statistics.paused = true;
-        true
+    fn completed(&mut self, queue: u32, next: Option<u32>, now: Time) {
+        self.tick(now);
+        self.statistics[queue as usize].paused |= next.is_none();
+        self.rounds.completed(queue, next.map(|head| self.length.of(head)));
     }
+    fn replace_head(&mut self, queue: u32, head: u32, _now: Time) {
+        self.rounds.set_head(queue, self.length.of(head));
+    }
+    fn on_link_rate(&mut self, _rate: BitRate, _now: Time) {}
 }
 
 #[cfg(test)]

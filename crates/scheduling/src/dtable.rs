@@ -2,7 +2,8 @@
 //!
 //! Each entry names a queue and a weight in credits. An entry whose queue may send adds its weight to the queue's
 //! deficit counter; frames leave while the counter covers them; what is left stays for the queue's next
-//! entry. A queue that empties or runs out of credits loses its deficit. With all entries of a queue in a
+//! entry. A queue that is empty or lacks credits for its head when a frame of its visit has left loses its deficit; one that lacks
+//! them between its visits keeps it. With all entries of a queue in a
 //! row this is deficit round robin; spread out, the spacing sets the latency.
 //!
 //! Weights of at least the largest frame in credits (34 for the 2176 B of Advanced Switching) let every entry send;
@@ -20,7 +21,7 @@ use schemars::JsonSchema;
 use serde::de::value::{I64Deserializer, MapAccessDeserializer};
 use serde::de::{Error, MapAccess};
 use serde::{Deserialize, Serialize};
-use units::{Bytes, Time};
+use units::{BitRate, Bytes, Time};
 
 /// An entry of the deficit table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -237,8 +238,7 @@ impl Discipline for DTable {
     #[inline]
     fn activate(&mut self, queue: u32, head: u32, _now: Time) {
         let head = self.credits(head);
-        let slot = &mut self.queues[queue as usize];
-        (slot.head, slot.deficit) = (head, 0);
+        self.queues[queue as usize].head = head;
         self.table.activate(queue);
     }
     #[inline]
@@ -247,6 +247,7 @@ impl Discipline for DTable {
             self.table.deactivate(queue);
             // The visit ends with the queue's activity.
             if self.visiting && self.table.queue(self.position) == queue {
+                self.queues[queue as usize].deficit = 0;
                 self.visiting = false;
                 self.position = self.table.after(self.position);
             }
@@ -277,22 +278,29 @@ impl Discipline for DTable {
         }
     }
     #[inline]
-    fn sent(&mut self, queue: u32, _bytes: u32, next: Option<u32>, now: Time) {
-        let credits = next.map(|head| self.credits(head));
+    fn sent(&mut self, queue: u32, _bytes: u32, _now: Time) {
         let slot = &mut self.queues[queue as usize];
         slot.deficit = slot.deficit.saturating_sub(slot.head);
-        match credits {
-            Some(credits) => slot.head = credits,
+    }
+    #[inline]
+    fn completed(&mut self, queue: u32, next: Option<u32>, now: Time) {
+        match next {
+            Some(head) => self.replace_head(queue, head, now),
             None => self.deactivate(queue, now),
         }
     }
+    #[inline]
+    fn replace_head(&mut self, queue: u32, head: u32, _now: Time) {
+        self.queues[queue as usize].head = self.credits(head);
+    }
+    fn on_link_rate(&mut self, _rate: BitRate, _now: Time) {}
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::AccountedLength;
-    use crate::testbed::{order_of, port};
+    use crate::testbed::{Serve, order_of, port};
 
     #[test]
     fn golden_vector_12() {
@@ -304,7 +312,7 @@ mod tests {
         let mut position = u32::MAX;
         while visits.len() < 9 {
             let queue = dtable.pick(Time::ZERO).unwrap();
-            dtable.sent(queue, heads[queue as usize], Some(heads[queue as usize]), Time::ZERO);
+            dtable.serve(queue, heads[queue as usize], Some(heads[queue as usize]), Time::ZERO);
             if position != dtable.position {
                 visits.push((queue, 0, 0));
                 position = dtable.position;
@@ -335,7 +343,7 @@ mod tests {
         dtable.activate(0, 64, Time::ZERO);
         dtable.activate(1, 64, Time::ZERO);
         assert_eq!(dtable.pick(Time::ZERO), Some(0));
-        dtable.sent(0, 64, None, Time::ZERO);
+        dtable.serve(0, 64, None, Time::ZERO);
         assert_eq!(dtable.pick(Time::ZERO), Some(1));
         dtable.activate(0, 64, Time::ZERO);
         assert_eq!(dtable.deficit(0), 0);

@@ -235,7 +235,7 @@ impl Configuration for EtsParams {
             kind: match class.selection {
                 Selection::Strict => Kind::Strict,
                 Selection::CreditBased { idle_slope } => {
-                    Kind::Shaped(Credit::new(idle_slope.of(port.rate), port.rate))
+                    Kind::Shaped(idle_slope, Credit::new(idle_slope.of(port.rate), port.rate))
                 }
                 Selection::Percent(0) => Kind::Leftover,
                 Selection::Percent(_) => Kind::Share,
@@ -264,6 +264,8 @@ impl Configuration for EtsParams {
             shaped: 0,
             share: Rounds::new(quanta, scale),
             leftover: Rounds::new(vec![largest; classes as usize], 1),
+            in_service: None,
+            stalled: false,
         }
     }
     /// The highest strict class waits for one frame. ETS classes are certain of something only if there is no
@@ -306,7 +308,8 @@ struct Class {
 #[derive(Clone, Debug)]
 enum Kind {
     Strict,
-    Shaped(Credit),
+    /// With the idle slope as configured.
+    Shaped(Share, Credit),
     Share,
     /// 0 %.
     Leftover,
@@ -337,6 +340,10 @@ pub struct Ets {
     /// ETS classes; and those of 0 %.
     share: Rounds,
     leftover: Rounds,
+    /// The class whose frame is on the wire; what it sends next is looked at when that has left.
+    in_service: Option<u32>,
+    /// All that waits is stopped.
+    stalled: bool,
 }
 
 impl Class {
@@ -358,17 +365,31 @@ impl Ets {
     /// Tells the level above what the class's members have become.
     #[inline]
     fn update(&mut self, class: u32, now: Time) {
+        if self.in_service == Some(class) {
+            return;
+        }
         let state = &mut self.classes[class as usize];
         let front = state.front();
         let bit = 1u8 << class;
         match &mut state.kind {
             Kind::Strict => set_bit(&mut self.strict, bit, front.is_some()),
-            Kind::Shaped(credit) => {
+            Kind::Shaped(_, credit) => {
                 credit.set_waiting(front.is_some(), now);
                 set_bit(&mut self.shaped, bit, front.is_some());
             }
             Kind::Share => show(&mut self.share, class, front),
             Kind::Leftover => show(&mut self.leftover, class, front),
+        }
+    }
+}
+
+impl Ets {
+    /// Whether frames of active shaped classes wait, as far as their credit is concerned.
+    fn let_shaped_wait(&mut self, waiting: bool, now: Time) {
+        for class in (0..self.classes.len()).filter(|class| self.shaped >> class & 1 != 0) {
+            if let Kind::Shaped(_, credit) = &mut self.classes[class].kind {
+                credit.set_waiting(waiting, now);
+            }
         }
     }
 }
@@ -412,6 +433,9 @@ impl Discipline for Ets {
     }
     #[inline]
     fn pick(&mut self, now: Time) -> Option<u32> {
+        if std::mem::take(&mut self.stalled) {
+            self.let_shaped_wait(true, now);
+        }
         let class = if self.strict != 0 {
             self.strict.ilog2()
         } else {
@@ -421,7 +445,7 @@ impl Discipline for Ets {
                     break if self.share.is_empty() { self.leftover.pick()? } else { self.share.pick()? };
                 }
                 let class = shaped.ilog2();
-                if let Kind::Shaped(credit) = &mut self.classes[class as usize].kind
+                if let Kind::Shaped(_, credit) = &mut self.classes[class as usize].kind
                     && credit.allows(now)
                 {
                     break class;
@@ -432,57 +456,86 @@ impl Discipline for Ets {
         self.classes[class as usize].front().map(|(queue, _)| queue)
     }
     #[inline]
-    fn sent(&mut self, queue: u32, bytes: u32, next: Option<u32>, now: Time) {
+    fn sent(&mut self, queue: u32, bytes: u32, now: Time) {
         let (class, member) = self.place[queue as usize];
-        let (accounted, next) = (self.length.of(bytes), next.map(|head| self.length.of(head)));
+        let accounted = self.length.of(bytes);
         let state = &mut self.classes[class as usize];
-        match &mut state.members {
-            Members::One { head } => *head = next,
-            Members::Highest(ready) => {
-                if next.is_none() {
-                    ready.remove(queue);
-                }
-            }
-            Members::Round(rounds) => rounds.sent(member, accounted, next),
+        if let Members::Round(rounds) = &mut state.members {
+            rounds.sent(member, accounted);
         }
-        let front = state.front();
-        let head = front.map(|(_, head)| head);
         match &mut state.kind {
-            Kind::Strict => set_bit(&mut self.strict, 1 << class, front.is_some()),
-            Kind::Shaped(credit) => {
-                credit.sends(self.port.wire_time(bytes), front.is_some(), now);
-                set_bit(&mut self.shaped, 1 << class, front.is_some());
-            }
-            Kind::Share => self.share.sent(class, accounted, head),
-            Kind::Leftover => self.leftover.sent(class, accounted, head),
+            Kind::Strict => {}
+            Kind::Shaped(_, credit) => credit.sends(self.port.wire_time(bytes), true, now),
+            Kind::Share => self.share.sent(class, accounted),
+            Kind::Leftover => self.leftover.sent(class, accounted),
         }
+        self.in_service = Some(class);
+    }
+    #[inline]
+    fn completed(&mut self, queue: u32, next: Option<u32>, now: Time) {
+        let (class, member) = self.place[queue as usize];
+        let next = next.map(|head| self.length.of(head));
+        match (&mut self.classes[class as usize].members, next) {
+            (Members::One { head }, _) => *head = next,
+            (Members::Highest(ready), Some(_)) => ready.insert(queue),
+            (Members::Highest(ready), None) => ready.remove(queue),
+            (Members::Round(rounds), _) => rounds.completed(member, next),
+        }
+        self.in_service = None;
+        self.update(class, now);
+    }
+    fn replace_head(&mut self, queue: u32, head: u32, now: Time) {
+        let (class, member) = self.place[queue as usize];
+        let accounted = self.length.of(head);
+        match &mut self.classes[class as usize].members {
+            Members::One { head } => *head = Some(accounted),
+            Members::Highest(_) => {}
+            Members::Round(rounds) => rounds.set_head(member, accounted),
+        }
+        self.update(class, now);
     }
     #[inline]
     fn pass(&mut self, queue: u32, bytes: u32, now: Time) -> bool {
         let (class, _) = self.place[queue as usize];
-        if let Kind::Shaped(credit) = &mut self.classes[class as usize].kind {
-            if !credit.allows(now) {
-                return false;
-            }
-            credit.sends(self.port.wire_time(bytes), false, now);
+        if let Kind::Shaped(_, credit) = &mut self.classes[class as usize].kind
+            && !credit.allows(now)
+        {
+            return false;
         }
+        self.activate(queue, bytes, now);
+        let picked = self.pick(now);
+        debug_assert_eq!(picked, Some(queue), "something waits");
+        self.sent(queue, bytes, now);
         true
     }
     fn wake(&mut self, now: Time) -> Option<Time> {
         let ready = (0..self.classes.len()).filter(|class| self.shaped >> class & 1 != 0).map(|class| {
             match &self.classes[class].kind {
-                Kind::Shaped(credit) => credit.ready_at(),
+                Kind::Shaped(_, credit) => credit.ready_at(),
                 _ => Time::NEVER,
             }
         });
         ready.min().map(|at| at.max(now))
+    }
+    /// A class that flow control stops keeps no positive credit, also if it stops all.
+    fn stall(&mut self, now: Time) {
+        self.stalled = true;
+        self.let_shaped_wait(false, now);
+    }
+    fn on_link_rate(&mut self, rate: BitRate, now: Time) {
+        self.port.rate = rate;
+        for class in &mut self.classes {
+            if let Kind::Shaped(slope, credit) = &mut class.kind {
+                credit.set_rates(slope.of(rate), rate, now);
+            }
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testbed::{finish_times, order_of, port, saturate};
+    use crate::testbed::{Serve, finish_times, order_of, port, saturate};
 
     fn class(queues: &[u32], selection: Selection) -> EtsClass {
         EtsClass { queues: queues.to_vec(), selection }
@@ -568,15 +621,15 @@ mod tests {
         let mut machine = params.start(&facts);
         machine.activate(1, 980, Time::ZERO);
         assert_eq!(machine.pick(Time::ZERO), Some(1));
-        machine.sent(1, 980, Some(980), Time::ZERO);
+        machine.serve(1, 980, Some(980), Time::ZERO);
         assert_eq!(machine.pick(Time::from_ns(800)), None);
         assert_eq!(machine.wake(Time::from_ns(800)), Some(Time::from_ns(3_200)));
         assert_eq!(machine.pick(Time::from_ps(3_199_999)), None);
         assert_eq!(machine.pick(Time::from_ns(3_200)), Some(1));
         // Positive credit does not outlive the last frame.
-        machine.sent(1, 980, None, Time::from_us(100));
+        machine.serve(1, 980, None, Time::from_us(100));
         machine.activate(1, 980, Time::from_us(200));
-        let Kind::Shaped(credit) = &machine.classes[1].kind else { panic!("not shaped") };
+        let Kind::Shaped(_, credit) = &machine.classes[1].kind else { panic!("not shaped") };
         assert_eq!(credit.credit, 0);
     }
 

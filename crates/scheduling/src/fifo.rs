@@ -9,7 +9,7 @@
 
 use crate::{Configuration, Discipline, LatencyRate, PortFacts};
 use keys::{Remark, Remarks};
-use units::Time;
+use units::{BitRate, Time};
 
 /// No parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -53,9 +53,12 @@ impl Discipline for Fifo {
         self.active.then_some(0)
     }
     #[inline]
-    fn sent(&mut self, _queue: u32, _bytes: u32, next: Option<u32>, _now: Time) {
+    fn sent(&mut self, _queue: u32, _bytes: u32, _now: Time) {}
+    #[inline]
+    fn completed(&mut self, _queue: u32, next: Option<u32>, _now: Time) {
         self.active = next.is_some();
     }
+    fn on_link_rate(&mut self, _rate: BitRate, _now: Time) {}
     #[inline]
     fn pass(&mut self, _queue: u32, _bytes: u32, _now: Time) -> bool {
         true

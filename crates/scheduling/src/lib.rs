@@ -17,6 +17,7 @@ mod drr_awc;
 mod dtable;
 mod ets;
 mod fifo;
+mod in_service;
 mod learner;
 mod min_bw;
 mod port;
@@ -24,6 +25,7 @@ mod ready;
 mod ring;
 mod scfq;
 mod scfq_ca;
+mod selector;
 mod shaper;
 mod strict_priority;
 mod table;
@@ -51,6 +53,7 @@ pub use dtable::{Entry, WeightedEntry};
 pub use ets::{EtsClass, Selection};
 pub use learner::{Counters, Learner};
 pub use port::{PortFacts, Share};
+pub use selector::Selector;
 pub use shaper::{
     ClassShaper, LeakyBucket, LeakyBucketKeys, Shaper, ShaperSpec, TokenBucket, TokenBucketKeys,
 };
@@ -60,7 +63,7 @@ use keys::{Choice, Keyed, Remarks, by_form};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
-use units::Time;
+use units::{BitRate, Time};
 
 /// The calls on the path of a frame, each compiled for itself. Together in one function they would all have to save
 /// the registers that the largest of them needs: some hundred instructions a decision.
@@ -84,8 +87,12 @@ mod apart {
         it.pick(now)
     }
     #[inline(never)]
-    pub fn sent(it: &mut impl Discipline, queue: u32, bytes: u32, next: Option<u32>, now: Time) {
-        it.sent(queue, bytes, next, now);
+    pub fn sent(it: &mut impl Discipline, queue: u32, bytes: u32, now: Time) {
+        it.sent(queue, bytes, now);
+    }
+    #[inline(never)]
+    pub fn completed(it: &mut impl Discipline, queue: u32, next: Option<u32>, now: Time) {
+        it.completed(queue, next, now);
     }
     #[inline(never)]
     pub fn pass(it: &mut impl Discipline, queue: u32, bytes: u32, now: Time) -> bool {
@@ -238,10 +245,35 @@ macro_rules! schedulers {
                 }
             }
             #[inline]
-            fn sent(&mut self, queue: u32, bytes: u32, next: Option<u32>, now: Time) {
+            fn sent(&mut self, queue: u32, bytes: u32, now: Time) {
                 match self {
-                    $(Scheduler::$plain(it) => it.sent(queue, bytes, next, now),)*
-                    $(Scheduler::$name(it) => apart::sent(it, queue, bytes, next, now),)*
+                    $(Scheduler::$plain(it) => it.sent(queue, bytes, now),)*
+                    $(Scheduler::$name(it) => apart::sent(it, queue, bytes, now),)*
+                }
+            }
+            #[inline]
+            fn completed(&mut self, queue: u32, next: Option<u32>, now: Time) {
+                match self {
+                    $(Scheduler::$plain(it) => it.completed(queue, next, now),)*
+                    $(Scheduler::$name(it) => apart::completed(it, queue, next, now),)*
+                }
+            }
+            fn replace_head(&mut self, queue: u32, head: u32, now: Time) {
+                match self {
+                    $(Scheduler::$plain(it) => it.replace_head(queue, head, now),)*
+                    $(Scheduler::$name(it) => it.replace_head(queue, head, now),)*
+                }
+            }
+            fn stall(&mut self, now: Time) {
+                match self {
+                    $(Scheduler::$plain(it) => it.stall(now),)*
+                    $(Scheduler::$name(it) => it.stall(now),)*
+                }
+            }
+            fn on_link_rate(&mut self, rate: BitRate, now: Time) {
+                match self {
+                    $(Scheduler::$plain(it) => it.on_link_rate(rate, now),)*
+                    $(Scheduler::$name(it) => it.on_link_rate(rate, now),)*
                 }
             }
             #[inline]

@@ -18,7 +18,7 @@ use crate::{
     Configuration, Discipline, LatencyRate, PortFacts, PortLength, ScfqCa, Share, Weights, scfq, weights,
 };
 use keys::{Remark, Remarks};
-use units::{Bytes, Time};
+use units::{BitRate, Bytes, Time};
 
 accounted! {
     /// Keys of the minimum-bandwidth scheduler.
@@ -92,6 +92,7 @@ impl Configuration for MinBwParams {
         let length = self.accounted_length().at(port);
         MinBw {
             management: self.management(port.queues),
+            rate: self.rate,
             bucket: TokenBucket::new(self.rate.of(port.rate), count(self.depth)),
             waiting: None,
             use_idle_link: self.use_idle_link,
@@ -121,6 +122,8 @@ impl Configuration for MinBwParams {
 #[derive(Clone, Debug)]
 pub struct MinBw {
     management: u32,
+    /// The rate of management, as configured.
+    rate: Share,
     bucket: TokenBucket,
     /// The head of the management channel in accounted bytes, if it may go.
     waiting: Option<u32>,
@@ -156,13 +159,19 @@ impl Discipline for MinBw {
         self.others.pick(now).or(idle.then_some(self.management))
     }
     #[inline]
-    fn sent(&mut self, queue: u32, bytes: u32, next: Option<u32>, now: Time) {
+    fn sent(&mut self, queue: u32, bytes: u32, now: Time) {
         if queue != self.management {
-            return self.others.sent(queue, bytes, next, now);
+            return self.others.sent(queue, bytes, now);
         }
         let accounted = self.length.of(bytes);
         if self.bucket.allows(accounted, now) {
             self.bucket.take(accounted, now);
+        }
+    }
+    #[inline]
+    fn completed(&mut self, queue: u32, next: Option<u32>, now: Time) {
+        if queue != self.management {
+            return self.others.completed(queue, next, now);
         }
         self.waiting = next.map(|head| self.length.of(head));
     }
@@ -176,7 +185,7 @@ impl Discipline for MinBw {
             return self.others.pass(queue, bytes, now);
         }
         self.activate(queue, bytes, now);
-        self.sent(queue, bytes, None, now);
+        self.sent(queue, bytes, now);
         true
     }
     fn wake(&mut self, now: Time) -> Option<Time> {
@@ -186,13 +195,15 @@ impl Discipline for MinBw {
     fn idle(&mut self, now: Time) {
         self.others.idle(now);
     }
+    fn on_link_rate(&mut self, rate: BitRate, now: Time) {
+        self.bucket.set_rate(self.rate.of(rate), now);
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::testbed::{finish_times, order_of, port};
-    use units::BitRate;
 
     #[test]
     fn management_goes_first_while_tokens_last() {

@@ -155,7 +155,7 @@ proptest! {
             left += bed.take(&Step::Run { ns: 100_000_000 });
             prop_assert_eq!(left, came, "{}", spec.name());
             prop_assert!(bed.frames.iter().all(VecDeque::is_empty));
-            prop_assert_eq!(Discipline::pick(&mut bed.scheduler, bed.now), None);
+            prop_assert_eq!(bed.pick(), None);
         }
     }
 
@@ -197,8 +197,7 @@ proptest! {
                     if bed.frames[queue].is_empty() {
                         // Not through the short cut of an idle port.
                         bed.frames[queue].push_back(bytes);
-                        bed.scheduler.arrive(queue as u32, bytes, bed.now);
-                        bed.scheduler.activate(queue as u32, bytes, bed.now);
+                        bed.scheduler.arrive(queue as u32, bytes, true, bed.now);
                     } else {
                         bed.arrive(queue, bytes);
                     }

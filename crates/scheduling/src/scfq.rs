@@ -18,7 +18,7 @@ use crate::tags::{self, TagHeap, Weight};
 use crate::{AccountedLength, Configuration, Discipline, LatencyRate, PortFacts, PortLength, Weights};
 use keys::Remarks;
 use std::collections::VecDeque;
-use units::Time;
+use units::{BitRate, Time};
 
 accounted! {
     /// Keys of self-clocked fair queueing.
@@ -129,15 +129,19 @@ impl Discipline for Scfq {
         self.active.peek().map(|(_, queue)| queue)
     }
     #[inline]
-    fn sent(&mut self, queue: u32, _bytes: u32, next: Option<u32>, now: Time) {
+    fn sent(&mut self, queue: u32, _bytes: u32, _now: Time) {
         if let Some(tag) = self.queues[queue as usize].tags.pop_front() {
             self.in_service = tag;
         }
+    }
+    #[inline]
+    fn completed(&mut self, queue: u32, next: Option<u32>, now: Time) {
         match next {
             Some(head) => self.activate(queue, head, now),
             None => self.deactivate(queue, now),
         }
     }
+    fn on_link_rate(&mut self, _rate: BitRate, _now: Time) {}
     #[inline]
     fn idle(&mut self, _now: Time) {
         if self.in_service > 0 {
@@ -151,7 +155,7 @@ impl Discipline for Scfq {
 mod tests {
     use super::*;
     use crate::tags::FRACTION_BITS;
-    use crate::testbed::{order_of, port};
+    use crate::testbed::{Serve, order_of, port};
 
     fn params(weights: &[u32]) -> ScfqParams {
         ScfqParams { weights: weights.to_vec().into(), ..ScfqParams::by(AccountedLength::FRAME) }
@@ -174,8 +178,8 @@ mod tests {
             scfq.arrive(0, 100, now);
         }
         scfq.activate(0, 100, now);
-        scfq.sent(0, 100, Some(100), now);
-        scfq.sent(0, 100, Some(100), now);
+        scfq.serve(0, 100, Some(100), now);
+        scfq.serve(0, 100, Some(100), now);
         // Virtual time is 200: the newcomer is not ahead of what it missed.
         scfq.arrive(1, 150, now);
         scfq.activate(1, 150, now);
@@ -191,12 +195,12 @@ mod tests {
             (0..8).for_each(|_| scfq.arrive(queue, 100, now));
         }
         scfq.activate(0, 100, now);
-        (0..3).for_each(|_| scfq.sent(0, 100, Some(100), now));
+        (0..3).for_each(|_| scfq.serve(0, 100, Some(100), now));
         scfq.activate(1, 100, now);
         let mut order = Vec::new();
         for _ in 0..5 {
             order.extend(scfq.pick(now));
-            scfq.sent(order[order.len() - 1], 100, Some(100), now);
+            scfq.serve(order[order.len() - 1], 100, Some(100), now);
         }
         assert_eq!(order, [1, 1, 1, 0, 1]);
     }

@@ -17,7 +17,7 @@ use crate::scfq;
 use crate::tags::{self, TagHeap, Weight};
 use crate::{Configuration, Discipline, LatencyRate, PortFacts, PortLength, Weights};
 use keys::Remarks;
-use units::Time;
+use units::{BitRate, Time};
 
 accounted! {
     /// Keys of credit-aware self-clocked fair queueing.
@@ -117,12 +117,15 @@ impl Discipline for ScfqCa {
         self.stamped.peek().map(|(_, queue)| queue)
     }
     #[inline]
-    fn sent(&mut self, queue: u32, _bytes: u32, next: Option<u32>, _now: Time) {
+    fn sent(&mut self, queue: u32, _bytes: u32, _now: Time) {
         let state = &mut self.queues[queue as usize];
         if let Some(tag) = self.stamped.key(queue) {
             (state.last, state.weight) = (tag, state.head_weight);
             self.in_service = tag;
         }
+    }
+    #[inline]
+    fn completed(&mut self, queue: u32, next: Option<u32>, _now: Time) {
         match next {
             Some(head) => self.stamp(queue, head),
             None => {
@@ -139,6 +142,7 @@ impl Discipline for ScfqCa {
         self.in_service = tag;
         true
     }
+    fn on_link_rate(&mut self, _rate: BitRate, _now: Time) {}
     #[inline]
     fn idle(&mut self, _now: Time) {
         if self.in_service > 0 {
@@ -153,7 +157,7 @@ mod tests {
     use super::*;
     use crate::AccountedLength;
     use crate::tags::FRACTION_BITS;
-    use crate::testbed::{order_of, port};
+    use crate::testbed::{Serve, order_of, port};
 
     fn machine(weights: &[u32]) -> ScfqCa {
         let params =
@@ -164,7 +168,7 @@ mod tests {
     fn serve(scfq: &mut ScfqCa, frames: usize) -> Vec<(u32, u64)> {
         let serve = |_| {
             let queue = scfq.pick(Time::ZERO).unwrap();
-            scfq.sent(queue, 100, Some(100), Time::ZERO);
+            scfq.serve(queue, 100, Some(100), Time::ZERO);
             (queue, scfq.in_service >> FRACTION_BITS)
         };
         (0..frames).map(serve).collect()
@@ -193,7 +197,7 @@ mod tests {
         while let Some(queue) = scfq.pick(Time::ZERO) {
             let (size, left) = (sizes[queue as usize], &mut left[queue as usize]);
             *left -= 1;
-            scfq.sent(queue, size, (*left > 0).then_some(size), Time::ZERO);
+            scfq.serve(queue, size, (*left > 0).then_some(size), Time::ZERO);
             served.push((queue + 1, 4 * (scfq.in_service >> FRACTION_BITS)));
         }
         let golden = [

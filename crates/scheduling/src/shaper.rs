@@ -98,10 +98,10 @@ impl ShaperSpec {
     pub fn start(&self, link: BitRate) -> Shaper {
         match *self {
             ShaperSpec::TokenBucket(TokenBucketKeys { rate, depth }) => {
-                Shaper::Token(TokenBucket::new(rate.of(link), count(depth)))
+                Shaper { rate, bucket: Bucket::Token(TokenBucket::new(rate.of(link), count(depth))) }
             }
             ShaperSpec::LeakyBucket(LeakyBucketKeys { rate }) => {
-                Shaper::Leaky(LeakyBucket::new(rate.of(link)))
+                Shaper { rate, bucket: Bucket::Leaky(LeakyBucket::new(rate.of(link))) }
             }
         }
     }
@@ -153,6 +153,11 @@ impl TokenBucket {
         self.tokens = self.level(now).saturating_sub(level_of(bytes));
         self.since = now.max(self.since);
     }
+    /// It fills at another rate from now on.
+    pub fn set_rate(&mut self, rate: BitRate, now: Time) {
+        self.take(0, now);
+        self.rate = rate;
+    }
 }
 
 /// What is left of the last frame.
@@ -186,14 +191,24 @@ impl LeakyBucket {
         self.level = self.level.saturating_sub(drained) + level_of(bytes) - credit;
         self.since = now;
     }
+    /// What is in it drains at another rate from now on.
+    pub fn set_rate(&mut self, rate: BitRate, now: Time) {
+        self.level = self.level.saturating_sub(flow(self.rate, now.saturating_sub(self.since)));
+        (self.rate, self.since) = (rate, now.max(self.since));
+    }
 }
 
 /// A shaper at work.
 #[derive(Clone, Copy, Debug)]
-pub enum Shaper {
-    /// A token bucket.
+pub struct Shaper {
+    /// As configured.
+    rate: Share,
+    bucket: Bucket,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Bucket {
     Token(TokenBucket),
-    /// A leaky bucket.
     Leaky(LeakyBucket),
 }
 
@@ -201,24 +216,32 @@ impl Shaper {
     /// Whether a frame of accounted length `bytes` may go now.
     #[inline]
     pub fn allows(&self, bytes: u32, now: Time) -> bool {
-        match self {
-            Shaper::Token(bucket) => bucket.allows(bytes, now),
-            Shaper::Leaky(bucket) => bucket.allows(now),
+        match &self.bucket {
+            Bucket::Token(bucket) => bucket.allows(bytes, now),
+            Bucket::Leaky(bucket) => bucket.allows(now),
         }
     }
     /// From when on it may.
     pub fn ready_at(&self, bytes: u32) -> Time {
-        match self {
-            Shaper::Token(bucket) => bucket.ready_at(bytes),
-            Shaper::Leaky(bucket) => bucket.ready_at(),
+        match &self.bucket {
+            Bucket::Token(bucket) => bucket.ready_at(bytes),
+            Bucket::Leaky(bucket) => bucket.ready_at(),
         }
     }
     /// It goes.
     #[inline]
     pub fn take(&mut self, bytes: u32, now: Time) {
-        match self {
-            Shaper::Token(bucket) => bucket.take(bytes, now),
-            Shaper::Leaky(bucket) => bucket.take(bytes, now),
+        match &mut self.bucket {
+            Bucket::Token(bucket) => bucket.take(bytes, now),
+            Bucket::Leaky(bucket) => bucket.take(bytes, now),
+        }
+    }
+    /// The link has another rate from now on.
+    pub fn on_link_rate(&mut self, link: BitRate, now: Time) {
+        let rate = self.rate.of(link);
+        match &mut self.bucket {
+            Bucket::Token(bucket) => bucket.set_rate(rate, now),
+            Bucket::Leaky(bucket) => bucket.set_rate(rate, now),
         }
     }
 }
@@ -424,7 +447,7 @@ impl Discipline for Shaped {
         self.port.is_none_or(|port| port.allows(head, now)).then_some(queue)
     }
     #[inline]
-    fn sent(&mut self, queue: u32, bytes: u32, next: Option<u32>, now: Time) {
+    fn sent(&mut self, queue: u32, bytes: u32, now: Time) {
         let accounted = self.length.of(bytes);
         if let Some(shaper) = &mut self.shapers[queue as usize] {
             shaper.take(accounted, now);
@@ -432,8 +455,35 @@ impl Discipline for Shaped {
         if let Some(port) = &mut self.port {
             port.take(accounted, now);
         }
+        self.scheduler.sent(queue, bytes, now);
+    }
+    #[inline]
+    fn completed(&mut self, queue: u32, next: Option<u32>, now: Time) {
+        self.release(now);
         let next = next.filter(|&head| self.admit(queue, head, now));
-        self.scheduler.sent(queue, bytes, next, now);
+        self.scheduler.completed(queue, next, now);
+    }
+    fn replace_head(&mut self, queue: u32, head: u32, now: Time) {
+        self.release(now);
+        let held = self.held.remove(queue);
+        match (held, self.admit(queue, head, now)) {
+            (true, true) => self.scheduler.activate(queue, head, now),
+            (false, true) => self.scheduler.replace_head(queue, head, now),
+            (false, false) => self.scheduler.deactivate(queue, now),
+            (true, false) => {}
+        }
+    }
+    fn on_link_rate(&mut self, rate: BitRate, now: Time) {
+        self.release(now);
+        for shaper in self.port.iter_mut().chain(self.shapers.iter_mut().flatten()) {
+            shaper.on_link_rate(rate, now);
+        }
+        for queue in 0..self.shapers.len() as u32 {
+            if self.held.remove(queue) {
+                self.activate(queue, self.heads[queue as usize], now);
+            }
+        }
+        self.scheduler.on_link_rate(rate, now);
     }
     #[inline]
     fn pass(&mut self, queue: u32, bytes: u32, now: Time) -> bool {
@@ -461,6 +511,10 @@ impl Discipline for Shaped {
     #[inline]
     fn idle(&mut self, now: Time) {
         self.scheduler.idle(now);
+    }
+    fn stall(&mut self, now: Time) {
+        self.release(now);
+        self.scheduler.stall(now);
     }
 }
 

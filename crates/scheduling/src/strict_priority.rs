@@ -10,7 +10,7 @@
 use crate::ready::ReadySet;
 use crate::{AccountedLength, Configuration, Discipline, LatencyRate, PortFacts};
 use keys::Remarks;
-use units::Time;
+use units::{BitRate, Time};
 
 /// No parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -53,11 +53,15 @@ impl Discipline for StrictPriority {
         self.active.highest()
     }
     #[inline]
-    fn sent(&mut self, queue: u32, _bytes: u32, next: Option<u32>, _now: Time) {
-        if next.is_none() {
-            self.active.remove(queue);
+    fn sent(&mut self, _queue: u32, _bytes: u32, _now: Time) {}
+    #[inline]
+    fn completed(&mut self, queue: u32, next: Option<u32>, _now: Time) {
+        match next {
+            Some(_) => self.active.insert(queue),
+            None => self.active.remove(queue),
         }
     }
+    fn on_link_rate(&mut self, _rate: BitRate, _now: Time) {}
     #[inline]
     fn pass(&mut self, _queue: u32, _bytes: u32, _now: Time) -> bool {
         true

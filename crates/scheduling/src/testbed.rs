@@ -9,6 +9,15 @@ pub(crate) fn port(queues: u32) -> PortFacts {
     PortFacts { queues, ..PortFacts::ethernet(BitRate::from_gbps(10)) }
 }
 
+/// A whole transmission at once.
+pub(crate) trait Serve: Discipline {
+    fn serve(&mut self, queue: u32, bytes: u32, next: Option<u32>, now: Time) {
+        self.sent(queue, bytes, now);
+        self.completed(queue, next, now);
+    }
+}
+impl<D: Discipline> Serve for D {}
+
 /// The queues in the order in which frames that are all present at time zero leave. Time stands still.
 pub(crate) fn order_of(scheduler: &mut impl Discipline, queues: &[Vec<u32>]) -> Vec<u32> {
     let now = Time::ZERO;
@@ -23,7 +32,7 @@ pub(crate) fn order_of(scheduler: &mut impl Discipline, queues: &[Vec<u32>]) -> 
     while let Some(queue) = scheduler.pick(now) {
         let frames = &mut left[queue as usize];
         let bytes = frames.pop_front().expect("an empty queue was picked");
-        scheduler.sent(queue, bytes, frames.front().copied(), now);
+        scheduler.serve(queue, bytes, frames.front().copied(), now);
         order.push(queue);
     }
     assert!(left.iter().all(VecDeque::is_empty), "frames were left");
@@ -50,9 +59,10 @@ pub(crate) fn saturate<const N: usize>(
         let queue = scheduler.pick(now).expect("all are active");
         let bytes = sizes[queue as usize];
         scheduler.arrive(queue, bytes, now);
-        scheduler.sent(queue, bytes, Some(bytes), now);
+        scheduler.sent(queue, bytes, now);
         sent[queue as usize] += 1;
         now += port.wire_time(bytes);
+        scheduler.completed(queue, Some(bytes), now);
     }
     sent
 }
@@ -66,22 +76,28 @@ pub(crate) fn finish_times(
     let mut finished = vec![Time::NEVER; arrivals.len()];
     let mut queues: Vec<VecDeque<usize>> = vec![VecDeque::new(); port.queues as usize];
     let (mut now, mut next, mut waiting) = (Time::ZERO, 0, 0);
+    let mut in_service = None;
     loop {
         while next < arrivals.len() && arrivals[next].0 <= now {
             let (at, queue, bytes) = arrivals[next];
             scheduler.arrive(queue, bytes, at);
             queues[queue as usize].push_back(next);
-            if queues[queue as usize].len() == 1 {
+            if queues[queue as usize].len() == 1 && in_service != Some(queue) {
                 scheduler.activate(queue, bytes, at);
             }
             next += 1;
             waiting += 1;
         }
+        if let Some(queue) = in_service.take() {
+            let head = queues[queue as usize].front();
+            scheduler.completed(queue, head.map(|&frame| arrivals[frame].2), now);
+        }
         if let Some(queue) = scheduler.pick(now) {
             let frames = &mut queues[queue as usize];
             let frame = frames.pop_front().expect("an empty queue was picked");
             let bytes = arrivals[frame].2;
-            scheduler.sent(queue, bytes, frames.front().map(|&frame| arrivals[frame].2), now);
+            scheduler.sent(queue, bytes, now);
+            in_service = Some(queue);
             now += port.wire_time(bytes);
             finished[frame] = now;
             waiting -= 1;

@@ -14,7 +14,7 @@ use crate::{AccountedLength, Configuration, Discipline, LatencyRate, PortFacts};
 use keys::Remarks;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::Time;
+use units::{BitRate, Time};
 
 /// Keys of the arbitration table.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -72,20 +72,25 @@ impl Discipline for VcTable {
         self.table.next(self.position).map(|entry| self.table.queue(entry))
     }
     #[inline]
-    fn sent(&mut self, queue: u32, _bytes: u32, next: Option<u32>, _now: Time) {
+    fn sent(&mut self, _queue: u32, _bytes: u32, _now: Time) {
         if let Some(entry) = self.table.next(self.position) {
             self.position = self.table.after(entry);
         }
+    }
+    #[inline]
+    fn completed(&mut self, queue: u32, next: Option<u32>, _now: Time) {
         if next.is_none() {
             self.table.deactivate(queue);
         }
     }
+    fn replace_head(&mut self, _queue: u32, _head: u32, _now: Time) {}
+    fn on_link_rate(&mut self, _rate: BitRate, _now: Time) {}
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testbed::{order_of, port};
+    use crate::testbed::{Serve, order_of, port};
 
     fn table(pattern: &[u32]) -> VcTableParams {
         VcTableParams { entries: pattern.iter().copied().cycle().take(32).collect() }
@@ -103,7 +108,7 @@ mod tests {
         let mut vcs = table(&[0, 1, 2, 3]).start(&port(4));
         vcs.activate(1, 100, Time::ZERO);
         assert_eq!(vcs.pick(Time::ZERO), Some(1));
-        vcs.sent(1, 100, None, Time::ZERO);
+        vcs.serve(1, 100, None, Time::ZERO);
         assert_eq!(vcs.pick(Time::ZERO), None);
         (0..4).for_each(|queue| vcs.activate(queue, 100, Time::ZERO));
         assert_eq!(vcs.pick(Time::ZERO), Some(2));

@@ -20,6 +20,7 @@
 //! still.
 
 use crate::accounted_length::accounted;
+use crate::in_service::InService;
 use crate::tags::{self, TagHeap, Weight};
 use crate::wfq::one_frame_bound;
 use crate::{Configuration, Discipline, LatencyRate, PortFacts, PortLength, Weights};
@@ -100,42 +101,12 @@ struct Queue {
     finish: u64,
 }
 
-/// The last frame whose transmission has begun.
-#[derive(Clone, Copy, Debug)]
-struct InService {
-    queue: u32,
-    since: Time,
-    /// Its length on the wire in picoseconds times bits per second.
-    length: u64,
-    /// What it adds to the work.
-    work: u64,
-}
-
-impl InService {
-    /// What the link has still to carry of its work at `now`; zero when its last bit has left.
-    #[inline]
-    fn left(&self, rate: BitRate, now: Time) -> u64 {
-        let sent = (now - self.since).ps().saturating_mul(rate.bps());
-        match self.length.saturating_sub(sent) {
-            0 => 0,
-            left => (u128::from(self.work) * u128::from(left)).div_ceil(u128::from(self.length)) as u64,
-        }
-    }
-}
-
-/// A bit lasts this many picoseconds times bits per second.
-const PS_A_SECOND: u64 = 1_000_000_000_000;
-
 impl Wf2qPlus {
     /// The tag at which a frame starts that comes to the head of an empty or stopped queue.
     #[inline]
     fn start(&self, queue: u32, now: Time) -> u64 {
-        let last = self.queues[queue as usize].last;
-        match self.in_service.map(|frame| (frame.queue, frame.left(self.rate, now))) {
-            Some((served, left)) if left > 0 && served == queue => last,
-            Some((_, left)) => last.max(self.tag_at(self.work - u128::from(left))),
-            None => last.max(self.tag_at(self.work)),
-        }
+        let left = self.in_service.map_or(0, |frame| frame.left(now));
+        self.queues[queue as usize].last.max(self.tag_at(self.work - u128::from(left)))
     }
     /// The virtual time after this work.
     #[inline]
@@ -221,16 +192,19 @@ impl Discipline for Wf2qPlus {
         self.begun.peek().map(|(_, queue)| queue)
     }
     #[inline]
-    fn sent(&mut self, queue: u32, bytes: u32, next: Option<u32>, now: Time) {
+    fn sent(&mut self, queue: u32, bytes: u32, now: Time) {
         let state = &mut self.queues[queue as usize];
         (state.last, state.weight) = (state.finish, state.head_weight);
-        let start = state.last;
         let work = u64::from(self.length.of(bytes)) << tags::FRACTION_BITS;
-        let length = u64::from(bytes + self.overhead) * 8 * PS_A_SECOND;
         self.work += u128::from(work);
-        self.in_service = Some(InService { queue, since: now, length, work });
+        self.in_service = Some(InService::new(bytes + self.overhead, work, self.rate, now));
+    }
+    #[inline]
+    fn completed(&mut self, queue: u32, next: Option<u32>, now: Time) {
+        self.in_service = None;
         match next {
             Some(head) => {
+                let start = self.queues[queue as usize].last;
                 let finish = self.stamp(queue, head, start);
                 self.restart(queue, start, finish);
             }
@@ -239,6 +213,9 @@ impl Discipline for Wf2qPlus {
         if self.work > self.limit {
             self.rebase();
         }
+    }
+    fn on_link_rate(&mut self, rate: BitRate, _now: Time) {
+        self.rate = rate;
     }
     #[inline]
     fn idle(&mut self, _now: Time) {
@@ -253,7 +230,7 @@ impl Discipline for Wf2qPlus {
 mod tests {
     use super::*;
     use crate::AccountedLength;
-    use crate::testbed::{finish_times, order_of, port};
+    use crate::testbed::{Serve, finish_times, order_of, port};
 
     fn machine(weights: &[u32]) -> Wf2qPlus {
         let params =
@@ -286,7 +263,7 @@ mod tests {
         wf2q.deactivate(1, Time::ZERO);
         for n in 0..4 {
             assert_eq!(wf2q.pick(Time::from_ns(96 * n)), Some(0));
-            wf2q.sent(0, 100, Some(100), Time::from_ns(96 * n));
+            wf2q.serve(0, 100, Some(100), Time::from_ns(96 * n));
         }
         // S = 350, the next of queue 0 starts at 400: nothing of the four missed turns is made up for.
         wf2q.activate(1, 100, Time::from_ns(400));
@@ -294,7 +271,7 @@ mod tests {
         for n in 0..6 {
             let queue = wf2q.pick(Time::from_ns(400 + 96 * n)).unwrap();
             order.push(queue);
-            wf2q.sent(queue, 100, Some(100), Time::from_ns(400 + 96 * n));
+            wf2q.serve(queue, 100, Some(100), Time::from_ns(400 + 96 * n));
         }
         assert_eq!(order, [1, 0, 1, 0, 1, 0]);
     }

@@ -16,7 +16,7 @@ use crate::{AccountedLength, Configuration, Discipline, LatencyRate, PortFacts, 
 use keys::{Remark, Remarks};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::Time;
+use units::{BitRate, Time};
 
 /// Keys of weighted round robin.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -111,7 +111,9 @@ impl Discipline for Wrr {
         self.now.front()
     }
     #[inline]
-    fn sent(&mut self, queue: u32, _bytes: u32, next: Option<u32>, now: Time) {
+    fn sent(&mut self, _queue: u32, _bytes: u32, _now: Time) {}
+    #[inline]
+    fn completed(&mut self, queue: u32, next: Option<u32>, now: Time) {
         if next.is_none() {
             return self.deactivate(queue, now);
         }
@@ -130,10 +132,8 @@ impl Discipline for Wrr {
             (false, false) => {}
         }
     }
-    #[inline]
-    fn pass(&mut self, _queue: u32, _bytes: u32, _now: Time) -> bool {
-        true
-    }
+    fn replace_head(&mut self, _queue: u32, _head: u32, _now: Time) {}
+    fn on_link_rate(&mut self, _rate: BitRate, _now: Time) {}
 }
 
 #[cfg(test)]

@@ -75,6 +75,8 @@ pub trait Arrival {
     fn rate(&self) -> Option<BitRate>;
     /// Sets the rate of a process that is silent.
     fn set_rate(&mut self, link: Link, new: BitRate);
+    /// The link has another rate; `link` is what is passed from now on.
+    fn on_link(&mut self, _link: Link) {}
     /// When to wake a process that would have been woken at `due` at the old rate and has the new one, neither of them
     /// zero. What has passed of an interval counts at the old rate; exponential gaps scale like an interval. A frame that
     /// is already due stays due.
@@ -360,6 +362,12 @@ macro_rules! arrivals {
                 match self {
                     Kind::Greedy | Kind::Transfers(_) => {}
                     $(Kind::$name(it) => it.set_rate(link, new),)*
+                }
+            }
+            fn on_link(&mut self, link: Link) {
+                match self {
+                    Kind::Greedy | Kind::Transfers(_) => {}
+                    $(Kind::$name(it) => it.on_link(link),)*
                 }
             }
             fn rescale(

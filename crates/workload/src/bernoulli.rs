@@ -90,6 +90,9 @@ impl Arrival for Bernoulli {
     fn set_rate(&mut self, _link: Link, new: BitRate) {
         (self.rate, self.empty) = (new, EmptySlots::default());
     }
+    fn on_link(&mut self, link: Link) {
+        (self.slots, self.empty) = (Pace::at_station(link.line, link.clock), EmptySlots::default());
+    }
     /// Empty slots have no memory: they are drawn again.
     fn rescale(
         &mut self,

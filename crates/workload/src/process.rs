@@ -74,6 +74,11 @@ impl Process {
     fn after_random(&mut self, now: Time, late: bool, frames: [u16; 2], rng: &mut Random) -> Time {
         self.kind.after(self.link, now, late, frames, rng)
     }
+    /// The link has another rate.
+    pub(crate) fn on_link_rate(&mut self, line: BitRate) {
+        self.link.line = line;
+        self.kind.on_link(self.link);
+    }
     /// Sets the rate of a process that is silent.
     pub(crate) fn set_rate(&mut self, new: BitRate) {
         self.kind.set_rate(self.link, new);

@@ -133,6 +133,11 @@ impl Source {
         self
     }
 
+    /// Its link has another rate.
+    pub fn on_link_rate(&mut self, line: BitRate) {
+        self.process.on_link_rate(line);
+    }
+
     /// When to wake the source next, not before the last time it was woken; `None` if it has finished.
     #[inline]
     pub fn next_wake(&self) -> Option<Time> {

@@ -34,6 +34,7 @@ TOPICS = {
     "senders": "Sending hosts",
     "storms": "Pause storms",
     "schedulers": "Schedulers and shapers",
+    "disturbances": "Ports that are held up",
     "loops": "Requests and windows",
     "tcp": "TCP",
     "conversations": "Applications over TCP",

@@ -1,11 +1,12 @@
 //! What the schedulers of a fabric promise each queue, before anything runs.
 //!
-//! Holds for a queue that no pause stops, on a link that keeps its rate.
+//! Holds for a queue that no pause stops, at the slowest rate that faults leave its link and by the clock of its port, beside the
+//! credit updates that the port sends; not beside pause frames that it sends.
 
 use crate::build::Plan;
 use crate::spec::Spec;
 use frame::PortId;
-use scheduling::{Configuration, LatencyRate};
+use scheduling::{Configuration, LatencyRate, PortFacts};
 
 /// The service that one egress queue is certain of.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,12 +27,13 @@ pub fn guarantees(spec: &Spec) -> Vec<Guarantee> {
     let plan = Plan::new(spec, &wiring);
     let queues = (0..wiring.peer.len() as u32).flat_map(|port| {
         let (facts, scheduler) = (plan.port_facts(port), plan.scheduler(port));
+        let served = PortFacts { rate: plan.certain_rate(port), ..facts };
         let name = wiring.port_name(PortId(port), |node| &spec.nodes[node.at()].name);
         (0..facts.queues).map(move |class| Guarantee {
             port: name.clone(),
             class,
             scheduler: scheduler.name(),
-            bound: scheduler.latency_rate_bound(class, &facts),
+            bound: scheduler.latency_rate_bound(class, &served).filter(|_| served.rate.bps() > 0),
         })
     });
     queues.collect()

@@ -387,6 +387,11 @@ impl Crossbar {
         Some(wanted)
     }
 
+    /// The fastest link of the switch has another rate: what begins to cross from now on takes another time.
+    pub fn on_link_rate(&mut self, fastest: BitRate) {
+        (self.rate, self.whole_ps) = (fastest, whole_ps_per_byte(fastest));
+    }
+
     /// How long a frame takes to cross.
     fn takes(&self, bytes: u16) -> Time {
         let link = if self.whole_ps > 0 {

@@ -20,7 +20,7 @@
 //! Not modelled: losses in bursts; errors in the line overhead, or several of one error on the wire by the line code; a damaged or cut frame that a cut-through switch has already
 //! begun to forward (it ends at the switch here); a transmitter that notices the cut before its frame has
 //! ended; negotiation when a link comes back; headroom and response times that follow a change of rate (they
-//! are those of the fastest rate, and of the first); schedulers that follow a change of rate; bounds
+//! are those of the fastest rate, and of the first); bounds
 //! of the table of guarantees that follow a new scheduler.
 
 use crate::run::event::{Event, Kind, LossCause, Queued};
@@ -30,8 +30,8 @@ use crate::run::world::Fabric;
 use crate::spec::CoreChange;
 use engine::Stream;
 use flow_control::pause::PauseSignal;
-use frame::{CONTROL_FRAME_BYTES, PRIORITIES, TrafficClass, members};
-use scheduling::{Discipline, Scheduler};
+use frame::{CONTROL_FRAME_BYTES, NodeId, PRIORITIES, TrafficClass, members};
+use scheduling::{Scheduler, Selector};
 use std::sync::Arc;
 use units::{BitRate, Time};
 
@@ -248,7 +248,7 @@ impl Fabric {
             match self.faults.actions[at] {
                 Action::Down { keep } => self.link_down(place, keep, now, windows),
                 Action::Up => self.revive(place, LINK_DOWN, now, windows),
-                Action::Rate(rate) => self.links.change_rate(place, rate, now),
+                Action::Rate(rate) => self.change_rate(place, rate, now, windows),
                 Action::Off => self.switch_off(place, now, windows),
                 Action::On => {
                     for port in self.ports_beside(place) {
@@ -296,25 +296,65 @@ impl Fabric {
 
     /// A port gets another scheduler, which hears of all that waits as if it came now.
     fn change_scheduler(&mut self, port: u32, nth: u32, now: Time, windows: &mut Queued) {
-        let mut scheduler = self.faults.schedulers[nth as usize].clone();
+        let scheduler = self.faults.schedulers[nth as usize].clone();
         if let Some(Some(schedule)) = self.faults.schedules.get_mut(port as usize) {
             schedule.fresh = schedule.fresh.is_some().then(|| scheduler.clone());
         }
+        self.begin_scheduler(port, scheduler, now);
         let state = &self.links.ports[port as usize];
         for class in members(state.waiting as u8) {
             let queue = state.first_queue + class as u32;
+            let scheduler = &mut self.links.cold[port as usize].scheduler;
             for waiting in self.buffers.frames(queue) {
-                scheduler.arrive(class as u32, u32::from(waiting.frame.bytes), now);
+                scheduler.arrive(class as u32, u32::from(waiting.frame.bytes), false, now);
             }
             if let Some(head) = self.buffers.head_bytes(queue as usize)
                 && state.stopped >> class & 1 == 0
             {
-                scheduler.activate(class as u32, head, now);
+                scheduler.go(class as u32, head, now);
             }
         }
-        let waits = state.waiting & !state.stopped != 0;
-        self.links.cold[port as usize].scheduler = scheduler;
-        if waits {
+        if state.waiting & !state.stopped != 0 {
+            self.try_transmit(port, now, windows);
+        }
+    }
+
+    /// A port gets a scheduler that was made for the rate at the beginning, and has served nothing yet.
+    fn begin_scheduler(&mut self, port: u32, scheduler: Scheduler, now: Time) {
+        let cold = &mut self.links.cold[port as usize];
+        cold.scheduler = Selector::new(scheduler);
+        cold.scheduler.on_link_rate(cold.rate, now);
+    }
+
+    /// A link has another rate from the next frame on. All that was derived from the old one hears of it here: of the port its
+    /// clock, scheduler and queue managers, then the crossbar of its switch, then limiters and sources of its host.
+    fn change_rate(&mut self, port: u32, rate: BitRate, now: Time, windows: &mut Queued) {
+        self.links.change_rate(port, rate, now);
+        let (node, beside) = (self.node_of[port as usize], self.ports_beside(port));
+        let first = beside.start;
+        if let Some(crossbar) = self.nodes[node as usize].architecture.crossbar_mut() {
+            let rates =
+                self.links.cold[beside.start as usize..beside.end as usize].iter().map(|cold| cold.rate);
+            crossbar.on_link_rate(rates.max().unwrap_or(rate));
+        }
+        let host = NodeId(self.numbering.first_node + node);
+        for nth in 0..self.hosts.limiters.len() as u32 {
+            // Limiters are made for the first link of their host.
+            if port == first && self.hosts.limiters[nth as usize].host == host {
+                self.hosts.limiters[nth as usize].on_link_rate(rate, now);
+                self.update_limiter(nth, now, windows);
+            }
+        }
+        let whole = self.numbering.port(port);
+        for source in &mut self.hosts.sources {
+            let start = self.routes.path_start[source.first_path as usize];
+            if self.routes.path(start).first() == Some(&whole) {
+                source.source.on_link_rate(rate);
+            }
+        }
+        // What a shaper holds may go at another time than it said.
+        let state = &self.links.ports[port as usize];
+        if state.hooks.has(Hooks::SCHEDULER) && state.waiting != 0 {
             self.try_transmit(port, now, windows);
         }
     }
@@ -341,9 +381,9 @@ impl Fabric {
             self.lose(port, class, &waiting.frame, waiting.ingress, cause, now);
             if self.links.ports[port as usize].waiting == 0
                 && let Some(schedule) = self.faults.schedules[port as usize].as_deref()
-                && let Some(fresh) = &schedule.fresh
+                && let Some(fresh) = schedule.fresh.clone()
             {
-                self.links.cold[port as usize].scheduler = fresh.clone();
+                self.begin_scheduler(port, fresh, now);
             }
             self.after_dequeue(port, class, &waiting, before, now, windows);
             self.output_left(port, class, &waiting.frame, now, windows);

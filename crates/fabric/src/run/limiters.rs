@@ -145,6 +145,13 @@ impl Limiter {
         }
     }
 
+    /// The link of the host has another rate.
+    pub fn on_link_rate(&mut self, rate: BitRate, now: Time) {
+        self.link = rate;
+        self.call(|control, _| control.on_link_rate(rate, now));
+        self.measure_burst();
+    }
+
     /// The rate that it may send at.
     pub fn rate(&self) -> BitRate {
         self.orders.rate.unwrap_or(self.link)

@@ -77,7 +77,7 @@ impl Links {
         self.ports[port as usize].hooks.set(Hooks::DOWN, cold.down != 0);
     }
 
-    /// From the next frame on the link has another rate.
+    /// From the next frame on the link has another rate. For what else hears of it see `Fabric::change_rate`.
     pub fn change_rate(&mut self, port: u32, rate: BitRate, now: Time) {
         let bits = self.bits_on_wire(port);
         let cold = &mut self.cold[port as usize];
@@ -85,6 +85,7 @@ impl Links {
         cold.counts.settled.0 += bits.saturating_sub(cold.counts.settled.1) as f64 / cold.rate.bps_f64();
         cold.counts.settled.1 = bits;
         cold.rate = rate;
+        cold.scheduler.on_link_rate(rate, now);
         let port = &mut self.ports[port as usize];
         port.clock = units::WireClock::with_offset(rate, cold.clock);
         self.managers.for_port(port, |managed| managed.on_link_rate(rate));

@@ -8,7 +8,7 @@ use crate::run::losses::Cause;
 use crate::run::storms::PortWatch;
 use engine::Timer;
 use frame::{ClassMap, Frame, Occupancy};
-use scheduling::Scheduler;
+use scheduling::Selector;
 use units::{BitRate, ClockOffset, Time, WireClock};
 
 /// Bytes after which a cut-through switch knows where a frame goes.
@@ -148,7 +148,7 @@ pub(crate) struct ColdPort {
     /// Whether failed links keep what waits for them.
     pub keeps: bool,
     pub clock: ClockOffset,
-    pub scheduler: Scheduler,
+    pub scheduler: Selector,
     /// What it divided; `None`: it takes no part in who sends.
     pub contention: Option<Box<Contention>>,
     /// All frames that wait here.

@@ -2,15 +2,15 @@
 //!
 //! FIFO and strict priority need nothing but the set of classes that may send; the port keeps it as bits. The
 //! other schedulers are told of every arrival, of every class that may send from now on or no longer, and
-//! of every frame sent. A class is *active* for its scheduler exactly if it has frames and its bit in `stopped`
-//! is clear; that bit may outlive a pause, until the port looks again (see `stops`).
+//! of every frame sent. A class may send exactly if it has frames and its bit in `stopped` is clear; that bit may outlive a
+//! pause, until the port looks again (see `stops`). When the scheduler hears of it is the matter of `scheduling::Selector`.
 
 use crate::run::event::{Event, Kind, Queued};
 use crate::run::pool::Waiting;
 use crate::run::port::Hooks;
 use crate::run::world::Fabric;
 use frame::{Occupancy, TrafficClass, members};
-use scheduling::{Discipline, SchedulerSpec};
+use scheduling::SchedulerSpec;
 use units::Time;
 
 /// Whether a scheduler has to be told what happens.
@@ -211,20 +211,17 @@ impl Fabric {
         if port.waiting == 0 && port.busy_until <= now {
             scheduler.idle(now);
         }
-        scheduler.arrive(u32::from(class.0), u32::from(bytes), now);
-        if (port.waiting | port.stopped) >> class.0 & 1 == 0 {
-            scheduler.activate(u32::from(class.0), u32::from(bytes), now);
-        }
+        let may_send = (port.waiting | port.stopped) >> class.0 & 1 == 0;
+        scheduler.arrive(u32::from(class.0), u32::from(bytes), may_send, now);
     }
 
     /// The head of a class, which has left its queue, begins its transmission.
     #[inline(always)]
     pub fn on_sent(&mut self, egress: u32, class: TrafficClass, bytes: u16, now: Time) {
-        let next = self.head_bytes(egress, class);
         let port = &self.links.ports[egress as usize];
         let could = port.waiting & !port.stopped | 1 << class.0;
         let cold = &mut self.links.cold[egress as usize];
-        cold.scheduler.sent(u32::from(class.0), u32::from(bytes), next, now);
+        cold.scheduler.sent(u32::from(class.0), u32::from(bytes), now);
         if let Some(contention) = &mut cold.contention {
             contention.add(could, class, bytes);
         }
@@ -233,18 +230,12 @@ impl Fabric {
     /// The set of stopped classes is about to become `stopped`.
     pub fn on_stopped(&mut self, egress: u32, stopped: u32, now: Time) {
         let port = &self.links.ports[egress as usize];
-        let (before, waiting) = (port.stopped, port.waiting);
-        let mut changed = waiting & (before ^ stopped);
-        while changed != 0 {
-            let class = TrafficClass(changed.trailing_zeros() as u8);
-            changed &= changed - 1;
-            let head = self.head_bytes(egress, class);
-            let scheduler = &mut self.links.cold[egress as usize].scheduler;
-            match head {
-                Some(head) if stopped >> class.0 & 1 == 0 => {
-                    scheduler.activate(u32::from(class.0), head, now)
-                }
-                _ => scheduler.deactivate(u32::from(class.0), now),
+        let mut free = port.waiting & port.stopped & !stopped;
+        while free != 0 {
+            let class = TrafficClass(free.trailing_zeros() as u8);
+            free &= free - 1;
+            if let Some(head) = self.head_bytes(egress, class) {
+                self.links.cold[egress as usize].scheduler.go(u32::from(class.0), head, now);
             }
         }
     }
@@ -258,9 +249,7 @@ impl Fabric {
             let class = TrafficClass(classes.trailing_zeros() as u8);
             classes &= classes - 1;
             let Some(head) = self.head_bytes(egress, class) else { continue };
-            let scheduler = &mut self.links.cold[egress as usize].scheduler;
-            scheduler.deactivate(u32::from(class.0), now);
-            scheduler.activate(u32::from(class.0), head, now);
+            self.links.cold[egress as usize].scheduler.replace_head(u32::from(class.0), head, now);
         }
     }
 
@@ -269,19 +258,25 @@ impl Fabric {
     pub fn pick(&mut self, egress: u32, now: Time) -> Option<TrafficClass> {
         let port = &self.links.ports[egress as usize];
         let asks = port.hooks.has(Hooks::SCHEDULER);
-        let mut eligible = port.waiting & !port.stopped;
-        if eligible != port.waiting {
+        if port.waiting & port.stopped != 0 {
             self.look_at_stops(egress, now);
-            let port = &self.links.ports[egress as usize];
-            eligible = port.waiting & !port.stopped;
+        }
+        let port = &self.links.ports[egress as usize];
+        let eligible = port.waiting & !port.stopped;
+        if asks {
+            let (waiting, first_queue) = (port.waiting, port.first_queue);
+            let cold = &mut self.links.cold[egress as usize];
+            if eligible == 0 {
+                cold.scheduler.stall(waiting, cold.control.credits().is_some(), now);
+                return None;
+            }
+            let head = |class| self.buffers.head_bytes((first_queue + class) as usize).unwrap_or_default();
+            let queue = cold.scheduler.pick(eligible, head, now)?;
+            debug_assert!(eligible >> queue & 1 != 0, "the scheduler picked a class that may not send");
+            return Some(TrafficClass(queue as u8));
         }
         if eligible == 0 {
             return None;
-        }
-        if asks {
-            let queue = self.links.cold[egress as usize].scheduler.pick(now)?;
-            debug_assert!(eligible >> queue & 1 != 0, "the scheduler picked a class that may not send");
-            return Some(TrafficClass(queue as u8));
         }
         // Strict priority: the highest class; FIFO has but one.
         Some(TrafficClass(31 - eligible.leading_zeros() as u8))
