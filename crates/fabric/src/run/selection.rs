@@ -289,13 +289,14 @@ impl Fabric {
         if port.hooks.has(Hooks::DOWN) {
             return Time::NEVER;
         }
-        let (held, waiting) = (port.waiting & port.stopped, port.waiting != 0);
+        // While all that waits is stopped, its scheduler has not been told and has no say.
+        let (held, eligible) = (port.waiting & port.stopped, port.waiting & !port.stopped != 0);
         let asks = port.hooks.has(Hooks::SCHEDULER);
         let classes = self.nodes[self.node_of[egress as usize] as usize].classes;
         let cold = &mut self.links.cold[egress as usize];
         let held = members(held).map(|class| TrafficClass(class as u8));
         let pause_end = held.map(|class| cold.control.until(classes.priorities(class))).min();
-        let allowed = if asks && waiting { cold.scheduler.wake(now) } else { None };
+        let allowed = if asks && eligible { cold.scheduler.wake(now) } else { None };
         pause_end.into_iter().chain(allowed).min().unwrap_or(Time::NEVER)
     }
 
