@@ -83,3 +83,32 @@ def test_a_guarantee_is_that_of_the_literature() -> None:
     assert found[0].delay_ns(2.5e9 / 8 * 1e-6) == pytest.approx(5 * frame_ns + 1000, abs=0.01)
     nothing = [one for one in ps.guarantees(scenario) if one.scheduler == "strict_priority"]
     assert nothing[0].delay_ns(0) is None
+
+
+@pytest.mark.parametrize("disturbance", ["none", "rate", "clock", "updates"])
+def test_a_guarantee_counts_on_what_the_port_can_serve(disturbance: str) -> None:
+    """The slowest rate of the link, by the clock of the port, beside its credit updates."""
+    scenario = ps.Scenario(duration="1 ms").topology.star(hosts=2, rate="10 Gb/s")
+    tolerance = {"clock_tolerance": "100 ppm"} if disturbance == "clock" else {}
+    scenario = scenario.switch(
+        queues=[0, 1, 0, 0, 0, 0, 0, 0], scheduler={"wfq": {"weights": [1, 3]}}, **tolerance
+    )
+    if disturbance == "updates":
+        scenario = scenario.flow_control.credit(
+            buffer="64 KiB", update_after="1538 B", update_bytes="84 B", update_within="1 s"
+        )
+    scenario = scenario.flow("a", from_="h0", to="h1", source="greedy")
+    if disturbance == "rate":
+        scenario = scenario.fault(link=["sw", "h1"], at="500 us", rate="1 Gb/s")
+    found = [one.rate_bps for one in ps.guarantees(scenario) if one.port == "sw.1->h1"]
+    assert found[0] is not None
+    share = found[0] / 2.5e9
+    if disturbance == "none":
+        assert share == 1
+    elif disturbance == "rate":
+        assert share == pytest.approx(0.1)
+    elif disturbance == "clock":
+        assert 1 - 100e-6 <= share <= 1
+    else:
+        # One update for each 25 credits of 64 B that come, a frame of 1,522 B taking 24.
+        assert share == pytest.approx(1 - 84 / 1600, abs=0.001)
