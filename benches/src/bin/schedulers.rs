@@ -2,8 +2,8 @@
 //!
 //! `schedulers [DECISIONS [NAME QUEUES LOAD]]` (default 2000000, all). With a name that one alone runs, or with
 //! `nobody` the loop without a scheduler, so that instructions can be counted (`benches/schedulers.py`). Two loads: *backlogged*, where every queue always has a
-//! frame (arrive, pick, sent with the next head), and *sparse*, where a frame finds its queue empty and a few
-//! others waiting (arrive, activate, pick, sent). Frames are of random sizes. Time is taken in short batches and the
+//! frame (arrive, pick, sent, completed with the next head), and *sparse*, where a frame finds its queue empty and a few
+//! others waiting (arrive, activate, pick, sent, completed). Frames are of random sizes. Time is taken in short batches and the
 //! best tenth counts, so that a busy machine disturbs little; what the same loop costs without a
 //! scheduler is taken off.
 
@@ -55,7 +55,9 @@ impl Discipline for Nobody {
     fn pick(&mut self, _now: Time) -> Option<u32> {
         Some(self.next)
     }
-    fn sent(&mut self, _queue: u32, _bytes: u32, next: Option<u32>, _now: Time) {
+    fn sent(&mut self, _queue: u32, _bytes: u32, _now: Time) {}
+    fn on_link_rate(&mut self, _rate: BitRate, _now: Time) {}
+    fn completed(&mut self, _queue: u32, next: Option<u32>, _now: Time) {
         if next.is_some() {
             self.next = if self.next + 1 == self.queues { 0 } else { self.next + 1 };
         }
@@ -93,8 +95,9 @@ fn backlogged(scheduler: &mut impl Discipline, queues: u32, decisions: usize, dr
         let (bytes, next) = (heads[queue as usize], draws.sizes[n % DRAWS]);
         heads[queue as usize] = next;
         scheduler.arrive(queue, next, now);
-        scheduler.sent(queue, bytes, Some(next), now);
+        scheduler.sent(queue, bytes, now);
         now += span(bytes);
+        scheduler.completed(queue, Some(next), now);
     })
 }
 
@@ -113,8 +116,9 @@ fn sparse(scheduler: &mut impl Discipline, queues: u32, decisions: usize, draws:
             && let Some(queue) = scheduler.pick(now)
         {
             let bytes = std::mem::take(&mut heads[queue as usize]);
-            scheduler.sent(queue, bytes, None, now);
+            scheduler.sent(queue, bytes, now);
             now += span(bytes);
+            scheduler.completed(queue, None, now);
         }
     })
 }
