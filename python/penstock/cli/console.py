@@ -27,8 +27,6 @@ PIPED_WIDTH = 160
 """Columns of a table when nobody looks at a terminal."""
 LEAST_WIDTH = 110
 """A narrower terminal breaks the lines of a table; that is better than to cut names and numbers."""
-_LINES = "\n\t"
-"""What messages of several lines are laid out with."""
 
 
 class Terminated(KeyboardInterrupt):
@@ -170,7 +168,7 @@ def print_json(document: object, *, indent: int | None = 2) -> None:
 
 def write_data(text: str) -> None:
     """What other programs read: files and pipes get it as it is, a terminal as people may read it."""
-    sys.stdout.write(visible(text, _LINES) if sys.stdout.isatty() else text)
+    sys.stdout.write(visible(text, keep="\n\t") if sys.stdout.isatty() else text)
 
 
 def print_now(line: str) -> None:
@@ -186,7 +184,7 @@ def complain(message: str) -> None:
 
 def say(message: str) -> None:
     """A remark beside the answer."""
-    sys.stderr.write(visible(message, _LINES) + "\n")
+    sys.stderr.write(visible(message, keep="\n") + "\n")
 
 
 def has_terminal() -> bool:
@@ -221,7 +219,7 @@ class Bar:
 
     def say(self, message: str) -> None:
         """A remark above the bar."""
-        self._bar.console.print(_text(message, keep=_LINES), soft_wrap=True)
+        self._bar.console.print(_text(message, keep="\n"), soft_wrap=True)
 
 
 @contextlib.contextmanager

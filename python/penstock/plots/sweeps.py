@@ -90,8 +90,8 @@ def lines(panels: Sequence[Panel], axis: Axis) -> Figure:
     """
     shown = panels[:MAX_PANELS]
     names = list(dict.fromkeys(line.label for panel in shown for line in panel.lines[:MAX_LINES]))
-    looks = dict(zip(names, _looks(), strict=False))
     with style():
+        looks = dict(zip(names, _looks(), strict=False))
         columns = min(len(shown), 2)
         figure, places = _grid(len(shown), columns)
         along = scale_of(axis.unit, [x for panel in shown for line in panel.lines for x in line.x])

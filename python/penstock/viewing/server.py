@@ -9,6 +9,7 @@ import contextlib
 import html
 import json
 import math
+import os
 import secrets
 import shutil
 import socket
@@ -209,12 +210,14 @@ class _Handler(SimpleHTTPRequestHandler):
 
     def _file(self, place: Path) -> None:
         try:
-            if not place.is_file():  # nor does anything else end that is read
-                raise FileNotFoundError
-            with place.open("rb") as file:
-                self._stream(file, place.stat().st_size, self.guess_type(str(place)))
-        except (FileNotFoundError, PermissionError):
+            file = place.open("rb") if place.is_file() else None  # what else can be read need not end
+        except OSError:
+            file = None
+        if file is None:
             self.send_error(HTTPStatus.NOT_FOUND)
+            return
+        with file:
+            self._stream(file, os.fstat(file.fileno()).st_size, self.guess_type(str(place)))
 
     def _answer(self, directory: Path, query: str) -> None:
         """Points of a part of some series of the result whose page asks."""
