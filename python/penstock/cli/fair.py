@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import tomllib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -57,6 +55,7 @@ def fair(
         Prints one JSON object instead of a table.
     """
     from penstock.analysis import oracle
+    from penstock.analysis.class_weights import accounted_length
 
     result, origin = _result(run)
     given = _weights(weight)
@@ -64,7 +63,7 @@ def fair(
     if json:
         print_json({"schema": SCHEMA, "run": origin, **as_json(found)})
     else:
-        _show(found, _accounted(result.scenario_toml))
+        _show(found, accounted_length(result.scenario_toml))
     return EXIT_DONE
 
 
@@ -124,20 +123,6 @@ def _show(found: Assessment, accounted: str | None) -> None:
         out.print(f"         {divides}: see --counts {accounted}")
     for note in found.notes:
         out.print(note)
-
-
-def _accounted(scenario_toml: str) -> str | None:
-    """What the schedulers of the switches account; ``None`` if nothing, or not all the same."""
-
-    def lengths(table: object) -> Iterator[str]:
-        if isinstance(table, dict):
-            yield from (table[key] for key in ("accounted_length", "bills") if key in table)  # `bills`: older
-            for below in table.values():
-                yield from lengths(below)
-
-    scenario = tomllib.loads(scenario_toml)
-    found = {*lengths(scenario.get("switch")), *lengths(scenario.get("switches"))}
-    return found.pop() if len(found) == 1 else None
 
 
 def percent(deviation: float | None) -> str:
