@@ -1,9 +1,10 @@
 """Fair shares: the rates that an ideal fabric would have given each flow, beside the measured ones.
 
 The ideal fabric is a fluid: it has the links, paths and demands of the run, loses nothing, delays nothing and
-sends no pauses. At every moment the flows that have something to send get the weighted max-min fair (or the
-proportionally fair) rates of `penstock.fairness`, those of strict classes first. What a flow asks for and is not
-given waits, up to the room in the NIC of its host, and is sent later. Rates are averages over the measured time.
+sends no pauses. At every moment the flows that have something to send get the weighted max-min fair (or
+proportionally fair) rates of `penstock.fairness`, those of strict classes first. What a flow asks for and is
+not given waits, up to the room in the NIC of its host, and is sent later. Rates are averages over the measured
+time.
 
 A link carries bits on the wire. A flow whose rate counts L bytes of a frame needs (L + overhead) / L of it,
 with the overhead of that link: that is how small and large frames share a link exactly. A flow to several

@@ -97,24 +97,31 @@ def show(*, interface: str, json: Annotated[bool, Parameter(negative=())] = Fals
     json
         Prints one JSON object instead of a table.
     """
-    from penstock.dcbx import serving
+    from penstock.dcbx.asking import ask
 
-    state = serving.ask(interface)
+    state = ask(interface)
     if json:
         print_json(state)
         return EXIT_DONE
+    try:
+        _show(state)
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        raise InputError(
+            f"--interface {interface}: the agent there answers something that is no state ({error!r}); "
+            "has it another version?"
+        ) from error
+    return EXIT_DONE
+
+
+def _show(state: dict[str, Any]) -> None:
     shown = Table(f"{state['interface']}, {state['mac']}", "", "local", "peer", "in force", "why")
     for row in _rows(state):
         shown.add_row(*row)
-    out = console()
-    out.print(shown)
-    for condition in state["operational"]["conditions"]:
-        out.print(f"! {condition}")
-    for one in state["neighbours"]:
-        out.print(f"peer {_station(one)}, for another {one['remaining_s']} s")
+    lines: list[str | Table] = [shown]
+    lines += [f"! {condition}" for condition in state["operational"]["conditions"]]
+    lines += [f"peer {_station(one)}, for another {one['remaining_s']} s" for one in state["neighbours"]]
     counts = ", ".join(f"{name.replace('_', ' ')} {number:,}" for name, number in state["counters"].items())
-    out.print(f"LLDPDUs: {counts}")
-    return EXIT_DONE
+    console().print(*lines, f"LLDPDUs: {counts}")
 
 
 def _uplink_of(text: str) -> str | None:
