@@ -22,6 +22,8 @@ from numpy.typing import NDArray
 
 from .fairness import EXTREMES, SAME, Array, Problem, max_min, proportionally_fair
 
+_MOST_TRIED = 4
+"""Links of which it is tried whether they are a bottleneck, when none is without doubt."""
 _NEAR = 1e-9
 """A link that gives this much more than another, relatively, gives the same."""
 
@@ -64,7 +66,7 @@ class Hierarchy:
             rates = sure
             if not settled.any():
                 nearest = [link for link in np.argsort(beyond, kind="stable") if beyond[link] > 0]
-                for link in nearest:
+                for link in nearest[:_MOST_TRIED]:
                     of = on[link] & ~found
                     held = np.where(of, given[link], asks)
                     elsewhere = self._given(problem, of, held).min(axis=0)

@@ -2,9 +2,8 @@
 
 The ideal fabric is a fluid: it has the links, paths and demands of the run, loses nothing, delays nothing and
 sends no pauses. At every moment the flows that have something to send get the weighted max-min fair (or
-proportionally fair) rates of `penstock.fairness`, those of strict classes first. What a flow asks for and is
-not given waits, up to the room in the NIC of its host, and is sent later. Rates are averages over the measured
-time.
+proportionally fair) rates of `penstock.fairness`, strict classes first. What a flow asks for and is not given
+waits, up to the room in the NIC of its host, and is sent later. Rates are averages over the measured time.
 
 A link carries bits on the wire. A flow whose rate counts L bytes of a frame needs (L + overhead) / L of it,
 with the overhead of that link: that is how small and large frames share a link exactly. A flow to several
@@ -24,6 +23,7 @@ frames, randomness of sources (their mean rate counts).
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -49,6 +49,10 @@ HEADER_BYTES = 18
 MOST_FLOWS = 1_000
 """Allocations are computed with matrices of flows times links."""
 MOST_STEPS = 100_000
+PATIENCE_S = 60.0
+"""How long the shares by one definition may take."""
+_AS_LONG = 8
+"""Flows of a few classes with which a step takes as long as one without classes."""
 _EMPTY = 1e-3
 """Fewer bits than this are none."""
 
@@ -177,6 +181,8 @@ def assess(
     definitions: dict[str, Callable[[Problem], Array]] = {"max_min": by.max_min}
     if proportional:
         definitions["proportional"] = by.proportionally_fair
+    if hierarchy is not None and hierarchy.within is not None:
+        most_steps = max(1, most_steps * _AS_LONG // len(fluid.flows))  # each takes longer with more flows
     fair = {name: fluid.run(chosen, allocate, most_steps) for name, allocate in definitions.items()}
     measured = _measured(result, counts) | fluid.exchanged
     asked = fluid.asked()
@@ -219,9 +225,15 @@ class Fluid:
         count = len(self.flows)
         asks, waiting, offered, carried = (np.zeros(count) for _ in range(4))
         now, coming = 0.0, list(reversed(self.changes))
+        began = time.monotonic()
         for _ in range(most_steps):
             if now >= self.end:
                 break
+            if time.monotonic() - began > PATIENCE_S:
+                raise ConvergenceError(
+                    f"fair shares change so often, or there are so many, that {PATIENCE_S:g} s are too few: "
+                    f"after them {now:.3g} s of {self.end:.3g} s were done"
+                )
             while coming and coming[-1][0] <= now:
                 _, flow, rate = coming.pop()
                 asks[flow] = rate
@@ -250,8 +262,10 @@ class Fluid:
     def asked(self) -> Array:
         """What each flow asked for on average during the measured time."""
         total = np.zeros(len(self.flows))
-        for flow in range(len(self.flows)):
-            own = [(at, rate) for at, of, rate in self.changes if of == flow]
+        changes: list[list[tuple[float, float]]] = [[] for _ in self.flows]
+        for at, of, rate in self.changes:
+            changes[of].append((at, rate))
+        for flow, own in enumerate(changes):
             edges = [*[at for at, _ in own], self.end][1:]  # none for a flow that never begins
             offered = 0.0
             for (at, rate), until in zip(own, edges, strict=True):

@@ -25,6 +25,7 @@ from typing import Any, BinaryIO
 from urllib.parse import parse_qs, quote, unquote
 
 from penstock.errors import ResultError
+from penstock.result.checked import reading
 
 from .levels import Levels
 
@@ -231,11 +232,13 @@ class _Handler(SimpleHTTPRequestHandler):
             self.send_error(HTTPStatus.BAD_REQUEST)
             return
         try:
-            told = self.server.levels(directory).answer(metric, entities, begin, end, points)
+            with reading(directory):
+                told = self.server.levels(directory).answer(metric, entities, begin, end, points)
+                text = json.dumps(told, allow_nan=False)
         except ResultError:
             self.send_error(HTTPStatus.NOT_FOUND)
             return
-        self._send(json.dumps(told, allow_nan=False).encode(), "application/json")
+        self._send(text.encode(), "application/json")
 
     def _send(self, content: bytes, kind: str) -> None:
         self._stream(BytesIO(content), len(content), kind)
