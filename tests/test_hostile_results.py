@@ -76,9 +76,15 @@ def copy(whole: Path, tmp_path: Path) -> Path:
     return place
 
 
+def seal(place: Path) -> None:
+    """Makes the directory whole again, as somebody would who has changed a file."""
+    (place / storage.MANIFEST).unlink(missing_ok=True)
+    storage.seal(place)
+
+
 def all_commands(place: Path) -> set[int]:
     """The codes of all commands that read a result; none of them may end otherwise."""
-    storage.seal(place)
+    seal(place)
     codes = set()
     for words in COMMANDS:
         text = io.StringIO()
@@ -121,7 +127,7 @@ def test_documents_with_another_value_somewhere(name: str, copy: Path) -> None:
     for way in places(document):
         for wrong in WRONG:
             file.write_text(json.dumps(changed(document, way, wrong)))
-            storage.seal(copy)
+            seal(copy)
             with contextlib.suppress(ResultError):
                 result = Result.load(copy)
                 repr(result), result.name, result.seed, result.complete
@@ -166,7 +172,7 @@ def test_tables_with_a_column_less_or_of_another_type(name: str, copy: Path) -> 
         )
         for other in (table.remove_column(number), table.set_column(number, field.name, words)):
             pq.write_table(other, file)
-            storage.seal(copy)
+            seal(copy)
             with pytest.raises(ResultError, match=rf"{name}.parquet: (has no|its) column {field.name}"):
                 Result.load(copy).table(name)
 
@@ -230,7 +236,7 @@ def test_tables_that_are_missing(copy: Path) -> None:
     "name", ["../secret", "/etc/hostname", "a/../../secret", "\0", "x" * 5_000, "pictures"]
 )
 def test_manifests_that_lead_elsewhere(name: str, copy: Path) -> None:
-    storage.seal(copy)
+    seal(copy)
     (copy.parent / "secret").write_text("")
     manifest = json.loads((copy / storage.MANIFEST).read_text())
     empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
@@ -243,7 +249,7 @@ def test_manifests_that_lead_elsewhere(name: str, copy: Path) -> None:
 def test_files_that_lead_elsewhere_or_do_not_end(copy: Path) -> None:
     (copy / "run.json").rename(copy.parent / "run.json")
     (copy / "run.json").symlink_to(copy.parent / "run.json")
-    storage.seal(copy)
+    seal(copy)
     with pytest.raises(ResultError, match=r"run\.json is a symbolic link"):
         Result.load(copy)
     (copy / "run.json").unlink()

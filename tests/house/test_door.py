@@ -20,10 +20,13 @@ def past_the_door(source: str) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Import | ast.ImportFrom):
             names = [alias.name for alias in node.names] + [getattr(node, "module", None) or ""]
-            if any(name.partition(".")[0] in ("rich", "logging", "curses") for name in names):
+            if any(name.partition(".")[0] in ("rich", "curses") for name in names):
                 yield f"{node.lineno}: imports {', '.join(filter(None, names))}"
         elif isinstance(node, ast.Call):
             called = ast.unparse(node.func)
+            logs = called.startswith("logging.") or ".getLogger(" in called
+            if logs and called.rpartition(".")[2] not in ("getLogger", "setLevel", "disable"):
+                yield f"{node.lineno}: calls {called}"
             if called == "print" or called in ("warnings.warn", "os.write", "traceback.print_exc"):
                 yield f"{node.lineno}: calls {called}"
             written = any(
@@ -55,6 +58,8 @@ def test_no_module_prints_past_the_door() -> None:
         "import rich",
         "def f():\n    from rich import print",
         "warnings.warn(name)",
+        "logging.error(name)",
+        "logging.getLogger('x').warning(name)",
         "print_it(sys.stdout, name)",
     ],
 )

@@ -136,9 +136,7 @@ def table(path: Path, read: Callable[[Path], pa.Table]) -> pa.Table:
         raise ResultError(f"{path}: cannot be read ({error})") from None
     for column, kind in _columns().get(path.stem, {}).items():
         if column not in found.column_names:
-            raise ResultError(
-                f"{path}: has no column {column}: it is of another version of Penstock; run the scenario again"
-            )
+            raise ResultError(f"{path}: has no column {column}; run the scenario again with this version")
         if (is_one := found.schema.field(column).type) != kind:
             raise ResultError(f"{path}: its column {column} is of {is_one}; expected {kind}")
     return found
