@@ -232,6 +232,19 @@ def _texts(figure: Figure) -> list[Text]:
     return [one for one in figure.findobj(Text) if isinstance(one, Text)]
 
 
+def shown_texts(figure: Figure) -> list[Text]:
+    """All texts that a figure which has been drawn shows; axes keep ticks that are out of view."""
+    kept: set[Text] = set()
+    out_of_view: set[Text] = set()
+    for axes in figure.axes:
+        for axis in (axes.xaxis, axes.yaxis):
+            low, high = sorted(axis.get_view_interval())
+            for tick in (*axis.majorTicks, *axis.minorTicks):
+                seen = axes.axison and low <= tick.get_loc() <= high
+                (kept if seen else out_of_view).update((tick.label1, tick.label2))
+    return [one for one in _texts(figure) if one not in out_of_view and one.get_visible()]
+
+
 def warm_up() -> None:
     """Draws something of all that pictures of runs consist of, so that the first one takes no longer."""
     with style():
@@ -313,8 +326,8 @@ def _expected(figure: Figure) -> Bbox:
 def _is_cut(figure: Figure, drawn: Bbox) -> bool:
     """Whether a text is beyond what was drawn: those of ticks and legends have their places only then."""
     around = drawn.padded(_ROOM)
-    for text in _texts(figure):
-        if text.get_visible() and text.get_text():
+    for text in shown_texts(figure):
+        if text.get_text():
             box = text.get_window_extent().transformed(figure.dpi_scale_trans.inverted())
             if box.x0 < around.x0 or box.y0 < around.y0 or box.x1 > around.x1 or box.y1 > around.y1:
                 return True
