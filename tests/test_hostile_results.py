@@ -43,10 +43,7 @@ COMMANDS: list[Callable[[str], list[str]]] = [
     lambda place: ["fair", place],
     lambda place: ["steady", place],
     lambda place: ["why", "a", "--run", place],
-    lambda place: ["why", "sw.0->h0", "--run", place],
     lambda place: ["compare", place, place],
-    lambda place: ["tables", place],
-    lambda place: ["tables", place, "flows"],
     lambda place: ["tables", place, "--form", "openmetrics"],
     lambda place: ["capture", place, "--out", f"{place}.pcapng"],
 ]
