@@ -205,3 +205,14 @@ def test_interrupted_replications_go_on(tmp_path: Path) -> None:
     told = json.loads((tmp_path / "out" / "some" / "replications.json").read_text("utf-8"))
     assert told["complete"] is True
     assert told["fingerprints"] == replicate_source(Source(text, "some.toml"), 6).summary()["fingerprints"]
+
+
+def test_a_clock_before_1980_keeps_results(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Archives cannot say such a time; those of kept results say none."""
+    monkeypatch.setattr("time.time", lambda: 1_000.0)
+    monkeypatch.setattr("time.localtime", lambda *_: (1970, 1, 1, 0, 16, 40, 3, 1, 0))
+    result = running.run("first-light", seed=3)
+    file = tmp_path / "kept"
+    cache._write(result, file)
+    found = cache._read(file)
+    assert found is not None and found.fingerprint == result.fingerprint

@@ -9,6 +9,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -23,8 +24,9 @@ from penstock import _core
 from penstock.cli import main
 from penstock.conformance import frames
 from penstock.conformance.lldpad import Lldpad, missing
+from penstock.dcbx.asking import ask
 from penstock.dcbx.inherit import inherited
-from penstock.dcbx.serving import ask
+from penstock.dcbx.serving import Settings, _Station, start
 from penstock.errors import InputError
 
 SWITCH = """
@@ -256,6 +258,190 @@ def test_an_agent_that_ends_while_it_is_asked_is_one_that_does_not_answer(said: 
         with pytest.raises(InputError, match="does not answer"):
             ask(name)
         thread.join()
+
+
+@contextlib.contextmanager
+def answering(name: str, say: Callable[[socket.socket], None]) -> Iterator[None]:
+    """Somebody who has the door of an agent, and says something else to each who asks."""
+    over = threading.Event()
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as door:
+        door.bind(b"\0penstock-dcbx/" + name.encode())
+        door.listen()
+        door.settimeout(0.1)
+
+        def serve() -> None:
+            while not over.is_set():
+                with contextlib.suppress(OSError):
+                    caller, _ = door.accept()
+                    with caller:
+                        say(caller)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        try:
+            yield
+        finally:
+            over.set()
+            thread.join()
+
+
+def trickle(caller: socket.socket) -> None:
+    """A byte now and then, and never an end."""
+    for _ in range(600):
+        caller.sendall(b" ")
+        time.sleep(0.1)
+
+
+def endless(caller: socket.socket) -> None:
+    while True:
+        caller.sendall(b"[" * 65_536)
+
+
+STATE = {"schema": "penstock-dcbx/1", "interface": "x", "uplinks": []}
+ANSWERS = {
+    "nothing": b"",
+    "half": b'{"schema": "penstock-dc',
+    "no text": b"\xff\xfe\x00",
+    "deep": b"[" * 100_000,
+    "a list": b"[]",
+    "a number": b"1e999",
+    "another schema": b'{"schema": "x"}',
+}
+
+
+@pytest.mark.parametrize("said", ANSWERS.values(), ids=ANSWERS)
+def test_what_is_no_answer_is_told(said: bytes) -> None:
+    name = f"odd{os.getpid()}"
+    with (
+        answering(name, lambda caller: caller.sendall(said)),
+        pytest.raises(InputError, match="the agent there"),
+    ):
+        ask(name)
+
+
+@pytest.mark.parametrize("say", [trickle, endless])
+def test_an_answer_without_end_is_given_up(say: Callable[[socket.socket], None]) -> None:
+    """The time is that of the whole answer, not of each of its bytes."""
+    name, began = f"slow{os.getpid()}", time.monotonic()
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(answering(name, say))
+        with pytest.raises(InputError, match="the agent there"):
+            ask(name, 0.5)
+        assert time.monotonic() - began < 3
+
+
+LEAVES: list[object] = [
+    None,
+    [],
+    {},
+    10**30,
+    -1,
+    "x",
+    True,
+    1e308,
+    [[]],
+    {"x": 1},
+    [None] * 8,
+    ["x"] * 8,
+    [10**30] * 8,
+]
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "operational",
+        "operational.ets",
+        "operational.ets.table",
+        "operational.ets.table.percent",
+        "operational.ets.table.algorithms",
+        "operational.pfc.enabled",
+        "operational.applications",
+        "neighbours",
+        "uplinks",
+    ],
+)
+def test_no_state_does_harm(place: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is shown, and what is inherited, of a state with a part that is something else."""
+    agent = start(bytes(6), Settings("", "settings"))
+    states = []
+    for wrong in LEAVES:
+        state = {**STATE, **json.loads(agent.state(0)), "running_s": 1}
+        *way, last = place.split(".")
+        within = state
+        for word in way:
+            within = within[word]
+        within[last] = wrong
+        states.append(state)
+        station = _Station(Interfaceless(), agent, Settings("", "settings", "up"), None, lambda *_: None)  # type: ignore[arg-type]
+        station._take_over(state)
+    name, said = f"wrong{os.getpid()}", iter(states)
+    with answering(name, lambda caller: caller.sendall(json.dumps(next(said)).encode())):
+        for _ in LEAVES:
+            assert main(["dcbx", "show", "--interface", name]) in (0, 2)
+            assert "Traceback" not in capsys.readouterr().err
+
+
+class Interfaceless:
+    name = "here"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be somebody else")
+def test_another_user_is_not_believed() -> None:
+    name = f"other{os.getpid()}"
+    script = f"""
+import os, socket, json
+os.setgid(65534); os.setuid(65534)
+door = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+door.bind(b"\\0penstock-dcbx/{name}")
+door.listen()
+print("there", flush=True)
+while True:
+    caller, _ = door.accept()
+    caller.sendall(json.dumps({STATE!r}).encode())
+    caller.close()
+"""
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout is not None and other.stdout.readline() == "there\n"
+        try:
+            with pytest.raises(InputError, match="is not believed: its user is 65534; expected 0"):
+                ask(name)
+        finally:
+            other.kill()
+
+
+@virtual
+def test_an_uplink_that_says_nonsense_or_nothing_is_none(pair: tuple[str, str], tmp_path: Path) -> None:
+    """The port keeps its own settings, and answers within its time, whatever its uplink does."""
+    (tmp_path / "own.toml").write_text("[pfc]\nwilling = false\npriorities = [5]\n", "utf-8")
+    for number, say in enumerate((trickle, endless)):
+        name = f"bad{os.getpid()}{number}"
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(answering(name, say))
+            stack.enter_context(running(pair[0], "--settings", tmp_path / "own.toml", "--uplink", name))
+            wait_until(lambda: pfc_of(shown(pair[0])) == [5], "the port does not keep its own settings")
+            for _ in range(10):
+                began = time.monotonic()
+                ask(pair[0], 1.0)
+                assert time.monotonic() - began < 0.5, "it waits for its uplink"
+                time.sleep(0.1)
+
+
+@virtual
+def test_a_circle_of_uplinks_is_refused(pair: tuple[str, str]) -> None:
+    with running(pair[0], "--uplink", pair[1]):
+        wait_until(
+            lambda: shown(pair[0]).get("uplinks") == [pair[1]], "the agent does not say whence it inherits"
+        )
+        done = subprocess.run(
+            command_line("dcbx", "run", "--interface", pair[1], "--uplink", pair[0], "--seconds", "20"),
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=30,
+        )
+        assert done.returncode == 2
+        assert f"({pair[1]} -> {pair[0]} -> {pair[1]}); expected no circle" in done.stderr
 
 
 @pytest.fixture(scope="module")

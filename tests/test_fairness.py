@@ -17,7 +17,9 @@ from penstock import oracle
 from penstock.analysis.class_weights import class_weights
 from penstock.analysis.fairness import Problem, max_min, proportionally_fair
 from penstock.analysis.hierarchy import Hierarchy
+from penstock.analysis.strict import Strict
 from penstock.errors import ConvergenceError, InputError
+from penstock.result import summary
 
 INF = float("inf")
 
@@ -277,7 +279,11 @@ def test_weights_of_schedulers() -> None:
         0,
         2,
     ]
-    assert weights(ets + "[[switch.scheduler.ets.classes]]\nqueues=[2]\nstrict=true") == [1.0] * 8
+    strict = class_weights(ets + "[[switch.scheduler.ets.classes]]\nqueues=[2]\nstrict=true")
+    assert strict.weight[:3] == [40, 40, 1] and strict.level[2] < strict.level[0] == strict.level[1]
+    assert np.argsort(class_weights("[switch]\nscheduler='strict_priority'").level)[-8:].tolist() == [
+        *range(7, -1, -1)
+    ]
     assert weights("[switch.scheduler.dtable]\nentries=[0,1,{class=1,weight=6}]\nweight=34")[:2] == [34, 40]
     assert weights("[switch.scheduler.vc_table]\nentries=[0,1,1,1]")[:2] == [1, 3]
     different = "[switches.a.scheduler.drr]\nweights=[1,2]\n[switches.b.scheduler.drr]\nweights=[2,1]"
@@ -354,6 +360,101 @@ def test_groups_share_feasibly_and_leave_nothing(found: Problem, data: st.DataOb
     full = found.usage @ rates >= found.capacity * (1 - 1e-6)
     held = (found.usage[full] > 0).any(axis=0)
     assert (held | (rates >= found.demand * (1 - 1e-6))).all()
+
+
+def promised(*classes: dict[str, object], rate: str = "10 Gb/s") -> ps.Scenario:
+    return star(duration="2 ms").switch(scheduler={"ets": {"classes": list(classes)}})
+
+
+def test_strict_classes_go_first_and_the_others_share_what_they_leave() -> None:
+    """ETS 40 : 60 beside a strict class of 1 Gb/s: 3.6 and 5.4 of 9, told as fair to a per cent."""
+    found = promised(
+        {"queues": [0, 1, 2], "percent": 40},
+        {"queues": [3, 4, 5], "percent": 60},
+        {"queues": [6, 7], "strict": True},
+    ).flow_control.pfc(priorities=[0, 3])
+    found = found.flow("web", from_="h0", to="h3", source="greedy")
+    found = found.flow("storage", from_="h1", to="h3", priority=3, source="greedy")
+    found = found.flow("control", from_="h2", to="h3", priority=7, source={"constant": {"rate": "1 Gb/s"}})
+    result = found.run()
+    shares = {share.flow: share for share in oracle.assess(result).shares}
+    left = 10e9 * 1522 / 1542 - 1e9
+    for definition in ("max_min", "proportional"):
+        due = [shares[flow].fair_bps[definition] for flow in ("web", "storage", "control")]
+        assert due == pytest.approx([0.4 * left, 0.6 * left, 1e9], rel=1e-6)
+    against = summary.against_max_min(result)
+    assert against is not None and abs(against["largest_deviation"]) < 0.02
+
+
+def test_what_goes_first_may_leave_nothing() -> None:
+    """Three strict classes, all greedy: the highest has all, and nothing is due to the others."""
+    found = star(duration="1 ms").switch(scheduler="strict_priority").flow_control.pfc(priorities=[1, 4, 6])
+    for host, priority in (("h0", 1), ("h1", 4), ("h2", 6)):
+        found = found.flow(host, from_=host, to="h3", priority=priority, source="greedy")
+    assessed = oracle.assess(found.run())
+    link = 10e9 * 1522 / 1542
+    assert [share.fair_bps["max_min"] for share in assessed.shares] == pytest.approx([0.0, 0.0, link])
+    assert [share.deviation("max_min") for share in assessed.shares][:2] == [None, None]
+    verdict = assessed.verdict()
+    assert verdict is not None and verdict.flow == "h2" and abs(verdict.largest_deviation) < 0.02
+
+
+def test_a_class_shares_its_part_over_its_flows() -> None:
+    """Two flows of the class of 40 % have 20 % each."""
+    found = promised({"queues": [0, 1, 2, 4, 5, 6, 7], "percent": 40}, {"queues": [3], "percent": 60})
+    found = found.flow_control.pfc(priorities=[0, 3]).flow("a", from_="h0", to="h3", source="greedy")
+    found = found.flow("b", from_="h1", to="h3", source="greedy")
+    result = found.flow("c", from_="h2", to="h3", priority=3, source="greedy").run()
+    shares = oracle.assess(result).shares
+    link = 10e9 * 1522 / 1542
+    assert [one.fair_bps["max_min"] / link for one in shares] == pytest.approx([0.2, 0.2, 0.6], rel=1e-6)
+    against = summary.against_max_min(result)
+    assert against is not None and abs(against["largest_deviation"]) < 0.03
+
+
+def test_frames_are_shared_where_weights_count_frames() -> None:
+    """Weighted round robin 1 : 1 with 500 B and 1,500 B: a quarter and three quarters of the bytes."""
+    found = star(duration="2 ms").switch(
+        queues=[0, 1, 1, 1, 1, 1, 1, 1], scheduler={"wrr": {"weights": [1, 1]}}
+    )
+    found = found.flow("small", from_="h0", to="h3", frame="500 B", source="greedy")
+    result = found.flow("large", from_="h1", to="h3", priority=1, frame="1500 B", source="greedy").run()
+    against = summary.against_max_min(result)
+    assert against is not None and abs(against["largest_deviation"]) < 0.02
+
+
+@pytest.mark.parametrize("kind", ["connections", "shaper", "slope", "fault"])
+def test_what_no_scheduler_promises_is_not_told(kind: str) -> None:
+    """A percentage of something else than its due would only mislead."""
+    found = star(duration="1 ms")
+    if kind == "connections":
+        found = found.flow("a", from_="h0", to="h3", source={"window": {}})
+    else:
+        found = found.flow("a", from_="h0", to="h3", source="greedy")
+    found = found.flow("b", from_="h1", to="h3", priority=3, source="greedy")
+    if kind == "shaper":
+        port = {"token_bucket": {"rate": "5 Gb/s", "depth": "10 KiB"}}
+        found = found.switch(scheduler={"shaper": {"scheduler": "strict_priority", "port": port}})
+    if kind == "slope":
+        classes = [{"queues": [0, 1, 2, 4, 5, 6, 7], "percent": 100}, {"queues": [3], "idle_slope": "1 Gb/s"}]
+        found = found.switch(scheduler={"ets": {"classes": classes}})
+    if kind == "fault":
+        found = found.fault(at="0.5 ms", link=["sw", "h3"], rate="1 Gb/s")
+    assert summary.against_max_min(found.run()) is None
+
+
+@settings(deadline=None)
+@given(problems(), st.data())
+def test_no_rate_depends_on_those_that_go_later(found: Problem, data: st.DataObject) -> None:
+    """Each level has what it would have without those below, and all together fit."""
+    count = found.demand.size
+    level = np.array(data.draw(st.lists(st.integers(0, 2), min_size=count, max_size=count)), dtype=int)
+    rates = Strict(level, None).max_min(found)
+    feasible(found, rates)
+    without = replace(found, demand=np.where(level == 2, 0.0, found.demand))
+    assert rates[level < 2] == pytest.approx(Strict(level, None).max_min(without)[level < 2], rel=1e-6)
+    first = replace(found, demand=np.where(level == 0, found.demand, 0.0))
+    assert rates[level == 0] == pytest.approx(max_min(first)[level == 0], rel=1e-6)
 
 
 def test_what_a_queue_leaves_stays_in_its_group() -> None:

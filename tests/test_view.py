@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import http.client
+import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import pytest
 
 import penstock as ps
 from conftest import browse
 from penstock.cli import main
+from penstock.viewing import server
 from penstock.viewing.server import Pages
 
 
@@ -40,12 +45,10 @@ def pages(runs: list[Path]) -> Iterator[Pages]:
 
 
 def get(pages: Pages, path: str, method: str = "GET", **headers: str) -> tuple[int, bytes]:
-    connection = http.client.HTTPConnection("127.0.0.1", pages.server_port, timeout=20)
-    connection.request(method, path, headers=headers)
-    answer = connection.getresponse()
-    found = answer.status, answer.read()
-    connection.close()
-    return found
+    told = {"Host": f"127.0.0.1:{pages.server_port}", **headers}
+    lines = [f"{name}: {value}" for name, value in told.items()]
+    status, text = raw(pages, f"{method} /{pages.token}{path} HTTP/1.0", *lines)
+    return status, text.partition(b"\r\n\r\n")[2]
 
 
 def test_results_stand_side_by_side(pages: Pages, runs: list[Path]) -> None:
@@ -95,6 +98,172 @@ def test_all_that_the_page_of_a_sweep_links_to_is_served(tmp_path: Path) -> None
         served.shutdown()
 
 
+ODD = (
+    "/²/report.html",
+    "/0/²",
+    "/%00/report.html",
+    "/0/%00",
+    "/0/%ff%fe",
+    "/0//report.html",
+    "//0/report.html",
+    "/0/./report.html",
+    "/0/report.html/",
+    "/0/pictures",
+    "/0/pictures/",
+    "/-1/report.html",
+    "/00/report.html",
+    f"/{'9' * 5000}/report.html",
+    "/0/" + "x" * 5000,
+    "/0/" + "x/" * 5000,
+    "/[",
+    "/0/[::1",
+    "/0/report.html;x",
+    "/0/%2e%2e%2fsecret",
+    "/0/..%5csecret",
+)
+"""Addresses that nobody has a page for."""
+
+
+@pytest.mark.parametrize("path", [*ODD, "", "/", "/levels", "//[", "/?", "*", "/%"])
+def test_who_does_not_know_the_token_gets_nothing(path: str, pages: Pages) -> None:
+    """No answer tells whether there is such a page; nor does any address break the server."""
+    for token in ("", "/", f"/{pages.token[:-1]}", f"/{pages.token}x", "/²", "/%ff"):
+        status, body = raw(pages, f"GET {(token + path).replace(' ', '') or '/'} HTTP/1.0")
+        assert status == 404, body
+
+
+def raw(pages: Pages, *lines: str) -> tuple[int, bytes]:
+    """The answer to a request as it is typed."""
+    with socket.create_connection(("127.0.0.1", pages.server_port), timeout=20) as client:
+        client.sendall("\r\n".join([*lines, "", ""]).encode())
+        text = b"".join(iter(lambda: client.recv(1 << 16), b""))
+    return int(text.split()[1]), text
+
+
+def test_each_view_has_a_token_of_its_own(runs: list[Path]) -> None:
+    with Pages(runs) as one, Pages(runs) as other:
+        assert one.token != other.token and len(one.token) >= 32
+        assert one.token in one.url
+
+
+@pytest.mark.parametrize(
+    ("host", "port", "expected"),
+    [
+        ("127.0.0.1:{port}", None, 200),
+        ("localhost:{port}", None, 200),
+        ("LOCALHOST:{port}", None, 200),
+        (None, None, 200),
+        ("127.0.0.1", 80, 200),
+        ("127.0.0.1:80", 80, 200),
+        ("127.0.0.1", None, 403),
+        ("127.0.0.1:1", None, 403),
+        ("evil.example:{port}", None, 403),
+        ("127.0.0.1.evil.example:{port}", None, 403),
+        ("", None, 403),
+        ("[", None, 403),
+    ],
+)
+def test_other_names_of_the_server(host: str | None, port: int | None, expected: int, pages: Pages) -> None:
+    """Port 80 needs not be said; a page of another site that got itself this address says another name."""
+    lines = [f"GET /{pages.token}/0/report.html HTTP/1.1"]
+    if host is not None:
+        lines.append("Host: " + host.format(port=pages.server_port))
+    real = pages.server_port
+    try:
+        pages.server_port = port or real
+        with socket.create_connection(("127.0.0.1", real), timeout=20) as client:
+            client.sendall("\r\n".join([*lines, "", ""]).encode())
+            assert int(client.makefile("rb").readline().split()[1]) == expected
+    finally:
+        pages.server_port = real
+
+
+def test_links_out_of_a_result_are_not_followed(runs: list[Path], tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    (outside / "below").mkdir(parents=True)
+    (outside / "below" / "secret").write_text("secret")
+    directory = tmp_path / "result"
+    directory.mkdir()
+    (directory / "report.html").write_text("page")
+    (directory / "file").symlink_to(outside / "below" / "secret")
+    (directory / "folder").symlink_to(outside)
+    (directory / "relative").symlink_to("../outside/below/secret")
+    (directory / "circle").symlink_to("circle")
+    (directory / "within").symlink_to("report.html")
+    os.mkfifo(directory / "pipe")
+    with Pages([directory]) as pages:
+        threading.Thread(target=pages.serve_forever, daemon=True).start()
+        for path in ("file", "folder/below/secret", "relative", "circle", "pipe", "folder/levels"):
+            assert get(pages, f"/0/{path}")[0] == 404, path
+        assert get(pages, "/0/folder/levels?from=0&to=1&metric=m&entity=e&points=2")[0] == 404
+        assert get(pages, "/0/within") == (200, b"page")
+        pages.shutdown()
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "",
+        "from=nan&to=1&metric=m&entity=e&points=2",
+        "from=0&to=inf&metric=m&entity=e&points=2",
+        "from=0&to=1&metric=m&entity=e&points=²",
+        f"from=0&to=1&metric=m&entity=e&points={'9' * 5000}",
+        "from=0&to=1&metric=m&points=2",
+        "from=0&to=1&metric=m&points=2" + "&entity=e" * 12_000,
+        "from=%00&to=%ff&metric=m&entity=e&points=2",
+    ],
+)
+def test_odd_questions_for_points(query: str, pages: Pages) -> None:
+    assert get(pages, f"/0/levels?{query}")[0] in (400, 414)
+
+
+def test_odd_requests(pages: Pages) -> None:
+    for lines in (("GET",), ("x",), ("GET / HTTP/9.9",), ("\0\1\2",), ("GET /²² HTTP/1.0", "Host: ²")):
+        with socket.create_connection(("127.0.0.1", pages.server_port), timeout=20) as client:
+            client.sendall("\r\n".join([*lines, "", ""]).encode())
+            while client.recv(1 << 16):
+                pass
+    assert get(pages, "/0/report.html")[0] == 200
+
+
+def test_clients_that_stall_are_dropped(runs: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that say nothing, that say a letter now and then, and that do not take what they asked for."""
+    monkeypatch.setattr(server, "ASKS_S", 1.0)
+    monkeypatch.setattr(server._Handler, "timeout", 1.0)
+    with Pages(runs) as pages:
+        threading.Thread(target=pages.serve_forever, daemon=True).start()
+        silent = socket.create_connection(("127.0.0.1", pages.server_port), timeout=20)
+        slow = socket.create_connection(("127.0.0.1", pages.server_port), timeout=20)
+        began = time.monotonic()
+        dropped = False
+        while not dropped and time.monotonic() - began < 15:
+            try:
+                slow.sendall(b"G")
+            except OSError:
+                dropped = True
+            time.sleep(0.2)
+        assert dropped
+        assert silent.recv(1) == b""
+        assert get(pages, "/0/report.html")[0] == 200
+        pages.shutdown()
+
+
+def test_five_hundred_clients_are_heard(runs: list[Path]) -> None:
+    """All at once, while the server hears nobody yet."""
+    with Pages(runs) as pages:
+        clients = [socket.socket() for _ in range(500)]
+        for client in clients:
+            client.settimeout(20)
+            client.connect(("127.0.0.1", pages.server_port))
+        threading.Thread(target=pages.serve_forever, daemon=True).start()
+        for client in clients:
+            client.sendall(f"GET /{pages.token}/0/run.json HTTP/1.0\r\n\r\n".encode())
+        assert {client.makefile("rb").readline() for client in clients} == {b"HTTP/1.0 200 OK\r\n"}
+        for client in clients:
+            client.close()
+        pages.shutdown()
+
+
 def test_nothing_else_is_served(pages: Pages, runs: list[Path]) -> None:
     (runs[0].parent / "secret").write_text("secret")
     for path in (
@@ -105,9 +274,11 @@ def test_nothing_else_is_served(pages: Pages, runs: list[Path]) -> None:
         "/secret",
         "/0/",
         "/x",
+        *ODD,
     ):
         assert get(pages, path)[0] == 404, path
     assert get(pages, "/", Host="evil.example:80")[0] == 403
+    assert b"secret" not in get(pages, "/0/report.html")[1]
     assert get(pages, "/0/report.html", method="POST")[0] == 501
     assert get(pages, "/0/report.html", method="HEAD")[0] == 405
 
@@ -117,12 +288,12 @@ def test_the_command_shows_a_result_until_it_is_ended(runs: list[Path], tmp_path
     command = [sys.executable, "-m", "penstock", "view", str(run), "--no-browser"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
-        url = process.stdout.readline().split()[1]
-        port = int(url.rstrip("/").rpartition(":")[2])
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
-        connection.request("GET", "/")
+        url = urlsplit(process.stdout.readline().split()[1])
+        connection = http.client.HTTPConnection("127.0.0.1", url.port, timeout=20)
+        connection.request("GET", url.path)
         answer = connection.getresponse()
-        assert (answer.status, answer.headers["Location"]) == (302, "/0/report.html")
+        assert (answer.status, answer.headers["Location"]) == (302, f"{url.path}0/report.html")
+        assert answer.headers["Referrer-Policy"] == "no-referrer"
         process.send_signal(signal.SIGINT)
         assert process.wait(20) == 0
     assert (run / "report.html").is_file()
@@ -139,6 +310,32 @@ def test_the_command_shows_a_result_until_it_is_ended(runs: list[Path], tmp_path
 def test_what_cannot_be_shown(words: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["view", *words]) == 2
     assert said in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_browser_is_not_called_with_the_token(
+    runs: list[Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Everybody sees with what words a program is called: it gets a page of the user that leads there."""
+    opened: list[tuple[str, str, int]] = []
+
+    def browser(url: str) -> None:
+        page = Path(unquote(urlsplit(url).path))
+        opened.append((url, page.read_text("utf-8"), page.parent.stat().st_mode & 0o777))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("webbrowser.open", browser)
+    assert main(["view", str(runs[0])]) == 0
+    ((url, page, mode),) = opened
+    address = capsys.readouterr().out.split()[1]
+    assert url.startswith("file://") and mode == 0o700
+    assert address in page and urlsplit(address).path.strip("/") not in url
+    assert not Path(unquote(urlsplit(url).path)).exists()
+
+
+def test_a_report_that_leads_elsewhere(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "report.html").symlink_to("/etc/hostname")
+    assert main(["view", str(tmp_path)]) == 2
+    assert "is a symbolic link" in capsys.readouterr().err
 
 
 def test_a_port_that_is_taken(pages: Pages, runs: list[Path], capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import signal
 import sys
 import threading
 
@@ -16,11 +17,19 @@ def main() -> int:
         from .cli import main as command
 
         code = command()
+        end_at_once_from_now_on()
         _end(code)
         return code
     except KeyboardInterrupt:
+        end_at_once_from_now_on()
         sys.stderr.write("penstock: stopped\n")
         return 130
+
+
+def end_at_once_from_now_on() -> None:
+    """Lets the next Ctrl-C end the process without a word: what is left to do is waiting for others."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def _end(code: int) -> None:

@@ -18,7 +18,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from os import PathLike
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from .errors import InputError, ResultError
@@ -204,6 +204,13 @@ def _ensure_writable(parent: Path, directory: Path) -> None:
 
 
 def _fault(path: Path, name: str, size: int, digest: str) -> str | None:
+    if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts or "\0" in name:
+        return f"{name!r} is no name of a file within it"
+    try:
+        if path.is_symlink():
+            return f"{name} is a symbolic link"
+    except OSError as error:  # a name that is too long
+        return f"{name[:60]}: {error.strerror}"
     if not path.is_file():
         return f"{name} is missing"
     found = path.stat().st_size

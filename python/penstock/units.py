@@ -1,4 +1,4 @@
-"""Numbers as people read them."""
+"""Numbers and names as people read them."""
 
 from __future__ import annotations
 
@@ -40,6 +40,38 @@ def plain(number: float | None) -> str:
 def share(number: float | None) -> str:
     """``0.5`` as ``50.0 %``."""
     return UNKNOWN if number is None else f"{100 * number:.1f} %"
+
+
+def visible(text: str, keep: str = "") -> str:
+    r"""A text of others, with escapes for what is not seen, or what terminals and pictures would obey.
+
+    Control characters, marks of direction and whatever else has no picture are written as in Python:
+    ``\x1b``, ``\u202e``.
+
+    Parameters
+    ----------
+    text : str
+        The text.
+    keep : str, optional
+        Characters that stay as they are, such as line ends. Default: none.
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        one if one.isprintable() or one in keep else one.encode("unicode_escape").decode("ascii")
+        for one in text
+    )
+
+
+def short_names(keys: Sequence[str]) -> dict[str, str]:
+    """Of each key as many of its last words as tell it from the others: ``xoff``, ``host.queues``."""
+    short = {}
+    for key in keys:
+        words = key.split(".")
+        tails = (".".join(words[-count:]) for count in range(1, len(words)))
+        alone = (tail for tail in tails if not any(one.endswith("." + tail) for one in keys if one != key))
+        short[key] = next((tail for tail in alone if tail not in keys), key)
+    return short
 
 
 def _scaled(number: float | None, units: Sequence[tuple[float, str]]) -> str:

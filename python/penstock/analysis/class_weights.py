@@ -1,24 +1,29 @@
-"""Weights of traffic classes, as the schedulers of a scenario have them."""
+"""What schedulers promise traffic classes: who goes first, and by which weights the others share."""
 
 from __future__ import annotations
 
 import tomllib
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 # Priorities; behind them the channels that links have beyond these (`channels = "all"`), each with its queue.
 PRIORITIES = 8
 _NUMBERS = 20
 _EQUAL = [1.0] * _NUMBERS
+_BY_FRAMES = ("wrr", "vc_table")
+_SHAPED, _SHARING = 100, 200
+"""Levels of classes behind credit-based shapers, and of those that share by weights, after strict ones."""
 _UNITS = {"B": 1, "kB": 1_000, "MB": 1_000_000, "KiB": 1 << 10, "MiB": 1 << 20}
 
 
 @dataclass(frozen=True)
 class ClassWeights:
-    """What a scheduler divides a link by: first over groups of queues, then equally over the queues of each.
+    """What a scheduler promises.
 
-    Only queues that have something to send take part. A scheduler without groups has one queue in each.
+    A level shares what those before it leave: by weight over groups of queues, then equally over the queues
+    of each. Only queues that have something to send take part. Without groups each queue is one.
 
     Attributes
     ----------
@@ -26,19 +31,32 @@ class ClassWeights:
         Weight of the group of each of the eight priorities, and of the channels beyond.
     queue, group : list of int
         Queue of each of these, and the group of that queue.
+    level : list of int
+        That of each of these; lower ones go first.
     origin : str
         Where the weights come from, in words.
+    counts_frames : bool
+        Whether weights are frames, whatever their length. Default false: bytes or time.
+    limited : list of bool
+        Of which of these a shaper limits the rate, so that weights do not say what they get. Default: none.
+    differ : bool
+        Whether switches differ, so that there is no one promise. Default false.
     """
 
     weight: list[float]
     queue: list[int]
     group: list[int]
+    level: list[int]
     origin: str
+    counts_frames: bool = False
+    limited: list[bool] = field(default_factory=lambda: [False] * _NUMBERS)
+    differ: bool = False
 
     @classmethod
-    def equal(cls, origin: str) -> ClassWeights:
-        """Each priority by itself with the weight 1."""
-        return cls(_EQUAL, list(range(_NUMBERS)), list(range(_NUMBERS)), origin)
+    def equal(cls, origin: str, queue: list[int] | None = None, **more: Any) -> ClassWeights:
+        """All on one level, each queue with the weight 1; by default each priority is a queue."""
+        queues = list(range(_NUMBERS)) if queue is None else queue
+        return cls(_EQUAL, queues, queues, **{"level": [0] * _NUMBERS, "origin": origin, **more})
 
 
 def class_weights(scenario_toml: str) -> ClassWeights:
@@ -50,27 +68,84 @@ def class_weights(scenario_toml: str) -> ClassWeights:
     common = scenario.get("switch", {})
     found = [_of_station({**common, **own}) for own in (scenario.get("switches") or {"": {}}).values()]
     if any(other != found[0] for other in found):
-        return ClassWeights.equal("1 each, because the switches have different weights")
+        return ClassWeights.equal("1 each, because the switches have different weights", differ=True)
     return found[0]
+
+
+def accounted_length(scenario_toml: str) -> str | None:
+    """What the schedulers of the switches account; ``None`` if nothing, or not all the same."""
+
+    def lengths(table: object) -> Iterator[str]:
+        if isinstance(table, dict):
+            yield from (table[key] for key in ("accounted_length", "bills") if key in table)  # `bills`: older
+            for below in table.values():
+                yield from lengths(below)
+
+    scenario = tomllib.loads(scenario_toml)
+    found = {*lengths(scenario.get("switch")), *lengths(scenario.get("switches"))}
+    return found.pop() if len(found) == 1 else None
 
 
 def _of_station(station: dict[str, Any]) -> ClassWeights:
     scheduler = station.get("scheduler", "strict_priority")
-    if isinstance(scheduler, str):
-        return ClassWeights.equal(f"1 each: {scheduler} has no weights")
-    ((name, keys),) = scheduler.items()
-    if name == "shaper":
-        return _of_station({**station, "scheduler": keys.get("scheduler", "strict_priority")})
-    by_class = _by_class(name, keys)
-    if by_class is None:
-        return ClassWeights.equal(f"1 each: {name} has no weights")
     queues = station.get("queues", "per_priority")
     classes = {"per_priority": list(range(PRIORITIES)), "shared": [0] * PRIORITIES}
     of_priority = [*(queues if isinstance(queues, list) else classes[queues]), *range(PRIORITIES, _NUMBERS)]
+    if isinstance(scheduler, str):
+        level = [-one for one in of_priority] if scheduler == "strict_priority" else [0] * _NUMBERS
+        return ClassWeights.equal(f"1 each: {scheduler} has no weights", of_priority, level=level)
+    ((name, keys),) = scheduler.items()
+    if name == "shaper":
+        inner = _of_station({**station, "scheduler": keys.get("scheduler", "strict_priority")})
+        return replace(inner, limited=[True] * _NUMBERS)
+    by_class = _by_class(name, keys)
+    if by_class is None:
+        return ClassWeights.equal(f"1 each: {name} has no weights", of_priority)
     weights = [by_class.get(one, 0.0) or 1.0 for one in of_priority]
-    group_of = _groups(name, keys)
-    groups = [group_of.get(one, one) for one in of_priority]
-    return ClassWeights(weights, of_priority, groups, f"those of {name}")
+    group_of, level_of, limited = _groups(name, keys), _levels(name, keys), _limited(name, keys)
+    return ClassWeights(
+        weights,
+        of_priority,
+        [group_of.get(one, one) for one in of_priority],
+        [level_of.get(one, _SHARING) for one in of_priority],
+        f"those of {name}",
+        counts_frames=name in _BY_FRAMES,
+        limited=[one in limited for one in of_priority],
+    )
+
+
+def _levels(name: str, keys: dict[str, Any]) -> dict[int, int]:
+    """Level by queue, of those that do not share with the others."""
+    if name == "min_bw":
+        return dict.fromkeys(_management(keys), 0)
+    if name != "ets":
+        return {}
+    found: dict[int, int] = {}
+    for at, group in enumerate(reversed(keys["classes"])):
+        if group.get("strict"):
+            found |= {one: at * PRIORITIES + rank for rank, one in enumerate(sorted(group["queues"])[::-1])}
+        elif "idle_slope" in group:
+            found |= dict.fromkeys(group["queues"], _SHAPED + at)
+        elif group.get("percent") == 0:
+            found |= dict.fromkeys(group["queues"], _SHARING + 1)
+    return found
+
+
+def _limited(name: str, keys: dict[str, Any]) -> set[int]:
+    """Queues whose rate is limited."""
+    if name == "min_bw":
+        return _management(keys)
+    if name != "ets":
+        return set()
+    return {one for group in keys["classes"] if "idle_slope" in group for one in group["queues"]}
+
+
+def _management(keys: dict[str, Any]) -> set[int]:
+    """The queue of management of a minimum-bandwidth scheduler."""
+    weights = keys.get("weights")
+    if "management" in keys:
+        return {keys["management"]}
+    return {weights.index(0)} if isinstance(weights, list) and 0 in weights else {PRIORITIES - 1}
 
 
 def _groups(name: str, keys: dict[str, Any]) -> dict[int, int]:
@@ -99,9 +174,7 @@ def _by_class(name: str, keys: dict[str, Any]) -> dict[int, float] | None:
     if name == "ets":
         shares: dict[int, float] = {}
         for group in keys["classes"]:
-            if "percent" not in group:
-                return None  # strict or shaped classes come before all shares
-            shares |= {one: float(group["percent"]) for one in group["queues"]}
+            shares |= {one: float(group.get("percent", 0)) for one in group["queues"]}
         return shares
     return dict(enumerate(_EQUAL)) if keys.get("weights") == "equal" else None
 

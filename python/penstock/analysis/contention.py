@@ -11,8 +11,6 @@ from penstock.analysis.class_weights import ClassWeights, class_weights
 if TYPE_CHECKING:
     from penstock.measurements import Measurements
 
-_BY_FRAMES = ("those of wrr", "those of vc_table")
-"""Weights of these count frames, not bytes."""
 _WEIGHED = "those of "
 
 
@@ -60,11 +58,13 @@ def splits(result: Measurements) -> list[Split]:
 
 
 def _promised(weights: ClassWeights | None, classes: tuple[int, ...]) -> tuple[float, ...] | None:
-    if weights is None or not weights.origin.startswith(_WEIGHED) or weights.origin in _BY_FRAMES:
+    if weights is None or not weights.origin.startswith(_WEIGHED) or weights.counts_frames:
         return None
     of_class = {queue: at for at, queue in reversed(list(enumerate(weights.queue)))}
     if any(one not in of_class for one in classes):
         return None
+    if len({weights.level[of_class[one]] for one in classes}) > 1:
+        return None  # one of them goes first
     groups = [weights.group[of_class[one]] for one in classes]
     weight = {group: weights.weight[of_class[one]] for group, one in zip(groups, classes, strict=True)}
     total = sum(weight.values())

@@ -99,6 +99,8 @@ def max_min(problem: Problem) -> Array:
         level = min(full_at.min(initial=np.inf), sated_at.min())
         full = full_at <= level * (1 + SAME)
         stops = growing & ((sated_at <= level * (1 + SAME)) | (usage[full] > 0).any(axis=0))
+        if not stops.any():
+            raise ConvergenceError("rates, weights or demands are beyond what numbers can hold")
         rate[stops] = np.minimum(level * weight[stops], demand[stops])
         growing &= ~stops
     return rate

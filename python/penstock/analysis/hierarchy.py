@@ -1,9 +1,9 @@
-"""Max-min fair rates where links divide by groups: first over groups of queues, then over their queues.
+"""Max-min fair rates where links divide by groups: over groups of queues, their queues, and flows of these.
 
 A group grows with its weight as long as one of its flows grows; its weight is divided equally over the queues
-in which a flow grows. On one link that is what an ideal hierarchical scheduler gives: J. Bennett and
-H. Zhang, "Hierarchical packet fair queueing algorithms", SIGCOMM 1996, §2. A flow counts what its queue
-counts, as everywhere in the fair shares.
+in which a flow grows, and what a queue has of it over those flows. On one link that is what an ideal
+hierarchical scheduler gives: J. Bennett and H. Zhang, "Hierarchical packet fair queueing algorithms", SIGCOMM
+1996, §2. A flow counts what its queue counts, as everywhere in the fair shares.
 
 What a queue counts differs from link to link, because others are busy there. Each link is filled by itself,
 first as if nothing else held flows back: what it gives is the least that a flow can be sure of. A link that
@@ -22,6 +22,8 @@ from numpy.typing import NDArray
 
 from .fairness import EXTREMES, SAME, Array, Problem, max_min, proportionally_fair
 
+_MOST_TRIED = 4
+"""Links of which it is tried whether they are a bottleneck, when none is without doubt."""
 _NEAR = 1e-9
 """A link that gives this much more than another, relatively, gives the same."""
 
@@ -43,8 +45,9 @@ class Hierarchy:
     group: NDArray[np.int_]
 
     def divides(self) -> bool:
-        """Whether the flows of any group are in several queues."""
-        return bool(np.unique(self.queue).size > np.unique(self.group).size)
+        """Whether a group or queue has several flows; all in one queue are as if each were alone."""
+        queues = np.unique(self.queue).size
+        return bool(queues > 1 and (queues < self.queue.size or np.unique(self.group).size < queues))
 
     @EXTREMES
     def max_min(self, problem: Problem) -> Array:
@@ -63,7 +66,7 @@ class Hierarchy:
             rates = sure
             if not settled.any():
                 nearest = [link for link in np.argsort(beyond, kind="stable") if beyond[link] > 0]
-                for link in nearest:
+                for link in nearest[:_MOST_TRIED]:
                     of = on[link] & ~found
                     held = np.where(of, given[link], asks)
                     elsewhere = self._given(problem, of, held).min(axis=0)
@@ -81,7 +84,7 @@ class Hierarchy:
         given = np.full(problem.usage.shape, np.inf)
         for link in np.flatnonzero((problem.usage[:, flows] > 0).any(axis=1)):
             of = np.flatnonzero(problem.usage[link] > 0)
-            given[link, of] = self._among(of)._fill(problem.usage[link, of], problem.capacity[link], asks[of])
+            given[link, of] = self.among(of)._fill(problem.usage[link, of], problem.capacity[link], asks[of])
         return given
 
     def _with_the_rest(self, problem: Problem, rate: Array) -> Array:
@@ -102,14 +105,16 @@ class Hierarchy:
             weight[flow] = self._divided(met)[flow]
         return weight
 
-    def _among(self, flows: NDArray[np.int_]) -> Hierarchy:
+    def among(self, flows: NDArray[np.int_]) -> Hierarchy:
+        """The same of some flows."""
         return Hierarchy(self.weight[flows], self.queue[flows], self.group[flows])
 
     def _divided(self, active: NDArray[np.bool_]) -> Array:
-        """The weight of each flow, that of its group divided over the queues with an active flow."""
+        """The weight of each flow: of its group's, over the queues with an active flow, and over these."""
         _, first = np.unique(self.queue[active], return_index=True)
         queues = np.bincount(self.group[active][first], minlength=int(self.group.max(initial=0)) + 1)
-        divided: Array = self.weight / np.maximum(queues[self.group], 1)
+        flows = np.bincount(self.queue[active], minlength=int(self.queue.max(initial=0)) + 1)
+        divided: Array = self.weight / np.maximum(queues[self.group], 1) / np.maximum(flows[self.queue], 1)
         return divided
 
     def _fill(self, usage: Array, capacity: float, asks: Array) -> Array:

@@ -1,9 +1,9 @@
 """Fair shares: the rates that an ideal fabric would have given each flow, beside the measured ones.
 
 The ideal fabric is a fluid: it has the links, paths and demands of the run, loses nothing, delays nothing and
-sends no pauses. At every moment the flows that have something to send get the weighted max-min fair (or the
-proportionally fair) rates of `penstock.fairness`. What a flow asks for and is not given waits, up to the room
-in the NIC of its host, and is sent later. Rates are averages over the measured time.
+sends no pauses. At every moment the flows that have something to send get the weighted max-min fair (or
+proportionally fair) rates of `penstock.fairness`, strict classes first. What a flow asks for and is not given
+waits, up to the room in the NIC of its host, and is sent later. Rates are averages over the measured time.
 
 A link carries bits on the wire. A flow whose rate counts L bytes of a frame needs (L + overhead) / L of it,
 with the overhead of that link: that is how small and large frames share a link exactly. A flow to several
@@ -16,13 +16,14 @@ responses load the links back in proportion. Rates of requests, conversations an
 otherwise a short request for a long response would be a small flow that fills a link. Queues that a window
 fills, and that lengthen round trips, do not exist here.
 
-Not modelled: paths that switches choose for each frame (the planned path counts), priorities and what
-schedulers do beyond their weights, slow receivers, faults (links keep the rate of the end of the run), pause
+Not modelled: paths that switches choose for each frame (the planned path counts), shapers, and schedulers of
+which switches have different ones, slow receivers, faults (links keep the rate of the end of the run), pause
 frames, randomness of sources (their mean rate counts).
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -37,6 +38,7 @@ from .class_weights import class_weights
 from .fairness import Array, Problem
 from .hierarchy import Hierarchy
 from .statistics import jain
+from .strict import Strict
 
 if TYPE_CHECKING:
     from penstock.measurements import Measurements
@@ -47,6 +49,10 @@ HEADER_BYTES = 18
 MOST_FLOWS = 1_000
 """Allocations are computed with matrices of flows times links."""
 MOST_STEPS = 100_000
+PATIENCE_S = 60.0
+"""How long the shares by one definition may take."""
+_AS_LONG = 8
+"""Flows of a few classes with which a step takes as long as one without classes."""
 _EMPTY = 1e-3
 """Fewer bits than this are none."""
 
@@ -115,12 +121,16 @@ class Assessment:
         One a flow, in the order of the scenario.
     notes : list of str
         What the ideal fabric leaves out although the run had it.
+    is_promised : bool
+        Whether the shares are what the schedulers of the run promise: not where rates are set by connections
+        or shapers, links changed, or switches differ.
     """
 
     counts: str
     weights_from: str
     shares: list[Share]
     notes: list[str]
+    is_promised: bool = True
 
     def verdict(self, definition: str = "max_min") -> Verdict | None:
         """The run held against a definition; ``None`` if nothing was due to anybody."""
@@ -166,11 +176,13 @@ def assess(
     if counts not in COUNTS:
         raise InputError(f"counts is {counts!r}; expected one of {', '.join(COUNTS)}")
     fluid = _fluid(result, counts)
-    chosen, hierarchy, weights_from = _weights(result, weights, fluid.usage)
+    chosen, hierarchy, weights_from = _weights(result, weights, fluid)
     by = hierarchy or fairness
     definitions: dict[str, Callable[[Problem], Array]] = {"max_min": by.max_min}
     if proportional:
         definitions["proportional"] = by.proportionally_fair
+    if hierarchy is not None and hierarchy.within is not None:
+        most_steps = max(1, most_steps * _AS_LONG // len(fluid.flows))  # each takes longer with more flows
     fair = {name: fluid.run(chosen, allocate, most_steps) for name, allocate in definitions.items()}
     measured = _measured(result, counts) | fluid.exchanged
     asked = fluid.asked()
@@ -185,14 +197,15 @@ def assess(
         )
         for i, name in enumerate(names)
     ]
-    return Assessment(counts, weights_from, shares, _notes(result))
+    notes, is_promised = _notes(result)
+    return Assessment(counts, weights_from, shares, notes, is_promised)
 
 
 @dataclass(frozen=True)
 class Fluid:
     """Flows, links and what is asked for over time. Rates in bits of what counts, times in seconds.
 
-    `closed` flows are connections.
+    `closed` flows are connections; `frame` has the bits that count of a mean frame.
     """
 
     flows: list[str]
@@ -202,6 +215,7 @@ class Fluid:
     limit: Array
     room: Array
     closed: NDArray[np.bool_]
+    frame: Array
     exchanged: dict[str, float]
     begin: float
     end: float
@@ -211,9 +225,15 @@ class Fluid:
         count = len(self.flows)
         asks, waiting, offered, carried = (np.zeros(count) for _ in range(4))
         now, coming = 0.0, list(reversed(self.changes))
+        began = time.monotonic()
         for _ in range(most_steps):
             if now >= self.end:
                 break
+            if time.monotonic() - began > PATIENCE_S:
+                raise ConvergenceError(
+                    f"fair shares change so often, or there are so many, that {PATIENCE_S:g} s are too few: "
+                    f"after them {now:.3g} s of {self.end:.3g} s were done"
+                )
             while coming and coming[-1][0] <= now:
                 _, flow, rate = coming.pop()
                 asks[flow] = rate
@@ -242,8 +262,10 @@ class Fluid:
     def asked(self) -> Array:
         """What each flow asked for on average during the measured time."""
         total = np.zeros(len(self.flows))
-        for flow in range(len(self.flows)):
-            own = [(at, rate) for at, of, rate in self.changes if of == flow]
+        changes: list[list[tuple[float, float]]] = [[] for _ in self.flows]
+        for at, of, rate in self.changes:
+            changes[of].append((at, rate))
+        for flow, own in enumerate(changes):
             edges = [*[at for at, _ in own], self.end][1:]  # none for a flow that never begins
             offered = 0.0
             for (at, rate), until in zip(own, edges, strict=True):
@@ -312,6 +334,7 @@ def _fluid(result: Measurements, counts: Counts) -> Fluid:
         limit=wanted.limit * 8 * factor,
         room=wanted.room * 8 * factor,
         closed=back > 0,
+        frame=counted,
         exchanged=exchanged,
         begin=begin,
         end=end,
@@ -381,19 +404,22 @@ def _measured(result: Measurements, counts: Counts) -> dict[str, float]:
 
 
 def _weights(
-    result: Measurements, given: Mapping[str, float] | None, usage: Array
-) -> tuple[Array, Hierarchy | None, str]:
-    """Weight by flow, the groups of the schedulers if any flows share one, and where both come from."""
+    result: Measurements, given: Mapping[str, float] | None, fluid: Fluid
+) -> tuple[Array, Strict | None, str]:
+    """Weight by flow, levels, groups and queues of the schedulers if they matter, and where all come from."""
     rows = result.rows("flows")
     names = [row["flow"] for row in rows]
     if given is None:
         found = class_weights(result.scenario_toml)
         of = np.array([row["class"] for row in rows], dtype=int)
-        by_group = np.array(found.weight)[of]
+        by_group = np.array(found.weight)[of] * (fluid.frame if found.counts_frames else 1.0)
         hierarchy = Hierarchy(by_group, np.array(found.queue)[of], np.array(found.group)[of])
-        if not hierarchy.divides():
+        level = np.array(found.level)[of]
+        divides = hierarchy.divides()
+        if not divides and np.unique(level).size < 2:
             return by_group, None, found.origin
-        return hierarchy.beside(usage, np.ones(len(names), dtype=bool)), hierarchy, found.origin
+        shown = hierarchy.beside(fluid.usage, np.ones(len(names), dtype=bool)) if divides else by_group
+        return shown, Strict(level, hierarchy if divides else None), found.origin
     weights = np.ones(len(names))
     for name, weight in given.items():
         if not (np.isfinite(weight) and weight > 0):
@@ -407,8 +433,13 @@ def _weights(
     return weights, None, "given"
 
 
-def _notes(result: Measurements) -> list[str]:
+def _notes(result: Measurements) -> tuple[list[str], bool]:
+    """What is left out, and whether the shares are what schedulers promise in spite of it."""
     notes = []
+    found = class_weights(result.scenario_toml)
+    if any(found.limited[row["class"]] for row in result.rows("flows")):
+        notes.append("The switches have shapers; the ideal fabric has none.")
+    is_promised = not (notes or found.differ)
     if "faults" in result.table_names and result.table("faults").num_rows:
         notes.append("The run had faults; the ideal fabric has none, and its links the rates of the end.")
     if connections.rows(result):
@@ -420,6 +451,7 @@ def _notes(result: Measurements) -> list[str]:
         notes.append(
             "Switches chose a path for each frame; shares are those of flows that keep to the planned path."
         )
+    is_promised &= not notes
     if not result.complete:
         notes.append("The run was cut short; shares are those of the time until then.")
-    return notes
+    return notes, is_promised

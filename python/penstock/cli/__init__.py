@@ -11,6 +11,8 @@ import signal
 import sys
 import threading
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
 from types import FrameType
 
 from cyclopts import App, CycloptsError, UnusedCliTokensError
@@ -60,6 +62,9 @@ COMMANDS = (
 )
 """Name, home and one line of help; the homes are imported when a command is called."""
 
+READ_RESULTS = ("capture", "compare", "fair", "steady", "tables", "view", "why")
+"""Commands that read the directories that are named."""
+
 GROUPS = {"dcbx": "Speak DCBX at an interface, with real agents."}
 """The first words of names that have two."""
 
@@ -101,7 +106,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _end_by_sigterm()
         write_plainly(ascii_only=ASCII in words)
         words = [word for word in words if word != ASCII]
-        code = application()(words, exit_on_error=False, print_error=False, result_action="return_value")
+        with _reading(words):
+            code = application()(words, exit_on_error=False, print_error=False, result_action="return_value")
         sys.stdout.flush()
         return code if isinstance(code, int) else EXIT_DONE
     except UnusedCliTokensError as error:
@@ -135,6 +141,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         complain(f"the engine has failed: {error}; this is a bug in Penstock")
         return EXIT_FAILED
+
+
+def _reading(words: Sequence[str]) -> AbstractContextManager[None]:
+    """Refuses a result whose parts do not fit together, if the command reads one."""
+    named = [Path(word.rpartition("=")[2] or ".") for word in words[1:] if "\0" not in word]
+    places = [place for place in named if place.is_dir()]
+    if not words or words[0] not in READ_RESULTS or not (places or words[0] == "why"):
+        return nullcontext()
+    from penstock.result.checked import reading
+
+    return reading(*(places or [Path("out")]))
 
 
 def _end_by_sigterm() -> None:

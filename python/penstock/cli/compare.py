@@ -13,7 +13,7 @@ from penstock.errors import InputError, ResultError
 from penstock.units import count, duration, plain, rate, share, size
 
 from . import EXIT_DONE
-from .console import console, print_json, table
+from .console import Screen, Table, console, print_json
 
 if TYPE_CHECKING:
     from penstock.analysis.pairs import Difference
@@ -110,13 +110,9 @@ def compare(
         cut = "" if result.complete else ", cut short"
         screen.print(
             f"{label:6}  {path}: {result.name}, seed {result.seed}, fingerprint {result.fingerprint}{cut}",
-            markup=False,
-            soft_wrap=True,
         )
     screen.print("the trajectories are the same" if same else "the trajectories differ")
-    screen.print(
-        "\n".join(scenario) if scenario else "the scenarios are the same", markup=False, soft_wrap=True
-    )
+    screen.print(*scenario or ("the scenarios are the same",))
     _show(screen, "Flows that differ", flows, FLOWS)
     _show(screen, "Connections that differ", connections, CONNECTIONS)
     _show(screen, "Ports that differ", ports, PORTS)
@@ -179,7 +175,7 @@ def _compare_sets(
         return EXIT_DONE
     _show_pairs(found, len(seeds), scenario)
     if picture is not None:
-        console().print(f"picture  {picture}", markup=False, soft_wrap=True)
+        console().print(f"picture  {picture}")
     return EXIT_DONE
 
 
@@ -195,17 +191,15 @@ def _draw(found: list[Difference], directory: Path) -> Path:
 
 
 def _show_pairs(found: list[Difference], seeds: int, scenario: list[str]) -> None:
-    from rich.markup import escape
-
     out = console()
-    out.print("\n".join(scenario) if scenario else "the scenarios are the same", markup=False, soft_wrap=True)
+    out.print(*scenario or ("the scenarios are the same",))
     certain = [one for one in found if one.is_certain]
     title = f"What changed: means over {seeds} pairs of one seed, and the change with its 95 % interval"
-    shown = table(title, "name", "metric", "first", "second", "change", numeric=2)
+    shown = Table(title, "name", "metric", "first", "second", "change", numeric=2)
     for one in certain[:ROWS_SHOWN]:
         write = {**FLOWS, **TRANSFERS}[one.metric]
         change = f"{_signed(write, one.change.mean)} ± {write(one.change.half_width)}"
-        shown.add_row(escape(one.name), one.metric, write(one.first), write(one.second), change)
+        shown.add_row(one.name, one.metric, write(one.first), write(one.second), change)
     if certain:
         out.print(shown)
     if len(certain) > ROWS_SHOWN:
@@ -240,10 +234,10 @@ def _rows(result: Result, name: str) -> list[Row]:
     return connections.rows(result) if name == "connections" else result.rows(name)
 
 
-def _show(out: Any, title: str, rows: list[Row], writers: dict[str, Writer]) -> None:
+def _show(out: Screen, title: str, rows: list[Row], writers: dict[str, Writer]) -> None:
     if not rows:
         return
-    shown = table(title, "name", "metric", "first", "second", "change", numeric=2)
+    shown = Table(title, "name", "metric", "first", "second", "change", numeric=2)
     for row in rows:
         write = writers[row["metric"]]
         shown.add_row(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Literal
 
 from . import EXIT_DONE
+from .console import write_data
 
 
 def completion(shell: Literal["bash", "zsh", "fish"], /) -> int:
@@ -23,5 +23,5 @@ def completion(shell: Literal["bash", "zsh", "fish"], /) -> int:
     script = application().generate_completion(shell=shell)
     if shell == "bash":  # files, where no word of ours fits
         script += "\ncomplete -o default -F _penstock penstock\n"
-    sys.stdout.write(script)
+    write_data(script)
     return EXIT_DONE

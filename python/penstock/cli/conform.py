@@ -13,10 +13,10 @@ from penstock.conformance.page import counts, page
 from penstock.errors import InputError
 
 from . import EXIT_DONE, EXIT_FAILED
-from .console import console, print_json, say, table
+from .console import Mark, Table, console, print_json, say
 
 SCHEMA = "penstock-conformance/1"
-MARKS = {"pass": "[green]✓[/]", "fail": "[red]✗[/]", "not applicable": "-"}
+MARKS = {"pass": Mark("✓", "green"), "fail": Mark("✗", "red"), "not applicable": "-"}
 
 
 def conform(
@@ -89,14 +89,12 @@ DEVICES: dict[str, Callable[[], conformance.Device]] = {"agent": _agent, "sim": 
 
 
 def _show(outcomes: Sequence[conformance.Outcome]) -> None:
-    from rich.markup import escape
-
-    shown = table("", "", "case", "purpose", "stimulus", "expected", "observed")
+    shown = Table("", "", "case", "purpose", "stimulus", "expected", "observed")
     for one in outcomes:
         purpose = one.case.purpose + (f" ({one.trial})" if one.trial else "")
         last = one.stimulus[-1] if one.stimulus else one.reason
         cells = (one.case.id, purpose, last, "; ".join(one.expected), "; ".join(one.observed))
-        shown.add_row(MARKS[one.verdict], *map(escape, cells))
+        shown.add_row(MARKS[one.verdict], *cells)
     out = console()
     out.print(shown)
     out.print(counts(outcomes))

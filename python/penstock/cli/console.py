@@ -1,17 +1,27 @@
-"""Where text goes: answers to standard output, everything said beside them to standard error."""
+"""Where text goes: answers to standard output, everything said beside them to standard error.
+
+Nothing else in the package writes to a terminal. Names come from files of others, so that whatever goes
+through here is taken literally: no markup, no codes of emoji, and nothing that a terminal would obey.
+"""
 
 from __future__ import annotations
 
 import codecs
+import contextlib
 import io
 import json
+import re
 import shutil
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from penstock.units import visible
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table
+    from rich.progress import Progress, TaskID
+    from rich.text import Text
 
 PIPED_WIDTH = 160
 """Columns of a table when nobody looks at a terminal."""
@@ -59,45 +69,200 @@ def write_plainly(*, ascii_only: bool = False) -> None:
             stream.reconfigure(encoding="ascii" if ascii_only else None, errors="penstock")
 
 
-def console() -> Console:
+class Mark(NamedTuple):
+    """A cell in a colour."""
+
+    text: str
+    style: str
+
+
+Cell = str | Mark | Sequence[str]
+"""One line, or several."""
+
+
+class Table:
+    """A table whose columns from the index `numeric` on are numbers and stand to the right.
+
+    Parameters
+    ----------
+    title : str
+        Above it; empty: none.
+    columns : str
+        Their heads.
+    numeric : int, optional
+        The first column of numbers. Default: there is none.
+    lines, heads : bool, optional
+        Whether lines part the rows (default false), and whether the heads are shown (default true).
+    """
+
+    def __init__(
+        self,
+        title: str,
+        *columns: str,
+        numeric: int | None = None,
+        lines: bool = False,
+        heads: bool = True,
+    ) -> None:
+        from rich import box
+        from rich.table import Table as Drawn
+
+        self.drawn = Drawn(
+            title=_text(title, "bold") if title else None,
+            title_justify="left",
+            box=box.SIMPLE_HEAD,
+            pad_edge=False,
+            show_edge=False,
+            show_lines=lines,
+            show_header=heads,
+        )
+        for index, column in enumerate(columns):
+            right = numeric is not None and index >= numeric
+            self.drawn.add_column(_text(column), justify="right" if right else "left", no_wrap=right)
+
+    def add_row(self, *cells: Cell) -> None:
+        """Adds a row; a line end within a line is shown as such."""
+        self.drawn.add_row(*(_cell(cell) for cell in cells))
+
+
+class Screen:
     """Standard output for tables and text."""
-    from rich.console import Console
 
-    width = max(shutil.get_terminal_size().columns, LEAST_WIDTH) if sys.stdout.isatty() else PIPED_WIDTH
-    return Console(width=width, highlight=False, soft_wrap=False)
+    def __init__(self) -> None:
+        width = max(shutil.get_terminal_size().columns, LEAST_WIDTH) if sys.stdout.isatty() else PIPED_WIDTH
+        self._console = _console(width=width)
+
+    def print(self, *lines: str | Table, style: str = "", end: str = "\n", wrap: bool = False) -> None:
+        """Prints lines and tables; a line end within a line is shown as such.
+
+        Parameters
+        ----------
+        lines : str or Table
+            Each on a line of its own; an empty line if there are none.
+        style : str, optional
+            As Rich names styles. Default: none.
+        end : str, optional
+            What comes behind each line.
+        wrap : bool, optional
+            Whether long lines are broken between words: sentences are, what is copied is not. Default false.
+        """
+        for line in lines or ("",):
+            if isinstance(line, Table):
+                self._console.print(line.drawn)
+            else:
+                self._console.print(_text(line, style), end=end, soft_wrap=not wrap)
 
 
-def print_json(document: object) -> None:
-    """One JSON object and nothing else."""
+def console() -> Screen:
+    """Standard output for tables and text."""
+    return Screen()
+
+
+def print_json(document: object, *, indent: int | None = 2) -> None:
+    """One JSON object and nothing else; without `indent` on one line, and at once."""
     ascii_only = not (sys.stdout.encoding or "").lower().startswith("utf")  # names come through as escapes
-    sys.stdout.write(json.dumps(document, indent=2, allow_nan=False, ensure_ascii=ascii_only) + "\n")
+    text = json.dumps(document, indent=indent, allow_nan=False, ensure_ascii=ascii_only)
+    sys.stdout.write(_UNSEEN.sub(_escaped, text) + "\n")
+    if indent is None:
+        sys.stdout.flush()
+
+
+def write_data(text: str) -> None:
+    """What other programs read: files and pipes get it as it is, a terminal as people may read it."""
+    sys.stdout.write(visible(text, keep="\n\t") if sys.stdout.isatty() else text)
+
+
+def print_now(line: str) -> None:
+    """A line of an answer that goes on, at once: somebody may be waiting for it."""
+    sys.stdout.write(visible(line) + "\n")
+    sys.stdout.flush()
 
 
 def complain(message: str) -> None:
     """An error message, each line as it is."""
-    sys.stderr.write(f"penstock: {message.rstrip()}\n")
+    say(f"penstock: {message.rstrip()}")
 
 
 def say(message: str) -> None:
     """A remark beside the answer."""
-    sys.stderr.write(message + "\n")
+    sys.stderr.write(visible(message, keep="\n") + "\n")
 
 
-def table(title: str, *columns: str, numeric: int | None = None, **options: Any) -> Table:
-    """A table whose columns from the index `numeric` on are numbers and stand to the right."""
-    from rich import box
-    from rich.table import Table
+def has_terminal() -> bool:
+    """Whether somebody sees what is said beside the answer."""
+    return sys.stderr.isatty()
 
-    made = Table(
-        title=title or None,
-        title_justify="left",
-        title_style="bold",
-        box=box.SIMPLE_HEAD,
-        pad_edge=False,
-        show_edge=False,
-        **options,
+
+@contextlib.contextmanager
+def aside() -> Iterator[None]:
+    """What is printed within the block is no part of the answer, and goes beside it."""
+    with contextlib.redirect_stdout(sys.stderr):
+        yield
+
+
+class Bar:
+    """A bar at the foot of the terminal.
+
+    Parameters
+    ----------
+    bar, task
+        Those of Rich.
+    """
+
+    def __init__(self, bar: Progress, task: TaskID) -> None:
+        self._bar = bar
+        self._task = task
+
+    def update(self, completed: float, total: float, first: str, last: str) -> None:
+        """How far it is, with the words before and behind the bar."""
+        told: dict[str, Any] = {"first": visible(first), "last": visible(last)}
+        self._bar.update(self._task, completed=completed, total=total, **told)
+
+    def say(self, message: str) -> None:
+        """A remark above the bar."""
+        self._bar.console.print(_text(message, keep="\n"), soft_wrap=True)
+
+
+@contextlib.contextmanager
+def progress_bar(first: str = "") -> Iterator[Bar]:
+    """A bar on standard error, which goes when the block ends."""
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("{task.fields[first]}", markup=False),
+        BarColumn(),
+        TaskProgressColumn(),
+        TextColumn("{task.fields[last]}", markup=False),
+        TimeRemainingColumn(),
     )
-    for index, column in enumerate(columns):
-        right = numeric is not None and index >= numeric
-        made.add_column(column, justify="right" if right else "left", no_wrap=right)
-    return made
+    with Progress(*columns, console=_console(stderr=True), transient=True) as bar:
+        yield Bar(bar, bar.add_task("", total=None, first=visible(first), last=""))
+
+
+def _console(**options: Any) -> Console:
+    from rich.console import Console
+
+    return Console(highlight=False, markup=False, emoji=False, **options)
+
+
+def _text(text: str, style: str = "", keep: str = "") -> Text:
+    """A text that Rich takes literally."""
+    from rich.text import Text
+
+    return Text(visible(text, keep), style=style)
+
+
+def _cell(cell: Cell) -> Text:
+    if isinstance(cell, Mark):
+        return _text(cell.text, cell.style, keep="\n")
+    lines = [cell] if isinstance(cell, str) else cell
+    return _text("\n".join(visible(line) for line in lines), keep="\n")
+
+
+_UNSEEN = re.compile(r"[^\n -~]")
+"""What may stand for itself in JSON and is not shown by every terminal."""
+
+
+def _escaped(match: re.Match[str]) -> str:
+    """An escape of JSON, if the character has no picture."""
+    one = match[0]
+    return one if one.isprintable() else json.dumps(one)[1:-1] if one != "\x7f" else "\\u007f"

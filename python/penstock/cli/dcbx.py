@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 import tomllib
 from collections.abc import Iterator
-from json import dumps
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -15,7 +13,7 @@ from penstock import library
 from penstock.errors import InputError
 
 from . import EXIT_DONE
-from .console import console, print_json, table
+from .console import Table, console, print_json, print_now
 
 LONGEST_S = 200 * 86_400
 """Seconds: the agent counts picoseconds in 64 bits."""
@@ -74,25 +72,19 @@ def run(
 
     def tell(now_s: float, state: dict[str, Any]) -> None:
         if json:
-            _print(dumps({"time_s": now_s, **state}))
+            print_json({"time_s": now_s, **state}, indent=None)
             return
         lines = dict(_lines(state))
         for what, line in lines.items():
             if told.get(what) != line:
-                _print(f"{now_s:9.3f} s  {what:<12}  {line}")
+                print_now(f"{now_s:9.3f} s  {what:<12}  {line}")
         for what in told.keys() - lines.keys():
-            _print(f"{now_s:9.3f} s  {what:<12}  gone")
+            print_now(f"{now_s:9.3f} s  {what:<12}  gone")
         told.clear()
         told.update(lines)
 
     serving.serve(interface, wanted, seconds=seconds, tell=tell)
     return EXIT_DONE
-
-
-def _print(line: str) -> None:
-    """At once: somebody may be waiting for it."""
-    sys.stdout.write(line + "\n")
-    sys.stdout.flush()
 
 
 def show(*, interface: str, json: Annotated[bool, Parameter(negative=())] = False) -> int:
@@ -105,24 +97,31 @@ def show(*, interface: str, json: Annotated[bool, Parameter(negative=())] = Fals
     json
         Prints one JSON object instead of a table.
     """
-    from penstock.dcbx import serving
+    from penstock.dcbx.asking import ask
 
-    state = serving.ask(interface)
+    state = ask(interface)
     if json:
         print_json(state)
         return EXIT_DONE
-    shown = table(f"{state['interface']}, {state['mac']}", "", "local", "peer", "in force", "why")
+    try:
+        _show(state)
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        raise InputError(
+            f"--interface {interface}: the agent there answers something that is no state ({error!r}); "
+            "has it another version?"
+        ) from error
+    return EXIT_DONE
+
+
+def _show(state: dict[str, Any]) -> None:
+    shown = Table(f"{state['interface']}, {state['mac']}", "", "local", "peer", "in force", "why")
     for row in _rows(state):
         shown.add_row(*row)
-    out = console()
-    out.print(shown)
-    for condition in state["operational"]["conditions"]:
-        out.print(f"! {condition}", markup=False)
-    for one in state["neighbours"]:
-        out.print(f"peer {_station(one)}, for another {one['remaining_s']} s", markup=False)
+    lines: list[str | Table] = [shown]
+    lines += [f"! {condition}" for condition in state["operational"]["conditions"]]
+    lines += [f"peer {_station(one)}, for another {one['remaining_s']} s" for one in state["neighbours"]]
     counts = ", ".join(f"{name.replace('_', ' ')} {number:,}" for name, number in state["counters"].items())
-    out.print(f"LLDPDUs: {counts}")
-    return EXIT_DONE
+    console().print(*lines, f"LLDPDUs: {counts}")
 
 
 def _uplink_of(text: str) -> str | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from importlib.resources import files
 from json import loads
@@ -15,7 +14,7 @@ from penstock import _core
 from penstock.errors import InputError
 
 from . import EXIT_DONE
-from .console import console, print_json, table
+from .console import Table, console, print_json, write_data
 
 SCHEMA = "penstock-frames/1"
 COLUMNS = ("time", "port", "way", "source", "destination", "VLAN", "priority", "what", "comment")
@@ -37,7 +36,7 @@ def decode(capture: Path, /, *, json: Annotated[bool, Parameter(negative=())] = 
     if json:
         print_json({"schema": SCHEMA, "capture": str(capture), "frames": frames})
         return EXIT_DONE
-    shown = table("", "no.", *COLUMNS)
+    shown = Table("", "no.", *COLUMNS)
     for frame in frames:
         shown.add_row(str(frame["number"]), *_cells(frame))
     out = console()
@@ -49,13 +48,14 @@ def decode(capture: Path, /, *, json: Annotated[bool, Parameter(negative=())] = 
 
 def dissector() -> int:
     """Prints a dissector for Wireshark, in Lua: CN-TAG and CNM, and the messages of FECN and L2CI."""
-    sys.stdout.write(files("penstock").joinpath("cli/dissector.lua").read_text("utf-8"))
+    write_data(files("penstock").joinpath("cli/dissector.lua").read_text("utf-8"))
     return EXIT_DONE
 
 
 def _frames(capture: Path) -> Iterator[dict[str, Any]]:
     if not capture.is_file():
-        raise InputError(f"{capture}: no such file")
+        what = "is no file, but a directory" if capture.is_dir() else "is no file"
+        raise InputError(f"{capture}: {what if capture.exists() else 'no such file'}; expected a capture")
     try:
         for text in _core.Capture(str(capture)):
             yield loads(text)

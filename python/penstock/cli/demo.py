@@ -47,5 +47,5 @@ def demo(*, out: Path = Path("out/demo")) -> int:
         raise StudyError(f"there is no picture: {STUDY} did not run to its end")
     place = SCENARIO.relative_to(Path.cwd()) if SCENARIO.is_relative_to(Path.cwd()) else SCENARIO
     for text in (SHOWS, NEXT.format(scenario=place), f"picture  {picture}"):
-        console().print(text, markup=False, soft_wrap=True)
+        console().print(*text.split("\n"))
     return code or EXIT_DONE

@@ -6,7 +6,7 @@ from penstock.errors import InputError
 from penstock.library import suggestion
 
 from . import EXIT_DONE
-from .console import console, table
+from .console import Table, console
 from .glossary import Topic, find, names
 
 
@@ -38,14 +38,14 @@ def _near(name: str) -> str:
 
 def _show(topic: Topic) -> None:
     out = console()
-    out.print(f"{topic.name}", style="bold", markup=False, end="  ")
-    out.print(f"({topic.kind})", markup=False)
+    out.print(f"{topic.name}", style="bold", end="  ")
+    out.print(f"({topic.kind})")
     for line in topic.lines:
-        out.print(line, markup=False)
+        out.print(line, wrap=True)
     if topic.rows:
         header, *rows = topic.rows
-        shown = table("", *header)
+        shown = Table("", *header)
         for row in rows:
-            shown.add_row(*(cell.replace("[", "\\[") for cell in row))
+            shown.add_row(*row)
         out.print(shown)
     out.print()

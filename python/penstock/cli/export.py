@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from cyclopts import Parameter
 from penstock.errors import InputError
 
 from . import EXIT_DONE
-from .console import print_json
+from .console import print_json, write_data
 
 PRIORITIES = range(8)
 TOP = 7
@@ -103,7 +102,7 @@ def export(
     except InputError as error:
         raise InputError(f"{scenario}: {error}") from error
     lines = {"dcb": _dcb, "mlnx_qos": _mlnx_qos}[form](settings, name)
-    sys.stdout.write("".join(f"{line}\n" for line in lines))
+    write_data("".join(f"{line}\n" for line in lines))
     return EXIT_DONE
 
 

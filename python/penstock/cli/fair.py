@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import tomllib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -14,7 +12,7 @@ from penstock.errors import InputError
 from penstock.units import rate
 
 from . import EXIT_DONE
-from .console import console, print_json, table
+from .console import Table, console, print_json
 
 if TYPE_CHECKING:
     from penstock.analysis.oracle import Assessment
@@ -57,6 +55,7 @@ def fair(
         Prints one JSON object instead of a table.
     """
     from penstock.analysis import oracle
+    from penstock.analysis.class_weights import accounted_length
 
     result, origin = _result(run)
     given = _weights(weight)
@@ -64,7 +63,7 @@ def fair(
     if json:
         print_json({"schema": SCHEMA, "run": origin, **as_json(found)})
     else:
-        _show(found, _accounted(result.scenario_toml))
+        _show(found, accounted_length(result.scenario_toml))
     return EXIT_DONE
 
 
@@ -99,14 +98,12 @@ def as_json(found: Assessment) -> dict[str, Any]:
 
 
 def _show(found: Assessment, accounted: str | None) -> None:
-    from rich.markup import escape
-
     out = console()
     what = COUNTED[found.counts].partition(" (")[0]
     columns = ("flow", "weight", "asked", "measured", "max-min", "deviation", "proportional", "deviation")
-    shares = table(f"Fair shares, counted in {what}", *columns, numeric=1)
+    shares = Table(f"Fair shares, counted in {what}", *columns, numeric=1)
     for share in found.shares:
-        cells = [escape(share.flow), f"{share.weight:g}", _asked(share.demand_bps), rate(share.measured_bps)]
+        cells = [share.flow, f"{share.weight:g}", _asked(share.demand_bps), rate(share.measured_bps)]
         for name in NAMES:
             cells += [rate(share.fair_bps[name]), percent(share.deviation(name))]
         shares.add_row(*cells)
@@ -117,31 +114,15 @@ def _show(found: Assessment, accounted: str | None) -> None:
             out.print(
                 f"{called}: {verdict.jain:.4f} (Jain), "
                 f"largest deviation {percent(verdict.largest_deviation)} (flow {verdict.flow})",
-                markup=False,
-                soft_wrap=True,
             )
-    out.print(f"weights  {found.weights_from}", markup=False, soft_wrap=True)
+    out.print(f"weights  {found.weights_from}")
     others = " or ".join(f"--counts {word}" for word in COUNTED if word != found.counts)
-    out.print(f"counts   {COUNTED[found.counts]}; for others {others}", markup=False, soft_wrap=True)
+    out.print(f"counts   {COUNTED[found.counts]}; for others {others}")
     if accounted is not None and accounted != found.counts:
         divides = f"the scheduler of the switches divides {COUNTED[accounted]}"
-        out.print(f"         {divides}: see --counts {accounted}", markup=False, soft_wrap=True)
+        out.print(f"         {divides}: see --counts {accounted}")
     for note in found.notes:
-        out.print(note, markup=False, soft_wrap=True)
-
-
-def _accounted(scenario_toml: str) -> str | None:
-    """What the schedulers of the switches account; ``None`` if nothing, or not all the same."""
-
-    def lengths(table: object) -> Iterator[str]:
-        if isinstance(table, dict):
-            yield from (table[key] for key in ("accounted_length", "bills") if key in table)  # `bills`: older
-            for below in table.values():
-                yield from lengths(below)
-
-    scenario = tomllib.loads(scenario_toml)
-    found = {*lengths(scenario.get("switch")), *lengths(scenario.get("switches"))}
-    return found.pop() if len(found) == 1 else None
+        out.print(note)
 
 
 def percent(deviation: float | None) -> str:

@@ -12,7 +12,7 @@ from penstock import _core
 from penstock.errors import InputError
 
 from . import EXIT_DONE
-from .console import console, print_json, table
+from .console import Table, console, print_json
 
 
 @Parameter(name="*")
@@ -84,11 +84,11 @@ def headroom(*, link: Link, json: Annotated[bool, Parameter(negative=())] = Fals
     ):
         rows = answer.get(name, [])
         if rows:
-            shown = table(title, *rows[0], numeric=1)
+            shown = Table(title, *rows[0], numeric=1)
             for row in rows:
                 shown.add_row(*(_cell(value) for value in row.values()))
             out.print(shown)
-    totals = table("", "", "", numeric=1, show_header=False)
+    totals = Table("", "", "", numeric=1, heads=False)
     for name, value in answer.items():
         if not isinstance(value, list | dict) and name != "schema":
             totals.add_row(name, _cell(value))

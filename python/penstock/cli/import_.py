@@ -80,7 +80,7 @@ def import_(
     for remark in joined.remarks:
         say(f"note: {remark}")
     _write(out, joined.text, listed, joined.transfers)
-    console().print(f"{out} written; run it with: penstock run {out}", markup=False, soft_wrap=True)
+    console().print(f"{out} written; run it with: penstock run {out}")
     return EXIT_DONE
 
 

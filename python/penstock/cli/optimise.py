@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from penstock.errors import InputError
-from penstock.units import plain
+from penstock.units import plain, short_names
 
 from . import EXIT_DONE, EXIT_FAILED
-from .console import complain, console, print_json, say, table
+from .console import Table, complain, console, print_json, say
 from .options import Whole
 from .sweep import Place, assignments, watching
 
@@ -137,25 +137,23 @@ def _said(trial: Trial) -> str:
 
 
 def _show(plan: Plan, goal: Goal, found: list[Trial], directory: Path) -> None:
-    from rich.markup import escape
-
     feasible = sum(trial.is_feasible for trial in found)
     title = f"The best of {len(found)} trials, {feasible} of which have what is required: {goal.direction} "
     keys = [*plan.values, *plan.derive]
-    shown = table(
-        escape(title + goal.objective),
+    shown = Table(
+        title + goal.objective,
         "trial",
-        *(key.rpartition(".")[2] for key in keys),
+        *short_names(keys).values(),
         "objective",
         "",
         numeric=1,
     )
     for trial in found[:ROWS_SHOWN]:
-        cells = [escape(str(trial.values[key])) for key in keys]
+        cells = [str(trial.values[key]) for key in keys]
         shown.add_row(str(trial.number), *cells, plain(trial.objective), _said(trial))
     console().print(shown)
     if given_up := sum(trial.given_up for trial in found):
         console().print(f"{given_up} were given up after their first part")
-    console().print(f"search   {directory}", soft_wrap=True)
+    console().print(f"search   {directory}")
     if found[0].is_feasible:
-        console().print(f"best     {directory / 'best.toml'}", soft_wrap=True)
+        console().print(f"best     {directory / 'best.toml'}")

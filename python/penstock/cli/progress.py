@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import signal
-import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from typing import Protocol
 from penstock.running import Progress
 from penstock.units import duration
 
-from .console import Terminated, say
+from .console import Terminated, has_terminal, progress_bar, say
 
 LAST = 2
 """Requests to end that wait until what was measured is saved."""
@@ -81,7 +80,7 @@ def stop_on_interrupt() -> Iterator[Wish]:
 @contextlib.contextmanager
 def watching(wish: Wish) -> Iterator[Watcher]:
     """A progress bar with simulated time, frame-hops a second and the time left, if there is a terminal."""
-    if not sys.stderr.isatty():
+    if not has_terminal():
 
         def listen(progress: Progress) -> bool:
             if progress.warning:
@@ -90,30 +89,17 @@ def watching(wish: Wish) -> Iterator[Watcher]:
 
         yield listen
         return
-    from rich.console import Console
-    from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bar
-
-    columns = (
-        TextColumn("{task.fields[time]}"),
-        BarColumn(),
-        TaskProgressColumn(),
-        TextColumn("{task.fields[speed]}"),
-        TimeRemainingColumn(),
-    )
-    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("run", total=1.0, time="starting", speed="")
+    with progress_bar("starting") as bar:
 
         def watch(progress: Progress) -> bool:
             if progress.warning:
-                bar.console.print(f"warning: {progress.warning}", markup=False, soft_wrap=True)
+                bar.say(f"warning: {progress.warning}")
             speed = progress.frame_hops / progress.wall_s / 1e6 if progress.wall_s > 0 else 0.0
             bar.update(
-                task,
-                completed=progress.simulated_s,
-                total=progress.duration_s,
-                time=f"{duration(progress.simulated_s * 1e9)} of {duration(progress.duration_s * 1e9)}",
-                speed=f"{speed:.1f} M frame-hops/s",
+                progress.simulated_s,
+                progress.duration_s,
+                f"{duration(progress.simulated_s * 1e9)} of {duration(progress.duration_s * 1e9)}",
+                f"{speed:.1f} M frame-hops/s",
             )
             return not wish.stop
 

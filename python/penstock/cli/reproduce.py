@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Annotated
 
@@ -12,7 +10,7 @@ from cyclopts import Parameter
 from penstock.studies import reproduce as studies
 
 from . import EXIT_DONE, EXIT_FAILED
-from .console import console, print_json, say, table
+from .console import Mark, Table, aside, console, print_json, say
 
 
 def reproduce(
@@ -44,7 +42,7 @@ def reproduce(
     results = []
     for found in studies.find(study):
         say(f"{found.name}: {found.title}")
-        with redirect_stdout(sys.stderr):  # what a study prints is no part of the answer
+        with aside():  # what a study prints is no part of the answer
             results.append(studies.reproduce(found, out / found.name, quick=quick, say=_say_inside))
         if document is not None:
             from penstock.studies import document as pages
@@ -64,45 +62,39 @@ def _say_inside(text: str) -> None:
 def _show(result: studies.StudyResult) -> None:
     out = console()
     study = result.study
-    out.print(f"\n{study.title}", style="bold", markup=False)
-    out.print(study.source, markup=False)
-    shown = table("", "", "experiment", "criterion", "the source reports", "measured", show_lines=True)
+    out.print()
+    out.print(study.title, style="bold")
+    out.print(study.source, wrap=True)
+    shown = Table("", "", "experiment", "criterion", "the source reports", "measured", lines=True)
     for outcome in result.outcomes:
-        measured = outcome.measured + (f"\n({outcome.note})" if outcome.note else "")
+        measured = [*outcome.measured.split("\n"), *([f"({outcome.note})"] if outcome.note else [])]
         known = study.experiment(outcome.id).not_met
-        failed = "[yellow]✗ FAIL,\nas known[/]" if known else "[red]✗ FAIL[/]"
-        mark = "[green]✓ pass[/]" if outcome.passed else failed
-        shown.add_row(
-            mark, *(_plain(text) for text in (outcome.id, outcome.criterion, outcome.reported, measured))
-        )
+        failed = Mark("✗ FAIL,\nas known", "yellow") if known else Mark("✗ FAIL", "red")
+        mark = Mark("✓ pass", "green") if outcome.passed else failed
+        shown.add_row(mark, outcome.id, outcome.criterion.split("\n"), outcome.reported.split("\n"), measured)
     out.print(shown)
     for figures in result.tables:
-        cells = table(_plain(figures.title), *(_plain(column) for column in figures.columns))
+        cells = Table(figures.title, *figures.columns)
         for row in figures.rows:
-            cells.add_row(*(_plain(cell) for cell in row))
+            cells.add_row(*row)
         out.print(cells)
         if figures.note:
-            out.print(figures.note, markup=False)
-        out.print(f"table  {result.directory / figures.name}.csv", markup=False, soft_wrap=True)
+            out.print(figures.note, wrap=True)
+        out.print(f"table  {result.directory / figures.name}.csv")
     if study.choices:
         out.print("What the source leaves open:")
         for choice in study.choices:
-            out.print(f"- {choice.what}: {choice.value} ({choice.why})", markup=False)
+            out.print(f"- {choice.what}: {choice.value} ({choice.why})", wrap=True)
     if study.departures:
         out.print("Departures from the source:")
         for departure in study.departures:
-            out.print(f"- {departure.what}" + (f" ({departure.why})" if departure.why else ""), markup=False)
+            why = f" ({departure.why})" if departure.why else ""
+            out.print(f"- {departure.what}{why}", wrap=True)
     pictures = [picture for outcome in result.outcomes for picture in outcome.pictures]
     for picture in dict.fromkeys([*pictures, *([result.cover] if result.cover else [])]):
-        out.print(f"picture  {result.directory / picture}", markup=False, soft_wrap=True)
+        out.print(f"picture  {result.directory / picture}")
     passed = sum(outcome.passed for outcome in result.outcomes)
     out.print(f"{passed} of {len(result.outcomes)} experiments passed")
     for outcome in result.outcomes:
-        if not outcome.passed and (why := study.experiment(outcome.id).not_met):
-            out.print(f"{outcome.id} is known not to: {why}", markup=False)
-
-
-def _plain(text: str) -> str:
-    from rich.markup import escape
-
-    return escape(text)
+        if not outcome.passed and (reason := study.experiment(outcome.id).not_met):
+            out.print(f"{outcome.id} is known not to: {reason}", wrap=True)

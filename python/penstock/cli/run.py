@@ -8,7 +8,7 @@ import importlib
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
@@ -18,7 +18,7 @@ from penstock.running import cache
 from penstock.units import count, duration, plain, rate, share, size
 
 from . import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_TERMINATED
-from .console import complain, console, print_json, say, table
+from .console import Screen, Table, complain, console, print_json, say
 from .options import Threads, Whole
 from .progress import LAST, Watcher, Wish, stop_on_interrupt, watching
 
@@ -280,12 +280,10 @@ def _show(result: Result) -> None:
     _show_totals(out, result)
 
 
-def _show_flows(out: Any, result: Result) -> None:
-    from rich.markup import escape  # "incast[h0]" is a name, not a style
-
+def _show_flows(out: Screen, result: Result) -> None:
     from penstock.result import summary
 
-    flows = table(
+    flows = Table(
         "Flows",
         "flow",
         "class",
@@ -302,7 +300,7 @@ def _show_flows(out: Any, result: Result) -> None:
     for flow in summary.flows(found.slice(0, ROWS_SHOWN)):
         latency = flow["latency_ns"]
         flows.add_row(
-            escape(flow["name"]),
+            flow["name"],
             str(flow["class"]),
             rate(flow["offered_bps"]),
             rate(flow["throughput_bps"]),
@@ -316,13 +314,13 @@ def _show_flows(out: Any, result: Result) -> None:
     _say_rest(out, found.num_rows, ROWS_SHOWN, "flows")
 
 
-def _show_ports(out: Any, result: Result) -> None:
+def _show_ports(out: Screen, result: Result) -> None:
     from penstock.result import summary
 
     found = result.table("ports")
     order = [(name, "descending") for name in ("drops", "paused_s", "utilisation")]
     first = found.sort_by(order).slice(0, PORTS_SHOWN)
-    ports = table(
+    ports = Table(
         "Ports, ordered by drops, time paused and utilisation",
         "port",
         "used",
@@ -349,7 +347,7 @@ def _show_ports(out: Any, result: Result) -> None:
     _say_rest(out, found.num_rows, PORTS_SHOWN, "ports")
 
 
-def _show_totals(out: Any, result: Result) -> None:
+def _show_totals(out: Screen, result: Result) -> None:
     from penstock.result.summary import fairness as judge
 
     fairness = judge(result)
@@ -373,15 +371,11 @@ def _show_totals(out: Any, result: Result) -> None:
         out.print(
             f"fairness: {against['jain']:.4f} of weighted max-min (Jain), "
             f"largest deviation {percent(against['largest_deviation'])} (flow {against['flow']})",
-            markup=False,
-            soft_wrap=True,
         )
     out.print(f"seed {result.seed}   fingerprint {result.fingerprint}")
 
 
-def _show_connections(out: Any, result: Result) -> None:
-    from rich.markup import escape
-
+def _show_connections(out: Screen, result: Result) -> None:
     from penstock.analysis import connections
 
     found = connections.rows(result)
@@ -389,11 +383,11 @@ def _show_connections(out: Any, result: Result) -> None:
         return
     columns = ("connection", "timed", "number", "shortest", "mean", "p99", "longest")
     last = ("carried", "complete at", "sent again", "discarded")
-    shown = table("Connections", *columns, *last, numeric=2)
+    shown = Table("Connections", *columns, *last, numeric=2)
     for row in found[:ROWS_SHOWN]:
         what, number, times = connections.timed(row)
         shown.add_row(
-            escape(row["flow"]),
+            row["flow"],
             what,
             count(number),
             *(duration(times[name]) for name in connections.DURATIONS),
@@ -406,20 +400,18 @@ def _show_connections(out: Any, result: Result) -> None:
     _say_rest(out, len(found), ROWS_SHOWN, "connections")
 
 
-def _show_transfers(out: Any, result: Result) -> None:
-    from rich.markup import escape
-
+def _show_transfers(out: Screen, result: Result) -> None:
     from penstock.analysis import transfers
 
     found = transfers.totals(result)
     if not found:
         return
     times = ("completion mean", "p99", "slowdown mean", "p50", "p99", "max")
-    shown = table("Transfers", "entry", "begun", "complete", "bytes", *times, numeric=1)
+    shown = Table("Transfers", "entry", "begun", "complete", "bytes", *times, numeric=1)
     for entry in found[:ROWS_SHOWN]:
         took, slowdown = entry.completion_ns, entry.slowdown
         shown.add_row(
-            escape(entry.name),
+            entry.name,
             count(entry.begun),
             count(entry.complete),
             size(entry.bytes),
@@ -432,20 +424,18 @@ def _show_transfers(out: Any, result: Result) -> None:
 
 
 def _show_intervals(runs: Replications) -> None:
-    from rich.markup import escape
-
     out = console()
     formats: dict[str, Callable[[float | None], str]] = {"bps": rate, "ns": duration}
     shown = ("throughput_bps", "latency_mean_ns", "latency_p99_ns", "frames_dropped")
     title = f"Mean ± half-width of the {runs.confidence:.0%} interval over {len(runs.results)} replications"
-    means = table(title, "flow", "throughput", "latency mean", "latency p99", "frames lost", numeric=1)
+    means = Table(title, "flow", "throughput", "latency mean", "latency p99", "frames lost", numeric=1)
     cells: dict[str, dict[str, str]] = {}
     for entry in runs.intervals():
         write = formats.get(entry.metric.rpartition("_")[2], plain)
         half = write(entry.interval.half_width) if entry.interval.n > 1 else "unknown"
         cells.setdefault(entry.flow, {})[entry.metric] = f"{write(entry.interval.mean)} ± {half}"
     for flow, row in list(cells.items())[:ROWS_SHOWN]:
-        means.add_row(escape(flow), *(row.get(metric, "-") for metric in shown))
+        means.add_row(flow, *(row.get(metric, "-") for metric in shown))
     out.print(means)
     _say_rest(out, len(cells), ROWS_SHOWN, "flows")
     if len(runs.results) < runs.wanted:
@@ -456,13 +446,13 @@ def _show_where(directory: Path | None, with_report: Path | None, report: bool |
     if directory is None or with_report is None or isinstance(report, OSError):
         return
     out = console()
-    out.print(f"result   {directory}", soft_wrap=True)
+    out.print(f"result   {directory}")
     if report:
-        out.print(f"report   {with_report / 'report.html'}", soft_wrap=True)
-        out.print(f"picture  {with_report / 'pictures' / 'timeline.png'}", soft_wrap=True)
+        out.print(f"report   {with_report / 'report.html'}")
+        out.print(f"picture  {with_report / 'pictures' / 'timeline.png'}")
 
 
-def _say_rest(out: Any, total: int, shown: int, what: str) -> None:
+def _say_rest(out: Screen, total: int, shown: int, what: str) -> None:
     if total > shown:
         out.print(f"and {total - shown} more {what}; all of them are in the result")
 

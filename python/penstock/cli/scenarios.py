@@ -12,7 +12,7 @@ from penstock.errors import InputError
 from penstock.units import count, duration, size
 
 from . import EXIT_DONE
-from .console import console, print_json, say, table
+from .console import Table, console, print_json, say, write_data
 from .options import Threads
 
 STARTER = Path(library.__file__).with_name("starter.toml")
@@ -60,7 +60,10 @@ def check(
     if estimate:
         _tell(source, threads, json)
         return EXIT_DONE
-    console().print(text if effective else f"{scenario}: ok", markup=False, soft_wrap=True)
+    if effective:
+        write_data(text + "\n")
+    else:
+        console().print(f"{scenario}: ok")
     return EXIT_DONE
 
 
@@ -92,7 +95,7 @@ def _tell(source: library.Source, threads: running.Threads, json: bool) -> None:
         ("memory", f"about {_rough_size(told.memory_bytes)} without the program itself"),
     )
     for name, what in rows:
-        console().print(f"{name:<8} {what}", markup=False, soft_wrap=True)
+        console().print(f"{name:<8} {what}")
 
 
 def _rounded(number: float, exact: bool) -> float:
@@ -128,7 +131,7 @@ def new(file: Path = Path("scenario.toml"), /, *, like: str | None = None) -> in
         raise InputError(f"{file}: exists; choose another name") from None
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
         raise InputError(f"{file}: there is no directory {file.parent}") from None
-    console().print(f"{file} written; run it with: penstock run {file}", markup=False, soft_wrap=True)
+    console().print(f"{file} written; run it with: penstock run {file}")
     return EXIT_DONE
 
 
@@ -157,7 +160,7 @@ def list_(*, json: Annotated[bool, Parameter(negative=())] = False) -> int:
     ):
         if not entries:
             continue
-        shown = table(title, "name", "about")
+        shown = Table(title, "name", "about")
         for entry in entries:
             shown.add_row(entry.name, entry.description)
         out.print(shown)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from . import EXIT_DONE
-from .console import console, print_json, say, table
+from .console import Table, console, print_json, say
 from .options import Whole
 from .sweep import Place, assignments, watching
 
@@ -89,8 +89,8 @@ def sensitivity(
         print_json({"schema": SCHEMA, "method": method, "effects": [_finite(effect) for effect in found]})
         return EXIT_DONE
     _show(found)
-    console().print(f"table    {directory / 'sensitivity.parquet'}", soft_wrap=True)
-    console().print(f"picture  {directory / 'pictures' / 'sensitivity.png'}", soft_wrap=True)
+    console().print(f"table    {directory / 'sensitivity.parquet'}")
+    console().print(f"picture  {directory / 'pictures' / 'sensitivity.png'}")
     return EXIT_DONE
 
 
@@ -112,7 +112,7 @@ def _show(found: list[Effect]) -> None:
         measures.setdefault(effect.measure, {}).setdefault(effect.key, []).append(cell)
     for measure, rows in measures.items():
         indices = dict.fromkeys(effect.index for effect in found if effect.measure == measure)
-        shown = table(measure, "key", *indices, numeric=1)
+        shown = Table(measure, "key", *indices, numeric=1)
         for key, cells in rows.items():
             shown.add_row(key, *cells)
         console().print(shown)

@@ -12,7 +12,7 @@ from penstock.errors import ResultError
 from penstock.units import duration, plain, rate, size
 
 from . import EXIT_DONE
-from .console import console, print_json, table
+from .console import Table, console, print_json
 
 if TYPE_CHECKING:
     from penstock.result import Result
@@ -50,17 +50,15 @@ def steady(
     if json:
         print_json({"schema": "penstock-steady/1", "metric": metric, "series": rows})
         return EXIT_DONE
-    from rich.markup import escape
-
     write = _WRITERS.get(metric.rpartition("_")[2], plain)
     title = f"{metric}: warm-up by MSER-5, and the mean of the rest with its 95 % interval by batch means"
-    shown = table(title, "of", "warm-up", "mean", "±", "", numeric=1)
+    shown = Table(title, "of", "warm-up", "mean", "±", "", numeric=1)
     for row in rows[:ROWS_SHOWN]:
         told = "" if row["is_settled"] else "not settled in the first half"
         if (row["correlation"] or 0.0) > CORRELATED:
             told = told or "batches are correlated: run longer"
         shown.add_row(
-            escape(row["entity"]),
+            row["entity"],
             duration(row["warmup_ns"]),
             write(row["mean"]),
             write(row["half_width"]),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,9 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from penstock.errors import InputError
+from penstock.units import short_names
 
 from . import EXIT_DONE, EXIT_FAILED
-from .console import complain, console, print_json, say, table
+from .console import Table, complain, console, has_terminal, print_json, progress_bar, say
 from .options import Whole
 
 if TYPE_CHECKING:
@@ -147,9 +147,9 @@ def sweep(
 def _show_where(directory: Path) -> None:
     places = {"sweep": directory, "report": directory / "report.html"}
     for name, place in places.items():
-        console().print(f"{name:<8} {place}", soft_wrap=True)
+        console().print(f"{name:<8} {place}")
     for picture in sorted((directory / "pictures").glob("*.png")):
-        console().print(f"picture  {picture}", soft_wrap=True)
+        console().print(f"picture  {picture}")
 
 
 def plan_of(scenario: str, question: Question) -> Plan:
@@ -210,28 +210,16 @@ def assignments(option: str, given: tuple[str, ...]) -> dict[str, str]:
 @contextlib.contextmanager
 def watching(what: str = "runs") -> Iterator[SweepCallback]:
     """A bar with what has ended and the time left; without a terminal a line now and then."""
-    if not sys.stderr.isatty():
+    if not has_terminal():
         yield _Teller(what)
         return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bar
-
-    columns = (
-        MofNCompleteColumn(),
-        TextColumn(what),
-        BarColumn(),
-        TimeRemainingColumn(),
-        TextColumn("{task.fields[told]}"),
-    )
-    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("sweep", total=None, told="starting")
+    with progress_bar(f"{what}: starting") as bar:
 
         def watch(progress: SweepProgress) -> None:
             told = f"{progress.found} found" if progress.found else ""
             if progress.failed:
                 told += f" {progress.failed} failed"
-            bar.update(task, completed=progress.done, total=progress.runs, told=told)
+            bar.update(progress.done, progress.runs, f"{progress.done} of {progress.runs} {what}", told)
 
         yield watch
 
@@ -269,27 +257,34 @@ def _finite(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _show(plan: Plan, outcome: Outcome) -> None:
-    """A row a point, a column a measure of the whole run."""
-    from rich.markup import escape
+    """A row a point, a column a measure; what each flow, port or queue has is in tables of its own."""
+    rows = outcome.table("summary").to_pylist()
+    for of_each in (False, True):
+        own = [row for row in rows if bool(row["entity"]) is of_each]
+        names = list(dict.fromkeys(row["metric"] for row in own))
+        for first in range(0, len(names), COLUMNS_SHOWN):
+            _show_some(plan, own, names[first : first + COLUMNS_SHOWN], of_each)
 
-    rows = [row for row in outcome.table("summary").to_pylist() if not row["entity"]]
+
+def _show_some(plan: Plan, rows: list[dict[str, Any]], names: list[str], of_each: bool) -> None:
+    """A table of a few measures."""
     keys = [*plan.values, *plan.derive]
-    names = list(dict.fromkeys(row["metric"] for row in rows))
     seeds = len(plan.seeds)
-    points: dict[int, dict[str, Any]] = {}
+    points: dict[tuple[int, str], dict[str, Any]] = {}
     for row in rows:
-        points.setdefault(row["point"], {"row": row})[row["metric"]] = row
+        if row["metric"] in names:
+            points.setdefault((row["point"], row["entity"]), {"row": row})[row["metric"]] = row
     title = "Means ± half-widths of the 95 % intervals over the seeds" if seeds > 1 else "One run a point"
-    for first in range(0, len(names), COLUMNS_SHOWN):
-        some = names[first : first + COLUMNS_SHOWN]
-        shown = table(title, *(key.rpartition(".")[2] for key in keys), *some, numeric=len(keys))
-        title = ""
-        for cells in list(points.values())[:ROWS_SHOWN]:
-            values = [_interval(cells.get(name), seeds) for name in some]
-            shown.add_row(*(escape(str(cells["row"][key])) for key in keys), *values)
-        console().print(shown)
+    heads = [*short_names(keys).values(), *(["of"] if of_each else [])]
+    shown = Table(title, *heads, *names, numeric=len(heads))
+    for cells in list(points.values())[:ROWS_SHOWN]:
+        values = [_interval(cells.get(name), seeds) for name in names]
+        of = [cells["row"]["entity"]] if of_each else []
+        shown.add_row(*(str(cells["row"][key]) for key in keys), *of, *values)
+    console().print(shown)
     if len(points) > ROWS_SHOWN:
-        console().print(f"and {len(points) - ROWS_SHOWN} more points; all of them are in the tables")
+        more = "rows" if of_each else "points"
+        console().print(f"and {len(points) - ROWS_SHOWN} more {more}; all of them are in the tables")
 
 
 def _interval(row: dict[str, Any] | None, seeds: int) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -11,7 +10,7 @@ from penstock.library import suggestion
 from penstock.units import count
 
 from . import EXIT_DONE
-from .console import console, say, table
+from .console import Table, console, say, write_data
 
 if TYPE_CHECKING:
     from penstock.result import Result
@@ -63,7 +62,7 @@ def tables(
 
 
 def _list(result: Result) -> int:
-    shown = table("", "table", "rows", "about")
+    shown = Table("", "table", "rows", "about")
     for name in result.table_names:
         shown.add_row(name, count(result.table(name).num_rows), result.description[name]["about"])
     console().print(shown)
@@ -77,7 +76,7 @@ def _write(result: Result, names: tuple[str, ...], form: Form, out: Path | None)
     if out is None:
         if len(names) > 1 or form == "parquet":
             raise InputError(f"{len(names)} as {form} do not fit standard output; expected --out DIRECTORY")
-        sys.stdout.write(make(result.table(names[0])).decode())
+        write_data(make(result.table(names[0])).decode())
         return EXIT_DONE
     out.mkdir(parents=True, exist_ok=True)
     for name in names:
@@ -85,7 +84,7 @@ def _write(result: Result, names: tuple[str, ...], form: Form, out: Path | None)
         if file.exists():
             raise InputError(f"{file}: exists; choose another directory")
         file.write_bytes(make(result.table(name)))
-    console().print(f"{len(names)} tables written to {out}", markup=False, soft_wrap=True)
+    console().print(f"{len(names)} tables written to {out}")
     return EXIT_DONE
 
 
@@ -98,7 +97,7 @@ def _openmetrics(result: Result, names: tuple[str, ...], out: Path | None, stret
     say(f"note: a simulated second is {factor:,.0f} s there")
     text = "".join(f"{line}\n" for line in openmetrics(result, stretch=factor))
     if out is None:
-        sys.stdout.write(text)
+        write_data(text)
         return EXIT_DONE
     try:
         with out.open("x", encoding="utf-8") as file:

@@ -11,7 +11,7 @@ from penstock import validation
 from penstock.errors import InputError
 
 from . import EXIT_DONE, EXIT_FAILED
-from .console import console, print_json, say, table
+from .console import Mark, Table, console, print_json, say, write_data
 
 
 def validate(
@@ -41,7 +41,7 @@ def validate(
     if scenario:
         if len(cases) != 1:
             raise InputError("--scenario prints the scenario of one case; name it")
-        console().print(wanted[0].scenario.rstrip(), markup=False, soft_wrap=True)
+        write_data(wanted[0].scenario.rstrip() + "\n")
         return EXIT_DONE
     if write is not None and not write.parent.is_dir():
         raise InputError(f"--write {write}: there is no directory {write.parent}")
@@ -65,15 +65,14 @@ def validate(
 
 
 def _show(outcome: validation.Outcome) -> None:
-    from rich.markup import escape
-
     from penstock.validation import numbers
 
-    shown = table("", "", "quantity", "theory", "measured", "99 % interval", "difference", "p", numeric=2)
+    shown = Table("", "", "quantity", "theory", "measured", "99 % interval", "difference", "p", numeric=2)
     for row in outcome.rows:
-        mark = "[green]✓[/]" if row.passed else "[red]✗[/]"
-        note = "" if row.passed else f"\n{row.verdict}"
-        shown.add_row(mark, escape(row.quantity + note), *numbers.cells(row))
+        mark = Mark("✓", "green") if row.passed else Mark("✗", "red")
+        quantity = row.quantity if row.passed else (row.quantity, row.verdict)
+        shown.add_row(mark, quantity, *numbers.cells(row))
     out = console()
-    out.print(f"\n{outcome.case.title}", style="bold", markup=False)
+    out.print()
+    out.print(outcome.case.title, style="bold")
     out.print(shown)

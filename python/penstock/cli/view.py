@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import tempfile
 import webbrowser
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -21,7 +24,8 @@ def view(
 ) -> int:
     """Shows the report of a run or a sweep in a browser, or those of two runs side by side.
 
-    The pages are served to this machine alone, until Ctrl-C. A page of a large result has thinned out its
+    The pages are served to this machine alone, until Ctrl-C, and to nobody who does not know the address, in
+    which there is a random token. A page of a large result has thinned out its
     time series; served so, it gets all points of the part to which it is zoomed.
 
     Parameters
@@ -49,16 +53,22 @@ def view(
         raise InputError(
             f"--port {port}: {error.strerror or error}; leave it out for one that is free"
         ) from None
-    with pages:
-        console().print(f"view     {pages.url}", soft_wrap=True)
+    with pages, _private_link(pages.url) as link, contextlib.suppress(KeyboardInterrupt):
+        console().print(f"view     {pages.url}")
         say("Ctrl-C ends it")
         if browser:
-            webbrowser.open(pages.url)
-        try:
-            pages.serve_forever()
-        except KeyboardInterrupt:
-            return EXIT_DONE
+            webbrowser.open(link.as_uri())
+        pages.serve_forever()
     return EXIT_DONE
+
+
+@contextlib.contextmanager
+def _private_link(url: str) -> Iterator[Path]:
+    """A page of the user alone that leads to an address: everybody sees how a browser is called."""
+    with tempfile.TemporaryDirectory(prefix="penstock-") as private:
+        page = Path(private) / "view.html"
+        page.write_text(f'<!doctype html><meta http-equiv="refresh" content="0;url={url}">', "utf-8")
+        yield page
 
 
 def _has_page(directory: Path) -> None:
@@ -68,6 +78,8 @@ def _has_page(directory: Path) -> None:
     from penstock.viewing.server import PAGE
 
     page = directory / PAGE
+    if page.is_symlink():
+        raise InputError(f"{page}: is a symbolic link, which may lead out of the result; expected a file")
     if page.is_file():
         return
     if (directory / "run.json").is_file():

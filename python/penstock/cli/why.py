@@ -44,7 +44,7 @@ def why(
         said = [line.strip() for line in lines]
         print_json({"schema": "penstock-why/1", "run": str(directory), "about": name, "because": said})
     else:
-        console().print("\n".join(lines), markup=False, soft_wrap=True)
+        console().print(*lines)
     return EXIT_DONE
 
 

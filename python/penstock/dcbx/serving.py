@@ -15,26 +15,23 @@ import time
 import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import tomli_w
 
 from penstock import _core
 from penstock.errors import InputError, ScenarioError
 
+from .asking import SCHEMA, Question, State, address, ask, uplinks_of
 from .inherit import inherited
 from .interface import Interface, LinkDownError
 
-SCHEMA = "penstock-dcbx/1"
 SECOND_NS = 1_000_000_000
-ANSWER_S = 5.0
-"""How long an agent may take to answer."""
 LOOK_S = 5.0
 """How often an agent looks whether its interface is still there."""
 INHERIT_S = 1.0
-"""How often it asks the agent at its uplink."""
-
-State = dict[str, Any]
+"""How often it asks the agent at its uplink, and how long that may take to answer."""
+MOST_UPLINKS = 64
+"""Agents that inherit from each other in a row, of which it keeps the names."""
 
 
 @dataclass(frozen=True)
@@ -103,46 +100,10 @@ def start(mac: bytes, settings: Settings) -> _core.DcbxAgent:
         raise InputError(str(error)) from None
 
 
-def ask(name: str, patience_s: float = ANSWER_S) -> State:
-    """The state of the agent that runs at an interface.
-
-    Parameters
-    ----------
-    name : str
-        The interface.
-    patience_s : float, optional
-        How long it may take to answer. Default: 5.
-
-    Raises
-    ------
-    InputError
-        If none runs there, or it does not answer.
-    """
-    if not hasattr(socket, "AF_PACKET"):
-        raise InputError(f"--interface {name}: agents run on Linux")
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as caller:
-        caller.settimeout(patience_s)
-        try:
-            caller.connect(_address(name))
-        except (OSError, ValueError) as error:
-            start = f"start one with: penstock dcbx run --interface {name}"
-            raise InputError(f"--interface {name}: no agent runs there; {start}") from error
-        try:
-            state: State = json.loads(b"".join(iter(lambda: caller.recv(1 << 16), b"")))
-        except (OSError, ValueError) as error:
-            # It ended when it was asked, or is busy with something else.
-            raise InputError(f"--interface {name}: the agent there does not answer") from error
-        return state
-
-
-def _address(name: str) -> bytes:
-    return b"\0penstock-dcbx/" + name.encode("utf-8", "surrogateescape")
-
-
 def _door(name: str) -> socket.socket:
     door = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
-        door.bind(_address(name))
+        door.bind(address(name))
         door.listen()
         door.setblocking(False)
     except OSError as error:
@@ -171,7 +132,10 @@ class _Station:
         self._tell = tell
         self._start_ns = time.monotonic_ns()
         self._told: object = None
-        self._uplink: object = None
+        self._wanted: object = None
+        self._uplinks: list[str] = []
+        self._question: Question | None = None
+        self._ask_at = 0.0
 
     def run(self, seconds: float | None) -> None:
         """The loop: what is due is sent, what is heard goes to the agent."""
@@ -179,21 +143,24 @@ class _Station:
         with selectors.DefaultSelector() as selector:
             selector.register(self._interface, selectors.EVENT_READ, self._hear)
             selector.register(self._door, selectors.EVENT_READ, self._answer)
+            self.begin()
             while until_ns is None or self._now_ns() < until_ns:
                 while (frame := self._agent.send(self._now_ns())) is not None:
                     self._interface.send(frame)
                 self._interface.check()
-                self._inherit()
+                self._ask(selector)
                 self._tell_changes()
                 next_ns = self._agent.next_ns()
                 next_ns = next_ns if until_ns is None else min(next_ns, until_ns)
                 pause_s = (next_ns - self._now_ns()) / SECOND_NS
-                look_s = LOOK_S if self._settings.uplink is None else INHERIT_S
+                look_s = LOOK_S if self._settings.uplink is None else INHERIT_S / 2
                 for key, _ in selector.select(min(max(pause_s, 0.0), look_s)):
                     key.data()
 
     def end(self) -> None:
         """Sends the last frame."""
+        if self._question is not None:
+            self._question.close()
         last = self._agent.last()
         with contextlib.suppress(InputError):  # an interface that is gone needs none
             if last is not None:
@@ -205,7 +172,8 @@ class _Station:
     def _state(self) -> State:
         state: State = json.loads(self._agent.state(self._now_ns()))
         running_s = self._now_ns() // SECOND_NS
-        return {"schema": SCHEMA, "interface": self._interface.name, "running_s": running_s, **state}
+        known = {"interface": self._interface.name, "running_s": running_s, "uplinks": self._uplinks}
+        return {"schema": SCHEMA, **known, **state}
 
     def _hear(self) -> None:
         try:
@@ -216,18 +184,80 @@ class _Station:
             self._start_ns = time.monotonic_ns()
             self._agent = start(self._interface.mac, self._settings)
 
-    def _inherit(self) -> None:
-        """Takes over what is in force at the uplink; without its agent the settings hold."""
+    def begin(self) -> None:
+        """What is in force at the uplink is wanted from the first frame on.
+
+        Raises
+        ------
+        InputError
+            If the uplink inherits from this port, by whatever way.
+        """
         if self._settings.uplink is None:
             return
+        self._uplinks = [self._settings.uplink]
+        try:
+            state = ask(self._settings.uplink, INHERIT_S)
+        except InputError:
+            return
+        self._take_over(state)
+        # Agents between this one and itself may not have asked each other yet.
+        while self._uplinks[-1] != self._interface.name and len(self._uplinks) < MOST_UPLINKS:
+            try:
+                further = uplinks_of(ask(self._uplinks[-1], INHERIT_S))
+            except InputError:
+                break
+            if not further or further[0] in self._uplinks:
+                break
+            self._uplinks.append(further[0])
+        self._refuse_circles(self._uplinks)
+
+    def _ask(self, selector: selectors.BaseSelector) -> None:
+        """Asks the agent at the uplink now and then, without waiting for it; without it the settings hold."""
+        if self._question is None and time.monotonic() >= self._ask_at and self._settings.uplink is not None:
+            self._ask_at = time.monotonic() + INHERIT_S
+            try:
+                self._question = Question(self._settings.uplink, INHERIT_S)
+            except InputError:
+                self._want(self._settings.text, [self._settings.uplink])
+                return
+            selector.register(self._question, selectors.EVENT_READ, lambda: None)
+        if self._question is None:
+            return
+        try:
+            state = self._question.answer()
+        except InputError:
+            self._want(self._settings.text, self._uplinks[:1])
+        else:
+            if state is None:
+                return
+            self._take_over(state)
+        selector.unregister(self._question)
+        self._question.close()
+        self._question = None
+
+    def _take_over(self, state: State) -> None:
+        """Wants what is in force at the uplink; an answer that does not say that is none."""
+        uplinks = [*self._uplinks[:1], *uplinks_of(state)][:MOST_UPLINKS]
+        self._refuse_circles(uplinks)
         text = self._settings.text
-        with contextlib.suppress(InputError, OSError):
-            told = inherited(tomllib.loads(text), ask(self._settings.uplink, INHERIT_S))
-            text = tomli_w.dumps(told)
-        if text != self._uplink:
-            self._uplink = text
+        # TOML that is none is told by the agent; what else is wrong is wrong with the answer.
+        with contextlib.suppress(LookupError, TypeError, ValueError, AttributeError, RecursionError):
+            text = tomli_w.dumps(inherited(tomllib.loads(text), state))
+        self._want(text, uplinks)
+
+    def _refuse_circles(self, uplinks: list[str]) -> None:
+        if self._interface.name in uplinks:
+            way = " -> ".join([self._interface.name, *uplinks[: uplinks.index(self._interface.name) + 1]])
+            raise InputError(
+                f"--uplink {uplinks[0]}: its agent inherits from this port ({way}); expected no circle"
+            )
+
+    def _want(self, text: str, uplinks: list[str]) -> None:
+        self._uplinks = uplinks
+        if text != self._wanted:
+            self._wanted = text
             # What this port cannot do is not inherited.
-            with contextlib.suppress(_core.ScenarioError, ValueError):
+            with contextlib.suppress(_core.ScenarioError, ValueError, OverflowError):
                 self._agent.administer(text, f"settings of {self._settings.uplink}", self._now_ns())
 
     def _answer(self) -> None:

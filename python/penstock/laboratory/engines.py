@@ -7,9 +7,10 @@ answers come back to the process that asks, which writes them.
 from __future__ import annotations
 
 import contextlib
+import logging
 from collections import Counter
 from collections.abc import Iterator
-from concurrent.futures import Executor
+from concurrent.futures import CancelledError, Executor
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,6 +37,23 @@ class Engine:
     executor: Executor | None = None
     workers: int | None = None
     beside: int | None = None
+
+
+@contextlib.contextmanager
+def _closing(client: Any, address: str) -> Iterator[None]:
+    """Gives a cluster back; one that is gone is no longer asked to say so."""
+    before = logging.root.manager.disable
+    logging.disable()  # what is wrong is told by us, in a line
+    try:
+        yield
+    except (OSError, TimeoutError, CancelledError) as error:
+        raise InputError(
+            f"the scheduler of Dask at {address} has gone: {error or type(error).__name__}"
+        ) from error
+    finally:
+        with contextlib.suppress(Exception):
+            client.close(timeout=1)
+        logging.disable(before)
 
 
 @contextlib.contextmanager
@@ -75,7 +93,7 @@ def engine(place: str, workers: int | None = None) -> Iterator[Engine]:
         )
     except (OSError, ValueError) as error:
         raise InputError(f"no scheduler of Dask answers at {address}: {error}") from None
-    with client:
+    with _closing(client, address):
         slots = client.nthreads()
         if not slots:
             raise InputError(f"the scheduler at {address} has no workers")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from itertools import chain, islice
 from typing import TypeVar
@@ -19,6 +19,8 @@ from penstock.running.pool import processes
 MOST_ATTEMPTS = 3
 _WAITING = 4
 """Tasks that an executor has for each worker, so that none is without one."""
+
+_LOST = "the executor has ended, or lost its connection; the same command goes on"
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -80,11 +82,15 @@ def _on(
                     suspects.append(task)
                     broken = True
                     break
+                except (RuntimeError, OSError, CancelledError) as gone:
+                    raise LostError(f"{_LOST}: {gone or type(gone).__name__}") from gone
             if not here:
                 return
             done, _ = wait(here, return_when=FIRST_COMPLETED)
             for future in done:
                 task = here.pop(future)
+                if future.cancelled():  # by the executor: nobody else would
+                    raise LostError(_LOST)
                 error = future.exception()
                 if error is None:
                     yield task, future.result()

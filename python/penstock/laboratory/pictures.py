@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from penstock.plots.style import save
 from penstock.plots.sweeps import Axis, Line, Panel, Trade, heat_map, lines, pareto
+from penstock.units import short_names
 
 from .front import Front, best_of
 from .outcome import Outcome, unit_of
@@ -31,76 +34,97 @@ def draw(plan: Plan, outcome: Outcome, front: Front | None = None) -> list[Path]
     """
     directory = outcome.directory / "pictures"
     rows = [row for row in outcome.table("summary").to_pylist() if not math.isnan(row["mean"])]
-    keys = _numeric_keys(plan, outcome)
+    ways = _ways(plan, outcome, rows)
     written: list[Path] = []
-    if rows and keys:
-        written += save(
-            lines(_panels(plan, rows, keys[0], list(plan.values)), _axis(rows, keys[0])), directory, "lines"
-        )
-    if rows and len(plan.values) == len(keys) == 2 and plan.mode == "grid":
-        for panel in _rows_of(rows, *keys)[:MAX_HEAT_MAPS]:
-            name = f"heat-{panel.measure}".replace("/", "-")
-            written += save(heat_map(panel, _axis(rows, keys[0]), _axis(rows, keys[1])), directory, name)
+    if rows and ways:
+        # Numbers rather than words along the axis: words tell lines apart as well.
+        along = next((way for way in ways if not way.axis.words), ways[0])
+        written += save(lines(_panels(plan, rows, along), along.axis), directory, "lines")
+    if rows and len(plan.values) == len(ways) == 2 and plan.mode == "grid":
+        for name, panel in _rows_of(rows, *ways)[:MAX_HEAT_MAPS]:
+            written += save(heat_map(panel, ways[0].axis, ways[1].axis), directory, f"heat-{name}")
     if front is not None:
         written += save(_front(plan, rows, front), directory, "pareto")
     return written
 
 
-def _numeric_keys(plan: Plan, outcome: Outcome) -> list[str]:
-    """The columns with numbers of the varied keys that have more than one value."""
+@dataclass(frozen=True)
+class _Way:
+    """A varied key, the column with its values, and the axis that shows them."""
+
+    key: str
+    column: str
+    axis: Axis
+
+    def at(self, row: Mapping[str, Any]) -> float:
+        """The place of a row along the axis."""
+        value = row[self.column]
+        return float(self.axis.words.index(value) if self.axis.words else value)
+
+
+def _ways(plan: Plan, outcome: Outcome, rows: list[dict[str, Any]]) -> list[_Way]:
+    """The varied keys that have more than one value."""
     fields = outcome.table("summary").schema
+    short = short_names([*plan.values, *plan.derive])
     found = []
-    for key in plan.values:
+    for key, values in plan.values.items():
+        if not isinstance(values, Span) and len(values) < 2:
+            continue
         columns = [name for name in fields.names if name == key or name.startswith(f"{key}_")]
         numeric = [name for name in columns if str(fields.field(name).type) == "double"]
-        values = plan.values[key]
-        if numeric and (isinstance(values, Span) or len(values) > 1):
-            found.append(numeric[0])
+        if numeric:
+            found.append(_Way(key, numeric[0], _axis(rows, numeric[0], short[key])))
+        else:
+            words = list(dict.fromkeys(str(row[key]) for row in rows))
+            found.append(_Way(key, key, Axis(short[key], words=words)))
     return found
 
 
-def _panels(plan: Plan, rows: list[dict[str, Any]], key: str, keys: list[str]) -> list[Panel]:
+def _panels(plan: Plan, rows: list[dict[str, Any]], along: _Way) -> list[Panel]:
     """A panel for each measure: a line for each setting of the other keys, and entity."""
-    sampled = plan.mode == "latin"
+    others = [] if plan.mode == "latin" else [key for key in plan.values if key != along.key]
+    short = short_names([*plan.values, *plan.derive])
     panels: dict[str, dict[str, list[dict[str, Any]]]] = {}
     for row in rows:
-        others = [] if sampled else [f"{_last(one)} {row[one]}" for one in keys if not key.startswith(one)]
-        label = ", ".join(([row["entity"]] if row["entity"] else []) + others)
+        told = [f"{short[one]} {row[one]}" for one in others]
+        label = ", ".join(([row["entity"]] if row["entity"] else []) + told)
         panels.setdefault(row["metric"], {}).setdefault(label, []).append(row)
     return [
-        Panel(name, unit_of(name), [_line(label, key, group) for label, group in groups.items()])
+        Panel(name, unit_of(name), [_line(label, along, group) for label, group in groups.items()])
         for name, groups in panels.items()
     ]
 
 
-def _rows_of(rows: list[dict[str, Any]], across: str, up: str) -> list[Panel]:
-    """A panel for each measure of the whole run, a line for each value of the second key."""
-    panels: dict[str, dict[float, list[dict[str, Any]]]] = {}
+def _rows_of(rows: list[dict[str, Any]], across: _Way, up: _Way) -> list[tuple[str, Panel]]:
+    """A panel for each measure, or each entity of it, with a name for its file; a line a value of `up`."""
+    panels: dict[tuple[str, str], dict[float, list[dict[str, Any]]]] = {}
     for row in rows:
-        if not row["entity"]:
-            panels.setdefault(row["metric"], {}).setdefault(row[up], []).append(row)
-    return [
-        Panel(name, unit_of(name), [_line(repr(height), across, group) for height, group in groups.items()])
-        for name, groups in panels.items()
-    ]
+        panels.setdefault((row["metric"], row["entity"]), {}).setdefault(up.at(row), []).append(row)
+    found = []
+    entities = list(dict.fromkeys(entity for _, entity in panels if entity))
+    for (name, entity), groups in panels.items():
+        file = f"{name}-{entities.index(entity)}" if entity else name  # what flows are called may be no name
+        drawn = [_line(repr(height), across, group) for height, group in groups.items()]
+        title = f"{name} of {entity}" if entity else name
+        found.append((file.replace("/", "-"), Panel(title, unit_of(name), drawn)))
+    return found
 
 
-def _line(label: str, key: str, rows: list[dict[str, Any]]) -> Line:
-    ordered = sorted(rows, key=lambda row: row[key])
+def _line(label: str, along: _Way, rows: list[dict[str, Any]]) -> Line:
+    ordered = sorted(rows, key=along.at)
     return Line(
         label,
-        [row[key] for row in ordered],
+        [along.at(row) for row in ordered],
         [row["mean"] for row in ordered],
         [row["half_width"] for row in ordered],
     )
 
 
-def _axis(rows: list[dict[str, Any]], column: str) -> Axis:
+def _axis(rows: list[dict[str, Any]], column: str, label: str) -> Axis:
     values = sorted({row[column] for row in rows})
     # Equal ratios, if they span more than a factor of twenty.
     log = len(values) > 2 and values[0] > 0 and values[-1] > 20 * values[0] and _is_even_in_ratio(values)
-    unit = unit_of(column)
-    return Axis(_last(column.removesuffix(f"_{unit}") if unit else column), unit, log)
+    return Axis(label, unit_of(column), log)
 
 
 def _is_even_in_ratio(values: list[float]) -> bool:
@@ -108,10 +132,6 @@ def _is_even_in_ratio(values: list[float]) -> bool:
     middle = values[len(values) // 2]
     ends = values[0], values[-1]
     return abs(middle - math.sqrt(ends[0] * ends[1])) < abs(middle - sum(ends) / 2)
-
-
-def _last(key: str) -> str:
-    return key.rpartition(".")[2]
 
 
 def _front(plan: Plan, rows: list[dict[str, Any]], wanted: Front) -> Any:

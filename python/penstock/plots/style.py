@@ -17,8 +17,11 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.text import Text
+from matplotlib.ticker import LogFormatter
 from matplotlib.transforms import Bbox, BboxBase
 from PIL.Image import fromarray
+
+from penstock.units import visible
 
 from .canvas import Canvas
 
@@ -201,6 +204,7 @@ def save_each(
     with ThreadPoolExecutor(2) as beside:
         for name, figure in figures:
             png, vector = directory / f"{name}.png", directory / f"{name}.svg"
+            _show_all_letters(figure)
             with _laid_out(figure) as canvas:
                 compressed.append(beside.submit(_compress, png, *_dots(canvas)))
                 if svg:
@@ -209,6 +213,36 @@ def save_each(
     for one in compressed:
         one.result()
     return written
+
+
+def _show_all_letters(figure: Figure) -> None:
+    """Takes names literally: "$" begins no formula, and what has no picture is written as escapes."""
+    for text in _texts(figure):
+        text.set_parse_math(False)
+        if not text.get_text().isprintable():
+            text.set_text(visible(text.get_text(), keep="\n"))
+    for axes in figure.axes:
+        for axis in (axes.xaxis, axes.yaxis):
+            if isinstance(axis.get_major_formatter(), LogFormatter):  # which writes powers as formulas
+                for tick in (*axis.majorTicks, *axis.minorTicks):
+                    tick.label1.set_parse_math(True)
+
+
+def _texts(figure: Figure) -> list[Text]:
+    return [one for one in figure.findobj(Text) if isinstance(one, Text)]
+
+
+def shown_texts(figure: Figure) -> list[Text]:
+    """All texts that a figure which has been drawn shows; axes keep ticks that are out of view."""
+    kept: set[Text] = set()
+    out_of_view: set[Text] = set()
+    for axes in figure.axes:
+        for axis in (axes.xaxis, axes.yaxis):
+            low, high = sorted(axis.get_view_interval())
+            for tick in (*axis.majorTicks, *axis.minorTicks):
+                seen = axes.axison and low <= tick.get_loc() <= high
+                (kept if seen else out_of_view).update((tick.label1, tick.label2))
+    return [one for one in _texts(figure) if one not in out_of_view and one.get_visible()]
 
 
 def warm_up() -> None:
@@ -264,7 +298,7 @@ def _dots(canvas: Canvas) -> tuple[NDArray[np.uint32], float]:
     whole = Bbox.union([expected, Bbox.from_bounds(0.0, 0.0, *figure.get_size_inches())])
     dots = _drawn(canvas, whole.padded(_ROOM), dpi)
     inked = [np.flatnonzero((dots != dots[0, 0]).any(axis=axis)) for axis in (1, 0)]
-    if any(
+    if _is_cut(figure, whole) or any(
         len(at) and (at[0] == 0 or at[-1] == size - 1) for at, size in zip(inked, dots.shape, strict=True)
     ):
         dots = _drawn(canvas, _measured(figure), dpi)
@@ -287,6 +321,17 @@ def _expected(figure: Figure) -> Bbox:
     if any(axes.axison for axes in figure.axes) or not boxes:
         boxes.append(figure.bbox)
     return Bbox.union(boxes).transformed(figure.dpi_scale_trans.inverted())
+
+
+def _is_cut(figure: Figure, drawn: Bbox) -> bool:
+    """Whether a text is beyond what was drawn: those of ticks and legends have their places only then."""
+    around = drawn.padded(_ROOM)
+    for text in shown_texts(figure):
+        if text.get_text():
+            box = text.get_window_extent().transformed(figure.dpi_scale_trans.inverted())
+            if box.x0 < around.x0 or box.y0 < around.y0 or box.x1 > around.x1 or box.y1 > around.y1:
+                return True
+    return False
 
 
 def _measured(figure: Figure) -> Bbox:

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from penstock.units import short_names
 
 from .style import (
     FAINT,
+    MORE_COLOURS,
     QUIET_COLOUR,
     Margins,
     Scale,
@@ -26,6 +31,11 @@ from .style import (
 
 MAX_PANELS = 12
 MAX_LINES = 8
+_WORDS = 0.45
+"""Inches for turned words below an axis."""
+
+Look = tuple[str, str]
+"""Colour and mark."""
 
 
 @dataclass(frozen=True)
@@ -69,26 +79,57 @@ class Axis:
     label: str
     unit: str = ""
     log: bool = False
+    words: Sequence[str] = ()
+    """What stands at 0, 1, 2, ... where values are no numbers."""
 
 
 def lines(panels: Sequence[Panel], axis: Axis) -> Figure:
-    """A panel for each measure: means joined by lines, with the band of their intervals."""
+    """A panel for each measure: means joined by lines, with the band of their intervals.
+
+    Over words they are points with bars. A line has the colour of its name in all panels.
+    """
     shown = panels[:MAX_PANELS]
+    names = list(dict.fromkeys(line.label for panel in shown for line in panel.lines[:MAX_LINES]))
     with style():
+        looks = dict(zip(names, _looks(), strict=False))
         columns = min(len(shown), 2)
         figure, places = _grid(len(shown), columns)
         along = scale_of(axis.unit, [x for panel in shown for line in panel.lines for x in line.x])
         for place, panel in zip(places, shown, strict=True):
-            _draw_lines(place, panel, along)
+            _draw_lines(place, panel, along, looks, joined=not axis.words)
             if axis.log:
                 place.set_xscale("log")
         for place in places[max(len(shown) - columns, 0) :]:
             place.set_xlabel(_labelled(axis.label, along))
-        drawn = shown[0].lines[:MAX_LINES]
-        if len(drawn) > 1:
-            handles, labels = places[0].get_legend_handles_labels()
-            figure.legend(handles, labels, ncols=columns, loc="upper center", bbox_to_anchor=(0.5, 0.0))
+            if axis.words:
+                _write_words(place, axis.words)
+        _name_lines(figure, looks, columns, len(axis.words))
+        if len(panels) > len(shown):
+            told = f"and {len(panels) - len(shown)} more measures, which the tables have"
+            figure.text(0.0, 1.0, told, va="bottom", fontsize=8, color=FAINT)
         return figure
+
+
+def _looks() -> Iterator[Look]:
+    """Colours and marks, no two alike."""
+    yield from ((colour, mark) for mark in "os^Dvp*" for colour in (*colours(), *MORE_COLOURS))
+
+
+def _name_lines(figure: Figure, looks: Mapping[str, Look], columns: int, words: int) -> None:
+    """A legend below the panels, if there are names."""
+    named = {name: look for name, look in looks.items() if name}
+    if not named:
+        return
+    handles = [Line2D([], [], color=colour, marker=mark, markersize=3) for colour, mark in named.values()]
+    below = -_WORDS if words else 0.0
+    place = (0.5, below / figure.get_figheight())
+    figure.legend(handles, list(named), ncols=columns, loc="upper center", bbox_to_anchor=place)
+
+
+def _write_words(axes: Axes, words: Sequence[str]) -> None:
+    """Words along an axis, turned so that they do not meet."""
+    axes.set_xticks(range(len(words)), words, **_TURNED)
+    axes.set_xlim(-0.5, len(words) - 0.5)
 
 
 def _grid(panels: int, columns: int) -> tuple[Figure, list[Axes]]:
@@ -108,21 +149,26 @@ def _grid(panels: int, columns: int) -> tuple[Figure, list[Axes]]:
     return figure, places
 
 
-def _draw_lines(axes: Axes, panel: Panel, along: Scale) -> None:
+def _draw_lines(axes: Axes, panel: Panel, along: Scale, looks: Mapping[str, Look], *, joined: bool) -> None:
     drawn = panel.lines[:MAX_LINES]
     scale = scale_of(panel.unit, [y for line in drawn for y in line.mean])
-    for line, colour in zip(drawn, colours(), strict=False):
+    for line in drawn:
+        colour, mark = looks[line.label]
         x = np.asarray(line.x) / along.size
         mean, half = (
             np.asarray(line.mean) / scale.size,
             np.nan_to_num(np.asarray(line.half_width) / scale.size),
         )
+        if not joined:
+            axes.errorbar(x, mean, yerr=half, fmt=mark, markersize=4, capsize=2.5, color=colour)
+            continue
         axes.fill_between(x, mean - half, mean + half, color=colour, alpha=0.18, linewidth=0)
-        axes.plot(x, mean, color=colour, marker="o", markersize=2.5, label=line.label)
+        axes.plot(x, mean, color=colour, marker=mark, markersize=2.5)
     axes.set_title(panel.measure)
     axes.set_ylabel(scale.unit)
     axes.margins(y=0.12)
-    axes.locator_params(nbins=5)  # the panels are small, and ticks take most of the time of drawing
+    # The panels are small, and ticks take most of the time of drawing.
+    axes.locator_params(nbins=5, axis="both" if joined else "y")
     if not any(y for line in drawn for y in line.mean):
         axes.set_ylim(0.0, 1.0)
     if len(panel.lines) > len(drawn):
@@ -134,6 +180,7 @@ def heat_map(panel: Panel, across: Axis, up: Axis) -> Figure:
     """One measure over two keys; each line of the panel is a row, its label the number on the axis `up`."""
     with style():
         figure, (axes,) = stack(5.6, [3.4], Margins(left=0.9, right=0.3, top=0.4, between=0.0, bottom=0.6))
+        axes.set_title(panel.measure)
         rows = sorted(panel.lines, key=lambda line: float(line.label))
         columns = sorted({x for line in rows for x in line.x})
         values = np.full((len(rows), len(columns)), math.nan)
@@ -145,11 +192,10 @@ def heat_map(panel: Panel, across: Axis, up: Axis) -> Figure:
         figure.colorbar(image, ax=axes, label=scale.unit or panel.measure)
         heights = [float(line.label) for line in rows]
         across_scale, up_scale = scale_of(across.unit, columns), scale_of(up.unit, heights)
-        axes.set_xticks(*_ticks(columns, across_scale))
-        axes.set_yticks(*_ticks(heights, up_scale))
+        axes.set_xticks(*_ticks(columns, across_scale, across.words), **_TURNED if across.words else {})
+        axes.set_yticks(*_ticks(heights, up_scale, up.words))
         axes.set_xlabel(_labelled(across.label, across_scale))
         axes.set_ylabel(_labelled(up.label, up_scale))
-        axes.set_title(panel.measure)
         axes.grid(visible=False)
         return figure
 
@@ -215,6 +261,8 @@ def effects(panels: Sequence[Effects]) -> Figure:
         for axes, panel in zip(figure.subplots(len(shown), squeeze=False)[:, 0], shown, strict=True):
             _draw_effects(axes, panel)
         figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+        if len(panels) > len(shown):
+            figure.suptitle(f"and {len(panels) - len(shown)} more measures, which the table has", fontsize=8)
         return figure
 
 
@@ -229,7 +277,7 @@ def _draw_effects(axes: Axes, panel: Effects) -> None:
         half = np.nan_to_num([bar.half_width / scale.size for bar in own])
         axes.errorbar(across, rows, xerr=half, fmt="o", markersize=4, color=colour, label=index)
     axes.axvline(0.0, color=FAINT, linewidth=0.6)
-    axes.set_yticks(range(len(keys)), [key.rpartition(".")[2] for key in keys])
+    axes.set_yticks(range(len(keys)), list(short_names(keys).values()))
     axes.set_ylim(len(keys) - 0.5, -0.5)
     axes.set_title(panel.measure)
     axes.set_xlabel(scale.unit)
@@ -249,8 +297,13 @@ def _labelled(label: str, scale: Scale) -> str:
     return f"{label} ({scale.unit})" if scale.unit else label
 
 
-def _ticks(values: list[float], scale: Scale) -> tuple[list[int], list[str]]:
-    """At most ten places with their numbers."""
+def _ticks(values: list[float], scale: Scale, words: Sequence[str]) -> tuple[list[int], list[str]]:
+    """At most ten places with their numbers; each word has its place."""
+    if words:
+        return list(range(len(values))), [words[round(value)] for value in values]
     step = math.ceil(len(values) / 10)
     places = list(range(0, len(values), step))
     return places, [f"{values[at] / scale.size:.4g}" for at in places]
+
+
+_TURNED: dict[str, Any] = {"rotation": 30, "ha": "right", "rotation_mode": "anchor"}

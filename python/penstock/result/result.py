@@ -18,6 +18,8 @@ from penstock.errors import ArgumentError, InputError, ResultError, ScenarioErro
 from penstock.library import path_of, suggestion, text_of
 from penstock.measurements import Measurements
 
+from . import checked
+
 if TYPE_CHECKING:
     from penstock import _core
     from penstock.report.widget import ReportWidget
@@ -65,10 +67,10 @@ class Result(Measurements):
             raise ResultError(f"{path}: not the result of a run: {', '.join(missing)} is not among its files")
         parquet = [Path(name).stem for name in names if "/" not in name and name.endswith(".parquet")]
         return cls(
-            run=json.loads((path / "run.json").read_text("utf-8")),
-            scenario_toml=(path / "scenario.toml").read_text("utf-8"),
-            topology=orjson.loads((path / "topology.json").read_bytes()),
-            description=json.loads((path / "description.json").read_text("utf-8")),
+            run=checked.run(path / "run.json"),
+            scenario_toml=checked.scenario(path / "scenario.toml"),
+            topology=checked.topology(path / "topology.json"),
+            description=checked.description(path / "description.json"),
             tables={name: _parquet_reader(path / f"{name}.parquet") for name in parquet},
         )
 
@@ -223,9 +225,9 @@ def _core_reader(core: _core.Result, name: str) -> Callable[[], pa.Table]:
 
 
 def _parquet_reader(path: Path) -> Callable[[], pa.Table]:
-    def read() -> pa.Table:
+    def read(file: Path) -> pa.Table:
         import pyarrow.parquet as pq
 
-        return pq.read_table(path)
+        return pq.read_table(file)
 
-    return read
+    return lambda: checked.table(path, read)

@@ -116,19 +116,26 @@ def fairness(result: Measurements) -> dict[str, Any]:
 
 
 def against_max_min(result: Measurements) -> dict[str, Any] | None:
-    """How far the run was from the weighted max-min fair shares; ``None`` for one flow, and for very many."""
+    """How far the run was from what its schedulers promise: weighted max-min, strict classes first.
+
+    Rates are counted as the schedulers count. ``None`` for one flow, for very many, and where schedulers
+    promise nothing: of connections, for example, which ask for what their windows allow.
+    """
     if not {"paths", "demands"} <= set(result.table_names):
         return None
     flows, paths = result.table("flows").num_rows, result.table("paths").num_rows
     if not (1 < flows <= MOST_FLOWS_JUDGED and 0 < paths <= MOST_PATHS_JUDGED):
         return None
+    from penstock.analysis.class_weights import accounted_length
     from penstock.analysis.oracle import assess
     from penstock.errors import ConvergenceError
 
     try:
-        verdict = assess(result, proportional=False, most_steps=MOST_STEPS_JUDGED).verdict()
+        counts: Any = accounted_length(result.scenario_toml) or "frame"
+        found = assess(result, counts=counts, proportional=False, most_steps=MOST_STEPS_JUDGED)
     except ConvergenceError:
         return None  # more changes than are worth waiting for
+    verdict = found.verdict() if found.is_promised else None
     return None if verdict is None else asdict(verdict)
 
 

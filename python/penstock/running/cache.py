@@ -131,11 +131,11 @@ def _write(result: Result, file: Path) -> None:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
         for name, text in zip(RESULT_FILES, (*texts, result.scenario_toml), strict=True):
-            archive.writestr(name, text)
+            archive.writestr(zipfile.ZipInfo(name), text)  # without the time of a clock that may be wrong
         for name in result.table_names:
             table = result.table(name)
             with (
-                archive.open(f"{name}.arrow", "w") as sink,
+                archive.open(zipfile.ZipInfo(f"{name}.arrow"), "w") as sink,
                 pa.ipc.new_stream(sink, table.schema, options=options) as stream,
             ):
                 stream.write_table(table)
@@ -160,9 +160,12 @@ def _read(file: Path) -> Result | None:
     packed = data[HASH_BYTES:]
     if hashlib.sha256(packed).digest() != data[:HASH_BYTES]:
         return None
-    with zipfile.ZipFile(io.BytesIO(packed)) as archive:
-        parts = {name: archive.read(name) for name in archive.namelist()}
-    run, topology, description, scenario = (parts.pop(name).decode() for name in RESULT_FILES)
+    try:
+        with zipfile.ZipFile(io.BytesIO(packed)) as archive:
+            parts = {name: archive.read(name) for name in archive.namelist()}
+        run, topology, description, scenario = (parts.pop(name).decode() for name in RESULT_FILES)
+    except (zipfile.BadZipFile, KeyError, ValueError):
+        return None
     return Result(
         run=json.loads(run),
         scenario_toml=scenario,

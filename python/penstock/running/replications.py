@@ -20,7 +20,7 @@ from penstock.analysis.statistics import Interval, student_t_interval
 from penstock.errors import ResultError, SimulationError
 from penstock.library import Source
 from penstock.measurements import html_table, known
-from penstock.result import Result
+from penstock.result import Result, checked
 
 from .arguments import MAX_SEED, seed_of, whole
 from .engine import Progress, ProgressCallback, Runnable, engine_errors, run_source, source_of
@@ -157,7 +157,7 @@ def load_replications(directory: str | PathLike[str]) -> dict[int, Result] | Non
     names = storage.verify(path)
     if "replications.json" not in names:
         return None
-    seeds = json.loads((path / "replications.json").read_text("utf-8"))["seeds"]
+    seeds = checked.seeds(path / "replications.json")
     return {seed: Result.load(path / f"seed-{seed}") for seed in seeds}
 
 

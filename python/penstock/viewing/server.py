@@ -1,23 +1,41 @@
-"""Report pages over HTTP, to this machine alone."""
+"""Report pages over HTTP, to whoever started them alone.
+
+The loopback interface keeps other machines out; others who use this one do not know the token in the address.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import html
 import json
+import math
+import os
+import secrets
+import shutil
+import socket
 import sys
+import threading
+import time
 from collections.abc import Sequence
 from http import HTTPStatus
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from io import BytesIO
 from pathlib import Path
-from typing import Any
-from urllib.parse import parse_qs, quote, urlsplit
+from typing import Any, BinaryIO
+from urllib.parse import parse_qs, quote, unquote
 
 from penstock.errors import ResultError
+from penstock.result.checked import reading
 
 from .levels import Levels
 
 ADDRESS = "127.0.0.1"
 PAGE = "report.html"
+TOKEN_BYTES = 24
+ASKS_S = 10.0
+"""How long a client may take to say what it wants, and how long it may take nothing of an answer."""
+_HTTP_PORT = 80
+"""The port of an address without one."""
 LEVELS = "levels"
 """Beside a page: points of a part of its series, as JSON."""
 
@@ -51,7 +69,7 @@ _BESIDE = """<!doctype html>
 
 
 class Pages(ThreadingHTTPServer):
-    """Serves the directories of results: the n-th below ``/n/``; of several, ``/`` has them side by side.
+    """Serves the directories of results: the n-th below ``/TOKEN/n/``; ``/TOKEN/`` has several side by side.
 
     Parameters
     ----------
@@ -67,16 +85,41 @@ class Pages(ThreadingHTTPServer):
     """
 
     daemon_threads = True
+    request_queue_size = 512
+    """Clients that wait to be heard: a page with all its pictures, many times over."""
 
     def __init__(self, directories: Sequence[Path], port: int = 0) -> None:
         self.directories = [directory.resolve() for directory in directories]
+        self.token = secrets.token_urlsafe(TOKEN_BYTES)
+        self._asking: dict[socket.socket, float] = {}
+        self._lock = threading.Lock()
         self._levels: dict[Path, Levels] = {}
         super().__init__((ADDRESS, port), _Handler)
 
     @property
     def url(self) -> str:
         """Where the pages are."""
-        return f"http://{ADDRESS}:{self.server_port}/"
+        return f"http://{ADDRESS}:{self.server_port}/{self.token}/"
+
+    def hear(self, client: socket.socket) -> None:
+        """Gives a client `ASKS_S` to say what it wants."""
+        with self._lock:
+            self._asking[client] = time.monotonic() + ASKS_S
+
+    def heard(self, client: socket.socket) -> None:
+        """Says that it has, or has gone."""
+        with self._lock:
+            self._asking.pop(client, None)
+
+    def service_actions(self) -> None:
+        """Drops clients that take too long; the server calls this twice a second."""
+        now = time.monotonic()
+        with self._lock:
+            late = [client for client, until in self._asking.items() if until < now]
+            for client in late:
+                del self._asking[client]
+                with contextlib.suppress(OSError):
+                    client.shutdown(socket.SHUT_RDWR)
 
     def levels(self, directory: Path) -> Levels:
         """The series of a result; they stay in memory."""
@@ -84,14 +127,14 @@ class Pages(ThreadingHTTPServer):
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Says nothing of a browser that no longer wants what it asked for."""
-        if not isinstance(sys.exception(), ConnectionError):
+        if not isinstance(sys.exception(), ConnectionError | TimeoutError):
             super().handle_error(request, client_address)
 
     def front(self) -> str:
         """The page with all of them."""
         names = [directory.name for directory in self.directories]
         frames = [
-            f'<iframe data-page="/{number}/{quote(PAGE)}" title="{html.escape(name)}"></iframe>'
+            f'<iframe data-page="{number}/{quote(PAGE)}" title="{html.escape(name)}"></iframe>'
             for number, name in enumerate(names)
         ]
         return _BESIDE.format(title=html.escape(" and ".join(names)), frames="\n".join(frames), page=PAGE)
@@ -99,60 +142,119 @@ class Pages(ThreadingHTTPServer):
 
 class _Handler(SimpleHTTPRequestHandler):
     server: Pages
+    timeout = ASKS_S
+
+    def setup(self) -> None:
+        super().setup()
+        self.server.hear(self.connection)
+
+    def finish(self) -> None:
+        self.server.heard(self.connection)
+        super().finish()
 
     def do_GET(self) -> None:
-        # A page of another site that has got itself this address says another name.
-        if self.headers.get("Host") not in (f"{ADDRESS}:{self.server.server_port}", None):
+        self.server.heard(self.connection)
+        if not self._is_ours():
             self.send_error(HTTPStatus.FORBIDDEN)
-        elif urlsplit(self.path).path.endswith(f"/{LEVELS}"):
-            self._answer()
-        elif urlsplit(self.path).path != "/":
-            super().do_GET()
-        elif len(self.server.directories) > 1:
+            return
+        path, _, query = self.path.partition("?")
+        words = [unquote(word, errors="surrogateescape") for word in path.split("/")[1:]]
+        if not words or not secrets.compare_digest(_octets(words[0]), _octets(self.server.token)):
+            self.send_error(HTTPStatus.NOT_FOUND)
+        elif words[1:] == [""] and len(self.server.directories) > 1:
             self._send(self.server.front().encode(), "text/html; charset=utf-8")
-        else:
+        elif words[1:] in ([], [""]):
+            several = len(self.server.directories) > 1
             self.send_response(HTTPStatus.FOUND)
-            self.send_header("Location", f"/0/{quote(PAGE)}")
+            self.send_header("Location", f"/{self.server.token}/{'' if several else '0/' + quote(PAGE)}")
             self.end_headers()
+        elif (place := self._place(words[1:])) is None:
+            self.send_error(HTTPStatus.NOT_FOUND)
+        elif words[-1] == LEVELS:
+            self._answer(place.parent, query)
+        else:
+            self._file(place)
 
     def do_HEAD(self) -> None:
         self.send_error(HTTPStatus.METHOD_NOT_ALLOWED)
 
-    def translate_path(self, path: str) -> str:
-        number, _, rest = urlsplit(path).path.lstrip("/").partition("/")
-        if not number.isdigit() or int(number) >= len(self.server.directories):
-            return ""
-        self.directory = str(self.server.directories[int(number)])
-        return super().translate_path("/" + rest)
-
-    def list_directory(self, path: Any) -> None:  # noqa: ARG002
-        self.send_error(HTTPStatus.NOT_FOUND)
-
     def log_message(self, *_: Any) -> None:
         """Says nothing: the browser shows what is wrong."""
 
-    def _answer(self) -> None:
-        """Points of a part of some series of the result whose page asks."""
-        place = self.translate_path(self.path)
-        asked = parse_qs(urlsplit(self.path).query)
+    def end_headers(self) -> None:
+        self.send_header("Referrer-Policy", "no-referrer")  # the token is nobody else's
+        self.send_header("X-Content-Type-Options", "nosniff")
+        super().end_headers()
+
+    def _is_ours(self) -> bool:
+        """Whether the client means this server: a page that got itself this address says another name."""
+        host = self.headers.get("Host")
+        if host is None:
+            return True
+        name, _, port = host.strip().lower().partition(":")
+        return name in (ADDRESS, "localhost") and (port or str(_HTTP_PORT)) == str(self.server.server_port)
+
+    def _place(self, words: Sequence[str]) -> Path | None:
+        """What is asked for, if it is within a result, wherever links lead."""
+        number, *rest = words
+        numbers = list(map(str, range(len(self.server.directories))))
+        if number not in numbers or any(
+            word in ("", ".", "..") or "/" in word or "\\" in word or "\0" in word for word in rest
+        ):
+            return None
+        directory = self.server.directories[int(number)]
         try:
+            place = directory.joinpath(*rest).resolve()
+        except (OSError, RuntimeError, ValueError):  # a circle of links, a name that is too long
+            return None
+        return place if rest and place.is_relative_to(directory) else None
+
+    def _file(self, place: Path) -> None:
+        try:
+            file = place.open("rb") if place.is_file() else None  # what else can be read need not end
+        except OSError:
+            file = None
+        if file is None:
+            self.send_error(HTTPStatus.NOT_FOUND)
+            return
+        with file:
+            self._stream(file, os.fstat(file.fileno()).st_size, self.guess_type(str(place)))
+
+    def _answer(self, directory: Path, query: str) -> None:
+        """Points of a part of some series of the result whose page asks."""
+        try:
+            asked = parse_qs(query, max_num_fields=_MOST_FIELDS)
             begin, end = (float(asked[key][0]) for key in ("from", "to"))
             metric, entities, points = asked["metric"][0], asked["entity"], int(asked["points"][0])
+            if not (math.isfinite(begin) and math.isfinite(end)):
+                raise ValueError
         except (KeyError, ValueError):
             self.send_error(HTTPStatus.BAD_REQUEST)
             return
         try:
-            if not place:
-                raise ResultError("no such result")
-            told = self.server.levels(Path(place).parent).answer(metric, entities, begin, end, points)
+            with reading(directory):
+                told = self.server.levels(directory).answer(metric, entities, begin, end, points)
+                text = json.dumps(told, allow_nan=False)
         except ResultError:
             self.send_error(HTTPStatus.NOT_FOUND)
             return
-        self._send(json.dumps(told, allow_nan=False).encode(), "application/json")
+        self._send(text.encode(), "application/json")
 
     def _send(self, content: bytes, kind: str) -> None:
+        self._stream(BytesIO(content), len(content), kind)
+
+    def _stream(self, content: BinaryIO, size: int, kind: str) -> None:
         self.send_response(HTTPStatus.OK)
         self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(content)))
+        self.send_header("Content-Length", str(size))
         self.end_headers()
-        self.wfile.write(content)
+        shutil.copyfileobj(content, self.wfile, _PIECE)  # each piece within the time that a client has
+
+
+_PIECE = 1 << 18
+"""Bytes that are sent at once."""
+_MOST_FIELDS = 10_000
+
+
+def _octets(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")

@@ -1,0 +1,155 @@
+"""Asking the agent at another interface for its state: who answers is checked, and no answer does harm.
+
+Anybody may bind a name of abstract sockets. Only root and the user of this process are believed, and they get
+so long, and so many bytes, for the whole answer.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import socket
+import struct
+import time
+from typing import Any
+
+from penstock.errors import InputError
+
+SCHEMA = "penstock-dcbx/1"
+ANSWER_S = 5.0
+"""How long an agent may take to answer."""
+MOST_BYTES = 1 << 20
+"""Of an answer; that of an agent with the most neighbours that LLDP allows is far shorter."""
+_ROOT = 0
+_CREDENTIALS = struct.Struct("3i")
+_PIECE = 1 << 16
+
+State = dict[str, Any]
+
+
+class AnswerError(InputError):
+    """An agent is there that gives no answer, or none that is to be believed."""
+
+
+def address(name: str) -> bytes:
+    """The door of the agent at an interface."""
+    return b"\0penstock-dcbx/" + name.encode("utf-8", "surrogateescape")
+
+
+class Question:
+    """A question that is under way: none of its methods waits.
+
+    Parameters
+    ----------
+    name : str
+        The interface of the agent that is asked.
+    patience_s : float
+        How long it may take to answer, all in all.
+
+    Raises
+    ------
+    AnswerError
+        If it is another user's.
+    InputError
+        If none runs there.
+    """
+
+    def __init__(self, name: str, patience_s: float) -> None:
+        self.name = name
+        self._until = time.monotonic() + patience_s
+        self._heard = bytearray()
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            self._socket.setblocking(False)
+            try:
+                self._socket.connect(address(name))
+            except BlockingIOError as error:  # too many ask already
+                raise self._no("does not answer") from error
+            except (OSError, ValueError) as error:
+                start = f"start one with: penstock dcbx run --interface {name}"
+                raise InputError(f"--interface {name}: no agent runs there; {start}") from error
+            credentials = self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+            _, user, _ = _CREDENTIALS.unpack(credentials)
+            if user not in (_ROOT, os.geteuid()):
+                raise self._no(
+                    f"is not believed: its user is {user}; expected {os.geteuid()}, who asks, or root"
+                )
+        except BaseException:
+            self.close()
+            raise
+
+    def fileno(self) -> int:
+        """For `select`."""
+        return self._socket.fileno()
+
+    def close(self) -> None:
+        """Gives the socket back."""
+        self._socket.close()
+
+    @property
+    def left_s(self) -> float:
+        """How long the answer may take still."""
+        return max(self._until - time.monotonic(), 0.0)
+
+    def answer(self) -> State | None:
+        """The state, once all of it is there.
+
+        Raises
+        ------
+        AnswerError
+            If it comes too late, or is none.
+        """
+        try:
+            while piece := self._socket.recv(_PIECE):
+                self._heard += piece
+                if len(self._heard) > MOST_BYTES:
+                    raise self._no("answers with more than an agent has to say")
+        except BlockingIOError:
+            if self.left_s <= 0.0:
+                raise self._no("does not answer") from None
+            return None
+        except OSError as error:  # it ended when it was asked
+            raise self._no("does not answer") from error
+        try:
+            state = json.loads(self._heard)
+        except (ValueError, RecursionError) as error:
+            raise self._no("does not answer") from error
+        if not isinstance(state, dict) or state.get("schema") != SCHEMA:
+            raise self._no(f"answers something else than {SCHEMA}; has it another version?")
+        return state
+
+    def _no(self, what: str) -> AnswerError:
+        return AnswerError(f"--interface {self.name}: the agent there {what}")
+
+
+def ask(name: str, patience_s: float = ANSWER_S) -> State:
+    """The state of the agent that runs at an interface.
+
+    Parameters
+    ----------
+    name : str
+        The interface.
+    patience_s : float, optional
+        How long it may take to answer. Default: 5.
+
+    Raises
+    ------
+    InputError
+        If none runs there, it is another user's, or it does not answer.
+    """
+    if not hasattr(socket, "AF_PACKET"):
+        raise InputError(f"--interface {name}: agents run on Linux")
+    question = Question(name, patience_s)
+    try:
+        while (state := question.answer()) is None:
+            select.select([question], [], [], question.left_s)
+    finally:
+        question.close()
+    return state
+
+
+def uplinks_of(state: State) -> list[str]:
+    """The interfaces that an agent inherits from, the nearest first; what is no such list is none."""
+    told = state.get("uplinks")
+    return [one for one in told if isinstance(one, str)] if isinstance(told, list) else []

@@ -1,0 +1,249 @@
+"""What is read from the directory of a result, checked: its files may be of anybody, or of another version.
+
+Each file has the shape that the engine gives it, each table the columns; what a table says of others is not
+checked here, but `reading` turns what analysis cannot make sense of into an error that names the directory.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import json
+import math
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from penstock.errors import PenstockError, ResultError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+LONGEST_S = 1e9
+"""Simulated seconds; the engine counts picoseconds in 64 bits."""
+MOST_SEED = 2**64 - 1
+_SMALLEST = """
+simulation.duration = "1 us"
+topology.star = { hosts = 2, rate = "10 Gb/s" }
+"""
+"""Whatever runs has all tables, with all columns."""
+
+Test = Callable[[Any], bool]
+
+
+@contextlib.contextmanager
+def reading(*places: Path) -> Iterator[None]:
+    """A block that works with results; what they hold that makes no sense is refused by their names.
+
+    Raises
+    ------
+    ResultError
+        If anything fails that is no error of the package or of the system.
+    """
+    try:
+        yield
+    except (PenstockError, OSError):
+        raise
+    except Exception as error:
+        told = ", ".join(map(str, places))
+        raise ResultError(
+            f"{told}: what it holds does not fit together ({type(error).__name__}: {error}); run the "
+            "scenario again. If this version of Penstock wrote it so, that is a bug"
+        ) from error
+
+
+def text(path: Path) -> str:
+    """A file as text.
+
+    Raises
+    ------
+    ResultError
+        If it is none.
+    """
+    try:
+        return path.read_text("utf-8")
+    except UnicodeDecodeError as error:
+        raise ResultError(f"{path}: is no text in UTF-8 ({error.reason})") from None
+
+
+def run(path: Path) -> dict[str, Any]:
+    """``run.json``."""
+    found = _object(path)
+    _check(path, found, _RUN)
+    _check(path, found, _RUN_SOMETIMES, required=False)
+    return found
+
+
+def topology(path: Path) -> dict[str, Any]:
+    """``topology.json``."""
+    found = _object(path)
+    _check(path, found, {"nodes": _is_list, "links": _is_list})
+    for kind, tests in (("nodes", _NODE), ("links", _LINK)):
+        for number, one in enumerate(found[kind]):
+            _check(path, one, tests, f"{kind}[{number}].")
+    names = {node["name"] for node in found["nodes"]}
+    for number, link in enumerate(found["links"]):
+        if lacking := {link["a"], link["b"]} - names:
+            raise ResultError(f"{path}: links[{number}] ends at {sorted(lacking)[0]}, which is no node")
+    return found
+
+
+def description(path: Path) -> dict[str, Any]:
+    """``description.json``."""
+    found = _object(path)
+    for name, table in found.items():
+        _check(path, table, {"about": _is_text, "columns": _is_list}, f"{name}.")
+        for number, column in enumerate(table["columns"]):
+            _check(path, column, _COLUMN, f"{name}.columns[{number}].")
+    return found
+
+
+def scenario(path: Path) -> str:
+    """``scenario.toml``."""
+    found = text(path)
+    try:
+        tomllib.loads(found)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise ResultError(f"{path}: is no TOML ({error})") from None
+    return found
+
+
+def seeds(path: Path) -> list[int]:
+    """The seeds of ``replications.json``."""
+    found = _object(path)
+    _check(path, found, {"seeds": lambda one: _is_list(one) and bool(one) and all(map(_is_whole, one))})
+    listed: list[int] = found["seeds"]
+    return listed
+
+
+def table(path: Path, read: Callable[[Path], pa.Table]) -> pa.Table:
+    """A table with the columns, and the types, that the engine gives one of its name.
+
+    Raises
+    ------
+    ResultError
+        If it has others, or cannot be read.
+    """
+    import pyarrow as pa
+
+    try:
+        found = read(path)
+        found.validate(full=True)
+    except (pa.ArrowException, ValueError) as error:
+        raise ResultError(f"{path}: cannot be read ({error})") from None
+    for column, kind in _columns().get(path.stem, {}).items():
+        if column not in found.column_names:
+            raise ResultError(f"{path}: has no column {column}; run the scenario again with this version")
+        if (is_one := found.schema.field(column).type) != kind:
+            raise ResultError(f"{path}: its column {column} is of {is_one}; expected {kind}")
+    return found
+
+
+@functools.cache
+def _columns() -> Mapping[str, Mapping[str, pa.DataType]]:
+    """Columns and types of all tables, as this engine has them."""
+    import pyarrow as pa
+
+    from penstock import _core
+
+    core = _core.run(_SMALLEST, "smallest.toml")
+    return {
+        name: {field.name: field.type for field in pa.RecordBatchReader.from_stream(core.table(name)).schema}
+        for name in core.table_names
+    }
+
+
+def _object(path: Path) -> dict[str, Any]:
+    try:
+        found = orjson.loads(path.read_bytes())
+    except ValueError:
+        # Python's reads numbers of any length, and those that are none.
+        try:
+            found = json.loads(text(path))
+        except (ValueError, RecursionError) as error:
+            raise ResultError(f"{path}: is no JSON ({error})") from None
+    if not isinstance(found, dict):
+        raise ResultError(f"{path}: expected an object of JSON, found {_called(found)}")
+    return found
+
+
+def _check(
+    path: Path, found: Any, tests: Mapping[str, Test], where: str = "", *, required: bool = True
+) -> None:
+    if not isinstance(found, dict):
+        raise ResultError(f"{path}: {where.rstrip('.')} is {_called(found)}; expected an object")
+    for key, test in tests.items():
+        if key not in found:
+            if required:
+                raise ResultError(f"{path}: has no {where}{key}; run the scenario again with this version")
+        elif not test(found[key]):
+            raise ResultError(f"{path}: {where}{key} is {_called(found[key])}, which it cannot be")
+
+
+def _called(value: object) -> str:
+    told = repr(value)
+    return told if len(told) <= 60 else f"{told[:57]}..."
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _is_list(value: object) -> bool:
+    return isinstance(value, list)
+
+
+def _is_truth(value: object) -> bool:
+    return isinstance(value, bool)
+
+
+def _is_amount(value: object) -> bool:
+    return _is_whole(value) or (isinstance(value, float) and math.isfinite(value) and value >= 0)
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST_SEED
+
+
+def _is_time(value: object) -> bool:
+    return _is_amount(value) and float(value) <= LONGEST_S  # type: ignore[arg-type]
+
+
+def _may_be_none(test: Test) -> Test:
+    return lambda value: value is None or test(value)
+
+
+def _is_warning(value: object) -> bool:
+    return _is_text(value) or (isinstance(value, dict) and _is_text(value.get("message")))
+
+
+_RUN: Mapping[str, Test] = {
+    "name": _is_text,
+    "seed": _is_whole,
+    "engine_version": _is_text,
+    "fingerprint": _is_text,
+    "simulated_s": _is_time,
+    "duration_s": _is_time,
+    "wall_s": _is_amount,
+    "events": _is_whole,
+    "frame_hops": _is_whole,
+    "complete": _is_truth,
+    "warnings": lambda value: _is_list(value) and all(map(_is_warning, value)),
+}
+_RUN_SOMETIMES: Mapping[str, Test] = {
+    "warmup_s": _is_time,
+    "threads": _is_whole,
+    "look_ahead_ns": _may_be_none(_is_amount),
+    "ended_by": _may_be_none(_is_text),
+    "cut_short_by": _may_be_none(_is_text),
+}
+_NODE: Mapping[str, Test] = {
+    "name": _is_text,
+    "role": lambda value: value in ("host", "switch"),
+    "level": lambda value: _is_whole(value) and value < 1_000,
+}
+_LINK: Mapping[str, Test] = {"a": _is_text, "b": _is_text, "rate_bps": _is_amount, "delay_ns": _is_amount}
+_COLUMN: Mapping[str, Test] = {"name": _is_text, "unit": _is_text, "about": _is_text}
