@@ -218,7 +218,9 @@ fn renos_window_is_a_sawtooth() {
     let falls: Vec<usize> = (2_001..windows.len()).filter(|&n| windows[n] < windows[n - 1] * 2 / 3).collect();
     let peaks: Vec<u64> = falls.iter().map(|&n| windows[n - 1] / 1_000).collect();
     assert!(falls.len() >= 10 && timeouts(&pipe) == 0, "{falls:?}, {}", timeouts(&pipe));
-    assert!(peaks.iter().all(|peak| (20..=23).contains(peak)), "{peaks:?}");
+    // 20 segments are on their way, up to four others have arrived and their acknowledgements not (a repair leaves a gap in
+    // the burst that a window is), and it grows for a round trip until it knows of the loss.
+    assert!(peaks.iter().all(|peak| (20..=25).contains(peak)), "{peaks:?}");
     let lengths: Vec<usize> = falls.windows(2).map(|pair| pair[1] - pair[0]).collect();
     let (least, most) = (lengths.iter().min().unwrap(), lengths.iter().max().unwrap());
     assert!(most - least <= 12, "{lengths:?}");
