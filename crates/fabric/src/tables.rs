@@ -61,7 +61,7 @@ fn tables(simulation: &mut Simulation) -> Vec<Table> {
     let arriving = simulation.arriving();
     let long = simulation.frame_hops() >= LEAST_HOPS;
     let view = View {
-        start: simulation.spec.warmup.min(end),
+        start: simulation.measured_from(),
         end,
         in_flight,
         arriving,
