@@ -260,7 +260,10 @@ fn prepare(plan: &Plan) -> Result<Prepared, BuildError> {
     let forks = copies::forks(spec, &paths)?;
     for port in 0..wiring.peer.len() as u32 {
         if let Err(why) = plan.scheduler(port).check(&plan.port_facts(port)) {
-            return Err(BuildError::new(Subject::Node(wiring.node_of[port as usize]), why.within("scheduler")));
+            return Err(BuildError::new(
+                Subject::Node(wiring.node_of[port as usize]),
+                why.within("scheduler"),
+            ));
         }
     }
     let look_ahead = plan.look_ahead().unwrap_or(Time::from_us(1));
@@ -343,13 +346,7 @@ fn build_parts(
 }
 
 /// Builds one part.
-fn build_part(
-    part: &Part,
-    paths: &Paths,
-    routes: RouteTable,
-    faults: Faults,
-    events: &[Event],
-) -> Fabric {
+fn build_part(part: &Part, paths: &Paths, routes: RouteTable, faults: Faults, events: &[Event]) -> Fabric {
     let (plan, spec) = (part.plan, part.plan.spec);
     let node_of = part.ports().map(|port| part.node(plan.wiring.node_of[port as usize])).collect();
     let mut fabric = Fabric {

@@ -4,8 +4,8 @@ pub(crate) mod credits;
 mod cut_short;
 pub(crate) mod deadlock;
 pub(crate) mod dependencies;
-pub(crate) mod threads;
 mod sources;
+pub(crate) mod threads;
 mod ties;
 pub(crate) mod whole;
 

@@ -224,7 +224,9 @@ mod tests {
     /// RFC 5681 section 3.1: equation 3 is a segment a round trip, and never more, however many segments a window has.
     #[test]
     fn each_round_trip_adds_a_segment_whatever_the_window_is() {
-        for (segment, segments) in [(1_460, 2), (1_460, 729), (1_460, 1_459), (1_460, 3_000), (536, 100_000), (9_000, 70)] {
+        for (segment, segments) in
+            [(1_460, 2), (1_460, 729), (1_460, 1_459), (1_460, 3_000), (536, 100_000), (9_000, 70)]
+        {
             let initial = Amount::Frames(segments);
             let mut it = AimdParams { initial, threshold: Some(1), ..PARAMS }.start(segment);
             let one = u64::from(segment);

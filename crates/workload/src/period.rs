@@ -145,7 +145,10 @@ mod tests {
             assert!(5.0 * deviation < 0.025, "too few draws to tell: {deviation}");
             // Squares vary more: within 5 % of what is exact.
             let second = period.second_moment();
-            assert!((squares / f64::from(draws) / second - 1.0).abs() < 0.05, "shape {shape}: {squares}, not {second}");
+            assert!(
+                (squares / f64::from(draws) / second - 1.0).abs() < 0.05,
+                "shape {shape}: {squares}, not {second}"
+            );
         }
     }
 

@@ -36,7 +36,8 @@ fn any_arrivals() -> impl Strategy<Value = Arrivals> {
         })),
         (rate.clone(), 1u64..20).prop_map(|(rate, frames)| Arrivals::Bursts(BurstsParams { rate, frames })),
         (rate.clone(), 1u64..9, 1u64..200).prop_map(|(rate, count, us)| {
-            let mut video = VideoParams { interval: Time::from_us(us), ..VideoParams::new(share(rate, count), count) };
+            let mut video =
+                VideoParams { interval: Time::from_us(us), ..VideoParams::new(share(rate, count), count) };
             // From pictures of 64 B on.
             while !video.check().is_empty() {
                 video.interval += Time::from_us(1);

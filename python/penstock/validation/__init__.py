@@ -36,6 +36,7 @@ TOPICS = {
     "schedulers": "Schedulers and shapers",
     "loops": "Requests and windows",
     "tcp": "TCP",
+    "windows": "Windows of TCP, and senders in step",
     "conversations": "Applications over TCP",
     "messages": "Congestion messages",
     "managers": "Queue managers",

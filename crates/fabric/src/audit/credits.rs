@@ -198,12 +198,20 @@ fn faults(audit: &mut Audit<'_>) {
         FaultSpec::BitErrors { link, from, until, rate }
             if rate > 0.0 && within_run(from, until) && has_credits(link) =>
         {
-            Some((at, Some("bit_error_rate"), "bit errors on a link with credits: those of a lost frame never come back"))
+            Some((
+                at,
+                Some("bit_error_rate"),
+                "bit errors on a link with credits: those of a lost frame never come back",
+            ))
         }
         FaultSpec::FrameLoss { link, from, until, probability, .. }
             if probability > 0.0 && within_run(from, until) && has_credits(link) =>
         {
-            Some((at, Some("frame_loss"), "losses on a link with credits: those of a lost frame never come back"))
+            Some((
+                at,
+                Some("frame_loss"),
+                "losses on a link with credits: those of a lost frame never come back",
+            ))
         }
         _ => None,
     });

@@ -125,7 +125,8 @@ fn find(plan: &Plan, wanted: &[Wanted]) -> Result<Found, BuildError> {
         let Some(destination) = destination else {
             found.ports.push(only_link(plan, flow).ok_or_else(|| {
                 let why = "paths that are not listed";
-                let help = "expected hosts with one link, which push frames, or fewer senders or destinations";
+                let help =
+                    "expected hosts with one link, which push frames, or fewer senders or destinations";
                 BuildError::new(about, Remark::about("from", why, help))
             })?);
             found.spans[index] = (begin, found.ports.len());

@@ -51,7 +51,10 @@ impl Fabric {
     /// A queue that a frame comes to pauses targets: was it a tie?
     pub fn note_tied_pause(&mut self, egress: u32, class: TrafficClass, ingress: u32, now: Time) {
         let queue = self.links.ports[egress as usize].first_queue + u32::from(class.0);
-        let tied = self.buffers.last_frames(queue).any(|last| self.is_just_now(last.since, now) && last.ingress != ingress);
+        let tied = self
+            .buffers
+            .last_frames(queue)
+            .any(|last| self.is_just_now(last.since, now) && last.ingress != ingress);
         self.links.cold[egress as usize].counts.ties += u64::from(tied);
     }
 

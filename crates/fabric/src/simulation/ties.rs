@@ -64,7 +64,8 @@ impl Simulation {
         };
         let advice = [
             of(Remedy::Jitter).map(|flows| format!("set jitter = \"{frame}\" for {flows}")),
-            of(Remedy::SendJitter).map(|flows| format!("set send_jitter = \"{frame}\" in the tcp of {flows}")),
+            of(Remedy::SendJitter)
+                .map(|flows| format!("set send_jitter = \"{frame}\" in the tcp of {flows}")),
             of(Remedy::Clock).map(|flows| format!("{clocks} ({flows})")),
             of(Remedy::Start).map(|flows| format!("compare runs with other times of start for {flows}")),
         ];

@@ -126,7 +126,10 @@ impl View<'_> {
             early = all - *bits;
             // A bit of the fastest link lasts less than two picoseconds.
             let spare = most_early(ports.len());
-            debug_assert!(early <= spare, "{all} bits within {bin} over links that carry {most}: {early} too many");
+            debug_assert!(
+                early <= spare,
+                "{all} bits within {bin} over links that carry {most}: {early} too many"
+            );
         }
         bits
     }

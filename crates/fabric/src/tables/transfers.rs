@@ -65,7 +65,14 @@ impl View<'_> {
         of.begun += 1;
         let Some((_, far)) = self.s.transfer_ends(of.path) else {
             let (frames_missing, done) = self.s.completion(of.path, nth);
-            return Some(Came { frames_missing, done, acknowledged: None, sent_again: 0, timeouts: 0, reused: false });
+            return Some(Came {
+                frames_missing,
+                done,
+                acknowledged: None,
+                sent_again: 0,
+                timeouts: 0,
+                reused: false,
+            });
         };
         let outcome = of.outcomes.get(nth as usize)?;
         Some(Came {
@@ -93,7 +100,9 @@ impl View<'_> {
                 let Some(came) = self.next_of(of, list.framing()) else { continue };
                 let ideal = match &mut of.idle {
                     Idle::Frames(path) => path.time(list.framing(), transfer.bytes),
-                    Idle::Connection(connection) => connection.time(list.framing(), transfer.bytes, came.reused),
+                    Idle::Connection(connection) => {
+                        connection.time(list.framing(), transfer.bytes, came.reused)
+                    }
                 };
                 rows.push(Row { flow, path, transfer, came, ideal });
             }

@@ -322,7 +322,8 @@ fn check_rate(flow: &Flow, pairs: &[Pair], at: &Place, fabric: &Fabric, context:
     for (at, rate) in [(at.key(name).key(key), rate)].into_iter().chain(stepped) {
         let rate = if sources > 1 { BitRate::from_bps(rate.bps().saturating_mul(sources)) } else { rate };
         let slow = pairs.iter().find_map(|pair| {
-            let link = fabric.rate[pair.from.at()].filter(|&link| fabric.is_host(pair.from) && rate > link)?;
+            let link =
+                fabric.rate[pair.from.at()].filter(|&link| fabric.is_host(pair.from) && rate > link)?;
             Some((pair, link))
         });
         let Some((pair, link)) = slow else { continue };

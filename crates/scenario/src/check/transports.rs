@@ -144,7 +144,10 @@ fn no_other_keys(flow: &Flow, name: &str, at: &Place, context: &mut Context<'_>)
     if flow.jitter > Time::ZERO {
         let key = flow.source.application().and_then(|application| application.jitter_key());
         let help = match key {
-            Some(key) => format!("its ends send when they may; expected no jitter, or {key} = \"{}\" in {name}", flow.jitter),
+            Some(key) => format!(
+                "its ends send when they may; expected no jitter, or {key} = \"{}\" in {name}",
+                flow.jitter
+            ),
             None => "its ends send when they may; expected no jitter".to_string(),
         };
         context.error(&at.key("jitter"), format!("jitter with {name}"), help);
