@@ -110,7 +110,7 @@ def test_jitter_of_connections_is_refused(source: str, key: str) -> None:
     flow = f'[[flows]]\nname = "f"\nfrom = "h0"\nto = "h1"\njitter = "5 us"\nsource = {{ {source} }}\n'
     why = refused(STAR.format(simulation="") + flow)
     assert f"jitter with {source.split()[0]}" in why
-    assert (f'{key} = "5 us"' in why) == bool(key)
+    assert (f'or {key} = "5 us" in' in why) == bool(key)
 
 
 @pytest.mark.parametrize("fault", ["bit_error_rate = 1e-9", "frame_loss = 1e-6"])
@@ -119,7 +119,7 @@ def test_a_check_refuses_losses_of_credits(fault: str) -> None:
     text = STAR.format(simulation="") + "[flow_control.credit]\n" + flow
     assert run(text).rows("flows")[0]["frames_delivered"] > 0
     why = refused(text + f'[[faults]]\nlink = "all"\n{fault}\n')
-    assert "on a link with credits" in why and ":15:" in why
+    assert "on a link with credits" in why and "toml:16:" in why
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ source = "greedy"
 """
 
 
-@pytest.mark.parametrize("text", odd_clocks())
+@pytest.mark.parametrize("text", list(odd_clocks()))
 def test_no_bin_holds_more_than_its_link(text: str) -> None:
     result = run(text)
     rates = {row["port"]: row["rate_bps"] for row in result.rows("ports")}
@@ -209,8 +209,8 @@ def test_sprayed_transfers_are_never_faster_than_ideal(last: str, size: str) -> 
 
 def test_transfers_over_reused_connections_are_never_faster_than_ideal() -> None:
     text = STAR.replace("1 ms", "40 ms").format(simulation="") + (
-        '[[transfers]]\nname = "t"\nfrom = "h0"\nto = "h1"\nsizes = "400 kB"\n'
-        'arrivals = { every = "4 ms" }\nover = { tcp = { handshake = true, ack_every = 1 } }\n'
+        'delay = "20 us"\n[[transfers]]\nname = "t"\nfrom = "h0"\nto = "h1"\nsizes = "400 kB"\n'
+        'arrivals = { incast = { every = "4 ms" } }\nover = { tcp = { handshake = true, ack_every = 1 } }\n'
     )
     rows = run(text).rows("transfers")
     assert len(rows) > 5
@@ -246,30 +246,26 @@ xoff = "60 kB"
 xon = "30 kB"
 pause_quanta = 1000
 [switch.buffer]
-class = "12 kB"
+class = "80 kB"
 [[switch.queue_managers]]
 sampling = { threshold = "2 frames", every = 1 }
 [[flows]]
 name = "f"
 from = ["h0", "h1"]
 to = "h2"
+frame = "64 B"
 source = "greedy"
 [[flows]]
 name = "back"
-from = "h2"
+from = ["h1", "h2"]
 to = "h0"
-source = "greedy"
-[[flows]]
-name = "also"
-from = "h1"
-to = "h0"
+frame = "64 B"
 source = "greedy"
 """
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         result = run(text)
-    ports = result.rows("ports")
-    lost = sum(row["frames"] for row in result.rows("drops"))
-    beside = sum(row["frames"] for row in result.rows("drops") if row["part"] == "beside")
-    assert beside > 0
-    assert sum(row["headroom_violations"] for row in ports) == lost
+    drops = result.rows("drops")
+    assert any(row["part"] == "beside" for row in drops)
+    lost = sum(row["frames"] for row in drops)
+    assert sum(row["headroom_violations"] for row in result.rows("ports")) == lost
