@@ -70,7 +70,7 @@ buffer = {{ queue = "64 frames" }}
 
 
 def last_ms(result: ps.Result) -> float:
-    return max(row["completed_ns"] for row in result.rows("connections")) / 1e6
+    return max(float(row["completed_ns"]) for row in result.rows("connections")) / 1e6
 
 
 def told_of_ties(result: ps.Result) -> list[str]:
