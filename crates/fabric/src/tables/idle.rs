@@ -36,7 +36,10 @@ struct Hop {
     passes: Passes,
     /// Frames take several of its kind: none waits for the one before.
     is_parallel: bool,
-    /// When the last frame began, and when it was done.
+    /// It is behind such links.
+    is_behind: bool,
+    /// When the last frame came, when it began, and when it was done.
+    came: Time,
     began: Time,
     busy_until: Time,
     /// How much later the last frame began than the one before.
@@ -56,16 +59,20 @@ enum Passes {
 impl Hop {
     /// A frame is there at `at`; returns when it is at the next.
     fn pass(&mut self, at: Time, bytes: u16) -> Time {
-        let begins = if self.is_parallel { at } else { at.max(self.busy_until) };
+        // Behind links that are taken side by side the shorter frame may be there first, and waits for nobody.
+        let apart = self.is_parallel || self.is_behind && at < self.came;
+        let begins = if apart { at } else { at.max(self.busy_until) };
         let mut took = self.per_frame;
         if let Some(clock) = &mut self.clock {
-            if self.busy_until < begins || self.is_parallel {
+            if self.busy_until < begins || apart {
                 clock.restart();
             }
             took += clock.advance(u64::from(bytes) + self.overhead);
         }
-        self.distance = begins - self.began;
-        (self.began, self.busy_until) = (begins, begins + took);
+        let end = begins + took;
+        self.distance = begins.saturating_sub(self.began);
+        self.came = self.came.max(at);
+        (self.began, self.busy_until) = (self.began.max(begins), self.busy_until.max(end));
         let head = bytes.min(HEAD_BYTES);
         let head_left = || {
             let span = self.clock.map(|clock| clock.span_floor(u64::from(head) + self.overhead));
@@ -73,7 +80,7 @@ impl Hop {
         };
         self.after
             + match self.passes {
-                Passes::Whole => self.busy_until,
+                Passes::Whole => end,
                 Passes::Head => head_left(),
                 Passes::HeadAndRest(behind) => head_left() + behind.span_floor(u64::from(bytes - head)),
             }
@@ -82,6 +89,7 @@ impl Hop {
     /// So many more frames have followed, all at the last distance.
     fn skip(&mut self, frames: u64) {
         let later = Time::from_ps(self.distance.ps() * frames);
+        self.came += later;
         self.began += later;
         self.busy_until += later;
     }
@@ -122,7 +130,9 @@ impl IdlePath {
                 break;
             }
         }
-        self.send(Time::ZERO, framing.last_frame(bytes))
+        let last = self.send(Time::ZERO, framing.last_frame(bytes));
+        // It need not be the last to arrive.
+        self.hops.last().map_or(last, |hop| last.max(hop.busy_until + hop.after))
     }
 }
 
@@ -169,6 +179,8 @@ impl View<'_> {
                 after: afters.min().unwrap_or(self.s.port(port).arrives_after),
                 passes,
                 is_parallel: is_parallel(port),
+                is_behind: ports[..n].iter().any(|&before| is_parallel(before)),
+                came: Time::ZERO,
                 began: Time::ZERO,
                 busy_until: Time::ZERO,
                 distance: Time::ZERO,
@@ -181,6 +193,8 @@ impl View<'_> {
             after: Time::ZERO,
             passes: Passes::Whole,
             is_parallel: false,
+            is_behind: false,
+            came: Time::ZERO,
             began: Time::ZERO,
             busy_until: Time::ZERO,
             distance: Time::ZERO,
