@@ -43,7 +43,6 @@ use crate::run::link_control::{LinkControl, PauseState};
 use crate::run::links::Links;
 use crate::run::nic::Nic;
 use crate::run::numbering::Numbering;
-use crate::run::pool::NIL;
 use crate::run::port::{ColdPort, HEAD_BYTES, Hooks, Port, PortCounts};
 use crate::run::probes::Probes;
 use crate::run::route_table::RouteTable;

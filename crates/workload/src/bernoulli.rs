@@ -40,7 +40,7 @@ impl Configuration for BernoulliParams {
         ("rate", self.rate)
     }
     fn at_rate(self, rate: BitRate) -> BernoulliParams {
-        BernoulliParams { rate, ..self }
+        BernoulliParams { rate }
     }
     fn mean_bps(&self, rate: BitRate, sizes: &FrameSizes, link: Link) -> f64 {
         if rate.bps() == 0 || link.line.bps() == 0 {

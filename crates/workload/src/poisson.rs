@@ -33,7 +33,7 @@ impl Configuration for PoissonParams {
         ("rate", self.rate)
     }
     fn at_rate(self, rate: BitRate) -> PoissonParams {
-        PoissonParams { rate, ..self }
+        PoissonParams { rate }
     }
     fn mean_bps(&self, rate: BitRate, sizes: &FrameSizes, link: Link) -> f64 {
         link.in_frames(rate, sizes)

@@ -13,7 +13,7 @@
 
 use super::View;
 use crate::run::port::HEAD_BYTES;
-use frame::PortId;
+use frame::{NodeId, PortId};
 use units::{BitRate, Time, WireClock};
 use workload::Framing;
 
@@ -137,26 +137,28 @@ impl IdlePath {
 }
 
 impl View<'_> {
+    /// The ports that a frame may take in place of one, and that.
+    fn beside(&self, port: u32) -> Vec<u32> {
+        let wiring = &self.s.wiring;
+        let is_host = |node: NodeId| self.s.spec.nodes[node.at()].host().is_some();
+        let next = wiring.neighbour(PortId(port));
+        let goes_on = |&other: &u32| {
+            let beyond = wiring.neighbour(PortId(other));
+            if is_host(next) { beyond == next } else { !is_host(beyond) }
+        };
+        wiring.ports(wiring.node_of[port as usize]).map(|port| port.0).filter(goes_on).collect()
+    }
+
+    /// Whether frames take others beside a port at the same time, of its node or, where a host is reached, of its neighbours.
+    fn is_parallel(&self, port: u32) -> bool {
+        let next = self.s.wiring.neighbour(PortId(port));
+        let is_host = self.s.spec.nodes[next.at()].host().is_some();
+        self.beside(port).len() > 1 || is_host && self.s.wiring.ports(next).count() > 1
+    }
+
     /// A way through these egress ports as it is without other traffic, with the rates of the beginning. `spreads`: frames may
     /// take others in their place.
     pub(super) fn idle_path(&self, ports: &[u32], spreads: bool) -> IdlePath {
-        let rate_of = |port: u32| self.s.spec.links[self.s.wiring.link_of[port as usize] as usize].rate;
-        let is_host = |node: frame::NodeId| self.s.spec.nodes[node.at()].host().is_some();
-        // Those that may be taken in place of a port.
-        let others = |port: u32| -> Vec<u32> {
-            let (node, next) = (self.s.wiring.node_of[port as usize], self.s.wiring.neighbour(PortId(port)));
-            let all = self.s.wiring.ports(node).map(|port| port.0);
-            all.filter(|&other| {
-                let beyond = self.s.wiring.neighbour(PortId(other));
-                spreads && if is_host(next) { beyond == next } else { !is_host(beyond) }
-            })
-            .collect()
-        };
-        // A host that is reached through several switches takes in frames of each at the same time.
-        let is_parallel = |port: u32| {
-            let next = self.s.wiring.neighbour(PortId(port));
-            spreads && (others(port).len() > 1 || is_host(next) && self.s.wiring.ports(next).count() > 1)
-        };
         let link = |port: u32| &self.s.spec.links[self.s.wiring.link_of[port as usize] as usize];
         let clock = |port: u32| WireClock::with_offset(link(port).rate, self.s.cold(port).clock);
         let hop = |(n, &port): (usize, &u32)| {
@@ -169,8 +171,8 @@ impl View<'_> {
                 }
                 Some(_) => Passes::Head,
             };
-            let candidates = others(port);
-            let fastest = candidates.iter().copied().max_by_key(|&port| rate_of(port)).unwrap_or(port);
+            let candidates = if spreads { self.beside(port) } else { vec![port] };
+            let fastest = candidates.iter().copied().max_by_key(|&port| link(port).rate).unwrap_or(port);
             let afters = candidates.iter().map(|&port| self.s.port(port).arrives_after);
             Hop {
                 clock: Some(clock(fastest)),
@@ -178,8 +180,8 @@ impl View<'_> {
                 per_frame: Time::ZERO,
                 after: afters.min().unwrap_or(self.s.port(port).arrives_after),
                 passes,
-                is_parallel: is_parallel(port),
-                is_behind: ports[..n].iter().any(|&before| is_parallel(before)),
+                is_parallel: spreads && self.is_parallel(port),
+                is_behind: spreads && ports[..n].iter().any(|&before| self.is_parallel(before)),
                 came: Time::ZERO,
                 began: Time::ZERO,
                 busy_until: Time::ZERO,
@@ -205,7 +207,8 @@ impl View<'_> {
         let receive = end.and_then(|end| self.s.spec.nodes[end].host()?.receive.as_ref());
         let mut hops: Vec<Hop> = send.map(|send| work(send.time_per_frame, send.rate)).into_iter().collect();
         hops.extend(ports.iter().enumerate().map(hop));
-        hops.extend(receive.map(|receive| work(receive.time_per_frame, receive.rate)));
+        let reading = |own: Hop| Hop { is_behind: spreads, ..own };
+        hops.extend(receive.map(|receive| reading(work(receive.time_per_frame, receive.rate))));
         let is_whole = hops.iter().all(|hop| hop.clock.is_none_or(|clock| clock.is_whole()));
         IdlePath { hops, is_whole }
     }

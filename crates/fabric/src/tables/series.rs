@@ -4,7 +4,7 @@ use super::pauses::ingress_name;
 use super::{UsedQueue, View};
 use crate::build::{MAX_BINS, MAX_SERIES};
 use crate::run::levels::Levels;
-use crate::spec::{Watched, Which};
+use crate::spec::{FlowSpec, Watched, Which};
 use measure::{BinnedBits, Carried, Table, Train};
 use std::collections::BTreeMap;
 use units::Time;
@@ -34,14 +34,8 @@ impl View<'_> {
             let bits = self.bits_by_flow(nth);
             let sums = if nth == 0 { self.sums_by_name(&bits) } else { Vec::new() };
             let flows = self.s.spec.flows.iter().zip(bits);
-            let found = flows.filter_map(|(flow, bits)| {
-                let (bin, bits) = bits?;
-                let ends = flow.source.destinations.nodes();
-                let ports = ends.into_iter().flat_map(|end| self.s.wiring.ports(end));
-                // What a host reads of what it has taken in is no matter of the link.
-                let links = if nth == 0 { ports.map(|port| self.s.peer(port.0)).collect() } else { vec![] };
-                Some((flow.name.clone(), (bin, self.carried_by(&links, bin, bits))))
-            });
+            let found = flows
+                .filter_map(|(flow, bits)| Some((flow.name.clone(), self.arriving_at(flow, nth, bits?))));
             let rates = |metric, (entity, (bin, bits))| self.rates(metric, entity, bin, bits);
             self.keep(&mut series, Watched::Flow, found.map(|found| rates(metric, found)));
             self.keep(&mut series, Watched::Flow, sums.into_iter().map(|sum| rates(GROUP_SERIES, sum)));
@@ -95,6 +89,14 @@ impl View<'_> {
         self.congestion_series(&mut series);
         self.limiter_series(&mut series);
         series
+    }
+
+    /// Bits of a flow, as its links can have carried them; of what a host reads (1) of what it has taken in, all.
+    fn arriving_at(&self, flow: &FlowSpec, nth: usize, (bin, bits): (Time, Vec<u64>)) -> (Time, Vec<u64>) {
+        let ends = if nth == 0 { flow.source.destinations.nodes() } else { Vec::new() };
+        let ports = ends.into_iter().flat_map(|end| self.s.wiring.ports(end));
+        let links: Vec<u32> = ports.map(|port| self.s.peer(port.0)).collect();
+        (bin, self.carried_by(&links, bin, bits))
     }
 
     /// What has been sent over the link of a port, in bins of a width, if it is recorded.
