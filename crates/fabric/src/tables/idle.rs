@@ -5,12 +5,15 @@
 //! included. Where bytes take whole picoseconds, every frame but the last follows the one before at the same distance
 //! (at each port that of the slowest before it), so that long transfers cost no more than short ones.
 //!
+//! Where switches choose a path for each frame, no frame waits for the one before it but at the link of a host that has only
+//! one, and each takes the fastest link that its switch has: no frames are faster, whatever is chosen.
+//!
 //! Not modelled: schedulers that hold back a class that is alone, limits of buffers and pauses on the way from a fast
-//! link to a slow one, faults; where switches choose a path for each frame, the planned path counts.
+//! link to a slow one, faults.
 
 use super::View;
 use crate::run::port::HEAD_BYTES;
-use frame::PortId;
+use frame::{NodeId, PortId};
 use units::{BitRate, Time, WireClock};
 use workload::Framing;
 
@@ -31,7 +34,12 @@ struct Hop {
     /// From there to the next hop.
     after: Time,
     passes: Passes,
-    /// When the last frame began, and when it was done.
+    /// Frames take several of its kind: none waits for the one before.
+    is_parallel: bool,
+    /// It is behind such links.
+    is_behind: bool,
+    /// When the last frame came, when it began, and when it was done.
+    came: Time,
     began: Time,
     busy_until: Time,
     /// How much later the last frame began than the one before.
@@ -51,16 +59,20 @@ enum Passes {
 impl Hop {
     /// A frame is there at `at`; returns when it is at the next.
     fn pass(&mut self, at: Time, bytes: u16) -> Time {
-        let begins = at.max(self.busy_until);
+        // Behind links that are taken side by side the shorter frame may be there first, and waits for nobody.
+        let apart = self.is_parallel || self.is_behind && at < self.came;
+        let begins = if apart { at } else { at.max(self.busy_until) };
         let mut took = self.per_frame;
         if let Some(clock) = &mut self.clock {
-            if self.busy_until < begins {
+            if self.busy_until < begins || apart {
                 clock.restart();
             }
             took += clock.advance(u64::from(bytes) + self.overhead);
         }
-        self.distance = begins - self.began;
-        (self.began, self.busy_until) = (begins, begins + took);
+        let end = begins + took;
+        self.distance = begins.saturating_sub(self.began);
+        self.came = self.came.max(at);
+        (self.began, self.busy_until) = (self.began.max(begins), self.busy_until.max(end));
         let head = bytes.min(HEAD_BYTES);
         let head_left = || {
             let span = self.clock.map(|clock| clock.span_floor(u64::from(head) + self.overhead));
@@ -68,7 +80,7 @@ impl Hop {
         };
         self.after
             + match self.passes {
-                Passes::Whole => self.busy_until,
+                Passes::Whole => end,
                 Passes::Head => head_left(),
                 Passes::HeadAndRest(behind) => head_left() + behind.span_floor(u64::from(bytes - head)),
             }
@@ -77,6 +89,7 @@ impl Hop {
     /// So many more frames have followed, all at the last distance.
     fn skip(&mut self, frames: u64) {
         let later = Time::from_ps(self.distance.ps() * frames);
+        self.came += later;
         self.began += later;
         self.busy_until += later;
     }
@@ -117,13 +130,35 @@ impl IdlePath {
                 break;
             }
         }
-        self.send(Time::ZERO, framing.last_frame(bytes))
+        let last = self.send(Time::ZERO, framing.last_frame(bytes));
+        // It need not be the last to arrive.
+        self.hops.last().map_or(last, |hop| last.max(hop.busy_until + hop.after))
     }
 }
 
 impl View<'_> {
-    /// A way through these egress ports as it is without other traffic, with the rates of the beginning.
-    pub(super) fn idle_path(&self, ports: &[u32]) -> IdlePath {
+    /// The ports that a frame may take in place of one, and that.
+    fn beside(&self, port: u32) -> Vec<u32> {
+        let wiring = &self.s.wiring;
+        let is_host = |node: NodeId| self.s.spec.nodes[node.at()].host().is_some();
+        let next = wiring.neighbour(PortId(port));
+        let goes_on = |&other: &u32| {
+            let beyond = wiring.neighbour(PortId(other));
+            if is_host(next) { beyond == next } else { !is_host(beyond) }
+        };
+        wiring.ports(wiring.node_of[port as usize]).map(|port| port.0).filter(goes_on).collect()
+    }
+
+    /// Whether frames take others beside a port at the same time, of its node or, where a host is reached, of its neighbours.
+    fn is_parallel(&self, port: u32) -> bool {
+        let next = self.s.wiring.neighbour(PortId(port));
+        let is_host = self.s.spec.nodes[next.at()].host().is_some();
+        self.beside(port).len() > 1 || is_host && self.s.wiring.ports(next).count() > 1
+    }
+
+    /// A way through these egress ports as it is without other traffic, with the rates of the beginning. `spreads`: frames may
+    /// take others in their place.
+    pub(super) fn idle_path(&self, ports: &[u32], spreads: bool) -> IdlePath {
         let link = |port: u32| &self.s.spec.links[self.s.wiring.link_of[port as usize] as usize];
         let clock = |port: u32| WireClock::with_offset(link(port).rate, self.s.cold(port).clock);
         let hop = |(n, &port): (usize, &u32)| {
@@ -136,12 +171,18 @@ impl View<'_> {
                 }
                 Some(_) => Passes::Head,
             };
+            let candidates = if spreads { self.beside(port) } else { vec![port] };
+            let fastest = candidates.iter().copied().max_by_key(|&port| link(port).rate).unwrap_or(port);
+            let afters = candidates.iter().map(|&port| self.s.port(port).arrives_after);
             Hop {
-                clock: Some(clock(port)),
-                overhead: link(port).overhead.into(),
+                clock: Some(clock(fastest)),
+                overhead: link(fastest).overhead.into(),
                 per_frame: Time::ZERO,
-                after: self.s.port(port).arrives_after,
+                after: afters.min().unwrap_or(self.s.port(port).arrives_after),
                 passes,
+                is_parallel: spreads && self.is_parallel(port),
+                is_behind: spreads && ports[..n].iter().any(|&before| self.is_parallel(before)),
+                came: Time::ZERO,
                 began: Time::ZERO,
                 busy_until: Time::ZERO,
                 distance: Time::ZERO,
@@ -153,6 +194,9 @@ impl View<'_> {
             per_frame,
             after: Time::ZERO,
             passes: Passes::Whole,
+            is_parallel: false,
+            is_behind: false,
+            came: Time::ZERO,
             began: Time::ZERO,
             busy_until: Time::ZERO,
             distance: Time::ZERO,
@@ -163,7 +207,8 @@ impl View<'_> {
         let receive = end.and_then(|end| self.s.spec.nodes[end].host()?.receive.as_ref());
         let mut hops: Vec<Hop> = send.map(|send| work(send.time_per_frame, send.rate)).into_iter().collect();
         hops.extend(ports.iter().enumerate().map(hop));
-        hops.extend(receive.map(|receive| work(receive.time_per_frame, receive.rate)));
+        let reading = |own: Hop| Hop { is_behind: spreads, ..own };
+        hops.extend(receive.map(|receive| reading(work(receive.time_per_frame, receive.rate))));
         let is_whole = hops.iter().all(|hop| hop.clock.is_none_or(|clock| clock.is_whole()));
         IdlePath { hops, is_whole }
     }
