@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
@@ -39,6 +39,8 @@ def import_(
     form: Annotated[tuple[str, ...], Parameter(negative=())] = (),
     like: str | None = None,
     duration: str | None = None,
+    time_unit: Literal["us", "ps"] | None = None,
+    interface: str | None = None,
     links: Links = Links(),
     out: Path = Path("imported.toml"),
 ) -> int:
@@ -55,6 +57,11 @@ def import_(
     duration
         How long is simulated. Default: that of --like; with traffic, from the first start to the last and
         twice what the busiest host takes.
+    time_unit
+        Unit of the starts of a connection matrix, whose programs differ: "us" or "ps". Default: "us", "ps" if a start is
+        10^6 or more.
+    interface
+        The port to read, where a file describes several that differ. Default: one that most others are like.
     out
         The scenario to write; a list of transfers is written beside it. Neither may exist.
     """
@@ -72,7 +79,9 @@ def import_(
             raise InputError(f"{path}: exists; choose another name")
     read = []
     for number, path in enumerate(files):
-        text = document(path, rate=links.rate, length=links.length)
+        text = document(
+            path, rate=links.rate, length=links.length, time_unit=time_unit, interface=interface
+        )
         known = format_of(text, form[number] if form else None)
         say(f"{path}: {known.name}, {known.about}")
         read.append((text, known.read(text)))
