@@ -43,11 +43,14 @@ class Joined:
         The file that its transfers are in, as CSV; empty if there are none.
     remarks : list of str
         What was left out or chosen.
+    sizes : str
+        The file that a distribution of sizes is in, as CSV; empty if there is none.
     """
 
     text: str
     transfers: str
     remarks: list[str]
+    sizes: str = ""
 
 
 def join(
@@ -94,10 +97,27 @@ def join(
         remarks += found.remarks
         keys |= {key: entries for key, entries in (("flows", found.flows), ("transfers", found.entry)) if entries}
         simulation["duration"] = _rounded_up(found.needed_ps)
+    sizes = _sizes(read, keys, out)
     simulation["duration"] = duration or simulation.get("duration", _SHORTEST)
     keys.pop("simulation", None)
     head = _head(read, remarks, is_chosen=bool(found.rows) and duration is None)
-    return Joined(head + "\n" + scenario({"simulation": simulation, **keys}), found.listed, remarks)
+    return Joined(head + "\n" + scenario({"simulation": simulation, **keys}), found.listed, remarks, sizes)
+
+
+def _sizes(read: Sequence[tuple[Document, Piece]], keys: dict[str, Any], out: Path) -> str:
+    """Gives the transfers of the scenario their distribution of sizes: the list of its points."""
+    given = [(document, piece) for document, piece in read if piece.points]
+    if not given:
+        return ""
+    if len(given) > 1:
+        raise InputError(f"{given[1][0].file}: a second distribution of sizes; import one of them")
+    drawn = [entry for entry in keys.get("transfers", ()) if "sizes" in entry]
+    if not drawn:
+        message = "is a distribution of sizes, and no transfers draw theirs"
+        raise InputError(f"{given[0][0].file}: {message}; name a scenario with [[transfers]]: --like SCENARIO")
+    for entry in drawn:
+        entry["sizes"] = {"points": f"{out.stem}.sizes.csv"}
+    return "\n".join(["bytes,cdf", *(f"{size},{share}" for size, share in given[0][1].points), ""])
 
 
 def _head(read: Sequence[tuple[Document, Piece]], remarks: Iterable[str], *, is_chosen: bool) -> str:

@@ -12,6 +12,8 @@ from penstock.errors import InputError
 from penstock.laboratory.quantity import UNITS, Quantity
 
 PS_PER_S = UNITS["time"]["s"]
+MOST_BPS = 1_600 * 10**9
+"""The fastest link of a scenario."""
 LATEST_PS = 9_000_000 * PS_PER_S
 """The latest start of a transfer: a little less than 2^63 ps."""
 _DECIMAL = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?", re.ASCII)
@@ -213,6 +215,8 @@ class Piece:
         Of a switch, where its size depends on the fabric.
     links : mapping
         ``rate`` and ``length`` of the ports that the document describes.
+    points : sequence
+        Of a distribution of sizes: bytes, and the share up to them as it is written.
     """
 
     keys: dict[str, Any] = field(default_factory=dict)
@@ -222,6 +226,7 @@ class Piece:
     notes: Sequence[Note] = ()
     memory: SharedMemory | None = None
     links: Mapping[str, str] = field(default_factory=dict)
+    points: Sequence[tuple[int, str]] = ()
 
 
 def explicit(
@@ -230,6 +235,13 @@ def explicit(
     """The keys of a fabric that is described link by link."""
     named = {"hosts": list(hosts), "switches": list(switches), "links": [dict(link) for link in links]}
     return {"topology": {"explicit": named}}
+
+
+def trunk(bps: int) -> dict[str, Any]:
+    """The keys of a link of so many b/s: several parallel links where one cannot be as fast."""
+    count = -(-bps // MOST_BPS)
+    rate = _plainest(Quantity(Fraction(round(Fraction(bps, count))), "rate", "b/s"))
+    return {"rate": rate} | ({"count": count} if count > 1 else {})
 
 
 def size(number: int) -> str:
