@@ -10,13 +10,12 @@ Not taken over: that links of the analytical backend know no congestion, frames 
 from __future__ import annotations
 
 import re
-from fractions import Fraction
 from itertools import product
 from typing import Any
 
 from penstock.errors import InputError
 
-from .piece import Document, Note, Piece, brief, explicit, trunk
+from .piece import Document, Note, Piece, brief, explicit, plainest, trunk
 
 KEYS = ("topology", "npus_count", "bandwidth", "latency")
 KINDS = ("Ring", "Switch", "FullyConnected")
@@ -121,7 +120,7 @@ def _delay(document: Document, line: int, text: str) -> str:
     ps = document.decimal(line, "latency", text) * 1_000
     if ps.denominator != 1 or ps > 10**15:
         raise document.error(line, f"latency is {brief(text)} ns; expected whole picoseconds, at most 1000 s")
-    return f"{Fraction(ps)} ps"
+    return plainest(ps, "time")
 
 
 def _groups(counts: list[int], dimension: int) -> list[list[int]]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from penstock.errors import InputError
 
 from .piece import Document
+from .strangers import of_octets
 
 MOST_BYTES = 1 << 30
 """The largest file that is read; a trace of ten million transfers fits."""
@@ -31,6 +32,8 @@ def document(path: Path, **told: str | None) -> Document:
         data = path.read_bytes()
     except (OSError, ValueError) as error:
         raise InputError(f"{path}: {getattr(error, 'strerror', None) or error}") from error
+    if (what := of_octets(data)) is not None:
+        raise InputError(f"{path}: is {what}")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -25,6 +25,7 @@ from . import (
     sonic_config,
 )
 from .piece import Document, Piece
+from .strangers import of_text
 
 
 @dataclass(frozen=True)
@@ -92,13 +93,13 @@ def format_of(document: Document, name: str | None = None) -> Format:
         if name not in names:
             raise InputError(f"--form {name}: no such format; {suggestion(name, names)}")
         return FORMATS[names.index(name)]
+    stranger = of_text(document)
     for one in FORMATS:
-        if one.recognises(document):
+        if stranger is None and one.recognises(document):
             return one
     lines = "".join(f"\n  {one.name} ({one.about}): {_stop(one, document)}" for one in FORMATS)
-    raise InputError(
-        f"{document.file}: looks like none of the formats that can be imported; --form names one. Each reader stops:{lines}"
-    )
+    looks = f"is {stranger}" if stranger else "looks like none of the formats that can be imported"
+    raise InputError(f"{document.file}: {looks}; --form names a format. Each reader stops:{lines}")
 
 
 def _stop(one: Format, document: Document) -> str:

@@ -19,7 +19,7 @@ from penstock.library import Source, suggestion
 from penstock.running import run_source
 
 from .memory import fit
-from .piece import PS_PER_S, Document, Piece, Transfer
+from .piece import PS_PER_S, Document, Piece, Transfer, plainest
 from .toml import scenario
 
 TRAFFIC = ("flows", "transfers", "faults")
@@ -131,7 +131,10 @@ def _head(read: Sequence[tuple[Document, Piece]], remarks: Iterable[str], *, is_
             lines.append(f"{name}: and {len(piece.notes) - MOST_NOTES} more lines")
     if is_chosen:
         lines.append("The duration is a choice: all starts, and twice what the busiest host takes.")
-    lines += [f"Note: {_printable(remark)}" for remark in remarks]
+    for remark in remarks:
+        for document, _ in read:
+            remark = remark.replace(document.file, Path(document.file).name)
+        lines.append(f"Note: {_printable(remark)}")
     return "".join(f"# {line}\n" for line in lines)
 
 
@@ -198,9 +201,9 @@ def _traffic(read: Sequence[tuple[Document, Piece]], keys: Mapping[str, Any], ou
     ]
     if flows:
         remarks.append(f"{len(flows)} transfers have no end: flows that are greedy")
+    listed = _listed(rows, first, fabric) if rows else ""  # every host is known from here on
     needed = float(everything[-1][1].start_ps - first) + 2 * fabric.busiest(one for _, one in rows)
-    listed = _listed(rows, first, fabric) if rows else ""
-    return _Traffic(rows, flows, entry if rows else (), listed, max(needed, _LEAST_PS), remarks)
+    return _Traffic(rows, flows, entry if rows else (), listed, needed or _LEAST_PS, remarks)
 
 
 def _endless(
@@ -208,7 +211,7 @@ def _endless(
 ) -> dict[str, Any]:
     """A transfer without an end as a flow."""
     sender, receiver = _ends(document, one, fabric)
-    start = {"start": f"{round(one.start_ps - first)} ps"} if one.start_ps > first else {}
+    start = {"start": plainest(round(one.start_ps - first), "time")} if one.start_ps > first else {}
     priority = {"priority": one.priority} if one.priority else {}
     return {"name": name, "from": sender, "to": receiver, **priority, **start, "source": "greedy"}
 

@@ -24,8 +24,9 @@ LANES = {"2.5": 1_500, "5": 3_000, "8": 6_000, "16": 12_000, "32": 24_000, "64":
 """Mb/s of a PCI lane by its GT/s, after overhead."""
 UNKNOWN_LANE = 6_000
 WIDTH = 16
-NVLINK_GB = {60: 18.0, 70: 20.0, 80: 20.0, 86: 12.0, 90: 20.6, 100: 40.1}
-"""GB/s of an NVLink and direction, by the compute capability of its GPU."""
+NVLINK_GB = {100: 40.1, 90: 20.6, 70: 20.0, 60: 18.0}
+"""GB/s of an NVLink and direction, from which compute capability of its GPU on."""
+NVLINK_GB_86 = 12.0
 XGMI_GB = 48.0
 HOST_CLASSES = {"0x03": "gpu", "0x12": "gpu", "0x02": "nic"}
 BRIDGE, NVSWITCH = "0x0604", "0x068000"
@@ -218,10 +219,12 @@ class _Server:
                 if other not in self.switches:
                     self.switches.append(other)
             ends = frozenset((name, other))
-            if ends in seen:
+            if other == name:
+                self.remarks.append(f"{self.document.file}:{peer.line}: a link of {name} to itself: left out")
+            if ends in seen or other == name:
                 continue
             seen.add(ends)
-            gbytes = XGMI_GB if peer.tag == "xgmi" else NVLINK_GB.get(sm, NVLINK_GB[max(NVLINK_GB)] if sm > 100 else 20.0)
+            gbytes = XGMI_GB if peer.tag == "xgmi" else _nvlink_gb(sm)
             count = _number(self.document, peer, "count", 1)
             if not 1 <= count <= 64:
                 raise self.document.error(peer.line, f"count is {count}; expected 1 to 64")
@@ -250,6 +253,13 @@ class _Server:
                 link["length"] = self.document.length
         keys = explicit(list(self.hosts), self.switches, self.links)
         return Piece(keys, notes=self.notes, remarks=remarks)
+
+
+def _nvlink_gb(sm: int) -> float:
+    """GB/s of an NVLink; what is unknown is as NCCL takes it."""
+    if sm == 86:
+        return NVLINK_GB_86
+    return next((gbytes for least, gbytes in NVLINK_GB.items() if sm >= least), NVLINK_GB[70])
 
 
 def _attributes(element: _Element) -> str:

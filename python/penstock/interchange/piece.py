@@ -126,7 +126,7 @@ class Document:
         if found.amount.denominator != 1 or found.amount < 0:
             smallest = next(iter(UNITS[dimension]))
             raise self.error(line, f"{what} is {text}, which is no whole number of {smallest}")
-        return _plainest(found)
+        return plainest(found.amount, found.dimension)
 
     def name(self, line: Place, text: str) -> str:
         """A name that a host or switch can have.
@@ -238,10 +238,11 @@ def explicit(
 
 
 def trunk(bps: int) -> dict[str, Any]:
-    """The keys of a link of so many b/s: several parallel links where one cannot be as fast."""
+    """The keys of a link of so many b/s: several parallel links, to whole kb/s, where one cannot be as fast."""
     count = -(-bps // MOST_BPS)
-    rate = _plainest(Quantity(Fraction(round(Fraction(bps, count))), "rate", "b/s"))
-    return {"rate": rate} | ({"count": count} if count > 1 else {})
+    # A part of a rate may have more digits than a link can have: whole kb/s.
+    each = bps if count == 1 else round(Fraction(bps, count * 1_000)) * 1_000
+    return {"rate": plainest(each, "rate")} | ({"count": count} if count > 1 else {})
 
 
 def size(number: int) -> str:
@@ -252,7 +253,8 @@ def size(number: int) -> str:
     return f"{number} B"
 
 
-def _plainest(quantity: Quantity) -> str:
-    """In the largest unit of which it is at least one, if few digits do."""
-    fitting = [unit for unit, size in UNITS[quantity.dimension].items() if size <= quantity.amount]
-    return str(Quantity(quantity.amount, quantity.dimension, fitting[-1] if fitting else quantity.unit))
+def plainest(amount: int | Fraction, dimension: str) -> str:
+    """An amount of the smallest unit, in the largest unit of which it is at least one, if few digits do."""
+    fitting = [unit for unit, size in UNITS[dimension].items() if size <= amount]
+    unit = fitting[-1] if fitting else next(iter(UNITS[dimension]))
+    return str(Quantity(Fraction(amount), dimension, unit))

@@ -88,7 +88,7 @@ class Entry:
     def whole(self, name: str, least: int, most: int) -> int | None:
         """A whole number, maybe negative; ``None`` if it is not there."""
         text = self.text(name)
-        if text is None:
+        if not text:  # templates write what they do not know as ""
             return None
         digits = text.removeprefix("-")
         if not (digits.isascii() and digits.isdigit() and len(digits) < 20 and least <= int(text) <= most):
