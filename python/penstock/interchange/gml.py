@@ -10,6 +10,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 from . import graph
@@ -49,7 +50,7 @@ def read(document: Document) -> Piece:
         line = graphs[1].line if len(graphs) > 1 else 1
         raise document.error(line, f"{len(graphs)} graphs; expected one, such as graph [ node [ id 0 ] ]")
     items = graphs[0].value
-    nodes = [graph.Node(item.line, _one(document, item, "id"), _attributes(item, "id")) for item in items if item.key == "node"]
+    nodes = [graph.Node(item.line, _one(document, item, "id"), _attributes(document, item, "id")) for item in items if item.key == "node"]
     names = [node.name for node in nodes]
     if len(set(names)) < len(names):
         seen: set[str] = set()
@@ -59,15 +60,22 @@ def read(document: Document) -> Piece:
     for item in items:
         if item.key == "edge":
             ends = (_one(document, item, "source"), _one(document, item, "target"))
-            edges.append(graph.Edge(item.line, ends, _attributes(item, "source", "target")))
+            edges.append(graph.Edge(item.line, ends, _attributes(document, item, "source", "target")))
     directed = next((item for item in items if item.key == "directed"), None)
-    if directed is not None and directed.value != "0":
-        pairs = {edge.ends for edge in edges}
-        both = next((edge for edge in edges if edge.ends[::-1] in pairs and edge.ends[0] != edge.ends[1]), None)
-        if both is not None:
-            message = f"the graph is directed, and has an edge each way of {both.ends[0]} and {both.ends[1]}"
-            raise document.error(both.place, f"{message}; expected an undirected graph: a link has both directions")
-    return graph.fabric(document, nodes, edges)
+    if directed is not None and directed.value not in ("0", "1"):
+        raise document.error(directed.line, f"directed is {brief(directed.value)}; expected 0 or 1")
+    if directed is not None and directed.value == "1":
+        graph.expect_one_way(document, edges)
+    piece = graph.fabric(document, nodes, edges)
+    lists = {
+        brief(one.key)
+        for item in items
+        if isinstance(item.value, list)
+        for one in item.value
+        if isinstance(one.value, list)
+    }
+    told = [f"{document.file}: lists of nodes and edges that are not read: {', '.join(sorted(lists))}"] if lists else []
+    return replace(piece, remarks=[*piece.remarks, *told])
 
 
 def _one(document: Document, item: Item, key: str) -> str:
@@ -78,10 +86,15 @@ def _one(document: Document, item: Item, key: str) -> str:
     return found[0]
 
 
-def _attributes(item: Item, *without: str) -> dict[str, str]:
+def _attributes(document: Document, item: Item, *without: str) -> dict[str, str]:
     """The values of a node or edge that are no lists."""
-    inside = item.value if isinstance(item.value, list) else []
-    return {one.key: one.value for one in inside if isinstance(one.value, str) and one.key not in without}
+    found: dict[str, str] = {}
+    for one in item.value:
+        if isinstance(one, Item) and isinstance(one.value, str) and one.key not in without:
+            if one.key in found:
+                raise document.error(one.line, f"{brief(one.key)} is there twice in one {item.key}")
+            found[one.key] = one.value
+    return found
 
 
 def _items(document: Document) -> list[Item]:

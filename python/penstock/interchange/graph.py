@@ -76,7 +76,26 @@ def fabric(document: Document, nodes: Sequence[Node], edges: Sequence[Edge]) -> 
     links = [{"between": list(edge.ends), **_cable(document, edge)} for edge in edges]
     notes = [Note(node.place, _about(node)) for node in nodes]
     keys = explicit([name for name in names if name in hosts], switches, links)
+    remarks += _given(document, edges)
     return Piece(keys, remarks=[*remarks, *_left_out(document, edges)], notes=notes)
+
+
+def _given(document: Document, edges: Sequence[Edge]) -> list[str]:
+    """What links have that say nothing of it."""
+    without = {key: sum(not _said(edge, key) for edge in edges) for key in WORDS}
+    told = [f"{without['rate']} links have no rate: {document.rate}, of --rate"] if without["rate"] else []
+    if document.length is not None and without["length"]:
+        told.append(f"links without delay or length are {document.length} long, of --length")
+    return [f"{document.file}: {line}" for line in told]
+
+
+def _said(edge: Edge, key: str) -> list[tuple[str, str, Any]]:
+    """The attributes of a link for one of `WORDS`, each with the unit of its name and its value."""
+    attributes = {name.lower(): value for name, value in edge.attributes.items()}
+    found = [(name, unit, attributes[name]) for name, unit in _names(key) if attributes.get(name, "") != ""]
+    if key == "rate" and not found and attributes.get("linkspeedraw", "") != "":
+        return [("linkspeedraw", " b/s", attributes["linkspeedraw"])]
+    return found
 
 
 def _about(node: Node) -> str:
@@ -98,6 +117,21 @@ def _names(key: str) -> list[tuple[str, str]]:
     return [(word, "") for word in words] + [
         (f"{word}_{end}", f" {unit}") for word in words for end, unit in units.items()
     ]
+
+
+def expect_one_way(document: Document, edges: Sequence[Edge]) -> None:
+    """Refuses a directed graph whose edges stand for the two directions of one link.
+
+    Raises
+    ------
+    InputError
+        If there are edges both ways between two nodes.
+    """
+    pairs = {edge.ends for edge in edges}
+    for edge in edges:
+        if edge.ends[::-1] in pairs and edge.ends[0] != edge.ends[1]:
+            message = f"the graph is directed, and has an edge each way between {edge.ends[0]} and {edge.ends[1]}"
+            raise document.error(edge.place, f"{message}; expected an undirected graph: a link has both directions")
 
 
 def from_networkx(graph: Any, *, rate: str | None = None, length: str | None = None) -> dict[str, Any]:
@@ -163,17 +197,13 @@ def _role(attributes: Mapping[str, Any], words: Sequence[str]) -> str:
 def _cable(document: Document, edge: Edge) -> dict[str, str]:
     """Rate and delay or length of a link."""
     found = {}
-    attributes = {key.lower(): value for key, value in edge.attributes.items()}
-    if "linkspeedraw" in attributes and not any(attributes.get(name) for name, _ in _names("rate")):
-        attributes["rate_bps"] = attributes["linkspeedraw"]
     for key, (_, dimension, _, example) in WORDS.items():
-        said = [(name, unit) for name, unit in _names(key) if attributes.get(name, "") != ""]
+        said = _said(edge, key)
         if len(said) > 1:
-            twice = " and ".join(name for name, _ in said)
+            twice = " and ".join(name for name, _, _ in said)
             raise document.error(edge.place, f"{twice} both say the {key} of the link; expected one of them")
-        for name, unit in said:
-            text = f"{attributes[name]}{unit}"
-            found[key] = document.quantity(edge.place, name, text, dimension, example)
+        for name, unit, value in said:
+            found[key] = document.quantity(edge.place, name, f"{value}{unit}", dimension, example)
     if "rate" not in found:
         if document.rate is None:
             raise document.error(

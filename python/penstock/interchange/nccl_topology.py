@@ -100,7 +100,12 @@ def _parsed(document: Document) -> _Element:
         else:
             stack.pop()
 
+    def characters(text: str) -> None:
+        if text.strip() and not skipped:
+            raise document.error(parser.CurrentLineNumber, f"a text, {brief(text.strip())}; expected elements alone")
+
     parser.StartElementHandler, parser.EndElementHandler = begin, end
+    parser.CharacterDataHandler = characters
     try:
         parser.Parse(document.text, True)
     except expat.ExpatError as error:
@@ -208,8 +213,9 @@ class _Server:
 
     def peers(self) -> None:
         """NVLinks: to other GPUs, to NVSwitches, or to a CPU."""
-        seen: set[frozenset[str]] = set()
+        seen: dict[frozenset[str], int] = {}
         for name, peer, sm in self.nvlinks:
+            self.notes.append(Note(peer.line, f"{name}: {peer.tag} {_attributes(peer)}"))
             target = peer.attributes.get("target", "").lower()
             other = self.by_bus.get(target)
             if other is None:
@@ -221,13 +227,16 @@ class _Server:
             ends = frozenset((name, other))
             if other == name:
                 self.remarks.append(f"{self.document.file}:{peer.line}: a link of {name} to itself: left out")
-            if ends in seen or other == name:
-                continue
-            seen.add(ends)
-            gbytes = XGMI_GB if peer.tag == "xgmi" else _nvlink_gb(sm)
             count = _number(self.document, peer, "count", 1)
             if not 1 <= count <= 64:
                 raise self.document.error(peer.line, f"count is {count}; expected 1 to 64")
+            if seen.get(ends, count) != count:
+                message = f"{count} links of {name} and {other}; the other end says {seen[ends]}"
+                raise self.document.error(peer.line, message)
+            if ends in seen or other == name:
+                continue
+            seen[ends] = count
+            gbytes = XGMI_GB if peer.tag == "xgmi" else _nvlink_gb(sm)
             link = {"between": [name, other], "rate": f"{round(gbytes * 8_000)} Mb/s", "overhead": "0 B"}
             self.links.append(link | ({"count": count} if count > 1 else {}))
 

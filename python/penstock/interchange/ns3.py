@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from penstock.errors import InputError
@@ -101,7 +102,7 @@ def read_topology(document: Document) -> Piece:
     if len(words) != 3:
         raise document.error(line, f"{len(words)} words; expected {what}")
     nodes, switches, links = (document.whole(line, "the number", word, most=10**7) for word in words)
-    return _fabric(document, rows, line, nodes, switches, links)
+    return _fabric(document, rows, (line, words), nodes, switches, links)
 
 
 def read_powertcp(document: Document) -> Piece:
@@ -119,7 +120,9 @@ def read_powertcp(document: Document) -> Piece:
     nodes, switches, tors, links = (document.whole(line, "the number", word, most=10**7) for word in words[:4])
     if tors > switches:
         raise document.error(line, f"{tors} switches of hosts; there are {switches} switches")
-    piece = _fabric(document, rows, line, nodes, switches, links)
+    for word in words[4:]:
+        document.decimal(line, "a capacity", word)
+    piece = _fabric(document, rows, (line, words), nodes, switches, links)
     return _with_remark(piece, f"{document.file}:{line}: not read: switches of hosts and capacities, which links show")
 
 
@@ -140,7 +143,7 @@ def read_simai(document: Document) -> Piece:
     if gpus < 1 or (inner and each * inner != gpus):
         message = f"{gpus} GPUs; {inner} NVSwitches with {each} GPUs each have {each * inner}"
         raise document.error(line, message)
-    piece = _fabric(document, rows, line, nodes, inner + outer, links)
+    piece = _fabric(document, rows, (line, words), nodes, inner + outer, links)
     return _with_remark(
         piece,
         f"{document.file}:{line}: GPUs are hosts with several links, NVSwitches are switches: frames of Ethernet pass "
@@ -149,12 +152,15 @@ def read_simai(document: Document) -> Piece:
 
 
 def _with_remark(piece: Piece, remark: str) -> Piece:
-    return Piece(piece.keys, numbers=piece.numbers, notes=piece.notes, remarks=[*piece.remarks, remark])
+    return replace(piece, remarks=[*piece.remarks, remark])
 
 
-def _fabric(document: Document, rows: Rows, line: int, nodes: int, of_switches: int, of_links: int) -> Piece:
+def _fabric(
+    document: Document, rows: Rows, first: tuple[int, list[str]], nodes: int, of_switches: int, of_links: int
+) -> Piece:
     """Switches and links, after the first line."""
-    notes = [Note(line, f"{nodes} nodes, {of_switches} switches, {of_links} links")]
+    line, head = first
+    notes = [Note(line, f"{' '.join(head)}: {nodes} nodes, {of_switches} switches, {of_links} links")]
     if of_switches > nodes or nodes > of_links + 1:
         message = f"{nodes} nodes with {of_switches} switches and {of_links} links; expected that links connect all"
         raise document.error(line, message)
@@ -188,7 +194,7 @@ def _fabric(document: Document, rows: Rows, line: int, nodes: int, of_switches: 
     keys = explicit(list(hosts.values()), [names[number] for number in switches], links)
     if faults:
         keys["faults"] = faults
-    remarks = _rest(rows, document)
+    remarks = _rest(rows, document, _LINK)
     if trunks:
         remarks.append(
             f"{document.file}: {trunks} links are faster than 1.6 Tb/s: each is several parallel links, of which a flow takes one"
@@ -231,7 +237,7 @@ def read_packets(document: Document) -> Piece:
         f"{document.file}: packets are of {PACKET_BYTES} B, PACKET_PAYLOAD_SIZE of the configuration beside it",
         f"{document.file}: ends are left out: transfers go on until all their bytes are sent",
     ]
-    return Piece(transfers=piece.transfers, notes=piece.notes, remarks=[*piece.remarks, *told])
+    return replace(piece, remarks=[*piece.remarks, *told])
 
 
 def _transfers(document: Document, columns: tuple[str, ...]) -> Piece:
@@ -246,7 +252,7 @@ def _transfers(document: Document, columns: tuple[str, ...]) -> Piece:
         _expect(document, line, words, columns)
         found.append(_transfer(document, line, dict(zip(columns[2:], words[2:], strict=True)), words))
     notes = [Note(first, f"{number} flows: {', '.join(column.removeprefix('the ') for column in columns)}")]
-    rest = _rest(rows, document)
+    rest = _rest(rows, document, columns)
     return Piece(transfers=found, notes=notes, remarks=rest)
 
 
@@ -316,6 +322,12 @@ def _link(
     return {"between": ends, **trunk(int(rate.amount)), "delay": delay}, float(loss)
 
 
-def _rest(rows: Rows, document: Document) -> list[str]:
+def _rest(rows: Rows, document: Document, columns: tuple[str, ...]) -> list[str]:
+    """What is told of lines behind the last that is counted: text, but no more rows."""
     after = next(rows, None)
-    return [] if after is None else [f"{document.file}:{after[0]}: what follows the last line that is counted is not read"]
+    if after is None:
+        return []
+    line, words = after
+    if len(words) == len(columns) and words[0].isdigit():
+        raise document.error(line, f"a line more than the first line says: {brief(' '.join(words))}")
+    return [f"{document.file}:{line}: what follows the last line that is counted is not read"]

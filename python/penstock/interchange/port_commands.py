@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 from . import dcb_json
@@ -79,6 +80,7 @@ def _commands(document: Document, remarks: list[str]) -> Iterator[Part]:
     starts = [0]
     for line in lines:
         starts.append(starts[-1] + len(line))
+    ports: dict[str, int] = {}
     for number, line in document.lines():
         try:
             words = shlex.split(line)
@@ -90,6 +92,12 @@ def _commands(document: Document, remarks: list[str]) -> Iterator[Part]:
             table = _mlnx_qos(document, number, words, remarks)
         else:
             raise document.error(number, f"{brief(words[0])} is no command; expected dcb or mlnx_qos")
+        port = next((after for word, after in pairwise(words) if word in ("dev", "-i", "--interface")), "")
+        if len(ports | {port: number}) > 1:
+            first, line_of_first = next(iter(ports.items()))
+            message = f"for {brief(port) or 'no port'}; line {line_of_first} is for {brief(first)}: expected one port"
+            raise document.error(number, message)
+        ports.setdefault(port, number)
         yield Part(document, table, starts[number - 1], starts[number])
 
 
@@ -99,9 +107,10 @@ def _dcb(document: Document, line: int, words: list[str], remarks: list[str]) ->
     if what == "dcbx":
         remarks.append(f"{document.file}:{line}: who answers DCBX is left out")
         return {}
-    if what not in ("ets", "pfc", "app") or "dev" not in words[2:5]:
+    verbs = ("add", "replace") if what == "app" else ("set",)
+    if what not in ("ets", "pfc", "app") or words[2:3] not in [[verb] for verb in verbs] or words[3:4] != ["dev"]:
         raise document.error(line, "expected dcb ets, dcb pfc or dcb app, with set or add, dev and a port")
-    rest = words[words.index("dev") + 2 :]
+    rest = words[5:]
     table: dict[str, Any] = {}
     at = 0
     while at < len(rest):
@@ -131,8 +140,12 @@ def _dcb(document: Document, line: int, words: list[str], remarks: list[str]) ->
 def _all_eight(document: Document, line: int, name: str, values: list[str]) -> list[Any]:
     """Pairs of a number, or all, and a value, as eight values; numbers that are missing are 0, off or strict."""
     found: list[Any] = ["off" if name == "prio-pfc" else "strict" if name.endswith("tsa") else 0] * EIGHT
+    seen: set[str] = set()
     for value in values:
         number, _, word = value.partition(":")
+        if number in seen:
+            raise document.error(line, f"{name} says {brief(number)} twice")
+        seen.add(number)
         if name == "prio-pfc" and word not in ("on", "off"):
             raise document.error(line, f"{name} is {brief(value)}; expected on or off, such as 3:on")
         places = range(EIGHT) if number == "all" else [document.whole(line, name, number, 0, EIGHT - 1)]
