@@ -1,4 +1,5 @@
-"""Renders the templates of SONiC as its `sonic-cfggen` does, for tests: what switches have in their CONFIG_DB."""
+"""Renders the templates of SONiC as its `sonic-cfggen` does, for tests: what switches have in their
+CONFIG_DB."""
 
 from __future__ import annotations
 
@@ -10,7 +11,8 @@ from typing import Any
 import jinja2
 
 MISSING = {
-    "traffic_config.j2": "{% set traffic_classification_enable = classify %}{% set wred_threshold_limit = '1048576' %}",
+    "traffic_config.j2": "{% set traffic_classification_enable = classify %}{% set wred_threshold_limit "
+    "= '1048576' %}",
     "buffer_ports.j2": "",
 }
 """Templates beside those that are shipped, as short as they can be."""
@@ -23,7 +25,7 @@ def _environment(folder: Path) -> jinja2.Environment:
         return ""
 
     loader = jinja2.ChoiceLoader([jinja2.FileSystemLoader(folder), jinja2.DictLoader(MISSING)])
-    environment = jinja2.Environment(loader=loader, autoescape=False, trim_blocks=True)  # noqa: S701 no HTML
+    environment = jinja2.Environment(loader=loader, autoescape=False, trim_blocks=True)
     environment.filters["sort_by_port_index"] = sorted_by_index
     environment.globals["template_exists"] = lambda name: False
     return environment
@@ -39,7 +41,9 @@ def _device(role: str, remap: bool, subtype: str) -> dict[str, Any]:
         "PORT": {port: {"speed": "400000", "mtu": "9100"} for port in ports},
         "DEVICE_METADATA": {"localhost": {"type": role, "hostname": "switch", "subtype": subtype}},
         "DEVICE_NEIGHBOR": neighbours,
-        "DEVICE_NEIGHBOR_METADATA": {f"n{place}": {"type": above if place < 2 else below} for place in range(4)},
+        "DEVICE_NEIGHBOR_METADATA": {
+            f"n{place}": {"type": above if place < 2 else below} for place in range(4)
+        },
         "SYSTEM_DEFAULTS": {"tunnel_qos_remap": {"status": "enabled" if remap else "disabled"}},
         "SYSTEM_PORT": {},
         "asic_type": "broadcom",
@@ -68,7 +72,8 @@ def rendered(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 def buffers(folder: Path, name: str) -> dict[str, Any]:
     """Pools and profiles of one device: macros of its defaults."""
     environment = _environment(folder)
-    source = "{% import name as defs with context %}{ {{ macro(defs) }} \"end\": 0 }"
+    source = '{% import name as defs with context %}{ {{ macro(defs) }} "end": 0 }'
+
     def macro(defs: Any) -> str:
         made = getattr(defs, "generate_buffer_pool_and_profiles", None)
         text = made() if made else defs.generate_buffer_pool_and_profiles_with_inactive_ports("")

@@ -12,16 +12,16 @@ import pytest
 from penstock import _core
 
 IPV4_UDP = bytes.fromhex(
-    "020000000002020000000001080045000 5dc000040004011 0000 0a000001 0a000002 c000 12b7 05c8 0000".replace(" ", "")
+    "020000000002020000000001080045000 5dc000040004011 0000 0a000001 0a000002 c000 12b7 05c8 0000".replace(
+        " ", ""
+    )
 )
 """A frame of RoCEv2 in 1514 octets as its sender sees it: the checksum of IPv4 is left to the NIC."""
 
 
 def pcap(frames: list[tuple[int, bytes]], *, magic: int = 0xA1B2C3D4, snap: int = 96, link: int = 1) -> bytes:
     head = struct.pack("<IHHiIII", magic, 2, 4, 0, 0, snap, link)
-    return head + b"".join(
-        struct.pack("<IIII", 1, 5, len(data), length) + data for length, data in frames
-    )
+    return head + b"".join(struct.pack("<IIII", 1, 5, len(data), length) + data for length, data in frames)
 
 
 def decoded(path: Path) -> list[dict[str, Any]]:
@@ -34,7 +34,11 @@ def test_cut_frames_are_read_as_far_as_they_go(captured: int, tmp_path: Path) ->
     path = tmp_path / "x.pcap"
     path.write_bytes(pcap([(1_514, (IPV4_UDP + bytes(96))[:captured])]))
     (frame,) = decoded(path)
-    assert (frame["source"], frame["bytes"], frame["captured_bytes"]) == ("02:00:00:00:00:01", 1_514, captured)
+    assert (frame["source"], frame["bytes"], frame["captured_bytes"]) == (
+        "02:00:00:00:00:01",
+        1_514,
+        captured,
+    )
     if captured < 34:
         assert frame["error"].startswith(f"the capture has only its first {captured} B: IPv4")
         return
@@ -56,7 +60,9 @@ def test_nanoseconds_and_any_snap_length(tmp_path: Path) -> None:
 def test_other_links_are_named(tmp_path: Path) -> None:
     path = tmp_path / "x.pcap"
     path.write_bytes(pcap([(64, bytes(64))], link=113))
-    with pytest.raises(ValueError, match=r"the frames of the capture are of LINUX_SLL \(113\); only those of Ethernet"):
+    with pytest.raises(
+        ValueError, match=r"the frames of the capture are of LINUX_SLL \(113\); only those of Ethernet"
+    ):
         _core.Capture(str(path))
 
 
@@ -66,9 +72,11 @@ def block(kind: int, body: bytes) -> bytes:
 
 
 def test_pcapng_of_other_programs(tmp_path: Path) -> None:
-    """Options without their end, at a section, an interface and a frame; a frame of another link between those of Ethernet."""
+    """Options without their end, at a section, an interface and a frame; a frame of another link between
+    those of Ethernet."""
     application, name, comment = (
-        struct.pack("<HH", code, len(text)) + text for code, text in ((4, b"test"), (2, b"eth0"), (1, b"here"))
+        struct.pack("<HH", code, len(text)) + text
+        for code, text in ((4, b"test"), (2, b"eth0"), (1, b"here"))
     )
     section = block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1) + application)
     interfaces = block(1, struct.pack("<HHI", 1, 0, 0) + name) + block(1, struct.pack("<HHI", 113, 0, 0))

@@ -238,7 +238,8 @@ def test_thresholds_and_watchdog_of_sonic(penstock: Command, tmp_path: Path) -> 
     }
     assert tables["BUFFER_POOL"]["ingress_lossless_pool"] == {
         "type": "ingress",
-        # What is shared: without headroom, and 9 KiB of each of 8 classes and 2 lossless priorities of 2 ports.
+        # What is shared: without headroom, and 9 KiB of each of 8 classes and 2 lossless priorities of 2
+        # ports.
         "size": str((12 << 20) - (2 << 20) - 20 * 9216),
         "mode": "dynamic",
         "xoff": str(2 << 20),

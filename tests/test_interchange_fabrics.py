@@ -1,4 +1,5 @@
-"""Fabrics and flows of simulators: those of htsim, SimAI, PowerTCP, ConWeave, ns3-rdma and ASTRA-sim, and servers of NCCL."""
+"""Fabrics and flows of simulators: those of htsim, SimAI, PowerTCP, ConWeave, ns3-rdma and ASTRA-sim, and
+servers of NCCL."""
 
 from __future__ import annotations
 
@@ -88,7 +89,9 @@ def test_two_tiers_of_htsim() -> None:
     found = piece(TWO_TIERS, "htsim-topology")
     assert found.keys["switch"] == {"latency": "300 ns"}
     topology = built(TWO_TIERS)
-    links = Counter((link["a"][:3], link["b"][:3], link["rate_bps"], link["delay_ns"]) for link in topology["links"])
+    links = Counter(
+        (link["a"][:3], link["b"][:3], link["rate_bps"], link["delay_ns"]) for link in topology["links"]
+    )
     assert links == {("h0", "tor", 10**11, 1000.0): 1} | {
         (f"h{one}", "tor", 10**11, 1000.0): 1 for one in range(1, 8)
     } | {("tor", "spi", 4 * 10**11, 500.0): 4}
@@ -112,7 +115,10 @@ def test_three_tiers_of_htsim_with_bundles() -> None:
     ("change", "said"),
     [
         (("Tiers 2", "Tiers 4"), "file:3: Tiers is 4; expected 2 or 3"),
-        (("Radix_Down 4", "Radix_Down 3"), "file:9: hosts of a pod by Radix_Down of tier 0: 8 cannot be divided by 3"),
+        (
+            ("Radix_Down 4", "Radix_Down 3"),
+            "file:9: hosts of a pod by Radix_Down of tier 0: 8 cannot be divided by 3",
+        ),
         (("Radix_Down 2", "Radix_Down 3"), "file:16: Radix_Down of tier 1 is 3; from below come 2 links"),
         (("Radix_Up 2", ""), "tier 0 does not say Radix_up"),
         (("Tier 1", "Tier 0"), "file:14: Tier 0 is there twice"),
@@ -157,7 +163,7 @@ def test_messages_of_one_connection_and_one_without_an_end() -> None:
 
 
 SIMAI = """7 2 2 1 8 H100
-4 5 6 
+4 5 6
 0 4 2880Gbps 0.000025ms 0
 1 4 2880Gbps 0.000025ms 0
 2 5 2880Gbps 0.000025ms 0
@@ -181,7 +187,10 @@ def test_a_fabric_of_simai() -> None:
 
 
 def test_a_fabric_of_powertcp() -> None:
-    text = "6 2 1 5 25 100\n4 5\n0 4 25Gbps 1us 0\n1 4 25Gbps 1us 0\n2 4 25Gbps 1us 0\n3 4 25Gbps 1us 0\n4 5 100Gbps 1us 0\n"
+    text = (
+        "6 2 1 5 25 100\n4 5\n0 4 25Gbps 1us 0\n1 4 25Gbps 1us 0\n2 4 25Gbps 1us 0\n3 4 25Gbps 1us "
+        "0\n4 5 100Gbps 1us 0\n"
+    )
     found = piece(text, "powertcp-topology")
     assert found.keys["topology"]["explicit"]["hosts"] == ["h0", "h1", "h2", "h3"]
     assert "file:1: not read: switches of hosts and capacities" in found.remarks[-1]
@@ -197,11 +206,16 @@ def test_flows_of_relatives_are_not_taken_for_each_other() -> None:
         rdma = piece(f"1\n2 1 3 {packets} 2 9.5\n", "ns3-rdma-flows").transfers[0]
         assert (rdma.bytes, rdma.start_ps, rdma.note) == (packets * 1_000, 2 * 10**12, "ends at 9.5 s")
     document = Document("file", "2\n0 1 3 100 200000 2\n0 1 3 10000000 2 9.5\n")
-    with pytest.raises(InputError, match=r"file:3: the port is 10000000; expected at most 65535; a file of ns3-rdma"):
+    with pytest.raises(
+        InputError, match=r"file:3: the port is 10000000; expected at most 65535; a file of ns3-rdma"
+    ):
         format_of(document).read(document)
 
 
-RING = "# a comment\ntopology: [ Ring, Switch ]  # Ring, Switch\nnpus_count: [ 4, 2 ]\nbandwidth: [50.0, 400]  # GB/s\nlatency: [ 500.0, 936.25 ]\n"
+RING = (
+    "# a comment\ntopology: [ Ring, Switch ]  # Ring, Switch\nnpus_count: [ 4, 2 ]\nbandwidth: [50.0, "
+    "400]  # GB/s\nlatency: [ 500.0, 936.25 ]\n"
+)
 
 
 def test_a_network_of_astra_sim() -> None:
@@ -214,10 +228,20 @@ def test_a_network_of_astra_sim() -> None:
     for place in range(4):
         assert pairs[frozenset((f"router{place}", f"switch1.{place}"))] == 3
         assert pairs[frozenset((f"router{place + 4}", f"switch1.{place}"))] == 3
-    (ring,) = {link["rate_bps"] for link in topology["links"] if link["a"] == "router0" and link["b"] == "router1"}
+    (ring,) = {
+        link["rate_bps"] for link in topology["links"] if link["a"] == "router0" and link["b"] == "router1"
+    }
     assert ring == 50 * 2**30 * 8
-    alone = built(RING.replace("Ring, Switch", "Switch").replace("4, 2", "8").replace(", 400", "").replace(", 936.25", ""))
-    assert {node["name"] for node in alone["nodes"]} == {"switch0.0", *(f"npu{number}" for number in range(8))}
+    alone = built(
+        RING.replace("Ring, Switch", "Switch")
+        .replace("4, 2", "8")
+        .replace(", 400", "")
+        .replace(", 936.25", "")
+    )
+    assert {node["name"] for node in alone["nodes"]} == {
+        "switch0.0",
+        *(f"npu{number}" for number in range(8)),
+    }
     pair = built("topology: [FullyConnected]\nnpus_count: [3]\nbandwidth: [1]\nlatency: [1]")
     assert len(pair["links"]) == 6  # three between routers, three to NPUs
 
@@ -225,7 +249,10 @@ def test_a_network_of_astra_sim() -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (("Ring, Switch ]", "Ring, Mesh ]"), "file:2: topology is Mesh; expected Ring, Switch, FullyConnected"),
+        (
+            ("Ring, Switch ]", "Ring, Mesh ]"),
+            "file:2: topology is Mesh; expected Ring, Switch, FullyConnected",
+        ),
         (("50.0", "tbd"), "file:4: bandwidth is tbd; expected a number"),
         (("4, 2", "4"), "file:3: npus_count has 1 values, topology 2"),
         (("latency: [ 500.0, 936.25 ]", ""), "does not say latency"),
@@ -252,7 +279,8 @@ SERVER = """<!-- two GPUs and a NIC behind a bridge -->
       <pci busid="0001:01:00.0" class="0x030200" link_speed="16 GT/s">
         <gpu dev="1" sm="90"><nvlink target="0001:00:00.0" count="6" tclass="0x030200"/></gpu>
       </pci>
-      <pci busid="0101:00:00.0" class='0x020700' link_speed="5 GT/s" link_width="4"><nic><net name="mlx5_0" speed="200000"/></nic></pci>
+      <pci busid="0101:00:00.0" class='0x020700' link_speed="5 GT/s" link_width="4"><nic><net name="mlx5_0"
+      speed="200000"/></nic></pci>
     </pci>
   </cpu>
   <cpu numaid="1"/>
@@ -284,12 +312,15 @@ def test_the_inside_of_a_server() -> None:
         ('<graphs version="1"><graph id="0"/></graphs>', "file:1: a file of graphs (NCCL_GRAPH_FILE)"),
         ("<system><cpu>", "file:1: this is no XML"),
         ("<system><cpu/></system>", "has 0 GPUs and NICs"),
-        (SERVER.replace("0001:01:00.0\" class", "0001:00:00.0\" class"), "file:8: busid 0001:00:00.0 is there twice"),
+        (SERVER.replace('01:00.0" class', '00:00.0" class'), "file:8: busid 0001:00:00.0 is there twice"),
         (SERVER.replace('target="0001:01:00.0"', 'target="9"'), "file:6: target 9: no device has this busid"),
         (SERVER.replace('link_width="8"', 'link_width="wide"'), "file:5: link_width is wide"),
-        (SERVER.replace('<cpu numaid="1"/>', '<cpu numaid="1"><pci busid="7" class="0x03"/></cpu>'), "--rate"),
+        (
+            SERVER.replace('<cpu numaid="1"/>', '<cpu numaid="1"><pci busid="7" class="0x03"/></cpu>'),
+            "--rate",
+        ),
     ],
-)  # fmt: skip
+)
 def test_servers_that_are_none(text: str, said: str) -> None:
     with pytest.raises(InputError) as told:
         piece(text)
@@ -336,7 +367,10 @@ def test_a_graph_of_the_topology_zoo() -> None:
         (("id 2", ""), "file:14: the node has 0 times id"),
         (("edge [ source 1 target 2 LinkSpeedRaw 45000000.0 ]", ""), "file:14: the node 2 has no edge"),
         ((" LinkSpeedRaw 45000000.0", ""), "file:16: the link has no rate"),
-        (("LinkSpeedRaw 4500", "bandwidth_gbps 1 rate_mbps 4500"), "file:16: rate_mbps and bandwidth_gbps both say"),
+        (
+            ("LinkSpeedRaw 4500", "bandwidth_gbps 1 rate_mbps 4500"),
+            "file:16: rate_mbps and bandwidth_gbps both say",
+        ),
         (("directed 0", "directed"), "file:6: directed has no value before label"),
         (("directed 0", "directed 0 ]"), "file:17: a bracket closes that does not belong there"),
         (("x 1.5", "x 1.5 §"), "is no GML"),
@@ -351,7 +385,9 @@ def test_graphs_that_are_none(change: tuple[str, str], said: str) -> None:
     assert said in str(told.value)
 
 
-@pytest.mark.parametrize("write", [nx.generate_gml, nx.generate_graphml, nx.node_link_data], ids=["gml", "graphml", "json"])
+@pytest.mark.parametrize(
+    "write", [nx.generate_gml, nx.generate_graphml, nx.node_link_data], ids=["gml", "graphml", "json"]
+)
 def test_networkx_writes_what_is_read(write: Any) -> None:
     graph = nx.star_graph(4)
     nx.set_node_attributes(graph, {node: "host" if node else "switch" for node in graph}, "role")

@@ -1,4 +1,5 @@
-"""Files of every format with something in them changed: each is read or refused, and no change goes without a word.
+"""Files of every format with something in them changed: each is read or refused, and no change goes without
+a word.
 
 Two thousand files by default, from fixed seeds; PENSTOCK_MUTATIONS is how many of each format.
 """
@@ -10,10 +11,10 @@ import os
 import random
 import re
 import time
+import xml.etree.ElementTree as ET
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
 import networkx as nx
 import pytest
@@ -35,7 +36,8 @@ LONGEST_S = 2.0
 """How long a reader may take for a file of some hundred bytes on a machine that does other things."""
 COMMANDS = (
     "dcb ets set dev eth0 willing off prio-tc 0:0 1:0 2:0 3:1 4:0 5:0 6:0 7:2 "
-    "tc-tsa 0:ets 1:ets 2:strict 3:strict 4:strict 5:strict 6:strict 7:strict tc-bw 0:70 1:30 2:0 3:0 4:0 5:0 6:0 7:0\n"
+    "tc-tsa 0:ets 1:ets 2:strict 3:strict 4:strict 5:strict 6:strict 7:strict tc-bw 0:70 1:30 2:0 3:0 "
+    "4:0 5:0 6:0 7:0\n"
     "dcb pfc set dev eth0 prio-pfc all:off 3:on\n"
 )
 POWERTCP = "4 1 1 3 25 100\n3\n0 3 25Gbps 1us 0\n1 3 25Gbps 1us 0\n2 3 25Gbps 1us 0\n"
@@ -72,7 +74,9 @@ SEEDS = {
     "htsim-topology": THREE_TIERS,
     "astra-network": RING,
     "sonic": json.dumps(_known(), indent=1),
-    "dcb": re.sub(r'"(ets_cap|cbs|pg_bw|pfc_cap|macsec_bypass|delay)":[^,\[]*(\[[^]]*\])?,', "", ETS + PFC + APP),
+    "dcb": re.sub(
+        r'"(ets_cap|cbs|pg_bw|pfc_cap|macsec_bypass|delay)":[^,\[]*(\[[^]]*\])?,', "", ETS + PFC + APP
+    ),
     "port-commands": COMMANDS,
     "node-link": json.dumps(_star(), indent=1),
     "pg-profile": INI,
@@ -81,7 +85,26 @@ SEEDS = {
 }
 """A file of each format, as small as it shows all that its reader knows."""
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
-WORDS = ("", "x", "-1", "0", "7", "8", "99999999999999999999", "1e400", "nan", '"', "{", "]", "\0", "٣", "null", "[]", "\n", "\t")
+WORDS = (
+    "",
+    "x",
+    "-1",
+    "0",
+    "7",
+    "8",
+    "99999999999999999999",
+    "1e400",
+    "nan",
+    '"',
+    "{",
+    "]",
+    "\0",
+    "٣",
+    "null",
+    "[]",
+    "\n",
+    "\t",
+)
 
 
 def mutated(text: str, draw: random.Random) -> str:
@@ -91,7 +114,9 @@ def mutated(text: str, draw: random.Random) -> str:
     at = draw.randrange(len(lines))
     if kind == 0 and (numbers := list(_NUMBER.finditer(text))):
         found = draw.choice(numbers)
-        other = draw.choice([*WORDS, str(draw.randrange(10)), str(draw.randrange(10**6)), str(10 ** draw.randrange(25))])
+        other = draw.choice(
+            [*WORDS, str(draw.randrange(10)), str(draw.randrange(10**6)), str(10 ** draw.randrange(25))]
+        )
         return text[: found.start()] + other + text[found.end() :]
     if kind == 1:
         place = draw.randrange(len(text))
@@ -99,7 +124,7 @@ def mutated(text: str, draw: random.Random) -> str:
     if kind == 2:
         return "".join(lines[:at] + lines[at + 1 :])
     if kind == 3:
-        return "".join(lines[:at] + [lines[at]] + lines[at:])
+        return "".join([*lines[:at], lines[at], *lines[at:]])
     if kind == 4:
         return text[: draw.randrange(len(text))]
     first, last = sorted(draw.randrange(len(text)) for _ in range(2))
@@ -126,11 +151,13 @@ def plain(name: str, text: str) -> object:
     if name == "dcb":
         return re.sub(r"\s", "", text)
     if name in ("graphml", "nccl-topology"):
-        return _element(ElementTree.fromstring(text))
+        return _element(ET.fromstring(text))
     if name in ("ns3-topology", "powertcp-topology", "simai-topology"):
         return [_number(word) for word in text.split()]
     if name == "gml":
-        return [_number(word) for word in re.sub(r'graphics \[[^]]*\]|LinkLabel +("[^"]*"|\S+)', "", text).split()]
+        return [
+            _number(word) for word in re.sub(r'graphics \[[^]]*\]|LinkLabel +("[^"]*"|\S+)', "", text).split()
+        ]
     lines = [re.sub(r"(^|(?<=\s))#.*", "", line).strip() for line in text.splitlines()]
     if name == "csv":
         lines = [line.rpartition(";")[0] for line in lines]
@@ -139,7 +166,9 @@ def plain(name: str, text: str) -> object:
         lines = sorted({row for row in rows if row.split()[:2] == ["100000", "40m"]})
     if name == "htsim":
         lines = [line.replace("size 0", "") for line in lines]
-    return sorted(" ".join(map(_number, re.sub(r'[\s"\'/,:\[\]]+', " ", line).split())) for line in lines if line)
+    return sorted(
+        " ".join(map(_number, re.sub(r'[\s"\'/,:\[\]]+', " ", line).split())) for line in lines if line
+    )
 
 
 def _number(word: str) -> str:
@@ -151,8 +180,9 @@ def _number(word: str) -> str:
 KEY_OF_GRAPHML = ("id", "attr.name")
 
 
-def _element(element: ElementTree.Element) -> object:
-    """An element with its attributes, texts and what is in it; others than the formats know count for nothing."""
+def _element(element: ET.Element) -> object:
+    """An element with its attributes, texts and what is in it; others than the formats know count for
+    nothing."""
     attributes = {
         name: _number(value.strip())
         for name, value in element.attrib.items()
@@ -212,12 +242,15 @@ def test_mutations_are_read_or_refused_and_never_go_without_a_word(name: str) ->
     assert outcomes["refused"] > EACH // 20, outcomes
 
 
-LIKE = DRAWN.replace("hosts = 3", "hosts = 8").replace("[[transfers]]", "[switch.buffer]\ntotal = \"12 MiB\"\n[[transfers]]")
+LIKE = DRAWN.replace("hosts = 3", "hosts = 8").replace(
+    "[[transfers]]", '[switch.buffer]\ntotal = "12 MiB"\n[[transfers]]'
+)
 
 
 @pytest.mark.parametrize("name", SEEDS)
 def test_mutations_become_scenarios_or_errors(name: str) -> None:
-    """Some of each format through the whole door: what is written is a scenario that the engine checks, or an error."""
+    """Some of each format through the whole door: what is written is a scenario that the engine checks, or
+    an error."""
     draw = random.Random(f"{name} 2")
     done = 0
     for _ in range(max(EACH // 20, 3)):

@@ -153,7 +153,8 @@ def test_a_row_of_a_shared_memory() -> None:
     assert piece.memory == SharedMemory(headroom_bytes=177632)
     assert piece.remarks == [
         "the row of 100000 Mb/s and 40 m, line 5",
-        "port.txt:5: xon is 2288 and the reserve 1248: a paused group resumes at its reserve, or where the offset from "
+        "port.txt:5: xon is 2288 and the reserve 1248: a paused group resumes at its reserve, or where "
+        "the offset from "
         "the threshold lets it",
         "port.txt:5: xoff is 177632: the groups of a switch share the headroom of all",
     ]
@@ -206,7 +207,11 @@ def test_a_scenario_with_published_headroom(penstock: Command, tmp_path: Path) -
         ("100000 5m 3584 78400 132160 -9\n", {}, "port.txt:1: threshold is 9; expected a whole number"),
         ("0 5m 3584 78400 132160 0\n", {}, "port.txt:1: speed is 0"),
         ("# nothing but a comment\n", {}, "port.txt:1: there is no row, only comments"),
-        (INI + "100000 40m 1 2 3 0\n", {"rate": "100 Gb/s", "length": "40 m"}, "port.txt:7: another row of 100000 Mb/s"),
+        (
+            INI + "100000 40m 1 2 3 0\n",
+            {"rate": "100 Gb/s", "length": "40 m"},
+            "port.txt:7: another row of 100000 Mb/s",
+        ),
         (INI, {"rate": "fast", "length": "5 m"}, "--rate is fast; expected a rate"),
     ],
 )

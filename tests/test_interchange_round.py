@@ -134,7 +134,11 @@ def test_import_export_import_gives_the_same_document(tables: dict[str, Any]) ->
     }.items():
         for name in names:
             assert values(back, table, name) == values(tables, table, name), (table, name)
-    used = {"WRED_PROFILE": {entry["wred_profile"] for entry in tables["QUEUE"].values() if "wred_profile" in entry}}
+    used = {
+        "WRED_PROFILE": {
+            entry["wred_profile"] for entry in tables["QUEUE"].values() if "wred_profile" in entry
+        }
+    }
     if used["WRED_PROFILE"]:
         for name, value in tables["WRED_PROFILE"]["wred"].items():
             assert values(back, "WRED_PROFILE", name) == {str(value).strip()}, name
@@ -143,16 +147,31 @@ def test_import_export_import_gives_the_same_document(tables: dict[str, Any]) ->
         scheduled = [tables["SCHEDULER"][f"s{one}"] for one in range(8)]
         asked = [int(str(one["weight"])) for one in scheduled if "weight" in one]
         given_back = [int(back["SCHEDULER"][f"scheduler.{one}"].get("weight", 0)) for one in range(8)]
-        assert [weight * sum(asked) for weight in given_back if weight] == [weight * sum(filter(None, given_back)) for weight in asked]
+        assert [weight * sum(asked) for weight in given_back if weight] == [
+            weight * sum(filter(None, given_back)) for weight in asked
+        ]
 
 
 def nvidia(hosts: int) -> tuple[str, str]:
     """The profile of an NVIDIA switch, which resumes at XON alone, over a star of so many hosts."""
     tables = {
         "PORT_QOS_MAP": {"Ethernet0": {"pfc_enable": "3,4"}},
-        "BUFFER_POOL": {"ingress_lossless_pool": {"type": "ingress", "mode": "dynamic", "size": "9047040", "xoff": "851968"}},
+        "BUFFER_POOL": {
+            "ingress_lossless_pool": {
+                "type": "ingress",
+                "mode": "dynamic",
+                "size": "9047040",
+                "xoff": "851968",
+            }
+        },
         "BUFFER_PROFILE": {
-            "pg": {"pool": "ingress_lossless_pool", "xon": "19456", "xoff": "47104", "size": "19456", "dynamic_th": "0"}
+            "pg": {
+                "pool": "ingress_lossless_pool",
+                "xon": "19456",
+                "xoff": "47104",
+                "size": "19456",
+                "dynamic_th": "0",
+            }
         },
         "BUFFER_PG": {"Ethernet0|3-4": {"profile": "pg"}},
     }
@@ -161,8 +180,9 @@ def nvidia(hosts: int) -> tuple[str, str]:
 
 
 def test_a_paused_group_resumes_at_its_xon_however_many_ports_there_are() -> None:
-    """Two groups share with alpha 1: each is paused at a third of the pool above its reserve, and drains to XON at half of
-    the rate of the link. By hand, the size of the pool being what is shared: 9047040 / 3 / (50 Gb/s) = 482.5 us."""
+    """Two groups share with alpha 1: each is paused at a third of the pool above its reserve, and drains to
+    XON at half of the rate of the link. By hand, the size of the pool being what is shared: 9047040 / 3 /
+    (50 Gb/s) = 482.5 us."""
     for hosts in (3, 32):
         text, pool = nvidia(hosts)
         pauses = running.run_source(Source(text, "out.toml")).rows("pauses")

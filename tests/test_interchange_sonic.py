@@ -128,7 +128,8 @@ def test_the_usual_configuration() -> None:
             "resume_offset": "1024 GiB",
         },
     }
-    # The size of the pool is what is shared, and each group has its own headroom: both follow from the fabric.
+    # The size of the pool is what is shared, and each group has its own headroom: both follow from the
+    # fabric.
     assert piece.memory == SharedMemory(shared_bytes=12766208, headroom_bytes=38912)
     assert piece.keys["watchdog"]["detection_time"] == "400 ms"
     told = "\n".join(piece.remarks)
@@ -168,22 +169,34 @@ PROFILE = "pg_lossless_100000_40m_profile"
         ({"PORT_QOS_MAP": [], "QUEUE": {}}, "PORT_QOS_MAP: is no table"),
         ({"PORT_QOS_MAP": {"Ethernet0": "3,4"}}, "PORT_QOS_MAP|Ethernet0: is 3,4; expected fields"),
         (changed("PORT_QOS_MAP", "Ethernet0", pfc_enable="3,8"), "pfc_enable is 3,8; expected priorities"),
-        (changed("PORT_QOS_MAP", "Ethernet0", pfc_enable={"3": True}), "pfc_enable is {'3': True}; expected text"),
+        (
+            changed("PORT_QOS_MAP", "Ethernet0", pfc_enable={"3": True}),
+            "pfc_enable is {'3': True}; expected text",
+        ),
         (changed("PORT_QOS_MAP", "Ethernet0", tc_to_queue_map="gone"), "TC_TO_QUEUE_MAP has no entry gone"),
         (changed("TC_TO_QUEUE_MAP", "AZURE", **{"3": "9"}), "queue 9 of Ethernet0; expected queues 0 to 7"),
-        (changed("TC_TO_QUEUE_MAP", "AZURE", **{"x": "3"}), "x is mapped; expected numbers from 0 to 15"),
+        (changed("TC_TO_QUEUE_MAP", "AZURE", x="3"), "x is mapped; expected numbers from 0 to 15"),
         (changed("SCHEDULER", "scheduler.1", type="DRR"), "type is DRR; expected DWRR, WRR, STRICT"),
         (changed("SCHEDULER", "scheduler.1", weight="0"), "weight is 0; expected a whole number from 1"),
         (changed("QUEUE", "Ethernet0|7", scheduler="gone"), "SCHEDULER has no entry gone"),
         (changed("QUEUE", "Ethernet0|7-x", scheduler="scheduler.0"), "QUEUE|Ethernet0|7-x: 7-x is no number"),
         (changed("QUEUE", "Ethernet0|3", scheduler="scheduler.0"), "says 3 of Ethernet0 as well"),
         (changed("BUFFER_PROFILE", PROFILE, pool="gone"), "BUFFER_POOL has no entry gone"),
-        (changed("BUFFER_PROFILE", PROFILE, dynamic_th="9"), "dynamic_th is 9; expected a whole number from -8 to 8"),
+        (
+            changed("BUFFER_PROFILE", PROFILE, dynamic_th="9"),
+            "dynamic_th is 9; expected a whole number from -8 to 8",
+        ),
         (changed("BUFFER_PROFILE", PROFILE, static_th="9"), "has both of dynamic_th and static_th"),
         (changed("BUFFER_PROFILE", PROFILE, size="-1"), "size is -1"),
         (changed("BUFFER_PROFILE", PROFILE, size=True), "size is True; expected text"),
-        (changed("BUFFER_POOL", "ingress_lossless_pool", mode="static"), "has a dynamic_th, and ingress_lossless_pool is"),
-        (changed("BUFFER_POOL", "ingress_lossless_pool", type="egress"), "is of a priority group, and its pool"),
+        (
+            changed("BUFFER_POOL", "ingress_lossless_pool", mode="static"),
+            "has a dynamic_th, and ingress_lossless_pool is",
+        ),
+        (
+            changed("BUFFER_POOL", "ingress_lossless_pool", type="egress"),
+            "is of a priority group, and its pool",
+        ),
         (changed("PFC_WD", "Ethernet0", action="shoot"), "action is shoot; expected alert, drop, forward"),
         (changed("PFC_WD", "Ethernet0", detection_time="10"), "detection_time is 10"),
         (changed("PORT", "Ethernet0", speed="fast"), "speed is fast; expected a whole number"),

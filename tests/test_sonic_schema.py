@@ -180,10 +180,18 @@ def exported(penstock: Command, directory: Path, text: str, *options: str) -> di
 RED = """
 [[switch.queue_managers]]
 classes = [3]
-red = { weight = 1.0, min = "100 kB", max = "400 kB", max_probability = 0.2, gentle = false, spacing = "geometric", action = "mark_only", mark_above_max = true }
+[switch.queue_managers.red]
+weight = 1.0
+min = "100 kB"
+max = "400 kB"
+max_probability = 0.2
+gentle = false
+spacing = "geometric"
+action = "mark_only"
+mark_above_max = true
 """
 SCENARIOS = {
-    "WRED": STATIC + "\n[switch]\nmtu = \"9122 B\"\n" + RED,
+    "WRED": STATIC + '\n[switch]\nmtu = "9122 B"\n' + RED,
     "static": STATIC,
     "watchdog": STATIC + WATCHDOG,
     "shares": STATIC + ETS,

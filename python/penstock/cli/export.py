@@ -110,9 +110,7 @@ def export(
     return EXIT_DONE
 
 
-def read(
-    effective: dict[str, Any], of: Literal["host", "switch"], *, has_weights: bool = False
-) -> Settings:
+def read(effective: dict[str, Any], of: Literal["host", "switch"], *, has_weights: bool = False) -> Settings:
     """The settings of a scenario that tools can say.
 
     Parameters

@@ -58,8 +58,8 @@ def import_(
         How long is simulated. Default: that of --like; with traffic, from the first start to the last and
         twice what the busiest host takes.
     time_unit
-        Unit of the starts of a connection matrix, whose programs differ: "us" or "ps". Default: "us", "ps" if a start is
-        10^6 or more.
+        Unit of the starts of a connection matrix, whose programs differ: "us" or "ps". Default: "us", "ps"
+        if a start is 10^6 or more.
     interface
         The port to read, where a file describes several that differ. Default: one that most others are like.
     out
@@ -79,9 +79,7 @@ def import_(
             raise InputError(f"{path}: exists; choose another name")
     read = []
     for number, path in enumerate(files):
-        text = document(
-            path, rate=links.rate, length=links.length, time_unit=time_unit, interface=interface
-        )
+        text = document(path, rate=links.rate, length=links.length, time_unit=time_unit, interface=interface)
         known = format_of(text, form[number] if form else None)
         say(f"{path}: {known.name}, {known.about}")
         read.append((text, known.read(text)))

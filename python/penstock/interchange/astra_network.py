@@ -1,8 +1,8 @@
 """Networks of ASTRA-sim 2, analytical: a kind, a size, a bandwidth and a latency for each dimension.
 
-Source: the inputs of astra-sim and its analytical backend. Its "GB/s" are 2^30 B/s. NPUs are numbered with dimension 0
-fastest. A Ring links neighbours both ways, a Switch each NPU with one switch, so that two links lie between any two,
-FullyConnected each pair.
+Source: the inputs of astra-sim and its analytical backend. Its "GB/s" are 2^30 B/s. NPUs are numbered with
+dimension 0 fastest. A Ring links neighbours both ways, a Switch each NPU with one switch, so that two links
+lie between any two, FullyConnected each pair.
 
 Not taken over: that links of the analytical backend know no congestion, frames or switches of their own.
 """
@@ -40,7 +40,10 @@ def read(document: Document) -> Piece:
         If the text is something else, or its lists do not go together; the message has the line.
     """
     said, lines = _read(document)
-    kinds, counts = said["topology"], [_count(document, lines["npus_count"], one) for one in said["npus_count"]]
+    kinds, counts = (
+        said["topology"],
+        [_count(document, lines["npus_count"], one) for one in said["npus_count"]],
+    )
     for kind in kinds:
         if kind not in KINDS:
             raise document.error(lines["topology"], f"topology is {brief(kind)}; expected {', '.join(KINDS)}")
@@ -51,7 +54,8 @@ def read(document: Document) -> Piece:
         total *= count
     if total > MOST_NPUS:
         raise document.error(lines["npus_count"], f"{total} NPUs; at most {MOST_NPUS} are accepted")
-    # NPUs pass on what is for others, and hosts do not: unless all are at one switch, each has a router of its own.
+    # NPUs pass on what is for others, and hosts do not: unless all are at one switch, each has a router of
+    # its own.
     routed = len([count for count in counts if count > 1]) > 1 or not set(kinds) <= {"Switch"}
     node = "router" if routed else "npu"
     switches = [f"router{number}" for number in range(total)] if routed else []
@@ -73,15 +77,22 @@ def read(document: Document) -> Piece:
     hosts = [f"npu{number}" for number in range(total)]
     notes = [Note(lines[key], f"{key} {', '.join(said[key])}") for key in KEYS]
     shown = ", ".join(f"{rate} b/s" for rate in dict.fromkeys(rates))
-    remarks = [f"{document.file}:{lines['bandwidth']}: bandwidths are in 2^30 B/s, as ASTRA-sim counts GB/s: {shown}"]
+    remarks = [
+        f"{document.file}:{lines['bandwidth']}: bandwidths are in 2^30 B/s, as ASTRA-sim counts GB/s: {shown}"
+    ]
     if routed:
         remarks.append(
-            f"{document.file}:{lines['topology']}: NPUs pass on what is for others: each has a router, linked with it by "
+            f"{document.file}:{lines['topology']}: NPUs pass on what is for others: each has a router, "
+            f"linked with it by "
             f"the rates of all its dimensions, {inner} b/s"
         )
     if any("count" in link for link in links):
-        remarks.append(f"{document.file}: links above 1.6 Tb/s are several parallel links, of which a flow takes one")
-    return Piece(explicit(hosts, switches, links), numbers=dict(enumerate(hosts)), notes=notes, remarks=remarks)
+        remarks.append(
+            f"{document.file}: links above 1.6 Tb/s are several parallel links, of which a flow takes one"
+        )
+    return Piece(
+        explicit(hosts, switches, links), numbers=dict(enumerate(hosts)), notes=notes, remarks=remarks
+    )
 
 
 def _read(document: Document) -> tuple[dict[str, list[str]], dict[str, int]]:
@@ -90,7 +101,9 @@ def _read(document: Document) -> tuple[dict[str, list[str]], dict[str, int]]:
     for line, text in document.lines():
         found = _LINE.fullmatch(text)
         if found is None or found[1] not in KEYS:
-            raise document.error(line, f"{brief(text)}: expected {', '.join(KEYS)}, each as in topology: [ Ring ]")
+            raise document.error(
+                line, f"{brief(text)}: expected {', '.join(KEYS)}, each as in topology: [ Ring ]"
+            )
         if found[1] in said:
             raise document.error(line, f"{found[1]} is there twice")
         said[found[1]] = [word.strip() for word in found[2].split(",")]
@@ -99,7 +112,10 @@ def _read(document: Document) -> tuple[dict[str, list[str]], dict[str, int]]:
         if key not in said:
             raise InputError(f"{document.file}: does not say {key}")
         if len(said[key]) != len(said["topology"]):
-            message = f"{key} has {len(said[key])} values, topology {len(said['topology'])}; expected one a dimension"
+            message = (
+                f"{key} has {len(said[key])} values, topology {len(said['topology'])}; expected one "
+                f"a dimension"
+            )
             raise document.error(lines[key], message)
     return said, lines
 
@@ -130,7 +146,8 @@ def _groups(counts: list[int], dimension: int) -> list[list[int]]:
         strides.append(strides[-1] * count)
     others = [range(1) if place == dimension else range(count) for place, count in enumerate(counts)]
     firsts = sorted(
-        sum(digit * stride for digit, stride in zip(digits, strides, strict=False)) for digits in product(*others)
+        sum(digit * stride for digit, stride in zip(digits, strides, strict=False))
+        for digits in product(*others)
     )
     return [[first + digit * strides[dimension] for digit in range(counts[dimension])] for first in firsts]
 

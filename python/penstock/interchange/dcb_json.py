@@ -68,7 +68,11 @@ def read(document: Document) -> Piece:
                 raise document.error(part.line_of(key), f"{key} is there twice: in line {seen[key]} as well")
             seen[key] = part.line_of(key)
         settings(part, keys, remarks)
-        notes += [Note(part.line_of(key), f"{key} {brief(value)}") for key, value in part.table.items() if key in READ]
+        notes += [
+            Note(part.line_of(key), f"{key} {brief(value)}")
+            for key, value in part.table.items()
+            if key in READ
+        ]
         remarks += _left_out(part)
     if not keys:
         raise document.error(1, f"has none of {', '.join(KNOWN)}")
@@ -83,7 +87,9 @@ def settings(part: Part, keys: dict[str, Any], remarks: list[str]) -> None:
     InputError
         If a scenario cannot say it.
     """
-    if any(f"{prefix}{key}" in part.table for prefix in ("", "reco_") for key in ("tc_tsa", "prio_tc", "tc_bw")):
+    if any(
+        f"{prefix}{key}" in part.table for prefix in ("", "reco_") for key in ("tc_tsa", "prio_tc", "tc_bw")
+    ):
         _ets(part, keys, remarks)
     if "prio_pfc" in part.table:
         _pfc(part, keys)
@@ -143,7 +149,9 @@ def _ets(part: Part, keys: dict[str, Any], remarks: list[str]) -> None:
     if left := [number for number in range(EIGHT) if asked[number] != table["percent"][number]]:
         named = ", ".join(map(str, left))
         line = part.line_of("tc_bw")
-        remarks.append(f"{part.document.file}:{line}: shares of classes that are not ets count for nothing: {named}")
+        remarks.append(
+            f"{part.document.file}:{line}: shares of classes that are not ets count for nothing: {named}"
+        )
     switch = keys.setdefault("switch", {})
     switch |= {"queues": "per_priority", "scheduler": _scheduler(part, table)}
     willing = part.table.get("willing", False)
@@ -201,7 +209,9 @@ def _applications(part: Part, keys: dict[str, Any]) -> None:
         for pair in _list(part, key):
             if not isinstance(pair, list) or len(pair) != 2:
                 line = part.line_of(key)
-                raise part.document.error(line, f"{key} has {brief(pair)}; expected a protocol and its priority")
+                raise part.document.error(
+                    line, f"{key} has {brief(pair)}; expected a protocol and its priority"
+                )
             protocol, priority = (
                 _whole(part, key, one, most) for one, most in zip(pair, (LARGEST, EIGHT - 1), strict=True)
             )

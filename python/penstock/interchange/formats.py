@@ -53,7 +53,9 @@ class Format:
 FORMATS = (
     Format("graphml", "a graph, as networkx writes it", graphml.recognises, graphml.read),
     Format("gml", "a graph, as the Internet Topology Zoo has it", gml.recognises, gml.read),
-    Format("nccl-topology", "the inside of a server, XML of NCCL", nccl_topology.recognises, nccl_topology.read),
+    Format(
+        "nccl-topology", "the inside of a server, XML of NCCL", nccl_topology.recognises, nccl_topology.read
+    ),
     Format("ns3-topology", "a fabric of the HPCC fork of ns-3", ns3.is_topology, ns3.read_topology),
     Format("powertcp-topology", "a fabric of PowerTCP's simulator", ns3.is_powertcp, ns3.read_powertcp),
     Format("simai-topology", "a fabric of SimAI", ns3.is_simai, ns3.read_simai),

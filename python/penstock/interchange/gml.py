@@ -1,8 +1,8 @@
 """GML, as the Internet Topology Zoo and networkx write it; `graph` says what its attributes mean.
 
-Source: Himsolt, "GML: a portable graph file format" (1997): keys with numbers, texts in quotes or lists in brackets.
-Nodes are named by their `id`; labels stand in comments. Not taken over: attributes of the graph, and lists within nodes and
-edges, such as drawings.
+Source: Himsolt, "GML: a portable graph file format" (1997): keys with numbers, texts in quotes or lists in
+brackets. Nodes are named by their `id`; labels stand in comments. Not taken over: attributes of the graph,
+and lists within nodes and edges, such as drawings.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from . import graph
 from .piece import Document, Piece, brief
 
 _TOKEN = re.compile(
-    r'(?P<blank>\s+|\#[^\n]*)|(?P<key>[A-Za-z_]\w*)|(?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)'
+    r"(?P<blank>\s+|\#[^\n]*)|(?P<key>[A-Za-z_]\w*)|(?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
     r'|"(?P<text>[^"]*)"|(?P<bracket>[\[\]])',
     re.ASCII,
 )
@@ -34,7 +34,10 @@ class Item(NamedTuple):
 
 def recognises(document: Document) -> bool:
     """Whether a text begins as GML: with a graph, maybe after its creator and version."""
-    return re.match(r'\s*(#[^\n]*\n\s*|(Creator|Version|comment)\s+("[^"]*"|\S+)\s+)*graph\s*\[', document.text) is not None
+    return (
+        re.match(r'\s*(#[^\n]*\n\s*|(Creator|Version|comment)\s+("[^"]*"|\S+)\s+)*graph\s*\[', document.text)
+        is not None
+    )
 
 
 def read(document: Document) -> Piece:
@@ -50,11 +53,14 @@ def read(document: Document) -> Piece:
         line = graphs[1].line if len(graphs) > 1 else 1
         raise document.error(line, f"{len(graphs)} graphs; expected one, such as graph [ node [ id 0 ] ]")
     items = graphs[0].value
-    nodes = [graph.Node(item.line, _one(document, item, "id"), _attributes(document, item, "id")) for item in items if item.key == "node"]
+    nodes = [
+        graph.Node(item.line, _one(document, item, "id"), _attributes(document, item, "id"))
+        for item in items
+        if item.key == "node"
+    ]
     names = [node.name for node in nodes]
     if len(set(names)) < len(names):
-        seen: set[str] = set()
-        twice = next(node for node in nodes if node.name in seen or seen.add(node.name))
+        twice = next(node for node in nodes if names.count(node.name) > 1)
         raise document.error(twice.place, f"the node {brief(twice.name)} is there twice")
     edges = []
     for item in items:
@@ -74,7 +80,11 @@ def read(document: Document) -> Piece:
         for one in item.value
         if isinstance(one.value, list)
     }
-    told = [f"{document.file}: lists of nodes and edges that are not read: {', '.join(sorted(lists))}"] if lists else []
+    told = (
+        [f"{document.file}: lists of nodes and edges that are not read: {', '.join(sorted(lists))}"]
+        if lists
+        else []
+    )
     return replace(piece, remarks=[*piece.remarks, *told])
 
 
@@ -132,7 +142,9 @@ def _tokens(document: Document) -> Iterator[tuple[int, str, str]]:
     while at < len(text):
         found = _TOKEN.match(text, at)
         if found is None or found.lastgroup is None:
-            raise document.error(line, f"{brief(text[at : at + 20])} is no GML; expected a key, a value or a bracket")
+            raise document.error(
+                line, f"{brief(text[at : at + 20])} is no GML; expected a key, a value or a bracket"
+            )
         if found.lastgroup != "blank":
             value = found[found.lastgroup]
             yield line, found.lastgroup, html.unescape(value) if found.lastgroup == "text" else value

@@ -69,7 +69,9 @@ def fabric(document: Document, nodes: Sequence[Node], edges: Sequence[Edge]) -> 
     linked = {end for edge in edges for end in edge.ends}
     for node in nodes:
         if node.name not in linked:
-            raise document.error(node.place, f"the node {brief(node.name)} has no edge; expected that all are connected")
+            raise document.error(
+                node.place, f"the node {brief(node.name)} has no edge; expected that all are connected"
+            )
     if not hosts:
         raise InputError(f"{document.file}: no node is a host; expected an attribute role, host or switch")
     switches = [name for name in names if name not in hosts]
@@ -108,7 +110,11 @@ def _left_out(document: Document, edges: Sequence[Edge]) -> list[str]:
     """Attributes of edges that are no rate, delay or length."""
     known = {"linkspeedraw", *(name for key in WORDS for name, _ in _names(key))}
     others = sorted({key for edge in edges for key in edge.attributes if key.lower() not in known})
-    return [f"{document.file}: attributes of edges that are not read: {', '.join(map(brief, others))}"] if others else []
+    return (
+        [f"{document.file}: attributes of edges that are not read: {', '.join(map(brief, others))}"]
+        if others
+        else []
+    )
 
 
 def _names(key: str) -> list[tuple[str, str]]:
@@ -130,8 +136,12 @@ def expect_one_way(document: Document, edges: Sequence[Edge]) -> None:
     pairs = {edge.ends for edge in edges}
     for edge in edges:
         if edge.ends[::-1] in pairs and edge.ends[0] != edge.ends[1]:
-            message = f"the graph is directed, and has an edge each way between {edge.ends[0]} and {edge.ends[1]}"
-            raise document.error(edge.place, f"{message}; expected an undirected graph: a link has both directions")
+            message = (
+                f"the graph is directed, and has an edge each way between {edge.ends[0]} and {edge.ends[1]}"
+            )
+            raise document.error(
+                edge.place, f"{message}; expected an undirected graph: a link has both directions"
+            )
 
 
 def from_networkx(graph: Any, *, rate: str | None = None, length: str | None = None) -> dict[str, Any]:
@@ -186,7 +196,9 @@ def _hosts(document: Document, nodes: Sequence[Node], edges: Sequence[Edge]) -> 
 
 def _says_roles(nodes: Sequence[Node], key: str) -> bool:
     """Whether an attribute is the role of nodes: types and kinds are often something else, such as "Core"."""
-    said = {str(value).lower() for node in nodes for name, value in node.attributes.items() if name.lower() == key}
+    said = {
+        str(value).lower() for node in nodes for name, value in node.attributes.items() if name.lower() == key
+    }
     return bool(said) and (key == ROLES[0] or bool(said & {*HOSTS, *SWITCHES}))
 
 

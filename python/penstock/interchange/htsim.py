@@ -1,13 +1,13 @@
 """Connection matrices of htsim: the number of nodes, and a line for each connection.
 
-Source: `sim/datacenter/connection_matrix.cpp` of csg-htsim and uet-htsim and the matrices beside it. The unit of starts
-depends on the program: microseconds for main_uec and main_swift, picoseconds for main_ndp, main_roce, main_hpcc and
-main_eqds. A connection without a size, or of size 0, never ends. Lines that share an identifier are messages of
-one connection (`msg`).
+Source: `sim/datacenter/connection_matrix.cpp` of csg-htsim and uet-htsim and the matrices beside it. The
+unit of starts depends on the program: microseconds for main_uec and main_swift, picoseconds for main_ndp,
+main_roce, main_hpcc and main_eqds. A connection without a size, or of size 0, never ends. Lines that share
+an identifier are messages of one connection (`msg`).
 
-Not taken over: identifiers, and `prio`, which orders the pulls of a receiver and is no priority of Ethernet; both stand in
-comments. Connections that begin when another ends (triggers) are read, and cannot be said by a scenario; failures are
-errors.
+Not taken over: identifiers, and `prio`, which orders the pulls of a receiver and is no priority of Ethernet;
+both stand in comments. Connections that begin when another ends (triggers) are read, and cannot be said by a
+scenario; failures are errors.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ _LATE = 10**6
 
 def recognises(document: Document) -> bool:
     """Whether a text begins with a number of nodes, and is no description of tiers."""
-    return re.match(r"Nodes\s+\d", next((line for _, line in document.lines()), "")) is not None and not re.search(
-        r"^\s*Tiers\s", document.text, re.IGNORECASE | re.MULTILINE
-    )
+    return re.match(
+        r"Nodes\s+\d", next((line for _, line in document.lines()), "")
+    ) is not None and not re.search(r"^\s*Tiers\s", document.text, re.IGNORECASE | re.MULTILINE)
 
 
 def read(document: Document) -> Piece:
@@ -42,8 +42,8 @@ def read(document: Document) -> Piece:
     Raises
     ------
     InputError
-        If the text is something else, its numbers of lines do not hold, or it has triggers in use or failures; the
-        message has the line.
+        If the text is something else, its numbers of lines do not hold, or it has triggers in use or
+        failures; the message has the line.
     """
     matrix = _Matrix(document)
     for line, text in document.lines():
@@ -73,7 +73,10 @@ class _Matrix:
         elif words[0] == "trigger":
             self._trigger(line, words)
         elif words[0] == "failure":
-            message = "a failure; the link that it means depends on the program: expected [[faults]] in the scenario"
+            message = (
+                "a failure; the link that it means depends on the program: expected [[faults]] in "
+                "the scenario"
+            )
             raise self.document.error(line, message)
         else:
             expected = "a connection, such as 0->1, a trigger, nor a number of them"
@@ -136,10 +139,13 @@ class _Matrix:
         )
         remarks = []
         if self.document.time_unit is None:
-            remarks.append(f"{self.document.file}: starts are in microseconds; --time-unit names another unit")
+            remarks.append(
+                f"{self.document.file}: starts are in microseconds; --time-unit names another unit"
+            )
             if latest[0] >= _LATE:
                 remarks.append(
-                    f"{self.document.file}:{latest[1]}: a start of {latest[0]}: likely in picoseconds, as main_ndp, "
+                    f"{self.document.file}:{latest[1]}: a start of {latest[0]}: likely in picoseconds, as "
+                    f"main_ndp, "
                     "main_roce, main_hpcc and main_eqds take it: --time-unit ps"
                 )
         notes = [Note(line, f"{name} {count}") for name, (count, line) in self.counts.items()]
@@ -159,7 +165,9 @@ class _Matrix:
                 continue
             first, other = seen.setdefault(number, (line, said))
             if first != line and not ("msg" in said and "msg" in other and said[""] == other[""]):
-                raise self.document.error(line, f"id {number} is that of line {first} as well; expected another, or msg")
+                raise self.document.error(
+                    line, f"id {number} is that of line {first} as well; expected another, or msg"
+                )
 
     def _check_triggers(self) -> None:
         for line, said in self.connections:
@@ -172,7 +180,8 @@ class _Matrix:
             more = f", and {len(waiting) - 1} more do" if len(waiting) > 1 else ""
             raise self.document.error(
                 line,
-                f"begins when trigger {number} (line {self.triggers[int(number)][0]}) fires{more}: transfers of a "
+                f"begins when trigger {number} (line {self.triggers[int(number)][0]}) fires{more}: "
+                f"transfers of a "
                 "scenario begin at times, not when others end",
             )
 
@@ -180,10 +189,14 @@ class _Matrix:
         document = self.document
         ends = said[""].split("->")
         if len(ends) != 2:
-            raise document.error(line, f"the connection is {brief(said[''])}; expected two numbers, such as 0->1")
+            raise document.error(
+                line, f"the connection is {brief(said[''])}; expected two numbers, such as 0->1"
+            )
         most = max(self.counts.get("Nodes", (0, 0))[0] - 1, 0)
         sender, receiver = (document.whole(line, "a node", end, most=most) for end in ends)
-        start = document.instant(line, "start", said.get("start", "0"), UNITS["time"][document.time_unit or "us"])
+        start = document.instant(
+            line, "start", said.get("start", "0"), UNITS["time"][document.time_unit or "us"]
+        )
         size = document.whole(line, "size", said.get("size", "0")) or None
         note: dict[str, Any] = {word: said[word] for word in _WORDS[3:] if word in said}
         text = ", ".join(f"{word} {value}".strip() for word, value in note.items())

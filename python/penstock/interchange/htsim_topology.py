@@ -1,11 +1,11 @@
 """Topologies of htsim: fat trees of two or three tiers, described tier by tier.
 
-Source: `sim/datacenter/fat_tree_topology.cpp` of uet-htsim and the files beside it. Tier 0 are the switches of hosts,
-`Downlink` what is below a tier. The links up from a tier have rate and delay of those down from the next. `Bundle` is the
-number of parallel links to each switch above.
+Source: `sim/datacenter/fat_tree_topology.cpp` of uet-htsim and the files beside it. Tier 0 are the switches
+of hosts, `Downlink` what is below a tier. The links up from a tier have rate and delay of those down from
+the next. `Bundle` is the number of parallel links to each switch above.
 
-Not taken over: `Oversubscribed`, which follows from the numbers of links; `Queue_Up` and `Queue_Down` where they differ,
-which a scenario has for a switch as a whole.
+Not taken over: `Oversubscribed`, which follows from the numbers of links; `Queue_Up` and `Queue_Down` where
+they differ, which a scenario has for a switch as a whole.
 """
 
 from __future__ import annotations
@@ -39,7 +39,10 @@ MOST_HOSTS = 10**6
 def recognises(document: Document) -> bool:
     """Whether a text says how many tiers it has before anything else but nodes and pods."""
     words = [line.split()[0].lower() for _, line in document.lines() if line][:3]
-    return "tiers" in words and re.search(r"^\s*tier\s+0\b", document.text, re.IGNORECASE | re.MULTILINE) is not None
+    return (
+        "tiers" in words
+        and re.search(r"^\s*tier\s+0\b", document.text, re.IGNORECASE | re.MULTILINE) is not None
+    )
 
 
 @dataclass
@@ -99,7 +102,9 @@ def read(document: Document) -> Piece:
     if not 1 <= hosts <= MOST_HOSTS:
         raise document.error(tiers.head["nodes"][1], f"Nodes is {hosts}; expected 1 to {MOST_HOSTS}")
     numbers, links = _links(tiers, count, hosts)
-    names = [f"{name}{one}" for name, number in zip(NAMES[count], numbers, strict=True) for one in range(number)]
+    names = [
+        f"{name}{one}" for name, number in zip(NAMES[count], numbers, strict=True) for one in range(number)
+    ]
     own = {number: f"h{number}" for number in range(hosts)}
     keys = explicit(list(own.values()), names, links)
     remarks = _settings(tiers, keys, numbers)
@@ -173,7 +178,9 @@ def _expect(tiers: _Tiers, tier: int, needed: int) -> None:
     has = tiers.get(tier, "radix_down")
     if has != needed:
         line = tiers.line(tier, "radix_down")
-        raise tiers.document.error(line, f"Radix_Down of tier {tier} is {has}; from below come {needed} links")
+        raise tiers.document.error(
+            line, f"Radix_Down of tier {tier} is {has}; from below come {needed} links"
+        )
 
 
 def _range(stem: str, first: int, count: int) -> str:
@@ -206,7 +213,8 @@ def _settings(tiers: _Tiers, keys: dict[str, Any], numbers: list[int]) -> list[s
         keys.setdefault("switch", {})["buffer"] = {"queue": size(next(iter(queues.values())))}
     elif queues:
         remarks += [
-            f"{document.file}:{tiers.line(tier, key)}: {key.capitalize()} {value} of tier {tier}: queues of a scenario "
+            f"{document.file}:{tiers.line(tier, key)}: {key.capitalize()} {value} of tier {tier}: queues "
+            f"of a scenario "
             "have one size for a switch; left out"
             for (tier, key), value in queues.items()
         ]

@@ -95,7 +95,9 @@ def join(
     found = _traffic(read, keys, out)
     if found.rows or found.flows:
         remarks += found.remarks
-        keys |= {key: entries for key, entries in (("flows", found.flows), ("transfers", found.entry)) if entries}
+        keys |= {
+            key: entries for key, entries in (("flows", found.flows), ("transfers", found.entry)) if entries
+        }
         simulation["duration"] = _rounded_up(found.needed_ps)
     sizes = _sizes(read, keys, out)
     simulation["duration"] = duration or simulation.get("duration", _SHORTEST)
@@ -114,7 +116,9 @@ def _sizes(read: Sequence[tuple[Document, Piece]], keys: dict[str, Any], out: Pa
     drawn = [entry for entry in keys.get("transfers", ()) if "sizes" in entry]
     if not drawn:
         message = "is a distribution of sizes, and no transfers draw theirs"
-        raise InputError(f"{given[0][0].file}: {message}; name a scenario with [[transfers]]: --like SCENARIO")
+        raise InputError(
+            f"{given[0][0].file}: {message}; name a scenario with [[transfers]]: --like SCENARIO"
+        )
     for entry in drawn:
         entry["sizes"] = {"points": f"{out.stem}.sizes.csv"}
     return "\n".join(["bytes,cdf", *(f"{size},{share}" for size, share in given[0][1].points), ""])
@@ -144,7 +148,7 @@ def _printable(text: str) -> str:
 
 
 def _of_links(topology: dict[str, Any], document: Document, piece: Piece) -> list[str]:
-    """Gives the links of a regular fabric the rate and length that a document has for its ports. What was done."""
+    """Gives the links of a regular fabric the rate and length of the ports. What was done."""
     kind = next(iter(topology))
     told = []
     for key, said in piece.links.items():
@@ -186,11 +190,14 @@ def _traffic(read: Sequence[tuple[Document, Piece]], keys: Mapping[str, Any], ou
     everything.sort(key=lambda row: row[1].start_ps)
     first = everything[0][1].start_ps
     rows = [row for row in everything if row[1].bytes is not None]
-    remarks = [f"times are counted from the first transfer, which began at {_seconds(first)}"] if first else []
+    remarks = (
+        [f"times are counted from the first transfer, which began at {_seconds(first)}"] if first else []
+    )
     if with_notes := [one for _, one in rows if one.note]:
         said = with_notes[0].note
         remarks.append(
-            f"{len(with_notes)} transfers say what a scenario cannot, such as {said}: comments of their list have it"
+            f"{len(with_notes)} transfers say what a scenario cannot, such as {said}: comments of their "
+            f"list have it"
         )
     name = re.sub(r"[\s*\"'\[\]{},]", "-", Path(everything[0][0].file).stem)
     entry = [{"name": name, "arrivals": {"file": f"{out.stem}.transfers.csv"}}]
@@ -306,7 +313,9 @@ class _Fabric:
                 continue
             for end in (("sends", one.sender), ("receives", one.receiver)):
                 carried[end] = carried.get(end, 0) + one.bytes
-        return max((8 * PS_PER_S * size / self._rate(host) for (_, host), size in carried.items()), default=0.0)
+        return max(
+            (8 * PS_PER_S * size / self._rate(host) for (_, host), size in carried.items()), default=0.0
+        )
 
     def _rate(self, named: int | str) -> int:
         return self.rates[self.numbers[named] if isinstance(named, int) else named]

@@ -1,4 +1,4 @@
-"""JSON as other tools write it: each object with its place, and nothing in it that would be lost without a word."""
+"""JSON as other tools write it: each object with its place, and no key twice."""
 
 from __future__ import annotations
 
@@ -49,6 +49,21 @@ class Part:
         return self.document.line_at(at)
 
 
+def whole(document: Document, expected: str) -> Part:
+    """The only object of a document.
+
+    Raises
+    ------
+    InputError
+        As `parts`, or if there are none or several.
+    """
+    found = [*parts(document, expected)]
+    if len(found) != 1:
+        line = found[1].line if found else 1
+        raise document.error(line, f"{len(found)} objects; expected {expected}, in one")
+    return found[0]
+
+
 def parts(document: Document, expected: str = "an object") -> Iterator[Part]:
     """The objects of a document, one after the other.
 
@@ -64,8 +79,8 @@ def parts(document: Document, expected: str = "an object") -> Iterator[Part]:
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         table = dict(pairs)
         if len(table) < len(pairs):
-            seen: set[str] = set()
-            twice = next(key for key, _ in pairs if key in seen or seen.add(key))
+            names = [key for key, _ in pairs]
+            twice = next(key for key in names if names.count(key) > 1)
             line = document.line_at(max(document.text.rfind(json.dumps(twice)), 0))
             raise document.error(line, f'"{twice}" is there twice in one object; expected it once')
         return table

@@ -1,13 +1,14 @@
 """Profiles of lossless priority groups, as SONiC and its tables of headroom have them, as keys of a scenario.
 
-A profile: `size`, what is reserved for a group; `xoff`, its headroom; a threshold, either static in bytes or dynamic: a
-power of two of what is free in the pool. A paused group resumes at `xon`, or where it has an `xon_offset` already at
-that distance below the threshold, whichever is higher.
+A profile: `size`, what is reserved for a group; `xoff`, its headroom; a threshold, either static in bytes or
+dynamic: a power of two of what is free in the pool. A paused group resumes at `xon`, or where it has an
+`xon_offset` already at that distance below the threshold, whichever is higher.
 
-Source: the schema of SONiC's CONFIG_DB. Of NVIDIA `size` is XON and headroom together, where the pool has no headroom
-of its own.
+Source: the schema of SONiC's CONFIG_DB. Of NVIDIA `size` is XON and headroom together, where the pool has no
+headroom of its own.
 
-Not modelled, and told: with a dynamic threshold, an XON other than the reserve, and a limit of each group's headroom.
+Not modelled, and told: with a dynamic threshold, an XON other than the reserve, and a limit of each group's
+headroom.
 """
 
 from __future__ import annotations

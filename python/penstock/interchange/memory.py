@@ -1,7 +1,7 @@
-"""The memory of a switch whose size follows from the fabric: its shared part, the minima of queues, and headroom.
+"""The memory of a switch whose size follows from the fabric.
 
-Configurations of switches say how large the part is that all share. `switch.buffer.total` is all memory: minima and
-headroom come on top, as many as the switch has ports.
+Configurations of switches say how large the part is that all share. `switch.buffer.total` is all memory:
+minima and headroom come on top, as many as the switch has ports.
 """
 
 from __future__ import annotations
@@ -39,6 +39,11 @@ def fit(keys: dict[str, Any], document: Document, memory: SharedMemory) -> list[
     lossless = len(keys["flow_control"]["pfc"].get("priorities", used))
     threshold = buffer["dynamic_threshold"]
     told = []
+    if memory.shared_bytes is not None and "on_lossless_drop" not in keys.get("simulation", {}):
+        keys.setdefault("simulation", {})["on_lossless_drop"] = "count"
+        told.append(
+            "simulation.on_lossless_drop is count: what switches share may be less than all links need at once"
+        )
     if memory.headroom_bytes is not None:
         each, room = memory.headroom_bytes, most * lossless * memory.headroom_bytes
         threshold["headroom"] = size(room)
@@ -50,7 +55,8 @@ def fit(keys: dict[str, Any], document: Document, memory: SharedMemory) -> list[
         reserved = queues * _bytes(threshold["minimum"])
         buffer["total"] = size(memory.shared_bytes + reserved + _bytes(threshold["headroom"]))
         told.append(
-            f"switch.buffer.total: {memory.shared_bytes} B that are shared, {threshold['headroom']} of headroom, "
+            f"switch.buffer.total: {memory.shared_bytes} B that are shared, {threshold['headroom']} of "
+            f"headroom, "
             f"{reserved} B reserved by {queues} queues"
         )
         if len(set(ports.values())) > 1:
@@ -82,7 +88,7 @@ def lossless_groups(effective: Mapping[str, Any]) -> int:
 
 
 def _queues(ports: int, queues: object, lossless: int) -> int:
-    """Queues with a minimum: each traffic class of each port, and each lossless priority that comes in there."""
+    """Queues with a minimum: of each port its traffic classes, and its lossless priorities."""
     return ports * (_classes(queues) + lossless)
 
 
@@ -98,7 +104,7 @@ def _ports(topology: Mapping[str, Any]) -> Mapping[str, int]:
 def _classes(queues: object) -> int:
     """Traffic classes of a port."""
     if isinstance(queues, list):
-        return max(queues) + 1
+        return max(map(int, queues)) + 1
     return 1 if queues == "shared" else 8
 
 

@@ -1,12 +1,13 @@
 """Topologies of servers, as NCCL and RCCL read and dump them (`NCCL_TOPO_FILE`, `NCCL_TOPO_DUMP_FILE`).
 
-GPUs and NICs are hosts; CPUs, PCI bridges and NVSwitches are switches. PCI links have the rate of their generation and
-width after encoding and overhead, NVLinks that of their GPU's generation, both as NCCL counts them.
+GPUs and NICs are hosts; CPUs, PCI bridges and NVSwitches are switches. PCI links have the rate of their
+generation and width after encoding and overhead, NVLinks that of their GPU's generation, both as NCCL counts
+them.
 
 Source: `src/graph/topo.cc` and `xml.cc` of NCCL, `rccl` for `xgmi`.
 
-Not taken over: the links of NICs to the network, affinities, and what a CPU is. Links between CPUs are not in the file: they
-have `--rate`.
+Not taken over: the links of NICs to the network, affinities, and what a CPU is. Links between CPUs are not
+in the file: they have `--rate`.
 """
 
 from __future__ import annotations
@@ -36,7 +37,10 @@ INSIDE = ("cpu", "pci", "gpu", "nic", "net", *PEERS)
 
 def recognises(document: Document) -> bool:
     """Whether a text is XML of a system, or of NCCL's graphs."""
-    return re.match(r"\s*(<\?[^>]*\?>\s*|<!--.*?-->\s*)*<(system|graphs)[\s>]", document.text, re.DOTALL) is not None
+    return (
+        re.match(r"\s*(<\?[^>]*\?>\s*|<!--.*?-->\s*)*<(system|graphs)[\s>]", document.text, re.DOTALL)
+        is not None
+    )
 
 
 @dataclass
@@ -102,7 +106,9 @@ def _parsed(document: Document) -> _Element:
 
     def characters(text: str) -> None:
         if text.strip() and not skipped:
-            raise document.error(parser.CurrentLineNumber, f"a text, {brief(text.strip())}; expected elements alone")
+            raise document.error(
+                parser.CurrentLineNumber, f"a text, {brief(text.strip())}; expected elements alone"
+            )
 
     parser.StartElementHandler, parser.EndElementHandler = begin, end
     parser.CharacterDataHandler = characters
@@ -182,14 +188,21 @@ class _Server:
 
     def _pci_rate(self, device: _Element) -> int:
         """In b/s; what is missing or unknown is as NCCL takes it."""
-        text = device.attributes.get("link_speed", "").removesuffix(" PCIe").removesuffix(" GT/s").removesuffix(".0").strip()
+        text = (
+            device.attributes.get("link_speed", "")
+            .removesuffix(" PCIe")
+            .removesuffix(" GT/s")
+            .removesuffix(".0")
+            .strip()
+        )
         width = _number(self.document, device, "link_width", WIDTH) or WIDTH
         if width > 64:
             raise self.document.error(device.line, f"link_width is {width}; expected at most 64")
         lane = LANES.get(text)
         if lane is None and device.tag == "pci":
             self.remarks.append(
-                f"{self.document.file}:{device.line}: link_speed is {brief(text) or 'missing'}: 6 Gb/s a lane, as NCCL takes it"
+                f"{self.document.file}:{device.line}: link_speed is {brief(text) or 'missing'}: 6 Gb/s a "
+                f"lane, as NCCL takes it"
             )
         return (lane or UNKNOWN_LANE) * 10**6 * width
 
@@ -202,14 +215,19 @@ class _Server:
         if len(cpus) < 2:
             return
         if self.document.rate is None:
-            message = f"{len(cpus)} CPUs, and no rate of the links between them; name it by --rate, such as 128 Gb/s"
+            message = (
+                f"{len(cpus)} CPUs, and no rate of the links between them; name it by --rate, such "
+                f"as 128 Gb/s"
+            )
             raise InputError(f"{self.document.file}: {message}")
         self.links += [
             {"between": [one, other], "rate": self.document.rate, "overhead": "0 B"}
             for place, one in enumerate(cpus)
             for other in cpus[place + 1 :]
         ]
-        self.remarks.append(f"{self.document.file}: CPUs are linked each with each at {self.document.rate}, of --rate")
+        self.remarks.append(
+            f"{self.document.file}: CPUs are linked each with each at {self.document.rate}, of --rate"
+        )
 
     def peers(self) -> None:
         """NVLinks: to other GPUs, to NVSwitches, or to a CPU."""
@@ -249,14 +267,20 @@ class _Server:
             If there is nothing in it.
         """
         if len(self.hosts) < 2:
-            raise InputError(f"{self.document.file}: has {len(self.hosts)} GPUs and NICs; expected two or more")
+            raise InputError(
+                f"{self.document.file}: has {len(self.hosts)} GPUs and NICs; expected two or more"
+            )
         remarks = [
-            f"{self.document.file}: GPUs and NICs are hosts; frames on PCI and NVLink have no overhead, and links "
+            f"{self.document.file}: GPUs and NICs are hosts; frames on PCI and NVLink have no overhead, "
+            f"and links "
             "the length of --length or of Penstock's default",
             *self.remarks,
         ]
         if self.guessed:
-            remarks.append(f"{self.document.file}: {self.guessed} devices have no class that is known: hosts, device0 and on")
+            remarks.append(
+                f"{self.document.file}: {self.guessed} devices have no class that is known: hosts, "
+                f"device0 and on"
+            )
         if self.document.length is not None:
             for link in self.links:
                 link["length"] = self.document.length

@@ -1,7 +1,7 @@
 """Graphs as JSON, as networkx writes them (`node_link_data`); `graph` says what their attributes mean.
 
-Source: the documentation of networkx: an object with `nodes`, each with its `id`, and `edges` or `links`, each with `source`
-and `target`.
+Source: the documentation of networkx: an object with `nodes`, each with its `id`, and `edges` or `links`,
+each with `source` and `target`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import graph
-from .json_text import Part, parts
+from .json_text import Part, whole
 from .piece import Document, Piece, brief
 
 
@@ -25,11 +25,10 @@ def read(document: Document) -> Piece:
     Raises
     ------
     InputError
-        If the text is something else, the graph is directed, or it is no fabric; the message has line or node.
+        If the text is something else, the graph is directed, or it is no fabric; the message has line or
+        node.
     """
-    part, *more = [*parts(document, "an object with nodes and edges")] or [None]
-    if part is None or more:
-        raise document.error(more[0].line if more else 1, "expected one object with nodes and edges")
+    part = whole(document, "an object with nodes and edges")
     if part.table.get("directed"):
         raise document.error(part.line_of("directed"), "the graph is directed; links have both directions")
     key = "links" if "links" in part.table else "edges"

@@ -1,13 +1,14 @@
-"""Topologies and flows of the HPCC fork of ns-3 and of its relatives, which many simulators of RDMA took over.
+"""Topologies and flows of the HPCC fork of ns-3 and of its relatives.
 
-Topologies begin with the numbers of nodes, switches and links; those of PowerTCP with nodes, switches, switches of hosts,
-links and two capacities; those of SimAI with nodes, GPUs of a server, NVSwitches, other switches, links and the type of
-GPU. Then come the numbers of the switches, and a line for each link. Flows are a line each: sender, receiver,
-priority, port, bytes and start in seconds; those of ConWeave have no port; those of ns3-rdma have packets, start and
-end in place of port, bytes and start.
+Topologies begin with the numbers of nodes, switches and links; those of PowerTCP with nodes, switches,
+switches of hosts, links and two capacities; those of SimAI with nodes, GPUs of a server, NVSwitches, other
+switches, links and the type of GPU. Then come the numbers of the switches, and a line for each link. Flows
+are a line each: sender, receiver, priority, port, bytes and start in seconds; those of ConWeave have no
+port; those of ns3-rdma have packets, start and end in place of port, bytes and start.
 
-Source: `mix/fat.txt`, `mix/flow.txt` and `scratch/third.cc` of the HPCC fork; the readers of conweave-ns3, of the PowerTCP
-examples of ns3-datacenter and of ns-3-alibabacloud; `mix/flow.txt` of ns3-rdma and its configuration.
+Source: `mix/fat.txt`, `mix/flow.txt` and `scratch/third.cc` of the HPCC fork; the readers of conweave-ns3,
+of the PowerTCP examples of ns3-datacenter and of ns-3-alibabacloud; `mix/flow.txt` of ns3-rdma and its
+configuration.
 
 Not taken over: ports of UDP and ends of flows, which stand in comments, and what configurations set (buffers,
 thresholds, congestion control).
@@ -49,7 +50,10 @@ def is_topology(document: Document) -> bool:
 def is_powertcp(document: Document) -> bool:
     """Whether a text begins with six numbers, and has switches in the next line."""
     first, second = _beginning(document)
-    return re.fullmatch(r"(\d+\s+){5}\d+", first, re.ASCII) is not None and re.match(r"\d+(\s|$)", second) is not None
+    return (
+        re.fullmatch(r"(\d+\s+){5}\d+", first, re.ASCII) is not None
+        and re.match(r"\d+(\s|$)", second) is not None
+    )
 
 
 def is_simai(document: Document) -> bool:
@@ -75,7 +79,10 @@ def is_packets(document: Document) -> bool:
 def _has_flows(document: Document, columns: int) -> bool:
     first, second = _beginning(document)
     pattern = rf"(\d+\s+){{{columns - 2}}}[\d.eE+-]+\s+[\d.eE+-]+"
-    return re.fullmatch(r"\d+", first, re.ASCII) is not None and re.fullmatch(pattern, second, re.ASCII) is not None
+    return (
+        re.fullmatch(r"\d+", first, re.ASCII) is not None
+        and re.fullmatch(pattern, second, re.ASCII) is not None
+    )
 
 
 def _has_packets(document: Document) -> bool:
@@ -106,7 +113,7 @@ def read_topology(document: Document) -> Piece:
 
 
 def read_powertcp(document: Document) -> Piece:
-    """A fabric of PowerTCP: its first line also has the switches of hosts, and capacities of hosts and of spines.
+    """A fabric of PowerTCP: its first line also has the switches of hosts, and two capacities.
 
     Raises
     ------
@@ -117,13 +124,17 @@ def read_powertcp(document: Document) -> Piece:
     rows, line, words = _first(document, what)
     if len(words) != 6:
         raise document.error(line, f"{len(words)} words; expected {what}")
-    nodes, switches, tors, links = (document.whole(line, "the number", word, most=10**7) for word in words[:4])
+    nodes, switches, tors, links = (
+        document.whole(line, "the number", word, most=10**7) for word in words[:4]
+    )
     if tors > switches:
         raise document.error(line, f"{tors} switches of hosts; there are {switches} switches")
     for word in words[4:]:
         document.decimal(line, "a capacity", word)
     piece = _fabric(document, rows, (line, words), nodes, switches, links)
-    return _with_remark(piece, f"{document.file}:{line}: not read: switches of hosts and capacities, which links show")
+    return _with_remark(
+        piece, f"{document.file}:{line}: not read: switches of hosts and capacities, which links show"
+    )
 
 
 def read_simai(document: Document) -> Piece:
@@ -138,7 +149,9 @@ def read_simai(document: Document) -> Piece:
     rows, line, words = _first(document, what)
     if len(words) != 6:
         raise document.error(line, f"{len(words)} words; expected {what}")
-    nodes, each, inner, outer, links = (document.whole(line, "the number", word, most=10**7) for word in words[:5])
+    nodes, each, inner, outer, links = (
+        document.whole(line, "the number", word, most=10**7) for word in words[:5]
+    )
     gpus = nodes - inner - outer
     if gpus < 1 or (inner and each * inner != gpus):
         message = f"{gpus} GPUs; {inner} NVSwitches with {each} GPUs each have {each * inner}"
@@ -146,7 +159,8 @@ def read_simai(document: Document) -> Piece:
     piece = _fabric(document, rows, (line, words), nodes, inner + outer, links)
     return _with_remark(
         piece,
-        f"{document.file}:{line}: GPUs are hosts with several links, NVSwitches are switches: frames of Ethernet pass "
+        f"{document.file}:{line}: GPUs are hosts with several links, NVSwitches are switches: frames of "
+        f"Ethernet pass "
         "them; the type of GPU is left out",
     )
 
@@ -160,9 +174,12 @@ def _fabric(
 ) -> Piece:
     """Switches and links, after the first line."""
     line, head = first
+    parallel_of: dict[frozenset[str], int] = {}
     notes = [Note(line, f"{' '.join(head)}: {nodes} nodes, {of_switches} switches, {of_links} links")]
     if of_switches > nodes or nodes > of_links + 1:
-        message = f"{nodes} nodes with {of_switches} switches and {of_links} links; expected that links connect all"
+        message = (
+            f"{nodes} nodes with {of_switches} switches and {of_links} links; expected that links connect all"
+        )
         raise document.error(line, message)
     switches: list[int] = []
     while len(switches) < of_switches:
@@ -175,17 +192,17 @@ def _fabric(
     links: list[dict[str, Any]] = []
     faults: list[dict[str, Any]] = []
     trunks = 0
-    parallel: dict[frozenset[str], int] = {}
     for _ in range(of_links):
         line, words = _next(rows, document, f"{of_links - len(links)} more links")
         link, loss = _link(document, line, words, names)
         ends, count = frozenset(link["between"]), link.get("count", 1)
-        first = parallel.get(ends, 0)
+        begin = parallel_of.get(ends, 0)
         if loss:
             faults += [
-                {"link": link["between"], "index": index, "frame_loss": loss} for index in range(first, first + count)
+                {"link": link["between"], "index": index, "frame_loss": loss}
+                for index in range(begin, begin + count)
             ]
-        parallel[ends] = first + count
+        parallel_of[ends] = begin + count
         trunks += count > 1
         links.append(link)
         if len(links) == 1:
@@ -197,7 +214,8 @@ def _fabric(
     remarks = _rest(rows, document, _LINK)
     if trunks:
         remarks.append(
-            f"{document.file}: {trunks} links are faster than 1.6 Tb/s: each is several parallel links, of which a flow takes one"
+            f"{document.file}: {trunks} links are faster than 1.6 Tb/s: each is several parallel links, "
+            f"of which a flow takes one"
         )
     return Piece(keys, numbers=hosts, notes=notes, remarks=remarks)
 
@@ -234,7 +252,8 @@ def read_packets(document: Document) -> Piece:
     """
     piece = _transfers(document, _PACKETS)
     told = [
-        f"{document.file}: packets are of {PACKET_BYTES} B, PACKET_PAYLOAD_SIZE of the configuration beside it",
+        f"{document.file}: packets are of {PACKET_BYTES} B, PACKET_PAYLOAD_SIZE of the configuration "
+        f"beside it",
         f"{document.file}: ends are left out: transfers go on until all their bytes are sent",
     ]
     return replace(piece, remarks=[*piece.remarks, *told])
@@ -268,7 +287,9 @@ def _transfer(document: Document, line: int, said: dict[str, str], words: list[s
         end = document.instant(line, "the end", said["the end"], PS_PER_S)
         if end < start:
             raise document.error(line, f"the end is {said['the end']}, before the start {said['the start']}")
-        return Transfer(line, start, sender, receiver, packets * PACKET_BYTES, priority, f"ends at {said['the end']} s")
+        return Transfer(
+            line, start, sender, receiver, packets * PACKET_BYTES, priority, f"ends at {said['the end']} s"
+        )
     if "the port" in said:
         port = said["the port"]
         if document.whole(line, "the port", port) > LARGEST_PORT:
@@ -317,7 +338,9 @@ def _link(
         raise document.error(line, f"the error rate is {words[4]}; expected a number from 0 to 1")
     rate = Quantity.read(document.quantity(line, "the rate", words[2], "rate", "100Gbps"))
     if rate is None or not 1 <= rate.amount <= MOST_TRUNK:
-        raise document.error(line, f"the rate is {brief(words[2])}; expected at most {MOST_TRUNK // 10**12} Tb/s")
+        raise document.error(
+            line, f"the rate is {brief(words[2])}; expected at most {MOST_TRUNK // 10**12} Tb/s"
+        )
     delay = document.quantity(line, "the delay", words[3], "time", "1000ns")
     return {"between": ends, **trunk(int(rate.amount)), "delay": delay}, float(loss)
 

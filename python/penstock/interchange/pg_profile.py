@@ -96,7 +96,8 @@ def _row(document: Document, line: int, cells: list[str]) -> Row:
         for name, text in named.items()
         if name != "threshold"
     }
-    return Row(line=line, threshold=int(named["threshold"]), **{"xon_offset": None, **numbers})
+    offset = numbers.pop("xon_offset", None)
+    return Row(line=line, threshold=int(named["threshold"]), xon_offset=offset, **numbers)
 
 
 def _chosen(document: Document, rows: list[Row]) -> Row:

@@ -186,7 +186,8 @@ class SharedMemory:
     Attributes
     ----------
     shared_bytes : int, optional
-        The part that is free for all: minima of queues and headroom come on top. ``None``: the scenario says all.
+        The part that is free for all: minima of queues and headroom come on top. ``None``: the scenario says
+        all.
     headroom_bytes : int, optional
         What each port and lossless priority needs of the headroom that they share. ``None``: that is said.
     """
@@ -238,7 +239,7 @@ def explicit(
 
 
 def trunk(bps: int) -> dict[str, Any]:
-    """The keys of a link of so many b/s: several parallel links, to whole kb/s, where one cannot be as fast."""
+    """The keys of a link of so many b/s: several parallel links where one cannot be as fast."""
     count = -(-bps // MOST_BPS)
     # A part of a rate may have more digits than a link can have: whole kb/s.
     each = bps if count == 1 else round(Fraction(bps, count * 1_000)) * 1_000

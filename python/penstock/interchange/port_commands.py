@@ -1,4 +1,4 @@
-"""Settings of a port as commands: `dcb` of iproute2 and `mlnx_qos` of NVIDIA, and what `mlnx_qos -i PORT` prints.
+"""Settings of a port as commands of `dcb` and `mlnx_qos`, and as `mlnx_qos -i PORT` prints them.
 
 They are read as the object that `dcb -j` would print for the port (`dcb_json`).
 
@@ -32,7 +32,17 @@ OPTIONS = {
     "-t": "tc_bw",
     "--tcbw": "tc_bw",
 }
-_IGNORED_OPTIONS = {"-i", "--interface", "-d", "--dcbx", "--trust", "--dscp2prio", "-r", "--ratelimit", "--cable_len"}
+_IGNORED_OPTIONS = {
+    "-i",
+    "--interface",
+    "-d",
+    "--dcbx",
+    "--trust",
+    "--dscp2prio",
+    "-r",
+    "--ratelimit",
+    "--cable_len",
+}
 _IGNORED_OPTIONS |= {"--prio2buffer", "--buffer_size", "-c", "--channels"}
 _CLASS = re.compile(r"tc:\s*(\d+),?\s+ratelimit:\s*([^,]+),\s*tsa:\s*(\w+)(?:,\s*bw:\s*(\d+)%)?")
 _PRIORITIES = re.compile(r"priority:((?:\s+\d+)+)")
@@ -95,20 +105,27 @@ def _commands(document: Document, remarks: list[str]) -> Iterator[Part]:
         port = next((after for word, after in pairwise(words) if word in ("dev", "-i", "--interface")), "")
         if len(ports | {port: number}) > 1:
             first, line_of_first = next(iter(ports.items()))
-            message = f"for {brief(port) or 'no port'}; line {line_of_first} is for {brief(first)}: expected one port"
+            message = (
+                f"for {brief(port) or 'no port'}; line {line_of_first} is for {brief(first)}: "
+                f"expected one port"
+            )
             raise document.error(number, message)
         ports.setdefault(port, number)
         yield Part(document, table, starts[number - 1], starts[number])
 
 
 def _dcb(document: Document, line: int, words: list[str], remarks: list[str]) -> dict[str, Any]:
-    """Such as ``dcb ets set dev eth0 prio-tc 0:0 1:1 tc-tsa all:ets``: a list begins at each word without a colon."""
+    """Such as ``dcb ets set dev eth0 prio-tc 0:0 1:1``: a list begins at a word without a colon."""
     what = words[1] if len(words) > 1 else ""
     if what == "dcbx":
         remarks.append(f"{document.file}:{line}: who answers DCBX is left out")
         return {}
     verbs = ("add", "replace") if what == "app" else ("set",)
-    if what not in ("ets", "pfc", "app") or words[2:3] not in [[verb] for verb in verbs] or words[3:4] != ["dev"]:
+    if (
+        what not in ("ets", "pfc", "app")
+        or words[2:3] not in [[verb] for verb in verbs]
+        or words[3:4] != ["dev"]
+    ):
         raise document.error(line, "expected dcb ets, dcb pfc or dcb app, with set or add, dev and a port")
     rest = words[5:]
     table: dict[str, Any] = {}
@@ -138,7 +155,7 @@ def _dcb(document: Document, line: int, words: list[str], remarks: list[str]) ->
 
 
 def _all_eight(document: Document, line: int, name: str, values: list[str]) -> list[Any]:
-    """Pairs of a number, or all, and a value, as eight values; numbers that are missing are 0, off or strict."""
+    """Pairs of a number, or all, and a value; those that are missing are 0, off or strict."""
     found: list[Any] = ["off" if name == "prio-pfc" else "strict" if name.endswith("tsa") else 0] * EIGHT
     seen: set[str] = set()
     for value in values:
@@ -150,7 +167,9 @@ def _all_eight(document: Document, line: int, name: str, values: list[str]) -> l
             raise document.error(line, f"{name} is {brief(value)}; expected on or off, such as 3:on")
         places = range(EIGHT) if number == "all" else [document.whole(line, name, number, 0, EIGHT - 1)]
         for place in places:
-            found[place] = word if name == "prio-pfc" or name.endswith("tsa") else _whole(document, line, name, word)
+            found[place] = (
+                word if name == "prio-pfc" or name.endswith("tsa") else _whole(document, line, name, word)
+            )
     return found
 
 
@@ -164,8 +183,13 @@ def _number_pair(document: Document, line: int, name: str, value: str) -> list[i
         try:
             protocol = str(int(protocol, 16))
         except ValueError:
-            raise document.error(line, f"{name} is {brief(value)}; expected a number and a priority") from None
-    return [document.whole(line, name, protocol, 0, 0xFFFF), document.whole(line, name, priority, 0, EIGHT - 1)]
+            raise document.error(
+                line, f"{name} is {brief(value)}; expected a number and a priority"
+            ) from None
+    return [
+        document.whole(line, name, protocol, 0, 0xFFFF),
+        document.whole(line, name, priority, 0, EIGHT - 1),
+    ]
 
 
 def _mlnx_qos(document: Document, line: int, words: list[str], remarks: list[str]) -> dict[str, Any]:
@@ -217,7 +241,9 @@ def _output(document: Document, remarks: list[str]) -> Iterator[Part]:
             for word in listed[1].split():
                 priority = document.whole(number, "priority", word, 0, EIGHT - 1)
                 if classes[priority] not in (None, current):
-                    raise document.error(number, f"priority {priority} is in class {classes[priority]} as well")
+                    raise document.error(
+                        number, f"priority {priority} is in class {classes[priority]} as well"
+                    )
                 classes[priority] = current
         elif line.startswith("enabled"):
             words = line.split()[1:]
@@ -226,7 +252,9 @@ def _output(document: Document, remarks: list[str]) -> Iterator[Part]:
             pfc = ["on" if word == "1" else "off" for word in words]
         elif line.startswith(("Priority trust state", "Receive buffer", "Cable len", "DCBX mode", "buffer")):
             remarks.append(f"{document.file}:{number}: not read: {brief(line)}")
-        elif not line.startswith(("PFC configuration:", "priority ", "dscp2prio", "prio:", "default priority:")):
+        elif not line.startswith(
+            ("PFC configuration:", "priority ", "dscp2prio", "prio:", "default priority:")
+        ):
             raise document.error(number, f"{brief(line)}: no line of what mlnx_qos prints")
     table: dict[str, Any] = {} if pfc is None else {"prio_pfc": pfc}
     if any(one is not None for one in classes):

@@ -1,7 +1,7 @@
-"""Distributions of the sizes of flows, as lists of points: bytes, and the share of flows up to them, in per cent or from 0 to 1.
+"""Distributions of the sizes of flows: bytes, and the share of flows up to them, in per cent or from 0 to 1.
 
-Source: `traffic_gen/*.txt` of the HPCC fork and the CDF files of its relatives and of web-search generators. Penstock
-reads them as `sizes = { points = FILE }` of transfers.
+Source: `traffic_gen/*.txt` of the HPCC fork and the CDF files of its relatives and of web-search generators.
+Penstock reads them as `sizes = { points = FILE }` of transfers.
 
 Not read: lists with a third column, such as those of ns-2's generators, which count packets.
 """
@@ -42,13 +42,19 @@ def read(document: Document) -> Piece:
     for line, text in document.lines():
         words = text.split()
         if len(words) != 2:
-            raise document.error(line, f"{len(words)} words; expected bytes and the share of flows up to them")
+            raise document.error(
+                line, f"{len(words)} words; expected bytes and the share of flows up to them"
+            )
         size = document.decimal(line, "the size", words[0])
         share = document.decimal(line, "the share", words[1])
         if size.denominator != 1 or size > LARGEST:
-            raise document.error(line, f"the size is {brief(words[0])}; expected whole bytes, at most {LARGEST}")
+            raise document.error(
+                line, f"the size is {brief(words[0])}; expected whole bytes, at most {LARGEST}"
+            )
         if points and (size < points[-1][0] or share < Fraction(points[-1][1])):
-            raise document.error(line, "size or share is less than in the line above; expected that both grow")
+            raise document.error(
+                line, "size or share is less than in the line above; expected that both grow"
+            )
         points.append((int(size), words[1]))
         last = line
     if len(points) < 2 or Fraction(points[-1][1]) not in WHOLE or not points[-1][0]:

@@ -1,12 +1,12 @@
 """Ports of a scenario's switches as CONFIG_DB of SONiC.
 
 Source: the schema of SONiC's CONFIG_DB (tables BUFFER_POOL, BUFFER_PROFILE, BUFFER_PG, PORT_QOS_MAP,
-SCHEDULER, QUEUE, WRED_PROFILE, PFC_WD, PORT) and its YANG models for the ranges. With a dynamic threshold the size of a
-pool is the part that is shared, and that of a profile its reserve; with a static one the profile's is XON and headroom, as
-NVIDIA has it.
+SCHEDULER, QUEUE, WRED_PROFILE, PFC_WD, PORT) and its YANG models for the ranges. With a dynamic threshold
+the size of a pool is the part that is shared, and that of a profile its reserve; with a static one the
+profile's is XON and headroom, as NVIDIA has it.
 
-Not modelled: egress buffers and the mapping of DSCP: the frames of a scenario have priorities of IEEE 802.1Q, so
-that DOT1P_TO_TC_MAP names them.
+Not modelled: egress buffers and the mapping of DSCP: the frames of a scenario have priorities of IEEE
+802.1Q, so that DOT1P_TO_TC_MAP names them.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ COLOURS = ("green", "yellow", "red")
 MTU_BYTES = (68 + 22, 9_216 + 22)
 """Frames of the MTUs that a port can have; 22 bytes of a frame are not counted."""
 OF_WRED = {"weight": 1.0, "gentle": False, "mode": "frame", "spacing": "geometric", "counts": "without_frame"}
-"""Keys of RED that WRED has no words for, and how it is; `min`, `max`, `max_probability` and `action` it has."""
+"""Keys of RED that WRED has no words for, and how it is; `min`, `max`, `max_probability` and `action` it
+has."""
 
 Database = dict[str, dict[str, Any]]
 
@@ -171,7 +172,9 @@ def _profile(key: str, kind: str, keys: Mapping[str, Any], told: list[str]) -> d
             told.append(f"{key}.{name} is {keys[name]}: WRED of SONiC has {value}")
     percent = Fraction(repr(keys["max_probability"])) * 100
     if percent.denominator != 1:
-        raise InputError(f"{key}.max_probability is {keys['max_probability']}; whole per cent can be exported")
+        raise InputError(
+            f"{key}.max_probability is {keys['max_probability']}; whole per cent can be exported"
+        )
     least, most = (_bytes(f"{key}.{name}", keys[name]) for name in ("min", "max"))
     action = keys["action"]
     if action != "drop" and not keys["mark_above_max"]:
@@ -198,9 +201,12 @@ def _buffers(effective: Mapping[str, Any], port: Port, told: list[str]) -> Datab
     if not threshold and computed and buffer.get("total", "unlimited") == "unlimited":
         told.append("switch.buffer has no total and thresholds are computed: buffers are left to the switch")
         return {}
-    for name in ("port", "class", "queue"):
-        if (limit := buffer.get(name, "unlimited")) != "unlimited":
-            told.append(f"switch.buffer.{name} is {limit}: limits of the egress are left out")
+    limits = {name: buffer.get(name, "unlimited") for name in ("port", "class", "queue")}
+    told += [
+        f"switch.buffer.{name} is {limit}: limits of the egress are left out"
+        for name, limit in limits.items()
+        if limit != "unlimited"
+    ]
     total = _bytes("switch.buffer.total", buffer.get("total", "unlimited"))
     room = port.headroom_bytes
     if pfc["headroom"] != "computed":

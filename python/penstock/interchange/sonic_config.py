@@ -1,10 +1,10 @@
 """CONFIG_DB of SONiC, as `config_db.json` has it: settings of a switch, those of its ports with PFC.
 
-`sonic_port` says what a port has, `sonic_tables` tells what nobody has read. This module says it in the words of a
-scenario, which has one set of settings for all ports of a switch; ports that differ are told.
+`sonic_port` says what a port has, `sonic_tables` tells what nobody has read. This module says it in the
+words of a scenario, which has one set of settings for all ports of a switch; ports that differ are told.
 
-Source: the schema of SONiC's CONFIG_DB. The size of a pool is the part that is shared: reserves and the headroom of the
-pool come on top.
+Source: the schema of SONiC's CONFIG_DB. The size of a pool is the part that is shared: reserves and the
+headroom of the pool come on top.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import fields
 from fractions import Fraction
 from typing import Any
 
-from .json_text import parts
+from .json_text import whole
 from .lossless_profile import Profile
 from .piece import Document, Piece, SharedMemory, size
 from .sonic_port import ACTIONS, PRIORITIES, Pool, View, Wred, ports, view
@@ -42,9 +42,7 @@ def read(document: Document) -> Piece:
         If the text is no CONFIG_DB, has no ports, or says what a scenario cannot. The message names table and
         line.
     """
-    part, *others = [*parts(document, "the tables of CONFIG_DB")] or [None]
-    if part is None or others:
-        raise document.error(others[0].line if others else 1, "expected one object with all tables")
+    part = whole(document, "the tables of CONFIG_DB")
     tables = Tables(part)
     if not any(isinstance(part.table.get(name), dict) for name in KNOWN):
         raise document.error("CONFIG_DB", f"has none of the tables {', '.join(KNOWN)}")
@@ -73,9 +71,13 @@ def _chosen(document: Document, views: Mapping[str, View]) -> tuple[str, list[st
         port = max(of_pfc, key=lambda name: like[name])
     told = []
     for what in fields(View):
-        differ = [name for name, one in views.items() if getattr(one, what.name) != getattr(views[port], what.name)]
+        differ = [
+            name for name, one in views.items() if getattr(one, what.name) != getattr(views[port], what.name)
+        ]
         if differ:
-            named = ", ".join(differ[:_NAMED]) + (f" and {len(differ) - _NAMED} more" if len(differ) > _NAMED else "")
+            named = ", ".join(differ[:_NAMED]) + (
+                f" and {len(differ) - _NAMED} more" if len(differ) > _NAMED else ""
+            )
             told.append(
                 f"{named} set up otherwise than {port} ({_ABOUT[what.name]}): all ports are taken as {port}; "
                 "--interface names another"
@@ -107,10 +109,14 @@ class _Settings:
     def links(self) -> dict[str, str]:
         """Rate and length of the port's link, as far as they are known."""
         known = {
-            "rate": None if self.port.speed is None else f"{Fraction(self.port.speed, 1_000)} Gb/s"
+            "rate": None
+            if self.port.speed is None
+            else f"{Fraction(self.port.speed, 1_000)} Gb/s"
             if self.port.speed % 1_000 == 0
             else f"{self.port.speed} Mb/s",
-            "length": None if not self.port.cable or self.port.cable == "0m" else self.port.cable.replace("m", " m"),
+            "length": None
+            if not self.port.cable or self.port.cable == "0m"
+            else self.port.cable.replace("m", " m"),
         }
         return {key: value for key, value in known.items() if value is not None}
 
@@ -158,13 +164,17 @@ class _Settings:
         if not weights:
             return "strict_priority"
         shares = _percentages(weights)
-        exact = all(shares[number] * sum(weights.values()) == 100 * weight for number, weight in weights.items())
+        exact = all(
+            shares[number] * sum(weights.values()) == 100 * weight for number, weight in weights.items()
+        )
         if not exact and len(weights) == len(queues):
             return {"drr": {"weights": [weights[number] for number in queues]}}
         if not exact:
             asked = ", ".join(map(str, weights.values()))
             said = ", ".join(map(str, shares.values()))
-            self.tables.tell("SCHEDULER", f"weights {asked} beside strict priority: as whole per cent, {said}")
+            self.tables.tell(
+                "SCHEDULER", f"weights {asked} beside strict priority: as whole per cent, {said}"
+            )
         how: dict[int, dict[str, Any]] = {number: {"percent": shares[number]} for number in weights}
         return {"ets": {"classes": [{"queues": [one], **how.get(one, {"strict": True})} for one in queues]}}
 
@@ -181,7 +191,9 @@ class _Settings:
             where = "WRED_PROFILE"
             if wred.drops:
                 self.tables.tell(where, f"marks above {wred.most} B; frames without ECN pass there")
-            self.tables.tell(where, f"the probability of {wred.percent} % at {wred.most} B counts for nothing")
+            self.tables.tell(
+                where, f"the probability of {wred.percent} % at {wred.most} B counts for nothing"
+            )
             return {"step": {"threshold": size(wred.most)}}
         action = ("mark" if wred.drops else "mark_only") if wred.marks else "drop"
         keys: dict[str, Any] = {
@@ -203,7 +215,11 @@ class _Settings:
         if set(groups.values()) == {None}:
             self.tables.tell("BUFFER_PG", "no profile of the lossless groups: thresholds are computed")
             return {}
-        if len(set(groups.values())) > 1:
+        if without := [str(priority) for priority, one in groups.items() if one is None]:
+            self.tables.tell(
+                "BUFFER_PG", f"priorities {', '.join(without)} have no profile: theirs is that of the others"
+            )
+        if len({one for one in groups.values() if one is not None}) > 1:
             message = "lossless priorities have several profiles; expected one for all"
             raise self.tables.error("BUFFER_PG", message, "BUFFER_PG")
         ((profile, pool),) = {one for one in groups.values() if one is not None}
@@ -220,7 +236,8 @@ class _Settings:
             self.tables.tell("BUFFER_PROFILE", line)
         if pool.headroom:
             self.tables.tell(
-                "BUFFER_POOL", f"xoff is {pool.headroom}: with a static threshold each group has its own headroom"
+                "BUFFER_POOL",
+                f"xoff is {pool.headroom}: with a static threshold each group has its own headroom",
             )
         pfc |= watermarks
         return {"total": size(pool.size or 0)}
@@ -235,12 +252,15 @@ class _Settings:
             threshold["headroom"] = size(pool.headroom)
             self.tables.tell(
                 "BUFFER_PROFILE",
-                f"xoff is {profile.xoff}: a group may take all of the headroom that is shared, {pool.headroom} B",
+                f"xoff is {profile.xoff}: a group may take all of the headroom that is shared, "
+                f"{pool.headroom} B",
             )
         else:
             each = profile.xoff
             if not profile.has_headroom_in_size:
-                self.tables.tell("BUFFER_PROFILE", f"size is {profile.size}: without headroom, which is beside it")
+                self.tables.tell(
+                    "BUFFER_PROFILE", f"size is {profile.size}: without headroom, which is beside it"
+                )
             self.tables.tell(
                 "BUFFER_PROFILE", f"xoff is {profile.xoff}: groups of a switch share the headroom of all"
             )
@@ -249,10 +269,12 @@ class _Settings:
         )
         self.tables.tell(
             "BUFFER_POOL",
-            "size is read as the part that is shared, headroom and reserves as beside it; static templates of NVIDIA "
+            "size is read as the part that is shared, headroom and reserves as beside it; static "
+            "templates of NVIDIA "
             "may count them within",
         )
-        # Where dynamic thresholds decide, these are not used: they keep what the configuration says, for the way back.
+        # Where dynamic thresholds decide, these are not used: they keep what the configuration says, for the
+        # way back.
         alone = int(shared * Fraction(threshold["alpha"]) / (1 + Fraction(threshold["alpha"])))
         if profile.xon < alone:
             pfc |= {"xoff": size(alone), "xon": size(profile.xon), "headroom": size(profile.xoff)}

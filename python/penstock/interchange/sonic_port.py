@@ -1,4 +1,4 @@
-"""What CONFIG_DB says of one port: its maps, queues, lossless groups, cable and watchdog, with references resolved."""
+"""What CONFIG_DB says of one port: maps, queues, lossless groups, cable and watchdog."""
 
 from __future__ import annotations
 
@@ -11,7 +11,16 @@ PRIORITIES = range(8)
 CLASSES = range(16)
 """Traffic classes of SONiC; a scenario has the first eight."""
 ACTIONS = {"alert": "report", "drop": "drop", "forward": "forward"}
-ECN = ("ecn_none", "ecn_green", "ecn_yellow", "ecn_red", "ecn_green_yellow", "ecn_green_red", "ecn_yellow_red", "ecn_all")
+ECN = (
+    "ecn_none",
+    "ecn_green",
+    "ecn_yellow",
+    "ecn_red",
+    "ecn_green_yellow",
+    "ecn_green_red",
+    "ecn_yellow_red",
+    "ecn_all",
+)
 MARKS_GREEN = ("ecn_green", "ecn_green_yellow", "ecn_green_red", "ecn_all")
 LARGEST = 2**62
 WEIGHTS = (1, 1_000_000)
@@ -48,7 +57,7 @@ class Wred:
 
 @dataclass(frozen=True)
 class Pool:
-    """A pool of memory: its size, and the headroom that groups share; ``None`` where the switch computes them."""
+    """A pool: its size, and the headroom that groups share; ``None`` where the switch computes it."""
 
     size: int | None
     headroom: int | None
@@ -116,11 +125,12 @@ def view(tables: Tables, port: str) -> View:
     if lossless and len(in_groups) > 1:
         tables.tell(
             "TC_TO_PRIORITY_GROUP_MAP",
-            f"lossy classes are in groups {', '.join(map(str, in_groups))}: lossy frames count at their queue, in no group",
+            f"lossy classes are in groups {', '.join(map(str, in_groups))}: lossy frames count at their "
+            f"queue, in no group",
         )
     entries = dict(tables.of_port("QUEUE", port))
     schedulers = {number: one for number, entry in entries.items() if (one := _scheduler(tables, entry))}
-    wred = {number: one for number, entry in entries.items() if (one := _wred(tables, entry))}
+    wred = {number: found for number, entry in entries.items() if (found := _wred(tables, entry))}
     profiles = dict(tables.of_port("BUFFER_PG", port))
     own = tables.entry("PORT", port)
     return View(
@@ -183,7 +193,9 @@ def _scheduler(tables: Tables, queue: Entry) -> Scheduler | None:
     if kind == "STRICT":
         return Scheduler(None)
     if kind == "WRR":
-        tables.tell(f"SCHEDULER|{entry.key}", "WRR counts frames; a scenario counts their bytes, as DWRR does")
+        tables.tell(
+            f"SCHEDULER|{entry.key}", "WRR counts frames; a scenario counts their bytes, as DWRR does"
+        )
     weight = entry.whole("weight", *WEIGHTS)
     return Scheduler(1 if weight is None else weight)
 
@@ -230,8 +242,8 @@ def _profile(tables: Tables, group: Entry | None) -> tuple[Profile, Pool] | None
     mode = pool.choice("mode", "dynamic", "static")
     if exponent is not None and mode == "static":
         raise entry.error("dynamic_th", f"has a dynamic_th, and {pool.key} is static; expected a static_th")
-    numbers = [entry.whole(key, 0, LARGEST) or 0 for key in ("size", "xon", "xoff")]
-    profile = Profile(*numbers, entry.whole("xon_offset", 0, LARGEST), exponent, static)
+    size, xon, xoff = (entry.whole(key, 0, LARGEST) or 0 for key in ("size", "xon", "xoff"))
+    profile = Profile(size, xon, xoff, entry.whole("xon_offset", 0, LARGEST), exponent, static)
     return profile, Pool(pool.whole("size", 0, LARGEST), pool.whole("xoff", 0, LARGEST))
 
 
@@ -252,7 +264,10 @@ def _watchdog(tables: Tables, port: str) -> tuple[int, int, str] | None:
     if entry is None:
         return None
     action = entry.choice("action", *ACTIONS) or "drop"
-    detection, restoration = entry.whole("detection_time", 100, 5_000), entry.whole("restoration_time", 100, 60_000)
+    detection, restoration = (
+        entry.whole("detection_time", 100, 5_000),
+        entry.whole("restoration_time", 100, 60_000),
+    )
     if detection is None:
         raise entry.error("detection_time", "has no detection_time; expected 100 to 5000 ms")
     # Without a time of restoration it is twice that of detection (pfcwd).

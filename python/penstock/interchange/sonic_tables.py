@@ -1,10 +1,10 @@
 """Tables of CONFIG_DB, read field by field: what nobody has asked for is told in the end.
 
-Every value passes `Entry`, which keeps what was read. `ignored` says of everything else what it means to leave it
-out, once for each field of a table.
+Every value passes `Entry`, which keeps what was read. `ignored` says of everything else what it means to
+leave it out, once for each field of a table.
 
-Source: the schema of sonic-swss (`doc/swss-schema.md`) and the templates of sonic-buildimage, which write numbers as text,
-sometimes with blanks around them.
+Source: the schema of sonic-swss (`doc/swss-schema.md`) and the templates of sonic-buildimage, which write
+numbers as text, sometimes with blanks around them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .piece import Document, Note, brief
 
 NO_COLOUR = "frames have no colour: all are green"
 NO_DSCP = "frames have no DSCP: their priority stands for it"
-IGNORED = {
+IGNORED: dict[tuple[str, str | None], str] = {
     ("PORT_QOS_MAP", "dscp_to_tc_map"): NO_DSCP,
     ("PORT_QOS_MAP", "tc_to_dscp_map"): "a switch changes no DSCP",
     ("PORT_QOS_MAP", "pfcwd_sw_enable"): "PFC_WD says which ports have a watchdog",
@@ -214,7 +214,7 @@ class Tables:
         ]
 
     def ignored(self) -> list[str]:
-        """Each field that was not read, once, with what that means; tables of which nothing was read as a whole."""
+        """Each field that was not read, once, with what that means; whole tables where nothing was read."""
         known = {table for table, _, _ in self.read}
         missed: dict[tuple[str, str], list[str]] = {}
         for table, entries in self.part.table.items():
@@ -227,6 +227,7 @@ class Tables:
                         meaning = IGNORED.get((table, name), IGNORED.get((table, None), ELSE))
                         missed.setdefault((table, meaning), []).append(name)
         return [
-            f"{self.document.file}: not read: {f'{table} ' if table else ''}{', '.join(dict.fromkeys(names))}: {meaning}"
+            f"{self.document.file}: not read: "
+            f"{f'{table} ' if table else ''}{', '.join(dict.fromkeys(names))}: {meaning}"
             for (table, meaning), names in missed.items()
         ]

@@ -1,4 +1,4 @@
-"""Files of the field that `penstock import` does not read, by name: what they are, and what to do with them."""
+"""Files of the field that `penstock import` does not read: what they are."""
 
 from __future__ import annotations
 
@@ -23,15 +23,24 @@ TEXTS = (
     (r"(?m)\A(?:[\s#][^\n]*\n|\s)*num_ranks\s+\d", "a schedule of GOAL, which is not imported"),
     (r"(?s).*\[simulation\]\s", "a scenario of Penstock: run it, or name it by --like"),
     (r"\s*<algo\b", "an algorithm of MSCCL, which is not imported"),
-    (r"(HYBRID_|MICRO\b|DATA\b|MODEL\b|DISTRIBUTED_)", "a workload of SimAI or ASTRA-sim, which is not imported"),
+    (
+        r"(HYBRID_|MICRO\b|DATA\b|MODEL\b|DISTRIBUTED_)",
+        "a workload of SimAI or ASTRA-sim, which is not imported",
+    ),
     (r"(?s).*comm_type,\s*comm_group", "a workload of AICB, which is not imported"),
     (r"(?s).*#\s+size\s+count\s+type", "what nccl-tests print, which is not imported"),
-    (r'(?s)\s*\{.*"(scheduling-policy|all-reduce-implementation)"', "a system of ASTRA-sim, which is not imported"),
+    (
+        r'(?s)\s*\{.*"(scheduling-policy|all-reduce-implementation)"',
+        "a system of ASTRA-sim, which is not imported",
+    ),
     (r'(?s)\s*\{.*"logical-dims"', "a logical topology of ASTRA-sim, which is not imported"),
     (r'(?s)\s*\{.*"memory-type"', "a memory of ASTRA-sim, which is not imported"),
     (r'(?s)\s*\{.*"workload_graph"', "a trace of Chakra, which is not imported"),
     (r'\s*syntax\s*=\s*"proto', "a description of protocol buffers"),
-    (r"(?m).*^(CC_MODE|ENABLE_QCN|PACKET_PAYLOAD_SIZE)\s", "a configuration of a simulator, which is not imported"),
+    (
+        r"(?m).*^(CC_MODE|ENABLE_QCN|PACKET_PAYLOAD_SIZE)\s",
+        "a configuration of a simulator, which is not imported",
+    ),
 )
 """Beginnings of texts, and what begins so."""
 _LOOKED_AT = 20_000
