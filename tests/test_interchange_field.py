@@ -22,16 +22,13 @@ from test_interchange_fabrics import DRAWN
 
 SHARED = Path(__file__).parents[2] / "shared"
 FIELD, DEFECTS = SHARED / "data/field", SHARED / "defects"
-MEMORY = DRAWN.replace("[[transfers]]", '[switch.buffer]
-total = "64 MiB"
-[[transfers]]')
+MEMORY = DRAWN.replace("[[transfers]]", '[switch.buffer]\ntotal = "64 MiB"\n[[transfers]]')
 
 
 def like(path: Path) -> Source:
     """A fabric with hosts for all that a list of transfers has, or of a few."""
     listed = path.suffix in (".cm", ".tm", ".csv", ".txt")
     return Source(MEMORY.replace("hosts = 3", "hosts = 8192") if listed else MEMORY, "like.toml")
-
 
 
 READ = {

@@ -42,7 +42,7 @@ def fit(keys: dict[str, Any], document: Document, memory: SharedMemory) -> list[
     if memory.shared_bytes is not None and "on_lossless_drop" not in keys.get("simulation", {}):
         keys.setdefault("simulation", {})["on_lossless_drop"] = "count"
         told.append(
-            "simulation.on_lossless_drop is count: what switches share may be less than all links need at once"
+            "simulation.on_lossless_drop is count: what is shared may be less than all links need at once"
         )
     if memory.headroom_bytes is not None:
         each, room = memory.headroom_bytes, most * lossless * memory.headroom_bytes
