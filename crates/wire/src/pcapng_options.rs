@@ -61,7 +61,7 @@ impl<R: Read> Closed<R> {
             self.is_little = self.block[8..12] == [0x4D, 0x3C, 0x2B, 0x1A];
         }
         let len = self.number(4) as usize;
-        if !(AROUND..=LONGEST).contains(&len) || len % 4 != 0 || !self.fill(len)? {
+        if !(AROUND..=LONGEST).contains(&len) || !len.is_multiple_of(4) || !self.fill(len)? {
             return Ok(());
         }
         self.is_plain = false;
