@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
@@ -39,6 +39,8 @@ def import_(
     form: Annotated[tuple[str, ...], Parameter(negative=())] = (),
     like: str | None = None,
     duration: str | None = None,
+    time_unit: Literal["us", "ps"] | None = None,
+    interface: str | None = None,
     links: Links = Links(),
     out: Path = Path("imported.toml"),
 ) -> int:
@@ -55,8 +57,13 @@ def import_(
     duration
         How long is simulated. Default: that of --like; with traffic, from the first start to the last and
         twice what the busiest host takes.
+    time_unit
+        Unit of the starts of a connection matrix, whose programs differ: "us" or "ps". Default: "us", "ps"
+        if a start is 10^6 or more.
+    interface
+        The port to read, where a file describes several that differ. Default: one that most others are like.
     out
-        The scenario to write; a list of transfers is written beside it. Neither may exist.
+        The scenario to write; lists of transfers or sizes are written beside it. None may exist.
     """
     from penstock.interchange.files import document
     from penstock.interchange.formats import format_of
@@ -66,33 +73,33 @@ def import_(
         raise InputError(
             f"--form is there {len(form)} times; expected it once for each of {len(files)} files"
         )
-    listed = out.with_name(f"{out.stem}.transfers.csv")
-    for path in (out, listed):
+    beside = {kind: out.with_name(f"{out.stem}.{kind}.csv") for kind in ("transfers", "sizes")}
+    for path in (out, *beside.values()):
         if path.exists():
             raise InputError(f"{path}: exists; choose another name")
     read = []
     for number, path in enumerate(files):
-        text = document(path, rate=links.rate, length=links.length)
+        text = document(path, rate=links.rate, length=links.length, time_unit=time_unit, interface=interface)
         known = format_of(text, form[number] if form else None)
         say(f"{path}: {known.name}, {known.about}")
         read.append((text, known.read(text)))
     joined = join(read, out, like=None if like is None else library.read(like), duration=duration)
     for remark in joined.remarks:
         say(f"note: {remark}")
-    _write(out, joined.text, listed, joined.transfers)
+    _write(out, joined.text, {path: text for kind, path in beside.items() if (text := getattr(joined, kind))})
     console().print(f"{out} written; run it with: penstock run {out}")
     return EXIT_DONE
 
 
-def _write(out: Path, text: str, listed: Path, transfers: str) -> None:
-    """Both files, or none if the scenario is none."""
+def _write(out: Path, text: str, beside: dict[Path, str]) -> None:
+    """All files, or none if the scenario is none."""
     try:
-        if transfers:
-            listed.write_text(transfers, "utf-8")
+        for path, listed in beside.items():
+            path.write_text(listed, "utf-8")
         with running.engine_errors():
             _core.check(text, str(out))
         out.write_text(text, "utf-8")
     except BaseException:
-        if transfers:
-            listed.unlink(missing_ok=True)
+        for path in beside:
+            path.unlink(missing_ok=True)
         raise
