@@ -123,6 +123,7 @@ impl Configuration for VideoParams {
     type Machine = Box<Video>;
 
     const CUTS_FRAMES: bool = true;
+    const RATE_COUNTS: bool = false;
 
     fn check(&self) -> Vec<Remark> {
         let interval = (self.interval == Time::ZERO || self.interval > LONGEST_INTERVAL).then(|| {
@@ -140,6 +141,10 @@ impl Configuration for VideoParams {
             .chain(interval)
             .chain(pattern)
             .collect()
+    }
+    fn unused(&self) -> Vec<Remark> {
+        let told = self.trace.is_some() && self.pattern != usual_pattern();
+        told.then(|| keys::unused("pattern", "the generator: there is a `trace`")).into_iter().collect()
     }
     fn rate(&self) -> (&'static str, BitRate) {
         ("rate", self.rate)
