@@ -54,7 +54,9 @@ def dissector() -> int:
 
 
 def _frames(capture: Path) -> Iterator[dict[str, Any]]:
-    if not capture.is_file():
+    if capture.is_dir():
+        raise InputError(f"{capture}: is a directory; expected a capture, pcapng or pcap")
+    if not capture.exists():
         raise InputError(f"{capture}: no such file")
     try:
         for text in _core.Capture(str(capture)):
