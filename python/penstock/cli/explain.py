@@ -7,7 +7,7 @@ from penstock.library import suggestion
 
 from . import EXIT_DONE
 from .console import console, table
-from .glossary import Topic, find, names
+from .glossary import Topic, cells, find, names
 
 
 def explain(name: str, /) -> int:
@@ -41,11 +41,18 @@ def _show(topic: Topic) -> None:
     out.print(f"{topic.name}", style="bold", markup=False, end="  ")
     out.print(f"({topic.kind})", markup=False)
     for line in topic.lines:
-        out.print(line, markup=False)
+        if rows := cells(line):
+            _print_table(rows)
+        else:
+            out.print(line, markup=False)
     if topic.rows:
-        header, *rows = topic.rows
-        shown = table("", *header)
-        for row in rows:
-            shown.add_row(*(cell.replace("[", "\\[") for cell in row))
-        out.print(shown)
+        _print_table(topic.rows)
     out.print()
+
+
+def _print_table(rows: list[list[str]]) -> None:
+    """Rows below their header."""
+    shown = table("", *rows[0])
+    for row in rows[1:]:
+        shown.add_row(*(cell.replace("[", "\\[") for cell in row))
+    console().print(shown)
