@@ -12,7 +12,8 @@ pub fn json_schema() -> String {
     if let Some(definitions) = schema.get("definitions").and_then(Value::as_object).cloned() {
         for (name, definition) in &definitions {
             let alone = names_alone(definition, &definitions);
-            if let Some(kinds) = schema["definitions"][name]["oneOf"].as_array_mut() {
+            let kinds = schema["definitions"][name].get_mut("oneOf");
+            if let Some(kinds) = kinds.and_then(Value::as_array_mut) {
                 kinds.extend(alone);
             }
         }
@@ -23,10 +24,11 @@ pub fn json_schema() -> String {
 /// The names of kinds that may stand without a table, since all of their keys have defaults: as `strict` reads them, and
 /// as derives do not describe them.
 fn names_alone(definition: &Value, definitions: &Map<String, Value>) -> Vec<Value> {
+    // Keys without a definition of their own are those of which at least one has to be there.
     let has_defaults = |keys: &Value| {
         let target = keys["$ref"].as_str().and_then(|path| path.strip_prefix("#/definitions/"));
-        let keys = target.map_or(keys, |name| &definitions[name]);
-        keys["type"] == "object" && keys.get("required").is_none()
+        let keys = target.map(|name| &definitions[name]);
+        keys.is_some_and(|keys| keys["type"] == "object" && keys.get("required").is_none())
     };
     let alone = |kind: &Value| {
         let [name] = kind["required"].as_array()?.as_slice() else { return None };
