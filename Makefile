@@ -15,7 +15,7 @@ WORKERS ?= $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1)))
 SOURCES := $(shell find crates packaging python/penstock Cargo.toml Cargo.lock pyproject.toml README.md \
 	-type f ! -name '*.pyc' ! -name '*.so' ! -name '.*' ! -path '*/.mypy_cache/*')
 
-.PHONY: help demo test format lint rust python site viewer budget bench docs clean needs
+.PHONY: help demo test format lint rust fuzz fuzzed python site viewer budget bench docs clean needs
 .DEFAULT_GOAL := help
 
 help: ## says what can be made
@@ -27,7 +27,7 @@ needs:
 demo: $(VENV)/installed ## builds Penstock, reproduces one chapter of a paper, names the picture
 	@$(BIN)/penstock demo
 
-test: format lint rust python viewer budget ## proves the tree: Rust, Python, docs, house rules, report page, speed
+test: format lint rust fuzzed python viewer budget ## proves the tree: Rust, Python, docs, house rules, report page, speed
 	@echo "all of it holds"
 
 # Quick and cheap first, so that a slip is told at once; `make -k test` goes on after a failure.
@@ -44,12 +44,18 @@ lint: $(VENV)/developed
 rust: | needs ## runs the tests of the engine
 	cargo test --locked --workspace --quiet
 
+fuzzed: | needs ## tries random scenarios, files, frames and segments for two minutes, from fixed seeds
+	cargo run --locked --quiet -p fuzz -- --seconds 30 --seed 1
+
+fuzz: | needs ## tries each of them for a minute, from a new seed that it prints
+	cargo run --locked --quiet -p fuzz -- --seconds 60
+
 python: $(VENV)/developed ## runs the tests of the package, of the docs and of the house rules
 	$(BIN)/python -m pytest --quiet --numprocesses $(WORKERS) --dist loadfile
 
 site: $(VENV)/developed ## builds the documentation site in build/site; a warning is an error
 	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet -c docs . build/site
-	@echo "build/site/index.html"
+	@echo "build/site/docs/index.html"
 
 viewer: ## says whether the committed report page is that of viewer/ (needs Node and viewer/node_modules)
 	@tools/viewer-fresh.sh
@@ -75,12 +81,8 @@ docs: $(VENV)/developed ## writes what is generated: the reference, the keys of 
 	$(BIN)/python tools/builder.py
 	$(BIN)/python tools/reference.py
 	$(BIN)/python tools/modules.py --draw docs/images/rooms.svg
-	$(BIN)/penstock run first-light --out out/docs/first-light
-	cp out/docs/first-light/pictures/timeline.png docs/images/first-light.png
-	$(BIN)/penstock reproduce hagen-2012/ch7 --out out/docs
-	cp out/docs/hagen-2012/ch7/ch7.png docs/images/hagen-2012-ch7.png
-	$(BIN)/penstock run pause-storm --out out/docs/pause-storm
-	cp out/docs/pause-storm/pictures/congestion.png docs/images/pause-storm.png
+	$(BIN)/penstock reproduce hagen-2012/ch7 --out out/docs --document docs/studies
+	$(BIN)/python tools/pictures.py
 
 clean: ## removes what was built; results in out/ stay
 	rm -rf $(VENV) target build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

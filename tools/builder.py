@@ -70,6 +70,8 @@ def _parts(types: Types) -> Iterator[str]:
         yield f'    """{begin(definition["description"])} A call replaces an earlier one."""\n'
         yield f'    _key = "{key}"\n'
         for word, about in choice.words.items():
+            if word in choice.tables:  # without keys it is the same
+                continue
             yield f"    def {word}(self) -> Scenario:"
             yield f"        {quoted(begin(about))}"
             yield f'        return self._choose("{word}")\n'

@@ -13,7 +13,6 @@ import dataclasses
 import importlib
 import inspect
 import json
-import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -86,14 +85,9 @@ def mechanisms() -> Iterator[str]:
         first = alike[0]
         names = ", ".join(f"`{one['name']}`" for one in alike)
         yield from ("", f"## {names} ({first['kind']})", "", f"{title}.")
-        yield from ("", f"Source: {_plain(first['source'])}")
+        yield from ("", f"Source: {glossary.without_links(first['source'])}")
         for what in first["not_modelled"]:
-            yield from ("", f"Not modelled: {_plain(what)}")
-
-
-def _plain(text: str) -> str:
-    """Without the links of Rust's documentation."""
-    return re.sub(r"\[(`[^`]+`)\]", r"\1", text)
+            yield from ("", f"Not modelled: {glossary.without_links(what)}")
 
 
 def results() -> Iterator[str]:

@@ -1,12 +1,9 @@
-//! Any bytes as an Ethernet frame: `cargo +nightly fuzz run frame`
+//! Any bytes as an Ethernet frame, for libFuzzer: see `fuzz/src/lib.rs`.
 
 #![no_main]
 
-#[path = "../frames.rs"]
-mod frames;
-
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    if let Err(broken) = frames::check(bytes) {
+    if let Err(broken) = fuzz::frames::check(bytes) {
         panic!("{broken}");
     }
 });

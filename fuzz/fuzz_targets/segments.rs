@@ -1,12 +1,9 @@
-//! Any bytes as segments that TCP hears, with its timeouts in between: `cargo +nightly fuzz run segments`
+//! Any bytes as segments that TCP hears, with its timeouts in between, for libFuzzer: see `fuzz/src/lib.rs`.
 
 #![no_main]
 
-#[path = "../segments.rs"]
-mod segments;
-
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    if let Err(broken) = segments::check(bytes) {
+    if let Err(broken) = fuzz::segments::check(bytes) {
         panic!("{broken}");
     }
 });

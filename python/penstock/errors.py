@@ -2,12 +2,33 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from typing import Any
+
+LONGEST_WORD = 300
+"""Names and paths are shorter; what is longer nobody reads."""
+
+_LONG_WORD = re.compile(rf"\S{{{LONGEST_WORD + 1},}}")
+
+
+def shortened(message: str) -> str:
+    """A message without the middle of its longest words: what users write may be of any length."""
+
+    def ends(match: re.Match[str]) -> str:
+        word = match[0]
+        head, tail = word[: LONGEST_WORD * 2 // 3], word[-LONGEST_WORD // 4 :]
+        return f"{head}[{len(word) - len(head) - len(tail):,} letters]{tail}"
+
+    return _LONG_WORD.sub(ends, message)
 
 
 class PenstockError(Exception):
     """Base of all errors of this package."""
+
+    def __str__(self) -> str:
+        """The message, in which no word is longer than anybody reads."""
+        return shortened(super().__str__())
 
 
 class ScenarioError(PenstockError, ValueError):
@@ -46,7 +67,7 @@ class UnknownNameError(InputError, KeyError):
     """A name that does not exist."""
 
     def __str__(self) -> str:
-        return str(self.args[0])
+        return shortened(str(self.args[0]))
 
 
 class TomlError(InputError, tomllib.TOMLDecodeError):

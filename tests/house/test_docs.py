@@ -12,8 +12,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from PIL.Image import open as open_image
 
 from penstock.cli.glossary import topics
+from penstock.plots.stamp import stamp, stamped
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -46,6 +48,25 @@ def test_what_is_generated_is_fresh(tool: str) -> None:
         [sys.executable, ROOT / f"tools/{tool}.py", "--check"], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_no_picture_is_older_than_what_it_shows() -> None:
+    """Pictures of runs carry the run's fingerprint, those of a study a digest of its pinned ones."""
+    words = [sys.executable, ROOT / "tools/pictures.py", "--check"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_picture_of_another_run_is_told_of(tmp_path: Path) -> None:
+    picture = tmp_path / "first-light.png"
+    picture.write_bytes((ROOT / "docs/images/first-light.png").read_bytes())
+    before = stamped(picture)
+    assert before
+    assert len(before) == 16
+    stamp(picture, "0" * 16)
+    assert stamped(picture) == "0" * 16
+    with open_image(picture) as one, open_image(ROOT / "docs/images/first-light.png") as other:
+        assert one.tobytes() == other.tobytes()
 
 
 def test_the_reference_says_shared_keys_once() -> None:

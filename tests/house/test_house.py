@@ -45,7 +45,13 @@ def without_tests(text: str) -> list[str]:
 
 
 def rust_sources(root: Path) -> Iterator[Path]:
-    yield from sorted([*root.glob("crates/*/src/**/*.rs"), *root.glob("benches/src/**/*.rs")])
+    yield from sorted(
+        [
+            *root.glob("crates/*/src/**/*.rs"),
+            *root.glob("benches/src/**/*.rs"),
+            *root.glob("fuzz/src/**/*.rs"),
+        ]
+    )
 
 
 def test_arrows_between_crates_are_those_of_the_table(root: Path) -> None:
@@ -172,7 +178,7 @@ def test_functions_are_short_and_take_few_arguments(root: Path) -> None:
     settings = tomllib.loads((root / "clippy.toml").read_text("utf-8"))
     assert settings["too-many-lines-threshold"] <= 60
     assert settings.get("too-many-arguments-threshold", 7) <= 7
-    sources = [*root.glob("crates/**/*.rs"), *root.glob("benches/**/*.rs")]
+    sources = [path for folder in ("crates", "benches", "fuzz") for path in root.glob(f"{folder}/**/*.rs")]
     allowed = [
         path for path in sources if re.search(r"(allow|expect)\(clippy::too_many", path.read_text("utf-8"))
     ]

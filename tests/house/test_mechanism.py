@@ -143,7 +143,7 @@ def test_a_study_is_a_folder(tmp_path: Path) -> None:
 def _mirror(source: Path, copy: Path, changed: dict[str, str]) -> None:
     """The Rust of the tree with these files, with the times of what is as it was, and nothing else."""
     wanted = {Path("Cargo.toml"), Path("Cargo.lock")}
-    for folder in ("crates", "benches"):
+    for folder in ("crates", "benches", "fuzz"):
         wanted |= {
             path.relative_to(source)
             for pattern in ("*.rs", "*.toml")

@@ -2,7 +2,8 @@
 
 use crate::rules::{Administered, Dialect, Profile, TieBreak};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 use wire::ieee::{Algorithm, Application, EtsTable, PfcTlv, Selector};
 use wire::{Error, Pcp, PrioritySet};
 
@@ -16,7 +17,7 @@ pub struct Settings {
     /// PFC: what the port has, and whether it adopts.
     pub pfc: Pfc,
     /// Priorities of applications, at most 168. They go before those of the peer. Default: none.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "all_different")]
     pub applications: Vec<Entry>,
     /// Which of two willing ends adopts the PFC of the other: "lower_adopts", the one with the lower address, as lldpad has it, or "lower_wins", the other one. Both ends must have the same. Default: "lower_adopts".
     pub tie_break: TieBreak,
@@ -37,6 +38,17 @@ pub struct Beside {
 }
 
 impl Settings {
+    /// Keys of `pfc` that change nothing, and what they need.
+    pub fn unused_of_pfc(&self) -> Vec<(&'static str, &'static str)> {
+        let usual = PfcTlv::WILLING;
+        let all = [
+            ("willing", self.pfc.tlv.willing != usual.willing),
+            ("macsec_bypass", self.pfc.tlv.macsec_bypass != usual.macsec_bypass),
+        ];
+        let found = all.into_iter().filter(|(_, is_written)| *is_written && !self.pfc.exchanged);
+        found.map(|(key, _)| (key, "exchanged = true")).collect()
+    }
+
     /// What the rules work with. An error if the port has fewer traffic classes than are used.
     pub fn administered(&self) -> Result<(Administered, Profile), Error> {
         let nothing = Beside { ets: EtsTable::STRICT, pfc: PrioritySet::default() };
@@ -72,6 +84,25 @@ impl Settings {
             return Err(Error::Value { what, accepted, got: class.into() });
         }
         Ok((admin, Profile { tie_break: self.tie_break, dialect: self.dialect }))
+    }
+}
+
+/// Reads priorities of applications, each of which has one.
+fn all_different<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Entry>, D::Error> {
+    let list: Vec<Entry> = Vec::deserialize(deserializer)?;
+    let known_as = |entry: &Entry| (entry.0.selector, entry.0.protocol);
+    let twice = list
+        .iter()
+        .enumerate()
+        .find(|(at, entry)| list[..*at].iter().any(|before| known_as(before) == known_as(entry)));
+    match twice {
+        None => Ok(list),
+        Some((at, entry)) => {
+            let first = list.iter().position(|before| known_as(before) == known_as(entry)).unwrap_or(0);
+            Err(D::Error::custom(format!(
+                "entries {first} and {at} name the same application, expected one priority for each"
+            )))
+        }
     }
 }
 

@@ -4,11 +4,13 @@
 //! mechanism. Nothing here knows how a scenario is written: a [`Finding`] names a node, a fault or a flow, and the path of a
 //! setting from there.
 
+mod cores;
 mod credits;
 mod crossbars;
 mod headroom;
 mod lengths;
 mod limiters;
+mod limits;
 mod memory;
 mod multicast;
 mod pauses;
@@ -63,6 +65,8 @@ pub fn audit_flows(spec: &Spec, layered: bool, has_own: &HasOwn<'_>) -> Vec<Find
     routes::check(layered, &mut audit);
     reroutes::check(&mut audit);
     limiters::check(&mut audit);
+    limits::check(&mut audit);
+    cores::check(&mut audit);
     audit.findings
 }
 

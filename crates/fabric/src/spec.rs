@@ -100,15 +100,22 @@ impl Spec {
 
     /// The priorities of all frames that may travel, those of messages too: bit n for priority n.
     pub fn priorities_in_use(&self) -> u32 {
-        let managers = self.nodes.iter().filter_map(NodeSpec::switch).flat_map(|switch| &switch.managers);
-        let messages = managers.flatten().filter_map(queueing::Configuration::message_priority);
-        let limiters = self.nodes.iter().filter_map(|node| node.host()?.limiters.as_ref());
-        let tags =
-            limiters.filter_map(|limiters| queueing::RateConfiguration::return_priority(&limiters.control));
-        let flows = self.flows.iter().map(|flow| flow.priority.0);
-        flows.chain(messages).chain(tags).fold(0, |set, priority| set | 1 << priority)
+        priorities_of(&self.nodes, &self.flows)
     }
+}
 
+/// The priorities of all frames that may travel between these nodes: bit n for priority n.
+pub fn priorities_of(nodes: &[NodeSpec], flows: &[FlowSpec]) -> u32 {
+    let managers = nodes.iter().filter_map(NodeSpec::switch).flat_map(|switch| &switch.managers);
+    let messages = managers.flatten().filter_map(queueing::Configuration::message_priority);
+    let limiters = nodes.iter().filter_map(|node| node.host()?.limiters.as_ref());
+    let tags =
+        limiters.filter_map(|limiters| queueing::RateConfiguration::return_priority(&limiters.control));
+    let flows = flows.iter().map(|flow| flow.priority.0);
+    flows.chain(messages).chain(tags).fold(0, |set, priority| set | 1 << priority)
+}
+
+impl Spec {
     /// Where the links are plugged in.
     pub(crate) fn wiring(&self) -> Wiring {
         let ends: Vec<(NodeId, NodeId)> = self.links.iter().map(|link| (link.a, link.b)).collect();

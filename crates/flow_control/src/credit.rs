@@ -142,7 +142,11 @@ impl Configuration for CreditSettings {
         self.fill();
     }
     fn check(&self, _: &[u32]) -> Findings {
-        Findings { wrong: self.check().err().into_iter().collect(), ..Findings::default() }
+        let values = self.values();
+        let at_once = values.update_after <= values.unit && values.update_within != Time::from_us(1);
+        let needs = "an `update_after` above `unit`: each frame is told at once";
+        let warnings = at_once.then(|| keys::unused("update_within", needs)).into_iter().collect();
+        Findings { wrong: self.check().err().into_iter().collect(), warnings }
     }
     fn start(&self, _: &'static str) -> Control {
         Control::Credits(self.spec())

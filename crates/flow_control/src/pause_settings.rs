@@ -1,8 +1,8 @@
 //! The keys that PAUSE and PFC share, and what cannot be meant.
 
 use crate::control::{Findings, settings};
-use crate::{Accounting, PauseKind, PauseSpec, TargetSpec, Watermarks};
-use keys::Remark;
+use crate::{Accounting, PauseKind, PauseSpec, Sampling, TargetMethod, TargetSpec, Watermarks};
+use keys::{Remark, unused};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Amount, Computed, Or, Standard, Time};
@@ -93,6 +93,11 @@ impl PauseSettings {
             self.check_target(single),
         ];
         found.wrong.extend(rest.into_iter().filter_map(Result::err));
+        let samples = |target: &TargetSpec| target.method == TargetMethod::RandomSampling;
+        if self.target.is_some_and(|target| !samples(&target) && target.sampling != Sampling::default()) {
+            let needs = "method = \"random_sampling\"";
+            found.warnings.push(unused("sampling", needs).within("target"));
+        }
         found
     }
     /// What a reader of the written-out settings wants to know beside the values.
@@ -161,7 +166,12 @@ impl PauseSettings {
             } else if !used.contains(&priority) {
                 let used = used.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
                 let message = format!("priority {priority} is lossless, but no flow uses it");
-                found.warnings.push(about(message, &format!("flows use priority {used}")).entry(i));
+                let help = if used.is_empty() {
+                    "there are no flows".into()
+                } else {
+                    format!("flows use priority {used}")
+                };
+                found.warnings.push(about(message, &help).entry(i));
             }
         }
     }

@@ -5,9 +5,12 @@
 //! the pause runs out while the occupancy is still above it. The occupancy of an [`IngressCounter`] is what
 //! came in through one port with one priority and still waits.
 //!
+//! Where a switch shares its memory by dynamic thresholds and counts at the ingress, its threshold takes the place of both
+//! watermarks (`penstock explain dynamic_threshold`).
+//!
 //! Source: IEEE 802.1Qbb (802.1Q clause 36); Hagen 2012 §7.2.
 //!
-//! Not modelled: dynamic thresholds (the watermarks are constants of a port).
+//! Not modelled: watermarks that change while a run lasts.
 
 use crate::pause_settings::described_as_settings;
 use crate::{Configuration, Control, Findings, PauseKind, PauseSettings, Watermarks};

@@ -33,13 +33,7 @@ impl<T: Choice> Forms for T {
         if let Some(plain) = T::plain(name) {
             return Ok(plain);
         }
-        let none = std::iter::empty::<(&str, &str)>();
-        T::keyed(name, MapDeserializer::<_, de::value::Error>::new(none)).map_err(|why| {
-            // What may not be left out has no default.
-            let why = why.to_string();
-            let key = why.split('`').nth(1).unwrap_or_default();
-            E::custom(format!("\"{name}\" needs its {key}; expected [{}.{name}] with {key} = ...", T::TABLE))
-        })
+        alone(name, Some(T::TABLE), |none| T::keyed(name, none)).map_err(E::custom)
     }
 
     fn table<'de, A: MapAccess<'de>>(mut table: A) -> Result<T, A::Error> {
@@ -52,6 +46,34 @@ impl<T: Choice> Forms for T {
             Some(_) => Err(de::Error::custom("wanted exactly 1 element, more than 1 element")),
         }
     }
+}
+
+/// A table without keys.
+pub type NoKeys = MapDeserializer<'static, std::iter::Empty<(&'static str, &'static str)>, de::value::Error>;
+
+/// Reads a kind that is named alone: all of its keys have their defaults. If one has none, the message shows what to write.
+/// `table`: where its table stands, if that is known.
+///
+/// # Errors
+/// Says that a key has no default, and what to write.
+pub fn alone<T>(
+    name: &str,
+    table: Option<&str>,
+    read: impl FnOnce(NoKeys) -> Result<T, de::value::Error>,
+) -> Result<T, String> {
+    read(MapDeserializer::new(std::iter::empty())).map_err(|why| {
+        let why = why.to_string();
+        let key = why.strip_prefix("missing field `").map(|rest| rest.trim_end_matches('`'));
+        match (key, table) {
+            (Some(key), Some(table)) => {
+                format!("\"{name}\" needs its {key}; expected [{table}.{name}] with {key} = ...")
+            }
+            (Some(key), None) => {
+                format!("\"{name}\" needs its {key}; expected a table, {{ {name} = {{ {key} = ... }} }}")
+            }
+            (None, _) => format!("\"{name}\" needs a value; expected a table, {{ {name} = ... }}"),
+        }
+    })
 }
 
 /// Reads one of these names, so that an error stands at the name.

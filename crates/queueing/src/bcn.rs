@@ -29,7 +29,7 @@ use crate::manager::{Configuration, Departures, Fill, FrameFacts, LinkFacts, Que
 use crate::quiet::Quiet;
 use crate::rate_control::{RateConfiguration, RateControl, Told};
 use frame::{PointId, Tag};
-use keys::Remark;
+use keys::{Remark, Unused};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{BitRate, Bytes, Never, Or, Time};
@@ -94,6 +94,11 @@ impl Configuration for BackwardPointParams {
             return Err(Remark::about("severe", message, "expected a size above set_point, or \"never\""));
         }
         message_priority(self.message_priority)
+    }
+    fn unused(&self) -> Vec<Remark> {
+        Unused::of(self, &BackwardPointParams::default())
+            .unless(self.sample_every > 1, "a `sample_every` above 1", &["sampling"])
+            .remarks()
     }
     fn set_point(&self) -> Option<Bytes> {
         Some(self.set_point)
@@ -233,6 +238,16 @@ impl RateConfiguration for BackwardReactionParams {
         }
         above("restart_share", self.restart_share, 0.0, 1.0)?;
         tag_length(self.tag_length)
+    }
+    fn unused_with(&self, point: &ManagerSpec) -> Vec<Remark> {
+        let ManagerSpec::BackwardPoint(point) = point else { return Vec::new() };
+        Unused::of(self, &BackwardReactionParams::default())
+            .unless(
+                point.severe.value().is_some(),
+                "`severe` of the congestion points",
+                &["max_stop", "restart_share"],
+            )
+            .remarks()
     }
     fn doubt_with(&self, point: &ManagerSpec, _link: BitRate) -> Option<Remark> {
         let ManagerSpec::BackwardPoint(point) = point else { return None };

@@ -33,7 +33,7 @@
 //! switch's buffer and a memory that its queues share, pauses with egress accounting, path rate control, restarts: they are
 //! refused.
 
-use keys::Remark;
+use keys::{Remark, Unused};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::borrow::Cow;
@@ -79,6 +79,12 @@ impl CrossbarKeys {
         }
         let message = format!("{} iterations", self.iterations);
         Err(Remark::about("iterations", message, "expected a count, 1 to 16"))
+    }
+    /// Keys that change nothing.
+    pub fn unused(&self) -> Vec<Remark> {
+        Unused::of(self, &CrossbarKeys::default())
+            .unless(self.arbitration == Arbitration::Islip, "arbitration = \"islip\"", &["iterations"])
+            .remarks()
     }
 }
 

@@ -20,7 +20,7 @@
 //! Not modelled: memory cells (a frame takes its own length); a frame that is charged to two parts at once, but for the
 //! minimum and the shared part of one queue.
 
-use keys::Remark;
+use keys::{Remark, Unused};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::borrow::Cow;
@@ -57,7 +57,7 @@ impl DynamicThreshold {
         &self,
         total: Option<Amount>,
         lossless: bool,
-    ) -> Result<(SharedMemorySpec, Option<Remark>), Remark> {
+    ) -> Result<(SharedMemorySpec, Vec<Remark>), Remark> {
         let Some(Amount::Bytes(bytes)) = total else {
             let given = total.map_or("unlimited".to_string(), |total| total.to_string());
             let message = format!("a dynamic threshold without a shared memory: total is {given}");
@@ -65,11 +65,10 @@ impl DynamicThreshold {
                 "expected a total of the same buffer in bytes, like total = \"12 MB\": what queues share";
             return Err(Remark::new(message, help));
         };
-        let idle = (self.headroom.get() > 0 && !lossless).then(|| {
-            let help = "they have no flow control that counts at the ingress: nobody uses it";
-            Remark::about("headroom", "headroom for lossless classes of these switches", help)
-        });
-        Ok((self.of(bytes), idle))
+        let unused = Unused::of(self, &DynamicThreshold::default())
+            .unless(lossless, "flow control that counts at the ingress", &["headroom", "resume_offset"])
+            .remarks();
+        Ok((self.of(bytes), unused))
     }
     /// The rules of a memory of so many bytes.
     pub fn of(&self, total: u64) -> SharedMemorySpec {

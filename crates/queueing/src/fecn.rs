@@ -39,7 +39,7 @@ use crate::manager::{Configuration, Departures, Fill, FrameFacts, LinkFacts, Que
 use crate::quiet::Quiet;
 use crate::step::Moment;
 use frame::{PointId, Tag};
-use keys::Remark;
+use keys::{Remark, Unused};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{BitRate, Bytes, Never, Or, Time};
@@ -258,6 +258,26 @@ impl Configuration for RatePointParams {
             return Err(Remark::about("severe_every", message, "expected 1 to 1000000"));
         }
         message_priority(self.message_priority)
+    }
+    fn unused(&self) -> Vec<Remark> {
+        let curve = self.queue_control;
+        Unused::of(self, &RatePointParams::default())
+            .unless(self.long_interval.value().is_some(), "`long_interval`", &["near_share"])
+            .unless(
+                curve == QueueControl::Hyperbolic,
+                "queue_control = \"hyperbolic\"",
+                &["above_set_point", "below_set_point"],
+            )
+            .unless(curve == QueueControl::Linear, "queue_control = \"linear\"", &["slope"])
+            .unless(curve != QueueControl::Off, "queue_control = \"hyperbolic\" or \"linear\"", &["floor"])
+            .unless(self.average_weight < 1.0, "an `average_weight` below 1", &["average_with"])
+            .unless(
+                self.limit_increase,
+                "limit_increase = true",
+                &["min_increase_share", "max_increase_share"],
+            )
+            .unless(self.severe_messages, "severe_messages = true", &["severe_every", "message_priority"])
+            .remarks()
     }
     fn set_point(&self) -> Option<Bytes> {
         (self.queue_control != QueueControl::Off).then_some(self.set_point)

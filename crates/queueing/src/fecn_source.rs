@@ -7,7 +7,7 @@ use crate::checks::{above, interval, intervals, message_priority, tag_length};
 use crate::quiet::Quiet;
 use crate::rate_control::{RateConfiguration, RateControl, Told};
 use frame::Tag;
-use keys::Remark;
+use keys::{Remark, Unused};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{BitRate, Bytes, Never, Or, Time};
@@ -75,6 +75,14 @@ impl RateConfiguration for RateReactionParams {
         }
         message_priority(self.message_priority)?;
         tag_length(self.tag_length)
+    }
+    fn unused(&self) -> Vec<Remark> {
+        let by_time = self.tag_every == 0;
+        let near = self.long_interval.value().is_some();
+        Unused::of(self, &RateReactionParams::default())
+            .unless(by_time, "tags by time: tag_every = 0", &["long_interval", "near_share"])
+            .unless(near || !by_time, "`long_interval`", &["near_share"])
+            .remarks()
     }
     fn doubt_with(&self, point: &ManagerSpec, link: BitRate) -> Option<Remark> {
         let ManagerSpec::RatePoint(point) = point else { return None };

@@ -118,6 +118,12 @@ macro_rules! queue_managers {
                     $(ManagerSpec::$name(params) => params.check().map_err(|why| why.within(stringify!($key))),)*
                 }
             }
+            fn unused(&self) -> Vec<Remark> {
+                let within = |all: Vec<Remark>, name| all.into_iter().map(|one| one.within(name)).collect();
+                match self {
+                    $(ManagerSpec::$name(params) => within(params.unused(), stringify!($key)),)*
+                }
+            }
             fn unmarked(&self) -> Option<&'static str> {
                 match self { $(ManagerSpec::$name(params) => params.unmarked(),)* }
             }

@@ -155,6 +155,10 @@ pub trait Configuration {
     /// What is wrong with them.
     fn check(&self) -> Result<(), Remark>;
 
+    /// Keys that change nothing.
+    fn unused(&self) -> Vec<Remark> {
+        Vec::new()
+    }
     /// If it marks frames: what it does where no endpoint understands marks.
     fn unmarked(&self) -> Option<&'static str> {
         None

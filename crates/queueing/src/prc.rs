@@ -56,7 +56,7 @@ use crate::checks::{above, above_zero, interval, message_priority, within};
 use crate::manager::{Configuration, Fill, FrameFacts, LinkFacts, QueueManager, Verdict};
 use crate::step::Moment;
 use frame::{LevelsOn, PathNews, PointId, Tag};
-use keys::Remark;
+use keys::{Remark, Unused};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{BitRate, Bytes, Time};
@@ -104,6 +104,12 @@ impl Configuration for PathPointParams {
         above("every_share", self.every_share, self.first_share, 16.0)?;
         interval("spacing", self.spacing)?;
         message_priority(self.message_priority)
+    }
+    fn unused(&self) -> Vec<Remark> {
+        let of_messages = ["first_share", "every_share", "spacing", "message_priority"];
+        Unused::of(self, &PathPointParams::default())
+            .unless(self.messages, "messages = true", &of_messages)
+            .remarks()
     }
     fn message_priority(&self) -> Option<u8> {
         Some(self.message_priority as u8)

@@ -6,7 +6,7 @@ use crate::ManagerSpec;
 use crate::checks::{above, above_zero, interval, message_priority, within};
 use crate::rate_control::{PathFacts, Probe, RateConfiguration, RateControl, Told};
 use frame::{LevelsOn, PathNews, Tag};
-use keys::Remark;
+use keys::{Remark, Unused};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{BitRate, Bytes, Time};
@@ -124,6 +124,16 @@ impl RateConfiguration for PathReactionParams {
         }
         interval("idle_after", self.idle_after)?;
         message_priority(self.message_priority)
+    }
+    fn unused(&self) -> Vec<Remark> {
+        Unused::of(self, &PathReactionParams::default())
+            .unless(self.method == Method::Feedback, "method = \"feedback\"", &["ask_every"])
+            .unless(
+                self.law == Law::Scaled,
+                "law = \"scaled\"",
+                &["equal_gain", "growth_gain", "length_gain"],
+            )
+            .remarks()
     }
     fn doubt(&self) -> Option<Remark> {
         let most = most_length_gain(self.growth_gain);

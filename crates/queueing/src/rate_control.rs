@@ -132,6 +132,11 @@ pub trait RateConfiguration {
     /// What is wrong with them.
     fn check(&self) -> Result<(), Remark>;
 
+    /// Keys that change nothing.
+    fn unused(&self) -> Vec<Remark> {
+        Vec::new()
+    }
+
     /// What to beware of in them: gains outside the range in which a loop is stable.
     fn doubt(&self) -> Option<Remark> {
         None
@@ -141,6 +146,11 @@ pub trait RateConfiguration {
     /// has this rate.
     fn doubt_with(&self, _point: &ManagerSpec, _link: BitRate) -> Option<Remark> {
         None
+    }
+
+    /// Keys that change nothing together with such a congestion point.
+    fn unused_with(&self, _point: &ManagerSpec) -> Vec<Remark> {
+        Vec::new()
     }
 
     /// The level of such a congestion point that it aims at, in bytes of what waits at a port; `None`: the congestion point
@@ -263,11 +273,23 @@ macro_rules! rate_controls {
                     $(RateControlSpec::$name(params) => params.check().map_err(|why| why.within(stringify!($key))),)*
                 }
             }
+            fn unused(&self) -> Vec<Remark> {
+                let within = |all: Vec<Remark>, name| all.into_iter().map(|one| one.within(name)).collect();
+                match self {
+                    $(RateControlSpec::$name(params) => within(params.unused(), stringify!($key)),)*
+                }
+            }
             fn doubt(&self) -> Option<Remark> {
                 match self { $(RateControlSpec::$name(params) => params.doubt(),)* }
             }
             fn doubt_with(&self, point: &ManagerSpec, link: BitRate) -> Option<Remark> {
                 match self { $(RateControlSpec::$name(params) => params.doubt_with(point, link),)* }
+            }
+            fn unused_with(&self, point: &ManagerSpec) -> Vec<Remark> {
+                let within = |all: Vec<Remark>, name| all.into_iter().map(|one| one.within(name)).collect();
+                match self {
+                    $(RateControlSpec::$name(params) => within(params.unused_with(point), stringify!($key)),)*
+                }
             }
             fn aim(&self, point: &ManagerSpec) -> Option<Bytes> {
                 match self { $(RateControlSpec::$name(params) => params.aim(point),)* }
@@ -374,6 +396,11 @@ impl RateLimiters {
             return wrong("a priority_burst of limiters that are not by path".into(), help);
         }
         Ok(())
+    }
+
+    /// Keys that change nothing.
+    pub fn unused(&self) -> Vec<Remark> {
+        self.controls().iter().flat_map(RateConfiguration::unused).collect()
     }
 
     /// Its one control, whose parameters are right, and the priorities as a bit set: bit n for priority n.

@@ -35,7 +35,7 @@
 
 use crate::manager::number;
 use crate::manager::{Configuration, Counts, Departures, Fill, FrameFacts, LinkFacts, QueueManager, Verdict};
-use keys::Remark;
+use keys::{Remark, Unused};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Amount, BitRate, Bytes, Time, WireClock};
@@ -165,6 +165,11 @@ impl Configuration for RedParams {
             return wrong("mean_frame", message, "accepted are 1 to 65535 B");
         }
         Ok(())
+    }
+    fn unused(&self) -> Vec<Remark> {
+        Unused::of(self, &RedParams::default())
+            .unless(self.action == Action::Mark, "action = \"mark\"", &["mark_above_max"])
+            .remarks()
     }
     fn unmarked(&self) -> Option<&'static str> {
         match self.action {

@@ -25,6 +25,7 @@ mod topology;
 mod transfer_files;
 mod transfers;
 mod transports;
+mod unused;
 
 use crate::diagnostics::{Diagnostic, Diagnostics, Severity, Source};
 use crate::effective;
@@ -32,6 +33,7 @@ use crate::model::Model;
 use crate::place::{Alias, Place};
 use crate::read::MAX_ERRORS;
 use crate::{Parquet, Scenario};
+use ::flow_control::FlowControl;
 use fabric::spec::{FaultSpec, NodeSpec, ProbeSpec, Spec};
 use std::path::{Path, PathBuf};
 use toml::de::DeTable;
@@ -47,6 +49,8 @@ pub struct Context<'a> {
     errors: usize,
     /// Places that stand for others in the text.
     aliases: Vec<Alias>,
+    /// Flow controls, and where each stands.
+    later: Vec<(FlowControl, Place)>,
     /// What flows may still hold in memory, in destinations, hops and steps.
     budget: usize,
 }
@@ -70,6 +74,7 @@ impl<'a> Context<'a> {
             findings: Vec::new(),
             errors: 0,
             aliases: Vec::new(),
+            later: Vec::new(),
             budget: BUDGET,
         }
     }
@@ -112,9 +117,22 @@ impl<'a> Context<'a> {
     fn first_written(&self, places: &[Place]) -> Option<Place> {
         places.iter().find(|place| place.written(&self.aliases).is_written(self.document)).cloned()
     }
+    /// Places whose flow control was checked, for what only all flows tell of it.
+    fn check_later(&mut self, flow_control: &FlowControl, at: &Place) {
+        self.later.push((flow_control.clone(), at.clone()));
+    }
     /// What a mechanism says of its keys, which stand at `place`.
     fn refuse(&mut self, why: keys::Remark, place: &Place) {
         self.error(&place.along(&why.path), why.message, why.help);
+    }
+    /// What a mechanism says of keys that change nothing, where they are written: it is said there, and not where they are
+    /// taken from there.
+    fn unused(&mut self, found: Vec<keys::Remark>, place: &Place) {
+        for why in found {
+            if self.first_written(&[place.along(&why.path)]).is_some() {
+                self.beware(why, place);
+            }
+        }
     }
     /// What a mechanism says to beware of.
     fn beware(&mut self, why: keys::Remark, place: &Place) {
@@ -166,7 +184,9 @@ fn lower(model: &Model, context: &mut Context<'_>) -> Option<(Spec, Vec<u8>)> {
     let links = fabric.links();
     let negotiated = dcbx::lower(model, &mut nodes, &links, context);
     transfers::check_lossless(model, &flows, context);
-    scheduler::check(model, &nodes, &links, &flows, context);
+    flow_control::warn(&flows, context);
+    let used = fabric::spec::priorities_of(&nodes, &flows);
+    scheduler::check(model, &nodes, &links, (&flows, used), context);
     scheduler::check_changes(&faults, &nodes, &links, &flows, context);
     let (entries, faults): (Vec<usize>, Vec<FaultSpec>) = faults.into_iter().unzip();
     let guards = guards::lower(model, context);
@@ -194,6 +214,7 @@ fn lower(model: &Model, context: &mut Context<'_>) -> Option<(Spec, Vec<u8>)> {
         path_choice::check(model, &spec, context);
         managers::check(model, &spec, &needs, context);
         transports::check_losses(model, &spec, context);
+        unused::check(model, &spec, &needs, &entries, context);
     }
     Some((spec, fabric.levels()))
 }

@@ -62,8 +62,31 @@ impl Source<'_> {
             first_line: line,
             span: start - line_start..end.min(line_end) - line_start,
         });
+        let (message, help) = (clipped(&message), clipped(&help));
         Diagnostic { file: self.file.to_string(), line, column, message, help, severity, excerpt }
     }
+}
+
+/// No word of a message is longer, and no message than so many words of that length: names of flows and nodes fit.
+const LONGEST_WORD: usize = 300;
+const LONGEST_MESSAGE: usize = 10 * LONGEST_WORD;
+
+/// A message without the middle of what is longer than anybody reads: text that a scenario has may be of any length.
+fn clipped(message: &str) -> String {
+    if message.len() <= LONGEST_WORD {
+        return message.to_string();
+    }
+    let words = message.split_inclusive(char::is_whitespace).map(|word| without_middle(word, LONGEST_WORD));
+    without_middle(&words.collect::<String>(), LONGEST_MESSAGE)
+}
+
+/// A text of at most about so many bytes, with the first and last of it.
+fn without_middle(text: &str, most: usize) -> String {
+    if text.len() <= most {
+        return text.to_string();
+    }
+    let (head, tail) = (floor_boundary(text, most * 2 / 3), floor_boundary(text, text.len() - most / 4));
+    format!("{}[{} bytes]{}", &text[..head], tail - head, &text[tail..])
 }
 
 /// The largest character boundary at or below `at`.
@@ -87,8 +110,8 @@ impl Diagnostic {
             file: file.to_string(),
             line: 0,
             column: 0,
-            message: message.into(),
-            help: help.into(),
+            message: clipped(&message.into()),
+            help: clipped(&help.into()),
             severity: Severity::Error,
             excerpt: None,
         }
@@ -174,5 +197,22 @@ mod tests {
             "{text}"
         );
         assert!(found.render(true).contains("\u{1b}["));
+    }
+
+    #[test]
+    fn long_words_and_messages_lose_their_middle() {
+        let report = |message: String| {
+            let found =
+                Source { file: "a.toml", text: "x" }.at(Severity::Error, 0..1, message.clone(), message);
+            assert_eq!(found.message, found.help);
+            found.message
+        };
+        let word = report(format!("unknown node \"{}\", no more", "µ".repeat(500_000)));
+        assert!(word.len() < 400 && word.starts_with("unknown node \"µµ"), "{word}");
+        assert!(word.contains(" bytes]") && word.ends_with("µµ\", no more"), "{word}");
+        let message = report("some words ".repeat(100_000));
+        assert!(message.len() < LONGEST_MESSAGE, "{}", message.len());
+        let name = "n".repeat(200);
+        assert_eq!(report(name.clone()), name);
     }
 }

@@ -18,6 +18,7 @@ pub mod model;
 mod place;
 mod read;
 mod schema;
+mod strict;
 
 pub use diagnostics::{Diagnostic, Diagnostics, Severity};
 pub use read::{MAX_BYTES, MAX_ERRORS};

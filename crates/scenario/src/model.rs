@@ -165,7 +165,7 @@ fn zero() -> Time {
 fn one() -> u64 {
     1
 }
-fn hundred_us() -> Time {
+pub(crate) fn hundred_us() -> Time {
     Time::from_us(100)
 }
 

@@ -5,6 +5,7 @@
 use crate::diagnostics::{Diagnostic, Diagnostics, Severity, Source};
 use crate::model::{Model, ProbesText};
 use crate::place::Place;
+use crate::strict::Strict;
 use flow_control::FlowControl;
 use keys::nearest;
 use serde::de::DeserializeOwned;
@@ -195,7 +196,7 @@ impl<'i> Reader<'_, 'i> {
     }
     fn read<T: DeserializeOwned>(&mut self, value: Spanned<DeValue<'i>>) -> Option<T> {
         let around = value.span();
-        match T::deserialize(ValueDeserializer::from(value)) {
+        match T::deserialize(Strict(ValueDeserializer::from(value))) {
             Ok(value) => Some(value),
             Err(why) => {
                 let span = why.span().unwrap_or(around);
@@ -220,7 +221,8 @@ fn retold(raw: &str, written: &str) -> String {
     {
         return format!("{kind} in place of text: {written}{rest}");
     }
-    if raw == "wanted string or table" {
+    if raw.starts_with("invalid type: ") && raw.ends_with(", expected a name in quotes, or a table with keys")
+    {
         return format!("{kind} where a choice belongs; expected a name in quotes, or a table with keys");
     }
     if raw == "invalid type: map, expected enum" {
@@ -230,6 +232,8 @@ fn retold(raw: &str, written: &str) -> String {
     raw.replace(" as i128", ": more than fits")
         .replace(" as u128", ": more than fits")
         .replace("invalid type: map", "a table in place of a value")
+        .replace("invalid type: sequence, expected struct", "a list in place of a table, expected struct")
+        .replace("invalid type: sequence", "a list in place of a value")
 }
 
 /// Turns a message of serde or toml into what is wrong and what is accepted.

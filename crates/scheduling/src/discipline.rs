@@ -1,7 +1,7 @@
 //! What a port tells its scheduler, and what it asks.
 
 use crate::{LatencyRate, PortFacts};
-use keys::Remarks;
+use keys::{Remark, Remarks};
 use units::{BitRate, Time};
 
 /// A scheduler at work. A queue is *active* if it holds a frame and flow control lets that frame go.
@@ -86,6 +86,11 @@ pub trait Configuration {
 
     /// What is wrong with them at this port; or what to beware of.
     fn check(&self, port: &PortFacts) -> Remarks;
+
+    /// Keys that change nothing where only these classes have frames: bit n for class n.
+    fn unused(&self, _used: u32) -> Vec<Remark> {
+        Vec::new()
+    }
 
     /// A scheduler with nothing served yet. The parameters have passed [`check`](Configuration::check).
     fn start(&self, port: &PortFacts) -> Self::Machine;

@@ -146,7 +146,10 @@ impl Configuration for DTableParams {
             "{small} entries of the table have weights below the largest frame ({largest} credits): their queues can be \
              skipped for some cycles, delays grow and a decision is no longer constant in time"
         );
-        Ok(if small > 0 { vec![Remark::new(warning, "")] } else { Vec::new() })
+        let shares_weight = self.entries.iter().any(|entry| matches!(entry, Entry::Class(_)));
+        let unused = (!shares_weight && self.weight != largest_frame())
+            .then(|| keys::unused("weight", "an entry that is only a class"));
+        Ok((small > 0).then(|| Remark::new(warning, "")).into_iter().chain(unused).collect())
     }
     fn start(&self, port: &PortFacts) -> DTable {
         let mut slots = vec![Slot { deficit: 0, head: 0, cycle: 0 }; port.queues as usize];

@@ -59,7 +59,7 @@ pub use shaper::{
 };
 pub use weights::Weights;
 
-use keys::{Choice, Keyed, Remarks, by_form};
+use keys::{Choice, Keyed, Remark, Remarks, by_form};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
@@ -156,6 +156,13 @@ macro_rules! schedulers {
                         Ok(warnings) => Ok(warnings.into_iter().map(|one| one.within(stringify!($file))).collect()),
                         Err(why) => Err(why.within(stringify!($file))),
                     })*
+                }
+            }
+            fn unused(&self, used: u32) -> Vec<Remark> {
+                let within = |all: Vec<Remark>, name| all.into_iter().map(|one| one.within(name)).collect();
+                match self {
+                    $(SchedulerSpec::$plain => $plain_params.unused(used),)*
+                    $(SchedulerSpec::$name(params) => within(params.unused(used), stringify!($file)),)*
                 }
             }
             fn start(&self, port: &PortFacts) -> Scheduler {

@@ -361,6 +361,16 @@ impl Configuration for ShapedParams {
         self.check_classes(port)?;
         Ok(warnings.into_iter().map(behind).collect())
     }
+    fn unused(&self, used: u32) -> Vec<Remark> {
+        let idle = self.classes.iter().enumerate().filter(|(_, own)| used >> own.class & 1 == 0);
+        let remark = |(at, own): (usize, &ClassShaper)| {
+            let message = format!("class {} has a shaper, but no frames", own.class);
+            Remark::about("class", message, "no flow and no message is in this class")
+                .within_entry(at)
+                .within(Self::CLASSES)
+        };
+        idle.map(remark).collect()
+    }
     fn start(&self, port: &PortFacts) -> Shaped {
         Shaped {
             scheduler: Box::new(self.scheduler.start(port)),

@@ -13,7 +13,7 @@
 use crate::ring::Ring;
 use crate::weights::KEY;
 use crate::{AccountedLength, Configuration, Discipline, LatencyRate, PortFacts, Weights};
-use keys::{Remark, Remarks};
+use keys::{Remark, Remarks, Unused};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{BitRate, Time};
@@ -52,7 +52,12 @@ impl Configuration for WrrParams {
                 Remark::about(KEY, message, "").entry(queue)
             })
         };
-        Ok(weights.iter().enumerate().filter_map(inexact).collect())
+        let unused = Unused::of(self, &WrrParams::default()).unless(
+            counts.iter().any(|&count| count > 1),
+            "weights that differ",
+            &["interleaved"],
+        );
+        Ok(weights.iter().enumerate().filter_map(inexact).chain(unused.remarks()).collect())
     }
     fn start(&self, port: &PortFacts) -> Wrr {
         let counts = self.counts(port.queues);

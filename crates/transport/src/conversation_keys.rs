@@ -50,7 +50,11 @@ impl ApplicationKeys for Box<ConversationKeys> {
         let ack = ack_bytes(self.tcp.ack);
         let spec = self.sized(limit, frame, ack.as_ref().map_or(frame, |(bytes, _)| *bytes));
         match (ack, spec) {
-            (Ok((_, warnings)), Ok(spec)) => Ok((spec.into(), within(warnings))),
+            (Ok((_, mut warnings)), Ok(spec)) => {
+                warnings.extend(self.tcp.unused());
+                let of_messages = self.messages.unused().into_iter().map(|one| one.within("messages"));
+                Ok((spec.into(), within(warnings).into_iter().chain(of_messages).collect()))
+            }
             (ack, spec) => Err([ack.err().map(within), spec.err()].into_iter().flatten().flatten().collect()),
         }
     }

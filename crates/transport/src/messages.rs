@@ -19,7 +19,7 @@
 //!
 //! There are no digests, no login and no disk, and all transactions of a conversation are alike.
 
-use keys::{Choice, Forms, Keyed, Remark};
+use keys::{Choice, Forms, Keyed, Remark, Unused};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::value::SeqAccessDeserializer;
 use serde::de::{Error, MapAccess, SeqAccess};
@@ -131,6 +131,13 @@ impl IscsiKeys {
 }
 
 impl Messages {
+    /// Keys that change nothing.
+    pub fn unused(&self) -> Vec<Remark> {
+        match self {
+            Messages::Sizes(_) => Vec::new(),
+            Messages::Of(talk) => talk.unused(),
+        }
+    }
     /// Their sizes, checked.
     pub fn sizes(&self) -> Result<Vec<u64>, Remark> {
         match self {
@@ -156,6 +163,20 @@ fn listed(sizes: &[Bytes]) -> Result<Vec<u64>, Remark> {
 }
 
 impl Talk {
+    /// Keys that change nothing: a target that is read has all data to send, and asks for none.
+    fn unused(&self) -> Vec<Remark> {
+        let (keys, burst) = match self {
+            Talk::IscsiRead(keys) => (keys, None),
+            Talk::IscsiWrite(keys) => (keys, Some(keys.first_burst)),
+            Talk::DatabaseEntry | Talk::DatabaseQuery | Talk::Ipc => return Vec::new(),
+        };
+        let asks = burst.is_none_or(|first| keys.block > first);
+        let found = Unused::of(keys, &IscsiKeys::default())
+            .unless(burst.is_some(), "iscsi_write", &["first_burst", "max_burst"])
+            .unless(asks, "a `block` above `first_burst`", &["max_burst"]);
+        found.remarks().into_iter().map(|one| one.within(self.name())).collect()
+    }
+
     fn sizes(&self) -> Result<Vec<u64>, Remark> {
         let small = frame::MIN_FRAME_BYTES.into();
         match self {

@@ -71,7 +71,10 @@ impl ApplicationKeys for Box<MpiExchangeKeys> {
         let least = ack.as_ref().map_or(frame, |(bytes, _)| *bytes);
         let tcp = self.tcp.sized(Some(Bytes::new(0)), frame, least);
         let warnings = match ack {
-            Ok((_, warnings)) => within(warnings),
+            Ok((_, mut warnings)) => {
+                warnings.extend(self.tcp.unused());
+                within(warnings).into_iter().chain(self.unused()).collect()
+            }
             Err(why) => {
                 wrong.extend(within(why));
                 vec![]
@@ -99,6 +102,16 @@ impl ApplicationKeys for Box<MpiExchangeKeys> {
 }
 
 impl MpiExchangeKeys {
+    /// Keys that change nothing.
+    fn unused(&self) -> Vec<Remark> {
+        let told = |key, is_default: bool| {
+            (self.ranks == 1 && !is_default)
+                .then(|| keys::unused(key, "ranks = 2: one rank of a host copies nothing"))
+        };
+        let time = told("copy_time", self.copy_time == copy_time());
+        time.into_iter().chain(told("copy_rate", self.copy_rate == copy_rate())).collect()
+    }
+
     fn check(&self, limit: Option<Bytes>) -> Vec<Remark> {
         let mut wrong = one_connection(&self.tcp, "in an exchange of MPI");
         if self.message > LARGEST {

@@ -7,7 +7,7 @@ use crate::{
     ControllerSpec, Delay, FixedRateParams, FixedWindowParams, RequestResponseSpec, UnlimitedParams,
     WindowSpec,
 };
-use keys::Remark;
+use keys::{Remark, Unused};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Amount, BitRate, Bytes, Never, Or, Time, Unlimited};
@@ -112,6 +112,9 @@ impl ApplicationKeys for WindowKeys {
                     ecn_capable: self.ecn,
                 };
                 warnings.extend(waits(&spec));
+                let unused = Unused::of(self, &WindowKeys::default());
+                warnings
+                    .extend(unused.unless(ack_every > 1, "an `ack_every` above 1", &["ack_delay"]).remarks());
                 Ok((spec, warnings))
             }
             (ack, controller, ack_every, timeout, rate) => {

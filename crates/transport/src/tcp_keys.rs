@@ -8,7 +8,7 @@ use crate::{
     AimdParams, ControllerSpec, CubicKeys, CubicParams, DctcpKeys, DctcpParams, Delay, EcnMode, Growth,
     RepairKind, TcpSpec, TimerSpec, TransferSpec,
 };
-use keys::{Choice, Keyed, Remark, by_form};
+use keys::{Choice, Keyed, Remark, Unused, by_form};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
@@ -183,13 +183,12 @@ impl ApplicationKeys for Box<TcpKeys> {
     type Spec = Arc<TcpSpec>;
 
     fn spec(&self, limit: Option<Bytes>, frame: u16) -> Result<(Arc<TcpSpec>, Vec<Remark>), Vec<Remark>> {
-        let ack = ack_bytes(self.ack);
-        // What else is wrong is said together with the acknowledgement.
-        let spec = self.sized(limit, frame, ack.as_ref().map_or(frame, |(bytes, _)| *bytes));
-        match (ack, spec) {
-            (Ok((_, warnings)), Ok(spec)) => Ok((spec.into(), warnings)),
-            (ack, spec) => Err([ack.err(), spec.err()].into_iter().flatten().flatten().collect()),
-        }
+        let (spec, mut warnings) = self.carrier(limit, frame)?;
+        let of_transfers = ["idle", "reconnect", "restart_after_idle"];
+        let unused = Unused::of(&**self, &self.preset.keys());
+        let several = self.transfer.value().is_some();
+        warnings.extend(unused.unless(several, "`transfer`: there is one alone", &of_transfers).remarks());
+        Ok((spec, warnings))
     }
     fn jitter_key(&self) -> Option<&'static str> {
         Some("send_jitter")
@@ -197,6 +196,37 @@ impl ApplicationKeys for Box<TcpKeys> {
 }
 
 impl TcpKeys {
+    /// What sends `limit` bytes in frames of at most `frame` bytes, whatever hands them over; and what to beware of.
+    ///
+    /// # Errors
+    /// All that is wrong.
+    pub fn carrier(
+        &self,
+        limit: Option<Bytes>,
+        frame: u16,
+    ) -> Result<(Arc<TcpSpec>, Vec<Remark>), Vec<Remark>> {
+        let ack = ack_bytes(self.ack);
+        // What else is wrong is said together with the acknowledgement.
+        let spec = self.sized(limit, frame, ack.as_ref().map_or(frame, |(bytes, _)| *bytes));
+        match (ack, spec) {
+            (Ok((_, mut warnings)), Ok(spec)) => {
+                warnings.extend(self.unused());
+                Ok((spec.into(), warnings))
+            }
+            (ack, spec) => Err([ack.err(), spec.err()].into_iter().flatten().flatten().collect()),
+        }
+    }
+
+    /// Keys that change nothing, whatever runs over the connection.
+    pub(crate) fn unused(&self) -> Vec<Remark> {
+        let wide = !matches!(self.receive_window.value(), Some(Amount::Bytes(bytes)) if bytes <= UNSCALED);
+        Unused::of(self, &self.preset.keys())
+            .unless(self.ack_every > 1, "an `ack_every` above 1", &["ack_delay"])
+            .unless(self.recovery == RepairKind::NewReno, "recovery = \"newreno\"", &["impatient"])
+            .unless(wide, "a `receive_window` above 65535 B", &["window_scaling"])
+            .remarks()
+    }
+
     /// Transfers of `limit` bytes in all in frames of at most `frame` bytes, with acknowledgements of `ack_bytes` at
     /// least. Or all that is wrong.
     pub fn sized(&self, limit: Option<Bytes>, frame: u16, ack_bytes: u16) -> Result<TcpSpec, Vec<Remark>> {

@@ -1,6 +1,6 @@
-//! The promises of `fuzz/segments.rs`, without a fuzzer.
+//! The promises of `fuzz/src/segments.rs`, without a fuzzer.
 
-#[path = "../../../fuzz/segments.rs"]
+#[path = "../../../fuzz/src/segments.rs"]
 mod segments;
 
 use proptest::prelude::*;

@@ -246,6 +246,9 @@ const TOO_LARGE: &str = "is too large";
 
 /// `number` (decimal digits, one optional point) times `scale`, if that is a whole number of base units.
 fn exact_product(number: &str, scale: u64) -> Result<u64, &'static str> {
+    if !groups_digits(number) {
+        return Err("has a `_` that is not between two digits");
+    }
     let digits = number.replace('_', "");
     let (whole, fraction) = digits.split_once('.').unwrap_or((&digits, ""));
     let fraction = fraction.trim_end_matches('0');
@@ -265,6 +268,15 @@ fn exact_product(number: &str, scale: u64) -> Result<u64, &'static str> {
     }
     // Half of the range is kept free, so that a sum of two quantities cannot overflow.
     u64::try_from(product / denominator).ok().filter(|&v| v < u64::MAX / 2).ok_or(TOO_LARGE)
+}
+
+/// Whether each `_` stands between two digits, as in numbers of TOML.
+fn groups_digits(number: &str) -> bool {
+    let ends_with_digit = |part: &&str| part.ends_with(|c: char| c.is_ascii_digit());
+    let starts_with_digit = |part: &&str| part.starts_with(|c: char| c.is_ascii_digit());
+    let parts: Vec<&str> = number.split('_').collect();
+    let last = parts.len() - 1;
+    parts[..last].iter().all(ends_with_digit) && parts[1..].iter().all(starts_with_digit)
 }
 
 /// How unlike two unit names are: the case-insensitive edit distance, ties to the same case.
@@ -313,6 +325,10 @@ mod tests {
         assert!(message("fast".parse()).contains("expected a number and a unit"));
         assert!("0.5 ps".parse::<Time>().unwrap_err().to_string().contains("not a whole number"));
         assert!("1.2.3 s".parse::<Time>().is_err());
+        for text in ["1__0 ms", "_1 ms", "1_ ms", "1_.5 ms", "1._5 ms", "1_000_ ms", "__ ms"] {
+            let why = text.parse::<Time>().unwrap_err().to_string();
+            assert!(why.contains("not between two digits") && why.contains(text), "{why}");
+        }
         assert!("99999999999999999999 s".parse::<Time>().unwrap_err().to_string().contains("too large"));
     }
 

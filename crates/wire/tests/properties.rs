@@ -1,6 +1,6 @@
 //! What must hold for every frame, and for all bytes.
 
-#[path = "../../../fuzz/frames.rs"]
+#[path = "../../../fuzz/src/frames.rs"]
 mod frames;
 
 use proptest::collection::vec;

@@ -32,6 +32,12 @@ pub trait Configuration {
 
     /// What cannot be meant.
     fn check(&self) -> Vec<Remark>;
+    /// Keys that change nothing.
+    fn unused(&self) -> Vec<Remark> {
+        Vec::new()
+    }
+    /// Whether its rate counts bits as the flow says.
+    const RATE_COUNTS: bool = true;
     /// The rate while it sends, and the key that says it.
     fn rate(&self) -> (&'static str, BitRate);
     /// The same at this rate.
@@ -223,6 +229,22 @@ macro_rules! arrivals {
                     $(Arrivals::$name(keys) => {
                         keys.check().into_iter().map(|why| why.within(stringify!($file))).collect()
                     })*
+                }
+            }
+            /// Keys that change nothing, seen from the source.
+            pub fn unused(&self) -> Vec<Remark> {
+                match self {
+                    Arrivals::Greedy | Arrivals::Transfers(_) => Vec::new(),
+                    $(Arrivals::$name(keys) => {
+                        keys.unused().into_iter().map(|why| why.within(stringify!($file))).collect()
+                    })*
+                }
+            }
+            /// Whether it has a rate that counts bits as the flow says.
+            pub fn counts_rate(&self) -> bool {
+                match self {
+                    Arrivals::Greedy | Arrivals::Transfers(_) => false,
+                    $(Arrivals::$name(_) => <$params>::RATE_COUNTS,)*
                 }
             }
             /// The key that names a file of pictures, and the file, if there is one.

@@ -67,6 +67,10 @@ impl Configuration for ThreadsParams {
         let counts = [outside("count", self.count, MOST_THREADS), outside("burst", self.burst, MOST_FRAMES)];
         no_rate("rate", self.rate).into_iter().chain(counts.into_iter().flatten()).chain(delay).collect()
     }
+    fn unused(&self) -> Vec<Remark> {
+        let idle = self.burst > 1 && self.delay == Time::ZERO;
+        idle.then(|| keys::unused("burst", "a `delay` between bursts")).into_iter().collect()
+    }
     fn rate(&self) -> (&'static str, BitRate) {
         ("rate", self.rate)
     }

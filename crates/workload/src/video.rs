@@ -132,6 +132,7 @@ impl Configuration for VideoParams {
     type Machine = Box<Video>;
 
     const CUTS_FRAMES: bool = true;
+    const RATE_COUNTS: bool = false;
 
     fn check(&self) -> Vec<Remark> {
         let shortest = self.shortest_interval();
@@ -153,6 +154,10 @@ impl Configuration for VideoParams {
             .chain(interval)
             .chain(pattern)
             .collect()
+    }
+    fn unused(&self) -> Vec<Remark> {
+        let told = self.trace.is_some() && self.pattern != usual_pattern();
+        told.then(|| keys::unused("pattern", "the generator: there is a `trace`")).into_iter().collect()
     }
     fn rate(&self) -> (&'static str, BitRate) {
         ("rate", self.rate)

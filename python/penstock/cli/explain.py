@@ -7,7 +7,7 @@ from penstock.library import suggestion
 
 from . import EXIT_DONE
 from .console import Table, console
-from .glossary import Topic, find, names
+from .glossary import Topic, cells, find, names
 
 
 def explain(name: str, /) -> int:
@@ -41,11 +41,18 @@ def _show(topic: Topic) -> None:
     out.print(f"{topic.name}", style="bold", end="  ")
     out.print(f"({topic.kind})")
     for line in topic.lines:
-        out.print(line, wrap=True)
+        if rows := cells(line):
+            _print_table(rows)
+        else:
+            out.print(line, wrap=True)
     if topic.rows:
-        header, *rows = topic.rows
-        shown = Table("", *header)
-        for row in rows:
-            shown.add_row(*row)
-        out.print(shown)
+        _print_table(topic.rows)
     out.print()
+
+
+def _print_table(rows: list[list[str]]) -> None:
+    """Rows below their header."""
+    shown = Table("", *rows[0])
+    for row in rows[1:]:
+        shown.add_row(*row)
+    console().print(shown)

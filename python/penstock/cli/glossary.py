@@ -142,8 +142,9 @@ def topics() -> tuple[Topic, ...]:
 
 def _mechanisms() -> Iterator[Topic]:
     for mechanism in json.loads(_core.mechanisms()):
-        lines = [mechanism["title"], *mechanism["summary"], f"Source: {mechanism['source']}"]
-        lines += [f"Not modelled: {what}" for what in mechanism.get("not_modelled", [])]
+        said = [mechanism["title"], *mechanism["summary"], f"Source: {mechanism['source']}"]
+        said += [f"Not modelled: {what}" for what in mechanism.get("not_modelled", [])]
+        lines = [without_links(line) for line in said]
         header = ["parameter", "default", "meaning"]
         parameters = [
             [_text(p["name"]), _text(p["default"]), _text(p["meaning"])] for p in mechanism["parameters"]
@@ -159,6 +160,18 @@ def _mechanisms() -> Iterator[Topic]:
             lines = [said] if not default or "Default" in said else [said, f"Default: {default}"]
             kind = f"parameter of {mechanism['name']}"
             yield Topic(f"{mechanism['name']}.{parameter['name']}", kind, lines)
+
+
+def without_links(text: str) -> str:
+    """Without the links of Rust's documentation: what they lead to has its last name."""
+    return re.sub(r"\[`(?:\w+::)*([^`]+)`\]", r"`\1`", text)
+
+
+def cells(line: str) -> list[list[str]]:
+    """The rows of a paragraph that is a table, its header first; none of any other paragraph."""
+    rows = [[cell.strip() for cell in row.strip().strip("|").split("|")] for row in line.splitlines()]
+    is_table = line.startswith("|") and len(rows) > 1 and all(set(cell) <= set("-: ") for cell in rows[1])
+    return [rows[0], *rows[2:]] if is_table else []
 
 
 def _headroom() -> Iterator[Topic]:

@@ -6,6 +6,7 @@ A text is parsed by Python's grammar and walked here, so that no name reaches th
 from __future__ import annotations
 
 import ast
+import inspect
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -147,8 +148,23 @@ class Expression:
             case ast.Call(func=ast.Name(id=function), args=arguments):
                 if function not in given.functions:
                     raise ArgumentError(f"no function {function}; {suggestion(function, given.functions)}")
-                return given.functions[function](*(self._value(one, given) for one in arguments))
+                return _called(function, given, [self._value(one, given) for one in arguments])
         raise ArgumentError(f"{ast.unparse(node)} has no value")
+
+
+def _called(function: str, given: Surroundings, values: list[Any]) -> Any:
+    """What a function makes of values; those that it cannot take are told in words of ours."""
+    known = given.functions[function]
+    try:
+        return known(*values)
+    except TypeError:
+        try:
+            takes = [one.name for one in inspect.signature(known).parameters.values()]
+        except ValueError:
+            takes = ["first", "others"]  # a function of Python, such as min
+        told = {0: "nothing", 1: "one value"}.get(len(values), f"{len(values)} values")
+        usage = f"{function}({', '.join(takes)})"
+        raise ArgumentError(f"{function}() cannot take {told}; expected {usage}") from None
 
 
 def _numbers(*values: Any) -> tuple[Any, ...]:

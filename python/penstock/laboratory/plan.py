@@ -29,6 +29,8 @@ SEED = "simulation.seed"
 MODES = ("grid", "zip", "latin")
 MOST_POINTS = 1_000_000
 LATIN_SEED = 1
+MOST_TOLD = 5
+"""Of what is wrong with a point."""
 
 
 @dataclass(frozen=True)
@@ -228,13 +230,30 @@ class Plan:
                     _core.check(first.source.text, first.source.file)
                 return
             except ScenarioError as error:
-                if wrong is None:
-                    values = ", ".join(f"{key} = {value}" for key, value in point.values.items())
-                    text = f"{error}\nin the first point of the sweep, with {values or 'nothing set'}"
-                    wrong = ScenarioError(text)
-                    wrong.diagnostics = error.diagnostics
+                wrong = wrong or self._as_asked(error, point)
         if wrong is not None:
             raise wrong from None
+
+    def _as_asked(self, error: ScenarioError, point: Point) -> ScenarioError:
+        """What is wrong with a point, in the words of who asked for it.
+
+        Its scenario is in no file, so that its lines are nobody's. What is wrong with the file itself is said
+        with its place there.
+        """
+        if not point.values:
+            return error
+        told = json.loads(error.diagnostics)
+        try:
+            self.base.check()
+        except ScenarioError as own:
+            before = [one["message"] for one in json.loads(own.diagnostics)]
+            if told and told[0]["message"] in before:
+                return own
+        values = ", ".join(f"{key} = {value}" for key, value in point.values.items())
+        what = "; ".join(f"{one['message']}: {one['help']}".rstrip(": ") for one in told[:MOST_TOLD])
+        asked = ScenarioError(f"error: {what}\nin the first point of the sweep, with {values}")
+        asked.diagnostics = json.dumps([{**one, "line": 0, "column": 0} for one in told])
+        return asked
 
     def _combinations(self) -> Iterator[dict[str, Any]]:
         spans = [key for key, values in self.values.items() if isinstance(values, Span)]

@@ -5,6 +5,7 @@ Source: the units of `crates/units/src/parse.rs`. Not modelled: cross products, 
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from decimal import Decimal
@@ -40,7 +41,7 @@ _IN_TABLES = {
     "frames": ("frames", 1),
 }
 _SAME = {"µs": "us", "frame": "frames"}
-_TEXT = re.compile(r"\s*([+-]?(?:\d[\d_]*\.?\d*|\.\d+))\s*([A-Za-zµ/]+)\s*")
+_TEXT = re.compile(r"\s*([+-]?(?:\d+(?:_\d+)*(?:\.(?:\d+(?:_\d+)*)?)?|\.\d+(?:_\d+)*))\s*([A-Za-zµ/]+)\s*")
 _DECIMALS = 3
 
 
@@ -134,6 +135,8 @@ def number(value: object) -> Fraction:
     """A plain number, exactly as it is written."""
     if isinstance(value, bool) or not isinstance(value, int | float | Fraction):
         raise ArgumentError(f"{value} is no plain number")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ArgumentError(f"{value} is no finite number")
     return Fraction(repr(value)) if isinstance(value, float) else Fraction(value)
 
 

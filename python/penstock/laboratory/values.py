@@ -127,7 +127,10 @@ def _range(key: str, text: str, parts: Sequence[str]) -> Values:
     ends, third = [value_of(_literal(part)) for part in parts[:2]], parts[2 : len(parts) - log]
     if len(parts) > 3 + log or len(third) > 1:
         raise ArgumentError(f"{key}: {text} has too many parts; expected FROM:TO:NUMBER or FROM:TO:STEP")
-    low, high = (end if isinstance(end, Quantity) else number(end) for end in ends)
+    try:
+        low, high = (end if isinstance(end, Quantity) else number(end) for end in ends)
+    except ArgumentError as error:
+        raise ArgumentError(f"{key}: {text}: {error}") from None
     if isinstance(low, Quantity) != isinstance(high, Quantity) or not low <= high:
         raise ArgumentError(f"{key}: {text}: expected two numbers of one unit, the smaller one first")
     if log and _amount(low) <= 0:

@@ -254,7 +254,8 @@ class Scenario:
 
         The text is that of the file, whose lines errors name, unless the scenario has been changed since.
         """
-        name = self._model.get("simulation", {}).get("name", "scenario")
+        simulation = self._model.get("simulation")
+        name = simulation.get("name", "scenario") if isinstance(simulation, dict) else "scenario"
         return library.Source(self._text or self.to_toml(), self._file or f"{name}.toml")
 
     def save(self, file: str | PathLike[str]) -> None:

@@ -2227,7 +2227,7 @@ Scheduler = (
 """Which queue sends: a name, with the defaults, or a table of that name with its keys."""
 WhenFull = Literal["block", "drop"]
 """What a source does when its queue in the NIC is full."""
-FlowControl = Literal["off"] | FlowControlTable
+FlowControl = Literal["off", "pause", "pfc", "credit"] | FlowControlTable
 """Link-level flow control: one of these."""
 Weights = Literal["equal"] | Sequence[int]
 """Weights of the traffic classes."""
@@ -2275,7 +2275,7 @@ ApplicationSelector = Literal["ether_type", "stream_port", "datagram_port", "por
 """What an application is known by."""
 Forwarding = Literal["store_and_forward", "cut_through"]
 """When a frame may leave a switch."""
-Queueing = Literal["output", "virtual_output"] | QueueingTable
+Queueing = Literal["output", "virtual_output", "crossbar"] | QueueingTable
 """How frames wait in a switch."""
 PathChoice = Literal["hash", "d_mod_k", "spray", "round_robin", "least_queued"] | PathChoiceTable
 """Which of several equal paths a frame takes."""
@@ -2325,7 +2325,7 @@ FrameWord = Literal["imix"]
 """Named distributions of frame lengths."""
 Frame = str | FrameWord | FrameTable
 """Length of frames."""
-Source = Literal["greedy"] | SourceTable
+Source = Literal["greedy", "window", "tcp"] | SourceTable
 """When frames are due."""
 RateBasis = Literal["frame", "wire"]
 """What the bits of a rate count."""
@@ -2355,7 +2355,7 @@ PublishedSizes = Literal["web_search", "fb_hadoop", "ali_storage", "google_rpc",
 """A published distribution of sizes."""
 Sizes = str | PublishedSizes | SizesTable
 """Sizes of transfers."""
-Carrier = Literal["frames"] | CarrierTable
+Carrier = Literal["frames", "tcp"] | CarrierTable
 """What carries transfers."""
 ServiceOrder = Literal["round_robin", "fifo"]
 """Which of a source's transfers sends the next frame."""

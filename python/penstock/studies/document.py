@@ -6,6 +6,7 @@ its outcomes, so that no figure in it can be older than the code that measured i
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
@@ -25,9 +26,18 @@ def write(result: StudyResult, directory: Path, *, quick: bool = False) -> Path:
     beside.mkdir(parents=True, exist_ok=True)
     for name in (*_pictures(result), *(_file(table) for table in result.tables if _is_large(table))):
         shutil.copyfile(result.directory / name, beside / name)
+    from penstock.plots.stamp import stamp
+
+    for name in _pictures(result):
+        stamp(beside / name, trajectories(result.study.folder))
     page = directory / f"{stem}.md"
     page.write_text(markdown(result, quick=quick), "utf-8")
     return page
+
+
+def trajectories(folder: Path) -> str:
+    """A digest of the pinned fingerprints of a study: what its pictures were drawn of."""
+    return hashlib.sha256((folder / "fingerprints.json").read_bytes()).hexdigest()[:16]
 
 
 def markdown(result: StudyResult, *, quick: bool = False) -> str:

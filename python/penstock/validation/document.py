@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import math
 import textwrap
 from collections.abc import Iterator, Sequence
@@ -27,6 +28,8 @@ def write(outcomes: Sequence[Outcome], document: Path, *, quick: bool) -> None:
     OSError
         If one of them cannot be written.
     """
+    from penstock.plots.stamp import stamp
+
     from .picture import draw
 
     images, folder = document.parent / "images", document.with_suffix("")
@@ -41,9 +44,16 @@ def write(outcomes: Sequence[Outcome], document: Path, *, quick: bool) -> None:
             table = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
             table.writeheader()
             table.writerows(rows)
+    stamp(images / PICTURE, rows_of(folder))
     for name, lines in pages.items():
         (folder / name).write_text("\n".join(lines) + "\n", "utf-8")
     document.write_text("\n".join(_index(outcomes, folder.name, quick=quick)) + "\n", "utf-8")
+
+
+def rows_of(folder: Path) -> str:
+    """A digest of the rows of all topics: what the picture shows."""
+    rows = b"".join(path.read_bytes() for path in sorted(folder.glob("*.csv")))
+    return hashlib.sha256(rows).hexdigest()[:16]
 
 
 def by_topic(outcomes: Sequence[Outcome]) -> dict[str, list[Outcome]]:

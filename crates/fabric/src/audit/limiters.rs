@@ -22,6 +22,9 @@ pub(super) fn check(audit: &mut Audit<'_>) {
         if let Some(doubt) = doubt {
             audit.warn(Subject::Node(id), about_limiters(doubt.message, doubt.help));
         }
+        for remark in unused_with_points(&limiters.control, spec) {
+            audit.warn(Subject::Node(id), remark.within("rate_limiters"));
+        }
     }
     check_listeners(&limited, audit);
     check_points(audit);
@@ -52,6 +55,16 @@ fn doubt_with_points(control: &RateControlSpec, spec: &Spec) -> Option<Remark> {
     let switches = spec.nodes.iter().filter_map(|node| node.switch());
     let points = switches.flat_map(|switch| switch.managers.iter().flatten());
     points.filter(|point| point.name() == control.name()).find_map(|point| control.doubt_with(point, link))
+}
+
+/// Keys of a control that change nothing with any of the congestion points of its scheme.
+fn unused_with_points(control: &RateControlSpec, spec: &Spec) -> Vec<Remark> {
+    let switches = spec.nodes.iter().filter_map(|node| node.switch());
+    let points = switches.flat_map(|switch| switch.managers.iter().flatten());
+    let mut each =
+        points.filter(|point| point.name() == control.name()).map(|point| control.unused_with(point));
+    let first = each.next().unwrap_or_default();
+    each.fold(first, |all, own| all.into_iter().filter(|one| own.contains(one)).collect())
 }
 
 /// A limiter for each destination needs destinations that are listed.

@@ -1,11 +1,127 @@
 //! Whether the routes that a fault is to change are there to be changed.
 
 use super::{Audit, Subject};
-use crate::spec::{FaultSpec, Way};
-use keys::Remark;
+use crate::spec::{FaultSpec, Spec, Way};
+use frame::NodeId;
+use keys::{Remark, unused};
+use std::collections::VecDeque;
+
+pub(super) fn check(audit: &mut Audit<'_>) {
+    unlisted(audit);
+    without_a_way(audit);
+}
+
+/// What is down, for as long as it is.
+#[derive(Clone, Copy)]
+enum Down {
+    Link(u32),
+    Node(NodeId),
+}
+
+/// Searches that the check may take: large fabrics have other ways.
+const MOST_SEARCHES: usize = 2_000;
+
+/// Faults after which no flow that passes what is down has another way.
+fn without_a_way(audit: &mut Audit<'_>) {
+    let mut ways = Ways::of(audit.spec);
+    let mut told = Vec::new();
+    for (at, fault) in audit.spec.faults.iter().enumerate() {
+        let downs: Vec<Down> = match fault {
+            FaultSpec::LinkDown { link, reaction, .. } if reaction.reroute.is_some() => {
+                vec![Down::Link(*link)]
+            }
+            FaultSpec::Random { links, reaction, .. } if reaction.reroute.is_some() => {
+                links.iter().copied().map(Down::Link).collect()
+            }
+            FaultSpec::Restart { node, reroute: Some(_), .. } => vec![Down::Node(*node)],
+            _ => continue,
+        };
+        let some = downs.into_iter().any(|down| ways.has_another(down) != Some(false));
+        if !some {
+            told.push(at);
+        }
+    }
+    for fault in told {
+        let needs = "a flow that passes what fails and has another shortest path";
+        audit.warn(Subject::Fault(fault), unused("reroute", needs));
+    }
+}
+
+/// How frames can get from node to node: through switches.
+struct Ways<'s> {
+    spec: &'s Spec,
+    neighbours: Vec<Vec<(u32, NodeId)>>,
+    /// Of each sender, its destinations.
+    pairs: Vec<(NodeId, Vec<NodeId>)>,
+    searches: usize,
+}
+
+impl<'s> Ways<'s> {
+    fn of(spec: &'s Spec) -> Ways<'s> {
+        let mut neighbours = vec![Vec::new(); spec.nodes.len()];
+        for (number, link) in (0..).zip(&spec.links) {
+            neighbours[link.a.at()].push((number, link.b));
+            neighbours[link.b.at()].push((number, link.a));
+        }
+        let reroutable = spec.flows.iter().filter(|flow| flow.way == Way::Shortest);
+        let pairs = reroutable.map(|flow| (flow.from, flow.source.destinations.nodes())).collect();
+        Ways { spec, neighbours, pairs, searches: 0 }
+    }
+
+    /// Links from a node to each other; `u32::MAX`: there is no way.
+    fn distances(&mut self, from: NodeId, down: Option<Down>) -> Vec<u32> {
+        self.searches += 1;
+        let mut found = vec![u32::MAX; self.neighbours.len()];
+        found[from.at()] = 0;
+        let mut next = VecDeque::from([from]);
+        while let Some(node) = next.pop_front() {
+            let forwards = node == from || self.spec.nodes[node.at()].switch().is_some();
+            for &(link, to) in self.neighbours[node.at()].iter().filter(|_| forwards) {
+                let is_down = match down {
+                    Some(Down::Link(down)) => link == down,
+                    Some(Down::Node(down)) => to == down,
+                    None => false,
+                };
+                if !is_down && found[to.at()] == u32::MAX {
+                    found[to.at()] = found[node.at()] + 1;
+                    next.push_back(to);
+                }
+            }
+        }
+        found
+    }
+
+    /// Whether a flow that passes what is down, on a shortest path, gets to its destination without; `None`: unknown.
+    fn has_another(&mut self, down: Down) -> Option<bool> {
+        let ends = match down {
+            Down::Node(node) => [node, node],
+            Down::Link(link) => [self.spec.links[link as usize].a, self.spec.links[link as usize].b],
+        };
+        let length = u32::from(ends[0] != ends[1]);
+        let beyond = ends.map(|end| self.distances(end, None));
+        for at in 0..self.pairs.len() {
+            if self.searches > MOST_SEARCHES {
+                return None;
+            }
+            let from = self.pairs[at].0;
+            let [whole, rest] = [None, Some(down)].map(|down| self.distances(from, down));
+            let passes = |to: &NodeId| {
+                let over = |[near, far]: [usize; 2]| {
+                    let (before, after) = (whole[ends[near].at()], beyond[far][to.at()]);
+                    before != u32::MAX && after != u32::MAX && before + length + after == whole[to.at()]
+                };
+                over([0, 1]) || over([1, 0])
+            };
+            if self.pairs[at].1.iter().any(|to| rest[to.at()] != u32::MAX && passes(to)) {
+                return Some(true);
+            }
+        }
+        Some(false)
+    }
+}
 
 /// Flows whose paths are not listed are not rerouted.
-pub(super) fn check(audit: &mut Audit<'_>) {
+fn unlisted(audit: &mut Audit<'_>) {
     let spec = audit.spec;
     let reroutes = |fault: &FaultSpec| match fault {
         FaultSpec::LinkDown { reaction, .. } | FaultSpec::Random { reaction, .. } => reaction.reroute,

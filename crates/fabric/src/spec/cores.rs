@@ -30,6 +30,15 @@ pub struct ReceiveSpec {
     pub script: Vec<(Time, CoreChange)>,
 }
 
+impl ReceiveSpec {
+    /// Whether frames cost anything, now or after a change.
+    pub fn takes_time(&self) -> bool {
+        let costs = |change: &(Time, CoreChange)| matches!(change.1, CoreChange::Start { time_per_frame, rate } if rate.is_some() || time_per_frame.is_some_and(|time| time > Time::ZERO));
+        let interrupt = self.interrupt.time > Time::ZERO || self.interrupt.delay > Time::ZERO;
+        self.time_per_frame > Time::ZERO || self.rate.is_some() || interrupt || self.script.iter().any(costs)
+    }
+}
+
 impl Default for ReceiveSpec {
     /// One core, without any cost.
     fn default() -> ReceiveSpec {

@@ -274,14 +274,13 @@ impl ForwardingTable {
 /// Looking for equal paths ends after this many edge groups: in a fabric that has some, mostly the first shows it.
 const MOST_GROUPS: usize = 256;
 
-/// Whether a switch whose path choice is not a hash has a choice between several ports on the way to a
-/// destination of the flows without a route of their own. `None` if the fabric is too large to tell.
-pub fn has_equal_paths(spec: &Spec) -> Option<bool> {
+/// Whether a switch with one of these path choices has a choice between several ports on the way to a destination of the
+/// flows without a route of their own. `None` if the fabric is too large to tell.
+pub fn has_equal_paths(spec: &Spec, is_one: impl Fn(PathChoice) -> bool) -> Option<bool> {
     let wiring = spec.wiring();
     let routes = Routes::new(&wiring, |node| spec.nodes[node.at()].host().is_some());
-    let chooses = |node: &NodeId| {
-        spec.nodes[node.at()].switch().is_some_and(|switch| switch.path_choice != PathChoice::Hash)
-    };
+    let chooses =
+        |node: &NodeId| spec.nodes[node.at()].switch().is_some_and(|switch| is_one(switch.path_choice));
     let choosers: Vec<NodeId> = (0..wiring.nodes() as u32).map(NodeId).filter(chooses).collect();
     let destinations: Vec<NodeId> = spec.free_flows().flat_map(|(_, to)| to).collect();
     let groups = EdgeGroups::new(&routes, destinations.iter().copied());

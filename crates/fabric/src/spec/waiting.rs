@@ -25,4 +25,11 @@ impl Queueing {
             Queueing::Crossbar(keys) => keys.check().map_err(|remark| remark.within("crossbar")),
         }
     }
+    /// Keys that change nothing; places begin at the name of the kind.
+    pub fn unused(&self) -> Vec<Remark> {
+        match self {
+            Queueing::Output | Queueing::VirtualOutput => Vec::new(),
+            Queueing::Crossbar(keys) => keys.unused().into_iter().map(|one| one.within("crossbar")).collect(),
+        }
+    }
 }

@@ -171,20 +171,23 @@ fn with_congestion(table: Table, rows: &[Row]) -> Table {
 const HELD: [(&str, &str); 5] = [
     (
         "held_by_application",
-        "Share of the time of a sender over TCP, from its begin until all is acknowledged, with nothing to send; not a number but for TCP, as the other four shares, with which it adds up to 1.",
+        "Share of the time of a sender over TCP, from its begin until all is acknowledged, with nothing to send; not a number but for TCP. The five shares add up to 1.",
     ),
-    ("held_by_receive_window", "Share of it with a full receive window or send buffer."),
+    (
+        "held_by_receive_window",
+        "Share of it with a full receive window or send buffer; not a number but for TCP.",
+    ),
     (
         "held_by_congestion_control",
-        "Share of it in which its congestion control let nothing go: its window, its pacing, a handshake, a repair.",
+        "Share of it in which its congestion control let nothing go: its window, its pacing, a handshake, a repair; not a number but for TCP.",
     ),
     (
         "held_by_pause",
-        "Share of it with a segment ready while its class was stopped at its NIC by a pause, or by a link that was down.",
+        "Share of it with a segment ready while its class was stopped at its NIC by a pause, or by a link that was down; not a number but for TCP.",
     ),
     (
         "held_by_host",
-        "Share of it with a segment ready while the NIC sent what was there before, of this sender or another; or a rate limiter held it.",
+        "Share of it with a segment ready while the NIC sent what was there before, of this sender or another, or a rate limiter held it; not a number but for TCP.",
     ),
 ];
 

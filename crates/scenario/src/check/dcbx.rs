@@ -35,6 +35,12 @@ pub fn lower(
     if settings.iter().all(Option::is_none) {
         return Vec::new();
     }
+    let mut told = Told::default();
+    for (settings, at) in settings.iter().flatten() {
+        for (key, needs) in settings.unused_of_pfc() {
+            told.once(keys::unused(key, needs).within("pfc"), at, context);
+        }
+    }
     let negotiated = at_all_links(&settings, nodes, links, context);
     let mut paused = vec![None; nodes.len()];
     for (link, ends) in links.iter().zip(&negotiated) {
@@ -247,6 +253,11 @@ fn mismatches(
     if let Some((remark, at)) = found {
         told.beware(remark, at, context);
     }
+    if first.settings.tie_break != second.settings.tie_break {
+        let message = format!("DCBX: \"{a}\" and \"{b}\" break ties in different ways");
+        let help = "if both are willing, both adopt or neither does: expected the same tie_break at both";
+        told.beware(Remark::about("tie_break", message, help), second.at, context);
+    }
 }
 
 /// What an agent has in force, for the port.
@@ -416,6 +427,12 @@ impl Told {
     }
     fn beware(&mut self, remark: Remark, at: &Place, context: &mut Context<'_>) {
         if self.is_news(&remark, at) {
+            context.beware(remark, at);
+        }
+    }
+    /// What is said of one table of settings, whoever has it.
+    fn once(&mut self, remark: Remark, at: &Place, context: &mut Context<'_>) {
+        if self.said.insert(format!("{at:?} {remark}"), 1).is_none() {
             context.beware(remark, at);
         }
     }

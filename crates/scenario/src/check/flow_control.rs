@@ -3,7 +3,9 @@
 use super::Context;
 use crate::model::Model;
 use crate::place::Place;
+use fabric::spec::FlowSpec;
 use flow_control::{Control, FlowControl};
+use std::collections::BTreeSet;
 
 /// The flow control of a station, checked where the station has settings of its own.
 pub fn lower(
@@ -29,5 +31,14 @@ pub fn lower(
 pub fn check(flow_control: &FlowControl, model: &Model, at: &Place, context: &mut Context<'_>) {
     let found = flow_control.check(&model.used_priorities());
     found.wrong.into_iter().for_each(|why| context.refuse(why, at));
-    found.warnings.into_iter().for_each(|why| context.beware(why, at));
+    context.check_later(flow_control, at);
+}
+
+/// Says what to beware of in all that was checked, now that the flows are known, those of files too.
+pub fn warn(flows: &[FlowSpec], context: &mut Context<'_>) {
+    let used = flows.iter().map(|flow| u32::from(flow.priority.0)).collect::<BTreeSet<u32>>();
+    let used: Vec<u32> = used.into_iter().collect();
+    for (flow_control, at) in std::mem::take(&mut context.later) {
+        flow_control.check(&used).warnings.into_iter().for_each(|why| context.beware(why, &at));
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::receivers::{self, Ends, Pair};
 use super::topology::Fabric;
-use super::{Context, files, together, transports};
+use super::{Context, files, together, transports, unused};
 use crate::model::{Flow, Model, SourceText};
 use crate::place::Place;
 use fabric::spec::{FlowSpec, Way};
@@ -95,6 +95,7 @@ fn one(
     let pairs = receivers::lower(&ends, model.simulation.seed, at, fabric, context);
     let checked = context.clean(|context| {
         numbers(flow, model, at, context);
+        unused::of_flow(flow, end, at, context);
         let sizes = files::frame_sizes(&flow.frame, &at.key("frame"), context);
         let arrivals = match &flow.source {
             SourceText::Pushed(arrivals) => {

@@ -5,7 +5,7 @@ use crate::model::Model;
 use crate::place::Place;
 use fabric::PauseNeeds;
 use fabric::spec::{FlowSpec, Role, Spec, SwitchSpec};
-use frame::{NodeId, TrafficClass};
+use frame::{NodeId, Priority, TrafficClass};
 use queueing::{Configuration, ManagerEntry, ManagerSpec, RateConfiguration};
 use std::collections::BTreeSet;
 use transport::{Application, ApplicationSpec};
@@ -52,6 +52,18 @@ fn check_entry(
         None => !entries.iter().any(|other| other.names(class(flow))),
     };
     let flows: Vec<&FlowSpec> = spec.flows.iter().filter(manages).collect();
+    let sent = spec.priorities_in_use();
+    let has_frames = |of: u32| {
+        (0..u32::BITS)
+            .filter(|priority| sent >> priority & 1 != 0)
+            .any(|priority| u32::from(switch.classes.class(Priority(priority as u8)).0) == of)
+    };
+    for (place, &class) in entry.classes.iter().flatten().enumerate() {
+        if !has_frames(class) {
+            let message = format!("class {class} has a queue manager, but no frames");
+            context.warn(&at.key("classes").index(place), message, "no flow and no message is in this class");
+        }
+    }
     let (name, at) = (manager.name(), at.key(manager.name()));
     if let Some(instead) = manager.unmarked()
         && !flows.is_empty()

@@ -9,6 +9,13 @@ use transport::Applications;
 
 /// Warns of choices where there is one path only, and of connections that they bring to a halt.
 pub fn check(model: &Model, spec: &Spec, context: &mut Context<'_>) {
+    let usual = crate::model::PathSeed::default();
+    let hashes = |choice| choice == PathChoice::Hash;
+    if model.simulation.path_seed != usual && fabric::forwarding::has_equal_paths(spec, hashes) == Some(false)
+    {
+        let needs = "flows with several shortest paths, of which a hash picks one";
+        context.unused(vec![keys::unused("path_seed", needs)], &Place::of("simulation"));
+    }
     let chosen = |choice: &Option<PathChoice>| choice.is_some_and(|choice| choice != PathChoice::Hash);
     let own = model.switches.iter().find(|(_, own)| chosen(&own.path_choice));
     let place = match own {
@@ -16,7 +23,7 @@ pub fn check(model: &Model, spec: &Spec, context: &mut Context<'_>) {
         Some((name, _)) => Place::of("switches").key(name),
         None => return,
     };
-    if fabric::forwarding::has_equal_paths(spec) == Some(false) {
+    if fabric::forwarding::has_equal_paths(spec, |choice| choice != PathChoice::Hash) == Some(false) {
         context.warn(
             &place.key("path_choice"),
             "path_choice, but no switch that has it has two equal paths to a destination of these flows",

@@ -4,7 +4,9 @@ use super::Context;
 use crate::place::Place;
 use fabric::spec::LimiterSpec;
 use frame::ClassMap;
-use queueing::{DynamicThreshold, ManagerEntry, ManagerSpec, RateLimiters, SharedMemorySpec, assign};
+use queueing::{
+    Configuration, DynamicThreshold, ManagerEntry, ManagerSpec, RateLimiters, SharedMemorySpec, assign,
+};
 use units::Amount;
 
 /// The manager of each traffic class; empty if no class has one.
@@ -16,6 +18,11 @@ pub fn managers(
 ) -> Vec<Option<ManagerSpec>> {
     let (managers, wrong) = assign(entries, classes.classes());
     wrong.into_iter().for_each(|why| context.refuse(why, at));
+    for (index, entry) in entries.iter().enumerate() {
+        if let Ok(manager) = entry.manager() {
+            context.unused(manager.unused(), &at.index(index));
+        }
+    }
     managers
 }
 
@@ -24,6 +31,7 @@ pub fn limiters(keys: Option<&RateLimiters>, at: &Place, context: &mut Context<'
     let keys = keys?;
     match keys.spec() {
         Ok((control, priorities)) => {
+            context.unused(keys.unused(), at);
             let (per, mark_after) = (keys.per, keys.mark_after.value());
             Some(LimiterSpec { control, per, priorities, mark_after, priority_burst: keys.priority_burst })
         }
@@ -44,8 +52,8 @@ pub fn shared_memory(
 ) -> Option<SharedMemorySpec> {
     let at = at.key("dynamic_threshold");
     match keys?.spec(total, has_lossless_queues) {
-        Ok((spec, warning)) => {
-            warning.into_iter().for_each(|why| context.beware(why, &at));
+        Ok((spec, warnings)) => {
+            warnings.into_iter().for_each(|why| context.beware(why, &at));
             Some(spec)
         }
         Err(why) => {

@@ -5,6 +5,7 @@ use crate::effective::{fill_receive, fill_send};
 use crate::model::{Model, Receive, Send};
 use crate::place::Place;
 use fabric::spec::{CoreChange, InterruptSpec, ReceiveSpec, SendSpec};
+use keys::Unused;
 use units::{BitRate, Bytes, Time, WireClock};
 
 /// The longest time that a frame may cost.
@@ -12,15 +13,19 @@ const SLOWEST: Time = Time::from_ms(1000);
 /// Cores of a port at most.
 const MOST_CORES: u64 = 64;
 const TAKES_IN_NOTHING: &str = "a host that takes in nothing has a script with stop = true";
+const TAKES_TIME: &str =
+    "a host that takes time for frames, or stops: `time_per_frame`, `rate`, interrupts or a script";
 const SENDS_NOTHING: &str = "a host that sends nothing has no flows";
 /// Frames that an interrupt may wait for.
 const MOST_WAIT: u64 = 1_000_000;
 
-/// How a host receives, if it says so; keys that it does not set come from `all`.
+/// How a host receives, if it says so; keys that it does not set come from `all`. `is_room`: its flow control grants the room
+/// for what comes in.
 pub fn lower(
     model: &Model,
     all: Option<&Receive>,
     own: Option<&Receive>,
+    is_room: bool,
     at: &Place,
     context: &mut Context<'_>,
 ) -> Option<ReceiveSpec> {
@@ -55,14 +60,22 @@ pub fn lower(
         );
     }
     let script = script(&merged, model.simulation.duration, &at, context);
-    Some(ReceiveSpec {
+    let spec = ReceiveSpec {
         time_per_frame: time_per_frame.unwrap_or_default(),
         rate,
         buffer: buffer.map(Bytes::get),
         cores: cores.unwrap_or(1),
         interrupt,
         script,
-    })
+    };
+    let mut usual = Receive::default();
+    fill_receive(&mut usual);
+    let found = Unused::of(&merged, &usual)
+        .unless(interrupt.delay > Time::ZERO, "an `interrupt_delay` above 0", &["interrupt_frames"])
+        .unless(!is_room, "a host whose flow control does not grant the room: credits do", &["buffer"])
+        .unless(is_room || spec.takes_time() || !spec.script.is_empty(), TAKES_TIME, &["buffer"]);
+    context.unused(found.remarks(), &at);
+    Some(spec)
 }
 
 /// What a host spends on what it sends, if it says so; keys that it does not set come from `all`.

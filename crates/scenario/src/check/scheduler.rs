@@ -8,7 +8,7 @@ use crate::diagnostics::Severity;
 use crate::model::Model;
 use crate::place::Place;
 use fabric::spec::{FaultSpec, FlowSpec, LinkSpec, NodeSpec, Role};
-use frame::ClassMap;
+use frame::{ClassMap, Priority};
 use keys::Remark;
 use scheduling::{Configuration, PortFacts, SchedulerSpec};
 use std::collections::BTreeSet;
@@ -30,11 +30,12 @@ fn place<'m>(model: &'m Model, node: &'m NodeSpec) -> (&'static str, Option<&'m 
 }
 
 /// Asks each scheduler about each kind of port that it serves.
+/// `used`: the priorities of all frames, bit n for priority n.
 pub fn check(
     model: &Model,
     nodes: &[NodeSpec],
     links: &[LinkSpec],
-    flows: &[FlowSpec],
+    (flows, used): (&[FlowSpec], u32),
     context: &mut Context<'_>,
 ) {
     let bounds = frame_bounds(flows);
@@ -50,7 +51,10 @@ pub fn check(
         let facts = facts(link, classes, bounds);
         let at = own.map_or(Place::of(table), |name| Place::of(table).key(name)).key("scheduler");
         let found = match scheduler.check(&facts) {
-            Ok(warnings) => warnings.into_iter().map(|one| (one, Severity::Warning)).collect(),
+            Ok(warnings) => {
+                let unused = scheduler.unused(used_classes(classes, used));
+                warnings.into_iter().chain(unused).map(|one| (one, Severity::Warning)).collect()
+            }
             Err(why) => vec![(why, Severity::Error)],
         };
         for (remark, severity, more) in merged(found) {
@@ -101,6 +105,14 @@ fn served(node: &NodeSpec) -> (ClassMap, &SchedulerSpec) {
         Role::Host(host) => (host.classes, &host.scheduler),
         Role::Switch(switch) => (switch.classes, &switch.scheduler),
     }
+}
+
+/// The classes of these priorities.
+fn used_classes(classes: ClassMap, used: u32) -> u32 {
+    let is_used = |priority: &u32| used >> priority & 1 != 0;
+    (0..u32::BITS)
+        .filter(is_used)
+        .fold(0, |set, priority| set | 1 << classes.class(Priority(priority as u8)).0)
 }
 
 /// What a scheduler has to know of its port.

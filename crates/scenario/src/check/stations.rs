@@ -137,11 +137,11 @@ fn host(
     check_mtu(own.map_or(all.mtu, |own| own.mtu), at, context);
     let control = flow_control::lower(model, &all.flow_control, own.map(|o| &o.flow_control), at, context);
     let classes = classes(pick(own.map(|o| &o.queues), &all.queues), control.as_ref(), at, context);
-    let receive =
-        receive::lower(model, all.receive.as_ref(), own.and_then(|o| o.receive.as_ref()), at, context);
+    let is_room = control.as_ref().is_some_and(Control::is_room);
+    let own_receive = own.and_then(|o| o.receive.as_ref());
+    let receive = receive::lower(model, all.receive.as_ref(), own_receive, is_room, at, context);
     let end = model.simulation.duration;
     let send = receive::lower_send(all.send.as_ref(), own.and_then(|o| o.send.as_ref()), end, at, context);
-    let is_room = control.as_ref().is_some_and(Control::is_room);
     let buffer = |receive: &ReceiveSpec| receive.buffer.filter(|_| !is_room);
     HostSpec {
         classes,
@@ -206,6 +206,7 @@ fn switch(
     if let Err(remark) = queueing.check() {
         context.refuse(remark, &at.key("queueing"));
     }
+    context.unused(queueing.unused(), &at.key("queueing"));
     SwitchSpec {
         forwarding: pick(own.map(|o| &o.forwarding), &all.forwarding).unwrap_or(Forwarding::StoreAndForward),
         latency,
@@ -269,14 +270,19 @@ fn buffer(own: Option<&Buffer>, all: Option<&Buffer>, at: &Place, context: &mut 
         class: read("class", |b| b.class),
         queue: read("queue", |b| b.queue),
     };
-    for (key, wide) in [("total", spec.total), ("port", spec.port), ("class", spec.class)] {
-        if let (Some(wide), Some(queue)) = (wide, spec.queue)
-            && queue.exceeds(wide)
+    let (total, port, class) = (("total", spec.total), ("port", spec.port), ("class", spec.class));
+    let queue = ("queue", spec.queue);
+    // A queue is part of what waits at its port and in its class, and all of it is part of the total.
+    for ((inner, narrow), (outer, wide)) in
+        [(queue, total), (queue, port), (queue, class), (port, total), (class, total)]
+    {
+        if let (Some(narrow), Some(wide)) = (narrow, wide)
+            && narrow.exceeds(wide)
         {
             context.warn(
-                &at.key("queue"),
-                format!("queue {queue} is above {key} {wide}"),
-                "a queue never gets that long",
+                &at.key(inner),
+                format!("{inner} {narrow} is above {outer} {wide}"),
+                format!("it changes nothing: a {inner} never holds that much"),
             );
         }
     }

@@ -10,7 +10,7 @@ use flow_control::FlowControl;
 use frame::{NodeId, PRIORITIES, Priority};
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use transport::{Application, ApplicationKeys, ConnectionSpec, Delay};
+use transport::{Application, ConnectionSpec, Delay};
 use units::{Bytes, Time};
 use workload::{
     Arrivals, ArrivalsText, Destinations, FrameSizes, Framing, Incast, PoissonTransfers, RateBasis,
@@ -194,6 +194,11 @@ fn one(
             return None;
         }
     }
+    let goes_on = entry.arrivals != ArrivalsText::Once;
+    if !goes_on && entry.stop.is_some_and(|stop| stop < model.simulation.duration) {
+        let needs = "arrivals that go on: \"once\" begins at `start`";
+        context.beware(keys::unused("stop", needs), at);
+    }
     let draw = Draw { entry, seed: model.simulation.seed, at, fabric, sizes: &sizes? };
     if let ArrivalsText::Incast { every, senders } = &entry.arrivals {
         draw.incast(*every, *senders, &ends, &mut lists, context);
@@ -288,6 +293,12 @@ impl Draw<'_> {
         let to = receivers::select(to, false, &self.at.key("to"), self.fabric, context).nodes;
         let Some(last) = lists.stop.saturating_sub(self.entry.start).ps().checked_sub(1) else { return };
         let Some(rounds) = last.checked_div(every.ps()).map(|rounds| rounds + 1) else { return };
+        let available = |to: &NodeId| from.iter().filter(|from| *from != to).count() as u64;
+        let most = to.iter().map(available).max().unwrap_or(0);
+        if senders.is_some_and(|senders| senders > most) && most > 0 {
+            let message = format!("{} of at most {most} senders", senders.unwrap_or_default());
+            context.warn(&at.key("senders"), message, "all of them send: expected fewer, or more in `from`");
+        }
         let senders = senders.map_or(from.len(), |senders| senders.min(from.len() as u64) as usize);
         if !self.not_too_many(rounds as f64 * senders as f64, &at, context) {
             return;
@@ -349,7 +360,7 @@ fn carrier(
         }
     }
     let (spec, warnings) = keys
-        .spec(Some(Bytes::new(0)), frame)
+        .carrier(Some(Bytes::new(0)), frame)
         .map_err(|wrong| wrong.into_iter().for_each(|why| context.refuse(why, &at)))
         .ok()?;
     warnings.into_iter().for_each(|why| context.beware(why, &at));

@@ -106,18 +106,9 @@ fn check_tables(tables: &[Table]) -> Result<(), String> {
                 return Err(format!("{name} has another length"));
             }
             let Values::Real(values) = &column.values else { continue };
-            // No series, no deviation; what lasts has no end, nor has a transfer without a limit; most faults have no value; a greedy flow asks for all.
-            let unknown = matches!(
-                (table.name, column.name),
-                (_, "throughput_stddev_bps")
-                    | ("deadlocks", "ended_ns")
-                    | ("storms", "over_ns")
-                    | ("faults", "value")
-                    | ("connections", "completed_ns" | "congestion_window_bytes" | "round_trip_smoothed_ns")
-                    | ("transfers", "completion_ns" | "slowdown")
-            );
-            let unknown = unknown || column.name.starts_with("held_by_");
-            let endless = table.name == "demands";
+            // What a column may lack, its text says, which is what users read.
+            let says = |words: &str| column.about.contains(words);
+            let (unknown, endless) = (says("ot a number"), says("nfinite"));
             let fine = |v: f64| v >= 0.0 && (v.is_finite() || endless) || unknown && v.is_nan();
             if let Some(bad) = values.iter().find(|v| !fine(**v)) {
                 return Err(format!("{name} is {bad}"));

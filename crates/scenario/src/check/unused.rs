@@ -1,0 +1,226 @@
+//! Keys that change nothing, because what they are for is nowhere in the scenario.
+//!
+//! What a mechanism knows by itself it says itself; here is what needs the flows and the settings of all stations.
+
+use super::Context;
+use crate::model::{Flow, Model, ProbesText, Simulation, SourceText, WhatText};
+use crate::place::Place;
+use fabric::PauseNeeds;
+use fabric::spec::{FaultSpec, FlowSpec, LimiterSpec, NodeSpec, OnDeadlock, OnLosslessDrop, Spec};
+use frame::Priority;
+use keys::{Remark, Unused, unused};
+use std::collections::BTreeMap;
+use transport::{Application, ApplicationSpec};
+use units::Time;
+use workload::{Arrivals, RateBasis};
+
+/// Warns of all of them. `entries`: of each fault, the entry of the text that it was made of.
+pub fn check(model: &Model, spec: &Spec, needs: &[PauseNeeds], entries: &[usize], context: &mut Context<'_>) {
+    let is_controlled = |node: &NodeSpec| node.pauses().is_some() || node.credits().is_some();
+    simulation(&model.simulation, spec.nodes.iter().any(is_controlled), context);
+    probes(model, spec.nodes.iter().any(|node| node.pauses().is_some()), context);
+    warmup(model, spec, context);
+    limiters(model, spec, context);
+    marks(model, spec, context);
+    bypassable(model, spec, context);
+    pause_losses(spec, needs, entries, context);
+}
+
+const LINK_CONTROL: &str = "flow control of links";
+
+fn simulation(simulation: &Simulation, is_controlled: bool, context: &mut Context<'_>) {
+    let usual = Simulation {
+        on_lossless_drop: OnLosslessDrop::default(),
+        on_deadlock: OnDeadlock::default(),
+        deadlock_interval: crate::model::hundred_us(),
+        ..simulation.clone()
+    };
+    let found = Unused::of(simulation, &usual).unless(
+        is_controlled,
+        LINK_CONTROL,
+        &["on_lossless_drop", "on_deadlock", "deadlock_interval"],
+    );
+    context.unused(found.remarks(), &Place::of("simulation"));
+}
+
+fn probes(model: &Model, pauses: bool, context: &mut Context<'_>) {
+    let ProbesText::Chosen(list) = &model.probes else { return };
+    if let Some(at) = list.iter().position(|probe| probe.what == WhatText::Pauses).filter(|_| !pauses) {
+        let message = "a list of pauses, and no station sends any";
+        context.beware(
+            Remark::about("what", message, "it needs flow_control with pause or pfc"),
+            &Place::of("probes").index(at),
+        );
+    }
+}
+
+/// Traffic that totals and statistics do not count, since all of it is over or begun when they begin.
+fn warmup(model: &Model, spec: &Spec, context: &mut Context<'_>) {
+    let warmup = spec.warmup;
+    if warmup == Time::ZERO {
+        return;
+    }
+    let at = Place::of("simulation").key("warmup");
+    let help = "expected a shorter warm-up, or later traffic";
+    for flow in &model.flows {
+        if flow.stop.is_some_and(|stop| stop <= warmup && flow.start < stop) {
+            let message = format!("flow \"{}\" ends within the warm-up of {warmup}", flow.name);
+            return context.warn(&at, message, format!("totals do not count what it sends: {help}"));
+        }
+    }
+    let mut begun: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
+    for flow in &spec.flows {
+        let Some(list) = flow.source.transfers() else { continue };
+        let counts = begun.entry(entry_name(flow)).or_default();
+        counts.0 += list.iter().filter(|one| one.start < warmup).count();
+        counts.1 += list.len();
+    }
+    for (name, (hidden, all)) in begun {
+        if hidden == all {
+            let message = format!("all {all} transfers of \"{name}\" begin within the warm-up of {warmup}");
+            return context.warn(&at, message, format!("statistics count none of them: {help}"));
+        }
+    }
+}
+
+/// The name of the entry of `transfers` that a flow was made of.
+fn entry_name(flow: &FlowSpec) -> &str {
+    flow.name.split('[').next().unwrap_or(&flow.name)
+}
+
+/// Priorities and marks of rate limiters.
+fn limiters(model: &Model, spec: &Spec, context: &mut Context<'_>) {
+    let used = spec.flows.iter().fold(0u32, |set, flow| set | 1 << flow.priority.0);
+    let own = |(name, own): (&String, &crate::model::HostSettings)| {
+        Some((Place::of("hosts").key(name), own.rate_limiters.clone()?))
+    };
+    let all = model.host.rate_limiters.clone().map(|all| (Place::of("host"), all));
+    for (at, keys) in all.into_iter().chain(model.hosts.iter().filter_map(own)) {
+        let at = at.key("rate_limiters");
+        for (index, &priority) in keys.priorities.iter().flatten().enumerate() {
+            if used >> priority & 1 == 0 {
+                let message = format!("priority {priority} passes rate limiters, but no flow uses it");
+                let remark = Remark::about("priorities", message, used_priorities(used)).entry(index);
+                context.beware(remark, &at);
+            }
+        }
+        let marked = |flow: &FlowSpec| {
+            understands_marks(flow)
+                && keys.priorities.as_ref().is_none_or(|list| list.contains(&flow.priority.0.into()))
+        };
+        if keys.mark_after.value().is_some() && !spec.flows.iter().any(marked) {
+            let needs = format!("flows that understand marks: {}", Application::MARKED);
+            context.beware(unused("mark_after", &needs), &at);
+        }
+    }
+}
+
+/// Those that flows use, in words.
+pub fn used_priorities(used: u32) -> String {
+    let list: Vec<String> = (0..u32::BITS).filter(|p| used >> p & 1 != 0).map(|p| p.to_string()).collect();
+    if list.is_empty() {
+        "there are no flows".into()
+    } else {
+        format!("flows use priority {}", list.join(", "))
+    }
+}
+
+fn understands_marks(flow: &FlowSpec) -> bool {
+    flow.transport.as_ref().is_some_and(|connection| connection.application.understands_marks())
+}
+
+/// Connections that react to marks, where nothing marks their frames.
+fn marks(model: &Model, spec: &Spec, context: &mut Context<'_>) {
+    let marks_class = |priority: Priority| {
+        spec.nodes.iter().filter_map(NodeSpec::switch).any(|switch| {
+            let manager = switch.managers.get(switch.classes.class(priority).at());
+            manager.and_then(Option::as_ref).is_some_and(|it| queueing::Configuration::unmarked(it).is_some())
+        })
+    };
+    let limiter_marks = |own: &LimiterSpec, priority: Priority| {
+        own.mark_after.is_some() && own.priorities >> priority.0 & 1 != 0
+    };
+    let hosts = || spec.nodes.iter().filter_map(NodeSpec::host).filter_map(|host| host.limiters.as_ref());
+    let is_marked =
+        |priority: Priority| marks_class(priority) || hosts().any(|own| limiter_marks(own, priority));
+    let mut told: Vec<&str> = Vec::new();
+    for flow in spec.flows.iter().filter(|flow| understands_marks(flow) && !is_marked(flow.priority)) {
+        let Some((name, tables)) = place_of(model, flow).filter(|(name, _)| !told.contains(name)) else {
+            continue;
+        };
+        told.push(name);
+        let written: Vec<Place> = tables.iter().map(|table| table.key("ecn")).chain(tables.clone()).collect();
+        let at = context.first_written(&written).unwrap_or_default();
+        let class = flow.priority.0;
+        let message =
+            format!("\"{name}\" reacts to marks (ECN), and nothing marks frames of priority {class}");
+        let help = "it sends as it would without: expected queue_managers that mark, like { step = { threshold = \"50 kB\" } }, in the switches";
+        context.warn(&at, message, help);
+    }
+}
+
+/// The entry of the text that a flow was made of: its name, and the tables that its connection may stand in.
+fn place_of<'m>(model: &'m Model, flow: &FlowSpec) -> Option<(&'m str, Vec<Place>)> {
+    if let Some(i) = model.transfers.iter().position(|entry| entry.name == entry_name(flow)) {
+        let at = Place::of("transfers").index(i).key("over");
+        return Some((&model.transfers[i].name, vec![at.key("tcp"), at]));
+    }
+    let is_its = |entry: &Flow| entry.name == flow.name || entry.name == entry_name(flow);
+    let i = model.flows.iter().position(is_its)?;
+    let source = Place::of("flows").index(i).key("source");
+    let at = source.key(model.flows[i].source.name());
+    Some((&model.flows[i].name, vec![at.key("tcp"), at, source]))
+}
+
+/// Flows whose frames may be bypassed, in channels that have no bypass queue.
+fn bypassable(model: &Model, spec: &Spec, context: &mut Context<'_>) {
+    let has_queue = |flow: &FlowSpec| {
+        let credits = spec.nodes.iter().filter_map(NodeSpec::credits);
+        credits.into_iter().any(|own| own.bypassable >> own.channels.class(flow.priority).0 & 1 != 0)
+    };
+    for (i, entry) in model.flows.iter().enumerate().filter(|(_, entry)| entry.bypassable) {
+        let mut made =
+            spec.flows.iter().filter(|flow| flow.name == entry.name || entry_name(flow) == entry.name);
+        if !made.any(has_queue) {
+            let needs = "a channel \"B0\" to \"B7\" of [flow_control.credit]";
+            context.beware(unused("bypassable", needs), &Place::of("flows").index(i));
+        }
+    }
+}
+
+/// Losses of pauses on links where nobody sends any.
+fn pause_losses(spec: &Spec, needs: &[PauseNeeds], entries: &[usize], context: &mut Context<'_>) {
+    let mut lost: BTreeMap<usize, bool> = BTreeMap::new();
+    for (fault, &entry) in spec.faults.iter().zip(entries) {
+        let FaultSpec::PauseLoss { link, .. } = fault else { continue };
+        let link = &spec.links[*link as usize];
+        let ends = [(link.a, link.b), (link.b, link.a)];
+        let has_pauses = needs.iter().any(|need| need.pauses != 0 && ends.contains(&(need.node, need.peer)));
+        *lost.entry(entry).or_default() |= has_pauses;
+    }
+    for (entry, _) in lost.into_iter().filter(|(_, matters)| !matters) {
+        let needs = "a link whose ends send pauses: flow_control with pause or pfc";
+        context.beware(unused("pause_loss", needs), &Place::of("faults").index(entry));
+    }
+}
+
+/// What a rate counts, and steps that a source does not live to see.
+pub fn of_flow(flow: &Flow, end: Time, at: &Place, context: &mut Context<'_>) {
+    if let SourceText::Pushed(arrivals) = &flow.source {
+        context.unused(arrivals.unused(), &at.key("source"));
+        if flow.rate_counts != RateBasis::default() && !arrivals.counts_rate() {
+            let needs = match arrivals {
+                Arrivals::Greedy => "a source with a rate: a greedy one takes all that the link gives",
+                _ => "a source whose rate counts as the flow says: this one says itself what it counts",
+            };
+            context.beware(unused("rate_counts", needs), at);
+        }
+    }
+    for (i, step) in flow.script.iter().enumerate() {
+        if let Some(stop) = flow.stop.filter(|&stop| stop < end && step.at >= stop) {
+            let message = format!("at {} is not before the end of \"{}\" at {stop}", step.at, flow.name);
+            let place = at.key("script").index(i).key("at");
+            return context.warn(&place, message, "it has no effect: expected a step before `stop`");
+        }
+    }
+}

@@ -1,0 +1,18 @@
+//! What must hold for any input: scenarios, files that they name, captures, frames, segments.
+//!
+//! `make fuzz` tries each target for a minute, from a new seed that it prints, and `make test` for half a minute from a fixed
+//! one. Neither needs more than the compiler of the engine. A case that breaks a promise is written to `out/fuzz`, and the message
+//! says how to run it again.
+//!
+//! The folder `fuzz_targets` has the same promises for libFuzzer, which looks for inputs by what they reach. It needs a nightly
+//! compiler and cargo-fuzz (`cargo install cargo-fuzz`):
+//!
+//! `mkdir -p fuzz/corpus/scenario && cargo +nightly fuzz run --features libfuzzer scenario fuzz/corpus/scenario fuzz/seeds
+//! python/penstock/scenarios`
+
+pub mod edits;
+pub mod frames;
+pub mod harness;
+pub mod readers;
+pub mod segments;
+pub mod targets;

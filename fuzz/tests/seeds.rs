@@ -1,0 +1,37 @@
+//! The promises hold for all scenarios that come with Penstock, and for those of `fuzz/seeds`: faults, slow receivers, watchdogs,
+//! connections, lists of frames, transfers.
+
+use fuzz::edits::{Random, scenarios};
+use fuzz::harness::{self, Fate};
+use fuzz::targets::TARGETS;
+use rand::SeedableRng;
+
+#[test]
+fn every_seed_runs() {
+    let corpus = scenarios().expect("the scenarios are there");
+    assert!(corpus.len() > 15, "{}", corpus.len());
+    for (file, bytes) in corpus {
+        assert_eq!(harness::check(&bytes), Ok(Fate::Ran), "{}", file.display());
+    }
+}
+
+/// Each target draws cases of which some are refused and some are not: otherwise nothing would be tried.
+#[test]
+fn some_cases_of_each_target_hold() {
+    let valid: Vec<Vec<u8>> = scenarios().expect("there").into_iter().map(|(_, text)| text).collect();
+    for target in TARGETS {
+        for case in 0..32 {
+            let bytes = (target.draw)(&valid, &mut Random::seed_from_u64(case));
+            let text = String::from_utf8_lossy(&bytes).into_owned();
+            assert_eq!((target.check)(&bytes), Ok(()), "{} {case}:\n{text}", target.name);
+        }
+    }
+    let fates = (0..64).map(|case| {
+        let bytes = (TARGETS[0].draw)(&valid, &mut Random::seed_from_u64(case));
+        harness::check(&bytes)
+    });
+    let fates: Vec<_> = fates.collect();
+    for fate in [Fate::Ran, Fate::Refused] {
+        assert!(fates.contains(&Ok(fate)), "{fates:?}");
+    }
+}

@@ -1,0 +1,98 @@
+"""Pictures of the pages in docs/images, and what each picture of a page was drawn of.
+
+    python tools/pictures.py            draws the pictures of runs, and copies the one of a study
+    python tools/pictures.py --check    says which pictures are older than what they show (exit code 1: some)
+
+A picture of a run carries the run's fingerprint. Those of a study carry the digest of all that are pinned
+in its ``fingerprints.json``; ``penstock reproduce PAPER/PART --document docs/studies`` writes them. That of
+the validation carries a digest of its rows; ``penstock validate --write docs/validation.md`` writes it.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import penstock as ps
+from penstock import library
+from penstock.plots.stamp import stamp, stamped
+from penstock.studies.document import trajectories
+from penstock.validation.document import rows_of
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+IMAGES = DOCS / "images"
+RUNS = {"first-light": "timeline", "pause-storm": "congestion"}
+"""Scenarios whose run is shown, and which of its pictures."""
+BEFORE_STAMPS = {
+    "congestion-compare",
+    "congestion-path-rates",
+    "congestion-stability",
+    "congestion-together",
+    "deadlock-ring",
+    "ets-conformance",
+    "hagen-2012-ch3",
+    "hagen-2012-ch4",
+    "hagen-2012-ch5",
+    "hagen-2012-ch6",
+    "hagen-2012-ch7",
+    "jiang-2007-fecn",
+    "martinez-2006-qos",
+    "scheduling-accounting",
+    "scheduling-drr-awc",
+    "scheduling-latency-fairness",
+    "storm-slow-receiver",
+    "victims-headline",
+}
+"""Studies whose pictures are older than stamps; whoever draws them again takes the study out."""
+COVER = ("hagen-2012-ch7", "ch7")
+"""The study whose picture is the first that a reader sees, and its name."""
+
+
+def main() -> int:
+    """Draws or checks."""
+    if sys.argv[1:] == ["--check"]:
+        old = list(stale())
+        for text in old:
+            print(text)
+        return 1 if old else 0
+    draw()
+    return 0
+
+
+def draw() -> None:
+    """Writes docs/images but that of the validation."""
+    for name, picture in RUNS.items():
+        result = ps.run(name)
+        with tempfile.TemporaryDirectory() as directory:
+            result.save(Path(directory) / "out")
+            shutil.copyfile(Path(directory) / f"out/pictures/{picture}.png", IMAGES / f"{name}.png")
+        stamp(IMAGES / f"{name}.png", result.fingerprint)
+    study, picture = COVER
+    shutil.copyfile(DOCS / f"studies/{study}/{picture}.png", IMAGES / f"{study}.png")
+
+
+def stale() -> Iterator[str]:
+    """What is wrong with each picture that is older than what it shows."""
+    known = {IMAGES / "validation.png": rows_of(DOCS / "validation")}
+    known |= {IMAGES / f"{name}.png": ps.run(name).fingerprint for name in RUNS}
+    for entry in library.studies():
+        stem = entry.name.replace("/", "-")
+        pictures = [*(DOCS / "studies" / stem).glob("*.png"), *IMAGES.glob(f"{stem}.png")]
+        known |= dict.fromkeys(pictures, trajectories(entry.path))
+    for file in sorted([*IMAGES.glob("*.png"), *(DOCS / "studies").rglob("*.png")]):
+        found, expected = stamped(file), known.get(file)
+        if BEFORE_STAMPS & {file.parent.name, file.stem}:
+            if found is not None:
+                yield f"{file.relative_to(ROOT)}: says what it shows; take it out of BEFORE_STAMPS"
+        elif expected is None:
+            yield f"{file.relative_to(ROOT)}: nobody knows what it shows"
+        elif found != expected:
+            yield f"{file.relative_to(ROOT)}: drawn of {found or 'we know not what'}, now {expected}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
