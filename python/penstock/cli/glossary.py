@@ -156,8 +156,8 @@ def _mechanisms() -> Iterator[Topic]:
             [header, *parameters] if parameters else [],
         )
         for parameter in mechanism["parameters"]:
-            said, default = _text(parameter["meaning"]), _text(parameter["default"])
-            lines = [said] if not default or "Default" in said else [said, f"Default: {default}"]
+            meaning, default = _text(parameter["meaning"]), _text(parameter["default"])
+            lines = [meaning] if not default or "Default" in meaning else [meaning, f"Default: {default}"]
             kind = f"parameter of {mechanism['name']}"
             yield Topic(f"{mechanism['name']}.{parameter['name']}", kind, lines)
 

@@ -1,4 +1,4 @@
-"""Ports that serve less than their links could, links that change their rate, and visits of the deficit table."""
+"""Ports that serve less than their links could, links that change their rate, visits of the deficit table."""
 
 from __future__ import annotations
 
@@ -48,6 +48,7 @@ priority = 1
 $more
 """
 _WFQ = "{ wfq = { weights = [1, 3, 1] } }"
+_LEAKY = '{ leaky_bucket = { rate = "3.3 Gb/s" } }'
 _PAUSES = """\
 [flow_control.pfc]
 priorities = [5]
@@ -87,9 +88,7 @@ DISTURBANCES: dict[str, dict[str, str]] = {
     "a clock within 100 ppm": {"clock": 'clock_tolerance = "100 ppm"'},
     "pause frames of its own": {"more": _PAUSES},
     "credit updates": {"more": _UPDATES},
-    "a shaper of 3.3 Gb/s": {
-        "scheduler": f'{{ shaper = {{ scheduler = {_WFQ}, port = {{ leaky_bucket = {{ rate = "3.3 Gb/s" }} }} }} }}'
-    },
+    "a shaper of 3.3 Gb/s": {"scheduler": f"{{ shaper = {{ scheduler = {_WFQ}, port = {_LEAKY} }} }}"},
     "a link that rises from 1 to 10 Gb/s": {"rate": "1 Gb/s", "more": fill(_RATE, rate="10 Gb/s")},
     "a link that falls from 10 to 1 Gb/s": {"more": fill(_RATE, rate="1 Gb/s")},
 }
@@ -130,7 +129,8 @@ _BUCKET = "{ min_bw = { weights = [1, 0, 1], rate = { share = 0.25 }, use_idle_l
 @case(
     "rate-faults",
     "Shares of a link that changes its rate",
-    compared="A management channel with a quarter of the link, backlogged beside another class, after a fault of rate.",
+    compared="A management channel with a quarter of the link, backlogged beside another class, after a "
+    "fault of rate.",
     formula="What is given as a share is a share of the rate that the link has: 1/4 of the bytes, minus what "
     "the depth of the bucket, two largest frames, adds once.",
     sources=("Martinez 2006, section 5.1 (MinBW); IEEE 802.3 for the rates",),
@@ -253,8 +253,8 @@ def _visits(lengths: Sequence[int], buffer: int, duration: int) -> str:
     "The deficit table with credits that come back during a frame",
     compared="Two classes of a host whose credits come back before their frame has left. Shares are compared "
     "with a model of a few lines, which looks at queue and credits when a transmission ends.",
-    formula="A visit ends when a frame has left and its class is empty, has no credits for its next frame, or "
-    "has used up its weight (Martinez 2006, section 4; reference B.13).",
+    formula="A visit ends when a frame has left and its class is empty, has no credits for its next frame, "
+    "or has used up its weight (Martinez 2006, section 4; reference B.13).",
     sources=("Martinez 2006, section 4",),
     scenario=_visits((1100, 2176), 2176, 11_000),
     ends=("With 34 credits a class, as the largest frame needs. Larger buffers never run out.",),
