@@ -17,8 +17,8 @@ from .console import console, say
 
 @Parameter(name="*")
 @dataclass(frozen=True)
-class Links:
-    """Links of which the files do not say it.
+class Open:
+    """What the files leave open.
 
     Parameters
     ----------
@@ -26,10 +26,16 @@ class Links:
         Rate of links of which a file says none.
     length
         Length of links of which a file says neither length nor delay. Default: that of Penstock.
+    time_unit
+        Unit of the starts of a connection matrix, whose programs differ. Default: "us".
+    interface
+        The port to read, where a file describes several that differ. Default: one that most others are like.
     """
 
     rate: str | None = None
     length: str | None = None
+    time_unit: Literal["us", "ps"] | None = None
+    interface: str | None = None
 
 
 def import_(
@@ -39,9 +45,7 @@ def import_(
     form: Annotated[tuple[str, ...], Parameter(negative=())] = (),
     like: str | None = None,
     duration: str | None = None,
-    time_unit: Literal["us", "ps"] | None = None,
-    interface: str | None = None,
-    links: Links = Links(),
+    told: Open = Open(),
     out: Path = Path("imported.toml"),
 ) -> int:
     """Writes a scenario of what is in files of other formats: fabrics, traffic, settings of switches.
@@ -57,11 +61,6 @@ def import_(
     duration
         How long is simulated. Default: that of --like; with traffic, from the first start to the last and
         twice what the busiest host takes.
-    time_unit
-        Unit of the starts of a connection matrix, whose programs differ: "us" or "ps". Default: "us", "ps"
-        if a start is 10^6 or more.
-    interface
-        The port to read, where a file describes several that differ. Default: one that most others are like.
     out
         The scenario to write; lists of transfers or sizes are written beside it. None may exist.
     """
@@ -79,7 +78,7 @@ def import_(
             raise InputError(f"{path}: exists; choose another name")
     read = []
     for number, path in enumerate(files):
-        text = document(path, rate=links.rate, length=links.length, time_unit=time_unit, interface=interface)
+        text = document(path, **vars(told))
         known = format_of(text, form[number] if form else None)
         say(f"{path}: {known.name}, {known.about}")
         read.append((text, known.read(text)))
