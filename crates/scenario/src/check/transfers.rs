@@ -194,11 +194,7 @@ fn one(
             return None;
         }
     }
-    let goes_on = entry.arrivals != ArrivalsText::Once;
-    if !goes_on && entry.stop.is_some_and(|stop| stop < model.simulation.duration) {
-        let needs = "arrivals that go on: \"once\" begins at `start`";
-        context.beware(keys::unused("stop", needs), at);
-    }
+    stop_of_once(entry, model.simulation.duration, at, context);
     let draw = Draw { entry, seed: model.simulation.seed, at, fabric, sizes: &sizes? };
     if let ArrivalsText::Incast { every, senders } = &entry.arrivals {
         draw.incast(*every, *senders, &ends, &mut lists, context);
@@ -206,6 +202,14 @@ fn one(
         draw.by_sender(&ends, &mut lists, context);
     }
     Some(lists)
+}
+
+/// Transfers that begin once need no time from which on none begins.
+fn stop_of_once(entry: &Transfers, end: Time, at: &Place, context: &mut Context<'_>) {
+    if entry.arrivals == ArrivalsText::Once && entry.stop.is_some_and(|stop| stop < end) {
+        let needs = "arrivals that go on: \"once\" begins at `start`";
+        context.beware(keys::unused("stop", needs), at);
+    }
 }
 
 /// What transfers are drawn from.
