@@ -92,12 +92,16 @@ fn who_starts_over_begins_with_one_segment() {
 /// RFC 5681 equation 4 by the letter: what is in flight at the second loss includes what the first repair let go.
 #[test]
 fn a_second_loss_costs_reno_half_of_what_is_in_flight_then() {
-    // 2 and 5 are lost, 2 to 41 are out at the third duplicate: 20 segments remain. 38 duplicates let 42 to 59 go. Then 5 to
-    // 59 are out, and half of them is more than 20.
-    let (pipe, _) = with_losses(tcp(Some(60_000), RepairKind::Reno, 40), &[2, 5]);
+    // The wire holds 17 segments at the third duplicate for 2, and lets five more go before 5 is missed: 5 to 23 are out
+    // then, 19. Half of them is 9.5 segments, where half of the halved window would be 4.25. After 5 has closed the gap 24 to 59
+    // are acknowledged one by one, each of which adds 1 / window.
+    let (pipe, sent) = with_losses(tcp(Some(60_000), RepairKind::Reno, 40), &[2, 5]);
     assert_eq!((timeouts(&pipe), pipe.near.retransmitted()), (0, 2));
-    let window = pipe.near.congestion().unwrap().window;
-    assert!((27_500..28_500).contains(&window), "{window}");
+    let again = sent.iter().rposition(|&number| number == 5).unwrap();
+    assert_eq!(sent[..again].iter().max(), Some(&23));
+    let grown = (24..60).fold(9_500.0, |window, _| window + 1e6 / window);
+    let window = pipe.near.congestion().unwrap().window as f64;
+    assert!((window - grown).abs() < 0.01 * grown, "{window} for {grown}");
 }
 
 #[test]

@@ -44,7 +44,8 @@ fn a_transfer_takes_a_free_connection_or_a_new_one() {
     let last = us(100) + wire(1_058) + DELAY;
     assert_eq!([0, 1, 2].map(|nth| pipe.far.delivered(nth)), [Some(third), Some(fourth), Some(last)]);
     let back = wire(64) + DELAY;
-    assert_eq!(pipe.near.outcomes(), [third, fourth, last].map(|at| outcome(at + back)));
+    let [first, second, third] = [third, fourth, last].map(|at| outcome(at + back));
+    assert_eq!(pipe.near.outcomes(), [first, second, TransferOutcome { reused: true, ..third }]);
     assert_eq!(pipe.near.connections(), 2);
     // The connection that was used last is the second; only the first goes without a label.
     let words: Vec<bool> = pipe.sent_by(0).iter().map(|(_, segment)| segment.header.is_some()).collect();
