@@ -535,7 +535,12 @@ WRONG = [
     ('[[applications]]\nselector = "port"\nprotocol = 65536\npriority = 1\n', "65536"),
     ('[[applications]]\nselector = "port"\nprotocol = 1\n', "priority"),
     ("x = \n", "not TOML"),
-    ('[[applications]]\nselector = "port"\nprotocol = 1\npriority = 1\n' * 169, "at most 504"),
+    (
+        "".join(
+            f'[[applications]]\nselector = "port"\nprotocol = {port}\npriority = 1\n' for port in range(1, 170)
+        ),
+        "at most 504",
+    ),
 ]
 
 

@@ -64,7 +64,7 @@ def served(recorded: Path) -> Iterator[Pages]:
 
 def ask(pages: Pages, path: str) -> tuple[int, bytes]:
     connection = http.client.HTTPConnection("127.0.0.1", pages.server_port, timeout=60)
-    connection.request("GET", path)
+    connection.request("GET", f"/{pages.token}{path}")
     answer = connection.getresponse()
     found = answer.status, answer.read()
     connection.close()

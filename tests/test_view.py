@@ -295,7 +295,10 @@ def test_the_command_shows_a_result_until_it_is_ended(runs: list[Path], tmp_path
         assert (answer.status, answer.headers["Location"]) == (302, f"{url.path}0/report.html")
         assert answer.headers["Referrer-Policy"] == "no-referrer"
         process.send_signal(signal.SIGINT)
-        assert process.wait(20) == 0
+        try:
+            assert process.wait(20) == 0
+        finally:
+            process.kill()
     assert (run / "report.html").is_file()
 
 

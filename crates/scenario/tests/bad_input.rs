@@ -1410,7 +1410,11 @@ fn flows() {
         (source("{ video = { rate = ‸\"0 b/s\" } }"), "the rate of a source is 0", "above 0"),
         (source("{ video = { rate = \"750 kb/s\", count = ‸0 } }"), "count = 0", "1 to 65536"),
         (source("{ video = { rate = \"750 kb/s\", interval = ‸\"0 s\" } }"), "every 0 ps", "like \"40 ms\""),
-        (source("{ video = { rate = \"750 kb/s\", interval = ‸\"1001 s\" } }"), "every 1001 s", "at most"),
+        (
+            source("{ video = { rate = \"750 kb/s\", interval = ‸\"1001 s\" } }"),
+            "every 1001 s",
+            "to \"1000 s\"",
+        ),
         (
             source("{ video = { rate = \"750 kb/s\", pattern = ‸\"\" } }"),
             "the pattern \"\"",

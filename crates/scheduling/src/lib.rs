@@ -10,12 +10,14 @@
 
 mod accounted_length;
 mod bound;
+mod bucket;
 mod credit;
 mod discipline;
 mod drr;
 mod drr_awc;
 mod dtable;
 mod ets;
+mod ets_class;
 mod fifo;
 mod in_service;
 mod learner;
@@ -47,16 +49,15 @@ mod testbed;
 
 pub use accounted_length::{AccountedLength, Basis, PortLength};
 pub use bound::LatencyRate;
+pub use bucket::{LeakyBucket, Shaper, TokenBucket};
 pub use discipline::{Configuration, Discipline};
 pub use drr_awc::{BINS, Formula, Histogram, Metric, Mix, Representative, TopBin, WeightRule};
 pub use dtable::{Entry, WeightedEntry};
-pub use ets::{EtsClass, Selection};
+pub use ets_class::{EtsClass, Selection};
 pub use learner::{Counters, Learner};
 pub use port::{PortFacts, Share};
 pub use selector::Selector;
-pub use shaper::{
-    ClassShaper, LeakyBucket, LeakyBucketKeys, Shaper, ShaperSpec, TokenBucket, TokenBucketKeys,
-};
+pub use shaper::{ClassShaper, LeakyBucketKeys, ShaperSpec, TokenBucketKeys};
 pub use weights::Weights;
 
 use keys::{Choice, Keyed, Remark, Remarks, by_form};

@@ -13,7 +13,8 @@
 //! Not modelled: other schedulers than SCFQ-CA for the rest, which the specification leaves open.
 
 use crate::accounted_length::{accounted, count};
-use crate::shaper::{ShaperSpec, TokenBucket, TokenBucketKeys};
+use crate::bucket::TokenBucket;
+use crate::shaper::{ShaperSpec, TokenBucketKeys};
 use crate::{
     Configuration, Discipline, LatencyRate, PortFacts, PortLength, ScfqCa, Share, Weights, scfq, weights,
 };

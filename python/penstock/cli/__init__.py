@@ -18,7 +18,7 @@ from types import FrameType
 from cyclopts import App, CycloptsError, UnusedCliTokensError
 
 from penstock import _core
-from penstock.errors import InputError, PenstockError, ResultError, ScenarioError
+from penstock.errors import InputError, PenstockError, ResultError, ScenarioError, shortened
 
 from .console import Terminated, complain, say, write_plainly
 
@@ -131,7 +131,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return EXIT_FAILED
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
-        complain(f"{place}{error.strerror or error}")
+        complain(shortened(f"{place}{error.strerror or error}"))
         return EXIT_FAILED
     except KeyboardInterrupt as stopped:
         complain("stopped")
@@ -146,7 +146,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _reading(words: Sequence[str]) -> AbstractContextManager[None]:
     """Refuses a result whose parts do not fit together, if the command reads one."""
     named = [Path(word.rpartition("=")[2] or ".") for word in words[1:] if "\0" not in word]
-    places = [place for place in named if place.is_dir()]
+    places = [place for place in named if os.path.isdir(place)]  # noqa: PTH112 - no error where a name is too long
     if not words or words[0] not in READ_RESULTS or not (places or words[0] == "why"):
         return nullcontext()
     from penstock.result.checked import reading

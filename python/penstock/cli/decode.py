@@ -54,8 +54,8 @@ def dissector() -> int:
 
 def _frames(capture: Path) -> Iterator[dict[str, Any]]:
     if not capture.is_file():
-        what = "is no file, but a directory" if capture.is_dir() else "is no file"
-        raise InputError(f"{capture}: {what if capture.exists() else 'no such file'}; expected a capture")
+        what = "is a directory" if capture.is_dir() else "is no file" if capture.exists() else "no such file"
+        raise InputError(f"{capture}: {what}; expected a capture, pcapng or pcap")
     try:
         for text in _core.Capture(str(capture)):
             yield loads(text)

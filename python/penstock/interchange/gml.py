@@ -60,7 +60,7 @@ def read(document: Document) -> Piece:
     ]
     names = [node.name for node in nodes]
     if len(set(names)) < len(names):
-        twice = next(node for node in nodes if names.count(node.name) > 1)
+        twice = next(node for at, node in enumerate(nodes) if node.name in names[:at])
         raise document.error(twice.place, f"the node {brief(twice.name)} is there twice")
     edges = []
     for item in items:

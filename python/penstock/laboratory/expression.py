@@ -157,6 +157,8 @@ def _called(function: str, given: Surroundings, values: list[Any]) -> Any:
     known = given.functions[function]
     try:
         return known(*values)
+    except PenstockError:
+        raise  # of ours, which are of this kind too
     except TypeError:
         try:
             takes = [one.name for one in inspect.signature(known).parameters.values()]

@@ -137,9 +137,17 @@ def table(path: Path, read: Callable[[Path], pa.Table]) -> pa.Table:
     for column, kind in _columns().get(path.stem, {}).items():
         if column not in found.column_names:
             raise ResultError(f"{path}: has no column {column}; run the scenario again with this version")
-        if (is_one := found.schema.field(column).type) != kind:
+        if not _is_alike(is_one := found.schema.field(column).type, kind):
             raise ResultError(f"{path}: its column {column} is of {is_one}; expected {kind}")
     return found
+
+
+def _is_alike(one: pa.DataType, other: pa.DataType) -> bool:
+    """Whether both are whole numbers, both real ones, or one type: widths are a matter of versions."""
+    import pyarrow as pa
+
+    kinds = (pa.types.is_integer, pa.types.is_floating)
+    return one == other or any(is_kind(one) and is_kind(other) for is_kind in kinds)
 
 
 @functools.cache

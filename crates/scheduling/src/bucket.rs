@@ -1,0 +1,143 @@
+//! Buckets at work: what a shaper lets go, and when. See `shaper` for what they are.
+
+use crate::Share;
+use units::{BitRate, Time};
+
+/// Picoseconds times bits per second that make a bit.
+const UNIT: u128 = 1_000_000_000_000;
+
+const fn level_of(bytes: u32) -> u128 {
+    bytes as u128 * 8 * UNIT
+}
+fn flow(rate: BitRate, span: Time) -> u128 {
+    u128::from(span.ps()) * u128::from(rate.bps())
+}
+fn time_for(level: u128, rate: BitRate) -> Time {
+    Time::from_ps(u64::try_from(level.div_ceil(u128::from(rate.bps()))).unwrap_or(u64::MAX))
+}
+
+/// Tokens.
+#[derive(Clone, Copy, Debug)]
+pub struct TokenBucket {
+    rate: BitRate,
+    depth: u128,
+    tokens: u128,
+    since: Time,
+}
+
+impl TokenBucket {
+    /// A full bucket.
+    pub fn new(rate: BitRate, depth: u32) -> TokenBucket {
+        TokenBucket { rate, depth: level_of(depth), tokens: level_of(depth), since: Time::ZERO }
+    }
+    #[inline]
+    fn level(&self, now: Time) -> u128 {
+        self.depth.min(self.tokens + flow(self.rate, now.saturating_sub(self.since)))
+    }
+    /// Whether `bytes` may go now.
+    #[inline]
+    pub fn allows(&self, bytes: u32, now: Time) -> bool {
+        level_of(bytes) <= self.tokens || level_of(bytes) <= self.level(now)
+    }
+    /// From when on they may.
+    pub fn ready_at(&self, bytes: u32) -> Time {
+        self.since.saturating_add(time_for(level_of(bytes).saturating_sub(self.tokens), self.rate))
+    }
+    /// They go.
+    #[inline]
+    pub fn take(&mut self, bytes: u32, now: Time) {
+        self.tokens = self.level(now).saturating_sub(level_of(bytes));
+        self.since = now.max(self.since);
+    }
+    /// It fills at another rate from now on.
+    pub fn set_rate(&mut self, rate: BitRate, now: Time) {
+        self.take(0, now);
+        self.rate = rate;
+    }
+}
+
+/// What is left of the last frame.
+#[derive(Clone, Copy, Debug)]
+pub struct LeakyBucket {
+    rate: BitRate,
+    level: u128,
+    since: Time,
+}
+
+impl LeakyBucket {
+    /// An empty bucket.
+    pub fn new(rate: BitRate) -> LeakyBucket {
+        LeakyBucket { rate, level: 0, since: Time::ZERO }
+    }
+    /// Whether a frame may go now.
+    #[inline]
+    pub fn allows(&self, now: Time) -> bool {
+        self.level <= flow(self.rate, now.saturating_sub(self.since))
+    }
+    /// From when on one may.
+    pub fn ready_at(&self) -> Time {
+        self.since.saturating_add(time_for(self.level, self.rate))
+    }
+    /// `bytes` go. What rounding up to a picosecond has cost is given back to the next frame.
+    #[inline]
+    pub fn take(&mut self, bytes: u32, now: Time) {
+        let drained = flow(self.rate, now.saturating_sub(self.since));
+        let surplus = drained.saturating_sub(self.level);
+        let credit = if self.level > 0 && surplus < u128::from(self.rate.bps()) { surplus } else { 0 };
+        self.level = self.level.saturating_sub(drained) + level_of(bytes) - credit;
+        self.since = now;
+    }
+    /// What is in it drains at another rate from now on.
+    pub fn set_rate(&mut self, rate: BitRate, now: Time) {
+        self.level = self.level.saturating_sub(flow(self.rate, now.saturating_sub(self.since)));
+        (self.rate, self.since) = (rate, now.max(self.since));
+    }
+}
+
+/// A shaper at work.
+#[derive(Clone, Copy, Debug)]
+pub struct Shaper {
+    /// As configured.
+    pub(crate) rate: Share,
+    pub(crate) bucket: Bucket,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Bucket {
+    Token(TokenBucket),
+    Leaky(LeakyBucket),
+}
+
+impl Shaper {
+    /// Whether a frame of accounted length `bytes` may go now.
+    #[inline]
+    pub fn allows(&self, bytes: u32, now: Time) -> bool {
+        match &self.bucket {
+            Bucket::Token(bucket) => bucket.allows(bytes, now),
+            Bucket::Leaky(bucket) => bucket.allows(now),
+        }
+    }
+    /// From when on it may.
+    pub fn ready_at(&self, bytes: u32) -> Time {
+        match &self.bucket {
+            Bucket::Token(bucket) => bucket.ready_at(bytes),
+            Bucket::Leaky(bucket) => bucket.ready_at(),
+        }
+    }
+    /// It goes.
+    #[inline]
+    pub fn take(&mut self, bytes: u32, now: Time) {
+        match &mut self.bucket {
+            Bucket::Token(bucket) => bucket.take(bytes, now),
+            Bucket::Leaky(bucket) => bucket.take(bytes, now),
+        }
+    }
+    /// The link has another rate from now on.
+    pub fn on_link_rate(&mut self, link: BitRate, now: Time) {
+        let rate = self.rate.of(link);
+        match &mut self.bucket {
+            Bucket::Token(bucket) => bucket.set_rate(rate, now),
+            Bucket::Leaky(bucket) => bucket.set_rate(rate, now),
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! A traffic class of ETS as a scenario names it.
+
+use crate::Share;
+use keys::{Forms, by_form};
+use schemars::JsonSchema;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Error, MapAccess};
+use serde::{Deserialize, Serialize};
+
+/// A traffic class.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(into = "EtsClassKeys")]
+#[schemars(try_from = "EtsClassKeys")]
+pub struct EtsClass {
+    /// Its queues.
+    pub queues: Vec<u32>,
+    /// How it is selected.
+    pub selection: Selection,
+}
+
+/// Transmission selection algorithm (TSA) of a class.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Selection {
+    /// TSA 0: strict priority.
+    Strict,
+    /// TSA 1: credit-based shaper.
+    CreditBased {
+        /// The rate that the class is certain of; below the link's.
+        idle_slope: Share,
+    },
+    /// TSA 2: a percentage of the bandwidth that strict and shaped classes leave, 0 to 100.
+    Percent(u32),
+}
+
+/// A class of enhanced transmission selection.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct EtsClassKeys {
+    /// Its queues: class numbers, 0 to 7. Required.
+    queues: Vec<u32>,
+    /// Share of what strict and shaped classes leave, in percent, 0 to 100; all shares sum to 100. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 100))]
+    percent: Option<u32>,
+    /// true: before all others, the highest first. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    strict: Option<bool>,
+    /// Credit-based shaper: the rate that the class is certain of, below the link's; a rate or {share}. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    idle_slope: Option<Share>,
+}
+
+impl Forms for EtsClass {
+    const EXPECTED: &'static str = "a class: a table with queues and one of percent, strict and idle_slope";
+    fn table<'de, A: MapAccess<'de>>(table: A) -> Result<EtsClass, A::Error> {
+        let keys = EtsClassKeys::deserialize(MapAccessDeserializer::new(table))?;
+        let selection = match (keys.percent, keys.strict, keys.idle_slope) {
+            (Some(percent), None, None) => Selection::Percent(percent),
+            (None, Some(true), None) => Selection::Strict,
+            (None, None, Some(idle_slope)) => Selection::CreditBased { idle_slope },
+            _ => {
+                return Err(A::Error::custom(
+                    "a class of ets is selected in exactly one way; expected one of percent = 50, strict = true and \
+                     idle_slope = \"1 Gb/s\"",
+                ));
+            }
+        };
+        Ok(EtsClass { queues: keys.queues, selection })
+    }
+}
+by_form!(EtsClass);
+
+impl From<EtsClass> for EtsClassKeys {
+    fn from(EtsClass { queues, selection }: EtsClass) -> EtsClassKeys {
+        let keys = EtsClassKeys { queues, ..EtsClassKeys::default() };
+        match selection {
+            Selection::Percent(percent) => EtsClassKeys { percent: Some(percent), ..keys },
+            Selection::Strict => EtsClassKeys { strict: Some(true), ..keys },
+            Selection::CreditBased { idle_slope } => EtsClassKeys { idle_slope: Some(idle_slope), ..keys },
+        }
+    }
+}
