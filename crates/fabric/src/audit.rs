@@ -12,11 +12,14 @@ mod limiters;
 mod memory;
 mod multicast;
 mod pauses;
+mod pools;
 mod receive_buffers;
 mod reroutes;
 mod routes;
+mod thresholds;
 
 use crate::PauseNeeds;
+pub use thresholds::{Threshold, thresholds};
 use crate::spec::{NodeSpec, OnLosslessDrop, Spec};
 use frame::NodeId;
 use keys::{Remark, Severity};
@@ -54,6 +57,7 @@ pub type HasOwn<'a> = dyn Fn(&NodeSpec, &str) -> bool + 'a;
 pub fn audit(spec: &Spec, needs: &[PauseNeeds], has_own: &HasOwn<'_>) -> Vec<Finding> {
     let mut audit = Audit { spec, needs, has_own, findings: Vec::new() };
     memory::check(&mut audit);
+    pools::check(&mut audit);
     headroom::check(&mut audit);
     receive_buffers::check(&mut audit);
     pauses::check(&mut audit);
