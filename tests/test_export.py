@@ -135,6 +135,8 @@ FRAMES = SONIC.partition("xoff =")[0] + 'xoff = "40 frames"\nxon = "9 frames"\n'
 WATCHED = SONIC.replace('duration = "1 us"', 'duration = "1 s"') + WATCHDOG
 
 NUMBER = r"\d+"
+COLOURS = ("green", "yellow", "red")
+WRED = ("min_threshold", "max_threshold", "drop_probability")
 FIELDS = {
     "BUFFER_POOL": {"type": "ingress|egress", "mode": "static|dynamic", "size": NUMBER, "xoff": NUMBER},
     "BUFFER_PROFILE": {
@@ -144,7 +146,13 @@ FIELDS = {
     },
     "BUFFER_PG": {"profile": r"\w+"},
     "SCHEDULER": {"type": "DWRR|WRR|STRICT", "weight": r"[1-9]\d?|100"},
-    "QUEUE": {"scheduler": r"[\w.]+"},
+    "QUEUE": {"scheduler": r"[\w.]+", "wred_profile": r"[\w.]+"},
+    "PORT": {"speed": NUMBER, "mtu": NUMBER},
+    "WRED_PROFILE": {
+        "ecn": "ecn_none|ecn_all",
+        **{f"wred_{colour}_enable": "true|false" for colour in COLOURS},
+        **{f"{colour}_{what}": NUMBER for colour in COLOURS for what in WRED},
+    },
     "CABLE_LENGTH": {"Ethernet0": r"\d+m"},
     "PFC_WD": {
         **dict.fromkeys(("POLL_INTERVAL", "detection_time", "restoration_time"), r"\d{3,5}"),
@@ -170,6 +178,7 @@ LEADS_TO = {
     ("BUFFER_PROFILE", "pool"): "BUFFER_POOL",
     ("BUFFER_PG", "profile"): "BUFFER_PROFILE",
     ("QUEUE", "scheduler"): "SCHEDULER",
+    ("QUEUE", "wred_profile"): "WRED_PROFILE",
     **{("PORT_QOS_MAP", field): table for field, table in MAPS.items()},
 }
 
@@ -229,7 +238,9 @@ def test_thresholds_and_watchdog_of_sonic(penstock: Command, tmp_path: Path) -> 
     }
     assert tables["BUFFER_POOL"]["ingress_lossless_pool"] == {
         "type": "ingress",
-        "size": str(12 << 20),
+        # What is shared: without headroom, and 9 KiB of each of 8 classes and 2 lossless priorities of 2
+        # ports.
+        "size": str((12 << 20) - (2 << 20) - 20 * 9216),
         "mode": "dynamic",
         "xoff": str(2 << 20),
     }

@@ -71,13 +71,20 @@ def test_flows_of_ns3_in_order_of_time() -> None:
     found = joined(TOPOLOGY, FLOWS)
     assert found["rows"] == [
         "time_ps,from,to,bytes,priority",
+        "# file.txt:2: port 100",
         "0,h0,h3,200000,3",
+        "# file.txt:4: port 100",
         "1000000,h1,h3,200000,3",
+        "# file.txt:3: port 100",
         "100000000,h2,h0,15000,3",
     ]
     # 400 kB at 25 Gb/s are 128 us; twice that, and 100 us of starts, in two digits.
     assert found["simulation"]["duration"] == "360 us"
-    assert found["remarks"] == ["times are counted from the first transfer, which began at 2 s"]
+    assert found["remarks"] == [
+        "file.txt:6: what follows the last line that is counted is not read",
+        "times are counted from the first transfer, which began at 2 s",
+        "3 transfers say what a scenario cannot, such as port 100: comments of their list have it",
+    ]
 
 
 def test_hosts_are_numbered_in_the_order_of_another_scenario() -> None:
@@ -86,7 +93,7 @@ def test_hosts_are_numbered_in_the_order_of_another_scenario() -> None:
     )
     found = joined(FLOWS, like=like)
     assert "flows" not in found
-    assert found["rows"][1] == "0,h0,h3,200000,3"
+    assert found["rows"][2] == "0,h0,h3,200000,3"
     assert found["topology"]["star"]["hosts"] == 4
 
 
@@ -141,7 +148,12 @@ def _topology(found: dict[str, Any]) -> str:
         ("ns3-topology", "6 x 2\n", "file.txt:1: the number is x"),
         ("ns3-topology", "2 1 1\n", "file.txt: ends early; expected 1 more numbers of switches"),
         ("ns3-topology", "2 1 1\n2\n", "file.txt:2: a switch is 2; expected a whole number from 0 to 1"),
-        ("ns3-topology", "3 2 1\n1 1\n", "file.txt:2: 1 switches in all; the first line has 2"),
+        ("ns3-topology", "3 2 2\n1 1\n", "file.txt:2: 1 switches in all; the first line has 2"),
+        (
+            "ns3-topology",
+            "9 1 2\n1\n",
+            "file.txt:1: 9 nodes with 1 switches and 2 links; expected that links connect all",
+        ),
         ("ns3-topology", "2 1 1\n1\n0 1 100Gbps 1us\n", "file.txt:3: 4 words; expected 5"),
         ("ns3-topology", "2 1 1\n1\n0 0 100Gbps 1us 0\n", "file.txt:3: a link from 0 to itself"),
         ("ns3-topology", "2 1 1\n1\n0 7 100Gbps 1us 0\n", "file.txt:3: a node is 7"),
@@ -165,6 +177,22 @@ def _topology(found: dict[str, Any]) -> str:
             "file.txt:2: the priority is 8; expected a whole number from 0 to 7",
         ),
         ("ns3-flows", "1\n0 1 3 100 0 2\n", "file.txt:2: the size is 0"),
+        (
+            "ns3-flows",
+            "1\n0 1 3 65536 5 2\n",
+            "file.txt:2: the port is 65536; expected at most 65535; a file of ns3-rdma",
+        ),
+        ("ns3-flows", "1\n0 1 3 100 5 1e9\n", "file.txt:2: the start is 1e9; expected at most 9000000 s"),
+        ("conweave-flows", "1\n0 1 3 100 5 2\n", "file.txt:2: 6 words; expected 5"),
+        ("ns3-rdma-flows", "1\n0 1 3 100 5 2\n", "file.txt:2: the end is 2, before the start 5"),
+        ("ns3-rdma-flows", "1\n0 1 3 0 2 9.5\n", "file.txt:2: the packets is 0"),
+        ("simai-topology", "21 8 2 3 4\n", "file.txt:1: 5 words; expected the numbers of nodes, GPUs"),
+        (
+            "simai-topology",
+            "21 8 2 4 34 H100\n",
+            "file.txt:1: 15 GPUs; 2 NVSwitches with 8 GPUs each have 16",
+        ),
+        ("powertcp-topology", "4 1 2 3 2 1\n", "file.txt:1: 2 switches of hosts; there are 1 switches"),
         ("ns3-flows", "1\n0 1 3 100 5 -2\n", "file.txt:2: the start is -2"),
         ("ns3-flows", "1\n0 1 3 100 5 nan\n", "file.txt:2: the start is nan"),
     ],

@@ -142,12 +142,21 @@ Connections 2
 """
 
 
-def test_a_connection_matrix_counts_picoseconds() -> None:
-    found = piece(MATRIX)
-    assert [(one.start_ps, one.sender, one.receiver, one.bytes) for one in found.transfers] == [
-        (0, 0, 3, 2_000_000),
-        (1_500, 1, 3, 10),
+@pytest.mark.parametrize(("unit", "factor"), [(None, 10**6), ("us", 10**6), ("ps", 1)])
+def test_a_connection_matrix_counts_in_the_unit_of_its_program(unit: str | None, factor: int) -> None:
+    """Microseconds for main_uec and main_swift, picoseconds for main_ndp, main_roce, main_hpcc and
+    main_eqds."""
+    document = Document("file", MATRIX, time_unit=unit)
+    found = format_of(document).read(document)
+    assert [(one.start_ps, one.sender, one.receiver, one.bytes, one.note) for one in found.transfers] == [
+        (0, 0, 3, 2_000_000, "id 1"),
+        (1_500 * factor, 1, 3, 10, "prio 7"),
     ]
+    assert found.remarks == (
+        [] if unit else ["file: starts are in microseconds; --time-unit names another unit"]
+    )
+    late = piece(MATRIX.replace("1500", "1500000"))
+    assert "file:4: a start of 1500000: likely in picoseconds" in late.remarks[1]
 
 
 TRACE = "start_us;src;dst;size_bytes;note\n10;h1;h2;1000;x\n\n# nothing\n0.5;h2;h1;20;y\n"
@@ -161,7 +170,7 @@ def test_a_table_of_transfers_under_other_names() -> None:
     ]
     assert found.remarks == ["file: columns that are not read: note"]
     numbers = piece("time_s,from,to,bytes,prio\n1e-6,0,1,5,3\n")
-    assert numbers.transfers[0][1:] == (10**6, 0, 1, 5, 3)
+    assert numbers.transfers[0][1:6] == (10**6, 0, 1, 5, 3)
 
 
 STARTS, SENDERS, RECEIVERS = st.integers(0, 10**15), st.integers(0, 2), st.integers(3, 5)
@@ -172,19 +181,35 @@ ROWS = st.tuples(STARTS, SENDERS, RECEIVERS, st.integers(1, 2**60), st.integers(
 def test_any_table_of_transfers_is_the_one_that_was_written(rows: list[tuple[int, ...]]) -> None:
     lines = [",".join(map(str, row)) for row in rows]
     found = piece("\n".join(["time_ps,from,to,bytes,priority", *lines]))
-    assert [one[1:] for one in found.transfers] == rows
+    assert [one[1:6] for one in found.transfers] == rows
 
 
 @pytest.mark.parametrize(
     ("form", "text", "said"),
     [
         ("htsim", MATRIX.replace("4\n", "3\n"), "file:3: a node is 3; expected a whole number from 0 to 2"),
-        ("htsim", MATRIX.replace("ns 2", "ns 3"), "file: has 2 connections, and says 3"),
-        ("htsim", MATRIX.replace("start 0", "trigger 1"), "file:3: trigger; only connections"),
-        ("htsim", MATRIX + "trigger id 1 oneshot\n", "file:5: a trigger; only connections"),
+        ("htsim", MATRIX.replace("ns 2", "ns 3"), "file:2: says 3 connections; the file has 2"),
+        ("htsim", MATRIX.replace("start 0", "trigger 1"), "file:3: trigger 1: the file has no such trigger"),
+        (
+            "htsim",
+            MATRIX.replace("start 0", "trigger 1") + "trigger id 1 oneshot\n",
+            "file:3: begins when trigger 1 (line 5) fires: transfers of a scenario begin at times",
+        ),
+        ("htsim", MATRIX + "trigger id 1 barrier\n", "file:5: expected a count for a barrier"),
+        ("htsim", MATRIX + "failure TOR 1 2\n", "file:5: a failure"),
+        (
+            "htsim",
+            MATRIX.replace("start 0", "start 0 trigger 1"),
+            "file:3: the connection has a start and a trigger",
+        ),
+        ("htsim", MATRIX.replace("start 0", ""), "file:3: the connection has neither start nor trigger"),
+        (
+            "htsim",
+            MATRIX.replace("1->3", "1->3 id 1"),
+            "file:4: id 1 is that of line 3 as well; expected another, or msg",
+        ),
+        ("htsim", MATRIX.replace("id 1", "id 0"), "file:3: id is 0; expected a whole number of at least 1"),
         ("htsim", MATRIX.replace("prio", "priority"), 'file:4: unknown word "priority"; expected start'),
-        ("htsim", MATRIX.replace("size 10", ""), "file:4: the connection has no size"),
-        ("htsim", MATRIX.replace("size 10", "size 0"), "file:4: size is 0"),
         ("htsim", MATRIX.replace("1->3", "1->3->2"), "file:4: the connection is 1->3->2"),
         ("htsim", "Nodes 4\nhello\n", 'file:2: "hello" is neither'),
         ("htsim", "Nodes 4\n", "file: has no connections"),
@@ -197,6 +222,16 @@ def test_any_table_of_transfers_is_the_one_that_was_written(rows: list[tuple[int
         ("csv", "start_s,from,to,bytes\n1 s,a,b,4\n", "file:2: start_s is 1 s; expected a number"),
         ("csv", "start_s,from,to,bytes\n1,a,b,4.5\n", "file:2: bytes is 4.5; expected a whole number"),
         ("csv", "start_s,from,to,bytes,pg\n1,a,b,4,8\n", "file:2: priority is 8"),
+        (
+            "csv",
+            "start_s,from,to,bytes\n1,a,b,4\n" + "1" * 200_000 + ",a,b,4\n",
+            "file:3: this is no table of values",
+        ),
+        (
+            "csv",
+            "start_s,from,to,bytes\n1e999,a,b,4\n",
+            "file:2: start_s is 1e999; expected at most 9000000 s",
+        ),
     ],
 )
 def test_what_is_wrong_has_its_line(form: str, text: str, said: str) -> None:

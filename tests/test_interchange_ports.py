@@ -16,7 +16,7 @@ import pytest
 from conftest import SMALL, Command
 from penstock.errors import InputError
 from penstock.interchange.formats import format_of
-from penstock.interchange.piece import Document, Piece
+from penstock.interchange.piece import Document, Piece, SharedMemory
 
 ETS = (
     '{"willing":true,"ets_cap":8,"cbs":false,"tc_bw":[40,60,0,0,0,0,0,0],"pg_bw":[0,0,0,0,0,0,0,0],'
@@ -128,6 +128,12 @@ def test_what_the_program_prints(tmp_path: Path) -> None:
         (PFC + '{"prio_pfc": \n [true', "port.txt:3: this is no JSON"),
         (PFC + "[]", "port.txt:2: expected an object"),
         ('{"buffer_size": [], "unknown": "tc_tsa"}', "has none of"),
+        (APP.replace("[[35078,3]]", "1e+308"), "port.txt:1: ethtype_prio is 1e+308; expected a list"),
+        (ETS.replace('"ets","ets"', '[null],"ets"', 1), "port.txt:1: tc_tsa is"),
+        (ETS.replace("true", "1", 1), "port.txt:1: willing is 1; expected true or false"),
+        (PFC.replace("false,false,false,true", '0,false,false,"x"'), "port.txt:1: prio_pfc is"),
+        (PFC + PFC, "port.txt:2: prio_pfc is there twice: in line 1 as well"),
+        (PFC.replace("{", '{"prio_pfc":[],'), '"prio_pfc" is there twice in one object'),
     ],
 )
 def test_what_dcb_never_prints(text: str, said: str) -> None:
@@ -144,8 +150,15 @@ def test_a_row_of_a_shared_memory() -> None:
         "minimum": "1248 B",
         "resume_offset": "2288 B",
     }
-    assert piece.headroom_bytes == 177632
-    assert piece.remarks == ["the row of 100000 Mb/s and 40 m, line 5"]
+    assert piece.memory == SharedMemory(headroom_bytes=177632)
+    assert piece.remarks == [
+        "the row of 100000 Mb/s and 40 m, line 5",
+        "port.txt:5: xon is 2288 and the reserve 1248: a paused group resumes at its reserve, or where "
+        "the offset from "
+        "the threshold lets it",
+        "port.txt:5: xoff is 177632: the groups of a switch share the headroom of all",
+    ]
+    assert piece.notes[0].place == 5
 
 
 def test_a_row_with_a_threshold_in_octets() -> None:
@@ -193,6 +206,12 @@ def test_a_scenario_with_published_headroom(penstock: Command, tmp_path: Path) -
         ("100000 5m 3584 78400 132160\n", {}, "port.txt:1: 5 columns; expected speed cable size"),
         ("100000 5m 3584 78400 132160 -9\n", {}, "port.txt:1: threshold is 9; expected a whole number"),
         ("0 5m 3584 78400 132160 0\n", {}, "port.txt:1: speed is 0"),
+        ("# nothing but a comment\n", {}, "port.txt:1: there is no row, only comments"),
+        (
+            INI + "100000 40m 1 2 3 0\n",
+            {"rate": "100 Gb/s", "length": "40 m"},
+            "port.txt:7: another row of 100000 Mb/s",
+        ),
         (INI, {"rate": "fast", "length": "5 m"}, "--rate is fast; expected a rate"),
     ],
 )
@@ -213,5 +232,5 @@ def test_every_published_row_can_be_read() -> None:
     for row in rows:
         text = f"{row[speed]} {row[cable]}m {int(row[xoff]) + 19456} 19456 {row[xoff]} 0\n"
         piece = read(text, "pg-profile")
-        assert piece.headroom_bytes == int(row[xoff])
+        assert piece.memory == SharedMemory(headroom_bytes=int(row[xoff]))
         assert piece.keys["switch"]["buffer"]["dynamic_threshold"]["minimum"] == "19 KiB"

@@ -12,7 +12,7 @@ import pytest
 from conftest import SMALL, Command
 from penstock.errors import InputError
 from penstock.interchange.formats import format_of
-from penstock.interchange.piece import Document, Piece
+from penstock.interchange.piece import Document, Piece, SharedMemory
 
 SCENARIO = SMALL.replace('queue = "200 frames"', 'total = "12 MiB"').replace(
     'accounting = "ingress"\nxoff = "20 frames"\nxon = "10 frames"\n',
@@ -114,27 +114,42 @@ def test_the_usual_configuration() -> None:
     shares = [14, 14, 14, 15, 15, 14, 14]
     assert classes[:7] == [{"queues": [number], "percent": share} for number, share in enumerate(shares)]
     assert classes[7] == {"queues": [7], "strict": True}
-    assert piece.keys["flow_control"]["pfc"] == {"priorities": [3, 4], "accounting": "ingress"}
+    assert piece.keys["flow_control"]["pfc"] == {
+        "priorities": [3, 4],
+        "accounting": "ingress",
+        "xoff": "6383104 B",
+        "xon": "19 KiB",
+        "headroom": "38 KiB",
+    }
     assert piece.keys["switch"]["buffer"] == {
-        "total": "12467 KiB",
         "dynamic_threshold": {
             "alpha": 1.0,
-            "minimum": "57 KiB",
-            "headroom": "0 B",
-            "resume_offset": "0 B",
+            "minimum": "19 KiB",
+            "resume_offset": "1024 GiB",
         },
     }
+    # The size of the pool is what is shared, and each group has its own headroom: both follow from the
+    # fabric.
+    assert piece.memory == SharedMemory(shared_bytes=12766208, headroom_bytes=38912)
     assert piece.keys["watchdog"]["detection_time"] == "400 ms"
-    assert piece.remarks == [
-        "no map of 802.1p: priority n is taken as traffic class n",
-        "queues 7 have no scheduler: taken as strict",
-    ]
+    told = "\n".join(piece.remarks)
+    for said in (
+        "QUEUE: queues 7 have no scheduler: taken as strict priority",
+        "BUFFER_PROFILE: xoff is 38912: groups of a switch share the headroom of all",
+        "BUFFER_PROFILE: the reserve of 19456 B is one of each egress queue as well",
+        "BUFFER_POOL: size is read as the part that is shared",
+        "not read: VERSIONS: no part of a scenario",
+        "not read: PORT_QOS_MAP dscp_to_tc_map: frames have no DSCP",
+        "not read: PFC_WD POLL_INTERVAL: a watchdog sees a storm at once",
+    ):
+        assert told.count(said) == 1, said
 
 
 def changed(table: str, entry: str, **fields: object) -> dict[str, Any]:
     """The usual configuration with other fields."""
     tables: dict[str, Any] = json.loads(json.dumps(REAL))
-    tables[table][entry] = {**tables[table].get(entry, {}), **fields}
+    own = tables.setdefault(table, {})
+    own[entry] = {**own.get(entry, {}), **fields}
     return tables
 
 
@@ -145,34 +160,51 @@ PROFILE = "pg_lossless_100000_40m_profile"
     ("tables", "said"),
     [
         ("{", "config_db.json:1: this is no JSON"),
-        ("[]", "has none of the tables"),
+        ("[]", "config_db.json:1: expected the tables of CONFIG_DB"),
+        ('{"QUEUE": {}, "QUEUE": {}}', '"QUEUE" is there twice in one object'),
+        ('{"QUEUE": {"Ethernet0|3": {"scheduler": NaN}}}', "NaN is no JSON"),
+        ("[" * 100_000, "nested too deeply"),
         ({"sonic-port-qos-map:sonic-port-qos-map": {}}, "has none of the tables"),
         ({"PORT_QOS_MAP": {}}, "has no port"),
-        ({"PORT_QOS_MAP": [], "QUEUE": {}}, "config_db.json:PORT_QOS_MAP: is no table"),
+        ({"PORT_QOS_MAP": [], "QUEUE": {}}, "PORT_QOS_MAP: is no table"),
+        ({"PORT_QOS_MAP": {"Ethernet0": "3,4"}}, "PORT_QOS_MAP|Ethernet0: is 3,4; expected fields"),
+        (changed("PORT_QOS_MAP", "Ethernet0", pfc_enable="3,8"), "pfc_enable is 3,8; expected priorities"),
         (
-            changed("PORT_QOS_MAP", "Ethernet4", pfc_enable="3"),
-            "Ethernet4 is set up otherwise than Ethernet0",
+            changed("PORT_QOS_MAP", "Ethernet0", pfc_enable={"3": True}),
+            "pfc_enable is {'3': True}; expected text",
         ),
-        (
-            changed("TC_TO_QUEUE_MAP", "AZURE", **{"3": "9"}),
-            "AZURE 3 is 9; expected a whole number from 0 to 7",
-        ),
-        (changed("SCHEDULER", "scheduler.1", type="WRR"), "queue 3 has WRR; expected DWRR or STRICT"),
-        (changed("SCHEDULER", "scheduler.1", weight="16"), "no whole shares in per cent"),
-        (changed("QUEUE", "Ethernet0|7", scheduler="gone"), "SCHEDULER: has no entry gone"),
-        (changed("QUEUE", "Ethernet0|7-x", scheduler="scheduler.0"), "QUEUE: Ethernet0|7-x is x"),
-        (changed("BUFFER_PROFILE", PROFILE, pool="gone"), "BUFFER_POOL: has no entry gone"),
+        (changed("PORT_QOS_MAP", "Ethernet0", tc_to_queue_map="gone"), "TC_TO_QUEUE_MAP has no entry gone"),
+        (changed("TC_TO_QUEUE_MAP", "AZURE", **{"3": "9"}), "queue 9 of Ethernet0; expected queues 0 to 7"),
+        (changed("TC_TO_QUEUE_MAP", "AZURE", x="3"), "x is mapped; expected numbers from 0 to 15"),
+        (changed("SCHEDULER", "scheduler.1", type="DRR"), "type is DRR; expected DWRR, WRR, STRICT"),
+        (changed("SCHEDULER", "scheduler.1", weight="0"), "weight is 0; expected a whole number from 1"),
+        (changed("QUEUE", "Ethernet0|7", scheduler="gone"), "SCHEDULER has no entry gone"),
+        (changed("QUEUE", "Ethernet0|7-x", scheduler="scheduler.0"), "QUEUE|Ethernet0|7-x: 7-x is no number"),
+        (changed("QUEUE", "Ethernet0|3", scheduler="scheduler.0"), "says 3 of Ethernet0 as well"),
+        (changed("BUFFER_PROFILE", PROFILE, pool="gone"), "BUFFER_POOL has no entry gone"),
         (
             changed("BUFFER_PROFILE", PROFILE, dynamic_th="9"),
-            "dynamic_th is 9; expected a whole number from 0 to 8",
+            "dynamic_th is 9; expected a whole number from -8 to 8",
         ),
+        (changed("BUFFER_PROFILE", PROFILE, static_th="9"), "has both of dynamic_th and static_th"),
         (changed("BUFFER_PROFILE", PROFILE, size="-1"), "size is -1"),
-        (changed("BUFFER_PG", "Ethernet0|4", profile="other"), "several profiles"),
-        (changed("PFC_WD", "Ethernet0", action="shoot"), "action is shoot; expected drop, forward, alert"),
+        (changed("BUFFER_PROFILE", PROFILE, size=True), "size is True; expected text"),
+        (
+            changed("BUFFER_POOL", "ingress_lossless_pool", mode="static"),
+            "has a dynamic_th, and ingress_lossless_pool is",
+        ),
+        (
+            changed("BUFFER_POOL", "ingress_lossless_pool", type="egress"),
+            "is of a priority group, and its pool",
+        ),
+        (changed("PFC_WD", "Ethernet0", action="shoot"), "action is shoot; expected alert, drop, forward"),
         (changed("PFC_WD", "Ethernet0", detection_time="10"), "detection_time is 10"),
+        (changed("PORT", "Ethernet0", speed="fast"), "speed is fast; expected a whole number"),
+        (changed("CABLE_LENGTH", "AZURE", Ethernet0="40"), "Ethernet0 is 40; expected metres"),
     ],
 )
 def test_what_cannot_be_imported(tables: object, said: str) -> None:
+    """The message has the line, but of a text without lines."""
     with pytest.raises(InputError, match=r"config_db\.json") as wrong:
         read(tables)
     assert said in str(wrong.value)

@@ -18,6 +18,7 @@ from conftest import Command
 from test_interchange_sonic import DYNAMIC, ETS, STATIC, WATCHDOG
 
 NUMBER = {"type": "string", "pattern": "^(0|[1-9][0-9]{0,19})$"}
+COLOURS = ("green", "yellow", "red")
 EIGHT = {"type": "string", "pattern": "^[0-7]$"}
 
 
@@ -69,6 +70,17 @@ SCHEMA: dict[str, Any] = {
         ),
         "QUEUE": entries(
             "^Ethernet[0-9]{1,4}\\|[0-9]$", {"scheduler": NAMED, "wred_profile": NAMED}, "scheduler"
+        ),
+        "PORT": entries(PORT, {"speed": NUMBER, "mtu": NUMBER}, "speed"),
+        "WRED_PROFILE": entries(
+            NAME,
+            {
+                "ecn": {"enum": ["ecn_none", "ecn_all"]},
+                **{f"wred_{colour}_enable": {"enum": ["true", "false"]} for colour in COLOURS},
+                **{f"{colour}_{what}_threshold": NUMBER for colour in COLOURS for what in ("min", "max")},
+                **{f"{colour}_drop_probability": between(0, 100) for colour in COLOURS},
+            },
+            "ecn",
         ),
         "CABLE_LENGTH": {
             "type": "object",
@@ -135,6 +147,7 @@ REFERENCES = (
     ("PORT_QOS_MAP", "tc_to_queue_map", "TC_TO_QUEUE_MAP"),
     ("PORT_QOS_MAP", "pfc_to_queue_map", "MAP_PFC_PRIORITY_TO_QUEUE"),
     ("QUEUE", "scheduler", "SCHEDULER"),
+    ("QUEUE", "wred_profile", "WRED_PROFILE"),
     ("BUFFER_PROFILE", "pool", "BUFFER_POOL"),
     ("BUFFER_PG", "profile", "BUFFER_PROFILE"),
 )
@@ -164,7 +177,21 @@ def exported(penstock: Command, directory: Path, text: str, *options: str) -> di
     return tables
 
 
+RED = """
+[[switch.queue_managers]]
+classes = [3]
+[switch.queue_managers.red]
+weight = 1.0
+min = "100 kB"
+max = "400 kB"
+max_probability = 0.2
+gentle = false
+spacing = "geometric"
+action = "mark_only"
+mark_above_max = true
+"""
 SCENARIOS = {
+    "WRED": STATIC + '\n[switch]\nmtu = "9122 B"\n' + RED,
     "static": STATIC,
     "watchdog": STATIC + WATCHDOG,
     "shares": STATIC + ETS,

@@ -60,12 +60,18 @@ fn described(record: &Record<'_>) -> Value {
         "comment": record.comment,
         "bytes": record.len,
     });
-    let frame = if (record.bytes.len() as u64) < record.len.into() {
-        Err(format!("the capture has only its first {} B", record.bytes.len()))
-    } else {
-        Frame::decode(&record.bytes).map_err(|error| error.to_string())
+    let captured = record.bytes.len();
+    let is_cut = (captured as u64) < record.len.into();
+    let frame = match &record.other_link {
+        Some(link) => Err(format!("of {link}, not Ethernet")),
+        None if is_cut => Frame::decode_cut(&record.bytes)
+            .map_err(|error| format!("the capture has only its first {captured} B: {error}")),
+        None => Frame::decode(&record.bytes).map_err(|error| error.to_string()),
     };
-    let view = EthernetView::new(&record.bytes).ok();
+    if is_cut {
+        told["captured_bytes"] = captured.into();
+    }
+    let view = EthernetView::new(&record.bytes).ok().filter(|_| record.other_link.is_none());
     told["destination"] = json!(view.map(|view| view.destination()));
     told["source"] = json!(view.map(|view| view.source()));
     match frame {
@@ -73,7 +79,8 @@ fn described(record: &Record<'_>) -> Value {
             told["service"] = json!(frame.service);
             told["vlan"] = json!(frame.vlan);
             told["flow"] = json!(frame.flow);
-            told["what"] = frame.contents.to_string().into();
+            let cut = if is_cut { format!("; cut, {captured} of {} B", record.len) } else { String::new() };
+            told["what"] = format!("{}{cut}", frame.contents).into();
             told["contents"] = json!(frame.contents);
         }
         Err(why) => told["error"] = why.into(),

@@ -1,8 +1,10 @@
 //! Captures: files of frames, with the port at which each was seen, its time, its direction, and a comment.
 //!
 //! Source: draft-ietf-opsawg-pcapng, written and read by the library `pcap-file`. Written is pcapng in nanoseconds
-//! with every port as an interface; read is the older pcap too. Only frames of Ethernet are read.
+//! with every port as an interface; read is the older pcap too, with microseconds or nanoseconds and whatever length it cuts
+//! frames to. Of frames that are not of Ethernet the type of their link is told.
 
+use crate::pcapng_options::Closed;
 use pcap_file::pcap::PcapReader;
 use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
 use pcap_file::pcapng::blocks::interface_description::{
@@ -10,7 +12,7 @@ use pcap_file::pcapng::blocks::interface_description::{
 };
 use pcap_file::pcapng::blocks::section_header::{SectionHeaderBlock, SectionHeaderOption};
 use pcap_file::pcapng::{Block, PcapNgReader, PcapNgWriter};
-use pcap_file::{DataLink, Endianness, PcapError};
+use pcap_file::{DataLink, Endianness, PcapError, TsResolution};
 use serde::Serialize;
 use std::borrow::Cow;
 use std::io::{self, Chain, Cursor, Read, Write};
@@ -22,6 +24,8 @@ const NS_A_SECOND: u128 = 1_000_000_000;
 /// What `if_tsresol` says of nanoseconds, and what holds where it says nothing.
 const NANOSECONDS: u8 = 9;
 const MICROSECONDS: u8 = 6;
+/// The bits of a link type in pcap; others say how long the FCS is.
+const LINK_TYPE: u32 = 0xFFFF;
 /// The first octets of pcapng; anything else may be pcap.
 const PCAPNG: [u8; 4] = [0x0A, 0x0D, 0x0D, 0x0A];
 
@@ -40,9 +44,9 @@ pub enum CaptureError {
     /// What follows so many frames makes no sense.
     #[error("behind {0} frames the capture makes no sense: {1}")]
     Wrong(u64, String),
-    /// Its frames are not of Ethernet.
-    #[error("interface {0} of the capture is not Ethernet; nothing else is read")]
-    Link(u32),
+    /// All its frames are of another kind of link.
+    #[error("the frames of the capture are of {0}; only those of Ethernet are read")]
+    Link(String),
     /// A frame is of a port that the capture does not have.
     #[error("frame {0} is of interface {1}, and the capture has {2}")]
     Interface(u64, u32, usize),
@@ -82,13 +86,16 @@ pub struct Record<'a> {
     pub len: u32,
     /// Its octets, or the first of them.
     pub bytes: Cow<'a, [u8]>,
+    /// The kind of its link, if that is not Ethernet.
+    pub other_link: Option<String>,
 }
 
 impl<'a> Record<'a> {
     /// A whole frame at a port.
     pub fn new(interface: u32, time_ns: u64, bytes: &'a [u8]) -> Record<'a> {
         let len = bytes.len() as u32;
-        Record { interface, time_ns, direction: None, comment: None, len, bytes: Cow::Borrowed(bytes) }
+        let bytes = Cow::Borrowed(bytes);
+        Record { interface, time_ns, direction: None, comment: None, len, bytes, other_link: None }
     }
 }
 
@@ -147,7 +154,7 @@ impl<W: Write> Writer<W> {
 type Source<R> = Chain<Cursor<Vec<u8>>, R>;
 
 enum Form<R: Read> {
-    Pcapng(PcapNgReader<Source<R>>),
+    Pcapng(PcapNgReader<Closed<Source<R>>>),
     Pcap(PcapReader<Source<R>>),
 }
 
@@ -173,11 +180,11 @@ impl<R: Read> Reader<R> {
         };
         let mut interfaces = Vec::new();
         let form = if is_new {
-            Form::Pcapng(PcapNgReader::new(whole).map_err(began)?)
+            Form::Pcapng(PcapNgReader::new(Closed::new(whole)).map_err(began)?)
         } else {
             let reader = PcapReader::new(whole).map_err(began)?;
-            if reader.header().datalink != DataLink::ETHERNET {
-                return Err(CaptureError::Link(0));
+            if let Some(other) = other_link(DataLink::from(u32::from(reader.header().datalink) & LINK_TYPE)) {
+                return Err(CaptureError::Link(other));
             }
             interfaces.push(Interface { name: String::new(), speed_bps: None });
             Form::Pcap(reader)
@@ -210,30 +217,39 @@ fn broken(why: PcapError, read: u64) -> CaptureError {
     }
 }
 
+/// The kind of link that a number stands for, and its number, if it is not Ethernet.
+fn other_link(link: DataLink) -> Option<String> {
+    let name = match link {
+        DataLink::ETHERNET => return None,
+        DataLink::Unknown(_) => "an unknown link type".to_string(),
+        known => format!("{known:?}"),
+    };
+    Some(format!("{name} ({})", u32::from(link)))
+}
+
+/// Lengths are what the file says; the library would refuse frames that are longer than the length they are cut to.
 fn of_pcap<R: Read>(
     reader: &mut PcapReader<Source<R>>,
     read: u64,
 ) -> Result<Option<Record<'static>>, CaptureError> {
-    let Some(packet) = reader.next_packet() else { return Ok(None) };
+    let is_fine = reader.header().ts_resolution == TsResolution::NanoSecond;
+    let Some(packet) = reader.next_raw_packet() else { return Ok(None) };
     let packet = packet.map_err(|why| broken(why, read))?;
-    Ok(Some(Record {
-        interface: 0,
-        time_ns: packet.timestamp.as_nanos() as u64,
-        direction: None,
-        comment: None,
-        len: packet.orig_len,
-        bytes: Cow::Owned(packet.data.into_owned()),
-    }))
+    let fraction_ns = u64::from(packet.ts_frac) * if is_fine { 1 } else { 1_000 };
+    let len = packet.orig_len.max(packet.incl_len);
+    let bytes = Cow::Owned(packet.data.into_owned());
+    let time_ns = u64::from(packet.ts_sec) * NS_A_SECOND as u64 + fraction_ns;
+    Ok(Some(Record { interface: 0, time_ns, direction: None, comment: None, len, bytes, other_link: None }))
 }
 
 /// Skips what is no frame; the library knows the interfaces, of which `names` has those that were met.
 fn of_pcapng<R: Read>(
-    reader: &mut PcapNgReader<Source<R>>,
+    reader: &mut PcapNgReader<Closed<Source<R>>>,
     names: &mut Vec<Interface>,
     read: u64,
 ) -> Result<Option<Record<'static>>, CaptureError> {
     loop {
-        let packet = match reader.next_block() {
+        let (id, units, mut record) = match reader.next_block() {
             None => return Ok(None),
             Some(Err(why)) => return Err(broken(why, read)),
             // A new section begins to count from 0 again, and so do we: names of the old one would be wrong.
@@ -245,21 +261,44 @@ fn of_pcapng<R: Read>(
                 names.push(described(&block));
                 continue;
             }
-            Some(Ok(Block::EnhancedPacket(packet))) => packet.into_owned(),
+            Some(Ok(Block::EnhancedPacket(packet))) => {
+                let units = packet.timestamp.as_nanos();
+                (packet.interface_id, units, record(packet.into_owned()))
+            }
+            Some(Ok(Block::Packet(packet))) => {
+                let (id, len) = (u32::from(packet.interface_id), packet.original_len);
+                let (halves, bytes) = (packet.timestamp, Cow::Owned(packet.data.into_owned()));
+                // The upper half comes first, whatever the order of octets; the library reads one number.
+                let units = if reader.section().endianness == Endianness::Little {
+                    halves.rotate_left(32)
+                } else {
+                    halves
+                };
+                (id, units.into(), plain(id, len, bytes))
+            }
+            // Its data end with padding: it has as many octets as the frame, or as its interface keeps of one.
+            Some(Ok(Block::SimplePacket(packet))) => {
+                let (len, mut bytes) = (packet.original_len, packet.data.into_owned());
+                let kept = reader.interfaces().first().map_or(0, |first| first.snaplen);
+                bytes.truncate(if kept == 0 { len } else { len.min(kept) } as usize);
+                (0, 0, plain(0, len, Cow::Owned(bytes)))
+            }
             Some(Ok(_)) => continue,
         };
-        let Some(interface) = reader.interfaces().get(packet.interface_id as usize) else {
-            return Err(CaptureError::Interface(read + 1, packet.interface_id, reader.interfaces().len()));
+        let Some(interface) = reader.interfaces().get(id as usize) else {
+            return Err(CaptureError::Interface(read + 1, id, reader.interfaces().len()));
         };
-        if interface.linktype != DataLink::ETHERNET {
-            return Err(CaptureError::Link(packet.interface_id));
-        }
-        let time_ns = in_ns(packet.timestamp.as_nanos(), resolution(interface));
-        return Ok(Some(record(packet, time_ns)));
+        record.time_ns = in_ns(units, resolution(interface)).saturating_add(offset_ns(interface));
+        record.other_link = other_link(interface.linktype);
+        return Ok(Some(record));
     }
 }
 
-fn record(packet: EnhancedPacketBlock<'static>, time_ns: u64) -> Record<'static> {
+fn plain(interface: u32, len: u32, bytes: Cow<'static, [u8]>) -> Record<'static> {
+    Record { interface, time_ns: 0, direction: None, comment: None, len, bytes, other_link: None }
+}
+
+fn record(packet: EnhancedPacketBlock<'static>) -> Record<'static> {
     let (mut direction, mut comment) = (None, None);
     for option in packet.options {
         match option {
@@ -269,8 +308,7 @@ fn record(packet: EnhancedPacketBlock<'static>, time_ns: u64) -> Record<'static>
             _ => {}
         }
     }
-    let (interface, len, bytes) = (packet.interface_id, packet.original_len, packet.data);
-    Record { interface, time_ns, direction, comment, len, bytes }
+    Record { direction, comment, ..plain(packet.interface_id, packet.original_len, packet.data) }
 }
 
 fn described(block: &InterfaceDescriptionBlock<'_>) -> Interface {
@@ -283,6 +321,15 @@ fn described(block: &InterfaceDescriptionBlock<'_>) -> Interface {
         }
     }
     interface
+}
+
+/// What is to be added to times (`if_tsoffset`), in ns.
+fn offset_ns(interface: &InterfaceDescriptionBlock<'_>) -> u64 {
+    let told = interface.options.iter().find_map(|option| match option {
+        InterfaceDescriptionOption::IfTsOffset(seconds) => Some(*seconds),
+        _ => None,
+    });
+    told.unwrap_or(0).saturating_mul(NS_A_SECOND as u64)
 }
 
 fn resolution(interface: &InterfaceDescriptionBlock<'_>) -> u8 {
@@ -379,6 +426,74 @@ mod tests {
             let Ok(mut reader) = Reader::new(&bytes[..]) else { continue };
             while let Ok(Some(_)) = reader.next_record() {}
         }
+    }
+
+    /// A pcap of one frame: magic, snap length, link type, fraction of a second, and the frame's length.
+    fn pcap(magic: u32, snap: u32, link: u32, fraction: u32, len: u32, bytes: &[u8]) -> Vec<u8> {
+        let head = [magic, 0x0004_0002, 0, 0, snap, link, 7, fraction, bytes.len() as u32, len];
+        [&head.map(u32::to_le_bytes).concat()[..], bytes].concat()
+    }
+
+    fn only(file: &[u8]) -> Record<'static> {
+        let mut reader = Reader::new(file).unwrap();
+        let record = reader.next_record().unwrap().unwrap();
+        assert!(reader.next_record().unwrap().is_none());
+        record
+    }
+
+    /// Frames longer than the file cuts them to, files that cut to nothing in particular, nanoseconds, an FCS in the
+    /// link type.
+    #[test]
+    fn any_pcap_of_ethernet() {
+        for (snap, link) in [(96, 1), (0, 1), (65_535, 0x2400_0001)] {
+            let record = only(&pcap(0xA1B2_C3D4, snap, link, 5, 1_514, &[1; 96]));
+            assert_eq!((record.time_ns, record.len, record.bytes.len()), (7_000_005_000, 1_514, 96));
+        }
+        assert_eq!(only(&pcap(0xA1B2_3C4D, 96, 1, 5, 96, &[1; 96])).time_ns, 7_000_000_005);
+        let other = Reader::new(&pcap(0xA1B2_C3D4, 96, 113, 0, 96, &[1; 96])[..])
+            .err()
+            .map(|error| error.to_string());
+        assert_eq!(
+            other.unwrap(),
+            "the frames of the capture are of LINUX_SLL (113); only those of Ethernet are read"
+        );
+    }
+
+    fn pcapng(blocks: &[(u32, &[u8])]) -> Vec<u8> {
+        let mut file = vec![];
+        let section = [&0x1A2B_3C4Du32.to_le_bytes()[..], &1u32.to_le_bytes(), &[0xFF; 8]].concat();
+        for (kind, body) in [(0x0A0D_0D0A, &section[..])].iter().chain(blocks) {
+            let len = (body.len() as u32 + 12).to_le_bytes();
+            file.extend([&kind.to_le_bytes()[..], &len, body, &len].concat());
+        }
+        file
+    }
+
+    /// Interfaces whose options nobody closes, one of another kind; simple packets, whose interface cuts them to 6 B, and
+    /// obsolete ones.
+    #[test]
+    fn blocks_of_other_writers() {
+        let name = [&2u16.to_le_bytes()[..], &2u16.to_le_bytes(), b"ab\0\0"].concat();
+        let interface = |link: u32, snap: u32| [&link.to_le_bytes()[..], &snap.to_le_bytes(), &name].concat();
+        let (ethernet, cooked) = (interface(1, 6), interface(113, 0));
+        let simple = [&60u32.to_le_bytes()[..], &[3; 8]].concat();
+        let obsolete = [
+            &1u32.to_le_bytes()[..],
+            &0u32.to_le_bytes(),
+            &9u32.to_le_bytes(),
+            &[4, 0, 0, 0],
+            &[4, 0, 0, 0],
+            &[5; 4],
+        ];
+        let file = pcapng(&[(1, &ethernet), (1, &cooked), (3, &simple), (2, &obsolete.concat())]);
+        let mut reader = Reader::new(&file[..]).unwrap();
+        let first = reader.next_record().unwrap().unwrap();
+        assert_eq!((first.interface, first.len, &first.bytes[..]), (0, 60, &[3; 6][..]));
+        let second = reader.next_record().unwrap().unwrap();
+        assert_eq!((second.interface, second.time_ns, second.len), (1, 9_000, 4));
+        assert_eq!(second.other_link.as_deref(), Some("LINUX_SLL (113)"));
+        assert_eq!(reader.interfaces()[1].name, "ab");
+        assert!(reader.next_record().unwrap().is_none());
     }
 
     #[test]

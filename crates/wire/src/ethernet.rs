@@ -156,6 +156,15 @@ impl Frame {
 
     /// Reads a legal frame. Bits that are reserved are not looked at.
     pub fn decode(bytes: &[u8]) -> Result<Frame, Error> {
+        Frame::read(bytes, Contents::decode)
+    }
+
+    /// Reads the beginning of a frame as far as it goes: what no length and no checksum can be asked of any more.
+    pub fn decode_cut(bytes: &[u8]) -> Result<Frame, Error> {
+        Frame::read(bytes, Contents::decode_cut)
+    }
+
+    fn read(bytes: &[u8], contents: impl Fn(u16, &[u8]) -> Result<Contents, Error>) -> Result<Frame, Error> {
         let view = EthernetView::new(bytes)?;
         let (mut kind, mut rest) = (view.ether_type(), view.rest());
         let mut next_tag = |wanted: u16| -> Result<Option<u16>, Error> {
@@ -169,7 +178,7 @@ impl Frame {
         let service = next_tag(ether_type::SERVICE_VLAN)?.map(VlanTag::decode).transpose()?;
         let vlan = next_tag(ether_type::VLAN)?.map(VlanTag::decode).transpose()?;
         let flow = next_tag(ether_type::CN_TAG)?;
-        let contents = Contents::decode(kind, rest)?;
+        let contents = contents(kind, rest)?;
         let (destination, source) = (view.destination(), view.source());
         let frame = Frame { destination, source, service, vlan, flow, contents };
         frame.check_way()?;
@@ -234,6 +243,15 @@ impl Contents {
             ether_type::IPV4 => Contents::Ipv4(Datagram::decode(bytes)?),
             _ => Contents::Other { ether_type: kind, payload: bytes.to_vec() },
         })
+    }
+
+    /// Reads the beginning of what follows the type.
+    fn decode_cut(kind: u16, bytes: &[u8]) -> Result<Contents, Error> {
+        if kind == ether_type::IPV4 {
+            return Ok(Contents::Ipv4(Datagram::decode_cut(bytes)?));
+        }
+        let rest = Contents::Other { ether_type: kind, payload: bytes.to_vec() };
+        Ok(Contents::decode(kind, bytes).unwrap_or(rest))
     }
 
     fn encode(&self, out: &mut Vec<u8>) {

@@ -1,7 +1,7 @@
 //! IPv4 and what it carries. The headers are those of the library `etherparse`.
 //!
-//! The checksum of the IPv4 header must hold. Those of UDP and TCP cross as they are: hosts leave them to their
-//! NIC, so that a capture at the sender has others.
+//! The checksum of the IPv4 header must hold, or be 0: hosts leave it to their NIC, so that a capture at the sender has
+//! none. Those of UDP and TCP cross as they are for the same reason.
 
 use crate::Error;
 use crate::roce::{self, Roce};
@@ -108,16 +108,28 @@ impl Datagram {
 
     /// Reads a datagram; what follows it is padding.
     pub fn decode(bytes: &[u8]) -> Result<Datagram, Error> {
-        let (header, rest) = Ipv4Header::from_slice(bytes).map_err(|why| refused("IPv4")(&why))?;
-        let (got, expected) = (header.header_checksum.into(), header.calc_header_checksum().into());
-        if got != expected {
-            return Err(Error::Checksum { what: "the checksum of the IPv4 header", expected, got });
-        }
+        let (header, rest) = Datagram::decode_header(bytes)?;
         let len = usize::from(header.payload_len().map_err(|why| refused("IPv4")(&why))?);
         let short = Error::Short { what: "the payload of IPv4", needed: len, got: rest.len() };
         let payload = rest.get(..len).ok_or(short)?;
         let transport = Transport::decode(&header, payload)?;
         Ok(Datagram { header, transport })
+    }
+
+    /// Reads the beginning of a datagram.
+    pub fn decode_cut(bytes: &[u8]) -> Result<Datagram, Error> {
+        let (header, rest) = Datagram::decode_header(bytes)?;
+        let transport = Transport::decode_cut(&header, rest);
+        Ok(Datagram { header, transport })
+    }
+
+    fn decode_header(bytes: &[u8]) -> Result<(Ipv4Header, &[u8]), Error> {
+        let (header, rest) = Ipv4Header::from_slice(bytes).map_err(|why| refused("IPv4")(&why))?;
+        let (got, expected) = (header.header_checksum.into(), header.calc_header_checksum().into());
+        if got != expected && got != 0 {
+            return Err(Error::Checksum { what: "the checksum of the IPv4 header", expected, got });
+        }
+        Ok((header, rest))
     }
 
     /// Appends the datagram.
@@ -161,6 +173,28 @@ impl Transport {
                 Ok(Transport::Tcp(Box::new(tcp), payload.to_vec()))
             }
             _ => Ok(Transport::Other(bytes.to_vec())),
+        }
+    }
+
+    /// The headers that are there, of a datagram that is cut.
+    fn decode_cut(ip: &Ipv4Header, bytes: &[u8]) -> Transport {
+        let whole = !ip.is_fragmenting_payload();
+        if let Ok((udp, payload)) = UdpHeader::from_slice(bytes)
+            && whole
+            && ip.protocol == IpNumber::UDP
+        {
+            let roce =
+                (udp.destination_port == roce::UDP_PORT).then(|| Roce::decode_cut(payload).ok()).flatten();
+            return match roce {
+                Some(packet) => Transport::Roce(udp, packet),
+                None => Transport::Udp(udp, payload.to_vec()),
+            };
+        }
+        match TcpHeader::from_slice(bytes) {
+            Ok((tcp, payload)) if whole && ip.protocol == IpNumber::TCP => {
+                Transport::Tcp(Box::new(tcp), payload.to_vec())
+            }
+            _ => Transport::Other(bytes.to_vec()),
         }
     }
 

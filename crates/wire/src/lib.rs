@@ -21,6 +21,7 @@ pub mod ip;
 pub mod l2ci;
 pub mod lldp;
 pub mod mac_control;
+mod pcapng_options;
 mod priority;
 pub mod roce;
 pub mod synthesis;

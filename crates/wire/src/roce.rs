@@ -97,25 +97,32 @@ impl Roce {
 
     /// Reads what follows the UDP header; the invariant CRC covers these headers.
     pub fn decode(ip: &Ipv4Header, udp: &UdpHeader, bytes: &[u8]) -> Result<Roce, Error> {
-        let view = BthView::new(bytes)?;
         let Some((covered, crc)) =
             bytes.split_last_chunk::<ICRC_BYTES>().filter(|(covered, _)| covered.len() >= BthView::BYTES)
         else {
+            BthView::new(bytes)?;
             return Err(Error::Short {
                 what: "a RoCEv2 packet",
                 needed: BthView::BYTES + ICRC_BYTES,
                 got: bytes.len(),
             });
         };
-        let version = view.bits() & 15;
-        if version != 0 {
-            return Err(Error::Value { what: "the version of a BTH", accepted: "0", got: version.into() });
-        }
+        let packet = Roce::decode_cut(covered)?;
         let (got, expected) = (u32::from_le_bytes(*crc), invariant_crc(ip, udp, covered));
         if got != expected {
             return Err(Error::Checksum { what: "the invariant CRC", expected, got });
         }
-        let payload = covered[BthView::BYTES..].to_vec();
+        Ok(packet)
+    }
+
+    /// Reads the header, and as payload all that follows it: the beginning of a packet.
+    pub fn decode_cut(bytes: &[u8]) -> Result<Roce, Error> {
+        let view = BthView::new(bytes)?;
+        let version = view.bits() & 15;
+        if version != 0 {
+            return Err(Error::Value { what: "the version of a BTH", accepted: "0", got: version.into() });
+        }
+        let payload = bytes[BthView::BYTES..].to_vec();
         let packet =
             Roce::new(view.opcode(), view.queue_pair() & 0xFF_FFFF, view.sequence() & 0xFF_FFFF, payload)?;
         Ok(Roce {

@@ -15,7 +15,7 @@ from cyclopts import Parameter
 from penstock.errors import InputError
 
 from . import EXIT_DONE
-from .console import print_json
+from .console import print_json, say
 
 PRIORITIES = range(8)
 TOP = 7
@@ -96,10 +96,13 @@ def export(
         raise InputError(f"--interface {name}: no name of an interface, such as eth0; at most 15 letters")
     effective = tomllib.loads(running.check(scenario))
     try:
-        settings = read(effective, of)
         if form == "sonic":
-            print_json(_sonic(effective, settings, name, of, link))
+            tables, told = _sonic(effective, name, of, link)
+            for line in told:
+                say(f"note: {line}")
+            print_json(tables)
             return EXIT_DONE
+        settings = read(effective, of)
     except InputError as error:
         raise InputError(f"{scenario}: {error}") from error
     lines = {"dcb": _dcb, "mlnx_qos": _mlnx_qos}[form](settings, name)
@@ -107,8 +110,8 @@ def export(
     return EXIT_DONE
 
 
-def read(effective: dict[str, Any], of: Literal["host", "switch"]) -> Settings:
-    """The settings of a scenario that tools of Linux can say.
+def read(effective: dict[str, Any], of: Literal["host", "switch"], *, has_weights: bool = False) -> Settings:
+    """The settings of a scenario that tools can say.
 
     Parameters
     ----------
@@ -116,6 +119,8 @@ def read(effective: dict[str, Any], of: Literal["host", "switch"]) -> Settings:
         The effective scenario.
     of : {"host", "switch"}
         Whose ports.
+    has_weights : bool, optional
+        Whether shares may be any weights. Default: false, per cent that sum to 100.
 
     Raises
     ------
@@ -132,8 +137,11 @@ def read(effective: dict[str, Any], of: Literal["host", "switch"]) -> Settings:
         classes: list[dict[str, Any]] = [{"queues": [priority], "strict": True} for priority in PRIORITIES]
     elif isinstance(scheduler, dict) and "ets" in scheduler:
         classes = scheduler["ets"]["classes"]
+    elif has_weights and isinstance(scheduler, dict) and "drr" in scheduler:
+        classes = _weighted(scheduler["drr"], queue_of, of)
     else:
-        raise InputError(f"{of}.scheduler is {_word(scheduler)}; strict_priority and ets can be exported")
+        known = "strict_priority, drr and ets" if has_weights else "strict_priority and ets"
+        raise InputError(f"{of}.scheduler is {_word(scheduler)}; {known} can be exported")
     control = effective["flow_control"]
     if control == "off":
         control = {}
@@ -144,10 +152,22 @@ def read(effective: dict[str, Any], of: Literal["host", "switch"]) -> Settings:
     return Settings([class_of_queue[queue] for queue in queue_of], algorithms, percent, sorted(lossless))
 
 
+def _weighted(keys: dict[str, Any], queue_of: list[int], of: str) -> list[dict[str, Any]]:
+    """The classes of deficit round robin."""
+    if keys.get("quanta") is not None or keys["quantum"] != "computed":
+        raise InputError(f"{of}.scheduler is drr with quanta; weights can be exported")
+    weights = keys["weights"]
+    if weights == "equal":
+        weights = [1] * (max(queue_of) + 1)
+    return [{"queues": [queue], "percent": weight} for queue, weight in enumerate(weights)]
+
+
 def _classes(classes: list[dict[str, Any]], of: str) -> tuple[list[int], list[str], list[int]]:
     """The class of each queue; algorithm and share of each class."""
     class_of, algorithms, percent = [0] * len(PRIORITIES), ["strict"] * (TOP + 1), [0] * (TOP + 1)
-    for number, entry in enumerate(classes):
+    single = all(len(entry["queues"]) == 1 for entry in classes)
+    for place, entry in enumerate(classes):
+        number = entry["queues"][0] if single else place  # a class of one queue has its number
         for queue in entry["queues"]:
             class_of[queue] = number
         if "idle_slope" in entry:
@@ -158,14 +178,15 @@ def _classes(classes: list[dict[str, Any]], of: str) -> tuple[list[int], list[st
 
 
 def _sonic(
-    effective: dict[str, Any], settings: Settings, interface: str, of: Literal["host", "switch"], link: Link
-) -> dict[str, Any]:
-    """CONFIG_DB, with the headroom of the link."""
+    effective: dict[str, Any], interface: str, of: Literal["host", "switch"], link: Link
+) -> tuple[dict[str, Any], list[str]]:
+    """CONFIG_DB, with the headroom of the link, and what it does not say."""
     from penstock import _core
     from penstock.interchange import sonic
 
     if of == "host":
         raise InputError("--of host: SONiC runs on switches")
+    settings = read(effective, of, has_weights=True)
     (topology,) = effective["topology"].values()
     rate, length = link.rate or topology.get("rate"), link.length or topology.get("length")
     if rate is None or length is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
@@ -17,8 +17,8 @@ from .console import console, say
 
 @Parameter(name="*")
 @dataclass(frozen=True)
-class Links:
-    """Links of which the files do not say it.
+class Open:
+    """What the files leave open.
 
     Parameters
     ----------
@@ -26,10 +26,16 @@ class Links:
         Rate of links of which a file says none.
     length
         Length of links of which a file says neither length nor delay. Default: that of Penstock.
+    time_unit
+        Unit of the starts of a connection matrix, whose programs differ. Default: "us".
+    interface
+        The port to read, where a file describes several that differ. Default: one that most others are like.
     """
 
     rate: str | None = None
     length: str | None = None
+    time_unit: Literal["us", "ps"] | None = None
+    interface: str | None = None
 
 
 def import_(
@@ -39,7 +45,7 @@ def import_(
     form: Annotated[tuple[str, ...], Parameter(negative=())] = (),
     like: str | None = None,
     duration: str | None = None,
-    links: Links = Links(),
+    told: Open = Open(),
     out: Path = Path("imported.toml"),
 ) -> int:
     """Writes a scenario of what is in files of other formats: fabrics, traffic, settings of switches.
@@ -56,7 +62,7 @@ def import_(
         How long is simulated. Default: that of --like; with traffic, from the first start to the last and
         twice what the busiest host takes.
     out
-        The scenario to write; a list of transfers is written beside it. Neither may exist.
+        The scenario to write; lists of transfers or sizes are written beside it. None may exist.
     """
     from penstock.interchange.files import document
     from penstock.interchange.formats import format_of
@@ -66,33 +72,33 @@ def import_(
         raise InputError(
             f"--form is there {len(form)} times; expected it once for each of {len(files)} files"
         )
-    listed = out.with_name(f"{out.stem}.transfers.csv")
-    for path in (out, listed):
+    beside = {kind: out.with_name(f"{out.stem}.{kind}.csv") for kind in ("transfers", "sizes")}
+    for path in (out, *beside.values()):
         if path.exists():
             raise InputError(f"{path}: exists; choose another name")
     read = []
     for number, path in enumerate(files):
-        text = document(path, rate=links.rate, length=links.length)
+        text = document(path, **vars(told))
         known = format_of(text, form[number] if form else None)
         say(f"{path}: {known.name}, {known.about}")
         read.append((text, known.read(text)))
     joined = join(read, out, like=None if like is None else library.read(like), duration=duration)
     for remark in joined.remarks:
         say(f"note: {remark}")
-    _write(out, joined.text, listed, joined.transfers)
+    _write(out, joined.text, {path: text for kind, path in beside.items() if (text := getattr(joined, kind))})
     console().print(f"{out} written; run it with: penstock run {out}", markup=False, soft_wrap=True)
     return EXIT_DONE
 
 
-def _write(out: Path, text: str, listed: Path, transfers: str) -> None:
-    """Both files, or none if the scenario is none."""
+def _write(out: Path, text: str, beside: dict[Path, str]) -> None:
+    """All files, or none if the scenario is none."""
     try:
-        if transfers:
-            listed.write_text(transfers, "utf-8")
+        for path, listed in beside.items():
+            path.write_text(listed, "utf-8")
         with running.engine_errors():
             _core.check(text, str(out))
         out.write_text(text, "utf-8")
     except BaseException:
-        if transfers:
-            listed.unlink(missing_ok=True)
+        for path in beside:
+            path.unlink(missing_ok=True)
         raise

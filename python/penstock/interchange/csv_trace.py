@@ -8,7 +8,7 @@ if it has one, its priority. The name of the first column ends with the unit of 
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from penstock.errors import InputError
@@ -16,6 +16,7 @@ from penstock.laboratory.quantity import UNITS
 
 from .piece import Document, Piece, Transfer
 
+_LONGEST_HEADER = 10_000
 _TIMES = ("time", "start", "start_time", "timestamp", "arrival")
 COLUMNS = {
     "from": ("from", "src", "source", "sender"),
@@ -42,16 +43,13 @@ def read(document: Document) -> Piece:
         If a column is missing, or there twice, or a value is wrong; the message has the line.
     """
     columns = _Columns.of(document)
-    rows = csv.reader(document.text.splitlines(), delimiter=columns.delimiter)
     found = []
-    for row in rows:
-        if rows.line_num <= columns.line or not "".join(row).strip() or row[0].startswith("#"):
+    for line, row in _rows(document, columns.delimiter):
+        if line <= columns.line or not "".join(row).strip() or row[0].startswith("#"):
             continue
         if len(row) != columns.count:
-            raise document.error(
-                rows.line_num, f"{len(row)} values; expected {columns.count}, as in the header"
-            )
-        found.append(columns.transfer(document, rows.line_num, [value.strip() for value in row]))
+            raise document.error(line, f"{len(row)} values; expected {columns.count}, as in the header")
+        found.append(columns.transfer(document, line, [value.strip() for value in row]))
     if not found:
         raise InputError(f"{document.file}: has no transfers below its header")
     if all(str(host).isdecimal() for one in found for host in (one.sender, one.receiver)):
@@ -60,9 +58,24 @@ def read(document: Document) -> Piece:
     return Piece(transfers=found, remarks=[left_out] if columns.others else [])
 
 
+def _rows(document: Document, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """The rows with the lines in which they end; cells are as long as Python's reader takes them."""
+    rows = csv.reader(document.text.splitlines(), delimiter=delimiter)
+    while True:
+        try:
+            row = next(rows, None)
+        except csv.Error as error:
+            raise document.error(rows.line_num, f"this is no table of values: {error}") from None
+        if row is None:
+            return
+        yield rows.line_num, row
+
+
 def _header(document: Document) -> tuple[int, list[str]]:
     """The line of the header, and its names."""
     line, text = next(document.lines(), (1, ""))
+    if len(text) > _LONGEST_HEADER:
+        return line, []
     names = next(csv.reader([text], delimiter=_delimiter(text)), [])
     return line, [name.strip().lower() for name in names]
 
@@ -107,7 +120,7 @@ class _Columns:
 
     def transfer(self, document: Document, line: int, row: list[str]) -> Transfer:
         """What a line says."""
-        start = document.decimal(line, self.start, row[self.at["start"]]) * STARTS[self.start]
+        start = document.instant(line, self.start, row[self.at["start"]], STARTS[self.start])
         size = document.whole(line, "bytes", row[self.at["bytes"]], least=1)
         priority = None
         if "priority" in self.at:

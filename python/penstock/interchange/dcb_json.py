@@ -2,17 +2,16 @@
 
 Source: iproute2, `dcb/dcb_ets.c`, `dcb_pfc.c`, `dcb_app.c`; tests run the program itself.
 
-Not taken over: buffers, the delay of PFC, and `pg_bw`.
+Not taken over, and told: buffers, the delay of PFC, `pg_bw`, counters and capabilities.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
-from .piece import Document, Piece
+from .json_text import Part, parts
+from .piece import Document, Note, Piece, brief
 
 EIGHT = 8
 KNOWN = ("tc_tsa", "prio_tc", "prio_pfc", "ethtype_prio", "stream_port_prio", "dgram_port_prio", "dscp_prio")
@@ -26,6 +25,24 @@ SELECTORS = {
 }
 LARGEST = 0xFFFF
 Table = Mapping[str, Any]
+READ = {
+    *(f"{prefix}{key}" for prefix in ("", "reco_") for key in ("tc_tsa", "prio_tc", "tc_bw")),
+    *SELECTORS,
+    "willing",
+    "prio_pfc",
+    "default_prio",
+}
+IGNORED = {
+    "buffer_size": "buffers of a port are left out",
+    "prio_buffer": "buffers of a port are left out",
+    "total_size": "buffers of a port are left out",
+    "pg_bw": "groups of the bandwidth of CEE are left out",
+    "delay": "the headroom of a link follows from its length",
+    "tc_maxrate": "a class has no highest rate",
+    "dscp_pcp": "a switch rewrites no priority",
+    "pcp_prio": "the priority of a frame is that of its tag",
+}
+"""What it means to leave a key out; any other is a capability or a counter."""
 
 
 def recognises(document: Document) -> bool:
@@ -39,102 +56,122 @@ def read(document: Document) -> Piece:
     Raises
     ------
     InputError
-        If it is no JSON, or says what a scenario cannot; the message names the line.
+        If it is no JSON, says something twice, or says what a scenario cannot; the message names the line.
     """
     keys: dict[str, Any] = {}
     remarks: list[str] = []
-    for part in _objects(document):
-        if "tc_tsa" in part.table or "prio_tc" in part.table:
-            _ets(part, keys, remarks)
-        if "prio_pfc" in part.table:
-            _pfc(part, keys)
-        _applications(part, keys)
-        if "buffer_size" in part.table:
-            remarks.append(f"{document.file}:{part.line}: buffers of a port are left out")
+    notes: list[Note] = []
+    seen: dict[str, int] = {}
+    for part in parts(document, "an object, as `dcb -j` prints it"):
+        for key in part.table:
+            if key in seen and key in READ:
+                raise document.error(part.line_of(key), f"{key} is there twice: in line {seen[key]} as well")
+            seen[key] = part.line_of(key)
+        settings(part, keys, remarks)
+        notes += [
+            Note(part.line_of(key), f"{key} {brief(value)}")
+            for key, value in part.table.items()
+            if key in READ
+        ]
+        remarks += _left_out(part)
     if not keys:
         raise document.error(1, f"has none of {', '.join(KNOWN)}")
-    return Piece(keys=keys, remarks=remarks)
+    return Piece(keys=keys, remarks=remarks, notes=notes)
 
 
-@dataclass(frozen=True)
-class _Part:
-    """One object of the document, with the lines that it takes."""
+def settings(part: Part, keys: dict[str, Any], remarks: list[str]) -> None:
+    """Adds what an object says to the keys of a scenario.
 
-    document: Document
-    table: Table
-    first: int
-    last: int
-
-    @property
-    def line(self) -> int:
-        """Where it begins."""
-        return self.place(self.first)
-
-    def place(self, offset: int) -> int:
-        """The line of an offset."""
-        return self.document.text.count("\n", 0, offset) + 1
-
-    def line_of(self, key: str) -> int:
-        """The line of a key."""
-        found = self.document.text.find(f'"{key}"', self.first, self.last)
-        return self.place(max(found, self.first))
-
-    def eight(self, key: str, most: int) -> list[int]:
-        """Eight whole numbers."""
-        value = self.table.get(key)
-        if not isinstance(value, list) or len(value) != EIGHT:
-            raise self.document.error(self.line_of(key), f"{key} is {value}; expected eight numbers")
-        return [self.document.whole(self.line_of(key), key, str(one), 0, most) for one in value]
+    Raises
+    ------
+    InputError
+        If a scenario cannot say it.
+    """
+    if any(
+        f"{prefix}{key}" in part.table for prefix in ("", "reco_") for key in ("tc_tsa", "prio_tc", "tc_bw")
+    ):
+        _ets(part, keys, remarks)
+    if "prio_pfc" in part.table:
+        _pfc(part, keys)
+    _applications(part, keys)
 
 
-def _objects(document: Document) -> Iterator[_Part]:
-    """The objects of a document, one after the other."""
-    decoder, text, at = json.JSONDecoder(), document.text, 0
-    while (at := at + len(text[at:]) - len(text[at:].lstrip())) < len(text):
-        try:
-            table, end = decoder.raw_decode(text, at)
-        except json.JSONDecodeError as error:
-            raise document.error(error.lineno, f"this is no JSON: {error.msg}") from None
-        except RecursionError:
-            raise document.error(1, "this is nested too deeply") from None
-        if not isinstance(table, dict):
-            line = text.count("\n", 0, at) + 1
-            raise document.error(line, "expected an object, as `dcb -j` prints it")
-        yield _Part(document, table, at, end)
-        at = end
+def _left_out(part: Part) -> Iterator[str]:
+    """Keys that are not read, with what that means."""
+    by_meaning: dict[str, list[str]] = {}
+    for key in part.table:
+        if key not in READ:
+            by_meaning.setdefault(IGNORED.get(key, "no setting of a scenario"), []).append(key)
+    for meaning, left_out in by_meaning.items():
+        line = part.line_of(left_out[0])
+        yield f"{part.document.file}:{line}: not read: {brief(', '.join(left_out))}: {meaning}"
 
 
-def _table(part: _Part, prefix: str) -> dict[str, Any]:
+def _eight(part: Part, key: str, most: int) -> list[int]:
+    """Eight whole numbers."""
+    value = part.table.get(key)
+    if not isinstance(value, list) or len(value) != EIGHT:
+        raise part.document.error(part.line_of(key), f"{key} is {brief(value)}; expected eight numbers")
+    return [_whole(part, key, one, most) for one in value]
+
+
+def _whole(part: Part, key: str, value: object, most: int) -> int:
+    return part.document.whole(part.line_of(key), key, str(value), 0, most)
+
+
+def _list(part: Part, key: str) -> list[Any]:
+    """What is a list; empty if it is not there."""
+    value = part.table.get(key, [])
+    if not isinstance(value, list):
+        raise part.document.error(part.line_of(key), f"{key} is {brief(value)}; expected a list")
+    return value
+
+
+def _table(part: Part, prefix: str) -> dict[str, Any]:
     """Priorities, shares and algorithms of traffic classes, as DCBX has them."""
-    names = part.table.get(f"{prefix}tc_tsa")
+    names = _list(part, f"{prefix}tc_tsa")
     line = part.line_of(f"{prefix}tc_tsa")
-    if not isinstance(names, list) or len(names) != EIGHT or not all(name in ALGORITHMS for name in names):
+    if len(names) != EIGHT or not all(isinstance(name, str) and name in ALGORITHMS for name in names):
         expected = ", ".join(ALGORITHMS)
-        raise part.document.error(line, f"{prefix}tc_tsa is {names}; expected eight of {expected}")
-    classes, percent = part.eight(f"{prefix}prio_tc", 7), part.eight(f"{prefix}tc_bw", 100)
+        raise part.document.error(line, f"{prefix}tc_tsa is {brief(names)}; expected eight of {expected}")
+    classes, percent = _eight(part, f"{prefix}prio_tc", 7), _eight(part, f"{prefix}tc_bw", 100)
     shares = [share for share, name in zip(percent, names, strict=True) if name == "ets"]
+    line = part.line_of(f"{prefix}tc_bw")
     if shares and sum(shares) != 100:
-        line = part.line_of(f"{prefix}tc_bw")
         raise part.document.error(line, f"the shares of ets classes sum to {sum(shares)}; expected 100")
     percent = [share if name == "ets" else 0 for share, name in zip(percent, names, strict=True)]
     return {"classes": classes, "percent": percent, "algorithms": [ALGORITHMS[name] for name in names]}
 
 
-def _ets(part: _Part, keys: dict[str, Any], remarks: list[str]) -> None:
+def _ets(part: Part, keys: dict[str, Any], remarks: list[str]) -> None:
     table = _table(part, "")
+    asked = part.table["tc_bw"]
+    if left := [number for number in range(EIGHT) if asked[number] != table["percent"][number]]:
+        named = ", ".join(map(str, left))
+        line = part.line_of("tc_bw")
+        remarks.append(
+            f"{part.document.file}:{line}: shares of classes that are not ets count for nothing: {named}"
+        )
     switch = keys.setdefault("switch", {})
     switch |= {"queues": "per_priority", "scheduler": _scheduler(part, table)}
-    willing = part.table.get("willing") is True
-    if not willing and not any(part.table.get("reco_tc_bw", ())):
+    willing = part.table.get("willing", False)
+    if not isinstance(willing, bool):
+        line = part.line_of("willing")
+        raise part.document.error(line, f"willing is {brief(willing)}; expected true or false")
+    recommends = any(_list(part, "reco_tc_bw"))
+    if not willing and not recommends:
+        if recommended := [key for key in part.table if key.startswith("reco_")]:
+            line = part.line_of(recommended[0])
+            remarks.append(f"{part.document.file}:{line}: a recommendation without shares is left out")
         return
     ets: dict[str, Any] = {"willing": willing}
-    if any(part.table.get("reco_tc_bw", ())):
+    if recommends:
         ets["recommended"] = _table(part, "reco_")
     switch.setdefault("dcbx", {})["ets"] = ets
     remarks.append("what is recommended or willing is exchanged by DCBX: [switch.dcbx]")
 
 
-def _scheduler(part: _Part, table: Table) -> dict[str, Any] | str:
+def _scheduler(part: Part, table: Table) -> dict[str, Any] | str:
     """The scheduler of ports with a queue for each priority."""
     if table["classes"] == list(range(EIGHT)) and set(table["algorithms"]) == {"strict"}:
         return "strict_priority"
@@ -156,32 +193,32 @@ def _scheduler(part: _Part, table: Table) -> dict[str, Any] | str:
     return {"ets": {"classes": classes}}
 
 
-def _pfc(part: _Part, keys: dict[str, Any]) -> None:
+def _pfc(part: Part, keys: dict[str, Any]) -> None:
     value = part.table["prio_pfc"]
-    on = [one in (True, "on") for one in value] if isinstance(value, list) else []
-    if len(on) != EIGHT:
-        line = part.line_of("prio_pfc")
-        raise part.document.error(line, f"prio_pfc is {value}; expected eight times true or false")
-    priorities = [priority for priority, is_on in enumerate(on) if is_on]
-    if priorities:
-        keys["flow_control"] = {"pfc": {"priorities": priorities}}
-    else:
-        keys["flow_control"] = "off"
+    line = part.line_of("prio_pfc")
+    words = value if isinstance(value, list) else []
+    if len(words) != EIGHT or not all(one is True or one is False or one in ("on", "off") for one in words):
+        raise part.document.error(line, f"prio_pfc is {brief(value)}; expected eight times true or false")
+    priorities = [priority for priority, is_on in enumerate(words) if is_on in (True, "on")]
+    keys["flow_control"] = {"pfc": {"priorities": priorities}} if priorities else "off"
 
 
-def _applications(part: _Part, keys: dict[str, Any]) -> None:
+def _applications(part: Part, keys: dict[str, Any]) -> None:
     found: list[dict[str, Any]] = []
     for key, selector in SELECTORS.items():
-        for pair in part.table.get(key, ()):
-            line = part.line_of(key)
+        for pair in _list(part, key):
             if not isinstance(pair, list) or len(pair) != 2:
-                raise part.document.error(line, f"{key} has {pair}; expected a protocol and its priority")
-            protocol = part.document.whole(line, key, str(pair[0]), 0, LARGEST)
-            priority = part.document.whole(line, key, str(pair[1]), 0, EIGHT - 1)
+                line = part.line_of(key)
+                raise part.document.error(
+                    line, f"{key} has {brief(pair)}; expected a protocol and its priority"
+                )
+            protocol, priority = (
+                _whole(part, key, one, most) for one, most in zip(pair, (LARGEST, EIGHT - 1), strict=True)
+            )
             found.append({"selector": selector, "protocol": protocol, "priority": priority})
-    for priority in part.table.get("default_prio", ()):
-        line = part.line_of("default_prio")
-        whole = part.document.whole(line, "default_prio", str(priority), 0, EIGHT - 1)
-        found.append({"selector": "ether_type", "protocol": 0, "priority": whole})
+    found += [
+        {"selector": "ether_type", "protocol": 0, "priority": _whole(part, "default_prio", one, EIGHT - 1)}
+        for one in _list(part, "default_prio")
+    ]
     if found:
         keys.setdefault("switch", {}).setdefault("dcbx", {})["applications"] = found

@@ -2,30 +2,38 @@
 
 from __future__ import annotations
 
+import stat
 from pathlib import Path
 
 from penstock.errors import InputError
 
 from .piece import Document
+from .strangers import of_octets
 
 MOST_BYTES = 1 << 30
 """The largest file that is read; a trace of ten million transfers fits."""
 
 
-def document(path: Path, *, rate: str | None = None, length: str | None = None) -> Document:
-    """A file as text; rate and length are those of links of which it says none.
+def document(path: Path, **told: str | None) -> Document:
+    """A file as text; `told` are the further attributes of a `Document`.
 
     Raises
     ------
     InputError
-        If it cannot be read, is too large, or is no UTF-8.
+        If it cannot be read, is no regular file, is too large, or is no UTF-8.
     """
     try:
-        if path.stat().st_size > MOST_BYTES:
+        about = path.stat()
+        # Whoever reads a pipe or a device may wait for ever.
+        if not stat.S_ISREG(about.st_mode) and not stat.S_ISDIR(about.st_mode):
+            raise InputError(f"{path}: is no regular file but {_kind(about.st_mode)}; expected a file")
+        if about.st_size > MOST_BYTES:
             raise InputError(f"{path}: is larger than {MOST_BYTES >> 20} MiB")
         data = path.read_bytes()
     except (OSError, ValueError) as error:
         raise InputError(f"{path}: {getattr(error, 'strerror', None) or error}") from error
+    if (what := of_octets(data)) is not None:
+        raise InputError(f"{path}: is {what}")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -35,4 +43,9 @@ def document(path: Path, *, rate: str | None = None, length: str | None = None) 
         ) from error
     if not text.strip():
         raise InputError(f"{path}: is empty")
-    return Document(str(path), text, rate, length)
+    return Document(str(path), text, **told)
+
+
+def _kind(mode: int) -> str:
+    kinds = {stat.S_ISFIFO: "a pipe", stat.S_ISSOCK: "a socket", stat.S_ISCHR: "a device"}
+    return next((name for is_one, name in kinds.items() if is_one(mode)), "a block device")

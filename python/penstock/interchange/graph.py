@@ -16,7 +16,7 @@ from typing import Any
 
 from penstock.errors import ArgumentError, InputError
 
-from .piece import Document, Piece, Place, explicit
+from .piece import Document, Note, Piece, Place, brief, explicit
 
 ROLES = ("role", "type", "kind")
 HOSTS = ("host", "server")
@@ -66,11 +66,82 @@ def fabric(document: Document, nodes: Sequence[Node], edges: Sequence[Edge]) -> 
         if edge.ends[0] == edge.ends[1]:
             raise document.error(edge.place, f"a link from {edge.ends[0]} to itself")
     hosts, remarks = _hosts(document, nodes, edges)
+    linked = {end for edge in edges for end in edge.ends}
+    for node in nodes:
+        if node.name not in linked:
+            raise document.error(
+                node.place, f"the node {brief(node.name)} has no edge; expected that all are connected"
+            )
     if not hosts:
         raise InputError(f"{document.file}: no node is a host; expected an attribute role, host or switch")
     switches = [name for name in names if name not in hosts]
     links = [{"between": list(edge.ends), **_cable(document, edge)} for edge in edges]
-    return Piece(explicit([name for name in names if name in hosts], switches, links), remarks=remarks)
+    notes = [Note(node.place, _about(node)) for node in nodes]
+    keys = explicit([name for name in names if name in hosts], switches, links)
+    remarks += _given(document, edges)
+    return Piece(keys, remarks=[*remarks, *_left_out(document, edges)], notes=notes)
+
+
+def _given(document: Document, edges: Sequence[Edge]) -> list[str]:
+    """What links have that say nothing of it."""
+    without = {key: sum(not _said(edge, key) for edge in edges) for key in WORDS}
+    told = [f"{without['rate']} links have no rate: {document.rate}, of --rate"] if without["rate"] else []
+    if document.length is not None and without["length"]:
+        told.append(f"links without delay or length are {document.length} long, of --length")
+    return [f"{document.file}: {line}" for line in told]
+
+
+def _said(edge: Edge, key: str) -> list[tuple[str, str, Any]]:
+    """The attributes of a link for one of `WORDS`, each with the unit of its name and its value."""
+    attributes = {name.lower(): value for name, value in edge.attributes.items()}
+    found = [(name, unit, attributes[name]) for name, unit in _names(key) if attributes.get(name, "") != ""]
+    if key == "rate" and not found and attributes.get("linkspeedraw", "") != "":
+        return [("linkspeedraw", " b/s", attributes["linkspeedraw"])]
+    return found
+
+
+def _about(node: Node) -> str:
+    """A node in a comment."""
+    attributes = ", ".join(f"{key} {brief(value)}" for key, value in node.attributes.items())
+    return f"node {node.name}" + (f": {attributes}" if attributes else "")
+
+
+def _left_out(document: Document, edges: Sequence[Edge]) -> list[str]:
+    """Attributes of edges that are no rate, delay or length."""
+    known = {"linkspeedraw", *(name for key in WORDS for name, _ in _names(key))}
+    others = sorted({key for edge in edges for key in edge.attributes if key.lower() not in known})
+    return (
+        [f"{document.file}: attributes of edges that are not read: {', '.join(map(brief, others))}"]
+        if others
+        else []
+    )
+
+
+def _names(key: str) -> list[tuple[str, str]]:
+    """The attributes that a link may have for one of `WORDS`, and the unit that each ends with."""
+    words, _, units, _ = WORDS[key]
+    return [(word, "") for word in words] + [
+        (f"{word}_{end}", f" {unit}") for word in words for end, unit in units.items()
+    ]
+
+
+def expect_one_way(document: Document, edges: Sequence[Edge]) -> None:
+    """Refuses a directed graph whose edges stand for the two directions of one link.
+
+    Raises
+    ------
+    InputError
+        If there are edges both ways between two nodes.
+    """
+    pairs = {edge.ends for edge in edges}
+    for edge in edges:
+        if edge.ends[::-1] in pairs and edge.ends[0] != edge.ends[1]:
+            message = (
+                f"the graph is directed, and has an edge each way between {edge.ends[0]} and {edge.ends[1]}"
+            )
+            raise document.error(
+                edge.place, f"{message}; expected an undirected graph: a link has both directions"
+            )
 
 
 def from_networkx(graph: Any, *, rate: str | None = None, length: str | None = None) -> dict[str, Any]:
@@ -109,7 +180,8 @@ def from_networkx(graph: Any, *, rate: str | None = None, length: str | None = N
 
 def _hosts(document: Document, nodes: Sequence[Node], edges: Sequence[Edge]) -> tuple[set[str], list[str]]:
     """Which nodes are hosts, and how that is known if they do not say it."""
-    roles = {node.name: (node, _role(node.attributes)) for node in nodes}
+    words = [key for key in ROLES if _says_roles(nodes, key)]
+    roles = {node.name: (node, _role(node.attributes, words)) for node in nodes}
     if not any(role for _, role in roles.values()):
         degrees = Counter(end for edge in edges for end in edge.ends)
         hosts = {node.name for node in nodes if degrees[node.name] == 1}
@@ -122,25 +194,28 @@ def _hosts(document: Document, nodes: Sequence[Node], edges: Sequence[Edge]) -> 
     return {name for name, (_, role) in roles.items() if role in HOSTS}, []
 
 
-def _role(attributes: Mapping[str, Any]) -> str:
-    return next((str(value).lower() for key, value in attributes.items() if key.lower() in ROLES), "")
+def _says_roles(nodes: Sequence[Node], key: str) -> bool:
+    """Whether an attribute is the role of nodes: types and kinds are often something else, such as "Core"."""
+    said = {
+        str(value).lower() for node in nodes for name, value in node.attributes.items() if name.lower() == key
+    }
+    return bool(said) and (key == ROLES[0] or bool(said & {*HOSTS, *SWITCHES}))
+
+
+def _role(attributes: Mapping[str, Any], words: Sequence[str]) -> str:
+    return next((str(value).lower() for key, value in attributes.items() if key.lower() in words), "")
 
 
 def _cable(document: Document, edge: Edge) -> dict[str, str]:
     """Rate and delay or length of a link."""
     found = {}
-    attributes = {key.lower(): value for key, value in edge.attributes.items()}
-    if "linkspeedraw" in attributes:
-        attributes["rate_bps"] = attributes["linkspeedraw"]
-    for key, (words, dimension, units, example) in WORDS.items():
-        for word in words:
-            for name, unit in {
-                word: "",
-                **{f"{word}_{end}": f" {unit}" for end, unit in units.items()},
-            }.items():
-                if name in attributes:
-                    text = f"{attributes[name]}{unit}"
-                    found[key] = document.quantity(edge.place, name, text, dimension, example)
+    for key, (_, dimension, _, example) in WORDS.items():
+        said = _said(edge, key)
+        if len(said) > 1:
+            twice = " and ".join(name for name, _, _ in said)
+            raise document.error(edge.place, f"{twice} both say the {key} of the link; expected one of them")
+        for name, unit, value in said:
+            found[key] = document.quantity(edge.place, name, f"{value}{unit}", dimension, example)
     if "rate" not in found:
         if document.rate is None:
             raise document.error(

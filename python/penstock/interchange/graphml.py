@@ -10,7 +10,7 @@ from typing import Any
 from xml.parsers import expat
 
 from . import graph
-from .piece import Document, Piece
+from .piece import Document, Piece, brief
 
 
 def recognises(document: Document) -> bool:
@@ -45,6 +45,8 @@ def read(document: Document) -> Piece:
         graph.Edge(line, ends, {**reader.defaults["edge"], **attributes})
         for line, ends, attributes in reader.edges
     ]
+    if reader.direction == "directed":
+        graph.expect_one_way(document, edges)
     return graph.fabric(document, nodes, edges)
 
 
@@ -55,6 +57,7 @@ class _Reader:
         self.nodes: dict[str, tuple[int, dict[str, Any]]] = {}
         self.edges: list[tuple[int, tuple[str, str], dict[str, Any]]] = []
         self.defaults: dict[str, dict[str, Any]] = {"node": {}, "edge": {}}
+        self.direction = ""
         self._document = document
         self._names: dict[str, str] = {}
         self._graphs = 0
@@ -70,10 +73,16 @@ class _Reader:
             self._graphs += 1
             if self._graphs > 1:
                 raise self._document.error(line, "a second graph; expected one, without graphs in it")
+            self.direction = attributes.get("edgedefault", "")
+            if self.direction not in ("directed", "undirected"):
+                message = f"edgedefault is {brief(self.direction) or 'missing'}; expected undirected"
+                raise self._document.error(line, message)
         elif tag in ("hyperedge", "port"):
             raise self._document.error(line, f"a {tag}; expected nodes, and edges between two of them")
         elif tag == "key":
             name = attributes.get("attr.name", attributes.get("id", ""))
+            if attributes.get("id", "") in self._names:
+                raise self._document.error(line, f"the key {brief(attributes.get('id', ''))} is there twice")
             self._names[attributes.get("id", "")] = name
             self._key = (attributes.get("for", "all"), name)
         elif tag == "node":
@@ -85,6 +94,8 @@ class _Reader:
         elif tag == "data":
             key = self._required(attributes, "key", line)
             self._key = ("", self._names.get(key, key))
+            if self._of is not None and self._key[1] in self._of:
+                raise self._document.error(line, f"{brief(self._key[1])} is there twice")
             self._text = []
         elif tag == "default":
             self._text = []

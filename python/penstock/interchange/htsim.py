@@ -1,27 +1,39 @@
 """Connection matrices of htsim: the number of nodes, and a line for each connection.
 
-Source: `sim/datacenter/connection_matrix.cpp` and the matrices beside it; its loader takes starts as
-picoseconds. Not taken over: identifiers of flows, and `prio`, which orders the pulls of a receiver and is no
-priority of Ethernet. Connections that begin when another ends (triggers) and failures are errors.
+Source: `sim/datacenter/connection_matrix.cpp` of csg-htsim and uet-htsim and the matrices beside it. The
+unit of starts depends on the program: microseconds for main_uec and main_swift, picoseconds for main_ndp,
+main_roce, main_hpcc and main_eqds. A connection without a size, or of size 0, never ends. Lines that share
+an identifier are messages of one connection (`msg`).
+
+Not taken over: identifiers, and `prio`, which orders the pulls of a receiver and is no priority of Ethernet;
+both stand in comments. Connections that begin when another ends (triggers) are read, and cannot be said by a
+scenario; failures are errors.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 from penstock.errors import InputError
+from penstock.laboratory.quantity import UNITS
 
-from .piece import Document, Piece, Transfer
+from .piece import Document, Note, Piece, Transfer, brief
 
 _COUNTS = ("Nodes", "Connections", "Triggers", "Failures")
-_IGNORED = ("id", "prio")
-_WITH_TRIGGERS = ("trigger", "send_done_trigger", "recv_done_trigger", "addon")
+_WORDS = ("start", "trigger", "size", "id", "msg", "prio", "send_done_trigger", "recv_done_trigger")
+_KINDS = ("oneshot", "multishot", "barrier")
+_LATE = 10**6
+"""A start that is likely in picoseconds."""
 
 
 def recognises(document: Document) -> bool:
-    """Whether a text begins with a number of nodes."""
-    return re.match(r"Nodes\s+\d", next((line for _, line in document.lines()), "")) is not None
+    """Whether a text begins with a number of nodes, and is no description of tiers."""
+    return re.match(
+        r"Nodes\s+\d", next((line for _, line in document.lines()), "")
+    ) is not None and not re.search(r"^\s*Tiers\s", document.text, re.IGNORECASE | re.MULTILINE)
 
 
 def read(document: Document) -> Piece:
@@ -30,43 +42,162 @@ def read(document: Document) -> Piece:
     Raises
     ------
     InputError
-        If the text is something else, or has triggers or failures; the message has the line.
+        If the text is something else, its numbers of lines do not hold, or it has triggers in use or
+        failures; the message has the line.
     """
-    counts: dict[str, int] = {}
-    found: list[Transfer] = []
+    matrix = _Matrix(document)
     for line, text in document.lines():
-        words = text.split()
-        if words[0] in _COUNTS and len(words) == 2 and not found:
-            counts[words[0]] = document.whole(line, words[0], words[1], most=10**9)
+        matrix.take(line, text.split())
+    return matrix.piece()
+
+
+@dataclass
+class _Matrix:
+    """What has been read of a matrix."""
+
+    document: Document
+    counts: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """Numbers that the header says, with their lines."""
+    connections: list[tuple[int, dict[str, str]]] = field(default_factory=list)
+    triggers: dict[int, tuple[int, str]] = field(default_factory=dict)
+
+    def take(self, line: int, words: Sequence[str]) -> None:
+        """A line."""
+        is_header = not self.connections and not self.triggers
+        if words[0] in _COUNTS and len(words) == 2 and is_header:
+            if words[0] in self.counts:
+                raise self.document.error(line, f"{words[0]} is there twice")
+            self.counts[words[0]] = (self.document.whole(line, words[0], words[1], most=10**9), line)
         elif "->" in words[0]:
-            found.append(_connection(document, line, words, counts.get("Nodes", 0)))
-        elif words[0] in ("trigger", "failure"):
-            raise document.error(line, f"a {words[0]}; only connections that have a start can be imported")
-        else:
-            raise document.error(
-                line, f'"{words[0]}" is neither a connection, such as 0->1, nor a number of them'
+            self._connection(line, words)
+        elif words[0] == "trigger":
+            self._trigger(line, words)
+        elif words[0] == "failure":
+            message = (
+                "a failure; the link that it means depends on the program: expected [[faults]] in "
+                "the scenario"
             )
-    if len(found) != counts.get("Connections", len(found)):
-        raise InputError(f"{document.file}: has {len(found)} connections, and says {counts['Connections']}")
-    if not found:
-        raise InputError(f"{document.file}: has no connections")
-    return Piece(transfers=found)
+            raise self.document.error(line, message)
+        else:
+            expected = "a connection, such as 0->1, a trigger, nor a number of them"
+            raise self.document.error(line, f'"{brief(words[0])}" is neither {expected}')
 
+    def _connection(self, line: int, words: Sequence[str]) -> None:
+        """A line such as ``0->15 id 1 start 0 size 2000000``; ``msg`` may stand without a number."""
+        said = {"": words[0]}
+        at = 1
+        while at < len(words):
+            word, at = words[at], at + 1
+            if word not in _WORDS:
+                expected = ", ".join(_WORDS)
+                raise self.document.error(line, f'unknown word "{brief(word)}"; expected {expected}')
+            if word in said:
+                raise self.document.error(line, f"{word} is there twice")
+            if word == "msg" and (at == len(words) or not words[at].isdigit()):
+                said[word] = ""
+                continue
+            if at == len(words):
+                raise self.document.error(line, f"{word} has no value")
+            said[word], at = words[at], at + 1
+        if ("start" in said) == ("trigger" in said):
+            how = "a start and a trigger" if "start" in said else "neither start nor trigger"
+            raise self.document.error(line, f"the connection has {how}; expected one of them")
+        for word in set(said) - {"", "start", "size"} - ({"msg"} if said.get("msg") == "" else set()):
+            self.document.whole(line, word, said[word], least=0 if word == "prio" else 1)
+        self.connections.append((line, said))
 
-def _connection(document: Document, line: int, words: Sequence[str], nodes: int) -> Transfer:
-    """A line such as ``0->15 id 1 start 0 size 2000000``."""
-    ends = words[0].split("->")
-    if len(ends) != 2:
-        raise document.error(line, f"the connection is {words[0]}; expected two numbers, such as 0->1")
-    sender, receiver = (document.whole(line, "a node", end, most=max(nodes - 1, 0)) for end in ends)
-    said = dict(zip(words[1::2], words[2::2], strict=False))
-    for word in words[1::2]:
-        if word in _WITH_TRIGGERS:
-            raise document.error(line, f"{word}; only connections that have a start can be imported")
-        if word not in ("start", "size", *_IGNORED):
-            raise document.error(line, f'unknown word "{word}"; expected start, size, id or prio')
-    for word in ("start", "size"):
-        if word not in said:
-            raise document.error(line, f"the connection has no {word}")
-    size = document.whole(line, "size", said["size"], least=1)
-    return Transfer(line, document.decimal(line, "start", said["start"]), sender, receiver, size)
+    def _trigger(self, line: int, words: Sequence[str]) -> None:
+        """A line such as ``trigger id 1 oneshot`` or ``trigger id 2 barrier count 4``."""
+        if len(words) < 4 or words[1] != "id" or words[3] not in _KINDS:
+            raise self.document.error(line, f"expected a trigger, such as trigger id 1 {' or '.join(_KINDS)}")
+        number = self.document.whole(line, "the trigger", words[2], least=1)
+        if number in self.triggers:
+            raise self.document.error(line, f"trigger {number} is there twice")
+        rest = words[4:]
+        if (words[3] == "barrier") != (len(rest) == 2 and rest[0] == "count"):
+            raise self.document.error(line, "expected a count for a barrier, and for it alone")
+        if rest:
+            self.document.whole(line, "the count", rest[1], least=1)
+        self.triggers[number] = (line, words[3])
+
+    def piece(self) -> Piece:
+        """All connections.
+
+        Raises
+        ------
+        InputError
+            If numbers do not hold.
+        """
+        self._check_counts()
+        transfers = [self._transfer(line, said) for line, said in self.connections]
+        if not transfers:
+            raise InputError(f"{self.document.file}: has no connections")
+        self._check_identifiers()
+        self._check_triggers()
+        latest = max(
+            (self.document.decimal(line, "start", said["start"]), line) for line, said in self.connections
+        )
+        remarks = []
+        if self.document.time_unit is None:
+            remarks.append(
+                f"{self.document.file}: starts are in microseconds; --time-unit names another unit"
+            )
+            if latest[0] >= _LATE:
+                remarks.append(
+                    f"{self.document.file}:{latest[1]}: a start of {latest[0]}: likely in picoseconds, as "
+                    f"main_ndp, "
+                    "main_roce, main_hpcc and main_eqds take it: --time-unit ps"
+                )
+        notes = [Note(line, f"{name} {count}") for name, (count, line) in self.counts.items()]
+        return Piece(transfers=transfers, remarks=remarks, notes=notes)
+
+    def _check_counts(self) -> None:
+        found = {"Connections": len(self.connections), "Triggers": len(self.triggers), "Failures": 0}
+        for name, number in found.items():
+            if name in self.counts and self.counts[name][0] != number:
+                said, line = self.counts[name]
+                raise self.document.error(line, f"says {said} {name.lower()}; the file has {number}")
+
+    def _check_identifiers(self) -> None:
+        seen: dict[str, tuple[int, Mapping[str, str]]] = {}
+        for line, said in self.connections:
+            if (number := said.get("id")) is None:
+                continue
+            first, other = seen.setdefault(number, (line, said))
+            if first != line and not ("msg" in said and "msg" in other and said[""] == other[""]):
+                raise self.document.error(
+                    line, f"id {number} is that of line {first} as well; expected another, or msg"
+                )
+
+    def _check_triggers(self) -> None:
+        for line, said in self.connections:
+            for word in ("trigger", "send_done_trigger", "recv_done_trigger"):
+                if word in said and int(said[word]) not in self.triggers:
+                    raise self.document.error(line, f"{word} {said[word]}: the file has no such trigger")
+        waiting = [(line, said["trigger"]) for line, said in self.connections if "trigger" in said]
+        if waiting:
+            line, number = waiting[0]
+            more = f", and {len(waiting) - 1} more do" if len(waiting) > 1 else ""
+            raise self.document.error(
+                line,
+                f"begins when trigger {number} (line {self.triggers[int(number)][0]}) fires{more}: "
+                f"transfers of a "
+                "scenario begin at times, not when others end",
+            )
+
+    def _transfer(self, line: int, said: Mapping[str, str]) -> Transfer:
+        document = self.document
+        ends = said[""].split("->")
+        if len(ends) != 2:
+            raise document.error(
+                line, f"the connection is {brief(said[''])}; expected two numbers, such as 0->1"
+            )
+        most = max(self.counts.get("Nodes", (0, 0))[0] - 1, 0)
+        sender, receiver = (document.whole(line, "a node", end, most=most) for end in ends)
+        start = document.instant(
+            line, "start", said.get("start", "0"), UNITS["time"][document.time_unit or "us"]
+        )
+        size = document.whole(line, "size", said.get("size", "0")) or None
+        note: dict[str, Any] = {word: said[word] for word in _WORDS[3:] if word in said}
+        text = ", ".join(f"{word} {value}".strip() for word, value in note.items())
+        return Transfer(line, start, sender, receiver, size, note=text)

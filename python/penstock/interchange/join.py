@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 import tomllib
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -15,14 +14,19 @@ from typing import Any
 import tomli_w
 
 from penstock.errors import InputError, TomlError
+from penstock.laboratory.quantity import Quantity
 from penstock.library import Source, suggestion
 from penstock.running import run_source
 
-from .piece import PS_PER_S, Document, Piece, Transfer, size
+from .memory import fit
+from .piece import PS_PER_S, Document, Piece, Transfer, plainest
 from .toml import scenario
 
 TRAFFIC = ("flows", "transfers", "faults")
 """Tables of a scenario that name its hosts or links."""
+MOST_NOTES = 500
+"""Comments of a scenario about one document."""
+_LEAST_PS = 1e9
 _SHORTEST = "1 ms"
 """How long a scenario without traffic lasts."""
 
@@ -39,11 +43,14 @@ class Joined:
         The file that its transfers are in, as CSV; empty if there are none.
     remarks : list of str
         What was left out or chosen.
+    sizes : str
+        The file that a distribution of sizes is in, as CSV; empty if there is none.
     """
 
     text: str
     transfers: str
     remarks: list[str]
+    sizes: str = ""
 
 
 def join(
@@ -80,31 +87,140 @@ def join(
             f"{read[0][0].file}: has no fabric; import one with it, or name a scenario: --like SCENARIO"
         )
     for document, piece in read:
-        if piece.headroom_bytes is not None:
-            remarks.append(_share_headroom(keys, document, piece.headroom_bytes))
+        remarks += _of_links(keys["topology"], document, piece)
+    for document, piece in read:
+        if piece.memory is not None:
+            remarks += fit(keys, document, piece.memory)
     simulation = {"name": out.stem, **keys.get("simulation", {})}
-    transfers = ""
-    traffic = [(document, piece) for document, piece in read if piece.transfers]
-    if traffic:
-        fabric = _Fabric.of(
-            keys["topology"], dict(number for _, piece in read for number in piece.numbers.items())
-        )
-        rows = [(document, one) for document, piece in traffic for one in piece.transfers]
-        rows.sort(key=lambda row: row[1].start_ps)
-        first = rows[0][1].start_ps
-        if first:
-            remarks.append(f"times are counted from the first transfer, which began at {_seconds(first)}")
-        transfers = _listed(rows, first, fabric)
-        name = re.sub(r"[\s*\"'\[\]{},]", "-", Path(traffic[0][0].file).stem)
-        keys["transfers"] = [{"name": name, "arrivals": {"file": f"{out.stem}.transfers.csv"}}]
-        needed = float(rows[-1][1].start_ps - first) + 2 * fabric.busiest(one for _, one in rows)
-        simulation["duration"] = _rounded_up(needed)
+    found = _traffic(read, keys, out)
+    if found.rows or found.flows:
+        remarks += found.remarks
+        keys |= {
+            key: entries for key, entries in (("flows", found.flows), ("transfers", found.entry)) if entries
+        }
+        simulation["duration"] = _rounded_up(found.needed_ps)
+    sizes = _sizes(read, keys, out)
     simulation["duration"] = duration or simulation.get("duration", _SHORTEST)
-    head = "".join(f"# Imported from {Path(document.file).name}.\n" for document, _ in read)
-    if traffic and duration is None:
-        head += "# The duration is a choice: all starts, and twice what the busiest host takes.\n"
     keys.pop("simulation", None)
-    return Joined(head + "\n" + scenario({"simulation": simulation, **keys}), transfers, remarks)
+    head = _head(read, remarks, is_chosen=bool(found.rows) and duration is None)
+    return Joined(head + "\n" + scenario({"simulation": simulation, **keys}), found.listed, remarks, sizes)
+
+
+def _sizes(read: Sequence[tuple[Document, Piece]], keys: dict[str, Any], out: Path) -> str:
+    """Gives the transfers of the scenario their distribution of sizes: the list of its points."""
+    given = [(document, piece) for document, piece in read if piece.points]
+    if not given:
+        return ""
+    if len(given) > 1:
+        raise InputError(f"{given[1][0].file}: a second distribution of sizes; import one of them")
+    drawn = [entry for entry in keys.get("transfers", ()) if "sizes" in entry]
+    if not drawn:
+        message = "is a distribution of sizes, and no transfers draw theirs"
+        raise InputError(
+            f"{given[0][0].file}: {message}; name a scenario with [[transfers]]: --like SCENARIO"
+        )
+    for entry in drawn:
+        entry["sizes"] = {"points": f"{out.stem}.sizes.csv"}
+    return "\n".join(["bytes,cdf", *(f"{size},{share}" for size, share in given[0][1].points), ""])
+
+
+def _head(read: Sequence[tuple[Document, Piece]], remarks: Iterable[str], *, is_chosen: bool) -> str:
+    """What was read, with its lines, and what it does not say as it stood there: comments of the scenario."""
+    lines = []
+    for document, piece in read:
+        name = _printable(Path(document.file).name)
+        lines.append(f"Imported from {name}.")
+        lines += [f"{name}:{place}: {_printable(text)}" for place, text in piece.notes[:MOST_NOTES]]
+        if len(piece.notes) > MOST_NOTES:
+            lines.append(f"{name}: and {len(piece.notes) - MOST_NOTES} more lines")
+    if is_chosen:
+        lines.append("The duration is a choice: all starts, and twice what the busiest host takes.")
+    for remark in remarks:
+        for document, _ in read:
+            remark = remark.replace(document.file, Path(document.file).name)
+        lines.append(f"Note: {_printable(remark)}")
+    return "".join(f"# {line}\n" for line in lines)
+
+
+def _printable(text: str) -> str:
+    """A foreign text in one line of a comment."""
+    return "".join(one if one.isprintable() else "?" for one in text)
+
+
+def _of_links(topology: dict[str, Any], document: Document, piece: Piece) -> list[str]:
+    """Gives the links of a regular fabric the rate and length of the ports. What was done."""
+    kind = next(iter(topology))
+    told = []
+    for key, said in piece.links.items():
+        own = topology[kind].get(key) if kind != "explicit" else None
+        if own is None:
+            told.append(f"{document.file}: {key} of ports is {said}; links of the fabric keep theirs")
+        elif _same(own, said):
+            continue
+        else:
+            topology[kind][key] = said
+            told.append(f"{document.file}: {key} of ports is {said}: that of the links, in place of {own}")
+    return told
+
+
+def _same(one: object, other: str) -> bool:
+    first, second = (Quantity.read(str(text)) for text in (one, other))
+    return first is not None and second is not None and first.amount == second.amount
+
+
+@dataclass(frozen=True)
+class _Traffic:
+    """Transfers as a list, flows without an end, and how long all takes."""
+
+    rows: Sequence[tuple[Document, Transfer]] = ()
+    flows: Sequence[dict[str, Any]] = ()
+    entry: Sequence[dict[str, Any]] = ()
+    listed: str = ""
+    needed_ps: float = 0.0
+    remarks: Sequence[str] = ()
+
+
+def _traffic(read: Sequence[tuple[Document, Piece]], keys: Mapping[str, Any], out: Path) -> _Traffic:
+    """The traffic of all documents."""
+    everything = [(document, one) for document, piece in read for one in piece.transfers]
+    if not everything:
+        return _Traffic()
+    numbers = dict(number for _, piece in read for number in piece.numbers.items())
+    fabric = _Fabric.of(keys["topology"], numbers)
+    everything.sort(key=lambda row: row[1].start_ps)
+    first = everything[0][1].start_ps
+    rows = [row for row in everything if row[1].bytes is not None]
+    remarks = (
+        [f"times are counted from the first transfer, which began at {_seconds(first)}"] if first else []
+    )
+    if with_notes := [one for _, one in rows if one.note]:
+        said = with_notes[0].note
+        remarks.append(
+            f"{len(with_notes)} transfers say what a scenario cannot, such as {said}: comments of their "
+            f"list have it"
+        )
+    name = re.sub(r"[\s*\"'\[\]{},]", "-", Path(everything[0][0].file).stem)
+    entry = [{"name": name, "arrivals": {"file": f"{out.stem}.transfers.csv"}}]
+    flows = [
+        _endless(f"{name}-{one.line}", document, one, first, fabric)
+        for document, one in everything
+        if one.bytes is None
+    ]
+    if flows:
+        remarks.append(f"{len(flows)} transfers have no end: flows that are greedy")
+    listed = _listed(rows, first, fabric) if rows else ""  # every host is known from here on
+    needed = float(everything[-1][1].start_ps - first) + 2 * fabric.busiest(one for _, one in rows)
+    return _Traffic(rows, flows, entry if rows else (), listed, needed or _LEAST_PS, remarks)
+
+
+def _endless(
+    name: str, document: Document, one: Transfer, first: Fraction, fabric: _Fabric
+) -> dict[str, Any]:
+    """A transfer without an end as a flow."""
+    sender, receiver = _ends(document, one, fabric)
+    start = {"start": plainest(round(one.start_ps - first), "time")} if one.start_ps > first else {}
+    priority = {"priority": one.priority} if one.priority else {}
+    return {"name": name, "from": sender, "to": receiver, **priority, **start, "source": "greedy"}
 
 
 def _merged(read: Sequence[tuple[Document, Piece]]) -> dict[str, Any]:
@@ -158,25 +274,6 @@ def _over(base: dict[str, Any], said: Mapping[str, Any], within: str = "") -> di
     return base
 
 
-def _share_headroom(keys: dict[str, Any], document: Document, each: int) -> str:
-    """Writes how much headroom the largest switch shares. What was chosen."""
-    if "total" not in keys["switch"]["buffer"]:
-        message = "has thresholds of a shared memory, and not its size"
-        help_ = "name a scenario with switch.buffer.total: --like SCENARIO"
-        raise InputError(f"{document.file}: {message}; {help_}")
-    text = tomli_w.dumps({"simulation": {"duration": "1 ns"}, "topology": keys["topology"]})
-    links = run_source(Source(text, "the fabric")).topology["links"]
-    ports = Counter(end for link in links for end in (link["a"], link["b"]))
-    used = sorted({flow.get("priority", 0) for flow in keys.get("flows", ())}) or [0]
-    priorities = keys["flow_control"]["pfc"].get("priorities", used)
-    most = max(ports.values())
-    room = most * len(priorities) * each
-    keys["switch"]["buffer"]["dynamic_threshold"]["headroom"] = size(room)
-    return (
-        f"shared headroom: {most} ports and {len(priorities)} priorities with {size(each)} each, {size(room)}"
-    )
-
-
 @dataclass(frozen=True)
 class _Fabric:
     """The hosts of a fabric with the rates of their links, and those that numbers stand for."""
@@ -212,9 +309,13 @@ class _Fabric:
         """Picoseconds that the links of the busiest host take for all that it sends or receives."""
         carried: dict[tuple[str, int | str], int] = {}
         for one in rows:
+            if one.bytes is None:
+                continue
             for end in (("sends", one.sender), ("receives", one.receiver)):
                 carried[end] = carried.get(end, 0) + one.bytes
-        return max(8 * PS_PER_S * size / self._rate(host) for (_, host), size in carried.items())
+        return max(
+            (8 * PS_PER_S * size / self._rate(host) for (_, host), size in carried.items()), default=0.0
+        )
 
     def _rate(self, named: int | str) -> int:
         return self.rates[self.numbers[named] if isinstance(named, int) else named]
@@ -232,14 +333,22 @@ def _listed(rows: Iterable[tuple[Document, Transfer]], first: Fraction, fabric: 
     lines = []
     has_priority = False
     for document, one in rows:
-        sender, receiver = (fabric.host(document, one.line, name) for name in (one.sender, one.receiver))
-        if sender == receiver:
-            raise document.error(one.line, f"{sender} sends to itself; expected two different hosts")
+        sender, receiver = _ends(document, one, fabric)
         has_priority |= one.priority is not None
+        if one.note:
+            lines.append(f"# {_printable(Path(document.file).name)}:{one.line}: {one.note}")
         lines.append(f"{round(one.start_ps - first)},{sender},{receiver},{one.bytes},{one.priority or 0}")
     if not has_priority:
-        lines = [line.rpartition(",")[0] for line in lines]
+        lines = [line if line.startswith("#") else line.rpartition(",")[0] for line in lines]
     return "\n".join(["time_ps,from,to,bytes" + ",priority" * has_priority, *lines, ""])
+
+
+def _ends(document: Document, one: Transfer, fabric: _Fabric) -> tuple[str, str]:
+    """Sender and receiver."""
+    sender, receiver = (fabric.host(document, one.line, name) for name in (one.sender, one.receiver))
+    if sender == receiver:
+        raise document.error(one.line, f"{sender} sends to itself; expected two different hosts")
+    return sender, receiver
 
 
 def _seconds(ps: Fraction) -> str:

@@ -1,34 +1,97 @@
-"""Topologies and flows of the HPCC fork of ns-3, which many simulators of RDMA took over.
+"""Topologies and flows of the HPCC fork of ns-3 and of its relatives.
 
-Source: `mix/fat.txt`, `mix/flow.txt` and `scratch/third.cc` of the fork. Not taken over: ports of UDP, and
-what its configuration sets (buffers, thresholds, congestion control).
+Topologies begin with the numbers of nodes, switches and links; those of PowerTCP with nodes, switches,
+switches of hosts, links and two capacities; those of SimAI with nodes, GPUs of a server, NVSwitches, other
+switches, links and the type of GPU. Then come the numbers of the switches, and a line for each link. Flows
+are a line each: sender, receiver, priority, port, bytes and start in seconds; those of ConWeave have no
+port; those of ns3-rdma have packets, start and end in place of port, bytes and start.
+
+Source: `mix/fat.txt`, `mix/flow.txt` and `scratch/third.cc` of the HPCC fork; the readers of conweave-ns3,
+of the PowerTCP examples of ns3-datacenter and of ns-3-alibabacloud; `mix/flow.txt` of ns3-rdma and its
+configuration.
+
+Not taken over: ports of UDP and ends of flows, which stand in comments, and what configurations set (buffers,
+thresholds, congestion control).
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from penstock.errors import InputError
+from penstock.laboratory.quantity import Quantity
 
-from .piece import PS_PER_S, Document, Piece, Transfer, explicit
+from .piece import PS_PER_S, Document, Note, Piece, Transfer, brief, explicit, trunk
 
 _LINK = ("a node", "a node", "the rate", "the delay", "the error rate")
 _FLOW = ("the sender", "the receiver", "the priority", "the port", "the size", "the start")
+_WITHOUT_PORT = ("the sender", "the receiver", "the priority", "the size", "the start")
+_PACKETS = ("the sender", "the receiver", "the priority", "the packets", "the start", "the end")
+LARGEST_PORT = 65_535
+MOST_TRUNK = 100 * 10**12
+MOST_PACKETS = 2**48
+PACKET_BYTES = 1_000
+"""PACKET_PAYLOAD_SIZE of the configuration that ns3-rdma comes with."""
+
+
+def _beginning(document: Document) -> tuple[str, str]:
+    lines = (line for _, line in document.lines())
+    return next(lines, ""), next(lines, "")
 
 
 def is_topology(document: Document) -> bool:
-    """Whether a text begins as a topology does: with three numbers."""
-    first = next((line for _, line in document.lines()), "")
-    return re.fullmatch(r"\d+\s+\d+\s+\d+", first) is not None
+    """Whether a text begins with three numbers."""
+    return re.fullmatch(r"\d+\s+\d+\s+\d+", _beginning(document)[0], re.ASCII) is not None
+
+
+def is_powertcp(document: Document) -> bool:
+    """Whether a text begins with six numbers, and has switches in the next line."""
+    first, second = _beginning(document)
+    return (
+        re.fullmatch(r"(\d+\s+){5}\d+", first, re.ASCII) is not None
+        and re.match(r"\d+(\s|$)", second) is not None
+    )
+
+
+def is_simai(document: Document) -> bool:
+    """Whether a text begins with five numbers and a type of GPU."""
+    return re.fullmatch(r"(\d+\s+){5}[A-Za-z]\w*", _beginning(document)[0], re.ASCII) is not None
 
 
 def is_flows(document: Document) -> bool:
-    """Whether a text begins as flows do: with their number, and then six numbers."""
-    lines = (line for _, line in document.lines())
-    first, second = next(lines, ""), next(lines, "")
-    return first.isdigit() and re.fullmatch(r"(\d+\s+){5}[\d.eE+-]+", second) is not None
+    """Whether a text begins with a number of flows, and then six numbers that are no packets."""
+    return _has_flows(document, 6) and not _has_packets(document)
+
+
+def is_conweave(document: Document) -> bool:
+    """Whether a text begins with a number of flows, and then five numbers."""
+    return _has_flows(document, 5)
+
+
+def is_packets(document: Document) -> bool:
+    """Whether a text begins as flows do, and each ends after it starts: in the fifth and sixth column."""
+    return _has_flows(document, 6) and _has_packets(document)
+
+
+def _has_flows(document: Document, columns: int) -> bool:
+    first, second = _beginning(document)
+    pattern = rf"(\d+\s+){{{columns - 2}}}[\d.eE+-]+\s+[\d.eE+-]+"
+    return (
+        re.fullmatch(r"\d+", first, re.ASCII) is not None
+        and re.fullmatch(pattern, second, re.ASCII) is not None
+    )
+
+
+def _has_packets(document: Document) -> bool:
+    """Whether the fifth number of the first flow is a time before the sixth: bytes are more than seconds."""
+    try:
+        words = [float(word) for word in _beginning(document)[1].split()]
+    except ValueError:
+        return False
+    return len(words) == 6 and (words[4] < words[5] or words[3] > LARGEST_PORT)
 
 
 def read_topology(document: Document) -> Piece:
@@ -41,33 +104,120 @@ def read_topology(document: Document) -> Piece:
     InputError
         If the text is something else; the message has the line.
     """
-    rows = _rows(document)
-    line, words = _next(rows, document, "the numbers of nodes, switches and links")
+    what = "the numbers of nodes, switches and links"
+    rows, line, words = _first(document, what)
     if len(words) != 3:
-        raise document.error(line, f"{len(words)} words; expected the numbers of nodes, switches and links")
-    nodes, of_switches, of_links = (document.whole(line, "the number", word, most=10**7) for word in words)
+        raise document.error(line, f"{len(words)} words; expected {what}")
+    nodes, switches, links = (document.whole(line, "the number", word, most=10**7) for word in words)
+    return _fabric(document, rows, (line, words), nodes, switches, links)
+
+
+def read_powertcp(document: Document) -> Piece:
+    """A fabric of PowerTCP: its first line also has the switches of hosts, and two capacities.
+
+    Raises
+    ------
+    InputError
+        If the text is something else; the message has the line.
+    """
+    what = "the numbers of nodes, switches, switches of hosts and links, and two capacities"
+    rows, line, words = _first(document, what)
+    if len(words) != 6:
+        raise document.error(line, f"{len(words)} words; expected {what}")
+    nodes, switches, tors, links = (
+        document.whole(line, "the number", word, most=10**7) for word in words[:4]
+    )
+    if tors > switches:
+        raise document.error(line, f"{tors} switches of hosts; there are {switches} switches")
+    for word in words[4:]:
+        document.decimal(line, "a capacity", word)
+    piece = _fabric(document, rows, (line, words), nodes, switches, links)
+    return _with_remark(
+        piece, f"{document.file}:{line}: not read: switches of hosts and capacities, which links show"
+    )
+
+
+def read_simai(document: Document) -> Piece:
+    """A fabric of SimAI: GPUs are hosts; NVSwitches, which its number of switches leaves out, are switches.
+
+    Raises
+    ------
+    InputError
+        If the text is something else; the message has the line.
+    """
+    what = "the numbers of nodes, GPUs of a server, NVSwitches, switches and links, and the type of GPU"
+    rows, line, words = _first(document, what)
+    if len(words) != 6:
+        raise document.error(line, f"{len(words)} words; expected {what}")
+    nodes, each, inner, outer, links = (
+        document.whole(line, "the number", word, most=10**7) for word in words[:5]
+    )
+    gpus = nodes - inner - outer
+    if gpus < 1 or (inner and each * inner != gpus):
+        message = f"{gpus} GPUs; {inner} NVSwitches with {each} GPUs each have {each * inner}"
+        raise document.error(line, message)
+    piece = _fabric(document, rows, (line, words), nodes, inner + outer, links)
+    return _with_remark(
+        piece,
+        f"{document.file}:{line}: GPUs are hosts with several links, NVSwitches are switches: frames of "
+        f"Ethernet pass "
+        "them; the type of GPU is left out",
+    )
+
+
+def _with_remark(piece: Piece, remark: str) -> Piece:
+    return replace(piece, remarks=[*piece.remarks, remark])
+
+
+def _fabric(
+    document: Document, rows: Rows, first: tuple[int, list[str]], nodes: int, of_switches: int, of_links: int
+) -> Piece:
+    """Switches and links, after the first line."""
+    line, head = first
+    parallel_of: dict[frozenset[str], int] = {}
+    notes = [Note(line, f"{' '.join(head)}: {nodes} nodes, {of_switches} switches, {of_links} links")]
+    if of_switches > nodes or nodes > of_links + 1:
+        message = (
+            f"{nodes} nodes with {of_switches} switches and {of_links} links; expected that links connect all"
+        )
+        raise document.error(line, message)
     switches: list[int] = []
     while len(switches) < of_switches:
         line, words = _next(rows, document, f"{of_switches - len(switches)} more numbers of switches")
         switches += [document.whole(line, "a switch", word, most=nodes - 1) for word in words]
-    if len(set(switches)) != of_switches:
+    if len(set(switches)) != of_switches or len(switches) != of_switches:
         raise document.error(line, f"{len(set(switches))} switches in all; the first line has {of_switches}")
     own = set(switches)
     names = {number: f"{'s' if number in own else 'h'}{number}" for number in range(nodes)}
     links: list[dict[str, Any]] = []
-    faults = []
+    faults: list[dict[str, Any]] = []
+    trunks = 0
     for _ in range(of_links):
         line, words = _next(rows, document, f"{of_links - len(links)} more links")
         link, loss = _link(document, line, words, names)
+        ends, count = frozenset(link["between"]), link.get("count", 1)
+        begin = parallel_of.get(ends, 0)
         if loss:
-            index = sum(set(one["between"]) == set(link["between"]) for one in links)
-            faults.append({"link": link["between"], "index": index, "frame_loss": loss})
+            faults += [
+                {"link": link["between"], "index": index, "frame_loss": loss}
+                for index in range(begin, begin + count)
+            ]
+        parallel_of[ends] = begin + count
+        trunks += count > 1
         links.append(link)
+        if len(links) == 1:
+            notes.append(Note(line, f"the first of {of_links} links"))
     hosts = {number: name for number, name in names.items() if number not in own}
     keys = explicit(list(hosts.values()), [names[number] for number in switches], links)
     if faults:
         keys["faults"] = faults
-    return Piece(keys, numbers=hosts, remarks=_rest(rows, document))
+    remarks = _rest(rows, document, _LINK)
+    if trunks:
+        remarks.append(
+            f"{document.file}: {trunks} links are faster than 1.6 Tb/s: each is several parallel links, "
+            f"of which a flow takes one"
+        )
+    return Piece(keys, numbers=hosts, notes=notes, remarks=remarks)
 
 
 def read_flows(document: Document) -> Piece:
@@ -78,22 +228,76 @@ def read_flows(document: Document) -> Piece:
     InputError
         If the text is something else; the message has the line.
     """
-    rows = _rows(document)
-    line, words = _next(rows, document, "the number of flows")
+    return _transfers(document, _FLOW)
+
+
+def read_conweave(document: Document) -> Piece:
+    """Transfers of ConWeave: as `read_flows`, without ports.
+
+    Raises
+    ------
+    InputError
+        If the text is something else; the message has the line.
+    """
+    return _transfers(document, _WITHOUT_PORT)
+
+
+def read_packets(document: Document) -> Piece:
+    """Transfers of ns3-rdma: sender, receiver, priority, packets, start and end in seconds.
+
+    Raises
+    ------
+    InputError
+        If the text is something else; the message has the line.
+    """
+    piece = _transfers(document, _PACKETS)
+    told = [
+        f"{document.file}: packets are of {PACKET_BYTES} B, PACKET_PAYLOAD_SIZE of the configuration "
+        f"beside it",
+        f"{document.file}: ends are left out: transfers go on until all their bytes are sent",
+    ]
+    return replace(piece, remarks=[*piece.remarks, *told])
+
+
+def _transfers(document: Document, columns: tuple[str, ...]) -> Piece:
+    """Transfers, a line each, in columns."""
+    rows, first, words = _first(document, "the number of flows")
     if len(words) != 1:
-        raise document.error(line, f"{len(words)} words; expected the number of flows")
+        raise document.error(first, f"{len(words)} words; expected the number of flows")
+    number = document.whole(first, "the number of flows", words[0], least=1)
     found = []
-    for missing in range(document.whole(line, "the number of flows", words[0], least=1), 0, -1):
+    for missing in range(number, 0, -1):
         line, words = _next(rows, document, f"{missing} more flows")
-        _expect(document, line, words, _FLOW)
-        sender, receiver = (
-            document.whole(line, what, word) for what, word in zip(_FLOW, words[:2], strict=False)
+        _expect(document, line, words, columns)
+        found.append(_transfer(document, line, dict(zip(columns[2:], words[2:], strict=True)), words))
+    notes = [Note(first, f"{number} flows: {', '.join(column.removeprefix('the ') for column in columns)}")]
+    rest = _rest(rows, document, columns)
+    return Piece(transfers=found, notes=notes, remarks=rest)
+
+
+def _transfer(document: Document, line: int, said: dict[str, str], words: list[str]) -> Transfer:
+    sender, receiver = (
+        document.whole(line, what, word) for what, word in zip(_FLOW, words[:2], strict=False)
+    )
+    priority = document.whole(line, _FLOW[2], said[_FLOW[2]], most=7)
+    start = document.instant(line, _FLOW[5], said[_FLOW[5]], PS_PER_S)
+    note = ""
+    if "the packets" in said:
+        packets = document.whole(line, "the packets", said["the packets"], least=1, most=MOST_PACKETS)
+        end = document.instant(line, "the end", said["the end"], PS_PER_S)
+        if end < start:
+            raise document.error(line, f"the end is {said['the end']}, before the start {said['the start']}")
+        return Transfer(
+            line, start, sender, receiver, packets * PACKET_BYTES, priority, f"ends at {said['the end']} s"
         )
-        priority = document.whole(line, _FLOW[2], words[2], most=7)
-        size = document.whole(line, _FLOW[4], words[4], least=1)
-        start = document.decimal(line, _FLOW[5], words[5]) * PS_PER_S
-        found.append(Transfer(line, start, sender, receiver, size, priority))
-    return Piece(transfers=found)
+    if "the port" in said:
+        port = said["the port"]
+        if document.whole(line, "the port", port) > LARGEST_PORT:
+            expected = f"at most {LARGEST_PORT}; a file of ns3-rdma has packets there: --form ns3-rdma-flows"
+            raise document.error(line, f"the port is {brief(port)}; expected {expected}")
+        note = f"port {port}"
+    size = document.whole(line, _FLOW[4], said[_FLOW[4]], least=1)
+    return Transfer(line, start, sender, receiver, size, priority, note)
 
 
 Rows = Iterator[tuple[int, list[str]]]
@@ -101,6 +305,12 @@ Rows = Iterator[tuple[int, list[str]]]
 
 def _rows(document: Document) -> Rows:
     return ((number, line.split()) for number, line in document.lines())
+
+
+def _first(document: Document, expected: str) -> tuple[Rows, int, list[str]]:
+    """All rows, and the first of them."""
+    rows = _rows(document)
+    return rows, *_next(rows, document, expected)
 
 
 def _next(rows: Rows, document: Document, expected: str) -> tuple[int, list[str]]:
@@ -126,14 +336,21 @@ def _link(
     loss = document.decimal(line, "the error rate", words[4])
     if loss > 1:
         raise document.error(line, f"the error rate is {words[4]}; expected a number from 0 to 1")
-    link = {
-        "between": ends,
-        "rate": document.quantity(line, "the rate", words[2], "rate", "100Gbps"),
-        "delay": document.quantity(line, "the delay", words[3], "time", "1000ns"),
-    }
-    return link, float(loss)
+    rate = Quantity.read(document.quantity(line, "the rate", words[2], "rate", "100Gbps"))
+    if rate is None or not 1 <= rate.amount <= MOST_TRUNK:
+        raise document.error(
+            line, f"the rate is {brief(words[2])}; expected at most {MOST_TRUNK // 10**12} Tb/s"
+        )
+    delay = document.quantity(line, "the delay", words[3], "time", "1000ns")
+    return {"between": ends, **trunk(int(rate.amount)), "delay": delay}, float(loss)
 
 
-def _rest(rows: Rows, document: Document) -> list[str]:
+def _rest(rows: Rows, document: Document, columns: tuple[str, ...]) -> list[str]:
+    """What is told of lines behind the last that is counted: text, but no more rows."""
     after = next(rows, None)
-    return [] if after is None else [f"{document.file}:{after[0]}: what follows the last link is not read"]
+    if after is None:
+        return []
+    line, words = after
+    if len(words) == len(columns) and words[0].isdigit():
+        raise document.error(line, f"a line more than the first line says: {brief(' '.join(words))}")
+    return [f"{document.file}:{line}: what follows the last line that is counted is not read"]

@@ -15,11 +15,11 @@ from typing import Any
 
 from penstock.laboratory.quantity import Quantity
 
-from .piece import Document, Piece, size
+from .lossless_profile import EXPONENTS, Profile
+from .piece import Document, Note, Piece, SharedMemory
 
 COLUMNS = ("speed", "cable", "size", "xon", "xoff", "threshold", "xon_offset")
 LEAST_COLUMNS = 6
-EXPONENTS = range(-8, 8)
 _CABLE = re.compile(r"\d{1,7}m", re.ASCII)
 _WIDE = re.compile(r"\s*-?\d+\s+\d+m\s+-?\d+", re.ASCII)
 
@@ -35,7 +35,14 @@ class Row:
     xon: int
     xoff: int
     threshold: int
-    xon_offset: int
+    xon_offset: int | None
+
+    @property
+    def profile(self) -> Profile:
+        """What it says of a group."""
+        exponent = self.threshold if self.threshold in EXPONENTS else None
+        static = self.threshold if exponent is None else None
+        return Profile(self.size, self.xon, self.xoff, self.xon_offset, exponent, static)
 
 
 def recognises(document: Document) -> bool:
@@ -53,21 +60,25 @@ def read(document: Document) -> Piece:
         If a row is none, or no row is that of the link; the message names the line.
     """
     rows = [_row(document, line, words.split()) for line, words in document.lines()]
+    if not rows:
+        columns = " ".join(COLUMNS[:LEAST_COLUMNS])
+        raise document.error(1, f"there is no row, only comments; expected {columns}")
     row = _chosen(document, rows)
     remarks = [f"the row of {row.speed} Mb/s and {row.cable} m, line {row.line}"]
+    notes = [Note(row.line, " ".join(f"{name} {getattr(row, name)}" for name in COLUMNS))]
     pfc: dict[str, Any] = {"accounting": "ingress"}
-    if row.threshold not in EXPONENTS:
-        pfc |= {"xoff": size(row.threshold), "xon": size(row.xon), "headroom": size(row.xoff)}
-        return Piece(keys={"flow_control": {"pfc": pfc}}, remarks=remarks)
-    # Of NVIDIA the size has the headroom in it, of Broadcom it is what belongs to a queue.
-    minimum = row.size - row.xoff if row.size == row.xon + row.xoff else row.size
-    threshold = {
-        "alpha": 2.0**row.threshold,
-        "minimum": size(minimum),
-        "resume_offset": size(row.xon_offset),
-    }
-    keys = {"switch": {"buffer": {"dynamic_threshold": threshold}}, "flow_control": {"pfc": pfc}}
-    return Piece(keys=keys, remarks=remarks, headroom_bytes=row.xoff)
+    profile = row.profile
+    if profile.exponent is None:
+        watermarks, told = profile.watermarks()
+        keys: dict[str, Any] = {"flow_control": {"pfc": pfc | watermarks}}
+        memory = None
+    else:
+        threshold, told = profile.dynamic()
+        keys = {"switch": {"buffer": {"dynamic_threshold": threshold}}, "flow_control": {"pfc": pfc}}
+        memory = SharedMemory(headroom_bytes=row.xoff)
+        told.append(f"xoff is {row.xoff}: the groups of a switch share the headroom of all")
+    remarks += [f"{document.file}:{row.line}: {one}" for one in told]
+    return Piece(keys=keys, remarks=remarks, memory=memory, notes=notes)
 
 
 def _row(document: Document, line: int, cells: list[str]) -> Row:
@@ -85,7 +96,8 @@ def _row(document: Document, line: int, cells: list[str]) -> Row:
         for name, text in named.items()
         if name != "threshold"
     }
-    return Row(line=line, threshold=int(named["threshold"]), **{"xon_offset": 0, **numbers})
+    offset = numbers.pop("xon_offset", None)
+    return Row(line=line, threshold=int(named["threshold"]), xon_offset=offset, **numbers)
 
 
 def _chosen(document: Document, rows: list[Row]) -> Row:
@@ -101,7 +113,12 @@ def _chosen(document: Document, rows: list[Row]) -> Row:
     if not fitting:
         wanted = f"{document.rate} and {document.length}"
         raise document.error(rows[-1].line, f"no row up to here is for {wanted}; there are {known}")
-    return min(fitting, key=lambda row: row.cable)
+    shortest = min(row.cable for row in fitting)
+    first, *others = (row for row in fitting if row.cable == shortest)
+    if others and others[0].profile != first.profile:
+        line = others[0].line
+        raise document.error(line, f"another row of {speed} Mb/s and {shortest} m than in line {first.line}")
+    return first
 
 
 def _amount(document: Document, what: str, text: str, dimension: str, example: str) -> int:

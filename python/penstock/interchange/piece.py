@@ -12,10 +12,24 @@ from penstock.errors import InputError
 from penstock.laboratory.quantity import UNITS, Quantity
 
 PS_PER_S = UNITS["time"]["s"]
+MOST_BPS = 1_600 * 10**9
+"""The fastest link of a scenario."""
+LATEST_PS = 9_000_000 * PS_PER_S
+"""The latest start of a transfer: a little less than 2^63 ps."""
 _DECIMAL = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?", re.ASCII)
 _UNFIT = re.compile(r"[\s*\"'\[\]{},]|\.\.|[\x00-\x1f\x7f]")
 _LONGEST_NAME = 200
 _PER_SECOND = re.compile(r"([kMGT]?)bps$")
+
+_BRIEF = 80
+
+
+def brief(value: object) -> str:
+    """A foreign text as a message can hold it: its beginning, in one line."""
+    text = str(value)
+    shown = text if len(text) <= _BRIEF else f"{text[:_BRIEF]}..."
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in shown)
+
 
 Place = int | str
 """A line of a document, counted from 1; or where something stands in what has no lines."""
@@ -33,12 +47,22 @@ class Document:
         What it holds.
     rate, length : str, optional
         Of links of which it says none.
+    time_unit : str, optional
+        Of times that it has without a unit: "us" or "ps".
+    interface : str, optional
+        The port to read, where it describes several.
     """
 
     file: str
     text: str
     rate: str | None = None
     length: str | None = None
+    time_unit: str | None = None
+    interface: str | None = None
+
+    def line_at(self, offset: int) -> int:
+        """The line of an offset in the text."""
+        return self.text.count("\n", 0, offset) + 1
 
     def lines(self) -> Iterator[tuple[int, str]]:
         """The lines that say something, numbered from 1; those that begin with # do not."""
@@ -60,7 +84,7 @@ class Document:
         """
         if not (text.isascii() and text.isdigit() and len(text) < 20 and least <= int(text) <= most):
             limits = f"from {least} to {most}" if most < 2**32 else f"of at least {least}"
-            raise self.error(line, f"{what} is {text}; expected a whole number {limits}")
+            raise self.error(line, f"{what} is {brief(text)}; expected a whole number {limits}")
         return int(text)
 
     def decimal(self, line: Place, what: str, text: str) -> Fraction:
@@ -72,8 +96,21 @@ class Document:
             If it is something else.
         """
         if _DECIMAL.fullmatch(text.strip()) is None or Fraction(text) < 0:
-            raise self.error(line, f"{what} is {text}; expected a number of at least 0")
+            raise self.error(line, f"{what} is {brief(text)}; expected a number of at least 0")
         return Fraction(text)
+
+    def instant(self, line: Place, what: str, text: str, unit_ps: int) -> Fraction:
+        """A time in ps, from a number of units.
+
+        Raises
+        ------
+        InputError
+            If it is something else, or beyond what a scenario can have.
+        """
+        found = self.decimal(line, what, text) * unit_ps
+        if found > LATEST_PS:
+            raise self.error(line, f"{what} is {brief(text)}; expected at most {LATEST_PS // PS_PER_S} s")
+        return found
 
     def quantity(self, line: Place, what: str, text: str, dimension: str, example: str) -> str:
         """A text with a unit, as scenarios have it.
@@ -83,13 +120,13 @@ class Document:
         InputError
             If it is something else, or no whole number of the smallest unit.
         """
-        found = Quantity.read(_PER_SECOND.sub(r"\1b/s", text))
+        found = Quantity.read(_PER_SECOND.sub(r"\1b/s", text)) if len(text) < _LONGEST_NAME else None
         if found is None or found.dimension != dimension:
-            raise self.error(line, f'{what} is {text}; expected a {dimension}, such as "{example}"')
+            raise self.error(line, f'{what} is {brief(text)}; expected a {dimension}, such as "{example}"')
         if found.amount.denominator != 1 or found.amount < 0:
             smallest = next(iter(UNITS[dimension]))
             raise self.error(line, f"{what} is {text}, which is no whole number of {smallest}")
-        return _plainest(found)
+        return plainest(found.amount, found.dimension)
 
     def name(self, line: Place, text: str) -> str:
         """A name that a host or switch can have.
@@ -102,7 +139,7 @@ class Document:
         if not text or text == "all" or _UNFIT.search(text) or len(text.encode()) > _LONGEST_NAME:
             expected = 'letters without spaces, "..", *, quotes, brackets, commas or "all"'
             raise self.error(
-                line, f'the name "{text}" cannot be that of a host or switch; expected {expected}'
+                line, f'the name "{brief(text)}" cannot be that of a host or switch; expected {expected}'
             )
         return text
 
@@ -118,18 +155,45 @@ class Transfer(NamedTuple):
         When it begins.
     sender, receiver : int or str
         Hosts, by name or by number.
-    bytes : int
-        How much it carries.
+    bytes : int or None
+        How much it carries; ``None``: it never ends.
     priority : int or None
         Its priority, 0 to 7; ``None`` if the format has none.
+    note : str
+        What the line says beside that, such as "port 100"; it stands in a comment.
     """
 
     line: int
     start_ps: Fraction
     sender: int | str
     receiver: int | str
-    bytes: int
+    bytes: int | None
     priority: int | None = None
+    note: str = ""
+
+
+class Note(NamedTuple):
+    """What was read, and where it stood; a comment of the scenario has it."""
+
+    place: Place
+    text: str
+
+
+@dataclass(frozen=True)
+class SharedMemory:
+    """A memory that ports share, of which only the fabric tells the sum.
+
+    Attributes
+    ----------
+    shared_bytes : int, optional
+        The part that is free for all: minima of queues and headroom come on top. ``None``: the scenario says
+        all.
+    headroom_bytes : int, optional
+        What each port and lossless priority needs of the headroom that they share. ``None``: that is said.
+    """
+
+    shared_bytes: int | None = None
+    headroom_bytes: int | None = None
 
 
 @dataclass(frozen=True)
@@ -146,15 +210,24 @@ class Piece:
         The host of each number, where the format numbers its nodes.
     remarks : sequence of str
         What Penstock has no words for, and was left out.
-    headroom_bytes : int, optional
-        What each port and lossless priority of a switch needs of the headroom that they share.
+    notes : sequence of Note
+        What was read, with its lines.
+    memory : SharedMemory, optional
+        Of a switch, where its size depends on the fabric.
+    links : mapping
+        ``rate`` and ``length`` of the ports that the document describes.
+    points : sequence
+        Of a distribution of sizes: bytes, and the share up to them as it is written.
     """
 
     keys: dict[str, Any] = field(default_factory=dict)
     transfers: Sequence[Transfer] = ()
     numbers: Mapping[int, str] = field(default_factory=dict)
     remarks: Sequence[str] = ()
-    headroom_bytes: int | None = None
+    notes: Sequence[Note] = ()
+    memory: SharedMemory | None = None
+    links: Mapping[str, str] = field(default_factory=dict)
+    points: Sequence[tuple[int, str]] = ()
 
 
 def explicit(
@@ -165,6 +238,14 @@ def explicit(
     return {"topology": {"explicit": named}}
 
 
+def trunk(bps: int) -> dict[str, Any]:
+    """The keys of a link of so many b/s: several parallel links where one cannot be as fast."""
+    count = -(-bps // MOST_BPS)
+    # A part of a rate may have more digits than a link can have: whole kb/s.
+    each = bps if count == 1 else round(Fraction(bps, count * 1_000)) * 1_000
+    return {"rate": plainest(each, "rate")} | ({"count": count} if count > 1 else {})
+
+
 def size(number: int) -> str:
     """Bytes as a scenario has them, exactly: `1024` as "1 KiB"."""
     for unit in ("GiB", "MiB", "KiB"):
@@ -173,7 +254,8 @@ def size(number: int) -> str:
     return f"{number} B"
 
 
-def _plainest(quantity: Quantity) -> str:
-    """In the largest unit of which it is at least one, if few digits do."""
-    fitting = [unit for unit, size in UNITS[quantity.dimension].items() if size <= quantity.amount]
-    return str(Quantity(quantity.amount, quantity.dimension, fitting[-1] if fitting else quantity.unit))
+def plainest(amount: int | Fraction, dimension: str) -> str:
+    """An amount of the smallest unit, in the largest unit of which it is at least one, if few digits do."""
+    fitting = [unit for unit, size in UNITS[dimension].items() if size <= amount]
+    unit = fitting[-1] if fitting else next(iter(UNITS[dimension]))
+    return str(Quantity(Fraction(amount), dimension, unit))

@@ -1,10 +1,11 @@
 """Ports of a scenario's switches as CONFIG_DB of SONiC.
 
 Source: the schema of SONiC's CONFIG_DB (tables BUFFER_POOL, BUFFER_PROFILE, BUFFER_PG, PORT_QOS_MAP,
-SCHEDULER, QUEUE, PFC_WD) and its YANG models for the ranges. The size of a profile is XON and headroom, as
-NVIDIA has it.
+SCHEDULER, QUEUE, WRED_PROFILE, PFC_WD, PORT) and its YANG models for the ranges. With a dynamic threshold
+the size of a pool is the part that is shared, and that of a profile its reserve; with a static one the
+profile's is XON and headroom, as NVIDIA has it.
 
-Not modelled: egress buffers, WRED, and the mapping of DSCP: the frames of a scenario have priorities of IEEE
+Not modelled: egress buffers and the mapping of DSCP: the frames of a scenario have priorities of IEEE
 802.1Q, so that DOT1P_TO_TC_MAP names them.
 """
 
@@ -13,18 +14,27 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 from penstock.errors import InputError
 from penstock.laboratory.quantity import Quantity
 
+from .lossless_profile import EXPONENTS
+from .memory import lossless_groups, shared_bytes
+
 MAP = "PENSTOCK"
 """Name of all maps."""
 POOL = "ingress_lossless_pool"
 POLL_MS = 200
-EXPONENTS = (-8, 7)
 DETECTION_MS, RESTORATION_MS, LEAST_MS = 5_000, 60_000, 100
 ACTIONS = {"report": "alert", "drop": "drop", "forward": "forward"}
+COLOURS = ("green", "yellow", "red")
+MTU_BYTES = (68 + 22, 9_216 + 22)
+"""Frames of the MTUs that a port can have; 22 bytes of a frame are not counted."""
+OF_WRED = {"weight": 1.0, "gentle": False, "mode": "frame", "spacing": "geometric", "counts": "without_frame"}
+"""Keys of RED that WRED has no words for, and how it is; `min`, `max`, `max_probability` and `action` it
+has."""
 
 Database = dict[str, dict[str, Any]]
 
@@ -44,7 +54,7 @@ class Port:
     algorithms : sequence of str
         Of each traffic class: "strict" or "ets".
     percent : sequence of int
-        Share of each traffic class in per cent.
+        Weight of each traffic class, such as its share in per cent.
     lossless : sequence of int
         Priorities with PFC.
     headroom_bytes : int
@@ -62,8 +72,8 @@ class Port:
     headroom_bytes: int
 
 
-def config_db(effective: Mapping[str, Any], port: Port) -> Database:
-    """The tables for one port.
+def config_db(effective: Mapping[str, Any], port: Port) -> tuple[Database, list[str]]:
+    """The tables for one port, and what they do not say.
 
     Parameters
     ----------
@@ -77,10 +87,12 @@ def config_db(effective: Mapping[str, Any], port: Port) -> Database:
     InputError
         If SONiC has no words for what the scenario has; the message names the key.
     """
-    tables = _maps(port) | _schedulers(port)
+    told: list[str] = []
+    tables = _maps(port) | _schedulers(port) | _of_link(effective, port)
+    _wred(effective, port, tables, told)
     if port.lossless:
-        tables |= _buffers(effective, port) | _watchdog(effective, port)
-    return tables
+        tables |= _buffers(effective, port, told) | _watchdog(effective, port)
+    return tables, told
 
 
 def _maps(port: Port) -> Database:
@@ -107,47 +119,134 @@ def _schedulers(port: Port) -> Database:
     for number in sorted(set(port.class_of)):
         name = f"scheduler.{number}"
         shared = port.algorithms[number] == "ets"
-        if shared and port.percent[number] == 0:
-            raise InputError(
-                f"traffic class {number} has a share of 0 %; weights from 1 to 100 can be exported"
-            )
+        if shared and not 1 <= port.percent[number] <= 100:
+            what = f"traffic class {number} has a share of {port.percent[number]} %"
+            raise InputError(f"{what}; weights from 1 to 100 can be exported")
         weight = {"type": "DWRR", "weight": str(port.percent[number])}
         schedulers[name] = weight if shared else {"type": "STRICT"}
         queues[f"{port.interface}|{number}"] = {"scheduler": name}
     return {"SCHEDULER": schedulers, "QUEUE": queues}
 
 
-def _buffers(effective: Mapping[str, Any], port: Port) -> Database:
+def _of_link(effective: Mapping[str, Any], port: Port) -> Database:
+    """Speed, MTU and cable of the port."""
+    speed = _amount("rate", port.rate, "rate", 10**6, "whole Mb/s")
+    entry = {"speed": str(speed)}
+    if (mtu := effective["switch"].get("mtu")) is not None:
+        frame = _bytes("switch.mtu", mtu)
+        least, most = MTU_BYTES
+        if not least <= frame <= most:
+            raise InputError(f"switch.mtu is {mtu}; {least} B to {most} B can be exported")
+        entry["mtu"] = str(frame - 22)
+    tables: Database = {"PORT": {port.interface: entry}}
+    if port.lossless:
+        cable = _amount("length", port.length, "length", 1_000, "whole metres")
+        tables["CABLE_LENGTH"] = {"AZURE": {port.interface: f"{cable}m"}}
+    return tables
+
+
+def _wred(effective: Mapping[str, Any], port: Port, tables: Database, told: list[str]) -> None:
+    """Adds WRED to the queues that have a manager."""
+    entries = effective["switch"].get("queue_managers") or []
+    named = {number for entry in entries for number in entry.get("classes") or ()}
+    for place, entry in enumerate(entries):
+        kind = next((key for key in entry if key != "classes"), "")
+        numbers = entry.get("classes") or [one for one in range(8) if one not in named]
+        profile = _profile(f"switch.queue_managers {kind}", kind, entry[kind], told)
+        name = f"wred.{place}"
+        queues = [f"{port.interface}|{number}" for number in numbers if number in port.class_of]
+        for queue in queues:
+            tables["QUEUE"][queue]["wred_profile"] = name
+        if queues:
+            tables.setdefault("WRED_PROFILE", {})[name] = profile
+
+
+def _profile(key: str, kind: str, keys: Mapping[str, Any], told: list[str]) -> dict[str, str]:
+    if kind == "step":
+        threshold = _bytes(f"{key}.threshold", keys["threshold"])
+        return _colours(threshold, threshold, 100, drops=False, marks=True)
+    if kind != "red":
+        raise InputError(f"{key}: only red and step can be exported")
+    for name, value in OF_WRED.items():
+        if keys[name] != value:
+            told.append(f"{key}.{name} is {keys[name]}: WRED of SONiC has {value}")
+    percent = Fraction(repr(keys["max_probability"])) * 100
+    if percent.denominator != 1:
+        raise InputError(
+            f"{key}.max_probability is {keys['max_probability']}; whole per cent can be exported"
+        )
+    least, most = (_bytes(f"{key}.{name}", keys[name]) for name in ("min", "max"))
+    action = keys["action"]
+    if action != "drop" and not keys["mark_above_max"]:
+        told.append(f"{key}.mark_above_max is false: ECN of SONiC marks all frames above max")
+    return _colours(least, most, int(percent), drops=action != "mark_only", marks=action != "drop")
+
+
+def _colours(least: int, most: int, percent: int, *, drops: bool, marks: bool) -> dict[str, str]:
+    """The same for each colour."""
+    profile = {f"wred_{colour}_enable": str(drops).lower() for colour in COLOURS}
+    profile["ecn"] = "ecn_all" if marks else "ecn_none"
+    for colour in COLOURS:
+        profile[f"{colour}_min_threshold"] = str(least)
+        profile[f"{colour}_max_threshold"] = str(most)
+        profile[f"{colour}_drop_probability"] = str(percent)
+    return profile
+
+
+def _buffers(effective: Mapping[str, Any], port: Port, told: list[str]) -> Database:
     buffer = effective["switch"].get("buffer", {})
-    total = _bytes("switch.buffer.total", buffer.get("total", "unlimited"))
     pfc = effective["flow_control"]["pfc"]
-    pool = {"type": "ingress", "size": str(total)}
     threshold = buffer.get("dynamic_threshold")
-    # Dynamic thresholds take the place of the headroom of flow control.
-    told = "computed" if threshold else pfc["headroom"]
-    room = port.headroom_bytes if told == "computed" else _bytes("flow_control.pfc.headroom", told)
-    profile = {"pool": POOL, "xoff": str(room)}
+    computed = "computed" in (pfc["xoff"], pfc["xon"])
+    if not threshold and computed and buffer.get("total", "unlimited") == "unlimited":
+        told.append("switch.buffer has no total and thresholds are computed: buffers are left to the switch")
+        return {}
+    limits = {name: buffer.get(name, "unlimited") for name in ("port", "class", "queue")}
+    told += [
+        f"switch.buffer.{name} is {limit}: limits of the egress are left out"
+        for name, limit in limits.items()
+        if limit != "unlimited"
+    ]
+    total = _bytes("switch.buffer.total", buffer.get("total", "unlimited"))
+    room = port.headroom_bytes
+    if pfc["headroom"] != "computed":
+        room = _bytes("flow_control.pfc.headroom", pfc["headroom"])
     if threshold:
-        pool |= {"mode": "dynamic", "xoff": str(_bytes("headroom", threshold["headroom"]))}
-        profile |= {
-            "size": str(_bytes("minimum", threshold["minimum"])),
-            "xon": "0",
-            "xon_offset": str(_bytes("resume_offset", threshold["resume_offset"])),
-            "dynamic_th": str(_exponent(threshold["alpha"])),
-        }
+        # Where dynamic thresholds decide, the watermark says only what the configuration had.
+        xon = None if computed else _bytes("flow_control.pfc.xon", pfc["xon"])
+        pool, profile = _dynamic(effective, threshold, total, room, xon)
     else:
         xoff, xon = (_bytes(f"flow_control.pfc.{key}", pfc[key]) for key in ("xoff", "xon"))
-        pool |= {"mode": "static"}
-        profile |= {"size": str(xon + room), "xon": str(xon), "static_th": str(xoff)}
-    cable = _amount("length", port.length, "length", 1_000, "whole metres")
+        pool = {"size": str(total), "mode": "static"}
+        profile = {"xoff": str(room), "size": str(xon + room), "xon": str(xon), "static_th": str(xoff)}
     speed = _amount("rate", port.rate, "rate", 10**6, "whole Mb/s")
+    cable = _amount("length", port.length, "length", 1_000, "whole metres")
     name = f"pg_lossless_{speed}_{cable}m_profile"
     return {
-        "CABLE_LENGTH": {"AZURE": {port.interface: f"{cable}m"}},
-        "BUFFER_POOL": {POOL: pool},
-        "BUFFER_PROFILE": {name: profile},
+        "BUFFER_POOL": {POOL: {"type": "ingress", **pool}},
+        "BUFFER_PROFILE": {name: {"pool": POOL, **profile}},
         "BUFFER_PG": {f"{port.interface}|{one}": {"profile": name} for one in port.lossless},
     }
+
+
+def _dynamic(
+    effective: Mapping[str, Any], threshold: Mapping[str, Any], total: int, room: int, xon: int | None
+) -> tuple[dict[str, str], dict[str, str]]:
+    """Pool and profile of a dynamic threshold."""
+    key = "switch.buffer.dynamic_threshold"
+    reserve, headroom, offset = (
+        _bytes(f"{key}.{name}", threshold[name]) for name in ("minimum", "headroom", "resume_offset")
+    )
+    xon = reserve if xon is None else xon
+    pool = {"size": str(shared_bytes(effective)), "mode": "dynamic"}
+    profile = {"xoff": str(room), "size": str(reserve), "xon": str(xon)}
+    if headroom == room * lossless_groups(effective) and xon == reserve:
+        profile["size"] = str(xon + room)  # the headroom of each group is its own
+    else:
+        pool["xoff"] = str(headroom)
+    if offset < threshold["alpha"] * total:
+        profile["xon_offset"] = str(offset)
+    return pool, profile | {"dynamic_th": str(_exponent(threshold["alpha"]))}
 
 
 def _watchdog(effective: Mapping[str, Any], port: Port) -> Database:
@@ -168,8 +267,7 @@ def _watchdog(effective: Mapping[str, Any], port: Port) -> Database:
 def _exponent(alpha: float) -> int:
     """The power of two that a factor is."""
     exponent = math.log2(alpha)
-    least, most = EXPONENTS
-    if not exponent.is_integer() or not least <= exponent <= most:
+    if not exponent.is_integer() or int(exponent) not in EXPONENTS:
         key = "switch.buffer.dynamic_threshold.alpha"
         raise InputError(f"{key} is {alpha:g}; powers of two from 1/256 to 128 can be exported")
     return int(exponent)

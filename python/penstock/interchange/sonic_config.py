@@ -1,25 +1,29 @@
-"""CONFIG_DB of SONiC, as `config_db.json` has it: settings of a switch, read from one of its ports.
+"""CONFIG_DB of SONiC, as `config_db.json` has it: settings of a switch, those of its ports with PFC.
 
-Source: the schema of SONiC's CONFIG_DB. Not taken over: egress buffers, WRED, maps of DSCP, the headroom of
-profiles with a dynamic threshold, which scenarios compute, and tables of anything else.
+`sonic_port` says what a port has, `sonic_tables` tells what nobody has read. This module says it in the
+words of a scenario, which has one set of settings for all ports of a switch; ports that differ are told.
+
+Source: the schema of SONiC's CONFIG_DB. The size of a pool is the part that is shared: reserves and the
+headroom of the pool come on top.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import fields
 from fractions import Fraction
 from typing import Any
 
-from .piece import Document, Piece, size
+from .json_text import whole
+from .lossless_profile import Profile
+from .piece import Document, Piece, SharedMemory, size
+from .sonic_port import ACTIONS, PRIORITIES, Pool, View, Wred, ports, view
+from .sonic_tables import Tables
 
-PRIORITIES = range(8)
-KNOWN = ("PORT_QOS_MAP", "BUFFER_PG", "QUEUE")
-ACTIONS = {"alert": "report", "drop": "drop", "forward": "forward"}
-MAPS = {"dot1p_to_tc_map": "DOT1P_TO_TC_MAP", "tc_to_queue_map": "TC_TO_QUEUE_MAP"}
-
-Table = Mapping[str, Any]
+KNOWN = ("PORT_QOS_MAP", "BUFFER_PG", "BUFFER_POOL", "QUEUE")
+FRAME_BYTES = 22
+"""What the MTU of a port does not count of a frame: addresses, type, VLAN tag and FCS (portsorch)."""
+_NAMED = 4
 
 
 def recognises(document: Document) -> bool:
@@ -30,189 +34,260 @@ def recognises(document: Document) -> bool:
 def read(document: Document) -> Piece:
     """The settings of the ports that have lossless priorities; without such ports, of all.
 
+    Of ports that differ, those are taken that most others are like, or those like `document.interface`.
+
     Raises
     ------
     InputError
-        If the text is no CONFIG_DB, has no ports or ports that differ, or says what a scenario cannot. The
-        message names the table.
+        If the text is no CONFIG_DB, has no ports, or says what a scenario cannot. The message names table and
+        line.
     """
-    try:
-        tables = json.loads(document.text)
-    except json.JSONDecodeError as error:
-        raise document.error(error.lineno, f"this is no JSON: {error.msg}") from None
-    reader = _Reader(document, tables)
-    if not isinstance(tables, dict) or not any(isinstance(tables.get(name), dict) for name in KNOWN):
+    part = whole(document, "the tables of CONFIG_DB")
+    tables = Tables(part)
+    if not any(isinstance(part.table.get(name), dict) for name in KNOWN):
         raise document.error("CONFIG_DB", f"has none of the tables {', '.join(KNOWN)}")
-    return Piece(keys=reader.keys(), remarks=reader.remarks)
+    views = {port: view(tables, port) for port in ports(tables)}
+    if not views:
+        raise document.error("PORT_QOS_MAP", "has no port")
+    port, told = _chosen(document, views)
+    settings = _Settings(tables, views[port])
+    keys = settings.keys()
+    chosen = Tables(part)
+    view(chosen, port)
+    remarks = [f"{document.file}: {line}" for line in (*told, *tables.told)] + tables.ignored()
+    return Piece(keys, remarks=remarks, notes=chosen.notes(), memory=settings.memory, links=settings.links())
 
 
-@dataclass
-class _Reader:
-    document: Document
-    tables: Table
-    remarks: list[str] = field(default_factory=list)
+def _chosen(document: Document, views: Mapping[str, View]) -> tuple[str, list[str]]:
+    """The port to read, and how others differ."""
+    if document.interface is not None:
+        if document.interface not in views:
+            known = ", ".join([*views][:_NAMED])
+            raise document.error("PORT_QOS_MAP", f"has no port {document.interface}; there are {known}, ...")
+        port = document.interface
+    else:
+        of_pfc = [name for name, one in views.items() if one.lossless] or [*views]
+        like = {name: sum(views[other] == views[name] for other in of_pfc) for name in of_pfc}
+        port = max(of_pfc, key=lambda name: like[name])
+    told = []
+    for what in fields(View):
+        differ = [
+            name for name, one in views.items() if getattr(one, what.name) != getattr(views[port], what.name)
+        ]
+        if differ:
+            named = ", ".join(differ[:_NAMED]) + (
+                f" and {len(differ) - _NAMED} more" if len(differ) > _NAMED else ""
+            )
+            told.append(
+                f"{named} set up otherwise than {port} ({_ABOUT[what.name]}): all ports are taken as {port}; "
+                "--interface names another"
+            )
+    return port, told
+
+
+_ABOUT = {
+    "queue_of": "queues of priorities",
+    "lossless": "pfc_enable",
+    "schedulers": "schedulers",
+    "wred": "WRED",
+    "groups": "profiles of lossless groups",
+    "speed": "speed",
+    "mtu": "mtu",
+    "cable": "cable length",
+    "watchdog": "watchdog",
+}
+
+
+class _Settings:
+    """A port in the words of a scenario."""
+
+    def __init__(self, tables: Tables, port: View) -> None:
+        self.tables = tables
+        self.port = port
+        self.memory: SharedMemory | None = None
+
+    def links(self) -> dict[str, str]:
+        """Rate and length of the port's link, as far as they are known."""
+        known = {
+            "rate": None
+            if self.port.speed is None
+            else f"{Fraction(self.port.speed, 1_000)} Gb/s"
+            if self.port.speed % 1_000 == 0
+            else f"{self.port.speed} Mb/s",
+            "length": None
+            if not self.port.cable or self.port.cable == "0m"
+            else self.port.cable.replace("m", " m"),
+        }
+        return {key: value for key, value in known.items() if value is not None}
 
     def keys(self) -> dict[str, Any]:
-        """Keys of a scenario."""
-        port, maps = self._port()
-        queues = self._queues(maps)
+        """All keys."""
+        queues = [*self.port.queue_of]
+        every = [*range(max(queues) + 1)]
         switch: dict[str, Any] = {"queues": "per_priority" if queues == [*PRIORITIES] else queues}
-        if scheduler := self._scheduler(port, sorted(set(queues))):
+        if scheduler := self._scheduler(every, set(queues)):
             switch["scheduler"] = scheduler
+        if managers := self._managers(set(queues)):
+            switch["queue_managers"] = managers
+        if self.port.mtu is not None:
+            switch["mtu"] = f"{self.port.mtu + FRAME_BYTES} B"
         keys: dict[str, Any] = {"switch": switch}
-        enabled = [one for one in str(maps.get("pfc_enable", "")).split(",") if one]
-        lossless = [self.document.whole("PORT_QOS_MAP", "pfc_enable", one, 0, 7) for one in enabled]
-        if lossless:
-            pfc: dict[str, Any] = {"priorities": sorted(lossless), "accounting": "ingress"}
-            buffer = self._buffer(port, lossless, pfc)
+        if self.port.lossless:
+            pfc: dict[str, Any] = {"priorities": [*self.port.lossless], "accounting": "ingress"}
+            buffer = self._buffer(pfc)
             if buffer:
                 switch["buffer"] = buffer
             keys["flow_control"] = {"pfc": pfc}
-            keys |= self._watchdog(port)
+            if self.port.watchdog:
+                detection, restoration, action = self.port.watchdog
+                keys["watchdog"] = {
+                    "detection_time": f"{detection} ms",
+                    "restoration_time": f"{restoration} ms",
+                    "action": ACTIONS[action],
+                }
+        elif self.port.watchdog:
+            self.tables.tell("PFC_WD", "the port has no priority with PFC: no watchdog")
         return keys
 
-    def _port(self) -> tuple[str, Table]:
-        """The port to read, and its maps: the first of those with PFC, if all are alike."""
-        ports = {
-            name: entry
-            for name, entry in self._table("PORT_QOS_MAP").items()
-            if isinstance(entry, dict) and name != "global"
-        }
-        chosen = {name: entry for name, entry in ports.items() if entry.get("pfc_enable")} or ports
-        if not chosen:
-            raise self.document.error("PORT_QOS_MAP", "has no port")
-        first = next(iter(chosen))
-        for name, entry in chosen.items():
-            if entry != chosen[first]:
-                raise self.document.error(
-                    "PORT_QOS_MAP", f"{name} is set up otherwise than {first}; expected ports that are alike"
-                )
-        return first, chosen[first]
-
-    def _queues(self, maps: Table) -> list[int]:
-        """The queue of each priority."""
-        if "dot1p_to_tc_map" not in maps:
-            self.remarks.append("no map of 802.1p: priority n is taken as traffic class n")
-        by_map = {key: self._map(maps, key, table) for key, table in MAPS.items()}
-        classes = by_map["dot1p_to_tc_map"]
-        return [by_map["tc_to_queue_map"][classes[priority]] for priority in PRIORITIES]
-
-    def _map(self, maps: Table, key: str, table: str) -> list[int]:
-        """What each of eight numbers maps to; itself without a map."""
-        name = maps.get(key)
-        if name is None:
-            return [*PRIORITIES]
-        entries = self._entry(table, name)
-        return [
-            self.document.whole(table, f"{name} {number}", str(entries.get(str(number), number)), 0, 7)
-            for number in PRIORITIES
-        ]
-
-    def _scheduler(self, port: str, queues: list[int]) -> dict[str, Any] | str | None:
-        """ETS of the queues, or strict priority; ``None`` if nothing is said."""
-        named = {number: entry.get("scheduler") for number, entry in self._of("QUEUE", port)}
-        if not any(named.get(number) for number in queues):
+    def _scheduler(self, queues: list[int], used: set[int]) -> dict[str, Any] | str | None:
+        """How queues share the port; ``None`` if nothing is said."""
+        named = {number: self.port.schedulers[number] for number in queues if number in self.port.schedulers}
+        if not named:
+            self.tables.tell("QUEUE", "queues have no scheduler: that of --like, or strict priority")
             return None
-        without = [number for number in queues if not named.get(number)]
+        without = [number for number in queues if number not in named and number in used]
         if without:
-            self.remarks.append(f"queues {', '.join(map(str, without))} have no scheduler: taken as strict")
-        found = {
-            number: self._entry("SCHEDULER", named[number]) for number in queues if number not in without
-        }
-        kinds = {number: str(entry.get("type")) for number, entry in found.items()}
-        for number, kind in kinds.items():
-            if kind not in ("DWRR", "STRICT"):
-                raise self.document.error("SCHEDULER", f"queue {number} has {kind}; expected DWRR or STRICT")
-        weights = {
-            number: self.document.whole("SCHEDULER", "weight", str(entry.get("weight", 1)), 1, 100)
-            for number, entry in found.items()
-            if kinds[number] == "DWRR"
-        }
+            self.tables.tell(
+                "QUEUE", f"queues {', '.join(map(str, without))} have no scheduler: taken as strict priority"
+            )
+        weights = {number: one.weight for number, one in named.items() if one.weight is not None}
         if not weights:
             return "strict_priority"
-        shares = {number: Fraction(100 * weight, sum(weights.values())) for number, weight in weights.items()}
-        if any(share.denominator != 1 for share in shares.values()):
-            words = ", ".join(map(str, weights.values()))
-            raise self.document.error("SCHEDULER", f"weights {words} are no whole shares in per cent")
-        return {
-            "ets": {
-                "classes": [
-                    {"queues": [number], "percent": int(shares[number])}
-                    if number in shares
-                    else {"queues": [number], "strict": True}
-                    for number in queues
-                ]
-            }
-        }
-
-    def _buffer(self, port: str, lossless: list[int], pfc: dict[str, Any]) -> dict[str, Any]:
-        """The memory of a switch; thresholds of pauses go to `pfc`."""
-        groups = {number: entry.get("profile") for number, entry in self._of("BUFFER_PG", port)}
-        names = {groups.get(priority) for priority in lossless}
-        if names <= {None, "NULL"}:
-            self.remarks.append("no profile of the lossless priority groups: thresholds are computed")
-            return {}
-        if len(names) > 1:
-            raise self.document.error("BUFFER_PG", f"{port} has several profiles; expected one for PFC")
-        profile = self._entry("BUFFER_PROFILE", names.pop())
-        pool = self._entry("BUFFER_POOL", profile.get("pool"))
-        buffer: dict[str, Any] = {"total": self._size("BUFFER_POOL", pool, "size")}
-        if "static_th" in profile:
-            pfc |= {
-                "xoff": self._size("BUFFER_PROFILE", profile, "static_th"),
-                "xon": self._size("BUFFER_PROFILE", profile, "xon"),
-                "headroom": self._size("BUFFER_PROFILE", profile, "xoff"),
-            }
-            return buffer
-        exponent = str(profile.get("dynamic_th"))
-        self.document.whole("BUFFER_PROFILE", "dynamic_th", exponent.removeprefix("-"), 0, 8)
-        buffer["dynamic_threshold"] = {
-            "alpha": 2.0 ** int(exponent),
-            "minimum": self._size("BUFFER_PROFILE", profile, "size"),
-            "headroom": self._size("BUFFER_POOL", pool, "xoff"),
-            "resume_offset": self._size("BUFFER_PROFILE", profile, "xon_offset"),
-        }
-        return buffer
-
-    def _watchdog(self, port: str) -> dict[str, Any]:
-        entry = self._table("PFC_WD").get(port)
-        if not isinstance(entry, dict):
-            return {}
-        if entry.get("action") not in ACTIONS:
-            raise self.document.error(
-                "PFC_WD", f"action is {entry.get('action')}; expected drop, forward, alert"
+        shares = _percentages(weights)
+        exact = all(
+            shares[number] * sum(weights.values()) == 100 * weight for number, weight in weights.items()
+        )
+        if not exact and len(weights) == len(queues):
+            return {"drr": {"weights": [weights[number] for number in queues]}}
+        if not exact:
+            asked = ", ".join(map(str, weights.values()))
+            said = ", ".join(map(str, shares.values()))
+            self.tables.tell(
+                "SCHEDULER", f"weights {asked} beside strict priority: as whole per cent, {said}"
             )
-        times = {
-            key: f"{self.document.whole('PFC_WD', key, str(entry.get(key)), 100, 60_000)} ms"
-            for key in ("detection_time", "restoration_time")
+        how: dict[int, dict[str, Any]] = {number: {"percent": shares[number]} for number in weights}
+        return {"ets": {"classes": [{"queues": [one], **how.get(one, {"strict": True})} for one in queues]}}
+
+    def _managers(self, queues: set[int]) -> list[dict[str, Any]]:
+        """Marks and early drops by queue; queues that are alike are one entry."""
+        alike: dict[Wred, list[int]] = {}
+        for number, wred in sorted(self.port.wred.items()):
+            if number in queues:
+                alike.setdefault(wred, []).append(number)
+        return [{"classes": numbers, **self._manager(wred)} for wred, numbers in alike.items()]
+
+    def _manager(self, wred: Wred) -> dict[str, Any]:
+        if wred.least == wred.most or wred.percent == 0:
+            where = "WRED_PROFILE"
+            if wred.drops:
+                self.tables.tell(where, f"marks above {wred.most} B; frames without ECN pass there")
+            self.tables.tell(
+                where, f"the probability of {wred.percent} % at {wred.most} B counts for nothing"
+            )
+            return {"step": {"threshold": size(wred.most)}}
+        action = ("mark" if wred.drops else "mark_only") if wred.marks else "drop"
+        keys: dict[str, Any] = {
+            "weight": 1.0,
+            "min": size(wred.least),
+            "max": size(wred.most),
+            "max_probability": wred.percent / 100,
+            "gentle": False,
+            "spacing": "geometric",
+            "action": action,
         }
-        return {"watchdog": {**times, "action": ACTIONS[entry["action"]]}}
+        if wred.marks:
+            keys["mark_above_max"] = True
+        return {"red": keys}
 
-    def _size(self, table: str, entry: Table, key: str) -> str:
-        """A size in bytes; 0 if nothing is said."""
-        return size(self.document.whole(table, key, str(entry.get(key, "0"))))
+    def _buffer(self, pfc: dict[str, Any]) -> dict[str, Any]:
+        """The memory of a switch; thresholds of pauses go to `pfc`."""
+        groups = self.port.groups
+        if set(groups.values()) == {None}:
+            self.tables.tell("BUFFER_PG", "no profile of the lossless groups: thresholds are computed")
+            return {}
+        if without := [str(priority) for priority, one in groups.items() if one is None]:
+            self.tables.tell(
+                "BUFFER_PG", f"priorities {', '.join(without)} have no profile: theirs is that of the others"
+            )
+        if len({one for one in groups.values() if one is not None}) > 1:
+            message = "lossless priorities have several profiles; expected one for all"
+            raise self.tables.error("BUFFER_PG", message, "BUFFER_PG")
+        ((profile, pool),) = {one for one in groups.values() if one is not None}
+        if pool.size is None:
+            self.tables.tell("BUFFER_POOL", "has no size, the switch computes it: so are thresholds")
+            return {}
+        if profile.static is not None:
+            return self._static(profile, pool, pfc)
+        return self._dynamic(profile, pool, pfc)
 
-    def _table(self, name: str) -> Table:
-        table = self.tables.get(name, {})
-        if not isinstance(table, dict):
-            raise self.document.error(name, "is no table")
-        return table
+    def _static(self, profile: Profile, pool: Pool, pfc: dict[str, Any]) -> dict[str, Any]:
+        watermarks, told = profile.watermarks()
+        for line in told:
+            self.tables.tell("BUFFER_PROFILE", line)
+        if pool.headroom:
+            self.tables.tell(
+                "BUFFER_POOL",
+                f"xoff is {pool.headroom}: with a static threshold each group has its own headroom",
+            )
+        pfc |= watermarks
+        return {"total": size(pool.size or 0)}
 
-    def _entry(self, table: str, name: object) -> Table:
-        # Older releases write references as "[TABLE|name]".
-        word = str(name).strip("[]").rpartition("|")[2]
-        entry = self._table(table).get(word)
-        if not isinstance(entry, dict):
-            raise self.document.error(table, f"has no entry {word}")
-        return entry
+    def _dynamic(self, profile: Profile, pool: Pool, pfc: dict[str, Any]) -> dict[str, Any]:
+        threshold, told = profile.dynamic()
+        for line in told:
+            self.tables.tell("BUFFER_PROFILE", line)
+        shared = pool.size or 0
+        each = None
+        if pool.headroom:
+            threshold["headroom"] = size(pool.headroom)
+            self.tables.tell(
+                "BUFFER_PROFILE",
+                f"xoff is {profile.xoff}: a group may take all of the headroom that is shared, "
+                f"{pool.headroom} B",
+            )
+        else:
+            each = profile.xoff
+            if not profile.has_headroom_in_size:
+                self.tables.tell(
+                    "BUFFER_PROFILE", f"size is {profile.size}: without headroom, which is beside it"
+                )
+            self.tables.tell(
+                "BUFFER_PROFILE", f"xoff is {profile.xoff}: groups of a switch share the headroom of all"
+            )
+        self.tables.tell(
+            "BUFFER_PROFILE", f"the reserve of {profile.reserve} B is one of each egress queue as well"
+        )
+        self.tables.tell(
+            "BUFFER_POOL",
+            "size is read as the part that is shared, headroom and reserves as beside it; static "
+            "templates of NVIDIA "
+            "may count them within",
+        )
+        # Where dynamic thresholds decide, these are not used: they keep what the configuration says, for the
+        # way back.
+        alone = int(shared * Fraction(threshold["alpha"]) / (1 + Fraction(threshold["alpha"])))
+        if profile.xon < alone:
+            pfc |= {"xoff": size(alone), "xon": size(profile.xon), "headroom": size(profile.xoff)}
+        self.memory = SharedMemory(shared_bytes=shared, headroom_bytes=each)
+        return {"dynamic_threshold": threshold}
 
-    def _of(self, table: str, port: str) -> Iterator[tuple[int, Table]]:
-        """The entries of a port by number: keys are "Ethernet0,Ethernet4|3-4"."""
-        for key, entry in self._table(table).items():
-            ports, _, numbers = key.partition("|")
-            if port not in ports.split(",") or not isinstance(entry, dict):
-                continue
-            first, _, last = numbers.partition("-")
-            least = self.document.whole(table, key, first, 0, 63)
-            for number in range(least, self.document.whole(table, key, last or first, least, 63) + 1):
-                yield number, entry
+
+def _percentages(weights: Mapping[int, int]) -> dict[int, int]:
+    """Weights as whole per cent that sum to 100 and are at least 1: the largest remainders are rounded up."""
+    exact = {number: Fraction(100 * weight, sum(weights.values())) for number, weight in weights.items()}
+    shares = {number: max(int(share), 1) for number, share in exact.items()}
+    while (over := sum(shares.values()) - 100) != 0:
+        step = -1 if over > 0 else 1
+        free = [number for number in shares if shares[number] + step >= 1]
+        shares[max(free, key=lambda number: step * (exact[number] - shares[number]))] += step
+    return shares

@@ -1,0 +1,166 @@
+"""Networks of ASTRA-sim 2, analytical: a kind, a size, a bandwidth and a latency for each dimension.
+
+Source: the inputs of astra-sim and its analytical backend. Its "GB/s" are 2^30 B/s. NPUs are numbered with
+dimension 0 fastest. A Ring links neighbours both ways, a Switch each NPU with one switch, so that two links
+lie between any two, FullyConnected each pair.
+
+Not taken over: that links of the analytical backend know no congestion, frames or switches of their own.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import product
+from typing import Any
+
+from penstock.errors import InputError
+
+from .piece import Document, Note, Piece, brief, explicit, plainest, trunk
+
+KEYS = ("topology", "npus_count", "bandwidth", "latency")
+KINDS = ("Ring", "Switch", "FullyConnected")
+_LINE = re.compile(r"(\w+)\s*:\s*\[(.*)\]\s*(?:#.*)?", re.ASCII)
+MOST_NPUS = 65_536
+MOST_LINKS = 10**6
+GIB_BITS = 8 * 2**30
+MOST_RATE = 100 * 10**12
+
+
+def recognises(document: Document) -> bool:
+    """Whether a line gives the counts of NPUs."""
+    return re.search(r"^\s*npus_count\s*:", document.text, re.MULTILINE) is not None
+
+
+def read(document: Document) -> Piece:
+    """A fabric of hosts npu0, ... and, for dimensions that are switches, switches.
+
+    Raises
+    ------
+    InputError
+        If the text is something else, or its lists do not go together; the message has the line.
+    """
+    said, lines = _read(document)
+    kinds, counts = (
+        said["topology"],
+        [_count(document, lines["npus_count"], one) for one in said["npus_count"]],
+    )
+    for kind in kinds:
+        if kind not in KINDS:
+            raise document.error(lines["topology"], f"topology is {brief(kind)}; expected {', '.join(KINDS)}")
+    rates = [_rate(document, lines["bandwidth"], one) for one in said["bandwidth"]]
+    delays = [_delay(document, lines["latency"], one) for one in said["latency"]]
+    total = 1
+    for count in counts:
+        total *= count
+    if total > MOST_NPUS:
+        raise document.error(lines["npus_count"], f"{total} NPUs; at most {MOST_NPUS} are accepted")
+    # NPUs pass on what is for others, and hosts do not: unless all are at one switch, each has a router of
+    # its own.
+    routed = len([count for count in counts if count > 1]) > 1 or not set(kinds) <= {"Switch"}
+    node = "router" if routed else "npu"
+    switches = [f"router{number}" for number in range(total)] if routed else []
+    links: list[dict[str, Any]] = []
+    for dimension, (kind, count) in enumerate(zip(kinds, counts, strict=True)):
+        cable = {**trunk(rates[dimension]), "delay": delays[dimension]}
+        for place, group in enumerate(_groups(counts, dimension)):
+            if len(links) > MOST_LINKS:
+                raise document.error(lines["npus_count"], f"more than {MOST_LINKS} links")
+            links += _linked(kind, [f"{node}{one}" for one in group], f"switch{dimension}.{place}", cable)
+        if kind == "Switch" and count > 1:
+            switches += [f"switch{dimension}.{place}" for place in range(total // count)]
+    if not links:
+        raise document.error(lines["npus_count"], "no dimension has two NPUs: there is no link")
+    inner = sum(rate for rate, count in zip(rates, counts, strict=True) if count > 1)
+    if routed:
+        cable = {**trunk(inner), "delay": "0 ps"}
+        links += [{"between": [f"npu{number}", f"router{number}"], **cable} for number in range(total)]
+    hosts = [f"npu{number}" for number in range(total)]
+    notes = [Note(lines[key], f"{key} {', '.join(said[key])}") for key in KEYS]
+    shown = ", ".join(f"{rate} b/s" for rate in dict.fromkeys(rates))
+    remarks = [
+        f"{document.file}:{lines['bandwidth']}: bandwidths are in 2^30 B/s, as ASTRA-sim counts GB/s: {shown}"
+    ]
+    if routed:
+        remarks.append(
+            f"{document.file}:{lines['topology']}: NPUs pass on what is for others: each has a router, "
+            f"linked with it by "
+            f"the rates of all its dimensions, {inner} b/s"
+        )
+    if any("count" in link for link in links):
+        remarks.append(
+            f"{document.file}: links above 1.6 Tb/s are several parallel links, of which a flow takes one"
+        )
+    return Piece(
+        explicit(hosts, switches, links), numbers=dict(enumerate(hosts)), notes=notes, remarks=remarks
+    )
+
+
+def _read(document: Document) -> tuple[dict[str, list[str]], dict[str, int]]:
+    said: dict[str, list[str]] = {}
+    lines: dict[str, int] = {}
+    for line, text in document.lines():
+        found = _LINE.fullmatch(text)
+        if found is None or found[1] not in KEYS:
+            raise document.error(
+                line, f"{brief(text)}: expected {', '.join(KEYS)}, each as in topology: [ Ring ]"
+            )
+        if found[1] in said:
+            raise document.error(line, f"{found[1]} is there twice")
+        said[found[1]] = [word.strip() for word in found[2].split(",")]
+        lines[found[1]] = line
+    for key in KEYS:
+        if key not in said:
+            raise InputError(f"{document.file}: does not say {key}")
+        if len(said[key]) != len(said["topology"]):
+            message = (
+                f"{key} has {len(said[key])} values, topology {len(said['topology'])}; expected one "
+                f"a dimension"
+            )
+            raise document.error(lines[key], message)
+    return said, lines
+
+
+def _count(document: Document, line: int, text: str) -> int:
+    return document.whole(line, "npus_count", text, least=1, most=MOST_NPUS)
+
+
+def _rate(document: Document, line: int, text: str) -> int:
+    """A rate in b/s."""
+    bits = document.decimal(line, "bandwidth", text) * GIB_BITS
+    if not 10**6 <= bits <= MOST_RATE:
+        raise document.error(line, f"bandwidth is {brief(text)}, in 2^30 B/s; expected 1 Mb/s to 100 Tb/s")
+    return round(bits)
+
+
+def _delay(document: Document, line: int, text: str) -> str:
+    ps = document.decimal(line, "latency", text) * 1_000
+    if ps.denominator != 1 or ps > 10**15:
+        raise document.error(line, f"latency is {brief(text)} ns; expected whole picoseconds, at most 1000 s")
+    return plainest(ps, "time")
+
+
+def _groups(counts: list[int], dimension: int) -> list[list[int]]:
+    """The NPUs that a dimension connects: those that differ in it alone, in its order."""
+    strides = [1]
+    for count in counts:
+        strides.append(strides[-1] * count)
+    others = [range(1) if place == dimension else range(count) for place, count in enumerate(counts)]
+    firsts = sorted(
+        sum(digit * stride for digit, stride in zip(digits, strides, strict=False))
+        for digits in product(*others)
+    )
+    return [[first + digit * strides[dimension] for digit in range(counts[dimension])] for first in firsts]
+
+
+def _linked(kind: str, group: list[str], switch: str, cable: dict[str, str]) -> list[dict[str, Any]]:
+    """The links of one group."""
+    if len(group) < 2:
+        return []
+    if kind == "Switch":
+        pairs = [(one, switch) for one in group]
+    elif kind == "Ring":
+        ends = list(zip(group, group[1:] + group[:1], strict=True))
+        pairs = ends[:1] if len(group) == 2 else ends
+    else:
+        pairs = [(a, b) for place, a in enumerate(group) for b in group[place + 1 :]]
+    return [{"between": [a, b], **cable} for a, b in pairs]

@@ -1,0 +1,82 @@
+"""Profiles of lossless priority groups, as SONiC and its tables of headroom have them, as keys of a scenario.
+
+A profile: `size`, what is reserved for a group; `xoff`, its headroom; a threshold, either static in bytes or
+dynamic: a power of two of what is free in the pool. A paused group resumes at `xon`, or where it has an
+`xon_offset` already at that distance below the threshold, whichever is higher.
+
+Source: the schema of SONiC's CONFIG_DB. Of NVIDIA `size` is XON and headroom together, where the pool has no
+headroom of its own.
+
+Not modelled, and told: with a dynamic threshold, an XON other than the reserve, and a limit of each group's
+headroom.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from .piece import size
+
+EXPONENTS = range(-8, 8)
+NEVER_BYTES = 1 << 40
+"""A resume offset beyond any threshold: a paused group resumes when it is down to its reserve."""
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A profile, in bytes.
+
+    Attributes
+    ----------
+    size, xon, xoff : int
+        Reserve, level at which a paused group resumes, and headroom.
+    xon_offset : int or None
+        How far below the threshold it resumes; ``None``: at `xon` alone.
+    exponent : int or None
+        Of two, for a dynamic threshold.
+    static : int or None
+        Static threshold.
+    """
+
+    size: int
+    xon: int
+    xoff: int
+    xon_offset: int | None = None
+    exponent: int | None = None
+    static: int | None = None
+
+    @property
+    def has_headroom_in_size(self) -> bool:
+        """Whether the size counts the headroom, as NVIDIA's does."""
+        return self.xoff > 0 and self.size == self.xon + self.xoff
+
+    @property
+    def reserve(self) -> int:
+        """What belongs to the group itself."""
+        return self.size - self.xoff if self.has_headroom_in_size else self.size
+
+    def dynamic(self) -> tuple[dict[str, Any], list[str]]:
+        """Keys of `switch.buffer.dynamic_threshold`, and what they do not say."""
+        keys = {
+            "alpha": 2.0 ** (self.exponent or 0),
+            "minimum": size(self.reserve),
+            "resume_offset": size(NEVER_BYTES if self.xon_offset is None else self.xon_offset),
+        }
+        told = []
+        if self.xon != self.reserve:
+            told.append(
+                f"xon is {self.xon} and the reserve {self.reserve}: a paused group resumes at its reserve, "
+                "or where the offset from the threshold lets it"
+            )
+        return keys, told
+
+    def watermarks(self) -> tuple[dict[str, str], list[str]]:
+        """Keys of `flow_control.pfc` for a static threshold, and what they do not say."""
+        xoff, told = self.static or 0, []
+        xon = self.xon if self.xon_offset is None else max(self.xon, xoff - self.xon_offset)
+        if xon != self.xon:
+            told.append(f"xon_offset is {self.xon_offset}: a paused group resumes at {xon} B")
+        if self.size not in (0, self.xon + self.xoff):
+            told.append(f"size is {self.size}: a static threshold has no reserve beside it")
+        return {"xoff": size(xoff), "xon": size(xon), "headroom": size(self.xoff)}, told

@@ -1,0 +1,113 @@
+"""The memory of a switch whose size follows from the fabric.
+
+Configurations of switches say how large the part is that all share. `switch.buffer.total` is all memory:
+minima and headroom come on top, as many as the switch has ports.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+import tomli_w
+
+from penstock.errors import InputError
+from penstock.laboratory.quantity import Quantity
+from penstock.library import Source
+from penstock.running import run_source
+
+from .piece import Document, SharedMemory, size
+
+
+def fit(keys: dict[str, Any], document: Document, memory: SharedMemory) -> list[str]:
+    """Writes headroom and size of the memory, for the switch with most ports. What was chosen.
+
+    Raises
+    ------
+    InputError
+        If nothing says how large the memory is.
+    """
+    buffer = keys["switch"]["buffer"]
+    if memory.shared_bytes is None and "total" not in buffer:
+        message = "has thresholds of a shared memory, and not its size"
+        help_ = "name a scenario with switch.buffer.total: --like SCENARIO"
+        raise InputError(f"{document.file}: {message}; {help_}")
+    ports = _ports(keys["topology"])
+    most = max(ports.values())
+    used = sorted({flow.get("priority", 0) for flow in keys.get("flows", ())}) or [0]
+    lossless = len(keys["flow_control"]["pfc"].get("priorities", used))
+    threshold = buffer["dynamic_threshold"]
+    told = []
+    if memory.shared_bytes is not None and "on_lossless_drop" not in keys.get("simulation", {}):
+        keys.setdefault("simulation", {})["on_lossless_drop"] = "count"
+        told.append(
+            "simulation.on_lossless_drop is count: what is shared may be less than all links need at once"
+        )
+    if memory.headroom_bytes is not None:
+        each, room = memory.headroom_bytes, most * lossless * memory.headroom_bytes
+        threshold["headroom"] = size(room)
+        told.append(
+            f"shared headroom: {most} ports and {lossless} priorities with {size(each)} each, {size(room)}"
+        )
+    if memory.shared_bytes is not None:
+        queues = _queues(most, keys["switch"].get("queues", "per_priority"), lossless)
+        reserved = queues * _bytes(threshold["minimum"])
+        buffer["total"] = size(memory.shared_bytes + reserved + _bytes(threshold["headroom"]))
+        told.append(
+            f"switch.buffer.total: {memory.shared_bytes} B that are shared, {threshold['headroom']} of "
+            f"headroom, "
+            f"{reserved} B reserved by {queues} queues"
+        )
+        if len(set(ports.values())) > 1:
+            told.append(f"switches with less than {most} ports reserve less, and share that")
+    return told
+
+
+def shared_bytes(effective: Mapping[str, Any]) -> int:
+    """The shared part of the memory of the switch with most ports: all less headroom and minima.
+
+    Raises
+    ------
+    InputError
+        If nothing is shared.
+    """
+    buffer = effective["switch"]["buffer"]
+    threshold = buffer["dynamic_threshold"]
+    lossless = len(effective["flow_control"]["pfc"]["priorities"])
+    queues = _queues(lossless_groups(effective) // lossless, effective["switch"]["queues"], lossless)
+    shared = _bytes(buffer["total"]) - _bytes(threshold["headroom"]) - queues * _bytes(threshold["minimum"])
+    if shared <= 0:
+        raise InputError(f"switch.buffer.total is {buffer['total']}; headroom and minima take all of it")
+    return shared
+
+
+def lossless_groups(effective: Mapping[str, Any]) -> int:
+    """Ports of the switch with most of them, times lossless priorities."""
+    return max(_ports(effective["topology"]).values()) * len(effective["flow_control"]["pfc"]["priorities"])
+
+
+def _queues(ports: int, queues: object, lossless: int) -> int:
+    """Queues with a minimum: of each port its traffic classes, and its lossless priorities."""
+    return ports * (_classes(queues) + lossless)
+
+
+def _ports(topology: Mapping[str, Any]) -> Mapping[str, int]:
+    """Ports of each switch."""
+    text = tomli_w.dumps({"simulation": {"duration": "1 ns"}, "topology": topology})
+    built = run_source(Source(text, "the fabric")).topology
+    switches = {node["name"] for node in built["nodes"] if node["role"] != "host"}
+    ports = Counter(end for link in built["links"] for end in (link["a"], link["b"]))
+    return {name: ports[name] for name in switches} or ports
+
+
+def _classes(queues: object) -> int:
+    """Traffic classes of a port."""
+    if isinstance(queues, list):
+        return max(map(int, queues)) + 1
+    return 1 if queues == "shared" else 8
+
+
+def _bytes(text: object) -> int:
+    found = Quantity.read(str(text))
+    return 0 if found is None else int(found.amount)

@@ -1,0 +1,264 @@
+"""Settings of a port as commands of `dcb` and `mlnx_qos`, and as `mlnx_qos -i PORT` prints them.
+
+They are read as the object that `dcb -j` would print for the port (`dcb_json`).
+
+Source: the manual pages dcb-ets(8), dcb-pfc(8) and dcb-app(8); the options and the output of `mlnx_qos`.
+
+Not taken over, and told: rate limits, buffers, the length of the cable, maps of DSCP, and who answers DCBX.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+from . import dcb_json
+from .json_text import Part
+from .piece import Document, Note, Piece, brief
+
+EIGHT = 8
+LISTS = {"prio-tc", "tc-tsa", "tc-bw", "reco-prio-tc", "reco-tc-tsa", "reco-tc-bw", "prio-pfc"}
+PAIRS = {"ethtype-prio", "stream-port-prio", "dgram-port-prio", "port-prio", "dscp-prio"}
+OPTIONS = {
+    "-f": "prio_pfc",
+    "--pfc": "prio_pfc",
+    "-p": "prio_tc",
+    "--prio_tc": "prio_tc",
+    "-s": "tc_tsa",
+    "--tsa": "tc_tsa",
+    "-t": "tc_bw",
+    "--tcbw": "tc_bw",
+}
+_IGNORED_OPTIONS = {
+    "-i",
+    "--interface",
+    "-d",
+    "--dcbx",
+    "--trust",
+    "--dscp2prio",
+    "-r",
+    "--ratelimit",
+    "--cable_len",
+}
+_IGNORED_OPTIONS |= {"--prio2buffer", "--buffer_size", "-c", "--channels"}
+_CLASS = re.compile(r"tc:\s*(\d+),?\s+ratelimit:\s*([^,]+),\s*tsa:\s*(\w+)(?:,\s*bw:\s*(\d+)%)?")
+_PRIORITIES = re.compile(r"priority:((?:\s+\d+)+)")
+_HEADS = ("DCBX mode:", "Priority trust state:", "PFC configuration:", "tc:")
+
+
+def recognises(document: Document) -> bool:
+    """Whether a text begins with a command, or as the output of `mlnx_qos`."""
+    first = next((line for _, line in document.lines()), "")
+    return first.split(" ")[0] in ("dcb", "mlnx_qos") or first.startswith(_HEADS)
+
+
+def read(document: Document) -> Piece:
+    """The settings as those of all switches of a scenario.
+
+    Raises
+    ------
+    InputError
+        If it is something else, or says what a scenario cannot; the message names the line.
+    """
+    keys: dict[str, Any] = {}
+    remarks: list[str] = []
+    notes: list[Note] = []
+    seen: dict[str, int] = {}
+    found = _output(document, remarks) if not _has_commands(document) else _commands(document, remarks)
+    for part in found:
+        for key in part.table:
+            if key in seen:
+                raise document.error(part.line, f"{key} is there twice: in line {seen[key]} as well")
+            seen[key] = part.line
+        dcb_json.settings(part, keys, remarks)
+        notes += [Note(part.line, f"{key} {brief(value)}") for key, value in part.table.items()]
+    if not keys:
+        raise document.error(1, "no command sets priorities, classes or PFC")
+    return Piece(keys=keys, remarks=remarks, notes=notes)
+
+
+def _has_commands(document: Document) -> bool:
+    return any(line.split(" ")[0] in ("dcb", "mlnx_qos") for _, line in document.lines())
+
+
+def _commands(document: Document, remarks: list[str]) -> Iterator[Part]:
+    """An object for each command."""
+    lines = document.text.splitlines(keepends=True)
+    starts = [0]
+    for line in lines:
+        starts.append(starts[-1] + len(line))
+    ports: dict[str, int] = {}
+    for number, line in document.lines():
+        try:
+            words = shlex.split(line)
+        except ValueError as error:
+            raise document.error(number, f"this is no command: {error}") from None
+        if words[0] == "dcb":
+            table = _dcb(document, number, words, remarks)
+        elif words[0] == "mlnx_qos":
+            table = _mlnx_qos(document, number, words, remarks)
+        else:
+            raise document.error(number, f"{brief(words[0])} is no command; expected dcb or mlnx_qos")
+        port = next((after for word, after in pairwise(words) if word in ("dev", "-i", "--interface")), "")
+        if len(ports | {port: number}) > 1:
+            first, line_of_first = next(iter(ports.items()))
+            message = (
+                f"for {brief(port) or 'no port'}; line {line_of_first} is for {brief(first)}: "
+                f"expected one port"
+            )
+            raise document.error(number, message)
+        ports.setdefault(port, number)
+        yield Part(document, table, starts[number - 1], starts[number])
+
+
+def _dcb(document: Document, line: int, words: list[str], remarks: list[str]) -> dict[str, Any]:
+    """Such as ``dcb ets set dev eth0 prio-tc 0:0 1:1``: a list begins at a word without a colon."""
+    what = words[1] if len(words) > 1 else ""
+    if what == "dcbx":
+        remarks.append(f"{document.file}:{line}: who answers DCBX is left out")
+        return {}
+    verbs = ("add", "replace") if what == "app" else ("set",)
+    if (
+        what not in ("ets", "pfc", "app")
+        or words[2:3] not in [[verb] for verb in verbs]
+        or words[3:4] != ["dev"]
+    ):
+        raise document.error(line, "expected dcb ets, dcb pfc or dcb app, with set or add, dev and a port")
+    rest = words[5:]
+    table: dict[str, Any] = {}
+    at = 0
+    while at < len(rest):
+        name, at = rest[at], at + 1
+        values = []
+        while at < len(rest) and ":" in rest[at]:
+            values.append(rest[at])
+            at += 1
+        key = name.replace("-", "_")
+        if key in table:
+            raise document.error(line, f"{name} is there twice")
+        if name in LISTS:
+            table[key] = _all_eight(document, line, name, values)
+        elif name in PAIRS:
+            table[key] = [_number_pair(document, line, name, value) for value in values]
+        elif not values and at < len(rest) and name in ("willing", "default-prio"):
+            word, at = rest[at], at + 1
+            table[key] = word == "on" if name == "willing" else [word]
+            if name == "willing" and word not in ("on", "off"):
+                raise document.error(line, f"willing is {brief(word)}; expected on or off")
+        else:
+            remarks.append(f"{document.file}:{line}: not read: {brief(name)}")
+            at += not values
+    return table
+
+
+def _all_eight(document: Document, line: int, name: str, values: list[str]) -> list[Any]:
+    """Pairs of a number, or all, and a value; those that are missing are 0, off or strict."""
+    found: list[Any] = ["off" if name == "prio-pfc" else "strict" if name.endswith("tsa") else 0] * EIGHT
+    seen: set[str] = set()
+    for value in values:
+        number, _, word = value.partition(":")
+        if number in seen:
+            raise document.error(line, f"{name} says {brief(number)} twice")
+        seen.add(number)
+        if name == "prio-pfc" and word not in ("on", "off"):
+            raise document.error(line, f"{name} is {brief(value)}; expected on or off, such as 3:on")
+        places = range(EIGHT) if number == "all" else [document.whole(line, name, number, 0, EIGHT - 1)]
+        for place in places:
+            found[place] = (
+                word if name == "prio-pfc" or name.endswith("tsa") else _whole(document, line, name, word)
+            )
+    return found
+
+
+def _whole(document: Document, line: int, name: str, word: str) -> int:
+    return document.whole(line, name, word, 0, 100)
+
+
+def _number_pair(document: Document, line: int, name: str, value: str) -> list[int]:
+    protocol, _, priority = value.partition(":")
+    if protocol.startswith("0x"):
+        try:
+            protocol = str(int(protocol, 16))
+        except ValueError:
+            raise document.error(
+                line, f"{name} is {brief(value)}; expected a number and a priority"
+            ) from None
+    return [
+        document.whole(line, name, protocol, 0, 0xFFFF),
+        document.whole(line, name, priority, 0, EIGHT - 1),
+    ]
+
+
+def _mlnx_qos(document: Document, line: int, words: list[str], remarks: list[str]) -> dict[str, Any]:
+    """Such as ``mlnx_qos -i eth0 --pfc 0,0,0,1,0,0,0,0 --tsa ets,...``."""
+    table: dict[str, Any] = {}
+    rest = [part for word in words[1:] for part in (word.split("=", 1) if word.startswith("--") else [word])]
+    for name, value in zip(rest[::2], rest[1::2], strict=False):
+        if name in OPTIONS:
+            if OPTIONS[name] in table:
+                raise document.error(line, f"{name} is there twice")
+            table[OPTIONS[name]] = _comma_list(document, line, OPTIONS[name], value)
+        elif name in _IGNORED_OPTIONS:
+            if name not in ("-i", "--interface"):
+                remarks.append(f"{document.file}:{line}: not read: {name} {brief(value)}")
+        else:
+            expected = "--pfc, --prio_tc, --tsa and --tcbw, each with its value"
+            raise document.error(line, f"unknown option {brief(name)}; expected {expected}")
+    if len(rest) % 2:
+        raise document.error(line, f"{brief(rest[-1])} has no value")
+    return table
+
+
+def _comma_list(document: Document, line: int, key: str, value: str) -> list[Any]:
+    words = value.split(",")
+    if key == "tc_tsa":
+        return words + ["strict"] * (EIGHT - len(words))
+    numbers = [document.whole(line, key, word, 0, 100) for word in words]
+    if key == "prio_pfc":
+        if any(number > 1 for number in numbers):
+            raise document.error(line, f"pfc is {brief(value)}; expected eight of 0 and 1")
+        return ["on" if number else "off" for number in numbers]
+    return numbers + [0] * (EIGHT - len(numbers)) if key == "tc_bw" else numbers
+
+
+def _output(document: Document, remarks: list[str]) -> Iterator[Part]:
+    """What `mlnx_qos` prints: a line for each class, with its priorities below, and a table of PFC."""
+    pfc: list[str] | None = None
+    classes: list[Any] = [None] * EIGHT
+    shares, names = [0] * EIGHT, ["strict"] * EIGHT
+    current: int | None = None
+    for number, line in document.lines():
+        if (tc := _CLASS.fullmatch(line)) is not None:
+            current = document.whole(number, "tc", tc[1], 0, EIGHT - 1)
+            names[current] = tc[3]
+            shares[current] = document.whole(number, "bw", tc[4] or "0", 0, 100)
+            if tc[2].strip() != "unlimited":
+                remarks.append(f"{document.file}:{number}: not read: ratelimit {brief(tc[2])}")
+        elif (listed := _PRIORITIES.fullmatch(line)) is not None and current is not None:
+            for word in listed[1].split():
+                priority = document.whole(number, "priority", word, 0, EIGHT - 1)
+                if classes[priority] not in (None, current):
+                    raise document.error(
+                        number, f"priority {priority} is in class {classes[priority]} as well"
+                    )
+                classes[priority] = current
+        elif line.startswith("enabled"):
+            words = line.split()[1:]
+            if len(words) != EIGHT or not set(words) <= {"0", "1"}:
+                raise document.error(number, f"{brief(line)}: expected eight of 0 and 1")
+            pfc = ["on" if word == "1" else "off" for word in words]
+        elif line.startswith(("Priority trust state", "Receive buffer", "Cable len", "DCBX mode", "buffer")):
+            remarks.append(f"{document.file}:{number}: not read: {brief(line)}")
+        elif not line.startswith(
+            ("PFC configuration:", "priority ", "dscp2prio", "prio:", "default priority:")
+        ):
+            raise document.error(number, f"{brief(line)}: no line of what mlnx_qos prints")
+    table: dict[str, Any] = {} if pfc is None else {"prio_pfc": pfc}
+    if any(one is not None for one in classes):
+        if missing := [str(priority) for priority, one in enumerate(classes) if one is None]:
+            raise document.error(1, f"priorities {', '.join(missing)} are in no class; expected all eight")
+        table |= {"prio_tc": classes, "tc_tsa": names, "tc_bw": shares}
+    yield Part(document, table, 0, len(document.text))

@@ -1,0 +1,63 @@
+"""Distributions of the sizes of flows: bytes, and the share of flows up to them, in per cent or from 0 to 1.
+
+Source: `traffic_gen/*.txt` of the HPCC fork and the CDF files of its relatives and of web-search generators.
+Penstock reads them as `sizes = { points = FILE }` of transfers.
+
+Not read: lists with a third column, such as those of ns-2's generators, which count packets.
+"""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+
+from .piece import Document, Note, Piece, brief
+
+_LINE = re.compile(r"[\d.]+(?:[eE][+-]?\d+)?\s+[\d.]+(?:[eE][+-]?\d+)?", re.ASCII)
+LARGEST = 2**40
+WHOLE = {100: "per cent", 1: "shares"}
+
+
+def recognises(document: Document) -> bool:
+    """Whether all lines are two numbers, and the second grow from 0 or more to 100 or 1."""
+    lines = [line for _, line in document.lines()]
+    if len(lines) < 2 or not all(_LINE.fullmatch(line) for line in lines):
+        return False
+    try:
+        return Fraction(lines[-1].split()[1]) in WHOLE
+    except (ValueError, ZeroDivisionError):
+        return False
+
+
+def read(document: Document) -> Piece:
+    """The points of a distribution; the scenario gets a list of them beside it.
+
+    Raises
+    ------
+    InputError
+        If sizes or shares do not grow, or the last share is neither 100 nor 1; the message has the line.
+    """
+    points: list[tuple[int, str]] = []
+    last = 1
+    for line, text in document.lines():
+        words = text.split()
+        if len(words) != 2:
+            raise document.error(
+                line, f"{len(words)} words; expected bytes and the share of flows up to them"
+            )
+        size = document.decimal(line, "the size", words[0])
+        share = document.decimal(line, "the share", words[1])
+        if size.denominator != 1 or size > LARGEST:
+            raise document.error(
+                line, f"the size is {brief(words[0])}; expected whole bytes, at most {LARGEST}"
+            )
+        if points and (size < points[-1][0] or share < Fraction(points[-1][1])):
+            raise document.error(
+                line, "size or share is less than in the line above; expected that both grow"
+            )
+        points.append((int(size), words[1]))
+        last = line
+    if len(points) < 2 or Fraction(points[-1][1]) not in WHOLE or not points[-1][0]:
+        raise document.error(last, "the last share is neither 100 (per cent) nor 1; expected one of them")
+    notes = [Note(last, f"{len(points)} points, in {WHOLE[int(Fraction(points[-1][1]))]}")]
+    return Piece(points=points, notes=notes)

@@ -1,0 +1,274 @@
+"""What CONFIG_DB says of one port: maps, queues, lossless groups, cable and watchdog."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from .lossless_profile import Profile
+from .sonic_tables import Entry, Tables
+
+PRIORITIES = range(8)
+CLASSES = range(16)
+"""Traffic classes of SONiC; a scenario has the first eight."""
+ACTIONS = {"alert": "report", "drop": "drop", "forward": "forward"}
+ECN = (
+    "ecn_none",
+    "ecn_green",
+    "ecn_yellow",
+    "ecn_red",
+    "ecn_green_yellow",
+    "ecn_green_red",
+    "ecn_yellow_red",
+    "ecn_all",
+)
+MARKS_GREEN = ("ecn_green", "ecn_green_yellow", "ecn_green_red", "ecn_all")
+LARGEST = 2**62
+WEIGHTS = (1, 1_000_000)
+LONGEST_MTU = 9_216
+
+
+@dataclass(frozen=True)
+class Scheduler:
+    """How a queue is served: its weight, or ``None`` with strict priority."""
+
+    weight: int | None
+
+
+@dataclass(frozen=True)
+class Wred:
+    """WRED of green frames: thresholds in bytes, per cent at the upper one, and what happens.
+
+    Attributes
+    ----------
+    least, most, percent : int
+        Minimum and maximum threshold, and the probability at the maximum.
+    drops : bool
+        Whether frames without ECN are dropped.
+    marks : bool
+        Whether those with ECN are marked.
+    """
+
+    least: int
+    most: int
+    percent: int
+    drops: bool
+    marks: bool
+
+
+@dataclass(frozen=True)
+class Pool:
+    """A pool: its size, and the headroom that groups share; ``None`` where the switch computes it."""
+
+    size: int | None
+    headroom: int | None
+
+
+@dataclass(frozen=True)
+class View:
+    """A port as a scenario can see it.
+
+    Attributes
+    ----------
+    queue_of : tuple of int
+        The queue of each priority.
+    lossless : tuple of int
+        Priorities with PFC.
+    schedulers : dict
+        Of each queue that has one.
+    wred : dict
+        Of each queue that has it.
+    groups : dict
+        The profile of each lossless priority and its pool; ``None`` where the switch computes it.
+    speed, mtu : int or None
+        In Mb/s and bytes.
+    cable : str or None
+        Its length, such as "40m".
+    watchdog : tuple or None
+        Detection and restoration in ms, and the action.
+    """
+
+    queue_of: tuple[int, ...]
+    lossless: tuple[int, ...]
+    schedulers: dict[int, Scheduler] = field(default_factory=dict)
+    wred: dict[int, Wred] = field(default_factory=dict)
+    groups: dict[int, tuple[Profile, Pool] | None] = field(default_factory=dict)
+    speed: int | None = None
+    mtu: int | None = None
+    cable: str | None = None
+    watchdog: tuple[int, int, str] | None = None
+
+
+def view(tables: Tables, port: str) -> View:
+    """Everything that is known of a port.
+
+    Raises
+    ------
+    InputError
+        If a field is wrong, or a reference leads nowhere; the message names table, key and line.
+    """
+    maps = _maps_of(tables, port)
+    classes = _map(tables, maps, "dot1p_to_tc_map", "DOT1P_TO_TC_MAP", len(CLASSES) - 1)
+    queues = _map(tables, maps, "tc_to_queue_map", "TC_TO_QUEUE_MAP", 63)
+    groups = _map(tables, maps, "tc_to_pg_map", "TC_TO_PRIORITY_GROUP_MAP", 63)
+    stops = _map(tables, maps, "pfc_to_queue_map", "MAP_PFC_PRIORITY_TO_QUEUE", 63)
+    queue_of = tuple(queues[classes[priority]] for priority in PRIORITIES)
+    if maps and max(queue_of) > PRIORITIES[-1]:
+        raise maps.error("tc_to_queue_map", f"queue {max(queue_of)} of {port}; expected queues 0 to 7")
+    lossless = _lossless(maps)
+    for priority in lossless:
+        if stops[priority] != queue_of[priority]:
+            tables.tell(
+                f"MAP_PFC_PRIORITY_TO_QUEUE {priority}",
+                f"stops queue {stops[priority]}; a scenario stops that of the priority, {queue_of[priority]}",
+            )
+    in_groups = sorted({groups[classes[priority]] for priority in PRIORITIES if priority not in lossless})
+    if lossless and len(in_groups) > 1:
+        tables.tell(
+            "TC_TO_PRIORITY_GROUP_MAP",
+            f"lossy classes are in groups {', '.join(map(str, in_groups))}: lossy frames count at their "
+            f"queue, in no group",
+        )
+    entries = dict(tables.of_port("QUEUE", port))
+    schedulers = {number: one for number, entry in entries.items() if (one := _scheduler(tables, entry))}
+    wred = {number: found for number, entry in entries.items() if (found := _wred(tables, entry))}
+    profiles = dict(tables.of_port("BUFFER_PG", port))
+    own = tables.entry("PORT", port)
+    return View(
+        queue_of,
+        lossless,
+        schedulers,
+        wred,
+        {priority: _profile(tables, profiles.get(groups[classes[priority]])) for priority in lossless},
+        own.whole("speed", 1, 10**7) if own else None,
+        own.whole("mtu", 42, LONGEST_MTU) if own else None,
+        _cable(tables, port),
+        _watchdog(tables, port),
+    )
+
+
+def ports(tables: Tables) -> list[str]:
+    """The ports with maps, in their order."""
+    names = [name.strip() for key in tables.table("PORT_QOS_MAP") for name in key.split(",")]
+    return [name for name in dict.fromkeys(names) if name and name != "global"]
+
+
+def _maps_of(tables: Tables, port: str) -> Entry | None:
+    for key in tables.table("PORT_QOS_MAP"):
+        if port in (name.strip() for name in key.split(",")):
+            return tables.entry("PORT_QOS_MAP", key)
+    return None
+
+
+def _map(tables: Tables, maps: Entry | None, key: str, table: str, most: int) -> list[int]:
+    """What each number maps to; itself without a map."""
+    name = maps.text(key) if maps else None
+    if not maps or not name:
+        return [*CLASSES]
+    entry = tables.named(table, name, maps, key)
+    found = [*CLASSES]
+    for number in entry.fields:
+        if not (number.isascii() and number.isdigit() and int(number[:3]) in CLASSES):
+            raise entry.error(number, f"{number} is mapped; expected numbers from 0 to {CLASSES[-1]}")
+        target = entry.whole(number, 0, most)
+        found[int(number)] = int(number) if target is None else target
+    return found
+
+
+def _lossless(maps: Entry | None) -> tuple[int, ...]:
+    text = (maps.text("pfc_enable") if maps else None) or ""
+    words = [word.strip() for word in text.split(",") if word.strip()]
+    if maps and any(word not in map(str, PRIORITIES) for word in words):
+        raise maps.error("pfc_enable", f"pfc_enable is {text}; expected priorities from 0 to 7, such as 3,4")
+    return tuple(sorted({int(word) for word in words}))
+
+
+def _scheduler(tables: Tables, queue: Entry) -> Scheduler | None:
+    name = queue.text("scheduler")
+    if not name:
+        return None
+    entry = tables.named("SCHEDULER", name, queue, "scheduler")
+    kind = entry.choice("type", "DWRR", "WRR", "STRICT")
+    if kind is None:
+        raise entry.error("type", "has no type; expected DWRR, WRR or STRICT")
+    if kind == "STRICT":
+        return Scheduler(None)
+    if kind == "WRR":
+        tables.tell(
+            f"SCHEDULER|{entry.key}", "WRR counts frames; a scenario counts their bytes, as DWRR does"
+        )
+    weight = entry.whole("weight", *WEIGHTS)
+    return Scheduler(1 if weight is None else weight)
+
+
+def _wred(tables: Tables, queue: Entry) -> Wred | None:
+    name = queue.text("wred_profile")
+    if not name:
+        return None
+    entry = tables.named("WRED_PROFILE", name, queue, "wred_profile")
+    drops = (entry.choice("wred_green_enable", "true", "false") or "false") == "true"
+    ecn = entry.choice("ecn", *ECN) or "ecn_none"
+    marks = ecn in MARKS_GREEN
+    if not drops and not marks:
+        return None
+    if marks and ecn != "ecn_all":
+        tables.tell(f"WRED_PROFILE|{entry.key}", f"ecn is {ecn}; frames have no colour: as ecn_all")
+    least, most = (entry.whole(f"green_{key}_threshold", 0, LARGEST) for key in ("min", "max"))
+    if least is None or most is None:
+        raise entry.error("", "has no green_min_threshold and green_max_threshold; expected both")
+    if least > most:
+        raise entry.error(
+            "green_min_threshold", f"green_min_threshold {least} is above green_max_threshold {most}"
+        )
+    percent = entry.whole("green_drop_probability", 0, 100)
+    return Wred(least, most, 100 if percent is None else percent, drops, marks)
+
+
+def _profile(tables: Tables, group: Entry | None) -> tuple[Profile, Pool] | None:
+    """The profile of a group; ``None`` if the switch computes it."""
+    name = group.text("profile") if group else None
+    if group is None or name in (None, "NULL", ""):
+        return None
+    entry = tables.named("BUFFER_PROFILE", name or "", group, "profile")
+    reference = entry.text("pool")
+    if not reference:
+        raise entry.error("pool", "has no pool")
+    pool = tables.named("BUFFER_POOL", reference, entry, "pool")
+    exponent, static = entry.whole("dynamic_th", -8, 8), entry.whole("static_th", 0, LARGEST)
+    if (exponent is None) == (static is None):
+        both = "both" if static is not None else "neither"
+        raise entry.error("dynamic_th", f"has {both} of dynamic_th and static_th; expected one of them")
+    if pool.choice("type", "ingress", "egress", "both") == "egress":
+        raise entry.error("pool", f"is of a priority group, and its pool {pool.key} of the egress")
+    mode = pool.choice("mode", "dynamic", "static")
+    if exponent is not None and mode == "static":
+        raise entry.error("dynamic_th", f"has a dynamic_th, and {pool.key} is static; expected a static_th")
+    size, xon, xoff = (entry.whole(key, 0, LARGEST) or 0 for key in ("size", "xon", "xoff"))
+    profile = Profile(size, xon, xoff, entry.whole("xon_offset", 0, LARGEST), exponent, static)
+    return profile, Pool(pool.whole("size", 0, LARGEST), pool.whole("xoff", 0, LARGEST))
+
+
+def _cable(tables: Tables, port: str) -> str | None:
+    for key in tables.table("CABLE_LENGTH"):
+        entry = tables.entry("CABLE_LENGTH", key)
+        text = entry.text(port) if entry else None
+        if entry and text is not None:
+            digits = text.removesuffix("m")
+            if digits == text or not (digits.isascii() and digits.isdigit() and len(digits) < 7):
+                raise entry.error(port, f"{port} is {text}; expected metres, such as 40m")
+            return text
+    return None
+
+
+def _watchdog(tables: Tables, port: str) -> tuple[int, int, str] | None:
+    entry = tables.entry("PFC_WD", port)
+    if entry is None:
+        return None
+    action = entry.choice("action", *ACTIONS) or "drop"
+    detection, restoration = (
+        entry.whole("detection_time", 100, 5_000),
+        entry.whole("restoration_time", 100, 60_000),
+    )
+    if detection is None:
+        raise entry.error("detection_time", "has no detection_time; expected 100 to 5000 ms")
+    # Without a time of restoration it is twice that of detection (pfcwd).
+    return detection, 2 * detection if restoration is None else restoration, action
