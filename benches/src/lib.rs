@@ -345,6 +345,7 @@ fn spec(graph: &Graph, flows: Vec<FlowSpec>, options: Options) -> Spec {
         scheduler: SchedulerSpec::StrictPriority,
         buffer: BufferSpec::default(),
         shared_memory: None,
+        pools: None,
         managers: Vec::new(),
         flow_control,
     });

@@ -14,15 +14,18 @@ mod limits;
 mod memory;
 mod multicast;
 mod pauses;
+mod pools;
 mod receive_buffers;
 mod reroutes;
 mod routes;
+mod thresholds;
 
 use crate::PauseNeeds;
 use crate::build::{BuildError, refusal};
 pub use crate::spec::Subject;
 use crate::spec::{NodeSpec, OnLosslessDrop, Spec};
 use keys::{Remark, Severity};
+pub use thresholds::{Threshold, thresholds};
 
 /// What is wrong with a simulation, or probably not as meant.
 #[derive(Clone, Debug)]
@@ -44,6 +47,7 @@ pub type HasOwn<'a> = dyn Fn(&NodeSpec, &str) -> bool + 'a;
 pub fn audit(spec: &Spec, needs: &[PauseNeeds], has_own: &HasOwn<'_>) -> Vec<Finding> {
     let mut audit = Audit { spec, needs, has_own, findings: Vec::new() };
     memory::check(&mut audit);
+    pools::check(&mut audit);
     headroom::check(&mut audit);
     receive_buffers::check(&mut audit);
     pauses::check(&mut audit);

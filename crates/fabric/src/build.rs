@@ -20,6 +20,7 @@ mod ties;
 mod traffic;
 mod updates;
 
+pub(crate) use nodes::pool_profiles;
 pub use prepare::refusal;
 pub use series::{MAX_BINS, MAX_SERIES, MEMORY as SERIES_MEMORY};
 pub(crate) use traffic::start;

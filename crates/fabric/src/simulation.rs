@@ -476,7 +476,11 @@ impl Simulation {
             let credits = self.cold(port).control.credits();
             credits.map_or_else(String::new, |credits| credits.name(count.into()))
         };
-        let mut error = failure.describe(|port| self.port_name(port), channel_name, &advice);
+        let pool_name = |port: u32, pool: u8| {
+            let node = self.wiring.node_of[port as usize];
+            self.spec.nodes[node.at()].pool_name(pool).to_string()
+        };
+        let mut error = failure.describe(|port| self.port_name(port), channel_name, pool_name, &advice);
         let forwards = |watchdog: &WatchdogSpec| watchdog.action == StormAction::Forward;
         if matches!(failure, Failure::LosslessDrop { .. })
             && self.spec.guards.watchdog.as_ref().is_some_and(forwards)

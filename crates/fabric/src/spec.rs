@@ -142,6 +142,11 @@ impl NodeSpec {
             Role::Switch(_) => None,
         }
     }
+    /// The name of a pool of its memory.
+    pub fn pool_name(&self, pool: u8) -> &str {
+        let pools = self.switch().and_then(|switch| switch.pools.as_ref());
+        pools.and_then(|spec| spec.pools.get(usize::from(pool))).map_or("", |pool| &pool.name)
+    }
     /// It as a switch; `None` for a host.
     pub fn switch(&self) -> Option<&SwitchSpec> {
         match &self.role {
@@ -292,6 +297,8 @@ pub struct SwitchSpec {
     pub buffer: queueing::BufferSpec,
     /// How queues share the memory; `None`: by the limits of `buffer` alone.
     pub shared_memory: Option<queueing::SharedMemorySpec>,
+    /// Pools of memory, which take the place of `shared_memory`.
+    pub pools: Option<Arc<queueing::PoolsSpec>>,
     /// The queue manager of each traffic class, made once for each queue; empty: no class has one.
     pub managers: Vec<Option<queueing::ManagerSpec>>,
     /// Link-level flow control of its links.
@@ -299,6 +306,10 @@ pub struct SwitchSpec {
 }
 
 impl SwitchSpec {
+    /// Whether its queues share a memory.
+    pub fn shares_memory(&self) -> bool {
+        self.shared_memory.is_some() || self.pools.is_some()
+    }
     /// Pauses that the switch sends and obeys; `None` if it has none.
     pub fn pauses(&self) -> Option<&PauseSpec> {
         self.flow_control.as_ref().and_then(Control::pauses)

@@ -392,6 +392,7 @@ fn switch_of(draw: &Draw, classes: ClassMap, control: &Option<PauseSpec>, rolls:
         scheduler: scheduler(classes, draw, rolls),
         buffer: if draw.has(LIMITS) { buffer } else { BufferSpec::default() },
         shared_memory: None,
+        pools: None,
         managers: if draw.has(LIMITERS) {
             vec![Some(congestion_point(rolls)); classes.classes()]
         } else if draw.has(MANAGERS) {

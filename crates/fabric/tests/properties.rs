@@ -254,6 +254,7 @@ fn spec(dice: &Dice, drains: bool) -> Spec {
                     scheduler: scheduler.clone(),
                     buffer: limits(&mut rolls),
                     shared_memory: None,
+                    pools: None,
                     managers: Vec::new(),
                     flow_control: control.clone().map(Control::from),
                 })),

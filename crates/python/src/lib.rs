@@ -11,6 +11,7 @@ mod mechanisms;
 mod memory;
 mod parquet;
 mod run;
+mod thresholds;
 mod weights;
 
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
@@ -129,6 +130,12 @@ mod _core {
     #[pyfunction]
     fn guarantees(py: Python<'_>, text: &str, file: &str) -> PyResult<String> {
         Ok(super::guarantees::describe(&load(py, text, file, None)?))
+    }
+
+    /// What the memory of switches means before a run: JSON.
+    #[pyfunction]
+    fn thresholds(py: Python<'_>, text: &str, file: &str) -> PyResult<String> {
+        super::thresholds::describe(&load(py, text, file, None)?).map_err(PyValueError::new_err)
     }
 
     /// Weights of DRR-AWC from histograms of frame sizes; `None` for a queue without frames.

@@ -15,6 +15,7 @@ mod entry;
 mod fecn;
 mod fecn_source;
 mod manager;
+mod pools;
 mod prc;
 mod prc_source;
 mod qcn;
@@ -22,20 +23,27 @@ mod quiet;
 mod rate_control;
 mod red;
 mod sampling;
+mod shared_memory;
 mod step;
 mod tail_drop;
 
+#[cfg(test)]
+mod pools_examples;
 #[cfg(test)]
 mod testbed;
 
 pub use arbiter::{Arbiter, Crossing, MOST_PORTS, Ports, PortsOf, Requests, ports_of};
 pub use bcn::{BackwardReaction, BackwardReactionParams, Samples};
 pub use crossbar::{Arbitration, CrossbarKeys, Inputs, Room, Speedup};
-pub use dynamic_threshold::{Alpha, DynamicThreshold, Holding, Part, SharedMemory, SharedMemorySpec};
+pub use dynamic_threshold::{Alpha, DynamicThreshold, SharedMemorySpec};
 pub use entry::assign;
 pub use fecn::{AverageWith, Idle, Load, Phase, QueueControl};
 pub use fecn_source::{RateReaction, RateReactionParams};
 pub use manager::{Configuration, Counts, Departures, Fill, FrameFacts, LinkFacts, QueueManager, Verdict};
+pub use pools::{
+    Attachment, AttachmentSpec, MemoryKeys, PoolKeys, PoolMode, PoolSpec, PoolsSpec, PortProfiles,
+    ProfileKeys, ProfileSpec, Side,
+};
 pub use prc_source::{Law, Method, PathReaction, PathReactionParams};
 pub use qcn::{ReactionPoint, ReactionPointParams};
 pub use quiet::{NotHeard, Quiet, Unheard};
@@ -44,6 +52,7 @@ pub use rate_control::{
     RateControlSpec, RateControls, RateLimiters, Told,
 };
 pub use red::{Action, IdleExponent, Mode, Spacing};
+pub use shared_memory::{Holding, Limit, Part, Pool, Refused, Rules, SharedMemory};
 pub use step::Moment;
 pub use tail_drop::{Backlog, BufferSpec, Refusal};
 
@@ -74,6 +83,7 @@ macro_rules! queue_managers {
         pub const PAGES: &[(&str, &str, &str)] = &[
             ("tail_drop", include_str!("tail_drop.rs"), "Buffer"),
             ("dynamic_threshold", include_str!("dynamic_threshold.rs"), "DynamicThreshold"),
+            ("pools", include_str!("pools.rs"), "MemoryKeys"),
             ("crossbar", include_str!("crossbar.rs"), "CrossbarKeys"),
             $((stringify!($key), include_str!(concat!(stringify!($key), ".rs")), stringify!($params)),)*
         ];

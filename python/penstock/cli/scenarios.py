@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from json import loads
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
@@ -24,6 +25,7 @@ def check(
     *,
     effective: Annotated[bool, Parameter(negative=())] = False,
     estimate: Annotated[bool, Parameter(negative=())] = False,
+    thresholds: Annotated[bool, Parameter(negative=())] = False,
     threads: Threads = "auto",
     json: Annotated[bool, Parameter(negative=())] = False,
 ) -> int:
@@ -38,15 +40,18 @@ def check(
     estimate
         Runs the first part for about a second, and predicts the time and memory of the whole run, without
         its report and pictures.
+    thresholds
+        Prints what the memory of the switches means, in bytes: where each counter pauses and lets go, its
+        headroom and what its link has in flight, where queues mark, and what of that cannot come about.
     threads
         The most threads of that run, or "auto": the number of processors.
     json
-        With --estimate: prints one JSON object instead of a sentence.
+        With --estimate or --thresholds: prints one JSON object instead of sentences or a table.
     """
-    if json and not estimate:
-        raise InputError("--json belongs to --estimate; --effective prints TOML")
-    if effective and estimate:
-        raise InputError("--effective and --estimate exclude each other")
+    if json and not (estimate or thresholds):
+        raise InputError("--json belongs to --estimate and --thresholds; --effective prints TOML")
+    if effective + estimate + thresholds > 1:
+        raise InputError("--effective, --estimate and --thresholds exclude each other")
     if threads != "auto" and not 1 <= threads <= running.MAX_THREADS:
         raise InputError(
             f'--threads is {threads}; expected a whole number from 1 to {running.MAX_THREADS}, or "auto"'
@@ -60,7 +65,11 @@ def check(
     if estimate:
         _tell(source, threads, json)
         return EXIT_DONE
-    if effective:
+    if thresholds:
+        with running.engine_errors():
+            told = loads(_core.thresholds(source.text, source.file))
+        print_json(told) if json else _tell_thresholds(told)
+    elif effective:
         write_data(text + "\n")
     else:
         console().print(f"{scenario}: ok")
@@ -96,6 +105,41 @@ def _tell(source: library.Source, threads: running.Threads, json: bool) -> None:
     )
     for name, what in rows:
         console().print(f"{name:<8} {what}")
+
+
+def _tell_thresholds(told: dict[str, Any]) -> None:
+    columns = ("port", "of", "profile, pool", "reserved", "XOFF", "all busy", "XON", "headroom", "in flight", "marks")
+    shown = Table("", *columns, numeric=3)
+    for row in told["rows"]:
+        more = f" and {row['ports'] - 1} more" if row["ports"] > 1 else ""
+        profile = f"{row['profile']}, {row['pool']}" if row["profile"] else ""
+        marks = " - ".join(dict.fromkeys(_amount(row[key]) for key in ("marks_from", "marks_all_from")))
+        amounts = (_amount(row[key]) for key in ("xoff", "xoff_all_busy", "xon", "headroom"))
+        in_flight = "" if row["in_flight_bytes"] is None else f"{row['in_flight_bytes']} B"
+        shown.add_row(
+            row["port"] + more, row["what"], profile, f"{row['reserved_bytes']} B", *amounts, in_flight, marks
+        )
+    console().print(shown)
+    verdicts: dict[str, list[str]] = {}
+    for row in told["rows"]:
+        if row["verdict"]:
+            verdicts.setdefault(row["verdict"], []).append(f"{row['port']} {row['what']}")
+    for verdict, places in verdicts.items():
+        more = f" and {len(places) - 1} more" if len(places) > 1 else ""
+        console().print(f"{places[0]}{more}: {verdict}")
+    for note in told["notes"]:
+        console().print(note)
+    circle = told["deadlock_circle"]
+    line = "no circle of queues that can wait for each other"
+    if circle:
+        line = f"these queues can come to wait for each other in a circle: {' -> '.join([*circle, circle[0]])}"
+    console().print(line)
+
+
+def _amount(amount: dict[str, int] | None) -> str:
+    if amount is None:
+        return ""
+    return f"{amount['bytes']} B" if "bytes" in amount else f"{amount['frames']} frames"
 
 
 def _rounded(number: float, exact: bool) -> float:

@@ -175,7 +175,7 @@ fn all_channels(audit: &mut Audit<'_>) {
 /// Credits leave no room for limits that lose frames.
 fn limits(audit: &mut Audit<'_>) {
     let is_limited = |node: &NodeSpec| {
-        let limited = |switch: &SwitchSpec| !switch.buffer.is_unlimited() || switch.shared_memory.is_some();
+        let limited = |switch: &SwitchSpec| !switch.buffer.is_unlimited() || switch.shares_memory();
         node.credits().is_some() && node.switch().is_some_and(limited)
     };
     let Some(at) = audit.spec.nodes.iter().position(is_limited) else { return };

@@ -56,7 +56,7 @@ fn together(node: &NodeSpec, switch: &SwitchSpec) -> Option<Remark> {
         let help = "expected accounting = \"ingress\", or queueing = \"virtual_output\"";
         return Some(Remark::about("queueing", message, help));
     }
-    if !switch.buffer.is_unlimited() || switch.shared_memory.is_some() {
+    if !switch.buffer.is_unlimited() || switch.shares_memory() {
         let message = format!("a limit of the buffer at \"{name}\", which has a crossbar");
         let help = "credits limit inputs, and `output_buffer` limits outputs: leave it out";
         return Some(Remark::about("buffer", message, help));

@@ -84,6 +84,9 @@ impl<'a> Room<'a> {
     fn check(&self, audit: &mut Audit<'_>) {
         let ingress = self.pause.accounting == Accounting::Ingress;
         let shared = self.switch.shared_memory;
+        if self.switch.pools.is_some() {
+            return super::pools::of_pauses(self.id, self.pause, audit);
+        }
         if let Some(memory) = shared.filter(|_| ingress) {
             return self.shared_memory(memory, audit);
         }

@@ -6,6 +6,7 @@
 use crate::build::headroom::{PauseNeeds, pause_needs};
 use crate::run::losses::Cause;
 use crate::run::outcome::Failure;
+use crate::run::sharing::PoolLimit;
 use crate::spec::Spec;
 use crate::spec::routing::Wiring;
 use flow_control::{Accounting, PauseSpec};
@@ -40,6 +41,12 @@ pub(crate) fn advice(spec: &Spec, wiring: &Wiring, failure: &Failure) -> String 
             "A queue manager dropped it, for which no room is enough: take priority {priority} from it, or let it mark"
         );
     }
+    if let Cause::Pool { limit: PoolLimit::Egress, .. } = cause {
+        return format!(
+            "No pause is sent for an egress queue: give that of priority {priority} a threshold that it cannot reach, such \
+             as all that the ingress pools hold"
+        );
+    }
     let (sent, lost) = pauses;
     if lost > 0 {
         return format!(
@@ -67,7 +74,24 @@ pub(crate) fn advice(spec: &Spec, wiring: &Wiring, failure: &Failure) -> String 
     if !control.refresh && needs.iter().any(|need| need.lasts < at) {
         return format!("Pauses end after {} and are not renewed: set refresh = true", first.lasts);
     }
+    if let Cause::Pool { limit: of_pool, .. } = cause {
+        return of_pools(of_pool, &needs);
+    }
     of_watermarks(control, &needs, way_in.is_some(), limit)
+}
+
+/// What a pool would have had to hold.
+fn of_pools(limit: PoolLimit, needs: &[PauseNeeds]) -> String {
+    let most = needs.iter().map(|need| need.room.get()).max().unwrap_or_default();
+    match limit {
+        PoolLimit::SharedHeadroom => format!(
+            "Groups share that headroom, and a link has up to {most} B in flight after XOFF: raise the headroom of the pool, \
+             or let fewer groups pause at once by a lower alpha"
+        ),
+        _ => format!(
+            "A link has up to {most} B in flight after XOFF: raise the headroom of the profile to at least that"
+        ),
+    }
 }
 
 /// How far XOFF has to be below the limit, or the limit above XOFF.

@@ -12,13 +12,16 @@ use crate::run::pause_sender::{PauseSender, PauseTiming};
 use crate::run::receive::Receiving;
 use crate::run::sharing::Sharing;
 use crate::run::world::Fabric;
-use crate::spec::{NodeSpec, ReceiveSpec, Role, WhenFull};
+use crate::spec::routing::Wiring;
+use crate::spec::{NodeSpec, ReceiveSpec, Role, Spec, WhenFull};
 use engine::{Timer, stream};
 use flow_control::pfc::Levels;
 use flow_control::tpfc::EgressCounter;
 use flow_control::{Accounting, PauseKind, PauseSpec};
 use frame::{ClassMap, NodeId, PRIORITIES, PointId, PortId, Priority};
-use queueing::{BufferSpec, LinkFacts, ManagerSpec, RateConfiguration, SharedMemory};
+use queueing::{
+    BufferSpec, LinkFacts, ManagerSpec, PoolsSpec, PortProfiles, RateConfiguration, SharedMemory,
+};
 use units::{Amount, BitRate};
 
 pub fn make_node(part: &Part, id: NodeId, node: &NodeSpec) -> Node {
@@ -170,10 +173,26 @@ pub fn add_managers(plan: &Plan, port: u32, (first_queue, managers): (u32, &mut 
 fn sharing(part: &Part, id: NodeId, node: &NodeSpec) -> Option<Box<Sharing>> {
     let (plan, switch) = (part.plan, node.switch()?);
     let ports: Vec<u32> = plan.wiring.ports(id).map(|port| port.0).collect();
-    let memory = SharedMemory::new(switch.shared_memory?, switch.queues_of_memory(ports.len() as u64))?;
+    let first_port = part.port(plan.wiring.first_port[id.at()]);
+    if let Some(pools) = &switch.pools {
+        let profiles = pool_profiles(plan.spec, plan.wiring, id, pools);
+        return Some(Box::new(Sharing::of_pools(pools, &profiles, first_port)));
+    }
+    let memory =
+        SharedMemory::of_one_pool(switch.shared_memory?, switch.queues_of_memory(ports.len() as u64))?;
     let control = switch.pauses().filter(|control| control.accounting == Accounting::Ingress);
     let together = control.is_some_and(|control| control.kind == PauseKind::Link);
     let lossless = |&port: &u32| if control.is_some() { plan.paused(port) } else { 0 };
     let lossless = ports.iter().map(lossless).collect();
-    Some(Box::new(Sharing::new(memory, part.port(plan.wiring.first_port[id.at()]), lossless, together)))
+    Some(Box::new(Sharing::of_one_pool(memory, first_port, lossless, together)))
+}
+
+/// The profiles of each port of a switch with these pools.
+pub fn pool_profiles(spec: &Spec, wiring: &Wiring, id: NodeId, pools: &PoolsSpec) -> Vec<PortProfiles> {
+    let of_port = |port: PortId| {
+        let link = &spec.links[wiring.link_of[port.at()] as usize];
+        let neighbour = wiring.node_of[wiring.peer[port.at()].at()];
+        pools.of_port(&spec.nodes[neighbour.at()].name, link.rate, link.delay)
+    };
+    wiring.ports(id).map(of_port).collect()
 }

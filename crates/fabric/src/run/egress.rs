@@ -203,8 +203,8 @@ impl Fabric {
         let node = self.node_of[egress as usize];
         let bounded = hooks.has(Hooks::BOUNDED);
         let shares = bounded && self.nodes[node as usize].memory().sharing.is_some();
-        if shares && !self.share_in(node, egress, class, &frame, ingress, now) {
-            self.lose(egress, class, &frame, ingress, Cause::SharedMemory, now);
+        if shares && let Err(cause) = self.share_in(node, egress, class, &frame, ingress, now) {
+            self.lose(egress, class, &frame, ingress, cause, now);
             return;
         }
         // A crossbar has counted it at its input.

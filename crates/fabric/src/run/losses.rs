@@ -8,6 +8,7 @@
 use crate::run::ledger::Part;
 use crate::run::node::Node;
 use crate::run::outcome::Failure;
+use crate::run::sharing::PoolLimit;
 use crate::run::world::Fabric;
 use crate::spec::OnLosslessDrop;
 use frame::{Frame, TrafficClass};
@@ -22,6 +23,11 @@ pub(crate) enum Cause {
     Total,
     QueueManager,
     SharedMemory,
+    /// A pool of this number at the switch.
+    Pool {
+        pool: u8,
+        limit: PoolLimit,
+    },
     NicFull,
     Headroom,
     ReceiveBuffer,
@@ -41,6 +47,7 @@ impl Cause {
             Cause::Total => "total_limit",
             Cause::QueueManager => "queue_manager",
             Cause::SharedMemory => "shared_memory",
+            Cause::Pool { limit, .. } => limit.name(),
             Cause::NicFull => "nic_full",
             Cause::Headroom => "headroom",
             Cause::ReceiveBuffer => "receive_buffer",

@@ -64,13 +64,16 @@ impl Failure {
         let levels = pause_sender
             .map(|pause_sender| pause_sender.levels[local(if by_ingress { ingress } else { egress })]);
         let sharing = node.memory().sharing.as_ref();
-        let shared = sharing.map_or((0, 0, 0), |sharing| sharing.limits(egress, class, frame, ingress));
+        let shared =
+            sharing.map_or_else(Default::default, |own| own.limits(egress, class, frame, ingress, cause));
         let (occupancy, limit) = match cause {
             Cause::Queue | Cause::NicFull => (waiting.queue, node.memory().buffer.queue),
             Cause::Port => (waiting.port, node.memory().buffer.port),
             Cause::Class => (waiting.class, node.memory().buffer.class),
             Cause::Total => (waiting.total, node.memory().buffer.total),
-            Cause::SharedMemory => (Occupancy { bytes: shared.0, frames: 0 }, Some(Amount::Bytes(shared.1))),
+            Cause::SharedMemory | Cause::Pool { .. } => {
+                (Occupancy { bytes: shared.used, frames: 0 }, Some(Amount::Bytes(shared.limit)))
+            }
             Cause::QueueManager => (waiting.queue, None),
             Cause::ReceiveBuffer => fabric.received_so_far(ingress, frame.priority),
             Cause::LinkDown | Cause::Restart | Cause::BitError | Cause::LinkLoss | Cause::Watchdog => {
@@ -105,7 +108,7 @@ impl Failure {
             occupancy: occupancy.count(limit),
             limit,
             xoff: match sharing {
-                Some(_) => Some(Amount::Bytes(shared.2)),
+                Some(_) => Some(Amount::Bytes(shared.xoff)),
                 None => levels.map(|levels| levels.xoff),
             },
             pauses,
@@ -136,12 +139,14 @@ impl Failure {
         }
     }
 
-    /// The failure in words. `port_name` names ports, `channel_name` the counts of credits at ports; `advice` tells
+    /// The failure in words. `port_name` names ports, `channel_name` the counts of credits at ports,
+    /// `pool_name` pools of the switch of a port; `advice` tells
     /// what would have kept a lost frame.
     pub fn describe(
         &self,
         port_name: impl Fn(u32) -> String,
         channel_name: impl Fn(u32, u8) -> String,
+        pool_name: impl Fn(u32, u8) -> String,
         advice: &str,
     ) -> SimulationError {
         let message = match self {
@@ -161,11 +166,15 @@ impl Failure {
                 let (unit, limit_value) = unit_of(*limit);
                 let through =
                     ingress.map_or(String::new(), |port| format!(", in through {}", port_name(port)));
+                let pool = match cause {
+                    Cause::Pool { pool, .. } => format!(" of pool \"{}\"", pool_name(*egress, *pool)),
+                    _ => String::new(),
+                };
                 let xoff =
                     xoff.map_or("no XOFF watermark is set".to_string(), |xoff| format!("XOFF is at {xoff}"));
                 format!(
                     "a frame of a lossless class was lost at {at}: {bytes} B of priority {priority} at port {}, \
-                     class {}{through}. Its limit ({}) is {limit_value} {unit} and {occupancy} {unit} were in use; \
+                     class {}{through}. Its limit ({}{pool}) is {limit_value} {unit} and {occupancy} {unit} were in use; \
                      {xoff}. {advice}; or set on_lossless_drop = \"count\" to count such losses",
                     port_name(*egress),
                     class.0,

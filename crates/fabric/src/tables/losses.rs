@@ -14,9 +14,16 @@ impl View<'_> {
             .integers("class", "", "Traffic class.", drops.iter().map(|((_, class, ..), _)| class.0.into()))
             .texts("flow", "Flow of the frames.", drops.iter().map(|((_, _, path, ..), _)| flow(*path)))
             .texts("part", "sent: frames that `frames_sent` of the flow counts; beside: what goes with them or comes back, as acknowledgements, responses, tags and messages.", drops.iter().map(|((_, _, _, part, _), _)| part.name().to_string()))
-            .texts("cause", "The limit that refused them: queue_limit, port_limit, class_limit, total_limit, shared_memory (its dynamic threshold), queue_manager (RED), nic_full, headroom, receive_buffer (of a receiving host); watchdog, in a pause storm. Or the fault that lost them: link_down (on the link, or waiting for it), restart (held by a switch that restarts, or arriving there meanwhile), bit_error (a wrong checksum), link_loss (a link that loses frames).", drops.iter().map(|((.., c), _)| cause(*c)))
+            .texts("cause", "The limit that refused them: queue_limit, port_limit, class_limit, total_limit, shared_memory (its dynamic threshold), ingress_limit or egress_limit (of a pool, for a priority group or a queue), headroom_violation (a group used up its own headroom), shared_headroom_exhausted (others used up the headroom that a pool shares), queue_manager (RED), nic_full, headroom, receive_buffer (of a receiving host); watchdog, in a pause storm. Or the fault that lost them: link_down (on the link, or waiting for it), restart (held by a switch that restarts, or arriving there meanwhile), bit_error (a wrong checksum), link_loss (a link that loses frames).", drops.iter().map(|((.., c), _)| cause(*c)))
+            .texts("pool", "The pool of the switch whose limit that was; empty for other causes.", drops.iter().map(|((port, .., c), _)| self.pool_name(*port, *c)))
             .integers("frames", "", "Frames lost.", drops.iter().map(|(_, (frames, _))| *frames))
             .integers("bytes", "B", "Bytes lost.", drops.iter().map(|(_, (_, bytes))| *bytes))
+    }
+
+    fn pool_name(&self, port: u32, cause: Cause) -> String {
+        let Cause::Pool { pool, .. } = cause else { return String::new() };
+        let node = self.s.wiring.node_of[port as usize];
+        self.s.spec.nodes[node.at()].pool_name(pool).to_string()
     }
 
     pub fn faults(&self) -> Table {

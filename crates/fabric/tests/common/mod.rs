@@ -58,6 +58,7 @@ pub fn switch() -> SwitchSpec {
         scheduler: SchedulerSpec::StrictPriority,
         buffer: BufferSpec::default(),
         shared_memory: None,
+        pools: None,
         managers: Vec::new(),
         flow_control: None,
     }

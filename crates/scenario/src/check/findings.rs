@@ -33,8 +33,12 @@ pub fn has_own(model: &Model, node: &NodeSpec, key: &str) -> bool {
             model.hosts.get(&node.name).is_some_and(|own| key != "receive" || own.receive.is_some())
         }
         Role::Switch(_) => model.switches.get(&node.name).is_some_and(|own| {
-            let threshold = own.buffer.as_ref().and_then(|buffer| buffer.dynamic_threshold);
-            key != "dynamic_threshold" || threshold.is_some()
+            let buffer = own.buffer.as_ref();
+            match key {
+                "dynamic_threshold" => buffer.is_some_and(|buffer| buffer.dynamic_threshold.is_some()),
+                "memory" => buffer.is_some_and(|buffer| buffer.memory.is_some()),
+                _ => true,
+            }
         }),
     }
 }

@@ -202,7 +202,7 @@ fn is_named(what: WhatText, pattern: &Pattern, spec: &Spec, ports: &[String]) ->
                 let parts = |class| [format!("{name}/{class}"), format!("{name} in/{class}")];
                 pattern.names(name) || classes().flat_map(parts).any(|part| pattern.names(&part))
             };
-            let shares = |node: &NodeSpec| node.switch().is_some_and(|own| own.shared_memory.is_some());
+            let shares = |node: &NodeSpec| node.switch().is_some_and(|own| own.shares_memory());
             let parts = |node: &NodeSpec| ["shared", "headroom"].map(|part| format!("{} {part}", node.name));
             let of_memory =
                 |node: &NodeSpec| shares(node) && parts(node).iter().any(|part| pattern.names(part));

@@ -5,8 +5,10 @@ use crate::place::Place;
 use fabric::spec::LimiterSpec;
 use frame::ClassMap;
 use queueing::{
-    Configuration, DynamicThreshold, ManagerEntry, ManagerSpec, RateLimiters, SharedMemorySpec, assign,
+    Configuration, DynamicThreshold, ManagerEntry, ManagerSpec, MemoryKeys, PoolsSpec, RateLimiters,
+    SharedMemorySpec, assign,
 };
+use std::sync::Arc;
 use units::Amount;
 
 /// The manager of each traffic class; empty if no class has one.
@@ -37,6 +39,21 @@ pub fn limiters(keys: Option<&RateLimiters>, at: &Place, context: &mut Context<'
         }
         Err(why) => {
             context.refuse(why, at);
+            None
+        }
+    }
+}
+
+/// The memory of a switch in pools.
+pub fn pools(keys: Option<&MemoryKeys>, at: &Place, context: &mut Context<'_>) -> Option<Arc<PoolsSpec>> {
+    let (keys, at) = (keys?, at.key("memory"));
+    match keys.spec() {
+        Ok(spec) => {
+            keys.idle().into_iter().for_each(|why| context.beware(why, &at));
+            Some(Arc::new(spec))
+        }
+        Err(wrong) => {
+            wrong.into_iter().for_each(|why| context.refuse(why, &at));
             None
         }
     }

@@ -192,6 +192,19 @@ fn switch(
         &at.key("buffer"),
         context,
     );
+    let of = |buffer: Option<&'_ Buffer>| buffer.and_then(|buffer| buffer.memory.clone());
+    let memory = of(own_buffer).or_else(|| of(all_buffer));
+    let pools = queueing::pools(memory.as_ref(), &at.key("buffer"), context);
+    if memory.is_some() {
+        let is_limited = [buffer.total, buffer.port, buffer.class, buffer.queue].iter().any(Option::is_some);
+        if shared_memory.is_some() || is_limited {
+            context.error(
+                &at.key("buffer").key("memory"),
+                "pools beside other limits of the same memory",
+                "expected memory alone: no total, port, class, queue or dynamic_threshold",
+            );
+        }
+    }
     let managers = queueing::managers(
         &pick(own.map(|o| &o.queue_managers), &all.queue_managers).unwrap_or_default(),
         classes,
@@ -217,6 +230,7 @@ fn switch(
             .unwrap_or_else(|| SchedulerSpec::default_for(PRIORITIES)),
         buffer,
         shared_memory,
+        pools,
         managers,
         flow_control: control,
     }

@@ -5,7 +5,7 @@ use dcbx::Settings;
 use fabric::choice::PathChoice;
 use fabric::spec::{Forwarding, Queueing, WhenFull};
 use flow_control::FlowControl;
-use queueing::{DynamicThreshold, ManagerEntry, RateLimiters};
+use queueing::{DynamicThreshold, ManagerEntry, MemoryKeys, RateLimiters};
 use scheduling::SchedulerSpec;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -147,4 +147,7 @@ pub struct Buffer {
     /// Dynamic thresholds of queues that share the memory of the switch, which is `total`. With ingress accounting they take the place of `xoff`, `xon` and `headroom` of flow control. Default: none (the limits alone).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dynamic_threshold: Option<DynamicThreshold>,
+    /// The memory in pools, and profiles of priority groups and queues, as switches are configured. With it pauses need ingress accounting, and `xoff`, `xon` and `headroom` of flow control are not used. Default: none (the limits alone).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<MemoryKeys>,
 }

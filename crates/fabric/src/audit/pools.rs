@@ -1,0 +1,201 @@
+//! Whether pools and profiles hold what pauses promise: each lossless priority has a group of its own with a profile, headroom
+//! for what its links have in flight, and no egress limit in its way.
+
+use super::{Audit, Finding, Subject, of_buffer, of_flow_control};
+use crate::build::pool_profiles;
+use crate::spec::SwitchSpec;
+use flow_control::{PauseKind, PauseSpec};
+use frame::{NodeId, PRIORITIES, PortId};
+use keys::{Remark, Severity, nearest};
+use queueing::{Limit, PoolsSpec, PortProfiles};
+use std::collections::BTreeSet;
+
+/// Attachments that name who is no neighbour of any switch with them, or fit no port.
+pub(super) fn check(audit: &mut Audit<'_>) {
+    let (spec, wiring) = (audit.spec, audit.spec.wiring());
+    let mut seen: Vec<(&PoolsSpec, BTreeSet<&str>, NodeId)> = Vec::new();
+    for (id, node) in (0..).map(NodeId).zip(&spec.nodes) {
+        let Some(pools) = node.switch().and_then(|switch| switch.pools.as_deref()) else { continue };
+        let neighbours = wiring.ports(id).map(|port| wiring.node_of[wiring.peer[port.at()].at()]);
+        let names = neighbours.map(|peer| spec.nodes[peer.at()].name.as_str());
+        match seen.iter_mut().find(|(known, ..)| std::ptr::eq(*known, pools)) {
+            Some((_, known, _)) => known.extend(names),
+            None => seen.push((pools, names.collect(), id)),
+        }
+    }
+    for (pools, names, id) in seen {
+        for (index, own) in pools.attachments.iter().enumerate() {
+            for (place, name) in own.to.iter().enumerate().filter(|(_, name)| !names.contains(name.as_str()))
+            {
+                let help = match nearest(name, names.iter().copied()) {
+                    Some(meant) => format!("did you mean \"{meant}\"?"),
+                    None => "expected the name of a host or switch at the other end of a link".to_string(),
+                };
+                let message = format!("no switch with this memory has a link to \"{name}\"");
+                let remark = Remark::about("to", message, help).entry(place);
+                let remark = remark.within_entry(index).within("attach").within("memory").within("buffer");
+                audit.error(Subject::Node(id), remark);
+            }
+        }
+    }
+}
+
+/// Whether the pools of a switch go with its pauses.
+pub(super) fn of_pauses(id: NodeId, pause: &PauseSpec, audit: &mut Audit<'_>) {
+    let node = &audit.spec.nodes[id.at()];
+    let Some((switch, pools)) = node.switch().and_then(|own| Some((own, own.pools.as_deref()?))) else {
+        return;
+    };
+    let error = |key: &str, message: String, help: &str| Finding {
+        severity: Severity::Error,
+        subject: Subject::Node(id),
+        remark: of_flow_control(pause.name, key, message, help),
+    };
+    let PauseKind::Priorities(lossless) = pause.kind else {
+        let message = format!("\"{}\" pauses whole links, but its memory has priority groups", node.name);
+        return audit.findings.push(error("", message, "expected flow_control.pfc"));
+    };
+    if !pause.counts_at_ingress() {
+        let message =
+            format!("\"{}\" counts pauses at the egress, but its memory by priority groups", node.name);
+        return audit.findings.push(error("accounting", message, "expected accounting = \"ingress\""));
+    }
+    if pause.watermarks.is_some() {
+        let message =
+            format!("xoff and xon, but profiles of \"{}\" say when it pauses and lets go", node.name);
+        let help = "they are ignored there: expected neither, or no memory in pools";
+        audit.warn(Subject::Node(id), of_flow_control(pause.name, "xoff", message, help));
+    }
+    if let Some(message) = in_one_group(lossless, pools) {
+        let help = "expected a group for each lossless priority: one that shares it is not modelled";
+        audit.error(Subject::Node(id), of_buffer("memory", message, help).key("groups"));
+    }
+    let wiring = audit.spec.wiring();
+    let ports = pool_profiles(audit.spec, &wiring, id, pools);
+    groups(id, lossless, (pools, &ports), audit);
+    for note in egress_limits(switch, pools, &ports, lossless) {
+        let help = "lossless frames can be lost at the egress, for which nothing is paused: expected a larger egress pool or threshold";
+        audit.warn(Subject::Node(id), of_buffer("memory", format!("\"{}\": {note}", node.name), help));
+    }
+}
+
+fn in_one_group(lossless: u8, pools: &PoolsSpec) -> Option<String> {
+    let mut first = [None; PRIORITIES];
+    for priority in (0..PRIORITIES).filter(|priority| lossless >> priority & 1 != 0) {
+        let group = pools.groups[priority];
+        if let Some(other) = first[usize::from(group)].replace(priority) {
+            return Some(format!("lossless priorities {other} and {priority} in priority group {group}"));
+        }
+    }
+    None
+}
+
+/// Each group of a lossless priority has a profile, and headroom for its link.
+fn groups(id: NodeId, lossless: u8, (pools, ports): (&PoolsSpec, &[PortProfiles]), audit: &mut Audit<'_>) {
+    let wiring = audit.spec.wiring();
+    let first = wiring.first_port[id.at()];
+    let port_name =
+        |port: u32| wiring.port_name(PortId(port), |node| audit.spec.nodes[node.at()].name.as_str());
+    let needs: Vec<_> = audit.needs.iter().filter(|need| need.node == id).collect();
+    let mut short: Vec<(u64, String)> = Vec::new();
+    let mut without = Vec::new();
+    let mut in_flight = vec![0u64; pools.pools.len()];
+    for ((number, profiles), need) in (first..).zip(ports).zip(&needs) {
+        for priority in (0..PRIORITIES).filter(|priority| need.pauses & lossless >> priority & 1 != 0) {
+            let group = pools.groups[priority];
+            let Some(profile) = profiles.ingress[usize::from(group)] else {
+                without.push(format!(
+                    "priority {priority} is lossless, but group {group} of port {} has no profile",
+                    port_name(number)
+                ));
+                continue;
+            };
+            let rules = &pools.profiles[profile].rules;
+            in_flight[usize::from(rules.pool)] += need.room.get();
+            if rules.headroom < need.room.get() {
+                let name = &pools.profiles[profile].name;
+                let message = format!(
+                    "headroom of {} B in profile \"{name}\" is less than the {} B that the link at port {} has in flight",
+                    rules.headroom,
+                    need.room.get(),
+                    port_name(number)
+                );
+                short.push((need.room.get(), message));
+            }
+        }
+    }
+    let subject = Subject::Node(id);
+    if let Some(message) = without.into_iter().next() {
+        let help = "expected an attachment for it: without, its sender is never paused";
+        audit.error(subject, of_buffer("memory", message, help).key("attach"));
+    }
+    if let Some((room, message)) = short.into_iter().max_by_key(|(room, _)| *room) {
+        let help = format!("expected at least \"{room} B\"");
+        audit.loses(subject, of_buffer("memory", message, help).key("profiles"));
+    }
+    for ((pool, promised), needed) in pools.pools.iter().zip(pools.promised(ports)).zip(in_flight) {
+        let Some(shared) = pool.headroom else { continue };
+        if shared < needed {
+            let message = format!(
+                "pool \"{}\" has {shared} B of headroom that groups share; they are promised {promised} B, and have {needed} B in flight if all pause at once",
+                pool.name
+            );
+            let help =
+                "lossless frames are lost if too many do: expected a run that shows it, or more headroom";
+            audit.warn(subject, of_buffer("memory", message, help).key("pools").key(&pool.name));
+        }
+    }
+}
+
+/// Egress queues of lossless priorities whose limit is in reach, in words; each profile once.
+pub(super) fn egress_limits(
+    switch: &SwitchSpec,
+    pools: &PoolsSpec,
+    ports: &[PortProfiles],
+    lossless: u8,
+) -> Vec<String> {
+    let most = most_of_ingress(pools, ports, lossless);
+    let classes = switch.classes.classes_of(u32::from(lossless));
+    let mut seen = BTreeSet::new();
+    for port in ports {
+        let used = (0..PRIORITIES).filter(|class| classes >> class & 1 != 0);
+        seen.extend(used.filter_map(|class| port.egress[class]));
+    }
+    let binds = |&profile: &usize| {
+        let (rules, pool) = (&pools.profiles[profile].rules, pools.pool_of(profile));
+        let limit = match rules.limit {
+            Limit::Static(bytes) => bytes.min(pool.size),
+            // With all that can be waiting in this one queue.
+            Limit::Dynamic(alpha) => alpha.share(pool.size, 1),
+        };
+        let limit = limit.saturating_add(rules.reserved);
+        (limit < most).then(|| {
+            format!(
+                "egress limit of profile \"{}\" can bind: a lossless queue may hold {limit} B, and {most} B can wait that ingress pools have taken",
+                pools.profiles[profile].name
+            )
+        })
+    };
+    seen.iter().filter_map(binds).collect()
+}
+
+/// The most that lossless groups of these ports can hold together.
+pub(super) fn most_of_ingress(pools: &PoolsSpec, ports: &[PortProfiles], lossless: u8) -> u64 {
+    let mut of_pool = vec![(0u64, 0u64, 0u64); pools.pools.len()];
+    for port in ports {
+        for priority in (0..PRIORITIES).filter(|priority| lossless >> priority & 1 != 0) {
+            let Some(profile) = port.ingress[usize::from(pools.groups[priority])] else { continue };
+            let rules = &pools.profiles[profile].rules;
+            let (shared, headroom, reserved) = &mut of_pool[usize::from(rules.pool)];
+            let alone = pools.levels(profile, 1).0 - rules.reserved;
+            *shared = shared.saturating_add(alone);
+            *headroom = headroom.saturating_add(rules.headroom);
+            *reserved = reserved.saturating_add(rules.reserved);
+        }
+    }
+    let most = of_pool.iter().zip(&pools.pools).map(|(&(shared, headroom, reserved), pool)| {
+        let headroom = headroom.min(pool.headroom.unwrap_or(u64::MAX));
+        shared.min(pool.size).saturating_add(headroom).saturating_add(reserved)
+    });
+    most.fold(0, u64::saturating_add)
+}

@@ -1,0 +1,350 @@
+//! What the memory of switches means before a run, in bytes: where each lossless counter pauses and lets go, the headroom
+//! above that beside what its link has in flight, where queues begin to mark, and what of that cannot come about.
+//!
+//! A threshold that moves is told as it is for one busy counter, and for all of the switch's.
+
+use super::pools::{egress_limits, most_of_ingress};
+use crate::PauseNeeds;
+use crate::build::pool_profiles;
+use crate::spec::routing::Wiring;
+use crate::spec::{NodeSpec, Spec, SwitchSpec};
+use flow_control::Accounting;
+use frame::{NodeId, PRIORITIES, PortId};
+use queueing::{Action, ManagerSpec, PoolsSpec, PortProfiles, RedParams, StepParams};
+use units::Amount;
+
+/// What holds for a counter of lossless frames, or for an egress queue, at one port or several that are alike.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Threshold {
+    /// Name of the switch.
+    pub node: String,
+    /// Name of the first port, and how many are like it.
+    pub port: String,
+    /// See `port`.
+    pub ports: u64,
+    /// "group 3" or "queue 3".
+    pub what: String,
+    /// Name of its profile and pool, if it has any.
+    pub profile: String,
+    /// See `profile`.
+    pub pool: String,
+    /// What is reserved for it, in bytes.
+    pub reserved: u64,
+    /// XOFF, or for a lossy queue its limit; `None`: there is none.
+    pub xoff: Option<Amount>,
+    /// The same if all counters of the switch are busy, where that is less.
+    pub xoff_all_busy: Option<Amount>,
+    /// XON.
+    pub xon: Option<Amount>,
+    /// Room above XOFF.
+    pub headroom: Option<Amount>,
+    /// What the link has in flight after XOFF.
+    pub in_flight: Option<u64>,
+    /// Where marks begin, and where every frame is marked.
+    pub marks: Option<(Amount, Amount)>,
+    /// What it comes to, in words.
+    pub verdict: String,
+}
+
+/// All that is to be told of a fabric: its thresholds, and sentences about switches.
+pub fn thresholds(spec: &Spec, needs: &[PauseNeeds]) -> (Vec<Threshold>, Vec<String>) {
+    let wiring = spec.wiring();
+    let (mut rows, mut notes) = (Vec::new(), Vec::new());
+    for (id, node) in (0..).map(NodeId).zip(&spec.nodes) {
+        let Some(switch) = node.switch() else { continue };
+        let needs: Vec<&PauseNeeds> = needs.iter().filter(|need| need.node == id).collect();
+        let station = Station { spec, wiring: &wiring, id, node, switch, needs };
+        let found = station.rows();
+        // Switches that are alike but for their names are told once.
+        let alike = rows.iter().any(|(known, _): &(Vec<Threshold>, u64)| same(known, &found));
+        match rows.iter_mut().find(|(known, _)| same(known, &found)) {
+            Some((_, times)) => *times += 1,
+            None => rows.push((found, 1)),
+        }
+        if !alike {
+            notes.extend(station.notes());
+        }
+    }
+    let several = rows.iter().filter(|(found, times)| *times > 1 && !found.is_empty());
+    let several: Vec<String> = several
+        .map(|(found, times)| format!("{} stands for {times} switches that are alike", found[0].node))
+        .collect();
+    notes.extend(several);
+    (rows.into_iter().flat_map(|(found, _)| found).collect(), notes)
+}
+
+fn same(one: &[Threshold], other: &[Threshold]) -> bool {
+    let bare = |row: &Threshold| Threshold { node: String::new(), port: String::new(), ..row.clone() };
+    one.len() == other.len() && one.iter().zip(other).all(|(a, b)| bare(a) == bare(b))
+}
+
+struct Station<'a> {
+    spec: &'a Spec,
+    wiring: &'a Wiring,
+    id: NodeId,
+    node: &'a NodeSpec,
+    switch: &'a SwitchSpec,
+    needs: Vec<&'a PauseNeeds>,
+}
+
+impl Station<'_> {
+    fn rows(&self) -> Vec<Threshold> {
+        let mut rows: Vec<Threshold> = Vec::new();
+        let mut add = |row: Threshold| {
+            let bare = |row: &Threshold| Threshold { port: String::new(), ports: 0, ..row.clone() };
+            match rows.iter_mut().find(|known| bare(known) == bare(&row)) {
+                Some(known) => known.ports += 1,
+                None => rows.push(row),
+            }
+        };
+        let profiles = self.profiles();
+        for (local, port) in self.wiring.ports(self.id).enumerate() {
+            let need = self.needs.get(local).copied();
+            for priority in 0..PRIORITIES {
+                if let Some(need) = need.filter(|need| need.pauses >> priority & 1 != 0) {
+                    add(self.counter(port, priority, need, profiles.get(local)));
+                }
+            }
+            for class in 0..self.switch.classes.classes() {
+                if let Some(row) = self.queue(port, class, profiles.get(local)) {
+                    add(row);
+                }
+            }
+        }
+        rows
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let name = &self.node.name;
+        let mut notes = Vec::new();
+        let needed: u64 =
+            self.needs.iter().map(|need| need.room.get() * u64::from(need.pauses.count_ones())).sum();
+        if let Some(pools) = self.switch.pools.as_deref() {
+            let ports = self.profiles();
+            for (pool, promised) in pools.pools.iter().zip(pools.promised(&ports)).filter(|(_, sum)| *sum > 0)
+            {
+                notes.push(match pool.headroom {
+                    None => format!(
+                        "{name}: groups of pool \"{}\" have {promised} B of headroom, each its own; links have {needed} B in flight",
+                        pool.name
+                    ),
+                    Some(shared) => {
+                        let ratio = promised as f64 / shared.max(1) as f64;
+                        format!(
+                            "{name}: pool \"{}\" promises {promised} B of headroom and has {shared} B: {ratio:.1} times; links have {needed} B in flight",
+                            pool.name
+                        )
+                    }
+                });
+            }
+            let limits = egress_limits(self.switch, pools, &ports, self.lossless());
+            notes.extend(limits.into_iter().map(|note| format!("{name}: {note}")));
+        } else if let Some(memory) = self.switch.shared_memory.filter(|_| !self.needs.is_empty()) {
+            notes.push(format!(
+                "{name}: queues share {} B of headroom; links have {needed} B in flight",
+                memory.headroom
+            ));
+        }
+        notes
+    }
+
+    fn lossless(&self) -> u8 {
+        self.switch.pauses().map_or(0, |own| own.kind.priorities())
+    }
+    fn profiles(&self) -> Vec<PortProfiles> {
+        let pools = self.switch.pools.as_deref();
+        pools.map_or_else(Vec::new, |pools| pool_profiles(self.spec, self.wiring, self.id, pools))
+    }
+    fn ports(&self) -> u64 {
+        self.wiring.ports(self.id).count() as u64
+    }
+    fn row(&self, port: PortId, what: String) -> Threshold {
+        Threshold {
+            node: self.node.name.clone(),
+            port: self.wiring.port_name(port, |node| self.spec.nodes[node.at()].name.as_str()),
+            ports: 1,
+            what,
+            profile: String::new(),
+            pool: String::new(),
+            reserved: 0,
+            xoff: None,
+            xoff_all_busy: None,
+            xon: None,
+            headroom: None,
+            in_flight: None,
+            marks: None,
+            verdict: String::new(),
+        }
+    }
+
+    /// The memory that lossless counters share by a dynamic threshold, and its shared part.
+    fn one_pool(&self) -> Option<(queueing::SharedMemorySpec, u64)> {
+        let memory = self.switch.shared_memory?;
+        let by_ingress = self.switch.pauses().is_some_and(|own| own.counts_at_ingress());
+        let shared = memory.shared(self.switch.queues_of_memory(self.ports()))?;
+        by_ingress.then_some((memory, shared))
+    }
+
+    /// A counter of lossless frames, or an egress queue that pauses.
+    fn counter(
+        &self,
+        port: PortId,
+        priority: usize,
+        need: &PauseNeeds,
+        profiles: Option<&PortProfiles>,
+    ) -> Threshold {
+        let by_egress = self.switch.pauses().is_some_and(|own| own.accounting == Accounting::Egress);
+        let in_flight = Some(need.room.get());
+        let busy = self.busy();
+        if let (Some(pools), Some(profiles)) = (self.switch.pools.as_deref(), profiles) {
+            let group = usize::from(pools.groups[priority]);
+            let row = self.row(port, format!("group {group}"));
+            let Some(profile) = profiles.ingress[group] else {
+                return Threshold {
+                    in_flight,
+                    verdict: "no profile: its sender is never paused".into(),
+                    ..row
+                };
+            };
+            let row = of_profile(row, pools, profile, busy);
+            let room = pools.profiles[profile].rules.headroom;
+            return Threshold {
+                headroom: Some(Amount::Bytes(room)),
+                in_flight,
+                verdict: short(room, need),
+                ..row
+            };
+        }
+        let what = format!("{} {priority}", if by_egress { "egress, priority" } else { "priority" });
+        let row = self.row(port, what);
+        if let Some((memory, shared)) = self.one_pool() {
+            let xoff = |busy| memory.minimum + memory.alpha.share(shared, busy);
+            let xon = memory.minimum.max(xoff(1).saturating_sub(memory.resume_offset));
+            return Threshold {
+                reserved: memory.minimum,
+                xoff: Some(Amount::Bytes(xoff(1))),
+                xoff_all_busy: Some(Amount::Bytes(xoff(busy))),
+                xon: Some(Amount::Bytes(xon)),
+                headroom: Some(Amount::Bytes(memory.headroom)),
+                in_flight,
+                verdict: short(memory.headroom, need),
+                ..row
+            };
+        }
+        let levels = need.levels;
+        let room = match (levels.capacity, levels.xoff) {
+            (Amount::Bytes(all), Amount::Bytes(xoff)) => Some(Amount::Bytes(all - xoff)),
+            (Amount::Frames(all), Amount::Frames(xoff)) => Some(Amount::Frames(all - xoff)),
+            _ => None,
+        };
+        let verdict = match room.filter(|_| !by_egress) {
+            Some(Amount::Bytes(room)) => short(room, need),
+            _ => String::new(),
+        };
+        Threshold {
+            xoff: Some(levels.xoff),
+            xon: Some(levels.xon),
+            headroom: room.filter(|_| !by_egress),
+            in_flight,
+            verdict,
+            ..row
+        }
+    }
+
+    /// Lossless counters of the switch.
+    fn busy(&self) -> u64 {
+        self.needs.iter().map(|need| u64::from(need.pauses.count_ones())).sum::<u64>().max(1)
+    }
+
+    /// An egress queue with a profile or marks.
+    fn queue(&self, port: PortId, class: usize, profiles: Option<&PortProfiles>) -> Option<Threshold> {
+        let mut row = self.row(port, format!("queue {class}"));
+        let profile = profiles.and_then(|of| of.egress[class]);
+        if let (Some(pools), Some(profile)) = (self.switch.pools.as_deref(), profile) {
+            row = Threshold { xon: None, ..of_profile(row, pools, profile, self.ports()) };
+        }
+        row.marks = self.switch.managers.get(class).copied().flatten().and_then(marks);
+        if profile.is_none() && row.marks.is_none() {
+            return None;
+        }
+        let classes = self.switch.classes;
+        let lossless = (0..PRIORITIES as u8)
+            .filter(|&priority| classes.class(frame::Priority(priority)).at() == class)
+            .fold(0u8, |set, priority| set | (self.lossless() & 1 << priority));
+        if let Some((Amount::Bytes(least), _)) = row.marks.filter(|_| lossless != 0) {
+            row.verdict = self.marks_or_pauses(least, lossless);
+        }
+        Some(row)
+    }
+
+    /// Whether marks of a queue of these lossless priorities begin before its senders are paused.
+    fn marks_or_pauses(&self, least: u64, lossless: u8) -> String {
+        let (ports, counters) = (self.ports(), u64::from(lossless.count_ones()));
+        let (of_one, all) = if let Some(pools) = self.switch.pools.as_deref() {
+            let profiles = self.profiles();
+            let groups = profiles.iter().flat_map(|port| {
+                let of = |&priority: &usize| lossless >> priority & 1 != 0;
+                (0..PRIORITIES)
+                    .filter(of)
+                    .filter_map(|priority| port.ingress[usize::from(pools.groups[priority])])
+            });
+            let of_one = groups.map(|profile| pools.levels(profile, 1).0).min().unwrap_or(u64::MAX);
+            (of_one, most_of_ingress(pools, &profiles, lossless))
+        } else if let Some((memory, shared)) = self.one_pool() {
+            let one = memory.minimum + memory.alpha.share(shared, 1);
+            (one, shared + memory.headroom + memory.minimum * ports * counters)
+        } else {
+            let level = |need: &&PauseNeeds| match (need.levels.xoff, need.levels.capacity) {
+                (Amount::Bytes(xoff), Amount::Bytes(capacity)) => Some((xoff, capacity)),
+                _ => None,
+            };
+            let Some(levels) = self.needs.iter().map(level).collect::<Option<Vec<_>>>() else {
+                return String::new();
+            };
+            let least = levels.iter().map(|level| level.0).min().unwrap_or(u64::MAX);
+            let by_egress = self.switch.pauses().is_some_and(|own| own.accounting == Accounting::Egress);
+            if by_egress {
+                let room: u64 = self.needs.iter().map(|need| need.room.get()).sum();
+                (least, least.saturating_add(room))
+            } else {
+                (least, levels.iter().map(|level| level.1 * counters).sum())
+            }
+        };
+        if least >= all {
+            return "marks never: PFC stops the queue first".into();
+        }
+        if least < of_one {
+            return "marks before any pause".into();
+        }
+        format!("marks only if {} ports or more send to it: one is paused at {of_one} B", least / of_one + 1)
+    }
+}
+
+/// Limits of a profile for one busy counter and for many.
+fn of_profile(row: Threshold, pools: &PoolsSpec, profile: usize, busy: u64) -> Threshold {
+    let (alone, all) = (pools.levels(profile, 1), pools.levels(profile, busy));
+    Threshold {
+        profile: pools.profiles[profile].name.clone(),
+        pool: pools.pool_of(profile).name.clone(),
+        reserved: pools.profiles[profile].rules.reserved,
+        xoff: Some(Amount::Bytes(alone.0)),
+        xoff_all_busy: Some(Amount::Bytes(all.0)),
+        xon: Some(Amount::Bytes(alone.1)),
+        ..row
+    }
+}
+
+fn short(room: u64, need: &PauseNeeds) -> String {
+    let lacks = need.room.get().saturating_sub(room);
+    if lacks == 0 { String::new() } else { format!("headroom is {lacks} B short of what is in flight") }
+}
+
+/// Where a manager begins to mark, and from where on it marks all frames.
+fn marks(manager: ManagerSpec) -> Option<(Amount, Amount)> {
+    match manager {
+        ManagerSpec::Red(RedParams { action: Action::Drop, .. }) => None,
+        ManagerSpec::Red(red) => Some((red.min, red.max)),
+        ManagerSpec::Step(StepParams { threshold, .. }) => Some((threshold, threshold)),
+        _ => None,
+    }
+}

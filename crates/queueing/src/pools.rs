@@ -1,0 +1,439 @@
+//! Pools and profiles: the memory of a switch as it is configured.
+//!
+//! Memory is divided into pools, on the side where frames come in and on the side where they leave. A profile says what a
+//! queue may take of its pool, and is attached to priority groups of ports (what came in through a port with some priorities
+//! and still waits) or to egress queues. A frame has to fit both its group and its queue, and is charged to both. Groups of
+//! lossless priorities ask for pauses, by their limit, XON and headroom; egress limits of lossless queues should be out of
+//! reach, since nothing is paused for them. What no profile is attached to is not limited.
+//!
+//! The limit of a dynamic profile is α times what is free of its pool, that of a static one so many bytes, both beyond what is
+//! reserved. The size of a pool is what is shared: reserved memory and headroom lie beside it.
+//!
+//! Headroom of a pool is shared by its groups, each up to the headroom of its profile, and may be promised several times
+//! over. A pool without has that of each group for itself.
+//!
+//! XOFF is sent at reserved + limit, XON at `xon` or, if that is more, `xon_offset` below XOFF.
+//!
+//! A group lets go when one of its own frames leaves; a limit that rises because others leave shows then.
+//!
+//! Source: the Switch Abstraction Interface of the Open Compute Project (buffer pools and profiles), and what SONiC
+//! writes into them; the order of charging is that of `dynamic_threshold`.
+//!
+//! Not modelled: memory cells (a frame takes its own length), the memory of a frame in transmission, a priority group of
+//! several lossless priorities, colours.
+
+use crate::dynamic_threshold::Alpha;
+use crate::shared_memory::{Limit, Pool, Rules, SharedMemory};
+use frame::PRIORITIES;
+use keys::{Remark, nearest};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use units::{BitRate, Bytes, Length, Time};
+
+/// Pools of the memory of a switch, and who may take how much of them. It takes the place of `total` and `dynamic_threshold`.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MemoryKeys {
+    /// Pools by name. Required.
+    pub pools: BTreeMap<String, PoolKeys>,
+    /// Profiles by name. Required.
+    pub profiles: BTreeMap<String, ProfileKeys>,
+    /// What has which profile; of several that fit a port, the first counts. Required.
+    pub attach: Vec<Attachment>,
+    /// The priority group of each priority: eight numbers, 0 to 7. A lossless priority needs a group of its own. Default: [0, 1, 2, 3, 4, 5, 6, 7].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("default" = [0, 1, 2, 3, 4, 5, 6, 7]))]
+    pub groups: Option<Vec<u32>>,
+}
+
+/// A pool.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PoolKeys {
+    /// Where it counts frames: by the port that they came in through ("ingress") or leave through ("egress"). Required.
+    pub side: Side,
+    /// What its queues share; headroom and what is reserved lie beside it. A size in bytes. Required.
+    pub size: Bytes,
+    /// What limits profiles that say neither `alpha` nor `threshold`: "dynamic" (alpha of 1) or "static" (the size of the pool). Default: "dynamic".
+    #[serde(default)]
+    pub mode: PoolMode,
+    /// Headroom that all groups of an ingress pool share. A size in bytes. Default: none (each has that of its profile for itself).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub headroom: Option<Bytes>,
+}
+
+/// Where a pool counts frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Side {
+    /// By the port that they came in through.
+    Ingress,
+    /// By the port that they leave through.
+    Egress,
+}
+
+impl Side {
+    /// As a scenario calls it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Side::Ingress => "ingress",
+            Side::Egress => "egress",
+        }
+    }
+}
+
+/// How the profiles of a pool are limited that do not say it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PoolMode {
+    /// By what is free.
+    #[default]
+    Dynamic,
+    /// By the size of the pool.
+    Static,
+}
+
+/// A profile.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ProfileKeys {
+    /// Its pool. A name. Required.
+    pub pool: String,
+    /// Memory that each group or queue with this profile has for itself. A size in bytes. Default: "0 B".
+    #[serde(default = "nothing")]
+    pub reserved: Bytes,
+    /// What it may take of the pool, as a multiple of what is free there. A number, 1/1024 to 1024, in steps of 1/1024. Default: by the mode of the pool.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alpha: Option<Alpha>,
+    /// The same in bytes, in place of `alpha`. A size. Default: by the mode of the pool.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub threshold: Option<Bytes>,
+    /// What a group may hold above its limit after XOFF. A size in bytes. Default: "0 B" (it is not lossless).
+    #[serde(default = "nothing")]
+    pub headroom: Bytes,
+    /// A paused group lets go at this or below. A size in bytes, of all that it holds. Default: what is reserved.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub xon: Option<Bytes>,
+    /// It lets go this far below its XOFF, if that is above `xon`. A size in bytes. Default: "0 B"; never, if `xon` is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub xon_offset: Option<Bytes>,
+}
+
+fn nothing() -> Bytes {
+    Bytes::new(0)
+}
+
+/// What has a profile.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Attachment {
+    /// The profile. A name. Required.
+    pub profile: String,
+    /// Priority groups, of an ingress profile. A list of numbers, 0 to 7. Default: all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub groups: Option<Vec<u32>>,
+    /// Queues, of an egress profile. A list of traffic classes, 0 to 7. Default: all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queues: Option<Vec<u32>>,
+    /// Only at ports to these hosts and switches. A list of names. Default: any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<Vec<String>>,
+    /// Only at ports of this rate. A rate. Default: any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<BitRate>,
+    /// Only at ports whose cable, with what their interfaces add, is at most this long. A length. Default: any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub length: Option<Length>,
+}
+
+/// A pool with its name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PoolSpec {
+    /// Its name.
+    pub name: String,
+    /// Where it counts.
+    pub side: Side,
+    /// Bytes that are shared.
+    pub size: u64,
+    /// Headroom that is shared, in bytes; `None`: each group has its own.
+    pub headroom: Option<u64>,
+}
+
+/// A profile with its name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProfileSpec {
+    /// Its name.
+    pub name: String,
+    /// What holds for each group or queue with it.
+    pub rules: Rules,
+}
+
+/// Which ports have a profile, and for what.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AttachmentSpec {
+    /// The profile's number.
+    pub profile: usize,
+    /// Groups or queues, bit by bit.
+    pub members: u8,
+    /// Names of neighbours; empty: all.
+    pub to: Vec<String>,
+    /// The rate of the link.
+    pub rate: Option<BitRate>,
+    /// The longest delay of the link.
+    pub delay: Option<Time>,
+}
+
+/// The memory of a switch in pools.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PoolsSpec {
+    /// The pools.
+    pub pools: Vec<PoolSpec>,
+    /// The profiles.
+    pub profiles: Vec<ProfileSpec>,
+    /// Who has them.
+    pub attachments: Vec<AttachmentSpec>,
+    /// The priority group of each priority.
+    pub groups: [u8; PRIORITIES],
+}
+
+/// The profiles of a port, by priority group and by egress queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PortProfiles {
+    /// By priority group.
+    pub ingress: [Option<usize>; PRIORITIES],
+    /// By traffic class.
+    pub egress: [Option<usize>; PRIORITIES],
+}
+
+impl MemoryKeys {
+    /// What the keys mean.
+    ///
+    /// # Errors
+    /// All that is wrong with them.
+    pub fn spec(&self) -> Result<PoolsSpec, Vec<Remark>> {
+        let mut wrong = Vec::new();
+        let pools: Vec<PoolSpec> =
+            self.pools.iter().map(|(name, keys)| keys.spec(name, &mut wrong)).collect();
+        if pools.len() > 200 {
+            let message = format!("{} pools", pools.len());
+            wrong.push(Remark::about("pools", message, "expected at most 200"));
+        }
+        let mut profiles = Vec::new();
+        for (name, keys) in &self.profiles {
+            let within = |why: Remark| why.within(name).within("profiles");
+            let Some(at) = pools.iter().position(|pool| pool.name == keys.pool) else {
+                wrong.push(within(unknown("pool", &keys.pool, self.pools.keys())));
+                continue;
+            };
+            wrong.extend(keys.check(&pools[at]).map(within));
+            let rules = keys.rules(at as u8, self.pools[&keys.pool].mode, pools[at].size);
+            profiles.push(ProfileSpec { name: name.clone(), rules });
+        }
+        let mut attachments = Vec::new();
+        for (index, keys) in self.attach.iter().enumerate() {
+            let found = profiles.iter().position(|one| one.name == keys.profile);
+            match found.map(|at| keys.spec(at, pools[usize::from(profiles[at].rules.pool)].side)) {
+                Some(Ok(spec)) => attachments.push(spec),
+                Some(Err(why)) => wrong.push(why.within_entry(index).within("attach")),
+                None if self.profiles.contains_key(&keys.profile) => {}
+                None => {
+                    let why = unknown("profile", &keys.profile, self.profiles.keys());
+                    wrong.push(why.within_entry(index).within("attach"));
+                }
+            }
+        }
+        let mut groups = [0, 1, 2, 3, 4, 5, 6, 7];
+        if let Some(list) = &self.groups {
+            match <[u32; PRIORITIES]>::try_from(list.as_slice()) {
+                Ok(list) if list.iter().all(|&group| group < PRIORITIES as u32) => {
+                    groups = list.map(|group| group as u8);
+                }
+                _ => {
+                    let help = "expected eight numbers, 0 to 7: the group of each priority";
+                    wrong.push(Remark::about("groups", format!("priority groups {list:?}"), help));
+                }
+            }
+        }
+        if wrong.is_empty() { Ok(PoolsSpec { pools, profiles, attachments, groups }) } else { Err(wrong) }
+    }
+    /// Pools and profiles that nothing uses.
+    pub fn idle(&self) -> Vec<Remark> {
+        let help = "it has no effect";
+        let profiles =
+            self.profiles.keys().filter(|&name| self.attach.iter().all(|one| one.profile != *name));
+        let profiles = profiles.map(|name| {
+            Remark::about(name, format!("profile \"{name}\" is attached to nothing"), help).within("profiles")
+        });
+        let pools = self.pools.keys().filter(|&name| self.profiles.values().all(|one| one.pool != *name));
+        let pools = pools.map(|name| {
+            Remark::about(name, format!("no profile takes memory of pool \"{name}\""), help).within("pools")
+        });
+        profiles.chain(pools).collect()
+    }
+}
+
+fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a String> + Clone) -> Remark {
+    let names: Vec<&str> = known.map(String::as_str).collect();
+    let help = match nearest(name, names.iter().copied()) {
+        Some(meant) => format!("did you mean \"{meant}\"?"),
+        None if names.is_empty() => format!("there is no {what}"),
+        None => format!("expected one of {}", names.join(", ")),
+    };
+    Remark::about(if what == "pool" { "pool" } else { "profile" }, format!("unknown {what} \"{name}\""), help)
+}
+
+impl PoolKeys {
+    fn spec(&self, name: &str, wrong: &mut Vec<Remark>) -> PoolSpec {
+        if self.side == Side::Egress && self.headroom.is_some() {
+            let help =
+                "headroom is for what is on its way to a port after XOFF: expected it in an ingress pool";
+            let why = Remark::about("headroom", "headroom of an egress pool", help);
+            wrong.push(why.within(name).within("pools"));
+        }
+        let headroom = self.headroom.map(Bytes::get);
+        PoolSpec { name: name.to_string(), side: self.side, size: self.size.get(), headroom }
+    }
+}
+
+impl ProfileKeys {
+    fn check(&self, pool: &PoolSpec) -> Option<Remark> {
+        if self.alpha.is_some() && self.threshold.is_some() {
+            let help = "expected one of them: a multiple of what is free, or bytes";
+            return Some(Remark::about("threshold", "both alpha and threshold", help));
+        }
+        let of_pauses = [
+            ("headroom", self.headroom.get() > 0),
+            ("xon", self.xon.is_some()),
+            ("xon_offset", self.xon_offset.is_some()),
+        ];
+        let (key, _) = of_pauses.into_iter().find(|&(_, is_said)| pool.side == Side::Egress && is_said)?;
+        let message = format!("{key} of an egress profile (pool \"{}\")", pool.name);
+        Some(Remark::about(key, message, "pauses are decided where frames come in: expected an ingress pool"))
+    }
+    fn rules(&self, pool: u8, mode: PoolMode, size: u64) -> Rules {
+        let limit = match (self.alpha, self.threshold, mode) {
+            (Some(alpha), ..) => Limit::Dynamic(alpha),
+            (None, Some(bytes), _) => Limit::Static(bytes.get()),
+            (None, None, PoolMode::Dynamic) => Limit::Dynamic(Alpha::ONE),
+            (None, None, PoolMode::Static) => Limit::Static(size),
+        };
+        let offset = match (self.xon, self.xon_offset) {
+            (_, Some(offset)) => offset.get(),
+            (Some(_), None) => u64::MAX,
+            (None, None) => 0,
+        };
+        let xon = self.xon.unwrap_or(self.reserved).get();
+        Rules {
+            pool,
+            reserved: self.reserved.get(),
+            limit,
+            headroom: self.headroom.get(),
+            xon,
+            xon_offset: offset,
+        }
+    }
+}
+
+impl Attachment {
+    fn spec(&self, profile: usize, side: Side) -> Result<AttachmentSpec, Remark> {
+        let (key, list, other) = match side {
+            Side::Ingress => ("groups", &self.groups, ("queues", &self.queues)),
+            Side::Egress => ("queues", &self.queues, ("groups", &self.groups)),
+        };
+        if other.1.is_some() {
+            let message = format!("{} of the {} profile \"{}\"", other.0, side.name(), self.profile);
+            return Err(Remark::about(other.0, message, format!("expected {key}")));
+        }
+        let mut members = 0;
+        for (place, &number) in list.iter().flatten().enumerate() {
+            let bit = u32::try_from(PRIORITIES).ok().filter(|&most| number < most).map(|_| 1u8 << number);
+            let Some(bit) = bit else {
+                return Err(Remark::about(key, format!("number {number}"), "expected 0 to 7").entry(place));
+            };
+            members |= bit;
+        }
+        if list.is_none() {
+            members = u8::MAX;
+        }
+        if members == 0 || self.to.as_ref().is_some_and(Vec::is_empty) {
+            let key = if members == 0 { key } else { "to" };
+            return Err(Remark::about(key, "an empty list", "expected an entry, or no key for all"));
+        }
+        Ok(AttachmentSpec {
+            profile,
+            members,
+            to: self.to.clone().unwrap_or_default(),
+            rate: self.rate,
+            delay: self.length.map(Length::fibre_delay),
+        })
+    }
+}
+
+impl PoolsSpec {
+    /// More than any queue holds.
+    const UNBOUNDED: u64 = u64::MAX / 4;
+
+    /// The pool of a profile.
+    pub fn pool_of(&self, profile: usize) -> &PoolSpec {
+        &self.pools[usize::from(self.profiles[profile].rules.pool)]
+    }
+    /// The profiles of a port to this neighbour.
+    pub fn of_port(&self, neighbour: &str, rate: BitRate, delay: Time) -> PortProfiles {
+        let mut found = PortProfiles::default();
+        for own in &self.attachments {
+            let fits = (own.to.is_empty() || own.to.iter().any(|name| name == neighbour))
+                && own.rate.is_none_or(|only| only == rate)
+                && own.delay.is_none_or(|most| delay <= most);
+            let table = match self.pool_of(own.profile).side {
+                Side::Ingress => &mut found.ingress,
+                Side::Egress => &mut found.egress,
+            };
+            let free =
+                (0..).zip(table).filter(|(number, taken)| own.members >> number & 1 != 0 && taken.is_none());
+            if fits {
+                free.for_each(|(_, taken)| *taken = Some(own.profile));
+            }
+        }
+        found
+    }
+    /// What groups of these ports are promised of each pool as headroom.
+    pub fn promised(&self, ports: &[PortProfiles]) -> Vec<u64> {
+        let mut promised = vec![0u64; self.pools.len()];
+        for profile in ports.iter().flat_map(|port| port.ingress).flatten() {
+            let rules = &self.profiles[profile].rules;
+            let of_pool = &mut promised[usize::from(rules.pool)];
+            *of_pool = of_pool.saturating_add(rules.headroom);
+        }
+        promised
+    }
+    /// The empty memory of a switch with these ports. Rules have the numbers of profiles; after them come those of what has
+    /// no profile.
+    pub fn memory(&self, ports: &[PortProfiles]) -> SharedMemory {
+        let promised = self.promised(ports);
+        let pools = self.pools.iter().zip(promised);
+        let mut pools: Vec<Pool> =
+            pools.map(|(pool, sum)| Pool::new(pool.size, pool.headroom.unwrap_or(sum))).collect();
+        let mut rules: Vec<Rules> = self.profiles.iter().map(|profile| profile.rules).collect();
+        rules.push(Rules {
+            pool: pools.len() as u8,
+            reserved: 0,
+            limit: Limit::Static(PoolsSpec::UNBOUNDED),
+            headroom: 0,
+            xon: 0,
+            xon_offset: 0,
+        });
+        pools.push(Pool::new(PoolsSpec::UNBOUNDED, 0));
+        SharedMemory::new(pools, rules)
+    }
+    /// XOFF of a profile, with XON there, where so many groups or queues like it are busy and fill the pool.
+    pub fn levels(&self, profile: usize, busy: u64) -> (u64, u64) {
+        let rules = &self.profiles[profile].rules;
+        let limit = match rules.limit {
+            Limit::Static(bytes) => bytes,
+            Limit::Dynamic(alpha) => alpha.share(self.pool_of(profile).size, busy),
+        };
+        let xoff = rules.reserved.saturating_add(limit);
+        (xoff, rules.xon.max(xoff.saturating_sub(rules.xon_offset)))
+    }
+}
