@@ -38,7 +38,7 @@ COMMANDS = (
     ("optimise", "optimise:optimise", "Search for the best values of keys of a scenario."),
     ("sensitivity", "sensitivity:sensitivity", "Find which keys of a scenario matter."),
     ("check", "scenarios:check", "Check a scenario without running it."),
-    ("new", "scenarios:new", "Write a commented scenario to start from."),
+    ("new", "scenarios:new", "Write a commented scenario, or a study, to start from."),
     ("import", "import_:import_", "Convert files of other tools into a scenario."),
     ("list", "scenarios:list_", "List the scenarios and studies of the package."),
     (
@@ -60,7 +60,7 @@ COMMANDS = (
     ("conform", "conform:conform", "Check a device of data-center bridging against conformance cases."),
     ("dissector", "decode:dissector", "Print a dissector for Wireshark."),
     ("validate", "validate:validate", "Compare the simulator with theory."),
-    ("reproduce", "reproduce:reproduce", "Reproduce published experiments."),
+    ("reproduce", "reproduce:reproduce", "Reproduce published experiments, or a study of your own."),
     ("compare", "compare:compare", "Compare two results."),
     ("completion", "completion:completion", "Print a completion script for a shell."),
 )
