@@ -1,6 +1,6 @@
 """What a sweep costs beside its runs, and whether it survives: ``python benches/sweeps.py``.
 
-    python benches/sweeps.py [--runs 2000] [--kills 10] [--on processes|dask]
+    python benches/sweeps.py [--runs 2000] [--kills 10] [--executor processes|dask]
     python benches/sweeps.py --cores
 
 Runs of 200 us take less than a millisecond to simulate. Their cost is CPU time, which a busy machine does
@@ -70,7 +70,7 @@ def words(runs: int, place: str) -> list[str]:
     """The sweep as a command: four values of XOFF, and seeds for the rest."""
     vary = ["flow_control.pfc.xoff=16 KiB, 20 KiB, 24 KiB, 28 KiB", f"simulation.seed=1..{runs // 4}"]
     options = [word for one in vary for word in ("--vary", one)]
-    return [sys.executable, "-m", "penstock", "sweep", "short.toml", *options, "--on", place]
+    return [sys.executable, "-m", "penstock", "sweep", "short.toml", *options, "--executor", place]
 
 
 def simulated_s(directory: Path) -> float:
@@ -164,7 +164,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--runs", type=int, default=2000)
     parser.add_argument("--kills", type=int, default=10)
-    parser.add_argument("--on", choices=("processes", "dask"), default="processes")
+    parser.add_argument("--executor", choices=("processes", "dask"), default="processes")
     parser.add_argument("--cores", action="store_true")
     parser.add_argument("--duration", help='of each run; default: "200 us", with --cores "50 ms"')
     options = parser.parse_args()
@@ -185,15 +185,15 @@ def main() -> int:
             print(f"{2 * two - one:.1f} s of that are the same on one core and on two (Amdahl)")
             return 0 if one / two >= BUDGET_RATIO else 1
         place = "processes"
-        if options.on == "dask":
+        if options.executor == "dask":
             from distributed import LocalCluster
 
             local: Any = LocalCluster
             cluster = stack.enter_context(local(n_workers=2, threads_per_worker=1))
             place = f"dask:{cluster.scheduler_address}"
         cost = overhead_ms(directory, options.runs, place)
-        where = ", of the first process alone" if options.on == "dask" else ""
-        print(f"{options.runs} runs on {options.on}: {cost:.2f} ms a run beyond the simulation{where}")
+        where = ", of the first process alone" if options.executor == "dask" else ""
+        print(f"{options.runs} runs on {options.executor}: {cost:.2f} ms a run beyond the simulation{where}")
         done = killed(directory, options.runs, place, options.kills)
         same = same_tables(directory)
         print(f"killed {done} times: {'the same tables' if same else 'other tables'}")

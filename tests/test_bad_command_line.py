@@ -122,7 +122,7 @@ def test_any_words_end_in_a_message(seed: int, work: Path, capsys: pytest.Captur
 KINDS: dict[str, tuple[list[str], list[str]]] = {
     "new": (["--like"], ["first-light", "small.toml", "result", "frst-light"]),
     "sweep": (
-        ["--vary", "--set", "--measure", "--zip", "--latin", "--until", "--workers", "--on"],
+        ["--vary", "--set", "--measure", "--zip", "--latin", "--until", "--workers", "--executor"],
         [
             "simulation.seed=1..",
             "simulation.seed=2:1:3",
@@ -134,11 +134,11 @@ KINDS: dict[str, tuple[list[str], list[str]]] = {
         ],
     ),
     "sensitivity": (
-        ["--vary", "--set", "--measure", "--method", "--number", "--workers", "--on"],
+        ["--vary", "--set", "--measure", "--method", "--number", "--workers", "--executor"],
         ["no.key=1:2", "flow_control.pfc.xoff=1", "x=a+", "morris", "sobol", "moris", "1", "p=max(flows.x)"],
     ),
     "optimise": (
-        ["--vary", "--set", "--least", "--most", "--require", "--trials", "--workers", "--on"],
+        ["--vary", "--set", "--minimize", "--maximize", "--require", "--trials", "--workers", "--executor"],
         [
             "no.key=1:2",
             "x=",
@@ -155,7 +155,7 @@ KINDS: dict[str, tuple[list[str], list[str]]] = {
         ["18446744073709551616", "65", "auto", "result", "2"],
     ),
     "compare": (["--json"], ["result", "small.toml", "result/run.json"]),
-    "why": (["--run", "--json"], ["steady", "sw", "sw.0->h0", "h*", "result"]),
+    "why": (["--json"], ["steady", "sw", "sw.0->h0", "h*", "result"]),
     "headroom": (
         ["--rate", "--length", "--delay", "--phy", "--frame", "--cell", "--response-time"],
         ["10 Gb/s", "10Gb/s", "1 m", "1 km", "-1 m", "10GBASE-T", "100GBASE-R RS-FEC", "9216 B", "0 B"],
@@ -166,7 +166,7 @@ KINDS: dict[str, tuple[list[str], list[str]]] = {
     "dissector": (["--out"], []),
     "conform": (["--against", "--case", "--out"], ["agent", "DX-03", "DX-3", "PF-01", "result"]),
     "export": (
-        ["--form", "--of", "--interface"],
+        ["--format", "--role", "--interface"],
         ["dcb", "mlnx_qos", "sonic", "hosts", "switches", "eth0", "; rm"],
     ),
 }
@@ -236,7 +236,7 @@ WRONG = [
     (["fair", "result", "--weight", "steady=2", "--weight", "steady=3"], "has the weight 2 already"),
     (["fair", "result", "--weight", "stedy=2"], "did you mean steady?"),
     (["fair", "result", "--weight", "steady=1e400"], "expected a number above 0"),
-    (["why", "stedy", "--run", "result"], "no port, node or flow 'stedy'"),
+    (["why", "stedy", "result"], "no port, node or flow 'stedy'"),
     (["compare", "result", "nowhere"], "no such result directory"),
     (["headroom", "--rate", "10"], 'did you mean "10 Gb/s"?'),
     (["headroom", "--rate", "1e4 Mb/s"], 'did you mean "10000 Mb/s"?'),
@@ -250,17 +250,30 @@ WRONG = [
     (["sensitivity", "small.toml", "--vary", "simulation.sed=1:2"], "did you mean seed?"),
     (["sensitivity", "small.toml", "--vary", "switch.latency=1 ns:2 ns", "--number", "0"], "from 2 on"),
     (["sensitivity", "small.toml", "--vary", "switch.latency=1 ns:2 ns", "--method", "moris"], "morris"),
-    (["optimise", "small.toml"], "expected one of --least and --most"),
-    (["optimise", "small.toml", "--least", "max(flows.x)", "--most", "max(flows.y)"], "expected one of"),
-    (["optimise", "small.toml", "--least", "max(flows.latency_p99_ns)", "--trials", "0"], "at least 1"),
-    (["optimise", "small.toml", "--least", "max(flows.latency_p99_ns)"], "no key varies"),
+    (["optimise", "small.toml"], "expected one of --minimize and --maximize"),
+    (
+        ["optimise", "small.toml", "--minimize", "max(flows.x)", "--maximize", "max(flows.y)"],
+        "expected one of",
+    ),
+    (["optimise", "small.toml", "--minimize", "max(flows.latency_p99_ns)", "--trials", "0"], "at least 1"),
+    (["optimise", "small.toml", "--minimize", "max(flows.latency_p99_ns)"], "no key varies"),
+    (["optimise", "small.toml", "--least", "run.events"], "--least is now --minimize"),
+    (["optimise", "small.toml", "--most=run.events"], "--most is now --maximize"),
+    (["sweep", "small.toml", "--on", "processes"], "--on is now --executor"),
+    (["sensitivity", "small.toml", "--on", "processes"], "--on is now --executor"),
+    (["import", "small.toml", "--form", "gml"], "--form is now --format"),
+    (["tables", "result", "--form", "csv"], "--form is now --format"),
+    (["export", "small.toml", "--form", "dcb"], "--form is now --format"),
+    (["export", "small.toml", "--format", "dcb", "--of", "host"], "--of is now --role"),
+    (["dcbx", "run", "--interface", "x0", "--of", "host"], "--of is now --role"),
+    (["why", "steady", "--run", "result"], "--run is now RESULT"),
     (["run", "small.toml", "--threads", "65"], "64"),
     (["run", "small.toml", "--threads", "0"], "1"),
     (["run", "small.toml", "--replications", "2.6"], "--replications is 2.6; expected a whole number"),
-    (["why", "steady", "--run", "small.toml"], "small.toml"),
+    (["why", "steady", "small.toml"], "small.toml"),
     (["steady", "result", "--metric", "queue_byts"], "queue_bytes"),
     (["capture", "small.toml", "--port", "sw.9", "--out", "x.pcapng"], "sw.9"),
-    (["export", "small.toml", "--form", "dbc"], "dcb"),
+    (["export", "small.toml", "--format", "dbc"], "dcb"),
 ]
 
 

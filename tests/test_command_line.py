@@ -8,11 +8,13 @@ import signal
 import subprocess
 import sys
 import time
+import tomllib
 from pathlib import Path
 
 import jsonschema
 import pytest
 
+import penstock as ps
 from conftest import LONG, Command, command_line, json_of
 from penstock import _core, library
 from penstock.cli import glossary, main
@@ -227,6 +229,51 @@ def test_explain_names_what_is_near(penstock: Command) -> None:
     assert "latency_p99_ns" in process.stderr
 
 
+def test_explain_without_a_name_is_an_index(penstock: Command) -> None:
+    """All mechanisms, tables and concepts, none of the columns and parameters."""
+    shown = " ".join(penstock("explain").stdout.split())
+    for kind, known in glossary.index().items():
+        assert kind in shown
+        assert ", ".join(known) in shown
+    assert {"dctcp", "congestion_flows", "ecmp", "flow_control"} <= set(" ".join(shown.split(",")).split())
+    assert "latency_p99_ns" not in shown
+
+
+def test_explain_searches_names_and_texts(penstock: Command) -> None:
+    found = penstock("explain", "--search", "echoed").stdout
+    assert "connections.marks_echoed" in found
+    both = penstock("explain", "--search", "fast recovery").stdout
+    assert "recovery_cycles" in both
+    assert "flow_throughput" not in both
+    missed = penstock("explain", "--search", "nothing-like-this")
+    assert (missed.returncode, missed.stdout) == (2, "")
+    assert "without a name lists" in missed.stderr
+    assert "exclude each other" in penstock("explain", "pfc", "--search", "pfc").stderr
+    assert "mentioned in faults.after" in penstock("explain", "routing").stderr
+
+
+def test_words_of_the_field_are_explained() -> None:
+    for word in ("ecmp", "spray", "roce", "RoCEv2", "rdma", "dcqcn", "marking", "islip"):
+        [topic] = ps.explain(word).topics
+        assert topic.kind == "concept"
+    concepts = tomllib.loads(Path(glossary.__file__).with_name("concepts.toml").read_text("utf-8"))
+    for name, entry in concepts.items():
+        assert all(glossary.find(other) for other in entry["see"]), name
+    modelled = {topic.name for topic in glossary.topics() if topic.kind.startswith("mechanism")}
+    assert ("not modelled yet" in repr(ps.explain("dcqcn"))) == ("dcqcn" not in modelled)
+
+
+def test_explain_in_python() -> None:
+    shown = ps.explain("xoff")
+    assert "High watermark" in repr(shown)
+    assert "<h4>" in shown._repr_html_()
+    assert "&lt;" in glossary.Explanation((glossary.Topic("a<b", "table", ["x"]),))._repr_html_()
+    with pytest.raises(ps.InputError, match="did you mean xoff"):
+        ps.explain("xof")
+    with pytest.raises(ps.InputError, match="expected a name"):
+        ps.explain()
+
+
 def test_headroom_of_the_standard(penstock: Command) -> None:
     """10 Gb/s over 300 m of fibre with 1522-byte frames: 102,448 bit times with interfaces of 8,192."""
     link = ("headroom", "--rate", "10 Gb/s", "--length", "300 m")
@@ -300,7 +347,6 @@ def test_compare(penstock: Command, small: Path) -> None:
         ["rnu", "small.toml"],
         ["check"],
         ["check", "first-ligth"],
-        ["explain"],
         ["explain", "nothing-like-this"],
         ["headroom"],
         ["headroom", "--rate", "10 Gb/s", "--cell", "0 B"],

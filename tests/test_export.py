@@ -52,7 +52,7 @@ def exported(penstock: Command, directory: Path, keys: str, *options: str) -> st
 
 def test_ets_and_pfc_for_dcb(penstock: Command, tmp_path: Path) -> None:
     """The published example of `dcb ets set`: priority 3 to class 1, 7 to class 2; 70, 30 and strict."""
-    assert exported(penstock, tmp_path, ETS, "--form", "dcb", "--interface", "swp1").splitlines() == [
+    assert exported(penstock, tmp_path, ETS, "--format", "dcb", "--interface", "swp1").splitlines() == [
         "dcb dcbx set dev swp1 host ieee",
         "dcb ets set dev swp1 willing off prio-tc 0:0 1:0 2:0 3:1 4:0 5:0 6:0 7:2 "
         "tc-tsa 0:ets 1:ets 2:strict 3:strict 4:strict 5:strict 6:strict 7:strict "
@@ -62,14 +62,14 @@ def test_ets_and_pfc_for_dcb(penstock: Command, tmp_path: Path) -> None:
 
 
 def test_ets_and_pfc_for_mlnx_qos(penstock: Command, tmp_path: Path) -> None:
-    assert exported(penstock, tmp_path, ETS, "--form", "mlnx_qos") == (
+    assert exported(penstock, tmp_path, ETS, "--format", "mlnx_qos") == (
         "mlnx_qos -i eth0 --dcbx os --pfc 0,0,0,1,0,0,0,0 --prio_tc 0,0,0,1,0,0,0,2 "
         "--tsa ets,ets,strict,strict,strict,strict,strict,strict --tcbw 70,30,0,0,0,0,0,0\n"
     )
 
 
 def test_strict_priority_without_pfc(penstock: Command, tmp_path: Path) -> None:
-    lines = exported(penstock, tmp_path, "", "--form", "dcb", "--of", "host").splitlines()
+    lines = exported(penstock, tmp_path, "", "--format", "dcb", "--role", "host").splitlines()
     assert "prio-tc 0:0 1:1 2:2 3:3 4:4 5:5 6:6 7:7 tc-tsa 0:strict" in lines[1]
     assert lines[2] == "dcb pfc set dev eth0 prio-pfc all:off"
 
@@ -85,14 +85,14 @@ def test_strict_priority_without_pfc(penstock: Command, tmp_path: Path) -> None:
     ids=["scheduler", "queues", "flow control", "shaper"],
 )
 def test_what_the_tools_have_no_words_for(keys: str, said: str, penstock: Command, tmp_path: Path) -> None:
-    answer = exported(penstock, tmp_path, keys, "--form", "dcb")
+    answer = exported(penstock, tmp_path, keys, "--format", "dcb")
     assert answer.startswith("2: ")
     assert "x.toml: " in answer
     assert said in answer
 
 
 def test_what_is_no_scenario(penstock: Command, tmp_path: Path) -> None:
-    answer = exported(penstock, tmp_path, "[switch]\nscheduler = 7\n", "--form", "dcb")
+    answer = exported(penstock, tmp_path, "[switch]\nscheduler = 7\n", "--format", "dcb")
     assert answer.startswith("2: ")
     assert "x.toml" in answer
     assert "Traceback" not in answer
@@ -100,7 +100,7 @@ def test_what_is_no_scenario(penstock: Command, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["", "a b", "eth0;reboot", "x" * 16])
 def test_what_is_no_interface(name: str, penstock: Command, tmp_path: Path) -> None:
-    answer = exported(penstock, tmp_path, "", "--form", "dcb", "--interface", name)
+    answer = exported(penstock, tmp_path, "", "--format", "dcb", "--interface", name)
     assert answer.startswith("2: ")
     assert "--interface" in answer
 
@@ -186,7 +186,7 @@ LEADS_TO = {
 def config_db(penstock: Command, directory: Path, text: str, *options: str) -> Any:
     """CONFIG_DB of a scenario: SONiC knows every field, and every reference leads somewhere."""
     (directory / "x.toml").write_text(text, "utf-8")
-    done = penstock("export", "x.toml", "--form", "sonic", *options)
+    done = penstock("export", "x.toml", "--format", "sonic", *options)
     assert done.returncode == 0, done.stderr
     tables = json.loads(done.stdout)
     for table, entries in tables.items():
@@ -271,7 +271,7 @@ def test_shares_of_sonic(penstock: Command, tmp_path: Path) -> None:
         (SONIC + DYNAMIC.replace("0.125", "0.75"), [], "alpha is 0.75; powers of two"),
         (WATCHED.replace("400 ms", "50 ms"), [], "watchdog.detection_time is 50 ms; 100 ms to 5000 ms"),
         (SONIC.replace("40 m", "1500 mm"), [], "length is 1.5 m; whole metres"),
-        (SONIC, ["--of", "host"], "SONiC runs on switches"),
+        (SONIC, ["--role", "host"], "SONiC runs on switches"),
         (SONIC, ["--rate", "fast"], "rate: "),
         (SONIC, ["--cell", "0 B"], "cell: "),
     ],
@@ -281,7 +281,7 @@ def test_what_sonic_has_no_words_for(
     text: str, options: list[str], said: str, penstock: Command, tmp_path: Path
 ) -> None:
     (tmp_path / "x.toml").write_text(text, "utf-8")
-    done = penstock("export", "x.toml", "--form", "sonic", *options)
+    done = penstock("export", "x.toml", "--format", "sonic", *options)
     assert done.returncode == 2
     assert said in done.stderr
     assert "x.toml" in done.stderr

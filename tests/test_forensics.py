@@ -390,15 +390,15 @@ def test_why_on_the_command_line(penstock: Command, tmp_path: Path) -> None:
     assert said["schema"] == "penstock-why/1"
     assert said["because"][0].startswith("f1 (h1.0 to h3.0) got")
     assert penstock("why", "nobody").returncode == 2
-    assert penstock("why", "f1", "--run", tmp_path).returncode == 2
+    assert penstock("why", "f1", tmp_path).returncode == 2
 
 
 def test_replications_are_named(penstock: Command, tmp_path: Path) -> None:
-    """Commands that want one result name one; why without --run takes the first and says so."""
+    """Commands that want one result name one; why without one takes the first and says so."""
     ran = penstock("run", "incast", "--replications", "2", "--seed", "9", "--out", "out/reps", "--no-report")
     assert ran.returncode == 0
     for words in (
-        ["why", "h0", "--run", "out/reps"],
+        ["why", "h0", "out/reps"],
         ["fair", "out/reps"],
     ):
         refused = penstock(*words)
@@ -406,13 +406,13 @@ def test_replications_are_named(penstock: Command, tmp_path: Path) -> None:
         assert "holds replications" in refused.stderr
         assert f"such as {Path('out/reps/seed-9')}" in refused.stderr
     chosen = f"result   {Path('out/reps/seed-9')}, the newest in out (one of 2 replications)"
-    assert penstock("why", "h0").stderr == f"{chosen}; --run names another\n"
+    assert penstock("why", "h0").stderr == f"{chosen}; name another after h0\n"
     assert penstock("run", "incast", "--no-report").returncode == 0
     assert (
         penstock("why", "h0").stderr
-        == f"result   {Path('out/incast')}, the newest in out; --run names another\n"
+        == f"result   {Path('out/incast')}, the newest in out; name another after h0\n"
     )
-    assert penstock("why", "h0", "--run", "out/incast").stderr == ""
+    assert penstock("why", "h0", "out/incast").stderr == ""
 
 
 @pytest.mark.parametrize(

@@ -42,9 +42,9 @@ WRONG: list[Any] = [
 COMMANDS: list[Callable[[str], list[str]]] = [
     lambda place: ["fair", place],
     lambda place: ["steady", place],
-    lambda place: ["why", "a", "--run", place],
+    lambda place: ["why", "a", place],
     lambda place: ["compare", place, place],
-    lambda place: ["tables", place, "--form", "openmetrics"],
+    lambda place: ["tables", place, "--format", "openmetrics"],
     lambda place: ["capture", place, "--out", f"{place}.pcapng"],
 ]
 

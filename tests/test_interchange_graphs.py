@@ -245,7 +245,7 @@ def test_tables_as_csv_and_parquet_are_the_tables(penstock: Command, made_up: Re
     printed = penstock("tables", "result", "ports")
     found = pyarrow.csv.read_csv(io.BytesIO(printed.stdout.encode()))
     assert found.to_pylist() == made_up.table("ports").to_pylist()
-    assert penstock("tables", "result", "--form", "parquet", "--out", "out").returncode == 0
+    assert penstock("tables", "result", "--format", "parquet", "--out", "out").returncode == 0
     for name in made_up.table_names:
         written = pyarrow.parquet.read_table(tmp_path / f"out/{name}.parquet")
         assert written.schema == made_up.table(name).schema
@@ -278,13 +278,13 @@ def test_prometheus_reads_totals_and_series(made_up: Result) -> None:
     [
         (["flow"], "has no table flow; did you mean flows"),
         (["flows", "ports"], "2 as csv do not fit standard output"),
-        (["flows", "--form", "parquet"], "1 as parquet do not fit standard output"),
-        (["flows", "--form", "openmetrics"], "expected no names of tables"),
+        (["flows", "--format", "parquet"], "1 as parquet do not fit standard output"),
+        (["flows", "--format", "openmetrics"], "expected no names of tables"),
         (["flows", "--stretch", "5"], "--stretch is 5"),
-        (["--form", "openmetrics", "--stretch", "0"], "--stretch is 0"),
-        (["--form", "openmetrics", "--stretch", "nan"], "--stretch is nan"),
+        (["--format", "openmetrics", "--stretch", "0"], "--stretch is 0"),
+        (["--format", "openmetrics", "--stretch", "nan"], "--stretch is nan"),
         (["flows", "--out", "result"], "result"),
-        (["--form", "json"], "form"),
+        (["--format", "json"], "form"),
     ],
 )
 def test_what_tables_refuses(

@@ -77,7 +77,7 @@ def test_a_scenario_of_what_dcb_prints(penstock: Command, tmp_path: Path) -> Non
     switch = tomllib.loads((tmp_path / "port.toml").read_text("utf-8"))["switch"]
     assert switch["dcbx"]["applications"][0]["protocol"] == 0x8906
     assert penstock("run", "port.toml", "--out", "out").returncode == 0
-    back = penstock("export", "port.toml", "--form", "dcb").stdout
+    back = penstock("export", "port.toml", "--format", "dcb").stdout
     assert "prio-tc 0:0 1:0 2:0 3:1 4:0 5:0 6:0 7:2" in back
     assert "tc-bw 0:40 1:60" in back
 

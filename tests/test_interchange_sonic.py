@@ -93,12 +93,12 @@ def test_what_is_exported_comes_back(text: str, penstock: Command, tmp_path: Pat
     (tmp_path / "x.toml").write_text(text, "utf-8")
     (tmp_path / "plain.toml").write_text(STATIC.partition("[switch.buffer]")[0] + "[[flows]]" +
                                          STATIC.partition("[[flows]]")[2], "utf-8")  # fmt: skip
-    first = penstock("export", "x.toml", "--form", "sonic")
+    first = penstock("export", "x.toml", "--format", "sonic")
     assert first.returncode == 0, first.stderr
     (tmp_path / "db.json").write_text(first.stdout, "utf-8")
     done = penstock("import", "db.json", "--like", "plain.toml", "--out", "back.toml")
     assert done.returncode == 0, done.stderr
-    second = penstock("export", "back.toml", "--form", "sonic")
+    second = penstock("export", "back.toml", "--format", "sonic")
     assert second.returncode == 0, second.stderr
     assert json.loads(second.stdout) == json.loads(first.stdout)
     assert tomllib.loads((tmp_path / "back.toml").read_text("utf-8"))["flow_control"]["pfc"][

@@ -133,7 +133,7 @@ def come_through(name: str, measured: Result, tmp_path: Path) -> None:
     for words in (
         ("fair", place),
         ("steady", place),
-        ("why", name, "--run", place),
+        ("why", name, place),
         ("compare", place, plain),
         ("compare", plain, place),
     ):
@@ -189,7 +189,7 @@ def test_words_that_no_command_knows_come_through(
     monkeypatch.chdir(tmp_path)
     words = command.split()
     extra = ["--out", "x.pcapng"] if command == "capture" else []
-    extra += ["--form", "dcb"] if command == "export" else []
+    extra += ["--format", "dcb"] if command == "export" else []
     code, printed = said(*words, text, *extra)
     assert code == 2 or command == "explain", printed
     assert not obeyed(printed)

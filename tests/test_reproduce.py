@@ -176,3 +176,62 @@ def test_every_study_is_described(entry: library.Entry) -> None:
     assert found.experiments
     assert found.departures, "no study is exactly its source; say where it departs"
     assert all(experiment.reported and experiment.criterion for experiment in found.experiments)
+
+
+@pytest.mark.parametrize("place", ["./mine", "mine", "mine/", "."])
+def test_a_study_in_a_folder(
+    place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What `new --study` writes runs by the path of its folder, whose name it has."""
+    monkeypatch.chdir(tmp_path)
+    assert main(["new", "--study", "mine"]) == 0
+    assert "penstock reproduce ./mine" in capsys.readouterr().out
+    if place == ".":
+        monkeypatch.chdir("mine")
+    assert main(["reproduce", place, "--quick", "--json", "--out", "results"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert [(entry["study"], entry["passed"]) for entry in answer["experiments"]] == [("mine", True)] * 2
+    assert all(Path(picture).is_file() for entry in answer["experiments"] for picture in entry["pictures"])
+    assert Path("results/mine/shares.csv").is_file()
+
+
+def test_studies_in_folders_of_a_folder(study: Path, tmp_path: Path) -> None:
+    assert [found.name for found in reproduce.find(str(study.parents[1]))] == ["studies/nobody-1999/ch1"]
+    assert [found.name for found in reproduce.find(str(study))] == ["ch1"]
+    (tmp_path / "nobody-1999").mkdir()  # a name of the package comes first
+    assert [found.name for found in reproduce.find("nobody-1999")] == ["nobody-1999/ch1"]
+    with pytest.raises(InputError, match=r"has no study\.toml"):
+        reproduce.find("./nobody-1999")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["reproduce", "./nowhere"], "no such folder"),
+        (["reproduce", "empty"], "has no study.toml"),
+        (["new", "--study", "empty"], "empty: exists"),
+        (["new", "--study", "no/where"], "there is no directory no"),
+        (["new", "x.toml", "--study", "mine"], "expected no file"),
+        (["new", "--study", "mine", "--like", "first-light"], "no --like"),
+    ],
+)
+def test_no_study_is_a_message(
+    words: list[str],
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("empty").mkdir()
+    assert main(words) == 2
+    assert said in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["empty"]
+
+
+def test_any_name_of_a_study_is_read_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ('a "b"', "c\\d", "e\nf"):
+        assert main(["new", "--study", name]) == 0
+        [found] = reproduce.find(f"./{name}")
+        assert found.experiments

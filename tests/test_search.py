@@ -58,7 +58,7 @@ def test_a_key_that_is_not_there_is_told_before_any_trial(tmp_path: Path) -> Non
         ps.Scenario.from_toml(LINK), {"switch.buffer.qeue": "20 KiB:40 KiB"}, mode="latin", points=1
     )
     with pytest.raises(ps.ScenarioError, match="unknown key `qeue`"):
-        found(plan, Goal("least", "sum(flows.frames_dropped)", []), tmp_path / "s", 3)
+        found(plan, Goal("minimize", "sum(flows.frames_dropped)", []), tmp_path / "s", 3)
     assert not (tmp_path / "s").exists()
 
 
@@ -67,7 +67,7 @@ def test_the_least_headroom_of_a_link_is_found_within_one_percent(tmp_path: Path
     frame, pause, cable, response = (1522 + 20) * 8, 84 * 8, 150_000, 394 * 512
     least = (2 * frame + pause + 2 * cable + response) // 8 + 1521
     plan = ps.Plan(ps.Scenario.from_toml(LINK), {HEADROOM: "20 KiB:400 KiB"}, mode="latin", points=1)
-    goal = Goal("least", f"scenario.{HEADROOM}", ["sum(flows.frames_dropped) == 0"])
+    goal = Goal("minimize", f"scenario.{HEADROOM}", ["sum(flows.frames_dropped) == 0"])
     best = found(plan, goal, tmp_path / "s", 48)[0]
     assert best.is_feasible
     assert best.objective is not None
@@ -84,7 +84,7 @@ def test_the_best_of_all_combinations_is_found(tmp_path: Path) -> None:
     }
     plan = ps.Plan(base, keys, mode="latin", points=1)
     goal = Goal(
-        "least",
+        "minimize",
         "2 * scenario.switch.buffer.queue - scenario.flow_control.pfc.xoff",
         ["max(flows.latency_p99_ns) < 75000"],
     )
@@ -108,7 +108,7 @@ def test_the_best_of_all_combinations_is_found(tmp_path: Path) -> None:
 def test_a_search_goes_on_where_it_was(tmp_path: Path) -> None:
     base = ps.Scenario.from_toml(SMALL)
     plan = ps.Plan(base, {"flow_control.pfc.xoff": "15 frames:60 frames"}, mode="latin", points=1)
-    goal = Goal("least", "max(flows.latency_p99_ns)")
+    goal = Goal("minimize", "max(flows.latency_p99_ns)")
     first = {trial.number: trial for trial in found(plan, goal, tmp_path / "s", 6)}
     again = {trial.number: trial for trial in found(plan, goal, tmp_path / "s", 10)}
     assert len(first) == 6
@@ -119,7 +119,7 @@ def test_a_search_goes_on_where_it_was(tmp_path: Path) -> None:
 def test_points_that_are_worse_in_their_first_part_are_given_up(tmp_path: Path) -> None:
     base = ps.Scenario.from_toml(SMALL)
     plan = ps.Plan(base, {"flow_control.pfc.xoff": "15 frames:60 frames"}, mode="latin", points=1)
-    goal = Goal("least", "max(flows.latency_p99_ns)")
+    goal = Goal("minimize", "max(flows.latency_p99_ns)")
     with ThreadPoolExecutor(1) as pool:
         tried = search(plan, goal, tmp_path / "s", trials=16, first_part=0.5, executor=Engine(pool, 1))
         again = search(plan, goal, tmp_path / "s", trials=16, first_part=0.5, executor=Engine(pool, 1))
@@ -151,7 +151,7 @@ def test_points_that_fail_in_their_first_part_never_run_to_their_end(tmp_path: P
     base = ps.Scenario.from_toml(SMALL).with_value("flow_control.pfc.xoff", "50 frames")
     plan = ps.Plan(base, {key: "30 frames:120 frames"}, mode="latin", points=1)
     with ThreadPoolExecutor(1) as pool:
-        goal = Goal("least", f"scenario.{key}")
+        goal = Goal("minimize", f"scenario.{key}")
         tried = search(plan, goal, tmp_path / "s", trials=12, first_part=0.5, executor=Engine(pool, 1))
     assert tried[0].is_feasible
     durations: dict[str, list[str]] = {}
@@ -180,20 +180,23 @@ def test_first_parts_that_cannot_be(share: float, vary: str, told: str, tmp_path
     values = "100 us, 200 us" if vary == "simulation.duration" else "20 frames:40 frames"
     plan = ps.Plan(base, {vary: values}, mode="latin", points=1)
     with pytest.raises(ArgumentError, match=told):
-        search(plan, Goal("least", "run.events"), tmp_path / "s", trials=2, first_part=share)
+        search(plan, Goal("minimize", "run.events"), tmp_path / "s", trials=2, first_part=share)
 
 
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ((), "one of --least and --most"),
-        (("--least", "run.events", "--most", "run.events"), "one of --least and --most"),
-        (("--least", "run.events"), "no key varies"),
-        (("--least", "run.events", "--vary", "simulation.seed=1..2"), "no key varies"),
-        (("--least", "run.evnts", "--vary", "flow_control.pfc.xoff=20 frames:30 frames"), "events"),
-        (("--least", "flows.jitter_ns", "--vary", "flow_control.pfc.xoff=20 frames, 30 frames"), "each row"),
-        (("--least", "run.events", "--require", "run.events", "--vary", "a=1"), "not a comparison"),
-        (("--least", "run.events", "--vary", "a=1", "--trials", "0"), "trials is 0"),
+        ((), "one of --minimize and --maximize"),
+        (("--minimize", "run.events", "--maximize", "run.events"), "one of --minimize and --maximize"),
+        (("--minimize", "run.events"), "no key varies"),
+        (("--minimize", "run.events", "--vary", "simulation.seed=1..2"), "no key varies"),
+        (("--minimize", "run.evnts", "--vary", "flow_control.pfc.xoff=20 frames:30 frames"), "events"),
+        (
+            ("--minimize", "flows.jitter_ns", "--vary", "flow_control.pfc.xoff=20 frames, 30 frames"),
+            "each row",
+        ),
+        (("--minimize", "run.events", "--require", "run.events", "--vary", "a=1"), "not a comparison"),
+        (("--minimize", "run.events", "--vary", "a=1", "--trials", "0"), "trials is 0"),
     ],
 )
 def test_wrong_words(
@@ -212,7 +215,7 @@ def test_the_command_names_the_best(
     small: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(small.parent)
-    words = ["--vary", "flow_control.pfc.xoff=15 frames:60 frames", "--least", "max(flows.latency_p99_ns)"]
+    words = ["--vary", "flow_control.pfc.xoff=15 frames:60 frames", "--minimize", "max(flows.latency_p99_ns)"]
     assert main(["optimise", "small.toml", *words, "--trials", "4", "--workers", "1", "--out", "s"]) == 0
     assert "4 trials" in capsys.readouterr().out
     assert "[sweep.vary]" in Path("s/sweep.toml").read_text("utf-8")
@@ -220,6 +223,6 @@ def test_the_command_names_the_best(
 
 
 def test_goals_that_cannot_be() -> None:
-    for more in (("fewest", "run.events"), ("least", "run.events +")):
+    for more in (("fewest", "run.events"), ("minimize", "run.events +")):
         with pytest.raises(ArgumentError):
             Goal(*more).measures and ps.Plan("first-light", {"a": 1}, measure=Goal(*more).measures)

@@ -171,7 +171,7 @@ def check(tables: dict[str, Any]) -> None:
 
 def exported(penstock: Command, directory: Path, text: str, *options: str) -> dict[str, Any]:
     (directory / "x.toml").write_text(text, "utf-8")
-    done = penstock("export", "x.toml", "--form", "sonic", *options)
+    done = penstock("export", "x.toml", "--format", "sonic", *options)
     assert done.returncode == 0, done.stderr
     tables: dict[str, Any] = json.loads(done.stdout)
     return tables
@@ -235,6 +235,6 @@ def test_a_share_of_nothing_is_no_weight(penstock: Command, tmp_path: Path) -> N
     """A class of 0 % sends what the others leave, which a weight from 1 to 100 cannot say."""
     text = (STATIC + ETS).replace("percent = 70", "percent = 100").replace("percent = 30", "percent = 0")
     (tmp_path / "x.toml").write_text(text, "utf-8")
-    done = penstock("export", "x.toml", "--form", "sonic")
+    done = penstock("export", "x.toml", "--format", "sonic")
     assert done.returncode != 0
     assert "weights from 1 to 100 can be exported" in done.stderr

@@ -329,16 +329,19 @@ def test_the_same_sweep_from_words_file_and_python(penstock: Command, small: Pat
         (("--vary", f"{SEED}=1..2", "--grid", "--zip"), "exclude each other"),
         (("--vary", f"{SEED}=1..2", "--latin", "three"), "whole number"),
         (("--vary", f"{SEED}=1..2", "--workers", "0"), "workers is 0"),
-        (("--vary", f"{SEED}=1..2", "--on", "slurm"), "expected"),
-        (("--vary", f"{SEED}=1..2", "--on", "dask:"), "expected"),
-        (("--vary", f"{SEED}=1..2", "--on", "dask:tcp://127.0.0.1:1", "--workers", "1"), "--workers is for"),
+        (("--vary", f"{SEED}=1..2", "--executor", "slurm"), "expected"),
+        (("--vary", f"{SEED}=1..2", "--executor", "dask:"), "expected"),
+        (
+            ("--vary", f"{SEED}=1..2", "--executor", "dask:tcp://127.0.0.1:1", "--workers", "1"),
+            "--workers is for",
+        ),
         (("--until", "jain"), "expected a measure and its width"),
         (("--until", "jan 5 %"), "no measure jan"),
         (("--until", "jain 0 %"), "above 0 %"),
         (("--until", "jain 5 %", "--vary", f"{SEED}=1"), "one seed says nothing"),
         (("--vary", f"{SEED}=1..2", "--pareto", "least jain"), "two measures"),
-        (("--vary", f"{SEED}=1..2", "--pareto", "best jain, most pauses"), '"least" or "most"'),
-        (("--vary", f"{SEED}=1..2", "--pareto", "least jan, most pauses"), "did you mean jain"),
+        (("--vary", f"{SEED}=1..2", "--pareto", "best jain, maximize pauses"), '"minimize" or "maximize"'),
+        (("--vary", f"{SEED}=1..2", "--pareto", "minimize jan, maximize pauses"), "did you mean jain"),
         (("--vary", f"{SEED}=1..2", "--measure", "a=max(flow.x)"), "did you mean flows"),
         (("--vary", f"{SEED}=1..2", "--out", "."), "is not a sweep"),
     ],
@@ -385,7 +388,7 @@ def test_pictures_of_one_and_two_keys(penstock: Command, small: Path, tmp_path: 
         "--measure",
         "rate_bps=sum(flows.throughput_bps)",
     )
-    front = (*asked, "--pareto", "least p99_ns, most rate_bps")
+    front = (*asked, "--pareto", "minimize p99_ns, maximize rate_bps")
     done = penstock("sweep", "small.toml", *two, *front, "--vary", f"{SEED}=1..2", "--out", "s", timeout=300)
     assert done.returncode == 0, done.stderr
     drawn = {path.stem for path in (tmp_path / "s" / "pictures").glob("*.png")}

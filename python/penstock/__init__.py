@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .analysis import oracle
     from .analysis.statistics import Interval, jain, student_t_interval
+    from .cli.glossary import explain
     from .errors import InputError, PenstockError, ResultError, ScenarioError, SimulationError, StudyError
     from .laboratory.outcome import Outcome
     from .laboratory.plan import Plan
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
         "SimulationError",
         "StudyError",
         "check",
+        "explain",
         "guarantees",
         "jain",
         "oracle",
@@ -77,6 +79,7 @@ _HOME = {
     "SimulationError": "errors",
     "StudyError": "errors",
     "check": "running",
+    "explain": "cli.glossary",
     "guarantees": "running",
     "jain": "analysis.statistics",
     "oracle": "analysis",

@@ -122,7 +122,7 @@ pub struct Ets {
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "DcbxEtsKeys")]
 struct EtsKeys {
-    /// Whether the port does what its peer recommends. Default: true (a station without settings adopts those of its switch).
+    /// Whether the port adopts what its peer recommends. Default: true (a station without settings adopts those of its switch).
     willing: bool,
     /// How many traffic classes the port has, 1 to 8. Default: 8.
     #[schemars(range(min = 1, max = 8))]
@@ -250,7 +250,7 @@ struct PfcKeys {
     /// Priorities with PFC unless the port adopts others, 0 to 7 each. Default: those of its flow control; without a scenario, none.
     #[serde(skip_serializing_if = "Option::is_none")]
     priorities: Option<Vec<u8>>,
-    /// For how many priorities at once the port can have PFC, 0 to 8. Default: 8.
+    /// The number of priorities that can have PFC at the same time, 0 to 8. Default: 8.
     #[schemars(range(min = 0, max = 8))]
     capability: u8,
     /// The bit MBC, as it is sent. Default: false.

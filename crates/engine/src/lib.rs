@@ -39,7 +39,7 @@ pub trait Event: Copy + Default {
 
 /// The nodes, and what they do when an event reaches them.
 pub trait World {
-    /// What can happen.
+    /// The kinds of event.
     type Event: Event;
     /// What some events leave behind in the part of the world that made them, and takes its own way to other parts.
     type Cargo: Send;
@@ -50,7 +50,7 @@ pub trait World {
     fn places(&self) -> usize;
     /// The node at which the event happens.
     fn node_of(&self, event: &Self::Event) -> u32;
-    /// Lets the event happen. New events go to `windows`: at any time from now on for the same node, after
+    /// Handles an event. New events go to `windows`: at any time from now on for the same node, after
     /// the look-ahead for another.
     fn handle(&mut self, event: Self::Event, windows: &mut Windows<Self::Event>);
     /// Whether it is one of those that happen most: they are handled within the loop, all others in a function of its

@@ -57,7 +57,7 @@ pub struct Spec {
     pub links: Vec<LinkSpec>,
     /// One entry a sending host and flow.
     pub flows: Vec<FlowSpec>,
-    /// What is recorded beside the totals.
+    /// What is recorded in addition to the totals.
     pub probes: ProbeSpec,
     /// What a lost frame of a lossless class does.
     pub on_lossless_drop: OnLosslessDrop,

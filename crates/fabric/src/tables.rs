@@ -263,7 +263,7 @@ impl View<'_> {
             all if flow.source.destinations.are_all_meant() => format!("all of {all} hosts"),
             several => format!("{several} hosts"),
         };
-        let table = Table::new("flows", "One row a flow: one sending host under one name.")
+        let table = Table::new("flows", "One row per flow: one sending host under one name.")
             .texts("flow", "Name of the flow.", flows.iter().map(|flow| flow.name.clone()))
             .integers("class", "", "Priority of its frames, 0 to 7; with `channels = \"all\"` the number of their channel, 0 to 19.", flows.iter().map(|flow| flow.priority.0.into()))
             .texts("source", "Sending node.", flows.iter().map(|flow| self.node_name(flow.from)))
@@ -271,19 +271,19 @@ impl View<'_> {
             .reals(
                 "offered_bps",
                 "b/s",
-                "Bits of frames (DA to FCS) that the source handed to its NIC, a second of measured time. Of a connection its segments or requests: what comes back is not in this table.",
+                "Bits of frames (DA to FCS) that the source handed to its NIC, per second of measured time. Of a connection its segments or requests: what comes back is not in this table.",
                 rows.iter().map(|row| self.bps(row.bytes_sent)),
             )
             .reals(
                 "throughput_bps",
                 "b/s",
-                "Bits of frames (DA to FCS) delivered, a second of measured time; of a flow that switches copy to all of its receivers together. Of requests and responses the requests alone; the table `connections` has the bytes of whole exchanges.",
+                "Bits of frames (DA to FCS) delivered, per second of measured time; of a flow that switches copy to all of its receivers together. Of requests and responses the requests alone; the table `connections` has the bytes of whole exchanges.",
                 rows.iter().map(|row| self.bps(row.received.bytes)),
             )
             .reals(
                 "goodput_bps",
                 "b/s",
-                "Bits delivered without Ethernet header and FCS (18 B a frame), a second of measured time.",
+                "Bits delivered without Ethernet header and FCS (18 B a frame), per second of measured time.",
                 rows.iter().map(|row| self.bps(goodput(row))),
             )
             .integers("frames_sent", "", "Frames handed to the NIC.", rows.iter().map(|row| row.frames_sent))
@@ -343,7 +343,7 @@ impl View<'_> {
         let class_jain =
             |class: u8| jain(&of(class).map(|row| row.received.bytes as f64).collect::<Vec<_>>());
         let each = || used.iter().copied();
-        let table = Table::new("classes", "One row a priority in use.")
+        let table = Table::new("classes", "One row per priority in use.")
             .integers(
                 "class",
                 "",
@@ -409,26 +409,26 @@ impl View<'_> {
         for queue in self.used_queues() {
             mean_bytes[queue.port as usize] += queue.mean[0];
         }
-        Table::new("ports", "One row a port: one end of a link, with its transmitter and egress queues.")
+        Table::new("ports", "One row per port: one end of a link, with its transmitter and egress queues.")
             .texts("port", "Name: node, number of the port, node at the other end.", each().map(|p| self.s.port_name(p)))
             .texts("node", "Node of the port.", each().map(|p| self.node_name(self.s.wiring.node_of[p as usize])))
             .texts("peer", "Node at the other end.", each().map(|p| self.node_name(self.s.wiring.neighbour(id(p)))))
             .reals("rate_bps", "b/s", "Rate of the link; at the end, if it changes.", each().map(|p| self.s.cold(p).rate.bps_f64()))
             .integers("overhead_bytes", "B", "Bytes around each frame on the link: preamble and inter-frame gap.", each().map(|p| self.overhead(p as usize)))
-            .reals("utilisation", "", "Share of measured time in which the transmitter was busy, line overhead and pause frames included.", each().map(utilisation))
+            .reals("utilisation", "", "Fraction of measured time in which the transmitter was busy, line overhead and pause frames included.", each().map(utilisation))
             .integers("frames_sent", "", "Frames sent, pause frames not counted.", each().map(sent))
             .integers("bytes_sent", "B", "Bytes sent, DA to FCS.", each().map(|p| self.s.sent(p, u32::MAX).0))
             .integers("frames_received", "", "Frames received, pause frames not counted.", each().map(received))
             .integers("bytes_received", "B", "Bytes received, DA to FCS.", each().map(bytes_received))
             .reals("queue_bytes_mean", "B", "Mean over time of all bytes waiting at the port.", mean_bytes)
-            .integers("queue_bytes_max", "B", "Most bytes that ever waited in one of its queues.", each().map(max_bytes))
+            .integers("queue_bytes_max", "B", "The most bytes that ever waited in one of its queues.", each().map(max_bytes))
             .integers("drops", "", "Frames lost at this port.", each().map(|p| counts(p).drops))
             .integers("pauses_sent", "", "Pause frames with an XOFF sent through this port.", each().map(|p| counts(p).pauses_sent))
             .integers("pauses_received", "", "Pause frames with an XOFF received; a `control_frame` of `[[faults]]` counts once for each of the times that it has.", each().map(|p| counts(p).pauses_received))
             .integers("resumes_sent", "", "Pause frames with an XON sent through this port.", each().map(|p| counts(p).resumes_sent))
-            .reals("paused_s", "s", "Time in which some priority of this port had to stop.", each().map(paused))
-            .integers("headroom_violations", "", "Frames of lossless classes that a limit lost at this port.", each().map(|p| counts(p).violations))
-            .integers("ties", "", "Losses and targeted pauses at this port that were decided between frames of different sources that came in the same picosecond, or no further apart than `clock_tolerance` moves two frames: by an order that real hosts would not keep.", each().map(|p| counts(p).ties))
+            .reals("paused_s", "s", "Time during which at least one priority of this port was paused.", each().map(paused))
+            .integers("headroom_violations", "", "Frames of lossless classes lost at this port because of a limit.", each().map(|p| counts(p).violations))
+            .integers("ties", "", "Losses and targeted pauses at this port that were decided between frames of different sources that came in the same picosecond, or no further apart than `clock_tolerance` moves two frames: in an order that real hosts would not keep.", each().map(|p| counts(p).ties))
             .integers("bit_errors", "", "Frames that arrived here with a wrong checksum and were discarded.", each().map(|p| counts(p).bit_errors))
             .integers("pauses_lost", "", "Pause frames sent through this port that were lost or damaged.", each().map(|p| counts(p).pauses_lost))
     }

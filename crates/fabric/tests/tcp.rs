@@ -96,7 +96,7 @@ fn what_holds_a_sender_back_is_told_apart() {
 
 #[test]
 fn a_sender_that_is_paused_says_so() {
-    // The receiver stops to read at 200 us; its NIC stops the sender once the buffer is full, until the end.
+    // The receiver stops reading at 200 us; its NIC stops the sender once the buffer is full, until the end.
     let stop = us(200);
     let receive = ReceiveSpec {
         buffer: Some(64_000),

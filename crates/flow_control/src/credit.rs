@@ -1,7 +1,7 @@
 //! Credit-based flow control: a frame leaves only if the other end of the link has room for it.
 //!
 //! Each virtual channel of a link has a buffer of its own at the receiving end, counted in credits, and a count of the
-//! free ones at the sending end. A frame takes as many credits as it has units of bytes, begun ones included; a channel
+//! free ones at the sending end. A frame takes as many credits as it has bytes / unit, rounded up; a channel
 //! without credits for its next frame is as if it were empty. When a frame leaves the buffer, its credits are owed to
 //! the sender, and an *update* tells it. Nothing is ever lost for want of room. The queues of a port whose frames use
 //! the same channel share its count; frames of one priority use one channel.
@@ -47,30 +47,30 @@ pub const MOST_CREDITS: u64 = 1 << 14;
 settings! {
     /// Keys of credit-based flow control.
     pub struct CreditSettings {
-        /// Room of each channel at each port of this station, for what comes in: the credits that it grants, times `unit`. A size, 1 to 16,384 whole credits. Default: "8704 B" (136 credits of 64 B: four of the largest frames of Advanced Switching).
+        /// Receive buffer of each channel at each port of this station: the credits that it grants, times `unit`. A size, 1 to 16,384 whole credits. Default: "8704 B" (136 credits of 64 B: four of the largest frames of Advanced Switching).
         #[schemars(extend("default" = "8704 B"))]
         pub buffer: Bytes,
         /// Bytes a credit; the same at both ends of a link. A size, "1 B" to "65535 B". Default: "64 B" (Advanced Switching).
         #[schemars(extend("default" = "64 B"))]
         pub unit: Bytes,
-        /// Bytes that a frame takes in the buffer beside its own (DA to FCS); the same at both ends of a link. A size, up to "65535 B". Default: "0 B".
+        /// Extra bytes that each frame takes in the buffer, beyond its own (DA to FCS); the same at both ends of a link. A size, up to "65535 B". Default: "0 B".
         #[schemars(extend("default" = "0 B"))]
         pub per_frame: Bytes,
         /// The channel of each priority, that of priority 0 first; the same at both ends of a link. Eight numbers, 0 to 7; or eight names, "B0" to "B7" with a bypass queue, "O0" to "O7" and "M0" to "M3" without; or "all" twenty at once, with a queue for each at every port, of which flows name theirs (`channel`). Default: [0, 1, 2, 3, 4, 5, 6, 7], one each.
         #[schemars(extend("default" = [0, 1, 2, 3, 4, 5, 6, 7]))]
         pub channels: ChannelList,
-        /// So much of a channel that has come free is told at once. A size, "1 B" (each frame is told) to the size of the buffer. Default: "1088 B" (half of the largest frame of Advanced Switching), or the buffer if that is smaller.
+        /// Sends an update as soon as this much of a channel has become free. A size, "1 B" (an update for each frame) to the size of the buffer. Default: "1088 B" (half of the largest frame of Advanced Switching), or the buffer if that is smaller.
         pub update_after: Bytes,
-        /// Less is told after this time. A time with unit, up to "1 s". Default: "1 us".
+        /// Sends smaller amounts after this delay. A time with unit, up to "1 s". Default: "1 us".
         #[schemars(extend("default" = "1 us"))]
         pub update_within: Time,
         /// From the arrival of an update to its effect. A time with unit, up to "1 s". Default: "10 ns".
         #[schemars(extend("default" = "10 ns"))]
         pub update_delay: Time,
-        /// Bytes that an update takes on the link, line overhead included, ahead of frames that wait; "0 B": updates are free of cost and wait for nothing. A size, up to "65535 B". Default: "0 B".
+        /// Bytes that an update takes on the link, line overhead included, ahead of frames that wait; "0 B": updates cost nothing and wait for nothing. A size, up to "65535 B". Default: "0 B".
         #[schemars(extend("default" = "0 B"))]
         pub update_bytes: Bytes,
-        /// A frame that leaves carries what is owed to the other end, and takes so much more of the link; "0 B": frames carry updates free of cost. A size, up to "65535 B". Default: frames carry none.
+        /// Departing frames carry pending updates to the other end, and take this many more bytes on the link; "0 B": at no cost. A size, up to "65535 B". Default: frames carry none.
         pub piggyback: Bytes,
     }
 }

@@ -30,7 +30,7 @@ settings! {
         /// Whether XON is sent at the low watermark; it ends the pause a response time after its reception. Without it a pause ends by its timer alone, `pause_quanta` after the reception of the last XOFF. Default: true.
         #[schemars(extend("default" = true))]
         pub resume: bool,
-        /// Whether a pause is renewed, early enough to go on without a gap, while the queue stays above the low watermark. Without it frames come again when the pause ends, and can be lost where the queue is still full. Default: true.
+        /// Whether a pause is renewed, early enough to go on without a gap, while the queue stays above the low watermark. Without renewal, frames arrive again when the pause ends, and are lost if the queue is still full. Default: true.
         #[schemars(extend("default" = true))]
         pub refresh: bool,
         /// From the end of a pause frame's reception to its effect at this station, XOFF and XON alike. The end of a pause does not move with it: that is `pause_quanta` after the end of the reception, or a response time after that of an XON. Headroom computed for the station at the other end of a link counts on it. A time with unit, or "standard". Default: "standard" (the limit that IEEE 802.3 sets for the rate or the PHY of the link).

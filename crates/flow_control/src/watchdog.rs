@@ -23,13 +23,13 @@ use units::Time;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct WatchdogSpec {
-    /// A queue that has been paused for this long without a gap, with frames waiting, is in a storm. A time with unit, above 0. Default: "200 ms" (as switches in use have it).
+    /// A queue that has been paused for this long without a break, with frames waiting, is in a storm. A time with unit, above 0. Default: "200 ms" (the usual value in switches).
     #[serde(rename = "detection_time")]
     pub detection: Time,
-    /// A queue that has not been paused for this long is in a storm no more. A time with unit. Default: "200 ms" (as switches in use have it).
+    /// The storm ends when the queue has not been paused for this long. A time with unit. Default: "200 ms" (the usual value in switches).
     #[serde(rename = "restoration_time")]
     pub restoration: Time,
-    /// What is done during a storm: only "report" it, "drop" what waits and what comes, or "forward", that is, ignore the pauses. Default: "drop" (as switches in use have it).
+    /// What is done during a storm: only "report" it, "drop" what waits and what comes, or "forward", that is, ignore the pauses. Default: "drop" (the usual value in switches).
     pub action: StormAction,
 }
 

@@ -6,7 +6,7 @@ use units::{Bytes, Time};
 
 /// A look takes at most this share of the time of a run: one over this.
 const SHARE: u32 = 50;
-/// That memory grows beyond its limit is told after this many looks in a row that say so: tables grow by
+/// Memory growth beyond the limit is reported after this many consecutive looks that find it: tables grow by
 /// doubling, and one look may see a step.
 const LOOKS: u32 = 3;
 

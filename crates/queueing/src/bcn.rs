@@ -38,15 +38,15 @@ use units::{BitRate, Bytes, Never, Or, Time};
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct BackwardPointParams {
-    /// Length of the queue that it aims at. A size with unit, at least "1 B". Default: "24000 B" (16 frames of 1500 B).
+    /// Target length of the queue. A size with unit, at least "1 B". Default: "24000 B" (16 frames of 1500 B).
     pub set_point: Bytes,
-    /// How much the growth of the queue counts beside its length (w). A number, 0 to 1024. Default: 2.
+    /// Weight of the growth of the queue relative to its length (w). A number, 0 to 1024. Default: 2.
     #[schemars(range(min = 0.0, max = 1024.0))]
     pub weight: f64,
-    /// One of so many frames is sampled. A count, 1 to 1000000. Default: 100 (Jiang and Jain 2007: a probability of 0.01).
+    /// Samples one frame in this many. A count, 1 to 1000000. Default: 100 (Jiang and Jain 2007: a probability of 0.01).
     #[schemars(range(min = 1, max = 1000000))]
     pub sample_every: u32,
-    /// Which ones: the last of so many frames ("regular"), or each with that probability ("random"). Default: "regular".
+    /// Which frames are sampled: every n-th ("regular"), or each with that probability ("random"). Default: "regular".
     pub sampling: Samples,
     /// A longer queue stops the sources of sampled frames. A size with unit, above the set point; or "never". Default: "135000 B" (90 frames of 1500 B).
     pub severe: Or<Bytes, Never>,
@@ -176,22 +176,22 @@ impl QueueManager for BackwardPoint {
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct BackwardReactionParams {
-    /// Bytes that count as one in the feedback: the gains are for frames. A size with unit, at least "1 B". Default: "1500 B".
+    /// Bytes per unit of feedback: the gains are given for frames. A size with unit, at least "1 B". Default: "1500 B".
     pub feedback_unit: Bytes,
-    /// How much a unit of negative feedback cuts of the rate (Gd). A number above 0, at most 1. Default: 0.0078125 (1/128).
+    /// The fraction by which a unit of negative feedback cuts the rate (Gd). A number above 0, at most 1. Default: 0.0078125 (1/128).
     #[schemars(range(min = 0.0, max = 1.0))]
     pub decrease_gain: f64,
-    /// How many increase units a unit of positive feedback adds (Gi). A number above 0, at most 1024. Default: 4.
+    /// The number of increase units that a unit of positive feedback adds (Gi). A number above 0, at most 1024. Default: 4.
     #[schemars(range(min = 0.0, max = 1024.0))]
     pub increase_gain: f64,
     /// The increase unit (Ru). A rate with unit, above 0. Default: "8 Mb/s".
     pub increase_unit: BitRate,
-    /// The rate that at least is left by a cut, as a share of the rate before it. A number, 0 to 1 (exclusive). Default: 0.5.
+    /// Lower bound of a cut: the rate after it is at least this fraction of the rate before. A number, 0 to 1 (exclusive). Default: 0.5.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub least_factor: f64,
     /// No cut goes below it. A rate with unit, above 0. Default: "10 Mb/s" (a choice: a thousandth of 10 Gb/s).
     pub min_rate: BitRate,
-    /// The longest stop after severe congestion; each lasts for a random part of it. A time with unit, at most "1 s". Default: "100 us" (a choice).
+    /// The longest stop after severe congestion; the length of each is drawn uniformly up to it. A time with unit, at most "1 s". Default: "100 us" (a choice).
     pub max_stop: Time,
     /// The rate after a stop, as a share of that of the link. A number above 0, at most 1. Default: 0.01.
     #[schemars(range(min = 0.0, max = 1.0))]

@@ -43,7 +43,7 @@ use units::Bytes;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct CrossbarKeys {
-    /// How much faster than the fastest link of the switch the crossbar is. A number, 1 to 16 in steps of 1/64. Default: 1.5 (Martinez 2006, section 6.1).
+    /// The speed of the crossbar relative to the fastest link of the switch. A number, 1 to 16 in steps of 1/64. Default: 1.5 (Martinez 2006, section 6.1).
     pub speedup: Speedup,
     /// Who sends to whom: "round_robin" or "islip". Default: "round_robin" (Martinez 2006, section 6.1).
     pub arbitration: Arbitration,

@@ -30,13 +30,13 @@ use units::{Amount, Bytes};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct DynamicThreshold {
-    /// What a queue may hold, as a multiple of the shared memory that is free. A number, 1/1024 to 1024, in steps of 1/1024. Default: 1.0.
+    /// What a queue may hold, as a multiple of the free shared memory. A number, 1/1024 to 1024, in steps of 1/1024. Default: 1.0.
     pub alpha: Alpha,
     /// Memory that belongs to each queue: each traffic class of each port, and each lossless priority that comes in through it (with PAUSE: all together) if flow control counts at the ingress. A size. Default: "0 B".
     pub minimum: Bytes,
-    /// Memory that lossless classes alone use, above the threshold: for what all links of the switch together have in flight after XOFF. A size. Default: "0 B".
+    /// Memory reserved for lossless classes, above the threshold: for what all links of the switch together have in flight after XOFF. A size. Default: "0 B".
     pub headroom: Bytes,
-    /// How far below its threshold a paused queue lets go. A size. Default: "0 B".
+    /// How far below its threshold a paused queue resumes its senders. A size. Default: "0 B".
     pub resume_offset: Bytes,
 }
 

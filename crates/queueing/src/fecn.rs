@@ -48,19 +48,19 @@ use units::{BitRate, Bytes, Never, Or, Time};
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RatePointParams {
-    /// The advertised rate is computed anew after it (T). A time with unit, at least "1 us". Default: "1 ms".
+    /// Interval at which the advertised rate is recomputed (T). A time with unit, at least "1 us". Default: "1 ms".
     pub interval: Time,
-    /// The next interval after one whose load was near 1, so that little is computed while all is well. A time with unit, not below `interval`; or "never". Default: "never".
+    /// The next interval after one whose load was near 1, so that little is computed in the steady state. A time with unit, not below `interval`; or "never". Default: "never".
     pub long_interval: Or<Time, Never>,
-    /// How near: the load without queue control between 1 less this and 1 plus this. A number, 0 to 1. Default: 0.05.
+    /// How close to 1 the load must be, without queue control: between 1 minus this and 1 plus this. A number, 0 to 1. Default: 0.05.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub near_share: f64,
     /// When intervals begin: at multiples of their length ("aligned"), or at a random time within the first ("random"). Default: "aligned".
     pub phase: Phase,
-    /// The first advertised rate is that of the link divided by it (N0). A number, 1 to 100000. Default: 20.
+    /// The first advertised rate is that of the link divided by this number (N0). A number, 1 to 100000. Default: 20.
     #[schemars(range(min = 1.0, max = 100000.0))]
     pub expected_sources: f64,
-    /// Length of the queue that it aims at (Qeq). A size with unit, at least "1 B". Default: "24000 B" (16 frames of 1500 B).
+    /// Target length of the queue (Qeq). A size with unit, at least "1 B". Default: "24000 B" (16 frames of 1500 B).
     pub set_point: Bytes,
     /// Above it the limit of increases shrinks (Qsc), and severe messages are sent. A size with unit, above the set point. Default: "72000 B" (48 frames of 1500 B).
     pub severe: Bytes,
@@ -75,36 +75,36 @@ pub struct RatePointParams {
     /// How steep the line is (k). A number, 0 to 1000. Default: 0.1 (a choice: as steep as the hyperbola at the set point).
     #[schemars(range(min = 0.0, max = 1000.0))]
     pub slope: f64,
-    /// The least that f is, hyperbola or line (c). A number above 0, at most 1. Default: 0.1.
+    /// Lower bound of f, hyperbola or line (c). A number above 0, at most 1. Default: 0.1.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub floor: f64,
-    /// The weight of the newest rate in the mean (alpha); 1: no mean. A number above 0, at most 1. Default: 0.5.
+    /// The weight of the newest rate in the moving average (alpha); 1: no averaging. A number above 0, at most 1. Default: 0.5.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub average_weight: f64,
-    /// What the rest of the weight is for: the rate before the last ("previous", as printed), or the last ("last"). Default: "previous".
+    /// Which rate gets the rest of the weight: the one before the last ("previous", as printed in the paper), or the last ("last"). Default: "previous".
     pub average_with: AverageWith,
     /// Whether increases have a limit. Default: true.
     pub limit_increase: bool,
-    /// The least that the limit becomes, as a share of the rate of the link. A number above 0, at most 1. Default: 0.001 (a choice).
+    /// Lower bound of the limit, as a fraction of the rate of the link. A number above 0, at most 1. Default: 0.001 (a choice).
     #[schemars(range(min = 0.0, max = 1.0))]
     pub min_increase_share: f64,
-    /// The most that it becomes; without it, it would grow for ever. A number above 0, at most 1. Default: 1 (a choice).
+    /// Upper bound of the limit, as a fraction of the rate of the link; without a bound it would grow for ever. A number above 0, at most 1. Default: 1 (a choice).
     #[schemars(range(min = 0.0, max = 1.0))]
     pub max_increase_share: f64,
     /// Whether the advertised rate falls with the rate of the link. Default: true.
     pub follow_capacity: bool,
     /// What counts of a frame that arrives: "wire" (with line overhead) or "frame" (DA to FCS). Default: "wire".
     pub load: Load,
-    /// What an interval in which nothing arrives does to the advertised rate: "hold", or "raise" (by the limit of increases). Default: "hold".
+    /// What happens to the advertised rate in an interval without arrivals: "hold", or "raise" (by the limit of increases). Default: "hold".
     pub idle: Idle,
     /// When tags are written: when their frame enters ("enqueue") or leaves ("dequeue") the queue. Default: "dequeue".
     pub stamp_at: Moment,
-    /// The least that is advertised, as a share of the rate of the link. A number above 0, at most 1. Default: 0.001 (a choice).
+    /// Lower bound of the advertised rate, as a fraction of the rate of the link. A number above 0, at most 1. Default: 0.001 (a choice).
     #[schemars(range(min = 0.0, max = 1.0))]
     pub min_share: f64,
-    /// Whether frames that arrive above the severe threshold make a message to their source (E-FECN). Default: false.
+    /// Whether frames that arrive above the severe threshold cause a message to their source (E-FECN). Default: false.
     pub severe_messages: bool,
-    /// One of so many such frames makes one. A count, 1 to 1000000. Default: 1.
+    /// Sends a message for one such frame in this many. A count, 1 to 1000000. Default: 1.
     #[schemars(range(min = 1, max = 1000000))]
     pub severe_every: u32,
     /// Priority of these messages. A whole number, 0 to 7. Default: 7 (a choice: ahead of what is congested).

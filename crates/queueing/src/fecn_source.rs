@@ -16,20 +16,20 @@ use units::{BitRate, Bytes, Never, Or, Time};
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RateReactionParams {
-    /// A frame has a tag if the last one was sent so long ago. A time with unit, at least "1 us". Default: "1 ms" (that of the congestion points).
+    /// A frame gets a tag when this much time has passed since the last tag. A time with unit, at least "1 us". Default: "1 ms" (that of the congestion points).
     pub interval: Time,
-    /// The same while two returned rates in a row are near each other. A time with unit, not below `interval`; or "never". Default: "never".
+    /// The interval used while two consecutive returned rates are close to each other. A time with unit, not below `interval`; or "never". Default: "never".
     pub long_interval: Or<Time, Never>,
-    /// How near: a share of the former. A number, 0 to 1. Default: 0.05.
+    /// How close two rates must be, as a fraction of the former. A number, 0 to 1. Default: 0.05.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub near_share: f64,
-    /// One of so many frames has a tag, whatever the time; 0: by time. A count, at most 1000000. Default: 0.
+    /// Every n-th frame gets a tag, regardless of time; 0: by time. A count, at most 1000000. Default: 0.
     #[schemars(range(min = 0, max = 1000000))]
     pub tag_every: u32,
     /// The rate before the first tag is back, as a share of that of the link. A number above 0, at most 1. Default: 0.05 (a choice: 1/N0).
     #[schemars(range(min = 0.0, max = 1.0))]
     pub initial_share: f64,
-    /// After so long without a tag the rate is the initial one again. A time with unit, at least "1 us"; or "never". Default: "10 ms" (a choice).
+    /// After this long without a tag the rate returns to the initial one. A time with unit, at least "1 us"; or "never". Default: "10 ms" (a choice).
     pub forget_after: Or<Time, Never>,
     /// No tag sets a lower rate. A rate with unit, above 0. Default: "10 Mb/s" (a choice).
     pub min_rate: BitRate,

@@ -65,17 +65,17 @@ use units::{BitRate, Bytes, Time};
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PathPointParams {
-    /// Bytes that are a level of 100 %: what waits at the port, in all classes, is measured by it. A size with unit, at least "1 B". Default: "64 KiB" (McAlpine 2005: the buffer of a port).
+    /// Bytes that correspond to a level of 100 %: what waits at the port, in all classes, is measured by it. A size with unit, at least "1 B". Default: "64 KiB" (McAlpine 2005: the buffer of a port).
     pub buffer: Bytes,
     /// Whether it sends messages to sources (method 2). Default: false.
     pub messages: bool,
-    /// Level of the queue, as a share of `buffer`, from which on frames make messages. A number, 0 to 16. Default: 0.16 (a choice: the target).
+    /// Level of the queue, as a fraction of `buffer`, above which frames cause messages. A number, 0 to 16. Default: 0.16 (a choice: the target).
     #[schemars(range(min = 0.0, max = 16.0))]
     pub first_share: f64,
-    /// Level from which on every frame makes one; between the two the probability grows from 0 to 1. A number above `first_share`, at most 16. Default: 0.8 (a choice).
+    /// Level above which every frame causes a message; between the two the probability grows from 0 to 1. A number above `first_share`, at most 16. Default: 0.8 (a choice).
     #[schemars(range(min = 0.0, max = 16.0))]
     pub every_share: f64,
-    /// The least time between two messages. A time with unit, at least "1 us". Default: "10 us" (a choice: 67 Mb/s).
+    /// The minimum time between two messages. A time with unit, at least "1 us". Default: "10 us" (a choice: 67 Mb/s).
     pub spacing: Time,
     /// Priority of the messages. A whole number, 0 to 7. Default: 7 (McAlpine 2005: the highest).
     #[schemars(range(min = 0, max = 7))]

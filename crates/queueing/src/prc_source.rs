@@ -19,23 +19,23 @@ pub struct PathReactionParams {
     pub method: Method,
     /// Time between levels. A time with unit, at least "1 us". Default: "40 us" (a choice: 17 Mb/s a path, 1 % of 10 Gb/s for six).
     pub interval: Time,
-    /// With "feedback", messages of the receiver for each that asks. A count, 1 to 1000. Default: 8 (a choice).
+    /// With "feedback", the number of receiver messages per request. A count, 1 to 1000. Default: 8 (a choice).
     #[schemars(range(min = 1, max = 1000))]
     pub ask_every: u32,
-    /// Bytes that are a level of 100 %. A size with unit, at least "1 B". Default: "64 KiB" (that of the congestion points).
+    /// Bytes that correspond to a level of 100 %. A size with unit, at least "1 B". Default: "64 KiB" (that of the congestion points).
     pub buffer: Bytes,
-    /// The level that it aims at, as a share of `buffer`. A number above 0, at most 1. Default: 0.16 (a choice: 10 KiB).
+    /// The target level, as a fraction of `buffer`. A number above 0, at most 1. Default: 0.16 (a choice: 10 KiB).
     #[schemars(range(min = 0.0, max = 1.0))]
     pub target_share: f64,
     /// The law of rates: with gains by the loop time ("scaled"), or the same for all ("fixed"). Default: "scaled".
     pub law: Law,
-    /// Of "scaled", how strongly rates become equal (s). A number, 0 to 1. Default: 0.01 (a choice: within a hundred loop times).
+    /// With "scaled", how quickly rates converge to equal shares (s). A number, 0 to 1. Default: 0.01 (a choice: within a hundred loop times).
     #[schemars(range(min = 0.0, max = 1.0))]
     pub equal_gain: f64,
-    /// Of "scaled", how much the growth of the queue counts (a). A number, 0 to 2. Default: 0.4 (Katabi et al. 2002).
+    /// With "scaled", the weight of the growth of the queue (a). A number, 0 to 2. Default: 0.4 (Katabi et al. 2002).
     #[schemars(range(min = 0.0, max = 2.0))]
     pub growth_gain: f64,
-    /// Of "scaled", how much its length counts (b). A number, 0 to 2; above 0.34, with that `growth_gain`, a loop swings. Default: 0.226 (Katabi et al. 2002).
+    /// With "scaled", the weight of the length of the queue (b). A number, 0 to 2; above 0.34, with that `growth_gain`, a loop oscillates. Default: 0.226 (Katabi et al. 2002).
     #[schemars(range(min = 0.0, max = 2.0))]
     pub length_gain: f64,
     /// The first rate, as a share of that of the link. A number above 0, at most 1. Default: 0.0625 (a choice: 1/16).
@@ -43,9 +43,9 @@ pub struct PathReactionParams {
     pub initial_share: f64,
     /// No level sets a lower rate. A rate with unit, above 0. Default: "10 Mb/s" (a choice).
     pub min_rate: BitRate,
-    /// Of a path that was idle for this long, the rate is halved, again for each time as long, at least to the first one. A time with unit, at least "1 us". Default: "1 ms" (a choice).
+    /// The rate of an idle path is halved for each interval of this length, down to the initial rate. A time with unit, at least "1 us". Default: "1 ms" (a choice).
     pub idle_after: Time,
-    /// Priority of what it asks and of what its host answers. A whole number, 0 to 7. Default: 7 (McAlpine 2005: the highest).
+    /// Priority of its requests and of its host's answers. A whole number, 0 to 7. Default: 7 (McAlpine 2005: the highest).
     #[schemars(range(min = 0, max = 7))]
     pub message_priority: u32,
 }
@@ -142,7 +142,7 @@ impl RateConfiguration for PathReactionParams {
         }
         let PathReactionParams { growth_gain, length_gain, .. } = self;
         let message =
-            format!("a length_gain of {length_gain} with a growth_gain of {growth_gain}: a loop swings");
+            format!("a length_gain of {length_gain} with a growth_gain of {growth_gain}: a loop oscillates");
         let help = if most > 0.0 {
             format!("stable is a length_gain below {most:.2}, with this growth_gain")
         } else {
@@ -195,8 +195,8 @@ impl RateConfiguration for PathReactionParams {
     }
 }
 
-/// The length gain from which on a loop swings: where s^2 + (a s + b) e^-s, the loop in units of its delay, has roots
-/// s = iw, a = w sin w and b = w^2 cos w.
+/// The length gain from which on a loop oscillates: where s^2 + (a s + b) e^-s, the loop in units of its delay, has
+/// roots s = iw, a = w sin w and b = w^2 cos w.
 fn most_length_gain(growth_gain: f64) -> f64 {
     let (mut low, mut high) = (0.0, std::f64::consts::FRAC_PI_2);
     for _ in 0..60 {

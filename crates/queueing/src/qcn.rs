@@ -6,7 +6,7 @@
 //! |Fb| in six bits; the more congestion, the sooner the next sample.
 //!
 //! The host part is a reaction point, the control of a rate limiter. A CNM cuts the current rate by Gd |Fb|, at most
-//! by half; the rate before the cut becomes the target rate. The way back goes in cycles, counted by bytes and by
+//! by half; the rate before truncation becomes the target rate. The way back goes in cycles, counted by bytes and by
 //! time: in the first F (fast recovery) the current rate goes half the way to the target; then the target rises too,
 //! by R_AI a cycle while one of both counters is past F (active increase), by more and more times R_HAI when both
 //! are (hyper-active increase). A reaction point whose rate is that of the link again ends with its backlog.
@@ -42,20 +42,20 @@ const SAMPLE: [(u64, u64); 8] = [(1, 1), (1, 2), (1, 3), (1, 4), (1, 5), (1, 6),
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CongestionPointParams {
-    /// Length of the queue that it aims at. A size with unit, at least "1 B". Default: "26000 B" (cpQSp of the MIB).
+    /// Target length of the queue. A size with unit, at least "1 B". Default: "26000 B" (cpQSp of the MIB).
     pub set_point: Bytes,
-    /// How much the growth of the queue counts beside its length (w). A number, 0 to 1024. Default: 2 (cpWeight 1: 2 to this power).
+    /// Weight of the growth of the queue relative to its length (w). A number, 0 to 1024. Default: 2 (cpWeight 1: 2 to this power).
     #[schemars(range(min = 0.0, max = 1024.0))]
     pub weight: f64,
     /// Bytes from one sample to the next while there is no congestion. A size with unit, at least "1 B". Default: "150000 B" (cpSampleBase).
     pub sample_base: Bytes,
-    /// How far the distance of samples may be off, to either side: a share of it. A number, 0 to 1 (exclusive). Default: 0.15.
+    /// Random variation of the distance between samples, in either direction, as a fraction. A number, 0 to 1 (exclusive). Default: 0.15.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub jitter_share: f64,
     /// Priority of the congestion messages. A whole number, 0 to 7. Default: 7 (a choice: ahead of what is congested).
     #[schemars(range(min = 0, max = 7))]
     pub message_priority: u32,
-    /// What the queue includes beside the frames that wait: "without_frame" (only the others) or "with_frame" (the frame that enters, too). Default: "with_frame".
+    /// What the length of the queue includes besides the frames that wait: "without_frame" (only the others) or "with_frame" (the frame that enters, too). Default: "with_frame".
     pub counts: Counts,
 }
 
@@ -167,33 +167,33 @@ impl QueueManager for CongestionPoint {
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ReactionPointParams {
-    /// How much a unit of feedback cuts of the rate (Gd), up to 63 units. A number above 0, at most 1. Default: 0.0078125 (rpgGd: 1/128).
+    /// The fraction by which a unit of feedback cuts the rate (Gd), up to 63 units. A number above 0, at most 1. Default: 0.0078125 (rpgGd: 1/128).
     #[schemars(range(min = 0.0, max = 1.0))]
     pub gain: f64,
-    /// The rate that at least is left by a cut, as a share of the rate before it. A number, 0 to 1 (exclusive). Default: 0.5 (rpgMinDecFac).
+    /// Lower bound of a cut: the rate after it is at least this fraction of the rate before. A number, 0 to 1 (exclusive). Default: 0.5 (rpgMinDecFac).
     #[schemars(range(min = 0.0, max = 1.0))]
     pub least_factor: f64,
-    /// Bytes of a cycle of the byte counter; half as many after `recovery_cycles` of them. A size with unit, at least "2 B". Default: "150000 B" (rpgByteReset).
+    /// Length of a cycle of the byte counter; halved after `recovery_cycles` cycles. A size with unit, at least "2 B". Default: "150000 B" (rpgByteReset).
     pub byte_reset: Bytes,
-    /// Time of a cycle of the timer; half of it after `recovery_cycles` of them. A time with unit, at least "2 ns". Default: "15 ms" (rpgTimeReset).
+    /// Length of a cycle of the timer; halved after `recovery_cycles` cycles. A time with unit, at least "2 ns". Default: "15 ms" (rpgTimeReset).
     pub time_reset: Time,
-    /// How far the length of cycles may be off, to either side: a share of it. A number, 0 to 1 (exclusive). Default: 0.15.
+    /// Random variation of the length of cycles, in either direction, as a fraction. A number, 0 to 1 (exclusive). Default: 0.15.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub jitter_share: f64,
     /// Cycles of fast recovery (F). A count, 1 to 100. Default: 5 (rpgThreshold).
     #[schemars(range(min = 1, max = 100))]
     pub recovery_cycles: u32,
-    /// What the target rate gains in a cycle of active increase (R_AI). A rate with unit. Default: "5 Mb/s" (rpgAiRate).
+    /// Increase of the target rate in a cycle of active increase (R_AI). A rate with unit. Default: "5 Mb/s" (rpgAiRate).
     pub active_increase: BitRate,
-    /// What the target rate gains in the first cycle of hyper-active increase, twice that in the second (R_HAI). A rate with unit. Default: "50 Mb/s" (rpgHaiRate).
+    /// Increase of the target rate in the first cycle of hyper-active increase (R_HAI); doubled in the second, and so on. A rate with unit. Default: "50 Mb/s" (rpgHaiRate).
     pub hyper_active_increase: BitRate,
     /// No cut goes below it. A rate with unit, above 0. Default: "5 Mb/s" (rpgMinRate).
     pub min_rate: BitRate,
     /// No increase goes above it. A rate with unit, above 0; or "unlimited": that of the link. Default: "unlimited" (rpgMaxRate).
     pub max_rate: Or<BitRate, Unlimited>,
-    /// Whether a cut that follows another before a cycle is over leaves the target rate (extra fast recovery). Default: true.
+    /// Whether a second cut within the same cycle leaves the target rate unchanged (extra fast recovery). Default: true.
     pub keep_target: bool,
-    /// Whether a target rate of more than ten times the current one falls to an eighth in the first cycle. Default: true.
+    /// Whether a target rate above ten times the current rate is divided by eight in the first cycle. Default: true.
     pub lower_target: bool,
 }
 

@@ -234,10 +234,10 @@ macro_rules! rate_controls {
             /// What shares a limiter: "flow" (each flow has its own), "destination" (frames of one priority to one host), "path" (all frames to one host, the highest priority first) or "priority" (all frames of one priority). Default: "flow".
             #[serde(default)]
             pub per: LimiterScope,
-            /// Frames that leave a limiter which has held something for this long without a break carry a mark, if their endpoints understand marks (McAlpine 2005: PRC_ECN marks where frames enter layer 2). A time with unit, at least "1 us"; or "never". Default: "never".
+            /// Frames leaving a limiter that has been backlogged for this long without a break are marked, if their endpoints support ECN (McAlpine 2005: PRC_ECN marks where frames enter layer 2). A time with unit, at least "1 us"; or "never". Default: "never".
             #[serde(default)]
             pub mark_after: Or<Time, Never>,
-            /// With "path", how many bytes, line overhead included, may have left a limiter ahead of its rate for another frame to leave all the same, if its priority is above the lowest that passes limiters of the host; the next frames then wait for longer, so that the rate is kept. A size with unit, "0 B" (none) to "1 MiB". Default: "3044 B" (a choice: two of the longest frames).
+            /// With "path", how many bytes, line overhead included, may have left a limiter ahead of its rate for another frame to leave all the same, if its priority is above the lowest that passes limiters of the host; the next frames then wait longer, so that the average rate holds. A size with unit, "0 B" (none) to "1 MiB". Default: "3044 B" (a choice: two of the longest frames).
             #[serde(default = "two_frames")]
             pub priority_burst: Bytes,
             $(

@@ -56,17 +56,17 @@ pub struct RedParams {
     pub max_probability: f64,
     /// Whether the probability rises to 1 between `max` and twice `max`; otherwise every frame is picked from `max` on. Default: true (Floyd 2000).
     pub gentle: bool,
-    /// What the probability belongs to: each "frame", or each "byte", so that long frames are picked more often. Default: "frame".
+    /// What the probability applies to: each "frame", or each "byte", so that long frames are picked more often. Default: "frame".
     pub mode: Mode,
     /// How picks are spread: "geometric" (each frame by itself), "uniform" (gaps up to 1/p frames, equally likely) or "wait" (gaps of 1/p to 2/p frames). Default: "uniform" (Floyd and Jacobson 1993).
     pub spacing: Spacing,
-    /// What happens to a frame that is picked: "drop", "mark" (frames whose endpoints understand no marks are dropped) or "mark_only" (they pass, and nothing is ever dropped). Default: "drop".
+    /// What happens to a frame that is picked: "drop", "mark" (frames whose endpoints do not support ECN are dropped) or "mark_only" (they pass, and nothing is ever dropped). Default: "drop".
     pub action: Action,
     /// Whether frames are marked also where every frame is picked. Default: false (RFC 3168 drops them).
     pub mark_above_max: bool,
     /// Mean frame: unit of the idle time, and of byte mode. A size, "1 B" to "65535 B". Default: "500 B" (ns-2).
     pub mean_frame: Bytes,
-    /// What the queue includes beside the frames that wait: "without_frame" (only them) or "with_frame" (the arriving frame too). Default: "without_frame" (Floyd and Jacobson 1993).
+    /// What the length of the queue includes besides the frames that wait: "without_frame" (only them) or "with_frame" (the arriving frame too). Default: "without_frame" (Floyd and Jacobson 1993).
     pub counts: Counts,
     /// How an idle time in which m mean frames could have been sent lets the average decay: "elapsed" (m times) or "elapsed_and_arrival" (m + 1 times, as ns-2 does). Default: "elapsed" (Floyd and Jacobson 1993).
     pub idle_exponent: IdleExponent,

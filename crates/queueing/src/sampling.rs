@@ -21,7 +21,7 @@ use units::{Amount, BitRate, Time};
 pub struct SamplingParams {
     /// Frames that enter a queue of at least this length, themselves included, are counted. A size in bytes or frames. Required.
     pub threshold: Amount,
-    /// One of so many frames makes a message to its source, the first one too. A count, 1 to 1000000. Default: 100.
+    /// Sends a message to the source of one frame in this many, starting with the first. A count, 1 to 1000000. Default: 100.
     #[serde(default = "hundred")]
     #[schemars(range(min = 1, max = 1000000))]
     pub every: u32,

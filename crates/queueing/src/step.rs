@@ -25,10 +25,10 @@ use units::{Amount, BitRate, Time};
 pub struct StepParams {
     /// Frames are marked while the queue is longer than this. A size in bytes or frames. Required.
     pub threshold: Amount,
-    /// When the queue is looked at: when a frame enters ("enqueue") or leaves ("dequeue"). Default: "enqueue".
+    /// When the queue is measured: when a frame enters ("enqueue") or leaves ("dequeue"). Default: "enqueue".
     #[serde(default)]
     pub at: Moment,
-    /// What the queue includes beside the frames that wait: "without_frame" (only the others) or "with_frame" (the frame that enters or leaves, too). Default: "without_frame" (Alizadeh and others 2010).
+    /// What the length of the queue includes besides the frames that wait: "without_frame" (only the others) or "with_frame" (the frame that enters or leaves, too). Default: "without_frame" (Alizadeh and others 2010).
     #[serde(default)]
     pub counts: Counts,
 }

@@ -31,7 +31,7 @@ use units::{Available, Bytes, Or, Time};
 pub struct Model {
     /// What is simulated and for how long.
     pub simulation: Simulation,
-    /// What is recorded beside the totals.
+    /// What is recorded in addition to the totals.
     #[serde(default)]
     pub probes: ProbesText,
     /// The fabric: exactly one kind of topology.
@@ -57,10 +57,10 @@ pub struct Model {
     /// The traffic: each entry is one flow, or one flow for each of several senders. Default: none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flows: Vec<Flow>,
-    /// Transfers, many at once, each with a start and an end. Default: none.
+    /// Transfers: many flows of a given size, each with a start and an end. Default: none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub transfers: Vec<Transfers>,
-    /// What goes wrong while the simulation runs: links, switches, bits, pause frames. Default: nothing.
+    /// Faults during the simulation: of links, switches, bits and pause frames. Default: nothing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<Fault>,
 }
@@ -84,19 +84,19 @@ pub struct Simulation {
     #[serde(default = "one")]
     #[schemars(range(min = 0, max = 9223372036854775807u64))]
     pub seed: u64,
-    /// Seed of the hash that picks one of several shortest paths for a flow and destination (ECMP). A whole number, 0 to 9223372036854775807, or "seed": that of the random streams. Default: 1 (runs with several seeds differ in their traffic, and not in their paths).
+    /// Seed of the hash that selects one of several shortest paths for a flow and destination (ECMP). A whole number, 0 to 9223372036854775807, or "seed": that of the random streams. Default: 1 (runs with different seeds differ in their traffic, not in their paths).
     #[serde(default)]
     pub path_seed: PathSeed,
-    /// What a lost frame of a lossless class does: "stop" the run with an explanation, or "count" it as a headroom violation. Default: "stop" (a lossless fabric that loses frames is wrongly configured).
+    /// What happens when a lossless class loses a frame: "stop" ends the run with an explanation, "count" counts a headroom violation. Default: "stop" (a lossless fabric that loses frames is misconfigured).
     #[serde(default)]
     pub on_lossless_drop: OnLosslessDrop,
-    /// What a deadlock (queues that wait for each other in a circle) does: "stop" the run with what was measured until then, or "count" it; with credits, "stop" refuses routes that can deadlock, and "count" runs them. Default: "stop" (nothing moves any more where pauses are renewed).
+    /// What happens at a deadlock (queues that wait for each other in a cycle): "stop" ends the run and keeps what was measured until then, "count" counts it; with credits, "stop" refuses routes that can deadlock, and "count" runs them. Default: "stop" (as pauses are renewed, nothing in the cycle moves again).
     #[serde(default)]
     pub on_deadlock: OnDeadlock,
-    /// Simulated time between two looks for deadlocks; when a circle closed is told exactly all the same. A time with unit, above 0. Default: "100 us" (a few times what it takes to close).
+    /// Simulated time between two searches for deadlocks; the time at which a cycle closed is exact all the same. A time with unit, above 0. Default: "100 us" (a few times what it takes to close).
     #[serde(default = "hundred_us")]
     pub deadlock_interval: Time,
-    /// How much memory the engine may hold, results included that it records. A run that exceeds it ends with what was measured until then, and warns before. It changes nothing else. A size with unit, at least 1 MiB, or "available": four fifths of what is free on the machine when the run begins, shared by replications that run beside each other. Default: "available".
+    /// How much memory the engine may use, recorded results included. A run that exceeds it gives a warning, ends early, and keeps what was measured until then. The key changes nothing else. A size with unit, at least 1 MiB, or "available": four fifths of what is free on the machine when the run begins, shared by replications that run in parallel. Default: "available".
     #[serde(default = "available")]
     pub memory_limit: Or<Bytes, Available>,
 }

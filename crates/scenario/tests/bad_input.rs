@@ -1153,13 +1153,13 @@ fn path_rate_control() {
     check(
         &source("growth_gain = 0.4, length_gain = 0.5").table_at("rate_limiters"),
         Severity::Warning,
-        "a length_gain of 0.5 with a growth_gain of 0.4: a loop swings",
+        "a length_gain of 0.5 with a growth_gain of 0.4: a loop oscillates",
         "below 0.34",
     );
     check(
         &source("growth_gain = 1.6").table_at("rate_limiters"),
         Severity::Warning,
-        "a loop swings",
+        "a loop oscillates",
         "a growth_gain below 1.57",
     );
 }

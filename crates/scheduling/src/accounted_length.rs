@@ -81,7 +81,7 @@ macro_rules! accounted {
             )]
             #[serde(default = $basis)]
             pub accounted_length: $crate::Basis,
-            /// Bytes that each frame counts more, such as an internal header. A size, "0 B" to "64 KiB". Default: "0 B".
+            /// Bytes added to the accounted length of each frame, such as an internal header. A size, "0 B" to "64 KiB". Default: "0 B".
             #[serde(default)]
             pub per_frame: ::units::Bytes,
             /// Memory cell to which the accounted length is rounded up. A size, "0 B" (no rounding) to "64 KiB". Default: "0 B".

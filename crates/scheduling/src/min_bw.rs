@@ -32,7 +32,7 @@ accounted! {
         pub weights: Weights = Weights::Equal,
         /// The rate of management: a rate, above 0 and at most the link's, or {share}. Default: a share of 0.25 of the link.
         pub rate: Share = Share::PartsPerMillion(250_000),
-        /// What management may save up and send at once. A size, from the accounted length of the longest frame to "1 GiB". Default: "4352 B" (two largest frames of Advanced Switching).
+        /// The largest burst that management may accumulate and send at once. A size, from the accounted length of the longest frame to "1 GiB". Default: "4352 B" (two largest frames of Advanced Switching).
         pub depth: Bytes = Bytes::new(4_352),
         /// Whether management beyond its rate may use an idle link. Default: true.
         pub use_idle_link: bool = true,

@@ -37,7 +37,7 @@ pub struct WindowSpec {
     pub ack_bytes: u16,
     /// An acknowledgement for each so many segments, above 0.
     pub ack_every: u32,
-    /// How long a segment waits for its acknowledgement at most.
+    /// The longest time that a segment waits for its acknowledgement.
     pub ack_delay: Time,
     /// Time without progress after which everything in flight is sent again, above 0; `None`: never.
     pub timeout: Option<Time>,

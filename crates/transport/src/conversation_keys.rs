@@ -19,14 +19,14 @@ const MOST_OUTSTANDING: u64 = 65_536;
 pub struct ConversationKeys {
     /// The messages of an exchange, which the two ends send in turn: a list of sizes, an even number, or the application "iscsi_read", "iscsi_write", "database_entry", "database_query" or "ipc", or a table of one of the first two with its keys. Required.
     pub messages: Messages,
-    /// Exchanges that are outstanding at the same time: the depth of the queue. A count, 1 to 65536. Default: 1.
+    /// Exchanges in progress at the same time: the queue depth. A count, 1 to 65536. Default: 1.
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 65_536))]
     pub outstanding: u64,
     /// From the end of an exchange to the next one in its place: a time with unit, or a table `exponential`. Default: "0 s".
     #[serde(default)]
     pub think: Delay,
-    /// From the last message of the opener to what answers it: a time with unit, or a table `exponential`. Other messages are answered at once. Default: "0 s".
+    /// Time from the last message of the opener to its answer: a time with unit, or a table `exponential`. Other messages are answered at once. Default: "0 s".
     #[serde(default)]
     pub service: Delay,
     /// The keys of both directions, without `transfer`, `idle` and `reconnect`. Default: all those of the preset "rfc".

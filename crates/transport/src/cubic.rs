@@ -26,11 +26,11 @@ use units::Time;
 pub struct CubicKeys {
     /// C of the curve, in segments / s^3. A number above 0. Default: 0.4 (RFC 9438 section 5.1).
     pub scaling: f64,
-    /// What a loss leaves of the window. A number, above 0 and below 1. Default: 0.7 (RFC 9438 section 4.6).
+    /// Fraction of the window that remains after a loss. A number, above 0 and below 1. Default: 0.7 (RFC 9438 section 4.6).
     pub beta: f64,
-    /// Whether a flow that loses before it has its last window back aims lower. Default: true.
+    /// Whether a flow that loses before it has regained its last window aims lower. Default: true.
     pub fast_convergence: bool,
-    /// Whether the window is at least that of Reno's kind with the same mean. Default: true.
+    /// Whether the window is at least that of a Reno-like flow with the same mean. Default: true.
     pub friendly: bool,
 }
 

@@ -276,13 +276,13 @@ macro_rules! controllers {
     };
 }
 
-/// It is larger than all others, which should not pay for it.
+/// Boxed: it is larger than all others, which should not pay for it.
 type BoxedTcpSender = Box<TcpSender>;
-/// The same.
+/// Boxed, as a TCP sender is.
 type BoxedTransferSender = Box<TransferSender>;
-/// The same.
+/// Boxed, as a TCP sender is.
 type BoxedConversation = Box<Conversation>;
-/// The same.
+/// Boxed, as a TCP sender is.
 type BoxedMpiExchange = Box<MpiExchange>;
 
 endpoints! {

@@ -64,11 +64,11 @@ pub enum Talk {
 pub struct IscsiKeys {
     /// Bytes of a command. A size with unit, at least 1 B. Default: "1 MiB" (Hagen 2012, section 4.2).
     pub block: Bytes,
-    /// Most data of a PDU (MaxRecvDataSegmentLength of the receiver). A size with unit, at least 512 B. Default: "8 KiB" (RFC 7143 section 13.12).
+    /// Maximum data of a PDU (MaxRecvDataSegmentLength of the receiver). A size with unit, at least 512 B. Default: "8 KiB" (RFC 7143 section 13.12).
     pub data_segment: Bytes,
-    /// Data that a write sends without being asked (FirstBurstLength). A size with unit, at most `max_burst`; "0 B": none. Default: "64 KiB" (RFC 7143 section 13.14).
+    /// Unsolicited data of a write (FirstBurstLength). A size with unit, at most `max_burst`; "0 B": none. Default: "64 KiB" (RFC 7143 section 13.14).
     pub first_burst: Bytes,
-    /// Data of a write for which the target asks at once (MaxBurstLength). A size with unit, at least 512 B. Default: "256 KiB" (RFC 7143 section 13.13).
+    /// Data of a write that the target requests at once (MaxBurstLength). A size with unit, at least 512 B. Default: "256 KiB" (RFC 7143 section 13.13).
     pub max_burst: Bytes,
 }
 

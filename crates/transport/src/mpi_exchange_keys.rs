@@ -26,17 +26,17 @@ pub struct MpiExchangeKeys {
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 2))]
     pub ranks: u64,
-    /// Steps of each rank. A count above 0. Default: without end.
+    /// Steps of each rank. A count above 0. Default: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub steps: Option<u64>,
-    /// The longest message that is sent without asking. A size with unit. Default: "64 KiB" (`btl_tcp_eager_limit` of Open MPI 1.4).
+    /// The longest message that is sent without a handshake. A size with unit. Default: "64 KiB" (`btl_tcp_eager_limit` of Open MPI 1.4).
     #[serde(default = "eager")]
     pub eager: Bytes,
-    /// What a copy from one rank of a host to the other takes beside its bytes. A time with unit, at most 1 s. Default: "1 us" (a choice).
+    /// Fixed cost of a copy from one rank of a host to the other, in addition to its bytes. A time with unit, at most 1 s. Default: "1 us" (a choice).
     #[serde(default = "copy_time")]
     pub copy_time: Time,
-    /// How fast the bytes of a copy are. A rate with unit, above 0. Default: "40 Gb/s" (a choice).
+    /// The rate at which bytes are copied. A rate with unit, above 0. Default: "40 Gb/s" (a choice).
     #[serde(default = "copy_rate")]
     pub copy_rate: BitRate,
     /// The keys of both directions, without `transfer`, `idle`, `reconnect` and `handshake`. Default: all those of the preset "rfc".

@@ -11,7 +11,7 @@ pub struct Flight {
     pub highest: u64,
     /// Length of a full segment.
     pub segment: u16,
-    /// Duplicate acknowledgements that mean a loss.
+    /// Number of duplicate acknowledgements that indicate a loss.
     pub threshold: u32,
     /// Whether the timer starts anew with each hole that NewReno fills.
     pub steady: bool,

@@ -26,12 +26,12 @@ pub struct WindowKeys {
     pub rate: Or<BitRate, Unlimited>,
     /// Length of an acknowledgement, DA to FCS. A size with unit, 1 to 9238 B. Default: "64 B" (the smallest Ethernet frame).
     pub ack: Bytes,
-    /// An acknowledgement for each so many segments. A count, 1 to 1024. Default: 1 (RFC 5681 allows 2).
+    /// Acknowledges every n-th segment. A count, 1 to 1024. Default: 1 (RFC 5681 allows 2).
     #[schemars(range(min = 1, max = 1024))]
     pub ack_every: u64,
-    /// How long a segment waits for its acknowledgement at most, where `ack_every` is above 1. A time with unit. Default: "500 us" (a choice; RFC 9293 allows up to 0.5 s).
+    /// The longest time that a segment waits for its acknowledgement, where `ack_every` is above 1. A time with unit. Default: "500 us" (a choice; RFC 9293 allows up to 0.5 s).
     pub ack_delay: Time,
-    /// After this time without progress everything in flight is sent again (go-back-N). A time with unit, above the longest round trip; or "never": a lost segment ends the transfer. Default: "never" (a lossless fabric).
+    /// After this time without progress everything in flight is retransmitted (go-back-N). A time with unit, above the longest round trip; or "never": a lost segment ends the transfer. Default: "never" (a lossless fabric).
     pub timeout: Or<Time, Never>,
     /// Whether switches may mark segments (ECN). Default: false.
     pub ecn: bool,
@@ -59,7 +59,7 @@ pub struct RequestResponseKeys {
     pub request: Bytes,
     /// Bytes of a response, cut into segments. A size with unit, 1 B to 65536 segments. Required.
     pub response: Bytes,
-    /// Requests that are outstanding at the same time. A count, 1 to 256. Default: 1.
+    /// Requests in progress at the same time. A count, 1 to 256. Default: 1.
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 256))]
     pub outstanding: u64,

@@ -38,7 +38,7 @@ pub struct TcpSpec {
     pub ack_bytes: u16,
     /// An acknowledgement for each so many segments, above 0.
     pub ack_every: u32,
-    /// How long a segment waits for its acknowledgement at most.
+    /// The longest time that a segment waits for its acknowledgement.
     pub ack_delay: Time,
     /// How the window moves.
     pub controller: ControllerSpec,
@@ -46,7 +46,7 @@ pub struct TcpSpec {
     pub repair: RepairKind,
     /// Duplicate acknowledgements that mean a loss, above 0.
     pub duplicates: u32,
-    /// Whether the first duplicates let new segments go (RFC 3042).
+    /// Whether the first duplicate acknowledgements release new segments (RFC 3042).
     pub limited_transmit: bool,
     /// Whether NewReno starts its timer anew with each hole.
     pub steady: bool,

@@ -27,7 +27,7 @@ macro_rules! tcp_keys {
         #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
         #[serde(default, deny_unknown_fields)]
         pub struct TcpKeys {
-            /// Where keys that are not written come from. One of the names. Default: "rfc".
+            /// The preset that supplies the keys that are not given. One of its names. Default: "rfc".
             pub preset: TcpPreset,
             $($(#[$doc])* pub $name: $type,)*
         }
@@ -56,55 +56,55 @@ macro_rules! tcp_keys {
 tcp_keys! {
     /// How the window moves: "aimd" (slow start and congestion avoidance), "cubic" or "dctcp", or a table of one of the last two with its keys. Default: "aimd" (preset "rfc").
     controller: TcpController,
-    /// How losses are found and repaired: "tahoe", "reno", "newreno" or "sack". Default: "sack" (preset "rfc").
+    /// How losses are detected and repaired: "tahoe", "reno", "newreno" or "sack". Default: "sack" (preset "rfc").
     recovery: RepairKind,
     /// The window at the start: bytes of data or full segments, at least one. A size with unit or a number of frames. Default: "10 frames" (preset "rfc"; RFC 6928).
     initial_window: Amount,
-    /// The window from which on it grows slowly, before the first loss. A size with unit or a number of frames, at least one segment; or "unlimited". Default: "unlimited" (preset "rfc").
+    /// The window at which slow start ends, before the first loss (ssthresh). A size with unit or a number of frames, at least one segment; or "unlimited". Default: "unlimited" (preset "rfc").
     initial_threshold: Or<Amount, Unlimited>,
-    /// What lets the window grow: "acks" (each acknowledgement, RFC 5681) or "bytes" (what they acknowledge, RFC 3465). Default: "bytes" (preset "rfc").
+    /// What makes the window grow: "acks" (each acknowledgement, RFC 5681) or "bytes" (what they acknowledge, RFC 3465). Default: "bytes" (preset "rfc").
     growth: Growth,
-    /// Whether the window grows also while less than half of it is in flight. Default: false (preset "rfc"; RFC 7661).
+    /// Whether the window also grows while less than half of it is in flight. Default: false (preset "rfc"; RFC 7661).
     grows_unused: bool,
-    /// Bytes of data, or full segments, that the receiver takes in beyond what it has acknowledged. A size with unit or a number of frames, at least one segment; or "unlimited". Default: "unlimited" (preset "rfc").
+    /// Bytes of data, or full segments, that the receiver accepts beyond what it has acknowledged. A size with unit or a number of frames, at least one segment; or "unlimited". Default: "unlimited" (preset "rfc").
     receive_window: Or<Amount, Unlimited>,
-    /// Whether windows above 65535 B can be told (RFC 7323 section 2); they are multiples of a power of two then. Default: true (preset "rfc").
+    /// Whether windows above 65535 B can be advertised (RFC 7323 section 2); they are then multiples of a power of two. Default: true (preset "rfc").
     window_scaling: bool,
     /// Bytes of data, or full segments, that the sender keeps until they are acknowledged. A size with unit or a number of frames, at least one segment; or "unlimited". Default: "unlimited" (preset "rfc").
     send_buffer: Or<Amount, Unlimited>,
-    /// Bytes of a frame beside its data, DA to FCS, without options. A size with unit, 1 B up to less than `frame`. Default: "62 B" (tagged Ethernet, IPv4, TCP).
+    /// Bytes of headers in a frame, DA to FCS, without options. A size with unit, 1 B up to less than `frame`. Default: "62 B" (tagged Ethernet, IPv4, TCP).
     headers: Bytes,
-    /// The least length of an acknowledgement, DA to FCS; timestamps and blocks may make it longer than that. A size with unit, 1 to 9238 B. Default: "64 B" (the smallest Ethernet frame).
+    /// The minimum length of an acknowledgement, DA to FCS; timestamps and SACK blocks may make it longer. A size with unit, 1 to 9238 B. Default: "64 B" (the smallest Ethernet frame).
     ack: Bytes,
-    /// An acknowledgement for each so many segments in order. A count, 1 to 1024. Default: 2 (preset "rfc"; RFC 5681).
+    /// Acknowledges every n-th segment that arrives in order. A count, 1 to 1024. Default: 2 (preset "rfc"; RFC 5681).
     #[schemars(range(min = 1, max = 1024))]
     ack_every: u64,
-    /// How long a segment waits for its acknowledgement at most. A time with unit. Default: "500 us" (preset "rfc"; a choice; RFC 9293 allows up to 0.5 s).
+    /// The longest time that a segment waits for its acknowledgement. A time with unit. Default: "500 us" (preset "rfc"; a choice; RFC 9293 allows up to 0.5 s).
     ack_delay: Time,
-    /// Duplicate acknowledgements that mean a loss. A count, 1 to 255. Default: 3 (RFC 5681).
+    /// Number of duplicate acknowledgements that indicate a loss. A count, 1 to 255. Default: 3 (RFC 5681).
     #[schemars(range(min = 1, max = 255))]
     duplicates: u64,
-    /// Whether the first duplicates let new segments go (RFC 3042). Default: true (preset "rfc").
+    /// Whether the first duplicate acknowledgements release new segments (RFC 3042). Default: true (preset "rfc").
     limited_transmit: bool,
-    /// Whether NewReno lets its timer run on after the first hole that it fills (RFC 6582 section 4). Default: true.
+    /// Whether NewReno resets its timer only for the first partial acknowledgement (RFC 6582 section 4). Default: true.
     impatient: bool,
-    /// Whether what leaves during a repair follows what arrives (PRR, RFC 6937), with "sack". Default: false (preset "rfc").
+    /// Whether recovery sends in proportion to what arrives (PRR, RFC 6937); with "sack". Default: false (preset "rfc").
     proportional: bool,
     /// Marks: "off", "rfc3168" (a mark is echoed until the window is reduced) or "dctcp" (each mark is echoed). Default: "off" (preset "rfc").
     ecn: EcnMode,
     /// Whether each acknowledgement measures a round trip (RFC 7323); 12 B more a segment. Default: false (preset "rfc").
     timestamps: bool,
-    /// The least timeout. A time with unit, above 0. Default: "1 s" (preset "rfc"; RFC 6298).
+    /// The minimum timeout. A time with unit, above 0. Default: "1 s" (preset "rfc"; RFC 6298).
     min_timeout: Time,
     /// The timeout before a round trip is measured. A time with unit, above 0. Default: "1 s" (preset "rfc"; RFC 6298).
     initial_timeout: Time,
-    /// The greatest timeout. A time with unit, not below the other two. Default: "60 s" (preset "rfc"; RFC 6298).
+    /// The maximum timeout. A time with unit, not below the other two. Default: "60 s" (preset "rfc"; RFC 6298).
     max_timeout: Time,
     /// Round trips and timeouts are counted in ticks of this length, which fall at a random phase for each connection. A time with unit; "0 s": exactly. Default: "0 s" (preset "rfc").
     tick: Time,
     /// Whether the window closes to the initial one after an idle time longer than the timeout (RFC 5681 section 4.1). Default: true (preset "rfc").
     restart_after_idle: bool,
-    /// What an event lets leave waits for a random time from 0 to this, all equally likely. A time with unit. Default: "0 s" (none).
+    /// Delays whatever an event releases by a random time, uniform from 0 to this. A time with unit. Default: "0 s" (none).
     send_jitter: Time,
     /// Whether a connection begins with a handshake (SYN), or is open from the start. Default: false.
     handshake: bool,

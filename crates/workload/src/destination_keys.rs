@@ -73,7 +73,7 @@ pub enum PermutationWord {
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Shift {
-    /// By how many senders. A count, at least 1, no multiple of the number of senders. Required.
+    /// Distance, in senders. A count, at least 1, no multiple of the number of senders. Required.
     pub shift: u64,
 }
 

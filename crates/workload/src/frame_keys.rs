@@ -63,7 +63,7 @@ pub enum FrameTable {
     },
     /// Exponential, cut to a range: what would lie outside has the nearest length.
     Exponential {
-        /// The mean of the lengths that are cut. A size with unit, between `min` and `max`. Required.
+        /// The mean of the truncated lengths. A size with unit, between `min` and `max`. Required.
         mean: Bytes,
         /// The smallest. A size with unit, 1 to 9238 B. Default: "64 B" (the smallest Ethernet frame).
         #[serde(default = "smallest_frame")]
@@ -74,9 +74,9 @@ pub enum FrameTable {
     },
     /// Log-normal, cut to a range: what would lie outside has the nearest length.
     LogNormal {
-        /// The mean of the lengths that are cut. A size with unit, between `min` and `max`. Required.
+        /// The mean of the truncated lengths. A size with unit, between `min` and `max`. Required.
         mean: Bytes,
-        /// Standard deviation of the natural logarithm before the cut. A number, above 0, at most 5. Required.
+        /// Standard deviation of the natural logarithm before truncation. A number, above 0, at most 5. Required.
         #[schemars(range(min = 0.0, max = 5.0))]
         sigma: f64,
         /// The smallest. A size with unit, 1 to 9238 B. Default: "64 B" (the smallest Ethernet frame).

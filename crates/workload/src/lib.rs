@@ -82,7 +82,7 @@ use units::{BitRate, Time};
 arrivals! {
     /// One frame every `bytes * 8 / rate`.
     constant: Constant(ConstantParams),
-    /// In each frame time of the link a frame with a fixed probability.
+    /// A frame with a fixed probability in each frame time of the link.
     bernoulli: Bernoulli(BernoulliParams),
     /// Exponential gaps between frames.
     poisson: Poisson(PoissonParams),
@@ -94,6 +94,6 @@ arrivals! {
     streams: Streams(StreamsParams),
     /// Bursts of frames at once to one destination, with exponential gaps.
     bursts: Bursts(BurstsParams),
-    /// Video: a picture every so often, cut into frames.
+    /// Video: pictures at a fixed interval, cut into frames.
     video: Video(VideoParams),
 }

@@ -31,7 +31,7 @@ const LONGEST_DELAY: Time = Time::from_ms(1_000_000);
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ThreadsParams {
-    /// How fast one thread sends while nothing holds it back and it does not pause. A rate with unit, above 0. Required.
+    /// The rate of one thread while it is neither blocked nor pausing. A rate with unit, above 0. Required.
     pub rate: BitRate,
     /// How many there are. A count, 1 to 1024. Default: 1.
     #[serde(default = "one")]

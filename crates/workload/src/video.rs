@@ -33,7 +33,7 @@ const LONGEST_PATTERN: usize = 300;
 /// The mean picture has at least so many bytes: what a frame has.
 const SMALLEST: u16 = frame::MIN_FRAME_BYTES;
 
-/// Video: a picture every so often, cut into frames.
+/// Video: pictures at a fixed interval, cut into frames.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct VideoParams {

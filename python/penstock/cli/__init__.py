@@ -32,40 +32,56 @@ ASCII = "--ascii"
 """An option of every command: what it prints is ASCII, for terminals that cannot do more."""
 
 COMMANDS = (
-    ("demo", "demo:demo", "Show in a minute what Penstock does."),
+    ("demo", "demo:demo", "Show what Penstock does, in about a minute."),
     ("run", "run:run", "Run a scenario."),
     ("sweep", "sweep:sweep", "Run a scenario with many values of its keys."),
     ("optimise", "optimise:optimise", "Search for the best values of keys of a scenario."),
-    ("sensitivity", "sensitivity:sensitivity", "Say which keys of a scenario matter."),
+    ("sensitivity", "sensitivity:sensitivity", "Find which keys of a scenario matter."),
     ("check", "scenarios:check", "Check a scenario without running it."),
-    ("new", "scenarios:new", "Write a commented scenario to start from."),
-    ("import", "import_:import_", "Write a scenario of files of other formats."),
+    ("new", "scenarios:new", "Write a commented scenario, or a study, to start from."),
+    ("import", "import_:import_", "Convert files of other tools into a scenario."),
     ("list", "scenarios:list_", "List the scenarios and studies of the package."),
-    ("explain", "explain:explain", "Explain a mechanism, a table, a column or a key."),
-    ("steady", "steady:steady", "Find the warm-up of a run, and how well it knows its means."),
-    ("view", "view:view", "Show the report of a result in a browser, or of two side by side."),
+    (
+        "explain",
+        "explain:explain",
+        "Explain a mechanism, a table, a column or a key; without a name, list what can be explained.",
+    ),
+    ("steady", "steady:steady", "Find the warm-up of a run, and the confidence intervals of its means."),
+    ("view", "view:view", "Show reports in a browser, side by side if there are several."),
     ("why", "why:why", "Explain why a port was paused or a flow was slow."),
-    ("fair", "fair:fair", "Compare what each flow got with its fair share."),
+    ("fair", "fair:fair", "Compare the throughput of each flow with its fair share."),
     ("headroom", "headroom:headroom", "Compute the headroom of a lossless queue."),
     ("capture", "capture:capture", "Write the frames of a run as pcapng."),
     ("decode", "decode:decode", "List the frames of a capture."),
-    ("export", "export:export", "Print settings of a real port like those of a scenario."),
+    ("export", "export:export", "Print the settings of a scenario as commands for a real port."),
     ("tables", "tables:tables", "List the tables of a result, or write them as CSV or for Prometheus."),
     ("dcbx run", "dcbx:run", "Run a DCBX agent at an interface."),
     ("dcbx show", "dcbx:show", "Show what a DCBX agent has negotiated, and why."),
     ("conform", "conform:conform", "Check a device of data-center bridging against conformance cases."),
     ("dissector", "decode:dissector", "Print a dissector for Wireshark."),
     ("validate", "validate:validate", "Compare the simulator with theory."),
-    ("reproduce", "reproduce:reproduce", "Reproduce published experiments."),
+    ("reproduce", "reproduce:reproduce", "Reproduce published experiments, or a study of your own."),
     ("compare", "compare:compare", "Compare two results."),
-    ("completion", "completion:completion", "Print what a shell needs to complete commands."),
+    ("completion", "completion:completion", "Print a completion script for a shell."),
 )
 """Name, home and one line of help; the homes are imported when a command is called."""
 
 READ_RESULTS = ("capture", "compare", "fair", "steady", "tables", "view", "why")
 """Commands that read the directories that are named."""
 
-GROUPS = {"dcbx": "Speak DCBX at an interface, with real agents."}
+RENAMED = {
+    "optimise": {"--least": "--minimize", "--most": "--maximize", "--on": "--executor"},
+    "sweep": {"--on": "--executor"},
+    "sensitivity": {"--on": "--executor"},
+    "import": {"--form": "--format"},
+    "tables": {"--form": "--format"},
+    "export": {"--form": "--format", "--of": "--role"},
+    "dcbx": {"--of": "--role"},
+    "why": {"--run": "RESULT, which follows the name without an option"},
+}
+"""Options of Penstock 0.1 that have other names now, by command."""
+
+GROUPS = {"dcbx": "Run DCBX at an interface, with real peers."}
 """The first words of names that have two."""
 
 
@@ -112,10 +128,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return code if isinstance(code, int) else EXIT_DONE
     except UnusedCliTokensError as error:
         unused = ", ".join(map(repr, error.unused_tokens or ()))
-        complain(f"unexpected {unused}\nTry: penstock {_command(words)}--help")
+        complain(f"{_renamed(words) or f'unexpected {unused}'}\nTry: penstock {_command(words)}--help")
         return EXIT_BAD_INPUT
     except CycloptsError as error:
-        complain(f"{error}\nTry: penstock {_command(words)}--help")
+        complain(f"{_renamed(words) or error}\nTry: penstock {_command(words)}--help")
         return EXIT_BAD_INPUT
     except ScenarioError as error:
         say(str(error).rstrip())  # diagnostics with their places, made to be read as they are
@@ -162,6 +178,13 @@ def _end_by_sigterm() -> None:
 
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, terminated)
+
+
+def _renamed(words: Sequence[str]) -> str:
+    """What became of an option that is called by its old name; empty if none is."""
+    known = RENAMED.get(words[0], {}) if words else {}
+    found = {option: known[option] for word in words[1:] if (option := word.partition("=")[0]) in known}
+    return "; ".join(f"{old} is now {new}" for old, new in found.items())
 
 
 def _command(words: Sequence[str]) -> str:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from penstock.result import Result
 
 
-def capture(run: str, /, *, out: Path, port: tuple[str, ...] = ()) -> int:
+def capture(result: str, /, *, out: Path, port: tuple[str, ...] = ()) -> int:
     """Writes the frames of a run as pcapng, for Wireshark and `penstock decode`.
 
     Every port is an interface. Headers are made up: stations are numbered, flows have ports of UDP or TCP,
@@ -27,7 +27,7 @@ def capture(run: str, /, *, out: Path, port: tuple[str, ...] = ()) -> int:
 
     Parameters
     ----------
-    run
+    result
         Directory of a result whose scenario logs frames (`[[probes]]` with `what = "frames"`); or a
         scenario, by file or name, which is run first.
     out
@@ -38,17 +38,17 @@ def capture(run: str, /, *, out: Path, port: tuple[str, ...] = ()) -> int:
     """
     if not out.parent.is_dir():
         raise InputError(f"--out {out}: {out.parent} is no directory")
-    result = _result(run, port)
-    if "frames" not in set(result) or result.table("frames").num_rows == 0:
+    logged = _result(result, port)
+    if "frames" not in set(logged) or logged.table("frames").num_rows == 0:
         raise InputError(
-            f"{run}: no frames were logged; name ports with --port (of a scenario), or add to the scenario: "
+            f"{result}: no frames were logged; name ports of a scenario with --port, or add to it: "
             '[[probes]] what = "frames" which = "PORT"'
         )
     try:
-        ports = captures.write_capture(result, out)
+        ports = captures.write_capture(logged, out)
     except ValueError as error:
-        raise InputError(f"{run}: {error}") from error
-    say(f"capture  {out}: {result.table('frames').num_rows:,} frames at {ports:,} ports")
+        raise InputError(f"{result}: {error}") from error
+    say(f"capture  {out}: {logged.table('frames').num_rows:,} frames at {ports:,} ports")
     return EXIT_DONE
 
 

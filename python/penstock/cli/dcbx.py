@@ -15,6 +15,8 @@ from penstock.errors import InputError
 from . import EXIT_DONE
 from .console import Table, console, print_json, print_now
 
+Role = Literal["host", "switch"]
+
 LONGEST_S = 200 * 86_400
 """Seconds: the agent counts picoseconds in 64 bits."""
 
@@ -24,7 +26,7 @@ def run(
     interface: str,
     settings: Path | None = None,
     like: str | None = None,
-    of: Literal["host", "switch"] = "switch",
+    role: Role = "switch",
     uplink: str | None = None,
     seconds: float | None = None,
     json: Annotated[bool, Parameter(negative=())] = False,
@@ -43,7 +45,7 @@ def run(
     like
         A scenario, by file or name, instead of settings: its ETS and PFC. Switches are not willing and
         recommend their ETS; hosts are willing.
-    of
+    role
         Whose settings `--like` takes: those of hosts, or those of switches.
     uplink
         An interface at which another agent runs: what is in force there is what this port wants, whatever its
@@ -63,7 +65,7 @@ def run(
     if settings is not None:
         text, file = library.text_in(settings, "settings"), str(settings)
     elif like is not None:
-        text, file = _settings_of(like, of), f"settings of {like}"
+        text, file = _settings_of(like, role), f"settings of {like}"
     uplink = uplink if uplink is not None else _uplink_of(text)
     if uplink == interface:
         raise InputError(f"--uplink {uplink}: expected another interface than that of the agent")
@@ -133,7 +135,7 @@ def _uplink_of(text: str) -> str | None:
     return named if isinstance(named, str) else None
 
 
-def _settings_of(scenario: str, of: Literal["host", "switch"]) -> str:
+def _settings_of(scenario: str, role: Role) -> str:
     """The settings that ports of a scenario would be administered with."""
     import tomli_w
 
@@ -142,9 +144,9 @@ def _settings_of(scenario: str, of: Literal["host", "switch"]) -> str:
     from . import export
 
     source = library.read(scenario)
-    ports = export.read(tomllib.loads(_core.check(source.text, source.file)), of)
+    ports = export.read(tomllib.loads(_core.check(source.text, source.file)), role)
     own = {"classes": ports.class_of, "percent": ports.percent, "algorithms": ports.algorithms}
-    willing = of == "host"
+    willing = role == "host"
     ets = {"willing": willing, "own": own} | ({} if willing else {"recommended": own})
     return tomli_w.dumps({"ets": ets, "pfc": {"willing": willing, "priorities": ports.lossless}})
 

@@ -3,37 +3,56 @@
 from __future__ import annotations
 
 from penstock.errors import InputError
-from penstock.library import suggestion
 
-from . import EXIT_DONE
+from . import EXIT_DONE, glossary
 from .console import Table, console
-from .glossary import Topic, cells, find, names
+from .glossary import Topic, cells
+
+FOUND_SHOWN = 40
 
 
-def explain(name: str, /) -> int:
+def explain(name: str | None = None, /, *, search: str | None = None) -> int:
     """Explains a mechanism, a table, a column or a key of the scenario file.
 
     Parameters
     ----------
     name
-        Such as "pfc", "flows", "latency_p99_ns", "topology.star.rate" or "xoff".
+        Such as "pfc", "ecmp", "flows", "latency_p99_ns", "topology.star.rate" or "xoff". Default: an index of
+        what can be explained.
+    search
+        Lists the entries that have this word, or all of these words, in their name or text.
     """
-    topics = find(name) if name.strip() else []
-    if not topics:
-        raise InputError(f"no entry for {name!r}; {_near(name)}")
-    for topic in topics:
-        _show(topic)
+    if search is not None:
+        if name is not None:
+            raise InputError("a name and --search exclude each other")
+        _show_found(search)
+    elif name is None:
+        _show_index()
+    else:
+        for topic in glossary.explain(name).topics:
+            _show(topic)
     return EXIT_DONE
 
 
-def _near(name: str) -> str:
-    known = names()
-    hint = suggestion(name.lower(), known)
-    return (
-        hint
-        if hint.startswith("did")
-        else "try a mechanism such as pfc, a table such as flows, or a key such as duration"
-    )
+def _show_index() -> None:
+    shown = Table("", "kind", "names")
+    for kind, known in glossary.index().items():
+        shown.add_row(kind, ", ".join(known))
+    out = console()
+    out.print(shown)
+    out.print()
+    out.print("penstock explain NAME explains one of them, a key, a parameter or a column;")
+    out.print("penstock explain --search WORD finds all entries that mention a word.")
+
+
+def _show_found(words: str) -> None:
+    found = glossary.explain(search=words).topics
+    shown = Table("", "name", "kind", "about")
+    for topic in found[:FOUND_SHOWN]:
+        shown.add_row(topic.name, topic.kind, topic.begin())
+    console().print(shown)
+    if len(found) > FOUND_SHOWN:
+        console().print(f"and {len(found) - FOUND_SHOWN} more; a second word narrows the search")
 
 
 def _show(topic: Topic) -> None:

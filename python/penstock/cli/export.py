@@ -16,6 +16,8 @@ from penstock.errors import InputError
 from . import EXIT_DONE
 from .console import print_json, say, write_data
 
+Role = Literal["host", "switch"]
+
 PRIORITIES = range(8)
 TOP = 7
 """The highest traffic class of eight."""
@@ -70,8 +72,8 @@ def export(
     scenario: str,
     /,
     *,
-    form: Literal["dcb", "mlnx_qos", "sonic"],
-    of: Literal["host", "switch"] = "switch",
+    format: Literal["dcb", "mlnx_qos", "sonic"],
+    role: Role = "switch",
     interface: str | None = None,
     link: Link = Link(),
 ) -> int:
@@ -81,42 +83,42 @@ def export(
     ----------
     scenario
         A file, or the name of a scenario that comes with Penstock.
-    form
+    format
         Commands of dcb (iproute2) or mlnx_qos (NVIDIA), or the tables of sonic (its CONFIG_DB, as JSON).
-    of
+    role
         Whose ports: those of hosts, or those of switches.
     interface
         Name of the interface. Default: "eth0", with sonic "Ethernet0".
     """
     from penstock import running
 
-    name = interface if interface is not None else "Ethernet0" if form == "sonic" else "eth0"
+    name = interface if interface is not None else "Ethernet0" if format == "sonic" else "eth0"
     if re.fullmatch(r"[\w.:@-]{1,15}", name) is None:
         raise InputError(f"--interface {name}: no name of an interface, such as eth0; at most 15 letters")
     effective = tomllib.loads(running.check(scenario))
     try:
-        if form == "sonic":
-            tables, told = _sonic(effective, name, of, link)
+        if format == "sonic":
+            tables, told = _sonic(effective, name, role, link)
             for line in told:
                 say(f"note: {line}")
             print_json(tables)
             return EXIT_DONE
-        settings = read(effective, of)
+        settings = read(effective, role)
     except InputError as error:
         raise InputError(f"{scenario}: {error}") from error
-    lines = {"dcb": _dcb, "mlnx_qos": _mlnx_qos}[form](settings, name)
+    lines = {"dcb": _dcb, "mlnx_qos": _mlnx_qos}[format](settings, name)
     write_data("".join(f"{line}\n" for line in lines))
     return EXIT_DONE
 
 
-def read(effective: dict[str, Any], of: Literal["host", "switch"], *, has_weights: bool = False) -> Settings:
+def read(effective: dict[str, Any], role: Role, *, has_weights: bool = False) -> Settings:
     """The settings of a scenario that tools can say.
 
     Parameters
     ----------
     effective : dict
         The effective scenario.
-    of : {"host", "switch"}
+    role : {"host", "switch"}
         Whose ports.
     has_weights : bool, optional
         Whether shares may be any weights. Default: false, per cent that sum to 100.
@@ -126,10 +128,12 @@ def read(effective: dict[str, Any], of: Literal["host", "switch"], *, has_weight
     InputError
         If the ports have queues, a scheduler or a flow control that the tools have no words for.
     """
-    ports = effective[of]
+    ports = effective[role]
     queues = ports["queues"]
     if queues == "shared":
-        raise InputError(f"{of}.queues is shared; per_priority and a class for each priority can be exported")
+        raise InputError(
+            f"{role}.queues is shared; per_priority and a class for each priority can be exported"
+        )
     queue_of = list(PRIORITIES) if queues == "per_priority" else queues
     scheduler = ports["scheduler"]
     if scheduler == "strict_priority":
@@ -137,31 +141,31 @@ def read(effective: dict[str, Any], of: Literal["host", "switch"], *, has_weight
     elif isinstance(scheduler, dict) and "ets" in scheduler:
         classes = scheduler["ets"]["classes"]
     elif has_weights and isinstance(scheduler, dict) and "drr" in scheduler:
-        classes = _weighted(scheduler["drr"], queue_of, of)
+        classes = _weighted(scheduler["drr"], queue_of, role)
     else:
         known = "strict_priority, drr and ets" if has_weights else "strict_priority and ets"
-        raise InputError(f"{of}.scheduler is {_word(scheduler)}; {known} can be exported")
+        raise InputError(f"{role}.scheduler is {_word(scheduler)}; {known} can be exported")
     control = effective["flow_control"]
     if control == "off":
         control = {}
     if other := sorted(set(control) - {"pfc"}):
         raise InputError(f"flow_control is {', '.join(other)}; only pfc can be exported")
-    class_of_queue, algorithms, percent = _classes(classes, of)
+    class_of_queue, algorithms, percent = _classes(classes, role)
     lossless = control.get("pfc", {}).get("priorities", [])
     return Settings([class_of_queue[queue] for queue in queue_of], algorithms, percent, sorted(lossless))
 
 
-def _weighted(keys: dict[str, Any], queue_of: list[int], of: str) -> list[dict[str, Any]]:
+def _weighted(keys: dict[str, Any], queue_of: list[int], role: str) -> list[dict[str, Any]]:
     """The classes of deficit round robin."""
     if keys.get("quanta") is not None or keys["quantum"] != "computed":
-        raise InputError(f"{of}.scheduler is drr with quanta; weights can be exported")
+        raise InputError(f"{role}.scheduler is drr with quanta; weights can be exported")
     weights = keys["weights"]
     if weights == "equal":
         weights = [1] * (max(queue_of) + 1)
     return [{"queues": [queue], "percent": weight} for queue, weight in enumerate(weights)]
 
 
-def _classes(classes: list[dict[str, Any]], of: str) -> tuple[list[int], list[str], list[int]]:
+def _classes(classes: list[dict[str, Any]], role: str) -> tuple[list[int], list[str], list[int]]:
     """The class of each queue; algorithm and share of each class."""
     class_of, algorithms, percent = [0] * len(PRIORITIES), ["strict"] * (TOP + 1), [0] * (TOP + 1)
     single = all(len(entry["queues"]) == 1 for entry in classes)
@@ -170,22 +174,22 @@ def _classes(classes: list[dict[str, Any]], of: str) -> tuple[list[int], list[st
         for queue in entry["queues"]:
             class_of[queue] = number
         if "idle_slope" in entry:
-            raise InputError(f"{of}.scheduler has a credit-based shaper, whose slope the tools cannot say")
+            raise InputError(f"{role}.scheduler has a credit-based shaper, whose slope the tools cannot say")
         if "percent" in entry:
             algorithms[number], percent[number] = "ets", entry["percent"]
     return class_of, algorithms, percent
 
 
 def _sonic(
-    effective: dict[str, Any], interface: str, of: Literal["host", "switch"], link: Link
+    effective: dict[str, Any], interface: str, role: Role, link: Link
 ) -> tuple[dict[str, Any], list[str]]:
     """CONFIG_DB, with the headroom of the link, and what it does not say."""
     from penstock import _core
     from penstock.interchange import sonic
 
-    if of == "host":
-        raise InputError("--of host: SONiC runs on switches")
-    settings = read(effective, of, has_weights=True)
+    if role == "host":
+        raise InputError("--role host: SONiC runs on switches")
+    settings = read(effective, role, has_weights=True)
     (topology,) = effective["topology"].values()
     rate, length = link.rate or topology.get("rate"), link.length or topology.get("length")
     if rate is None or length is None:

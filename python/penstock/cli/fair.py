@@ -29,7 +29,7 @@ NAMES = {"max_min": "weighted max-min", "proportional": "proportionally fair"}
 
 
 def fair(
-    run: str,
+    result: str,
     /,
     *,
     counts: Literal["frame", "payload", "wire"] = "frame",
@@ -43,7 +43,7 @@ def fair(
 
     Parameters
     ----------
-    run
+    result
         Directory of a result; or a scenario, by file or name, which is run first.
     counts
         What rates count: frames (DA to FCS), payload (18 B less), or wire (with line overhead). Use wire for
@@ -57,13 +57,13 @@ def fair(
     from penstock.analysis import oracle
     from penstock.analysis.class_weights import accounted_length
 
-    result, origin = _result(run)
+    measured, origin = _result(result)
     given = _weights(weight)
-    found = oracle.assess(result, counts=counts, weights=given or None)
+    found = oracle.assess(measured, counts=counts, weights=given or None)
     if json:
         print_json({"schema": SCHEMA, "run": origin, **as_json(found)})
     else:
-        _show(found, accounted_length(result.scenario_toml))
+        _show(found, accounted_length(measured.scenario_toml))
     return EXIT_DONE
 
 

@@ -2,7 +2,8 @@
 
 Nothing is written here twice: mechanisms and keys come from the engine's registry and JSON Schema, tables
 and columns from the description that comes with each result. Only what `penstock headroom` prints is
-explained here, because nothing else describes it.
+explained here, because nothing else describes it, and words of the field that are no names in Penstock are in
+`concepts.toml`.
 """
 
 from __future__ import annotations
@@ -10,11 +11,16 @@ from __future__ import annotations
 import functools
 import json
 import re
+import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from html import escape
+from pathlib import Path
 from typing import Any
 
 from penstock import _core
+from penstock.errors import InputError
+from penstock.library import suggestion, text_of
 
 _SMALLEST_SCENARIO = """
 [simulation]
@@ -59,6 +65,10 @@ _HEADROOM = {
 """What `penstock headroom` prints, and the same in results."""
 
 
+_NEAR_SHOWN = 6
+_ABOUT_LETTERS = 100
+
+
 @dataclass(frozen=True)
 class Topic:
     """An explanation.
@@ -68,22 +78,108 @@ class Topic:
     name : str
         Full name, such as ``"flows.latency_p99_ns"``.
     kind : str
-        ``"mechanism: ..."``, ``"scenario key"``, ``"table"`` or ``"column"``.
+        ``"mechanism: ..."``, ``"concept"``, ``"scenario key"``, ``"table"`` or ``"column"``.
     lines : list of str
         Paragraphs.
     rows : list of list of str
         A table with its header first; may be empty.
+    also : list of str
+        Other names for the same.
     """
 
     name: str
     kind: str
     lines: list[str]
     rows: list[list[str]] = field(default_factory=list)
+    also: list[str] = field(default_factory=list)
 
     def answers(self, name: str) -> bool:
         """Whether somebody who asks for `name` may mean this: the full name or its end."""
         full, asked = _folded(self.name), _folded(name)
-        return full == asked or full.endswith("." + asked)
+        return full == asked or full.endswith("." + asked) or asked in self.also
+
+    def begin(self) -> str:
+        """The first sentence, or what fits a line of it."""
+        first = " ".join((self.lines or [""])[0].split())
+        sentence = first.partition(". ")[0].rstrip(".")
+        if len(sentence) <= _ABOUT_LETTERS:
+            return sentence
+        return sentence[:_ABOUT_LETTERS].rpartition(" ")[0] + " …"
+
+
+@dataclass(frozen=True, repr=False)
+class Explanation:
+    """What `penstock.explain` found; a terminal shows it as text, a notebook as HTML.
+
+    Attributes
+    ----------
+    topics : tuple of Topic
+        All that the name may mean, or all that mention the words.
+    """
+
+    topics: tuple[Topic, ...]
+
+    def __repr__(self) -> str:
+        return "\n\n".join(
+            "\n".join(
+                [f"{topic.name}  ({topic.kind})", *topic.lines, *(": ".join(row) for row in topic.rows[1:])]
+            )
+            for topic in self.topics
+        )
+
+    def _repr_html_(self) -> str:
+        return "".join(map(_html, self.topics))
+
+
+def _html(topic: Topic) -> str:
+    head, *rows = topic.rows or [[]]
+    table = "".join(
+        "<tr>" + "".join(f"<{cell}>{escape(text)}</{cell}>" for text in row) + "</tr>"
+        for cell, group in (("th", [head] if head else []), ("td", rows))
+        for row in group
+    )
+    said = "".join(f"<p>{escape(line)}</p>" for line in topic.lines)
+    return f"<h4>{escape(topic.name)} <small>({escape(topic.kind)})</small></h4>{said}" + (
+        f"<table>{table}</table>" if table else ""
+    )
+
+
+def explain(name: str | None = None, *, search: str | None = None) -> Explanation:
+    """Explains a mechanism, a concept, a table, a column or a key, as ``penstock explain`` does.
+
+    Parameters
+    ----------
+    name : str, optional
+        Such as ``"pfc"``, ``"ecmp"``, ``"flows.latency_p99_ns"`` or ``"xoff"``.
+    search : str, optional
+        Finds the entries that have this word, or all of these words, in their name or text. Exactly one of
+        `name` and `search` is given.
+
+    Raises
+    ------
+    InputError
+        If nothing has the name or mentions the words. The message names what is near.
+    """
+    if (name is None) == (search is None):
+        raise InputError("expected a name, or search=WORDS")
+    if name is not None:
+        if found := find(text_of("name", name)) if name.strip() else []:
+            return Explanation(tuple(found))
+        raise InputError(f"no entry for {name!r}; {_near(name)}")
+    words = text_of("search", search)
+    if found := find_words(words):
+        return Explanation(tuple(found))
+    raise InputError(f"no entry mentions {words!r}; {_near(words)}")
+
+
+def _near(name: str) -> str:
+    """Names that are spelled alike, and entries that mention the word."""
+    hint = suggestion(name.lower(), names())
+    near = [hint] if hint.startswith("did") else []
+    if mention := [topic.name for topic in find_words(name)]:
+        more = " and others (penstock explain --search)" if len(mention) > _NEAR_SHOWN else ""
+        near.append(f"mentioned in {', '.join(mention[:_NEAR_SHOWN])}{more}")
+    return "; ".join(near) or "penstock explain without a name lists what there is"
 
 
 def find(name: str) -> list[Topic]:
@@ -127,9 +223,44 @@ def _with_value(name: str) -> list[Topic]:
     return [topic for topic in topics() if topic.kind == "column" and word.search(topic.lines[0])]
 
 
+def find_words(words: str) -> list[Topic]:
+    """Topics whose name or text has all of these words, those first that have them in their name.
+
+    Parameters
+    ----------
+    words : str
+        Parts of words, in any order; case does not matter, and ``-`` and ``_`` are alike.
+    """
+    wanted = [_folded(word) for word in words.split()]
+    ranked: dict[int, list[Topic]] = {0: [], 1: [], 2: [], 3: []}
+    for topic in topics() if wanted else ():
+        if all(word in _folded(" ".join([topic.name, *topic.also, *topic.lines])) for word in wanted):
+            named = all(word in _folded(topic.name) for word in wanted)
+            is_key = topic.kind in ("scenario key", "column") or topic.kind.startswith("parameter")
+            ranked[2 * (not named) + is_key].append(topic)
+    alike: dict[tuple[str, ...], Topic] = {}
+    for topic in (one for rank in sorted(ranked) for one in ranked[rank]):
+        alike.setdefault((topic.name.rpartition(".")[2], *topic.lines), topic)
+    return list(alike.values())
+
+
+def index() -> dict[str, list[str]]:
+    """What can be explained, by kind: mechanisms, concepts, tables of the scenario file and of results."""
+    found: dict[str, list[str]] = {}
+    for topic in topics():
+        if topic.kind == "scenario key":
+            found.setdefault("keys of a scenario", []).extend([topic.name] * ("." not in topic.name))
+        elif topic.kind == "value":
+            found.setdefault("values of penstock headroom", []).append(topic.name)
+        elif topic.kind in ("concept", "table") or topic.kind.startswith("mechanism: "):
+            kind = {"concept": "concepts", "table": "tables of a result"}.get(topic.kind)
+            found.setdefault(kind or topic.kind.removeprefix("mechanism: "), []).append(topic.name)
+    return {kind: list(dict.fromkeys(names)) for kind, names in found.items()}
+
+
 def names() -> list[str]:
     """All that can be explained: full names and their last parts."""
-    full = [topic.name for topic in topics()]
+    full = [name for topic in topics() for name in (topic.name, *topic.also)]
     return sorted({*full, *(name.rpartition(".")[2] for name in full)})
 
 
@@ -137,7 +268,7 @@ def names() -> list[str]:
 def topics() -> tuple[Topic, ...]:
     """Every explanation."""
     schema = json.loads(_core.json_schema())
-    return (*_mechanisms(), *_tables(), *_headroom(), *_keys(schema, schema, "", ()))
+    return (*_mechanisms(), *_concepts(), *_tables(), *_headroom(), *_keys(schema, schema, "", ()))
 
 
 def _mechanisms() -> Iterator[Topic]:
@@ -160,6 +291,12 @@ def _mechanisms() -> Iterator[Topic]:
             lines = [meaning] if not default or "Default" in meaning else [meaning, f"Default: {default}"]
             kind = f"parameter of {mechanism['name']}"
             yield Topic(f"{mechanism['name']}.{parameter['name']}", kind, lines)
+
+
+def _concepts() -> Iterator[Topic]:
+    for name, entry in tomllib.loads(Path(__file__).with_name("concepts.toml").read_text("utf-8")).items():
+        see = "See " + ", ".join(f"`penstock explain {other}`" for other in entry["see"]) + "."
+        yield Topic(name, "concept", [*entry["about"], see], also=list(entry.get("also", ())))
 
 
 def without_links(text: str) -> str:

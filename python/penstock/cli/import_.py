@@ -42,7 +42,7 @@ def import_(
     files: Annotated[tuple[Path, ...], Parameter(negative=())],
     /,
     *,
-    form: Annotated[tuple[str, ...], Parameter(negative=())] = (),
+    format: Annotated[tuple[str, ...], Parameter(negative=())] = (),
     like: str | None = None,
     duration: str | None = None,
     told: Open = Open(),
@@ -54,7 +54,7 @@ def import_(
     ----------
     files
         One file, or several that go together, such as a fabric and its traffic.
-    form
+    format
         The format, once for each file, in their order. Default: what each looks like.
     like
         A scenario that says what the files do not, by name or file.
@@ -68,9 +68,9 @@ def import_(
     from penstock.interchange.formats import format_of
     from penstock.interchange.join import join
 
-    if form and len(form) != len(files):
+    if format and len(format) != len(files):
         raise InputError(
-            f"--form is there {len(form)} times; expected it once for each of {len(files)} files"
+            f"--format is there {len(format)} times; expected it once for each of {len(files)} files"
         )
     beside = {kind: out.with_name(f"{out.stem}.{kind}.csv") for kind in ("transfers", "sizes")}
     for path in (out, *beside.values()):
@@ -79,7 +79,7 @@ def import_(
     read = []
     for number, path in enumerate(files):
         text = document(path, **vars(told))
-        known = format_of(text, form[number] if form else None)
+        known = format_of(text, format[number] if format else None)
         say(f"{path}: {known.name}, {known.about}")
         read.append((text, known.read(text)))
     joined = join(read, out, like=None if like is None else library.read(like), duration=duration)

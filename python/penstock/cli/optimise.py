@@ -36,19 +36,19 @@ class Wanted:
         Each point runs with each value of simulation.seed.
     set
         KEY=EXPRESSION, once for each key that follows from others.
-    least
-        Expression over result tables and scenario.KEY that shall be small: its mean over the seeds.
-    most
-        The same, if it shall be large.
+    minimize
+        Expression over result tables and scenario.KEY to make small: its mean over the seeds.
+    maximize
+        Expression to make large, instead of one to make small.
     require
-        Comparison that has to hold with every seed, once for each: "max(flows.latency_p99_ns) <= 50000". A
-        run that breaks an invariant, such as a lost frame of a lossless class, never holds.
+        Comparison that must hold with every seed, repeatable: "max(flows.latency_p99_ns) <= 50000". A run
+        that breaks an invariant, such as a lost frame of a lossless class, never meets it.
     """
 
     vary: Annotated[tuple[str, ...], Parameter(negative=())] = ()
     set: Annotated[tuple[str, ...], Parameter(negative=())] = ()
-    least: str | None = None
-    most: str | None = None
+    minimize: str | None = None
+    maximize: str | None = None
     require: Annotated[tuple[str, ...], Parameter(negative=())] = ()
 
 
@@ -63,7 +63,7 @@ def optimise(
     out: Path | None = None,
     json: Annotated[bool, Parameter(negative=())] = False,
 ) -> int:
-    """Searches for the values of keys that make an expression least or largest.
+    """Searches for the values of keys that minimize or maximize an expression.
 
     After an interruption the same command goes on; with more trials it adds to those that are there.
 
@@ -74,8 +74,8 @@ def optimise(
     trials
         Points to try. Default: 100.
     first_part
-        Share of the duration, such as 0.2, that each point runs first: those that fail there, or are worse
-        than the median of the good ones, are given up. Default: all run to their end.
+        Share of the duration, such as 0.2, that each point runs first: points that fail there, or are worse
+        than the median of the good ones, are given up. Default: all points run to their end.
     out
         Directory of the search. Default: out/NAME-search.
     json
@@ -86,17 +86,17 @@ def optimise(
     from penstock.laboratory.search import Goal, search
     from penstock.laboratory.sweep import SweepProgress
 
-    if (wanted.least is None) == (wanted.most is None):
-        raise InputError("expected one of --least and --most")
+    if (wanted.minimize is None) == (wanted.maximize is None):
+        raise InputError("expected one of --minimize and --maximize")
     if trials < 1:
         raise InputError(f"trials is {trials}; expected a whole number of at least 1")
-    direction, objective = ("least", wanted.least) if wanted.most is None else ("most", wanted.most)
-    goal = Goal(direction, objective or "", wanted.require)
+    direction = "minimize" if wanted.maximize is None else "maximize"
+    goal = Goal(direction, wanted.minimize or wanted.maximize or "", wanted.require)
     vary, derive = assignments("--vary", wanted.vary), assignments("--set", wanted.set)
     plan = Plan(scenario, vary, derive, goal.measures, "latin", 1)
     directory = out if out is not None else Path("out") / f"{Path(scenario).stem}-search"
     try:
-        with engine(place.on, place.workers) as where, watching("trials") as watch:
+        with engine(place.executor, place.workers) as where, watching("trials") as watch:
 
             def told(trial: Trial) -> None:
                 watch(SweepProgress(trial.number + 1, 0, trials, 0))
@@ -116,7 +116,7 @@ def optimise(
     else:
         _show(plan, goal, found, directory)
     if not best.is_feasible:
-        complain(f"none of {len(found)} trials has all that is required")
+        complain(f"none of {len(found)} trials meets every requirement")
     return EXIT_DONE if best.is_feasible else EXIT_FAILED
 
 
@@ -133,12 +133,12 @@ def _document(goal: Goal, found: list[Trial]) -> dict[str, Any]:
 def _said(trial: Trial) -> str:
     if trial.given_up:
         return "given up"
-    return "" if trial.is_feasible else "not as required"
+    return "" if trial.is_feasible else "misses a requirement"
 
 
 def _show(plan: Plan, goal: Goal, found: list[Trial], directory: Path) -> None:
     feasible = sum(trial.is_feasible for trial in found)
-    title = f"The best of {len(found)} trials, {feasible} of which have what is required: {goal.direction} "
+    title = f"The best of {len(found)} trials, {feasible} of which meet every requirement: {goal.direction} "
     keys = [*plan.values, *plan.derive]
     shown = Table(
         title + goal.objective,

@@ -22,14 +22,15 @@ def reproduce(
     json: Annotated[bool, Parameter(negative=())] = False,
     document: Path | None = None,
 ) -> int:
-    """Reproduces published experiments, and compares them with their source.
+    """Reproduces published experiments, or a study of your own, and compares them with their source.
 
     After an interruption the same command resumes.
 
     Parameters
     ----------
     study
-        PAPER or PAPER/PART, as "penstock list" prints them. Default: all studies.
+        PAPER or PAPER/PART, as "penstock list" prints them, or a folder with studies of your own, such as
+        ./my-study. Default: all studies of the package.
     quick
         Fewer replications, for a first look.
     out

@@ -49,7 +49,7 @@ def run(
     scenario
         A scenario file, or a name that "penstock list" prints.
     seed
-        Seed of all random streams. Default: that of the scenario. Replications use the seeds from it on.
+        Seed of all random streams. Default: that of the scenario. Replication i uses seed + i.
     replications
         Runs with this many seeds, and prints means with 95 % confidence intervals. After an interruption the
         same command resumes.
@@ -59,10 +59,10 @@ def run(
     json
         Prints one JSON object instead of tables.
     threads
-        The most threads for one run, or "auto": the number of processors. More than one are used if the run
-        is faster with them. The result does not depend on it. Replications use one each.
+        The largest number of threads for one run, or "auto": the number of processors. Several are used only
+        if that makes the run faster; the result is the same. Replications use one each.
     report
-        Whether report.html and the pictures are written.
+        Whether to write report.html and the pictures. Default: true.
     """
     _within("--seed", seed, 0, MAX_SEED)
     _within("--replications", replications, 1, 100_000)

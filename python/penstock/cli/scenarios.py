@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from json import loads
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,13 +11,14 @@ from cyclopts import Parameter
 
 from penstock import _core, library, running
 from penstock.errors import InputError
-from penstock.units import count, duration, size
+from penstock.units import count, duration, size, visible
 
 from . import EXIT_DONE
 from .console import Table, console, print_json, say, write_data
 from .options import Threads
 
 STARTER = Path(library.__file__).with_name("starter.toml")
+SKELETON = library.STUDIES / "skeleton"
 
 
 def check(
@@ -152,8 +154,8 @@ def _rough_size(number: int) -> str:
     return size(_rounded(number / unit, False) * unit)
 
 
-def new(file: Path = Path("scenario.toml"), /, *, like: str | None = None) -> int:
-    """Writes a commented scenario to start from.
+def new(file: Path = Path("scenario.toml"), /, *, like: str | None = None, study: Path | None = None) -> int:
+    """Writes a commented scenario to start from, or a study.
 
     Parameters
     ----------
@@ -161,7 +163,14 @@ def new(file: Path = Path("scenario.toml"), /, *, like: str | None = None) -> in
         The file to write. It must not exist.
     like
         The scenario to copy, by name or file. Default: a short commented one.
+    study
+        The folder of a study to write instead: study.toml, study.py and a scenario, which
+        "penstock reproduce FOLDER" runs. It must not exist.
     """
+    if study is not None:
+        if file != Path("scenario.toml") or like is not None:
+            raise InputError(f"--study {study} writes a folder of its own; expected no file, and no --like")
+        return _new_study(study)
     text = STARTER.read_text("utf-8") if like is None else library.read(like).text
     try:
         with file.open("x", encoding="utf-8") as out:
@@ -177,6 +186,33 @@ def new(file: Path = Path("scenario.toml"), /, *, like: str | None = None) -> in
         raise InputError(f"{file}: there is no directory {file.parent}") from None
     console().print(f"{file} written; run it with: penstock run {file}")
     return EXIT_DONE
+
+
+def _new_study(folder: Path) -> int:
+    """A study that runs: the skeleton of the package and the short scenario, named after the folder."""
+    texts = {file: (SKELETON / file).read_text("utf-8") for file in ("study.toml", "study.py")}
+    texts["study.toml"] = texts["study.toml"].replace("NAME", _toml_letters(folder.resolve().name))
+    texts["scenario.toml"] = STARTER.read_text("utf-8")
+    try:
+        folder.mkdir()
+    except FileExistsError:
+        raise InputError(f"{folder}: exists; choose another name") from None
+    except (FileNotFoundError, NotADirectoryError):
+        raise InputError(f"{folder}: there is no directory {folder.parent}") from None
+    try:
+        for file, text in texts.items():
+            (folder / file).write_text(text, "utf-8")
+    except OSError:
+        shutil.rmtree(folder)  # half a study
+        raise
+    where = folder if folder.is_absolute() or ".." in folder.parts else f"./{folder}"
+    console().print(f"{folder} written: {', '.join(texts)}; run it with: penstock reproduce {where}")
+    return EXIT_DONE
+
+
+def _toml_letters(name: str) -> str:
+    """A name as it may stand in a basic string of TOML."""
+    return visible(name).replace("\\", "\\\\").replace('"', '\\"')
 
 
 def list_(*, json: Annotated[bool, Parameter(negative=())] = False) -> int:

@@ -80,7 +80,7 @@ def sensitivity(
     plan = Plan(scenario, vary, derive, measures, "latin", 1)
     directory = out if out is not None else Path("out") / f"{Path(scenario).stem}-sensitivity"
     try:
-        with engine(place.on, place.workers) as where, watching() as watch:
+        with engine(place.executor, place.workers) as where, watching() as watch:
             found = find(plan, directory, method=method, number=number, executor=where, progress=watch)
     except KeyboardInterrupt:
         say(f"finished runs are kept in {directory}; the same command goes on")

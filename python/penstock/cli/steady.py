@@ -30,7 +30,7 @@ def steady(
     metric: str = "flow_throughput_bps",
     json: Annotated[bool, Parameter(negative=())] = False,
 ) -> int:
-    """Finds where the warm-up of a run ends, and how well it knows its means.
+    """Finds where the warm-up of a run ends, and the confidence intervals of its means.
 
     The warm-up is found by MSER-5; the interval of the mean of what follows by batch means. The longest
     warm-up is what "warmup" of the scenario should be.

@@ -51,7 +51,8 @@ class Question:
     zip
         Takes the first values of all keys, then the second, and so on.
     until
-        Adds seeds to each point until a measure is known so well: "latency_p99_ns 5 % at 95 %".
+        Adds seeds to each point until the confidence interval of a measure is narrow enough:
+        "latency_p99_ns 5 % at 95 %".
     latin
         Takes this many points of a Latin hypercube; a key may then be a range such as "20 KiB:200 KiB".
     """
@@ -77,14 +78,14 @@ class Place:
 
     Parameters
     ----------
-    on
-        "processes" of this machine (default), or a cluster of Dask by the address of its scheduler:
+    executor
+        "processes" of this machine (default), or a Dask cluster by the address of its scheduler:
         "dask:tcp://10.0.0.1:8786".
     workers
         Processes at a time. Default: the number of processors.
     """
 
-    on: str = "processes"
+    executor: str = "processes"
     workers: Whole | None = None
 
 
@@ -109,7 +110,7 @@ def sweep(
     scenario
         A scenario file, a name that "penstock list" prints, or a file with a table [sweep].
     pareto
-        Draws two measures against each other: "least latency_p99_ns, most throughput_bps".
+        Draws two measures against each other: "minimize latency_p99_ns, maximize throughput_bps".
     out
         Directory of the sweep. Default: out/NAME-sweep.
     keep
@@ -123,7 +124,7 @@ def sweep(
     plan = plan_of(scenario, question)
     directory = out if out is not None else Path("out") / f"{Path(scenario).stem}-sweep"
     try:
-        with engine(place.on, place.workers) as where, watching() as watch:
+        with engine(place.executor, place.workers) as where, watching() as watch:
             outcome = run_sweep(plan, directory, executor=where, keep=keep, pareto=pareto, progress=watch)
     except KeyboardInterrupt:
         say(f"finished runs are kept in {directory}; the same command goes on")

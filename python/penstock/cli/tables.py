@@ -15,14 +15,14 @@ from .console import Table, console, say, write_data
 if TYPE_CHECKING:
     from penstock.result import Result
 
-Form = Literal["csv", "parquet", "openmetrics"]
+Format = Literal["csv", "parquet", "openmetrics"]
 
 
 def tables(
     result: Path,
     /,
     *names: str,
-    form: Form | None = None,
+    format: Format | None = None,
     out: Path | None = None,
     stretch: float | None = None,
 ) -> int:
@@ -34,7 +34,7 @@ def tables(
         Directory of a result.
     names
         Tables to write. Default: all.
-    form
+    format
         csv, parquet, or openmetrics: totals and time series as text for Prometheus. Default: csv, if tables
         are named; without them the tables are listed.
     out
@@ -50,15 +50,15 @@ def tables(
     for name in names:
         if name not in loaded.table_names:
             raise InputError(f"{result}: has no table {name}; {suggestion(name, loaded.table_names)}")
-    if stretch is not None and (form != "openmetrics" or not 1 <= stretch <= 1e12):
+    if stretch is not None and (format != "openmetrics" or not 1 <= stretch <= 1e12):
         raise InputError(
-            f"--stretch is {stretch:g}; expected a number from 1 to 1e12, with --form openmetrics"
+            f"--stretch is {stretch:g}; expected a number from 1 to 1e12, with --format openmetrics"
         )
-    if form == "openmetrics":
+    if format == "openmetrics":
         return _openmetrics(loaded, names, out, stretch)
-    if form is None and not names:
+    if format is None and not names:
         return _list(loaded)
-    return _write(loaded, names or tuple(loaded.table_names), form or "csv", out)
+    return _write(loaded, names or tuple(loaded.table_names), format or "csv", out)
 
 
 def _list(result: Result) -> int:
@@ -69,18 +69,18 @@ def _list(result: Result) -> int:
     return EXIT_DONE
 
 
-def _write(result: Result, names: tuple[str, ...], form: Form, out: Path | None) -> int:
+def _write(result: Result, names: tuple[str, ...], format: Format, out: Path | None) -> int:
     from penstock.interchange import tables as written
 
-    make = {"csv": written.csv_text, "parquet": written.parquet_bytes}[form]
+    make = {"csv": written.csv_text, "parquet": written.parquet_bytes}[format]
     if out is None:
-        if len(names) > 1 or form == "parquet":
-            raise InputError(f"{len(names)} as {form} do not fit standard output; expected --out DIRECTORY")
+        if len(names) > 1 or format == "parquet":
+            raise InputError(f"{len(names)} as {format} do not fit standard output; expected --out DIRECTORY")
         write_data(make(result.table(names[0])).decode())
         return EXIT_DONE
     out.mkdir(parents=True, exist_ok=True)
     for name in names:
-        file = out / f"{name}.{form}"
+        file = out / f"{name}.{format}"
         if file.exists():
             raise InputError(f"{file}: exists; choose another directory")
         file.write_bytes(make(result.table(name)))
@@ -92,7 +92,7 @@ def _openmetrics(result: Result, names: tuple[str, ...], out: Path | None, stret
     from penstock.interchange.tables import openmetrics, stretch_of
 
     if names:
-        raise InputError("--form openmetrics writes totals and time series; expected no names of tables")
+        raise InputError("--format openmetrics writes totals and time series; expected no names of tables")
     factor = stretch_of(result) if stretch is None else stretch
     say(f"note: a simulated second is {factor:,.0f} s there")
     text = "".join(f"{line}\n" for line in openmetrics(result, stretch=factor))

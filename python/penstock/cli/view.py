@@ -35,7 +35,7 @@ def view(
     port
         Port of the loopback interface. Default: one that is free.
     browser
-        Whether a browser is opened; its address is printed in any case.
+        Whether to open a browser; the address is printed in any case.
     """
     from penstock.viewing.server import Pages
 

@@ -17,9 +17,9 @@ OUT = Path("out")
 
 def why(
     name: str,
+    result: Path | None = None,
     /,
     *,
-    run: Path | None = None,
     json: Annotated[bool, Parameter(negative=())] = False,
 ) -> int:
     """Explains why a port was paused, or a flow was slow.
@@ -28,17 +28,17 @@ def why(
     ----------
     name
         A port ("h2.0->sw"), a host or switch, a flow, or the common name of flows with several senders.
-    run
-        Directory of the result. Default: the newest in out/; of replications, the first.
+    result
+        Directory of a result. Default: the newest in out/; of replications, the first.
     json
         Prints one JSON object instead of sentences.
     """
     from penstock.analysis import forensics
     from penstock.result import Result
 
-    directory = run if run is not None else _newest()
-    if run is None:
-        say(f"result   {directory}, the newest in {OUT}{_of_several(directory)}; --run names another")
+    directory = result if result is not None else _newest()
+    if result is None:
+        say(f"result   {directory}, the newest in {OUT}{_of_several(directory)}; name another after {name}")
     lines = forensics.why(Result.load(directory), name)
     if json:
         said = [line.strip() for line in lines]
@@ -56,7 +56,7 @@ def _newest() -> Path:
         if not any(part.startswith(".") for part in path.relative_to(OUT).parts)
     ]
     if not found:
-        raise InputError("there is no result in out/; run a scenario first, or name a result with --run")
+        raise InputError("there is no result in out/; run a scenario first, or name its directory")
     newest = max(found, key=lambda path: ((path / "run.json").stat().st_mtime, str(path)))
     # Which replication was written last says nothing; the first is also the one with the report.
     return min(_siblings(newest), key=lambda path: (len(path.name), path.name), default=newest)

@@ -93,7 +93,7 @@ def format_of(document: Document, name: str | None = None) -> Format:
     names = [one.name for one in FORMATS]
     if name is not None:
         if name not in names:
-            raise InputError(f"--form {name}: no such format; {suggestion(name, names)}")
+            raise InputError(f"--format {name}: no such format; {suggestion(name, names)}")
         return FORMATS[names.index(name)]
     stranger = of_text(document)
     for one in FORMATS:
@@ -101,7 +101,7 @@ def format_of(document: Document, name: str | None = None) -> Format:
             return one
     lines = "".join(f"\n  {one.name} ({one.about}): {_stop(one, document)}" for one in FORMATS)
     looks = f"is {stranger}" if stranger else "looks like none of the formats that can be imported"
-    raise InputError(f"{document.file}: {looks}; --form names a format. Each reader stops:{lines}")
+    raise InputError(f"{document.file}: {looks}; --format names a format. Each reader stops:{lines}")
 
 
 def _stop(one: Format, document: Document) -> str:

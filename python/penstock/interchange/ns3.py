@@ -293,7 +293,9 @@ def _transfer(document: Document, line: int, said: dict[str, str], words: list[s
     if "the port" in said:
         port = said["the port"]
         if document.whole(line, "the port", port) > LARGEST_PORT:
-            expected = f"at most {LARGEST_PORT}; a file of ns3-rdma has packets there: --form ns3-rdma-flows"
+            expected = (
+                f"at most {LARGEST_PORT}; a file of ns3-rdma has packets there: --format ns3-rdma-flows"
+            )
             raise document.error(line, f"the port is {brief(port)}; expected {expected}")
         note = f"port {port}"
     size = document.whole(line, _FLOW[4], said[_FLOW[4]], least=1)

@@ -32,7 +32,7 @@ def csv_text(table: pa.Table) -> bytes:
     """
     nested = [one.name for one in table.schema if pa.types.is_nested(one.type)]
     if nested:
-        raise InputError(f"{', '.join(nested)}: columns of lists; expected --form parquet")
+        raise InputError(f"{', '.join(nested)}: columns of lists; expected --format parquet")
     out = io.BytesIO()
     csv.write_csv(table, out)
     return out.getvalue()

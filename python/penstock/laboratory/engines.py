@@ -78,15 +78,15 @@ def engine(place: str, workers: int | None = None) -> Iterator[Engine]:
     address = place.removeprefix(DASK)
     if address == place or not address:
         raise InputError(
-            f'--on is {place}; expected "processes", or "dask:" and the address of a scheduler, such as '
-            "dask:tcp://127.0.0.1:8786"
+            f'--executor is {place}; expected "processes", or "dask:" and the address of a scheduler, '
+            "such as dask:tcp://127.0.0.1:8786"
         )
     if workers is not None:
         raise InputError("--workers is for processes of this machine; a cluster has as many as it has")
     try:
         from distributed import Client
     except ImportError:
-        raise InputError(f'--on {place} needs Dask: pip install "penstock[dask]"') from None
+        raise InputError(f'--executor {place} needs Dask: pip install "penstock[dask]"') from None
     try:
         client: Any = Client(  # type: ignore[no-untyped-call]
             address, timeout=PATIENCE_S, set_as_default=False

@@ -7,14 +7,14 @@ from penstock.library import suggestion
 
 from .plan import Plan
 
-_DIRECTIONS = {"least": 1.0, "most": -1.0}
+_DIRECTIONS = {"minimize": 1.0, "maximize": -1.0}
 
 Front = list[tuple[str, float]]
 """Two measures; 1 if less is better, -1 if more is."""
 
 
 def measures_of(front: str, plan: Plan) -> Front:
-    """The measures of a text such as ``"least latency_p99_ns, most throughput_bps"``.
+    """The measures of a text such as ``"minimize latency_p99_ns, maximize throughput_bps"``.
 
     Raises
     ------
@@ -27,8 +27,8 @@ def measures_of(front: str, plan: Plan) -> Front:
         good, _, name = part.strip().partition(" ")
         if good not in _DIRECTIONS:
             raise InputError(
-                f'"{part.strip()}" of a Pareto front: expected "least" or "most" and a measure, such as '
-                '"least latency_p99_ns, most throughput_bps"'
+                f'"{part.strip()}" of a Pareto front: expected "minimize" or "maximize" and a measure, '
+                'such as "minimize latency_p99_ns, maximize throughput_bps"'
             )
         if name.strip() not in known:
             raise InputError(f"no measure {name.strip()}; {suggestion(name.strip(), known)}")

@@ -1,4 +1,4 @@
-"""Searches for the values of keys that make an expression least or largest while others hold.
+"""Searches for the values of keys that minimize or maximize an expression while others hold.
 
 Source: J. Bergstra et al., "Algorithms for hyper-parameter optimization", NIPS 2011 (TPE), by Optuna, which
 keeps the trials in SQLite. Trials begin with a Latin hypercube. The last third refines the best point: one
@@ -45,7 +45,7 @@ MOST_TRIALS = 100_000
 LEAST_MEDIAN = 5
 """Of so many first parts or more there is a median to be worse than."""
 DURATION = "simulation.duration"
-_DIRECTIONS = ("least", "most")
+_DIRECTIONS = ("minimize", "maximize")
 _OVER = {ast.LtE: 1.0, ast.Lt: 1.0, ast.GtE: -1.0, ast.Gt: -1.0}
 
 
@@ -56,7 +56,7 @@ class Goal:
     Parameters
     ----------
     direction : str
-        ``"least"`` or ``"most"``.
+        ``"minimize"`` or ``"maximize"``.
     objective : str
         An expression over result tables and ``scenario.KEY``, such as ``"scenario.switch.buffer.total"``; its
         mean over the seeds counts.
@@ -75,7 +75,7 @@ class Goal:
 
     def __post_init__(self) -> None:
         if self.direction not in _DIRECTIONS:
-            raise ArgumentError(f"direction is {self.direction!r}; expected least or most")
+            raise ArgumentError(f"direction is {self.direction!r}; expected minimize or maximize")
         _ = self.measures
 
     @property
@@ -239,7 +239,7 @@ class _Search:
 
         points = [point for _, point in asked]
         finished = run_points(beginning, points, self._directory, self._engine)
-        sign = 1 if self._goal.direction == "least" else -1
+        sign = 1 if self._goal.direction == "minimize" else -1
         known = sorted(
             sign * one.first_part for one in self.finished if one.is_feasible and one.first_part is not None
         )
@@ -279,7 +279,7 @@ class _Search:
         for number, by in enumerate(violations):
             trial.set_constraint(str(number), by)
         worst = [one.objective for one in self.finished if one.objective is not None]
-        bad = (max if self._goal.direction == "least" else min)(worst, default=0.0)
+        bad = (max if self._goal.direction == "minimize" else min)(worst, default=0.0)
         self._study.tell(trial, bad if failed else value)
         return told
 
@@ -370,7 +370,7 @@ def _study(goal: Goal, directory: Path) -> Any:
     storage = f"sqlite:///{directory / DATABASE}"
     name = "; ".join((goal.direction, goal.objective, *goal.require))
     sampler = optuna.samplers.TPESampler(seed=1, n_startup_trials=1)
-    direction: Literal["minimize", "maximize"] = "minimize" if goal.direction == "least" else "maximize"
+    direction: Literal["minimize", "maximize"] = "minimize" if goal.direction == "minimize" else "maximize"
     study = optuna.create_study(
         storage=storage, sampler=sampler, direction=direction, study_name=name, load_if_exists=True
     )
@@ -392,7 +392,7 @@ def _recalled(trial: Any) -> Trial | None:
 
 def _rank(goal: Goal, trial: Trial) -> tuple[bool, float]:
     value = math.inf if trial.objective is None else trial.objective
-    return not trial.is_feasible, value if goal.direction == "least" or value == math.inf else -value
+    return not trial.is_feasible, value if goal.direction == "minimize" or value == math.inf else -value
 
 
 def _compared(text: str) -> tuple[str, type[ast.cmpop], str]:

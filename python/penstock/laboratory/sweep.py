@@ -86,7 +86,8 @@ def sweep(
         Whether the result of each run is saved with its report, in ``runs/NAME``; the executor must share the
         file system. Default false: its measures alone, some kilobytes.
     pareto : str, optional
-        Two measures to draw against each other, such as ``"least latency_p99_ns, most throughput_bps"``.
+        Two measures to draw against each other, such as
+        ``"minimize latency_p99_ns, maximize throughput_bps"``.
     progress : callable, optional
         Called with a `SweepProgress` as runs end.
 

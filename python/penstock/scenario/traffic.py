@@ -46,7 +46,7 @@ __all__: list[str] = [
 
 
 def bernoulli(rate: str) -> k.SourceTable:
-    """In each frame time of the link a frame with a fixed probability."""
+    """A frame with a fixed probability in each frame time of the link."""
     made: k.SourceTable = table("bernoulli", None, rate=rate)
     return made
 
@@ -401,7 +401,7 @@ def video(
     pattern: str | None = None,
     trace: str | None = None,
 ) -> k.SourceTable:
-    """Video: a picture every so often, cut into frames."""
+    """Video: pictures at a fixed interval, cut into frames."""
     made: k.SourceTable = table(
         "video", None, rate=rate, count=count, interval=interval, pattern=pattern, trace=trace
     )

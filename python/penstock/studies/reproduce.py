@@ -1,6 +1,6 @@
 """Studies: a published experiment as data, run again and held against what its source reports.
 
-A study is a folder ``studies/PAPER/PART`` with
+A study is a folder, ``studies/PAPER/PART`` of the package or any other, with
 
 - ``study.toml``: title, source, experiments (id, criterion, what the source reports) and departures;
 - scenario files, as data;
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from penstock.scenario import Scenario
 
 SCHEMA = "penstock-reproduce/1"
+DESCRIPTION = "study.toml"
+"""The file that makes a folder a study."""
 
 
 @dataclass(frozen=True)
@@ -156,22 +158,29 @@ class Study:
     choices: tuple[Choice, ...] = ()
 
     @classmethod
-    def load(cls, folder: Path) -> Study:
+    def load(cls, folder: Path, name: str | None = None) -> Study:
         """Reads ``study.toml``.
+
+        Parameters
+        ----------
+        folder : Path
+            The folder of the study.
+        name : str, optional
+            Its name. Default: the last two parts of the folder's path, ``PAPER/PART``.
 
         Raises
         ------
         StudyError
             If a key is missing, unknown or given twice.
         """
-        path = folder / "study.toml"
+        path = folder / DESCRIPTION
         try:
             text = tomllib.loads(path.read_text("utf-8"))
             experiments = tuple(Experiment(**entry) for entry in text.pop("experiments"))
             departures = tuple(Departure(**entry) for entry in text.pop("departures", []))
             choices = tuple(Choice(**entry) for entry in text.pop("choices", []))
             study = cls(
-                name="/".join(folder.parts[-2:]),
+                name=name or "/".join(folder.parts[-2:]),
                 folder=folder,
                 title=text.pop("title"),
                 source=text.pop("source"),
@@ -302,14 +311,19 @@ class StudyResult:
 
 
 def find(name: str | None) -> list[Study]:
-    """The studies of a ``PAPER``, one ``PAPER/PART``, or all.
+    """The studies of a ``PAPER``, one ``PAPER/PART``, those in a folder, or all of the package.
+
+    A name of the package comes before a folder of that name, unless a folder is meant for certain:
+    ``./PAPER``.
 
     Raises
     ------
     InputError
-        If no study has this name.
+        If there is no such study, or a folder has none.
     """
     entries = library.studies()
+    if name is not None and _is_folder(name, [entry.name for entry in entries]):
+        return _in_folder(Path(name))
     wanted = name.strip("/") if name is not None else None
     found = [entry for entry in entries if wanted in (None, entry.name, entry.name.split("/")[0])]
     if not found:
@@ -318,6 +332,35 @@ def find(name: str | None) -> list[Study]:
             raise InputError("this installation has no studies")
         raise InputError(f"no study {name!r}; {library.suggestion(wanted, known)}")
     return [Study.load(entry.path) for entry in found]
+
+
+def _is_folder(name: str, known: Sequence[str]) -> bool:
+    """Whether a name means a folder of one's own."""
+    if "\0" in name:
+        return False
+    plain = name.strip("/")
+    is_known = plain in known or plain in {entry.split("/")[0] for entry in known}
+    is_path = name.startswith((".", "/", "~")) or Path(name).is_absolute()
+    return is_path or (not is_known and Path(name).is_dir())
+
+
+def _in_folder(folder: Path) -> list[Study]:
+    """The study in a folder, or those in the folders within it."""
+    place = folder.expanduser()
+    if not place.is_dir():
+        raise InputError(
+            f"{folder}: no such folder; penstock new --study {folder} writes a study to start from"
+        )
+    files = [place / DESCRIPTION] if (place / DESCRIPTION).is_file() else sorted(place.rglob(DESCRIPTION))
+    if not files:
+        raise InputError(
+            f"{folder}: has no {DESCRIPTION}, nor have its folders; penstock new --study NAME writes one"
+        )
+    whole = place.resolve()
+    return [
+        Study.load(file.parent, "/".join((whole.name, *file.parent.resolve().relative_to(whole).parts)))
+        for file in files
+    ]
 
 
 def reproduce(

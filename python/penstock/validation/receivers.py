@@ -63,8 +63,8 @@ def _keys(per_frame_ns: float, gbps: float) -> str:
     compared="A host sends as fast as it can to one that needs a time for each frame, for each byte, or "
     "both. "
     "With PFC the receiver's NIC stops the switch, the switch stops the sender, nothing is lost and the "
-    "receiver is never idle. Without flow control the NIC loses what finds no room. Then one that stops to "
-    "read and begins again.",
+    "receiver is never idle. Without flow control the NIC loses what finds no room. Then one that stops "
+    "reading and begins again.",
     formula="A frame is taken in after S = t + 8·L / r; in n·S exactly n frames, because the buffer never "
     "runs dry. "
     "A host that stops finishes the frame that it is at, and from then on nothing is delivered until it "

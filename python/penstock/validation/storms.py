@@ -87,7 +87,7 @@ def _watchdog(detection: int, restoration: int, action: str) -> str:
 @case(
     "watchdog",
     "Pause storms and the watchdog",
-    compared="A host stops to read for a while, its NIC pauses the switch, and frames that come in "
+    compared="A host stops reading for a while, its NIC pauses the switch, and frames that come in "
     "even time steps wait there. When the pause begins and ends is taken from a run without watchdog (the "
     "sections on cycles and on receivers hold pauses against theory); all else follows.",
     formula="Let the pause last from P to E, and let a be the first arrival at the switch not before P. With "

@@ -1,4 +1,4 @@
-//! What can happen at a node.
+//! The kinds of event at a node.
 
 use crate::run::headers::Headers;
 use engine::Windows;

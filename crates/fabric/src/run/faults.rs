@@ -38,7 +38,7 @@ use units::{BitRate, Time};
 /// From, until.
 pub(crate) type Span = (Time, Time);
 
-/// What can happen to what leaves through a port.
+/// The faults that frames leaving through a port may meet.
 #[derive(Debug)]
 pub(crate) struct FaultSchedule {
     /// When the link is down; these and the next two in order and apart.

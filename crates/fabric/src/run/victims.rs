@@ -80,7 +80,7 @@ struct InLine {
     last: u64,
 }
 
-/// Who has been seen in this look, and as the how manieth.
+/// Who has been seen in this look, and in which order.
 #[derive(Debug, Default)]
 struct Seen {
     look: u32,

@@ -1,4 +1,4 @@
-//! Deadlock: queues that wait for each other in a circle, found while the simulation runs.
+//! Deadlock: queues that wait for each other in a cycle, found while the simulation runs.
 //!
 //! A stopped queue is dead if the counter that keeps it stopped cannot fall to its low watermark, because too
 //! much of what is counted there waits in queues that are dead themselves. The largest set of queues for which

@@ -66,7 +66,7 @@ pub enum PathChoice {
     Flowlet(Flowlet),
 }
 
-/// How the bursts of a flow are told apart.
+/// How the bursts of a flow are distinguished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Flowlet {

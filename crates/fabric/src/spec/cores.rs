@@ -5,7 +5,7 @@ use units::{BitRate, Time};
 /// What an end station spends on a frame before its NIC has it, on the cores of [`ReceiveSpec`].
 #[derive(Clone, Debug, Default)]
 pub struct SendSpec {
-    /// What each frame costs.
+    /// Processing time of each frame.
     pub time_per_frame: Time,
     /// What the bytes of a frame (DA to FCS) cost beside; `None`: nothing.
     pub rate: Option<BitRate>,
@@ -16,7 +16,7 @@ pub struct SendSpec {
 /// How an end station takes in what arrives.
 #[derive(Clone, Debug)]
 pub struct ReceiveSpec {
-    /// What each frame costs.
+    /// Processing time of each frame.
     pub time_per_frame: Time,
     /// What the bytes of a frame (DA to FCS) cost beside; `None`: nothing.
     pub rate: Option<BitRate>,

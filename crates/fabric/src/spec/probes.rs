@@ -1,9 +1,9 @@
-//! What is recorded beside the totals.
+//! What is recorded in addition to the totals.
 
 use super::Pattern;
 use units::Time;
 
-/// What is recorded beside the totals.
+/// What is recorded in addition to the totals.
 #[derive(Clone, Debug, Default)]
 pub struct ProbeSpec {
     /// Width of the bins of time series that say none; `None`: no series but those that say one.

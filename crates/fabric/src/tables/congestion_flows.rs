@@ -55,7 +55,7 @@ impl View<'_> {
         let share = |&((tree, _), part): &(Pair, Part)| {
             if total[tree] > 0 { part.frames as f64 / total[tree] as f64 } else { 0.0 }
         };
-        Table::new("congestion_flows", "One row a flow and congestion tree that it feeds or suffers from, for the 64 trees that stopped ports longest.")
+        Table::new("congestion_flows", "One row per flow and congestion tree that it feeds or suffers from, for the 64 trees that stopped ports longest.")
             .integers("tree", "", "Number of the tree, as in `congestion`.", rows.iter().map(|row| row.0.0 as u64 + 1))
             .texts("root", "The queue that the tree began at.", rows.iter().map(|row| root(row.0.0)))
             .texts("flow", "Name of the flow.", rows.iter().map(|row| self.s.spec.flows[row.0.1].name.clone()))

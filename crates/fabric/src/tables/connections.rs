@@ -13,7 +13,7 @@ impl View<'_> {
         let rows = self.connection_rows();
         let counts = |of: fn(&Row) -> u64| rows.iter().map(of).collect::<Vec<_>>();
         let table =
-            Table::new("connections", "One row a connection: a flow whose two ends answer each other. Those that carry `[[transfers]]` are in the table `transfers`.")
+            Table::new("connections", "One row per connection: a flow whose two ends answer each other. Those that carry `[[transfers]]` are in the table `transfers`.")
                 .texts("flow", "Name of the flow.", rows.iter().map(|row| row.flow.clone()))
                 .texts(
                     "endpoint",
@@ -24,13 +24,13 @@ impl View<'_> {
             .integers(
                 "segments_sent_again",
                 "",
-                "Segments that were sent more than once.",
+                "Segments that were retransmitted.",
                 counts(|row| row.sent_again),
             )
             .integers(
                 "frames_discarded",
                 "",
-                "Frames that arrived and were of no use: out of order, twice, too late.",
+                "Frames that arrived but were discarded: out of order, duplicate, or too late.",
                 counts(|row| row.discarded),
             );
         with_held(with_congestion(table, &rows), &rows)
@@ -171,7 +171,7 @@ fn with_congestion(table: Table, rows: &[Row]) -> Table {
 const HELD: [(&str, &str); 5] = [
     (
         "held_by_application",
-        "Share of the time of a sender over TCP, from its begin until all is acknowledged, with nothing to send; not a number but for TCP. The five shares add up to 1.",
+        "Share of the time of a sender over TCP, from its beginning until all is acknowledged, in which it had nothing to send; not a number but for TCP. The five shares add up to 1.",
     ),
     (
         "held_by_receive_window",
@@ -179,7 +179,7 @@ const HELD: [(&str, &str); 5] = [
     ),
     (
         "held_by_congestion_control",
-        "Share of it in which its congestion control let nothing go: its window, its pacing, a handshake, a repair; not a number but for TCP.",
+        "Share of it in which its congestion control released nothing: its window, its pacing, a handshake, loss recovery; not a number but for TCP.",
     ),
     (
         "held_by_pause",
@@ -187,7 +187,7 @@ const HELD: [(&str, &str); 5] = [
     ),
     (
         "held_by_host",
-        "Share of it with a segment ready while the NIC sent what was there before, of this sender or another, or a rate limiter held it; not a number but for TCP.",
+        "Share of it with a segment ready while the NIC sent earlier frames, of this sender or another, or a rate limiter held it; not a number but for TCP.",
     ),
 ];
 

@@ -13,10 +13,10 @@ impl View<'_> {
             rows.extend(sent.map(|(set, class, bytes)| (port, set, class, bytes)));
         }
         let list = |set: u32| members(set).map(|class| class.to_string()).collect::<Vec<_>>().join(" ");
-        Table::new("contention", "One row a port with a scheduler that divides, a set of several classes that could send, and a class of the set.")
+        Table::new("contention", "One row per port whose scheduler shares the link, set of several classes that could send, and class of the set.")
             .texts("port", "The port.", rows.iter().map(|row| self.s.port_name(row.0)))
             .texts("classes", "The classes that had frames and were not stopped, with a space between.", rows.iter().map(|row| list(row.1)))
             .integers("class", "", "One of them.", rows.iter().map(|row| row.2.into()))
-            .integers("bytes_sent", "B", "What it sent (DA to FCS) while exactly these classes could send.", rows.iter().map(|row| row.3))
+            .integers("bytes_sent", "B", "Bytes it sent (DA to FCS) while exactly these classes could send.", rows.iter().map(|row| row.3))
     }
 }

@@ -17,7 +17,7 @@ impl View<'_> {
             .collect();
         Table::new(
             "credits",
-            "One row a port and traffic class that carried frames, where links have credits.",
+            "One row per port and traffic class that carried frames, where links have credits.",
         )
         .texts("port", "The port.", rows.iter().map(|row| self.s.port_name(row.0)))
         .integers("class", "", "Traffic class.", rows.iter().map(|row| row.1.into()))
@@ -35,13 +35,13 @@ impl View<'_> {
         .integers(
             "waits",
             "",
-            "How often a frame was the next of its class and its channel had too few credits.",
+            "How often the next frame of the class lacked credits of its channel.",
             rows.iter().map(|row| row.2.waits(row.1)),
         )
         .reals(
             "waited_s",
             "s",
-            "How long in all.",
+            "Total time of these waits.",
             rows.iter().map(|row| row.2.waited(row.1, self.end).as_secs_f64()),
         )
     }

@@ -11,7 +11,7 @@ impl View<'_> {
         let ports = 0..self.s.ports() as u32;
         let rows: Vec<_> = ports.filter_map(|port| Some((port, self.s.crossbar_input(port)?))).collect();
         let mean = |port: u32| self.s.waiting_at_input(port, self.start, self.end);
-        let table = Table::new("crossbars", "One row an input of a switch with a crossbar.")
+        let table = Table::new("crossbars", "One row per input of a switch with a crossbar.")
             .texts(
                 "port",
                 "The port that frames come in through, as `ports` calls it.",

@@ -18,7 +18,7 @@ impl View<'_> {
         let text = |of: fn(&NegotiatedFeature) -> &str| rows.iter().map(move |row| of(row.1).to_string());
         Table::new(
             "dcbx",
-            "One row a port and feature of DCBX: what its station negotiated with the other end before the traffic.",
+            "One row per port and feature of DCBX: what its station negotiated with the other end before the traffic.",
         )
         .texts("port", "Port.", rows.iter().map(|row| self.s.port_name(row.0)))
         .texts("feature", "pfc, ets or applications.", text(|feature| feature.name))
@@ -33,7 +33,7 @@ impl View<'_> {
             text(|feature| &feature.remote),
         )
         .texts("operational", "What is in force.", text(|feature| &feature.operational))
-        .texts("why", "Whose setting that is, and why.", text(|feature| &feature.why))
+        .texts("why", "Where that setting comes from, and why.", text(|feature| &feature.why))
         .texts(
             "mismatch",
             "yes if both ends should have the same in force and have not; else empty.",

@@ -15,7 +15,7 @@ impl View<'_> {
             .collect();
         let member = |row: &(usize, &Deadlock, usize)| row.1.members[row.2];
         let next = |row: &(usize, &Deadlock, usize)| row.1.members[(row.2 + 1) % row.1.members.len()].queue;
-        Table::new("deadlocks", "One row a queue of a deadlock: queues that wait for each other in a circle.")
+        Table::new("deadlocks", "One row per queue of a deadlock: queues that wait for each other in a cycle.")
             .integers("deadlock", "", "Number of the deadlock, from 1.", rows.iter().map(|row| row.0 as u64))
             .reals(
                 "closed_ns",
@@ -23,11 +23,11 @@ impl View<'_> {
                 "When the last pause of the circle took effect.",
                 rows.iter().map(|row| row.1.closed.as_ns_f64()),
             )
-            .reals("seen_ns", "ns", "When it was seen.", rows.iter().map(|row| row.1.seen.as_ns_f64()))
+            .reals("seen_ns", "ns", "When it was detected.", rows.iter().map(|row| row.1.seen.as_ns_f64()))
             .reals(
                 "ended_ns",
                 "ns",
-                "When it was seen to be over; not a number if it never was.",
+                "When it was found to be over; not a number if it never was.",
                 rows.iter().map(|row| row.1.ended.map_or(f64::NAN, Time::as_ns_f64)),
             )
             .texts("port", "Port of the queue.", rows.iter().map(|row| self.s.port_name(member(row).queue.0)))
@@ -46,13 +46,13 @@ impl View<'_> {
             .integers(
                 "frames",
                 "",
-                "Frames in it when the deadlock was seen.",
+                "Frames in it when the deadlock was detected.",
                 rows.iter().map(|row| member(row).waiting.frames),
             )
             .integers(
                 "bytes",
                 "B",
-                "Bytes in it when the deadlock was seen.",
+                "Bytes in it when the deadlock was detected.",
                 rows.iter().map(|row| member(row).waiting.bytes),
             )
             .integers(

@@ -60,7 +60,7 @@ impl View<'_> {
     pub(super) fn delay_variation(&self, variations: &Variations) -> Table {
         let each = || variations.iter();
         let name = |node: u32| self.s.spec.nodes[node as usize].name.clone();
-        Table::new("delay_variation", "One row a flow and destination of which `[[probes]]` with `what = \"frames\"` has logged frames that arrived there: how far the delay of each frame was from the running mean of those before it. `frames` has the deviation of each.")
+        Table::new("delay_variation", "One row per flow and destination of which `[[probes]]` with `what = \"frames\"` has logged frames that arrived there: how far the delay of each frame was from the running mean of those before it. `frames` has the deviation of each.")
             .texts("flow", "The flow.", each().map(|((flow, _), _)| self.s.spec.flows[*flow as usize].name.clone()))
             .texts("destination", "The host.", each().map(|((_, to), _)| name(*to)))
             .integers("frames", "", "Frames with data that arrived, as far as the log goes.", each().map(|(_, of)| of.frames))

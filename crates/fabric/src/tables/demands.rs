@@ -116,7 +116,7 @@ impl View<'_> {
                 None => f64::INFINITY,
             }
         };
-        Table::new("demands", "One row a change of what a flow asks for, whatever it gets.")
+        Table::new("demands", "One row per change of a flow's demand, whatever it gets.")
             .texts("flow", "Name of the flow.", rows.iter().map(|row| flows[row.0].name.clone()))
             .reals("time_ns", "ns", "When the change comes.", rows.iter().map(|row| row.1.as_ns_f64()))
             .reals("rate_bps", "b/s", "Bits of frames (DA to FCS) that it asks for a second from then on, on average; infinite if it takes all that the link gives. Of a connection the most that its window or its outstanding requests allow with the round trip of an empty fabric, or its rate of pacing, and no more than its links carry.", rows.iter().map(|row| row.2))
@@ -154,7 +154,7 @@ impl View<'_> {
             Some(_) => named(self.there_and_back(path).1),
             None => String::new(),
         };
-        Table::new("paths", "One row a flow and destination; empty if there are more than 100,000, or if paths are not listed (a flow with more than 1,000,000 pairs of sender and destination). `Result.path` in Python finds the path of any pair.")
+        Table::new("paths", "One row per flow and destination; empty if there are more than 100,000, or if paths are not listed (a flow with more than 1,000,000 pairs of sender and destination). `Result.path` in Python finds the path of any pair.")
             .texts("flow", "Name of the flow.", rows.iter().map(|row| flows[row.1].name.clone()))
             .texts("destination", "Receiving host.", rows.iter().map(|row| self.node_name(row.2)))
             .reals("share", "", "Share of the frames of the flow that are meant for this destination; 1 for each where switches copy them.", rows.iter().map(|row| row.3))

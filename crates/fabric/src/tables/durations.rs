@@ -9,7 +9,7 @@ type Statistic = (&'static str, &'static str, fn(&LatencySummary) -> f64);
 const LATENCY: [Statistic; 6] = [
     (
         "latency_mean_ns",
-        "Mean latency, from the frame's making to its last bit's arrival, or until a receiving host has taken it in.",
+        "Mean latency, from the creation of the frame to the arrival of its last bit, or until a receiving host has taken it in.",
         |s| s.mean,
     ),
     ("latency_p50_ns", "Median latency.", |s| s.p50),

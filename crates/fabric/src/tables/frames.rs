@@ -39,7 +39,7 @@ impl View<'_> {
             Happened::Dropped(None) => "lost".to_string(),
             _ => String::new(),
         };
-        let log = Table::new("frames", "One row a frame at a port that `[[probes]]` chooses, in the order of time.")
+        let log = Table::new("frames", "One row per frame at a port that `[[probes]]` chooses, in the order of time.")
             .integers("time_ps", "ps", "When its last bit came in, its first bit left, or it was dropped.", rows.iter().map(|row| row.time.ps()))
             .named("port", "The port.", ports, rows.iter().map(|row| row.port))
             .named("direction", "in: it came in through the port; out: it left, or was to leave.", directions, rows.iter().map(|row| row.inward.into()))

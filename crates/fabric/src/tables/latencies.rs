@@ -8,7 +8,7 @@ use std::cmp::Reverse;
 use units::Time;
 
 impl View<'_> {
-    /// One row a bin of a flow that is not empty, of the flows with most frames.
+    /// One row per bin of a flow that is not empty, of the flows with most frames.
     pub(super) fn latencies(&self) -> Table {
         let flows = self.flow_rows();
         let mut rows: Vec<(usize, Time, Time, u64, f64)> = Vec::new();
@@ -21,7 +21,7 @@ impl View<'_> {
             }
         }
         let name = |row: &(usize, Time, Time, u64, f64)| self.s.spec.flows[row.0].name.clone();
-        Table::new("latencies", "One row a bin of the distribution of a flow's latency that is not empty: of the flows that `[[probes]]` chooses, or of the 256 with most frames. Bins are a 32nd of an octave wide.")
+        Table::new("latencies", "One row per bin of the distribution of a flow's latency that is not empty: of the flows that `[[probes]]` chooses, or of the 256 with most frames. Bins are a 32nd of an octave wide.")
             .texts("flow", "Name of the flow.", rows.iter().map(name))
             .reals("from_ns", "ns", "Where the bin begins.", rows.iter().map(|row| row.1.as_ns_f64()))
             .reals("to_ns", "ns", "Where it ends; what is as long is in the next bin.", rows.iter().map(|row| row.2.as_ns_f64()))

@@ -61,7 +61,7 @@ impl View<'_> {
             |of: fn(&Limiter) -> BitRate| rows.iter().map(|row| of(row.1).bps_f64()).collect::<Vec<_>>();
         let messages: Vec<_> = rows.iter().map(|row| row.1.measured.messages.summary()).collect();
         let waiting: Vec<[f64; 2]> = rows.iter().map(|&row| self.waiting_in(row)).collect();
-        let table = Table::new("rate_limiters", "One row a rate limiter of a host.")
+        let table = Table::new("rate_limiters", "One row per rate limiter of a host.")
             .texts("host", "Name of the host.", rows.iter().map(|row| self.host_of(row.1)))
             .texts(
                 "limiter",
@@ -71,13 +71,13 @@ impl View<'_> {
             .integers("priority", "", "Priority of its frames; of several the highest.", integers(|it| it.priority.0.into()))
             .texts(
                 "control",
-                "Who says how fast it sends.",
+                "The control that sets its rate.",
                 rows.iter().map(|row| row.1.control_name().into()),
             )
             .integers(
                 "messages",
                 "",
-                "Congestion messages that it has heard.",
+                "Congestion messages that it has received.",
                 integers(|it| it.measured.messages.count()),
             )
             .reals(
@@ -121,7 +121,7 @@ impl View<'_> {
             })
             .collect();
         let classes = PRIORITIES as u32;
-        Table::new("slowdowns", "One row a rate limiter and congestion point that has lowered its rate.")
+        Table::new("slowdowns", "One row per rate limiter and congestion point that has lowered its rate.")
             .texts("host", "Name of the host.", rows.iter().map(|row| self.host_of(row.0)))
             .texts(
                 "limiter",

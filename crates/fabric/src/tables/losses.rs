@@ -9,7 +9,7 @@ impl View<'_> {
         let drops: Vec<_> = self.s.ledger().drops.into_iter().collect();
         let flow = |path: frame::PathId| self.s.spec.flows[self.s.path_flow[path.at()] as usize].name.clone();
         let cause = |cause: Cause| cause.name().to_string();
-        Table::new("drops", "One row a port, class, flow, destination, part of the flow and cause of lost frames.")
+        Table::new("drops", "One row per port, class, flow, destination, part of the flow and cause of lost frames.")
             .texts("port", "Egress port that the frames were to wait for, or waited for; of frames lost on a link or in a receiving host, the port where they arrive.", drops.iter().map(|((port, ..), _)| self.s.port_name(*port)))
             .integers("class", "", "Traffic class.", drops.iter().map(|((_, class, ..), _)| class.0.into()))
             .texts("flow", "Flow of the frames.", drops.iter().map(|((_, _, path, ..), _)| flow(*path)))
@@ -28,7 +28,7 @@ impl View<'_> {
 
     pub fn faults(&self) -> Table {
         let notes: Vec<_> = self.s.notes.iter().filter(|note| note.at < self.end).collect();
-        Table::new("faults", "One row a fault of the scenario, and one for its end; random ones as they were drawn.")
+        Table::new("faults", "One row per fault of the scenario, and one for its end; random ones as they were drawn.")
             .reals("time_ns", "ns", "When.", notes.iter().map(|note| note.at.as_ns_f64()))
             .texts("what", "link_down, link_up, rate, bit_errors_begin, bit_errors_end, pause_loss_begins, pause_loss_ends, frame_loss_begins, frame_loss_ends, control_frame (of nobody in the fabric), control_frame_ignored, restart, restarted, scheduler (a port has another), reading_stops or reading_starts (of a receiving host), sending_changes (of a sending one).", notes.iter().map(|note| note.what.to_string()))
             .texts("where", "The link (the nodes at its ends, or from one to the other if frames of that direction alone are lost; its number if there are several), switch or host.", notes.iter().map(|note| note.place.clone()))

@@ -25,7 +25,7 @@ impl View<'_> {
             }
         }
         let name = |tally: &Tally| tally.place.name(&self.s.spec, &self.s.wiring);
-        Table::new("occupancies", "One row a bin, that is not empty, of the distribution over measured time of an occupancy that `[[probes]]` chooses. Up to 63 every number has its bin; above, bins are a 32nd of an octave wide.")
+        Table::new("occupancies", "One row per bin, that is not empty, of the distribution over measured time of an occupancy that `[[probes]]` chooses. Up to 63 every number has its bin; above, bins are a 32nd of an octave wide.")
             .texts("kind", "queue (a class of a port), port (all its queues), class (of all ports of a node), memory (all queues of a node), counter (an ingress counter), shared (what queues hold beyond their minima of a memory with dynamic thresholds) or headroom (of that memory).", rows.iter().map(|row| row.0.place.kind().to_string()))
             .texts("entity", "Its name.", rows.iter().map(|row| name(row.0)))
             .texts("unit", "B or frames.", rows.iter().map(|row| row.1.to_string()))

@@ -45,11 +45,11 @@ impl View<'_> {
             None => unit_of(self.watermark(pause)),
         };
         let ports = || pauses.iter().map(|p| p.record.port);
-        Table::new("pauses", "One row a pause: an interval in which a port had to stop a priority, or in which a class waited for credits though its link was free, or its bypass queue while others of the class went on.")
-            .named_by("port", "The port that had to stop.", ports(), |port| self.s.port_name(port))
+        Table::new("pauses", "One row per pause: an interval in which a port had to stop a priority, or in which a class waited for credits although its link was free, or its bypass queue while others of the class went on.")
+            .named_by("port", "The port that was paused.", ports(), |port| self.s.port_name(port))
             .integers("priority", "", "The priority that was stopped, 0 to 7, or the channel, 0 to 19; of a class that waited for credits its lowest.", pauses.iter().map(|p| p.record.priority.into()))
             .reals("start_ns", "ns", "When it took effect.", pauses.iter().map(|p| p.record.start.as_ns_f64()))
-            .reals("end_ns", "ns", "When it ended, by XON or because its time was over; or when credits came.", pauses.iter().map(|p| p.record.end.as_ns_f64()))
+            .reals("end_ns", "ns", "When it ended, by XON or by timeout; or when credits arrived.", pauses.iter().map(|p| p.record.end.as_ns_f64()))
             .named_by("sent_by", "The port that sent it, or the credits.", ports(), |port| self.s.port_name(sender(port)))
             .named_by("reason", "xoff: the high watermark; target: the target watermark; credits: a wait of a class for them; bypass_credits: of its bypass queue, while ordered frames of the class went on.", pauses.iter().map(reason), str::to_string)
             .named_by("counter", "The queue or ingress counter that had reached it; of credits the ingress port and the channel.", pauses.iter().map(counted), counter)

@@ -22,7 +22,7 @@ impl View<'_> {
             managed.map_or_else(Default::default, |own| own.counts)
         };
         let table =
-            Table::new("queues", "One row an egress queue (a traffic class of a port) that carried frames.")
+            Table::new("queues", "One row per egress queue (a traffic class of a port) that carried frames.")
                 .texts("port", "Name of the port.", used.iter().map(|row| self.s.port_name(row.port)))
                 .integers(
                     "class",

@@ -316,7 +316,7 @@ pub fn series_table(series: &[Series]) -> Table {
         (0..one.values.len() as u64).map(move |nth| (bin * nth).as_ns_f64())
     };
     let entities = series.iter().map(|one| one.entity.clone()).collect();
-    Table::new("series", "One row a bin of a time series.")
+    Table::new("series", "One row per bin of a time series.")
         .named("metric", "flow_throughput_bps (what arrives at the destination), group_throughput_bps (the same of all flows of a name, as incast of incast[h1] and incast[h2]), flow_read_bps (what a host that takes its time has read), port_rx_bps, port_tx_bps, class_tx_bps (what a class of a port sends): the mean over the bin of bits that pass in it, each frame spread over the time that it takes; queue_bytes or queue_frames: the most in the bin, of a queue or an ingress counter; queue_marks: frames marked in the bin; occupancy_bytes: the same of what a probe of occupancies names; window_bytes or round_trip_ns: the most in the bin, of a connection over TCP; limiter_rate_bps: the highest in the bin that a rate limiter may send at, wire bits.", metrics, rows().map(|nth| metric_of[nth]))
         .named("entity", "The flow, name of flows, port, class of a port, or queue; a rate limiter is its flow, or its host and priority.", entities, rows().map(|nth| nth as u32))
         .reals("time_ns", "ns", "Start of the bin.", series.iter().flat_map(starts))

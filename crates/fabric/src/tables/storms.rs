@@ -21,7 +21,7 @@ impl View<'_> {
         };
         Table::new(
             "storms",
-            "One row a pause storm that a watchdog detected: a switch queue that was kept paused too long.",
+            "One row per pause storm that a watchdog detected: a switch queue that was kept paused too long.",
         )
         .texts("port", "Port of the queue.", rows.iter().map(|row| self.s.port_name(row.0)))
         .integers("class", "", "Its traffic class.", rows.iter().map(|row| row.2.class.into()))

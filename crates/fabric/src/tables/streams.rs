@@ -38,7 +38,7 @@ impl View<'_> {
         let rows = self.stream_rows();
         let ns = |row: &Row, ps: f64| if row.count.frames == 0 { 0.0 } else { ps / 1e3 };
         let mean = |row: &Row| ns(row, row.count.sum_ps as f64 / row.count.frames as f64);
-        Table::new("streams", "One row a destination and stream of sources `streams` with `counted = true`.")
+        Table::new("streams", "One row per destination and stream of sources `streams` with `counted = true`.")
             .texts(
                 "flow",
                 "The flow.",

@@ -41,7 +41,7 @@ impl View<'_> {
             ("lost_in_storms", lost(&[Cause::Watchdog]), ""),
             ("pauses_lost", count(|counts| counts.pauses_lost), ""),
         ];
-        Table::new("summary", "Figures of the whole fabric.")
+        Table::new("summary", "Totals of the whole fabric.")
             .texts("name", "Name of the figure.", values.iter().map(|v| v.0.to_string()))
             .reals("value", "", "Its value.", values.iter().map(|v| v.1))
             .texts("unit", "Its unit.", values.iter().map(|v| v.2.to_string()))

@@ -135,7 +135,7 @@ impl View<'_> {
         let acknowledged = |row: &Row| row.came.acknowledged.map(|at| at - row.transfer.start);
         let slowdown =
             |row: &Row| took(row).map_or(f64::NAN, |took| took.ps() as f64 / row.ideal.ps().max(1) as f64);
-        Table::new("transfers", "One row a transfer that has begun, in the order of starts, those before the end of `warmup` included.")
+        Table::new("transfers", "One row per transfer that has begun, in the order of starts, those before the end of `warmup` included.")
             .named("name", "Name of the entry of the scenario that it is from.", names, rows.iter().map(|row| row.flow))
             .named("source", "Sending host.", nodes(), rows.iter().map(|row| spec(row).from.0))
             .named("destination", "Receiving host.", nodes(), rows.iter().map(to))
@@ -148,7 +148,7 @@ impl View<'_> {
             .reals("ideal_ns", "ns", "What that takes on its path without other traffic, exact; over TCP in a connection of its own, with its handshake and slow start. On the planned path where switches choose a path for each frame.", rows.iter().map(|row| row.ideal.as_ns_f64()))
             .reals("slowdown", "", "`completion_ns` over `ideal_ns`; not a number if it was not complete.", rows.iter().map(slowdown))
             .reals("acknowledged_ns", "ns", "Over TCP, time from its start until its sender knew that all had arrived; not a number if it did not, or without TCP.", rows.iter().map(|row| ns(acknowledged(row))))
-            .integers("segments_sent_again", "", "Over TCP, its segments that were sent again.", rows.iter().map(|row| row.came.sent_again.into()))
+            .integers("segments_sent_again", "", "Over TCP, its retransmitted segments.", rows.iter().map(|row| row.came.sent_again.into()))
             .integers("timeouts", "", "Over TCP, timeouts of its sender.", rows.iter().map(|row| row.came.timeouts.into()))
             .integers("path", "", "Its path, as a row of the table `paths`, counted from 0.", rows.iter().map(|row| row.path.into()))
     }

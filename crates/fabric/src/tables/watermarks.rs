@@ -30,7 +30,7 @@ impl View<'_> {
         self.add_queues(&mut found);
         self.add_counters(&mut found);
         let Rows { names, rows } = found;
-        Table::new("watermarks", "One row a level that an occupancy is held against.")
+        Table::new("watermarks", "One row per level that an occupancy is held against.")
             .named(
                 "entity",
                 "The queue, or the ingress counter of a port and priority.",

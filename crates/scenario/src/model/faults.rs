@@ -31,7 +31,7 @@ pub struct Fault {
     /// Whether the link comes back. Default: false.
     #[serde(default, skip_serializing_if = "is_false")]
     pub up: bool,
-    /// The rate of the link from then on, in both directions; the frame on the wire completes at its old rate. With a `line_code` of the link a rate on the wire, as that of the topology. A rate with unit, 1 Mb/s to 1.6 Tb/s.
+    /// The rate of the link from then on, in both directions; the frame on the wire completes at its old rate. On a link with a `line_code` it is the rate on the wire, as in the topology. A rate with unit, 1 Mb/s to 1.6 Tb/s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<BitRate>,
     /// The scheduler, from then on, of the port whose frames are on their way to `towards`: other weights or another table of the kind that the port has. What waits counts as if it came then.
@@ -62,10 +62,12 @@ pub struct Fault {
     /// When `bit_error_rate`, `pause_loss` or `frame_loss` ends. A time with unit, after `from`. Default: the duration of the simulation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Time>,
-    /// For how long the switch neither sends nor receives; it loses all it holds and forgets all pauses. A time with unit, above 0.
+    /// How long the switch neither sends nor receives; it loses everything it holds and forgets all pauses. A time with
+    /// unit, above 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub restart: Option<Time>,
-    /// Mean time from the end of one random outage to the begin of the next (exponential). A time with unit, above 0.
+    /// Mean time from the end of one random outage to the beginning of the next (exponential). A time with unit, above
+    /// 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mean_time_between: Option<Time>,
     /// Length of each random outage, or of the outage that begins with `down`. A time with unit, above 0. Required with `mean_time_between`. Default with `down`: until an entry with `up`.
@@ -116,31 +118,31 @@ pub enum WaitingFrames {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Receive {
-    /// What each frame costs. A time with unit. Default: "0 s".
+    /// Processing time of each frame. A time with unit. Default: "0 s".
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "0 s"))]
     pub time_per_frame: Option<Time>,
-    /// What its bytes (DA to FCS) cost beside. A rate with unit, above 0, or "unlimited". Default: "unlimited".
+    /// The rate at which its bytes (DA to FCS) are processed, on top of that. A rate with unit, above 0, or "unlimited". Default: "unlimited".
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "unlimited"))]
     pub rate: Option<Or<BitRate, Unlimited>>,
-    /// Room of each port for each priority; with flow control the host sends XOFF when only the headroom of its link is left, and XON at half of that level; without, a frame that finds no room is lost. Ignored where flow control grants the room. A size with unit, or "unlimited". Default: "256 KiB" (the NIC of Hagen 2012, chapter 5).
+    /// Room of each port for each priority; with flow control the host sends XOFF when only the headroom of its link is left, and XON at half of that level; without flow control, a frame that finds no room is lost. Ignored where flow control grants the room. A size with unit, or "unlimited". Default: "256 KiB" (the NIC of Hagen 2012, chapter 5).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "256 KiB"))]
     pub buffer: Option<Or<Bytes, Unlimited>>,
-    /// Cores of each port; a hash of the flow says which of them takes a frame in. A count, 1 to 64. Default: 1.
+    /// Cores of each port; a hash of the flow selects the core that takes a frame in. A count, 1 to 64. Default: 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 64), extend("default" = 1))]
     pub cores: Option<u64>,
-    /// How long the first frame waits for the interrupt that wakes an idle core; one that is awake takes frames in until none waits. A time with unit, at most 1 s. Default: "0 s" (an interrupt at once).
+    /// How long the first frame waits for the interrupt that wakes an idle core; a core that is awake takes frames in until none is waiting. A time with unit, at most 1 s. Default: "0 s" (an interrupt at once).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "0 s"))]
     pub interrupt_delay: Option<Time>,
-    /// The interrupt comes at once when so many frames wait for the core. A count, 1 to 1000000. Default: none (the delay alone counts).
+    /// The interrupt comes at once when this many frames wait for the core. A count, 1 to 1000000. Default: none (the delay alone counts).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1_000_000))]
     pub interrupt_frames: Option<u64>,
-    /// What an interrupt costs, before the first frame. A time with unit, at most 1 s. Default: "0 s".
+    /// The time an interrupt takes, before the first frame. A time with unit, at most 1 s. Default: "0 s".
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "0 s"))]
     pub interrupt_time: Option<Time>,
@@ -154,11 +156,11 @@ pub struct Receive {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Send {
-    /// What each frame costs. A time with unit, at most 1 s. Default: "0 s".
+    /// Processing time of each frame. A time with unit, at most 1 s. Default: "0 s".
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "0 s"))]
     pub time_per_frame: Option<Time>,
-    /// What its bytes (DA to FCS) cost beside. A rate with unit, above 0, or "unlimited". Default: "unlimited".
+    /// The rate at which its bytes (DA to FCS) are processed, on top of that. A rate with unit, above 0, or "unlimited". Default: "unlimited".
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "unlimited"))]
     pub rate: Option<Or<BitRate, Unlimited>>,
@@ -173,10 +175,10 @@ pub struct Send {
 pub struct SendStep {
     /// When. A time with unit, not before the step above. Required.
     pub at: Time,
-    /// What each frame costs from then on. A time with unit, at most 1 s. Default: as before.
+    /// The time each frame takes from then on. A time with unit, at most 1 s. Default: as before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time_per_frame: Option<Time>,
-    /// What bytes cost from then on. A rate with unit, above 0. Default: as before.
+    /// The rate at which bytes are processed from then on. A rate with unit, above 0. Default: as before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<BitRate>,
 }
@@ -187,16 +189,16 @@ pub struct SendStep {
 pub struct ReceiveStep {
     /// When. A time with unit, not before the step above. Required.
     pub at: Time,
-    /// Whether the host stops to take frames in; the one it is at is finished. Exactly one of `stop` and `start` is true. Default: false.
+    /// Whether the host stops taking frames in; it finishes the current one. Exactly one of `stop` and `start` is true. Default: false.
     #[serde(default, skip_serializing_if = "is_false")]
     pub stop: bool,
-    /// Whether it goes on, or goes on at another speed. Exactly one of `stop` and `start` is true. Default: false.
+    /// Whether it resumes, perhaps at another speed. Exactly one of `stop` and `start` is true. Default: false.
     #[serde(default, skip_serializing_if = "is_false")]
     pub start: bool,
-    /// What each frame costs from then on, with `start`. A time with unit. Default: as before.
+    /// The time each frame takes from then on, with `start`. A time with unit. Default: as before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time_per_frame: Option<Time>,
-    /// What bytes cost from then on, with `start`. A rate with unit, above 0. Default: as before.
+    /// The rate at which bytes are processed from then on, with `start`. A rate with unit, above 0. Default: as before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<BitRate>,
 }

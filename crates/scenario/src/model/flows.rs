@@ -50,19 +50,19 @@ pub struct Flow {
     pub stop: Option<Time>,
     /// When frames are due: "greedy" or a table `constant`, `bernoulli`, `poisson` or `on_off`; or endpoints that answer each other: a table `window`, `request_response`, `tcp`, `conversation` or `mpi_exchange`. Required.
     pub source: SourceText,
-    /// What the bits of a rate count: "frame" (DA to FCS) or "wire" (with the line overhead of the sender's link). Default: "frame".
+    /// Which bits a rate counts: "frame" (DA to FCS) or "wire" (with the line overhead of the sender's link). Default: "frame".
     #[serde(default)]
     pub rate_counts: RateBasis,
-    /// How much each sender sends in all: the last frame is cut to what is left, and padded to 64 B, the smallest Ethernet frame; the padding counts as bytes sent, beyond the limit. With `request_response` only whole requests count, with `conversation` whole exchanges. A size with unit, or "unlimited". Default: "unlimited".
+    /// How much each sender sends in total: the last frame is cut to what is left, and padded to 64 B, the smallest Ethernet frame; the padding counts as bytes sent, beyond the limit. With `request_response` only whole requests count, with `conversation` whole exchanges. A size with unit, or "unlimited". Default: "unlimited".
     #[serde(default = "no_limit")]
     pub limit: Or<Bytes, Unlimited>,
-    /// Each frame is sent later than the source says, by a random time from 0 to this, all equally likely; frames keep their order, and their rate does not change. A greedy source has none, as it sends when the link is free; nor have endpoints that answer each other (over TCP: `send_jitter`). A time with unit. Default: "0 s" (sources are exact).
+    /// Delays each frame by a random time, uniform from 0 to this; frames keep their order, and their rate does not change. A greedy source has none, as it sends when the link is free; nor have endpoints that answer each other (over TCP: `send_jitter`). A time with unit. Default: "0 s" (sources are exact).
     #[serde(default = "at_start")]
     pub jitter: Time,
     /// Changes while the simulation runs, in order of time. Default: none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub script: Vec<Step>,
-    /// Names of the nodes to pass in order, from the first switch to the destination; what the far end of a connection answers takes the same links back. Default: a shortest path; where there are several, a hash of flow, seed and node picks one (ECMP, RFC 2992).
+    /// Names of the nodes to pass in order, from the first switch to the destination; replies of the far end of a connection take the same links back. Default: a shortest path; where there are several, a hash of flow, seed and node picks one (ECMP, RFC 2992).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub route: Option<Vec<String>>,
 }
@@ -138,10 +138,10 @@ impl SourceText {
 pub struct Step {
     /// When. A time with unit, not before the step above. Required.
     pub at: Time,
-    /// Whether the source falls silent. Exactly one of `stop` and `start` is true. Default: false.
+    /// Whether the source stops sending. Exactly one of `stop` and `start` is true. Default: false.
     #[serde(default)]
     pub stop: bool,
-    /// Whether the source sends again. Exactly one of `stop` and `start` is true. Default: false.
+    /// Whether the source resumes sending. Exactly one of `stop` and `start` is true. Default: false.
     #[serde(default)]
     pub start: bool,
     /// The new rate (the peak rate of an on/off source), with `start`. A rate with unit, above 0. Default: as before.

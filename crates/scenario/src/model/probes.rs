@@ -1,4 +1,4 @@
-//! What is recorded beside the totals.
+//! What is recorded in addition to the totals.
 
 use super::yes;
 use fabric::spec::Watched;
@@ -20,7 +20,7 @@ pub enum ProbesText {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Probes {
-    /// Width of the bins of all time series. A time with unit, above 0, or "off" for no series. At most 1000000 bins. Default: a 500th of `duration`, rounded up to whole nanoseconds (500 points fill a plot). Of each kind (flows, ports, their classes, queues) the 256 series in which most happens are kept, at most 1000000 bins together. A kind that would take more than 64 MiB has none, and a run says so; `[[probes]]` chooses.
+    /// Width of the bins of all time series. A time with unit, above 0, or "off" for no series. At most 1000000 bins. Default: a 500th of `duration`, rounded up to whole nanoseconds (500 points fill a plot). Of each kind (flows, ports, their classes, queues) the 256 busiest series are kept, at most 1000000 bins together. A kind that would take more than 64 MiB is not recorded, and the run says so; `[[probes]]` chooses.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bin: Option<Or<Time, Off>>,
     /// Whether each pause is recorded as an interval. Default: true.
@@ -34,16 +34,16 @@ pub struct Probes {
 pub struct ProbeText {
     /// What is recorded. Time series: "flow" (what arrives and is read), "port" (what is sent and received), "class" (what each class of a port sends), "queue" (the most that waits, and ingress counters). Distributions: "occupancy" (how long a queue, port, class, memory, part of a shared memory or ingress counter held how much, and the most in each bin), "latency" (of a flow). Lists: "pauses" (each as an interval), "frames" (each that passes a port). Required.
     pub what: WhatText,
-    /// Of which: a name, a pattern with `*`, numbers as in "h1..h32", a list of these, "all", or "the 20 busiest": those in which most happens; of pauses "the 20 longest". A flow has its name or that of its group, a port its own ("sw.0->h1") or that of its node, a queue, class or pause that of its port, its node, or node and class ("leaf0/3"). An occupancy has its own name alone: of a queue "sw.0->h1/3", a port "sw.0->h1", a class of a node "sw/3", all memory of a node "sw", an ingress counter "sw.0->h1 in/3", of a memory with dynamic thresholds what is shared "sw shared" and the headroom "sw headroom". Default: "all".
+    /// Of which: a name, a pattern with `*`, numbers as in "h1..h32", a list of these, "all", or "the 20 busiest": those with the most activity; of pauses "the 20 longest". A flow has its name or that of its group, a port its own ("sw.0->h1") or that of its node, a queue, class or pause that of its port, its node, or node and class ("leaf0/3"). An occupancy has its own name alone: of a queue "sw.0->h1/3", a port "sw.0->h1", a class of a node "sw/3", all memory of a node "sw", an ingress counter "sw.0->h1 in/3", of a memory with dynamic thresholds what is shared "sw shared" and the headroom "sw headroom". Default: "all".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub which: Option<WhichText>,
     /// Width of the bins of time series, those of occupancies among them. A time with unit, above 0; at most 1000000 bins. Default: a 500th of `duration`, rounded up to whole nanoseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub every: Option<Time>,
-    /// Rows of frames or pauses at most: the first are kept. A count, 1 to 1000000. Default: 100000 frames, all pauses.
+    /// The largest number of rows of frames or pauses: the first ones are kept. A count, 1 to 1000000. Default: 100000 frames, all pauses.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub most: Option<u64>,
-    /// Of so many frames one is recorded, chosen by what tells a frame apart: it is in the list at all ports on its way, or at none. A count, 1 to 1000000000. Only for frames; pause frames are recorded all. Default: 1.
+    /// Records one frame in this many, chosen by a hash of its identity: a frame is logged at all ports on its path, or at none. A count, 1 to 1000000000. Only for frames; all pause frames are recorded. Default: 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub one_in: Option<u64>,
     /// When the list of frames begins. A time with unit. Only for frames. Default: "0 s".

@@ -43,21 +43,21 @@ pub struct HostSettings {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(description = scheduling::KEY)]
     pub scheduler: Option<SchedulerSpec>,
-    /// Room of the NIC for each queue. A size in bytes or frames, or "unlimited". Default: "unlimited" (the memory of a host).
+    /// Capacity of each queue of the NIC. A size in bytes or frames, or "unlimited". Default: "unlimited" (limited by the memory of the host).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "unlimited"))]
     pub queue_limit: Option<Or<Amount, Unlimited>>,
-    /// What a source does when there is no room: "block" (waits, nothing is lost) or "drop". Default: "block" (as an operating system does).
+    /// What a source does when its queue is full: "block" (waits, nothing is lost) or "drop". Default: "block" (as an operating system does).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "block"))]
     pub when_full: Option<WhenFull>,
     /// Link-level flow control that these hosts obey, and send if `receive` holds them up: a kind, or "off". Default: the `flow_control` of the scenario.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flow_control: Option<FlowControl>,
-    /// How these hosts take in what arrives. Default: without limit, as fast as it comes.
+    /// How these hosts process what arrives. Default: no limit, as fast as frames arrive.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub receive: Option<Receive>,
-    /// What these hosts spend on the frames that they send, on the cores of `receive`. Default: nothing.
+    /// The processing time of frames that these hosts send, on the cores of `receive`. Default: nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub send: Option<Send>,
     /// Rate limiters that frames pass before the NIC: what shares one, and the control that sets their rates. Default: none.
@@ -66,11 +66,11 @@ pub struct HostSettings {
     /// DCBX at their ports: settings that the two ends of a link exchange before the traffic. What comes of it takes the place of `scheduler` and of the priorities of flow control, link by link. Default: none (the settings hold as they are).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dcbx: Option<Settings>,
-    /// How far each clock may be off, either way: drawn uniformly from the seed and the name of the station. A fast clock makes and sends frames that much faster; pauses, response times and utilisation count at the nominal rate. A tolerance in ppm or ppb, at most 1000 ppm. Default: "0 ppm" (frames sent in step stay in step; IEEE 802.3 allows 100 ppm).
+    /// The largest error of each clock, in either direction: drawn uniformly from the seed and the name of the station. A fast clock creates and sends frames that much faster; pauses, response times and utilisation count at the nominal rate. A tolerance in ppm or ppb, at most 1000 ppm. Default: "0 ppm" (frames sent in step stay in step; IEEE 802.3 allows 100 ppm).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "0 ppm"))]
     pub clock_tolerance: Option<ClockTolerance>,
-    /// The longest frame that these stations take, DA to FCS; a flow that sends a longer one through them is an error. A size with unit, 64 B to 9238 B. Default: none (frames of any length).
+    /// The longest frame that these stations accept, DA to FCS; a flow that sends a longer one through them is an error. A size with unit, 64 B to 9238 B. Default: none (frames of any length).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mtu: Option<Bytes>,
 }
@@ -115,11 +115,11 @@ pub struct SwitchSettings {
     /// DCBX at their ports: settings that the two ends of a link exchange before the traffic. What comes of it takes the place of `scheduler` and of the priorities of flow control, link by link. Default: none (the settings hold as they are).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dcbx: Option<Settings>,
-    /// How far each clock may be off, either way: drawn uniformly from the seed and the name of the station. A fast clock makes and sends frames that much faster; pauses, response times and utilisation count at the nominal rate. A tolerance in ppm or ppb, at most 1000 ppm. Default: "0 ppm" (frames sent in step stay in step; IEEE 802.3 allows 100 ppm).
+    /// The largest error of each clock, in either direction: drawn uniformly from the seed and the name of the station. A fast clock creates and sends frames that much faster; pauses, response times and utilisation count at the nominal rate. A tolerance in ppm or ppb, at most 1000 ppm. Default: "0 ppm" (frames sent in step stay in step; IEEE 802.3 allows 100 ppm).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "0 ppm"))]
     pub clock_tolerance: Option<ClockTolerance>,
-    /// The longest frame that these stations take, DA to FCS; a flow that sends a longer one through them is an error. A size with unit, 64 B to 9238 B. Default: none (frames of any length).
+    /// The longest frame that these stations accept, DA to FCS; a flow that sends a longer one through them is an error. A size with unit, 64 B to 9238 B. Default: none (frames of any length).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mtu: Option<Bytes>,
 }

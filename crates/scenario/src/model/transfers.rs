@@ -37,19 +37,19 @@ pub struct Transfers {
     /// Length of full frames, DA to FCS: a size with unit, 1 to 9238 B; the last frame of a transfer is as long as it has to be, and padded to 64 B. Default: "1522 B" (the largest tagged frame without jumbo support).
     #[serde(default = "full_frame")]
     pub frame: Bytes,
-    /// What carries them: "frames", which are sent once and nobody acknowledges, or a table `tcp`. Default: "frames".
+    /// What carries them: "frames", sent once and never acknowledged, or a table `tcp`. Default: "frames".
     #[serde(default)]
     pub over: CarrierText,
-    /// Bytes of each frame that are no bytes of the transfer; over TCP its key `headers` says that. A size with unit, below `frame`. Default: "18 B" (Ethernet header and FCS).
+    /// Bytes of each frame that do not belong to the transfer; over TCP see its key `headers`. A size with unit, below `frame`. Default: "18 B" (Ethernet header and FCS).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub header: Option<Bytes>,
-    /// Which transfer of a sender has the next frame: each in turn ("round_robin"), or the first that began, to its end ("fifo"). Over TCP it is "round_robin". Default: "round_robin" (NICs serve their queue pairs in turn).
+    /// Which transfer of a sender sends the next frame: each in turn ("round_robin"), or the oldest until it is complete ("fifo"). Over TCP it is "round_robin". Default: "round_robin" (NICs serve their queue pairs in turn).
     #[serde(default)]
     pub order: ServiceOrder,
     /// When the first may begin; times in a file count from here. A time with unit. Default: "0 s".
     #[serde(default = "at_start")]
     pub start: Time,
-    /// From here on none begins; those that have begun go on. A time with unit, after `start`. Default: the duration of the simulation.
+    /// No transfer begins after this time; those in progress continue. A time with unit, after `start`. Default: the duration of the simulation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stop: Option<Time>,
 }

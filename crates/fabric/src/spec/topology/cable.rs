@@ -163,19 +163,19 @@ macro_rules! with_cable {
             $($(#[$key_doc])* pub $key: $type,)*
             /// Rate of a link in each direction. A rate with unit, 1 Mb/s to 1.6 Tb/s. Required.
             pub rate: units::BitRate,
-            /// The line code of a link; then its rate is that on the wire, before decoding, as PCI Express (GT/s), InfiniBand and Advanced Switching name it, and data get 8/10, 64/66 or 128/130 of that. "8b/10b", "64b/66b" or "128b/130b". Default: none, the rate is that of data, as Ethernet names it.
+            /// The line code of a link. With one, `rate` is the rate on the wire before decoding, as PCI Express (GT/s), InfiniBand and Advanced Switching give it, and data get 8/10, 64/66 or 128/130 of it. "8b/10b", "64b/66b" or "128b/130b". Default: none: the rate is that of the data, as Ethernet gives it.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub line_code: Option<units::LineCode>,
             /// One-way delay of a cable. A time with unit. Default: what `length` gives. Not together with `length`.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub delay: Option<units::Time>,
-            /// Length of a cable, fibre at 5 ns/m (the figure vendors size PFC buffers with). A length with unit. Default: "2 m" (a cable in a rack).
+            /// Length of a cable, fibre at 5 ns/m (the figure with which vendors size PFC buffers). A length with unit. Default: "2 m" (a cable in a rack).
             #[serde(skip_serializing_if = "Option::is_none")]
             pub length: Option<units::Length>,
             /// Delay of the two interfaces of a link together, added to that of the cable. A time with unit. Default: "0 s", or what `phy` gives. Not together with `phy`.
             #[serde(default)]
             pub interface_delay: units::Time,
-            /// The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-FEC", or "slowest" for that of the rate of the link which may take longest. Default: none, no delay.
+            /// The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-FEC", or "slowest" for the PHY of that rate with the largest delay. Default: none, no delay.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub phy: Option<flow_control::phy::PhyName>,
             /// Bytes around each frame on the wire. A size with unit, 0 to 65535 B. Default: "20 B" (IEEE 802.3: preamble 7, start delimiter 1, gap 12).
