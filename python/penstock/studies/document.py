@@ -48,8 +48,7 @@ def markdown(result: StudyResult, *, quick: bool = False) -> str:
         f"# {study.title}",
         f"Source: {study.citation or study.source}",
         study.summary.strip(),
-        f"This page was written by `{command} --document docs/studies`. "
-        f"{_counted(result)}.",
+        f"This page was written by `{command} --document docs/studies`. {_counted(result)}.",
     ]
     names = _pictures(result)
     if names:

@@ -21,7 +21,10 @@ STORED, PAGE = "outcomes.json", "index.md"
 COMMAND = "penstock reproduce --all --document docs/studies"
 SECTIONS = {
     "source": ("What the sources report", "the source's words"),
-    "formula": ("Formulas and computed figures: a check of the simulator, no reproduction", "what is computed"),
+    "formula": (
+        "Formulas and computed figures: a check of the simulator, no reproduction",
+        "what is computed",
+    ),
     "own": ("Beyond the sources", "what was asked"),
 }
 
@@ -54,8 +57,8 @@ def page(stored: dict[str, Any]) -> str:
     parts = [
         "# What was reproduced, and what was not",
         f"Of {found['reproduced'] + found['not reproduced']} claims of the sources {found['reproduced']} are "
-        f"reproduced and {found['not reproduced']} are not. A claim is reproduced if what was measured is what "
-        "the source says; "
+        f"reproduced and {found['not reproduced']} are not. A claim is reproduced if what was measured is "
+        "what the source says; "
         "there is no band in which something else passes. `" + COMMAND + "` runs every study and writes this "
         f"page, its results are in [{STORED}]({STORED}), and "
         "`penstock reproduce --all --json` prints them. "

@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from penstock import library, storage
 from penstock.errors import InputError, StudyError
@@ -54,9 +54,9 @@ class Experiment:
     reported : str
         What the source reports, in its words.
     kind : str
-        ``"source"``: the source reports it, and it is reproduced or not. ``"formula"``: the simulator beside a
-        formula or a figure that was computed and not measured: a validation, no reproduction. ``"own"``: beyond
-        the source. Default ``"source"``.
+        ``"source"``: the source reports it, and it is reproduced or not. ``"formula"``: the simulator beside
+        a formula or a figure that was computed and not measured: a validation, no reproduction. ``"own"``:
+        beyond the source. Default ``"source"``.
     reference : str
         Section, figure or table of the source.
     title : str
@@ -76,7 +76,9 @@ class Experiment:
 
     def __post_init__(self) -> None:
         if self.kind not in VERDICTS:
-            raise StudyError(f"{self.id}: kind {self.kind!r}; {library.suggestion(self.kind, list(VERDICTS))}")
+            raise StudyError(
+                f"{self.id}: kind {self.kind!r}; {library.suggestion(self.kind, list(VERDICTS))}"
+            )
 
     def verdict(self, passed: bool) -> str:
         """What it came to, in words."""

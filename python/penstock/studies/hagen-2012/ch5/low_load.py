@@ -93,7 +93,17 @@ def save(context: Context, low: Low) -> None:
     context.save_table(
         "low-load",
         "TS1 of low load by what the source does not tell",
-        ("socket", "XOFF", "XON", "counted at", "alone", "with TS2", "CNA 4 slow", "XON to CNA 1", "to CNA 2"),
+        (
+            "socket",
+            "XOFF",
+            "XON",
+            "counted at",
+            "alone",
+            "with TS2",
+            "CNA 4 slow",
+            "XON to CNA 1",
+            "to CNA 2",
+        ),
         [
             ("", "", "", "the source", *told(REPORTED), "", ""),
             *(
@@ -102,6 +112,6 @@ def save(context: Context, low: Low) -> None:
                 for socket, xoff, xon, accounting in [setting]
             ),
         ],
-        note=f"MB/s, means of {len(SEEDS)} seeds. The setting of the chapter, 2 frames, 32 and 16 KiB, egress, is the "
-        "one that comes nearest: a fit.",
+        note=f"MB/s, means of {len(SEEDS)} seeds. The setting of the chapter, 2 frames, 32 and 16 KiB, "
+        "egress, is the one that comes nearest: a fit.",
     )

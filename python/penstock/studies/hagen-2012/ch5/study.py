@@ -93,7 +93,9 @@ def two_streams(context: Context, phases: list[Result]) -> list[Outcome]:
     """H5-4."""
     alone, beside, victim = rates(phases)
     other = sent(phases[1], "TS2")
-    link = next(row for row in phases[1].rows("ports") if row["port"].startswith("sw1.") and "->sw2" in row["port"])
+    link = next(
+        row for row in phases[1].rows("ports") if row["port"].startswith("sw1.") and "->sw2" in row["port"]
+    )
     return [
         context.outcome(
             "H5-4",
@@ -112,7 +114,7 @@ def two_streams(context: Context, phases: list[Result]) -> list[Outcome]:
         ),
         context.outcome(
             "H5-4-victim",
-            measured=f"alone {alone:.0f}, while CNA 4 is slow {victim:.0f} MB/s; CNA 4 takes in {SLOW:.0f} MB/s",
+            measured=f"alone {alone:.0f}, while CNA 4 is slow {victim:.0f} MB/s; CNA 4 takes in {SLOW:.0f}",
             passed=abs(victim / SLOW - 1) <= 0.05,
         ),
     ]
@@ -152,10 +154,7 @@ def moved_mbps(scenario: Scenario) -> float:
 def iscsi(context: Context, gains: Mapping[int, tuple[float, float]]) -> list[Outcome]:
     """H5-8: the middle over all buffers, so that no resonance of one of them decides."""
     reads, writes = (median(gain[way] for gain in gains.values()) for way in (0, 1))
-    ranges = [
-        f"{min(gain[way] for gain in gains.values()):+.0%} to {max(gain[way] for gain in gains.values()):+.0%}"
-        for way in (0, 1)
-    ]
+    ranges = [f"{min(of):+.0%} to {max(of):+.0%}" for of in zip(*gains.values(), strict=True)]
     sizes = f"{len(gains)} buffers of {min(gains)} to {max(gains)} KiB"
     return [
         context.outcome(

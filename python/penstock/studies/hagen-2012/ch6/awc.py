@@ -109,13 +109,13 @@ def fairness(
     return [
         *(
             context.outcome(
-                id,
-                measured=f"68 B with DRR {without[metric]:.4f}, if 24 B were accounted {index(more[metric]):.4f}; "
-                f"with DRR-AWC at least {settled[metric]:.4f}",
+                name,
+                measured=f"68 B with DRR {without[metric]:.4f}, if 24 B were accounted "
+                f"{index(more[metric]):.4f}; with DRR-AWC at least {settled[metric]:.4f}",
                 passed=without[metric] < 0.985 and settled[metric] > 0.999,
-                pictures=drawn if id == "H6-10" else [],
+                pictures=drawn if name == "H6-10" else [],
             )
-            for id, metric in ids.items()
+            for name, metric in ids.items()
         ),
         context.outcome(
             "H6-10-gain",

@@ -8,7 +8,19 @@ from collections.abc import Callable, Mapping, Sequence
 from penstock.studies.reproduce import Context, Outcome
 
 from . import awc, pictures, tables
-from .billing import BINS, CANDIDATES, LARGE_BYTES, METRICS, REPORTED, REPORTED_MIX, WIRE, WIRE_AND_4, Billing, Metric, formula
+from .billing import (
+    BINS,
+    CANDIDATES,
+    LARGE_BYTES,
+    METRICS,
+    REPORTED,
+    REPORTED_MIX,
+    WIRE,
+    WIRE_AND_4,
+    Billing,
+    Metric,
+    formula,
+)
 from .search import Found, Ledger, each, fair_weight, fair_weights, ratio_of
 
 SIZES = (68, 96, 128, 160, 192, 256, 384, 512, 768, 1024, 1522)
@@ -178,8 +190,8 @@ def small_frames(
     return [
         context.outcome(
             "H6-1",
-            measured=f"68 B: {less['frame']:.1%} less in frames and {less['payload']:.1%} in payload; if 24 B were "
-            f"accounted {less_with_4['frame']:.1%} and {less_with_4['payload']:.1%}",
+            measured=f"68 B: {less['frame']:.1%} less in frames and {less['payload']:.1%} in payload; if 24 "
+            f"B were accounted {less_with_4['frame']:.1%} and {less_with_4['payload']:.1%}",
             passed=any(low <= less[metric] <= high for metric in METRICS),
             pictures=[context.save_figure(pictures.lost(lost), "figure-6-1")],
         ),
@@ -221,12 +233,12 @@ def fair_beside_1522(context: Context, beside: Mapping[int, Weights]) -> list[Ou
     return [
         *(
             context.outcome(
-                id,
+                name,
                 measured=f"{found[size]:.3f} for equal payload, {frames[size]:.3f} for equal frames",
                 passed=abs(found[size] / REPORTED[size] - 1) <= NEAR,
-                pictures=drawn if id == "H6-3" else [],
+                pictures=drawn if name == "H6-3" else [],
             )
-            for size, id in ids.items()
+            for size, name in ids.items()
         ),
         context.outcome(
             "H6-3-tail",

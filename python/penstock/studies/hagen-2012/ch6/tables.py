@@ -9,7 +9,6 @@ from penstock.studies.reproduce import Context
 
 from .billing import (
     BINS,
-    LARGE_BYTES,
     METRICS,
     REPORTED,
     REPORTED_MIX,
@@ -18,7 +17,6 @@ from .billing import (
     Billing,
     Metric,
     best_cells,
-    counted,
     formula,
     needed_overhead,
     published,
@@ -40,10 +38,10 @@ def mechanism_or_fit(
         "What the text prints, and where our number comes from",
         ("the source", "20 B accounted", "24 B accounted", "by"),
         _printed(lost[68], more, beside, mixes, adapted["published", WIRE, 68]["payload"]),
-        note="Mechanism: deficit round robin that accounts L + 20 of a frame of L bytes: the 12 B of gap and 8 B "
-        "of preamble that the text names. That has no parameter and is fitted to nothing. 24 B are a fit: 4 B more "
-        "than the text names give three of its figures. No one way of counting agrees with all that is printed: "
-        "1.72 and 1.39 ask for payload, 25 % and 1.08 for frames.",
+        note="Mechanism: deficit round robin that accounts L + 20 of a frame of L bytes: the 12 B of gap and "
+        "8 B of preamble that the text names. That has no parameter and is fitted to nothing. 24 B are a "
+        "fit: 4 B more than the text names give three of its figures. No one way of counting agrees with all "
+        "that is printed: 1.72 and 1.39 ask for payload, 25 % and 1.08 for frames.",
     )
 
 

@@ -62,9 +62,7 @@ def deviation(result: Result, host: str, width_us: int) -> float:
 
 def judge(context: Context, found: Deviations) -> list[Outcome]:
     """T7-1 and its three figures."""
-    of = {
-        mode: {victim: found[mode][victim][WIDTH_US] for victim in VICTIMS} for mode in found
-    }
+    of = {mode: {victim: found[mode][victim][WIDTH_US] for victim in VICTIMS} for mode in found}
     medians = {mode: {victim: median(of[mode][victim]) for victim in VICTIMS} for mode in of}
     seeds = len(of["HW-LW"]["v1"])
     save(context, found, seeds)
@@ -86,13 +84,13 @@ def judge(context: Context, found: Deviations) -> list[Outcome]:
             pictures=drawn,
         )
     ]
-    for mode, id in IDS.items():
+    for mode, name in IDS.items():
         reported, values = REPORTED_GBPS[mode], of[mode]["v1"]
         outcomes.append(
             context.outcome(
-                id,
-                measured=f"{medians[mode]['v1']:.2f} Gb/s, {min(values):.2f} to {max(values):.2f} over {seeds} "
-                f"seeds; bins of 12 us {median(found[mode]['v1'][12]):.2f}, of 10 us "
+                name,
+                measured=f"{medians[mode]['v1']:.2f} Gb/s, {min(values):.2f} to {max(values):.2f} over "
+                f"{seeds} seeds; bins of 12 us {median(found[mode]['v1'][12]):.2f}, of 10 us "
                 f"{median(found[mode]['v1'][10]):.2f}",
                 passed=abs(medians[mode]["v1"] / reported - 1) <= NEAR,
             )
@@ -117,7 +115,7 @@ def save(context: Context, found: Deviations, seeds: int) -> None:
             )
             for mode in found
         ],
-        note=f"Median, and least to most, of {seeds} seeds. Whole frames are counted, each in the bin in which it "
-        "is sent. A stream of 2.5 Gb/s that nothing disturbs has a frame every 4.93 us: between two and three in a "
-        "bin of 12 us, a deviation of 0.5 Gb/s, and just two in one of 10 us, 0.2 Gb/s.",
+        note=f"Median, and least to most, of {seeds} seeds. Whole frames are counted, each in the bin in "
+        "which it is sent. A stream of 2.5 Gb/s that nothing disturbs has a frame every 4.93 us: between two "
+        "and three in a bin of 12 us, a deviation of 0.5 Gb/s, and just two in one of 10 us, 0.2 Gb/s.",
     )

@@ -44,8 +44,8 @@ def parameters(context: Context, scenarios: Mapping[str, Scenario]) -> None:
         "Open parameters: standard deviation of victim 1 (Gb/s)",
         ("parameter", "value", *scenarios),
         rows,
-        note=f"Median (least to most) of {SEEDS} seeds, whole frames in bins of {WIDTH_US} us; with the frames lost, "
-        "if any.",
+        note=f"Median (least to most) of {SEEDS} seeds, whole frames in bins of {WIDTH_US} us; with the "
+        "frames lost, if any.",
     )
 
 
