@@ -20,7 +20,7 @@ def reproduce(
     study: str | None = None,
     /,
     *,
-    every: Annotated[bool, Parameter(name="--all", negative=())] = False,
+    all: Annotated[bool, Parameter(negative=())] = False,
     quick: Annotated[bool, Parameter(negative=())] = False,
     out: Path = Path("out/reproduce"),
     json: Annotated[bool, Parameter(negative=())] = False,
@@ -34,7 +34,7 @@ def reproduce(
     ----------
     study
         PAPER or PAPER/PART, as "penstock list" prints them. Default: all studies.
-    every
+    all
         Every study, and one table of them: experiment, the source's words, what came out, reproduced or not,
         and why.
     quick
@@ -46,7 +46,7 @@ def reproduce(
     document
         Directory for a Markdown page per study, and its pictures; and for the table of all that are there.
     """
-    if every and study is not None:
+    if all and study is not None:
         raise InputError(f"--all runs every study; leave out {study!r} or --all")
     results = []
     for found in studies.find(study):
@@ -59,12 +59,12 @@ def reproduce(
 
             say(f"page  {pages.write(results[-1], document, quick=quick)}")
             overview.keep(results[-1], document, quick=quick)
-        if not (json or every):
+        if not (json or all):
             _show(results[-1])
     told = answer.to_json(results, study or "all")
     if json:
         print_json(told)
-    elif every:
+    elif all:
         _show_all(told)
     return EXIT_DONE if told["passed"] else EXIT_FAILED
 
