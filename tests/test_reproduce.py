@@ -112,15 +112,56 @@ def test_table(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
         "9.9 Gb/s",
         "frames of 1522 B",
         "share.png",
-        "2 of 2 experiments passed",
+        "2 reproduced",
     ):
         assert text in shown
+
+
+def test_all_is_one_table(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (study / "study.toml").write_text(TOML.replace('id = "N2"', 'id = "N2"\nnot_met = "a wire was cut"'))
+    (study / "study.py").write_text(CODE.replace('0 frames", passed=True', '9 frames", passed=False'))
+    assert main(["reproduce", "--all", "--quick"]) == 0
+    shown = capsys.readouterr().out
+    for text in ("10 Gb/s", "9.9 Gb/s", "not reproduced", "a wire was cut", "1 reproduced, 1 not reproduced"):
+        assert text in shown
+    assert "Departures" not in shown
+    assert main(["reproduce", "--all", "--quick", "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert [(one["verdict"], one["why"]) for one in answer["experiments"]] == [
+        ("reproduced", ""),
+        ("not reproduced", "a wire was cut"),
+    ]
+    assert answer["verdicts"]["not reproduced"] == 1
+
+
+def test_all_and_a_study_is_an_error(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["reproduce", "nobody-1999/ch1", "--all"]) != 0
+    assert "--all runs every study" in capsys.readouterr().err
+
+
+def test_a_validation_is_no_reproduction(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (study / "study.toml").write_text(TOML.replace('id = "N1"', 'id = "N1"\nkind = "formula"'))
+    assert main(["reproduce", "--all", "--quick", "--json"]) == 0
+    counted = json.loads(capsys.readouterr().out)["verdicts"]
+    assert (counted["reproduced"], counted["agrees"]) == (1, 1)
+
+
+def test_documented_studies_make_one_page(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pages = Path("pages")
+    pages.mkdir()
+    assert main(["reproduce", "--all", "--quick", "--document", str(pages)]) == 0
+    page = (pages / "index.md").read_text("utf-8")
+    assert "[N1](nobody-1999-ch1.md)" in page
+    assert "Of 2 claims of the sources 2 are reproduced" in page
+    (study / "study.py").write_text(CODE.replace("9.9", "9.4"))
+    assert main(["reproduce", "nobody-1999/ch1", "--quick", "--document", str(pages)]) == 1
+    assert "9.4 Gb/s | **not reproduced**" in (pages / "index.md").read_text("utf-8")
 
 
 def test_a_failed_experiment_is_exit_code_1(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (study / "study.py").write_text(CODE.replace("9.9", "9.4"))
     assert main(["reproduce", "nobody-1999", "--quick"]) == 1
-    assert "FAIL" in capsys.readouterr().out
+    assert "not reproduced" in capsys.readouterr().out
 
 
 def test_an_experiment_that_was_not_measured_has_not_passed(study: Path) -> None:
@@ -162,6 +203,7 @@ def test_a_study_that_does_not_keep_its_promise_is_an_error(study: Path, code: s
         (TOML.replace("criterion", "criteria"), "criteria"),
         ('authors = "x"\n' + TOML, "unknown keys: authors"),
         ("title =", "study.toml"),
+        (TOML.replace('id = "N2"', 'id = "N2"\nkind = "formular"'), "did you mean formula"),
     ],
 )
 def test_a_wrong_description_is_an_error(study: Path, text: str, message: str) -> None:

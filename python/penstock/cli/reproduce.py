@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
+from penstock.errors import InputError
+from penstock.studies import answer
 from penstock.studies import reproduce as studies
 
 from . import EXIT_DONE, EXIT_FAILED
@@ -17,6 +20,7 @@ def reproduce(
     study: str | None = None,
     /,
     *,
+    all: Annotated[bool, Parameter(negative=())] = False,
     quick: Annotated[bool, Parameter(negative=())] = False,
     out: Path = Path("out/reproduce"),
     json: Annotated[bool, Parameter(negative=())] = False,
@@ -31,6 +35,9 @@ def reproduce(
     study
         PAPER or PAPER/PART, as "penstock list" prints them, or a folder with studies of your own, such as
         ./my-study. Default: all studies of the package.
+    all
+        Every study, and one table of them: experiment, the source's words, what came out, reproduced or not,
+        and why.
     quick
         Fewer replications, for a first look.
     out
@@ -38,8 +45,10 @@ def reproduce(
     json
         Prints one JSON object instead of tables.
     document
-        Directory for a Markdown page per study, and its pictures.
+        Directory for a Markdown page per study, and its pictures; and for the table of all that are there.
     """
+    if all and study is not None:
+        raise InputError(f"--all runs every study; leave out {study!r} or --all")
     results = []
     for found in studies.find(study):
         say(f"{found.name}: {found.title}")
@@ -47,17 +56,35 @@ def reproduce(
             results.append(studies.reproduce(found, out / found.name, quick=quick, say=_say_inside))
         if document is not None:
             from penstock.studies import document as pages
+            from penstock.studies import overview
 
             say(f"page  {pages.write(results[-1], document, quick=quick)}")
-        if not json:
+            overview.keep(results[-1], document, quick=quick)
+        if not (json or all):
             _show(results[-1])
+    told = answer.to_json(results, study or "all")
     if json:
-        print_json(studies.to_json(results, study or "all"))
-    return EXIT_DONE if all(result.passed for result in results) else EXIT_FAILED
+        print_json(told)
+    elif all:
+        _show_all(told)
+    return EXIT_DONE if told["passed"] else EXIT_FAILED
 
 
 def _say_inside(text: str) -> None:
     say(f"  {text}")
+
+
+def _show_all(told: Mapping[str, Any]) -> None:
+    """One table of every experiment."""
+    out = console()
+    shown = Table("", "experiment", "the source's words", "what came out", "", "why not", lines=True)
+    for one in told["experiments"]:
+        verdict = Mark(one["verdict"], "green" if one["passed"] else "yellow" if one["why"] else "red")
+        shown.add_row(
+            f"{one['study']} {one['id']}", one["reported"], one["measured"].split("\n"), verdict, one["why"]
+        )
+    out.print(shown)
+    out.print(", ".join(f"{count} {verdict}" for verdict, count in told["verdicts"].items() if count))
 
 
 def _show(result: studies.StudyResult) -> None:
@@ -69,9 +96,10 @@ def _show(result: studies.StudyResult) -> None:
     shown = Table("", "", "experiment", "criterion", "the source reports", "measured", lines=True)
     for outcome in result.outcomes:
         measured = [*outcome.measured.split("\n"), *([f"({outcome.note})"] if outcome.note else [])]
-        known = study.experiment(outcome.id).not_met
-        failed = Mark("✗ FAIL,\nas known", "yellow") if known else Mark("✗ FAIL", "red")
-        mark = Mark("✓ pass", "green") if outcome.passed else failed
+        described = study.experiment(outcome.id)
+        said = described.verdict(outcome.passed)
+        failed = Mark(f"✗ {said}", "yellow" if described.not_met else "red")
+        mark = Mark(f"✓ {said}", "green") if outcome.passed else failed
         shown.add_row(mark, outcome.id, outcome.criterion.split("\n"), outcome.reported.split("\n"), measured)
     out.print(shown)
     for figures in result.tables:
@@ -94,8 +122,9 @@ def _show(result: studies.StudyResult) -> None:
     pictures = [picture for outcome in result.outcomes for picture in outcome.pictures]
     for picture in dict.fromkeys([*pictures, *([result.cover] if result.cover else [])]):
         out.print(f"picture  {result.directory / picture}")
-    passed = sum(outcome.passed for outcome in result.outcomes)
-    out.print(f"{passed} of {len(result.outcomes)} experiments passed")
+    counted = answer.verdicts([answer.experiment(study, outcome) for outcome in result.outcomes])
+    out.print(", ".join(f"{count} {verdict}" for verdict, count in counted.items() if count))
     for outcome in result.outcomes:
-        if not outcome.passed and (reason := study.experiment(outcome.id).not_met):
-            out.print(f"{outcome.id} is known not to: {reason}", wrap=True)
+        described = study.experiment(outcome.id)
+        if not outcome.passed and described.not_met:
+            out.print(f"{outcome.id}, {described.verdict(passed=False)}: {described.not_met}", wrap=True)

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 
-from .reproduce import StudyResult, Table
+from .reproduce import VERDICTS, Outcome, StudyResult, Table
 
-VERDICTS = ("pass", "**FAIL**")
+_SAID = {verdict for both in VERDICTS.values() for verdict in both}
 MOST_CELLS = 40
 """A larger table is a file beside the page."""
 
@@ -24,7 +24,7 @@ def write(result: StudyResult, directory: Path, *, quick: bool = False) -> Path:
     stem = result.study.name.replace("/", "-")
     beside = directory / stem
     beside.mkdir(parents=True, exist_ok=True)
-    for name in (*_pictures(result), *(_file(table) for table in result.tables if _is_large(table))):
+    for name in (*_pictures(result), *(_file(one) for one in result.tables if _is_large(one))):
         shutil.copyfile(result.directory / name, beside / name)
     from penstock.plots.stamp import stamp
 
@@ -44,13 +44,11 @@ def markdown(result: StudyResult, *, quick: bool = False) -> str:
     """The page as text; pictures are named relative to a folder ``PAPER-PART/`` beside it."""
     study, stem = result.study, result.study.name.replace("/", "-")
     command = f"penstock reproduce {study.name}" + (" --quick" if quick else "")
-    passed = sum(outcome.passed for outcome in result.outcomes)
     parts = [
         f"# {study.title}",
         f"Source: {study.citation or study.source}",
         study.summary.strip(),
-        f"This page was written by `{command} --document docs/studies`. "
-        f"{passed} of {len(result.outcomes)} experiments meet their criterion.",
+        f"This page was written by `{command} --document docs/studies`. {_counted(result)}.",
     ]
     names = _pictures(result)
     if names:
@@ -58,11 +56,11 @@ def markdown(result: StudyResult, *, quick: bool = False) -> str:
     parts.append("## Experiments")
     first = {outcome.criterion: outcome.id for outcome in reversed(result.outcomes)}
     parts.append(
-        _table(
+        table(
             ("", "experiment", "the source reports", "criterion", "measured"),
             (
                 (
-                    VERDICTS[0] if outcome.passed else VERDICTS[1],
+                    _verdict(result, outcome),
                     " ".join(filter(None, (outcome.id, study.experiment(outcome.id).title))),
                     outcome.reported,
                     outcome.criterion
@@ -80,14 +78,14 @@ def markdown(result: StudyResult, *, quick: bool = False) -> str:
     notes = [f"- **{', '.join(alike)}**: {note}" for note, alike in said.items() if note]
     if notes:
         parts += ["### Notes", "\n".join(notes)]
-    for table in result.tables:
-        if not _is_large(table):
-            parts += [f"## {table.title}", _table(table.columns, table.rows), table.note]
+    for shown in result.tables:
+        if not _is_large(shown):
+            parts += [f"## {shown.title}", table(shown.columns, shown.rows), shown.note]
     parts += _beside(result.tables, stem)
     if study.choices:
         parts.append("## What the source leaves open")
         rows = ((choice.what, choice.value, choice.why) for choice in study.choices)
-        parts.append(_table(("parameter", "chosen", "why"), rows))
+        parts.append(table(("parameter", "chosen", "why"), rows))
     if study.departures:
         parts.append("## Departures from the source")
         parts.append("\n".join(f"- {d.what}" + (f" ({d.why})" if d.why else "") for d in study.departures))
@@ -95,6 +93,27 @@ def markdown(result: StudyResult, *, quick: bool = False) -> str:
         parts.append("## Pictures")
         parts += [f"![{Path(name).stem}]({stem}/{name})" for name in names[1:]]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _verdict(result: StudyResult, outcome: Outcome) -> str:
+    said = result.study.experiment(outcome.id).verdict(outcome.passed)
+    return said if outcome.passed else f"**{said}**"
+
+
+def _counted(result: StudyResult) -> str:
+    """How many experiments came to what."""
+    kinds = {outcome.id: result.study.experiment(outcome.id).kind for outcome in result.outcomes}
+    told = {
+        "source": "{} of {} claims of the source are reproduced",
+        "formula": "{} of {} formulas agree",
+        "own": "{} of {} questions beyond the source are answered with yes",
+    }
+    parts = []
+    for kind, text in told.items():
+        of = [outcome.passed for outcome in result.outcomes if kinds[outcome.id] == kind]
+        if of:
+            parts.append(text.format(sum(of), len(of)))
+    return "; ".join(parts)
 
 
 def _pictures(result: StudyResult) -> list[str]:
@@ -123,7 +142,9 @@ def _file(table: Table) -> str:
     return f"{table.name}.csv"
 
 
-def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table in Markdown."""
+
     def line(cells: Iterable[str]) -> str:
         return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
 
@@ -134,6 +155,6 @@ def _once(rows: Iterable[Sequence[str]]) -> Iterator[Sequence[str]]:
     """The rows, without a first cell that is that of the row above; verdicts stay."""
     above = ""
     for row in rows:
-        again = row[0] == above and row[0] not in VERDICTS
+        again = row[0] == above and row[0].strip("*") not in _SAID
         yield ("", *row[1:]) if again else row
         above = row[0]

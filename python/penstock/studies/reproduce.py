@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from penstock import library, storage
 from penstock.errors import InputError, StudyError
@@ -35,11 +35,17 @@ if TYPE_CHECKING:
 SCHEMA = "penstock-reproduce/1"
 DESCRIPTION = "study.toml"
 """The file that makes a folder a study."""
+VERDICTS = {
+    "source": ("reproduced", "not reproduced"),
+    "formula": ("agrees", "does not agree"),
+    "own": ("holds", "does not hold"),
+}
+"""What an experiment of each kind can come to."""
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """One claim of the source, and when it counts as reproduced.
+    """One claim, and when it counts as met.
 
     Attributes
     ----------
@@ -48,7 +54,11 @@ class Experiment:
     criterion : str
         What must be measured for the experiment to pass.
     reported : str
-        What the source reports.
+        What the source reports, in its words.
+    kind : str
+        ``"source"``: the source reports it, and it is reproduced or not. ``"formula"``: the simulator beside
+        a formula or a figure that was computed and not measured: a validation, no reproduction. ``"own"``:
+        beyond the source. Default ``"source"``.
     reference : str
         Section, figure or table of the source.
     title : str
@@ -64,6 +74,17 @@ class Experiment:
     reference: str = ""
     title: str = ""
     not_met: str = ""
+    kind: str = "source"
+
+    def __post_init__(self) -> None:
+        if self.kind not in VERDICTS:
+            raise StudyError(
+                f"{self.id}: kind {self.kind!r}; {library.suggestion(self.kind, list(VERDICTS))}"
+            )
+
+    def verdict(self, passed: bool) -> str:
+        """What it came to, in words."""
+        return VERDICTS[self.kind][not passed]
 
 
 @dataclass(frozen=True)
@@ -190,7 +211,7 @@ class Study:
                 departures=departures,
                 choices=choices,
             )
-        except (OSError, tomllib.TOMLDecodeError, TypeError) as error:
+        except (OSError, tomllib.TOMLDecodeError, TypeError, StudyError) as error:
             raise StudyError(f"{path}: {error}") from error
         except KeyError as error:
             raise StudyError(f"{path}: the key {error} is missing") from error
@@ -389,6 +410,8 @@ def reproduce(
     InputError
         If `directory` holds something that is not a result.
     """
+    from .answer import to_json
+
     with cache.keeping(cache.beside(directory)) as runs:
         if greeting := runs.greeting():
             say(greeting)
@@ -403,49 +426,6 @@ def reproduce(
             raise
         runs.clear()
     return result
-
-
-def to_json(results: Sequence[StudyResult], name: str) -> dict[str, Any]:
-    """What ``penstock reproduce --json`` prints; its schema is ``schemas/reproduce.schema.json``."""
-    return {
-        "schema": SCHEMA,
-        "study": name,
-        "passed": all(result.passed for result in results),
-        "experiments": [
-            {
-                "study": result.study.name,
-                "id": outcome.id,
-                "criterion": outcome.criterion,
-                "reported": outcome.reported,
-                "measured": outcome.measured,
-                "passed": outcome.passed,
-                "not_met": result.study.experiment(outcome.id).not_met,
-                "note": outcome.note,
-                "pictures": [str(result.directory / picture) for picture in outcome.pictures],
-            }
-            for result in results
-            for outcome in result.outcomes
-        ],
-        "tables": [
-            {
-                "study": result.study.name,
-                "title": table.title,
-                "file": str(result.directory / f"{table.name}.csv"),
-            }
-            for result in results
-            for table in result.tables
-        ],
-        "choices": [
-            {"study": result.study.name, "what": choice.what, "value": choice.value, "why": choice.why}
-            for result in results
-            for choice in result.study.choices
-        ],
-        "departures": [
-            {"study": result.study.name, "what": departure.what, "why": departure.why}
-            for result in results
-            for departure in result.study.departures
-        ],
-    }
 
 
 def _every_experiment(study: Study, outcomes: Sequence[Outcome]) -> tuple[Outcome, ...]:

@@ -52,10 +52,13 @@ class Billing:
         ``"payload"`` (L - 18), ``"frame"`` (L) or ``"wire"`` (L + 20).
     cell : int
         Bytes of a memory cell; 0: no rounding.
+    extra : int
+        Bytes that each frame counts more.
     """
 
     accounts: Literal["payload", "frame", "wire"]
     cell: int = 0
+    extra: int = 0
 
     @property
     def name(self) -> str:
@@ -65,7 +68,7 @@ class Billing:
 
     def bytes(self, size: int) -> int:
         """Accounted for a frame of `size` bytes."""
-        plain = size + _BASIS[self.accounts]
+        plain = size + _BASIS[self.accounts] + self.extra
         return -(-plain // self.cell) * self.cell if self.cell else plain
 
     def weight(self, metric: Metric, size: int, large: int = LARGE_BYTES) -> float:
@@ -86,10 +89,16 @@ class Billing:
 
     def keys(self) -> dict[str, Any]:
         """As keys of a scheduler."""
-        return {"accounted_length": self.accounts, "cell": f"{self.cell} B"}
+        return {
+            "accounted_length": self.accounts,
+            "cell": f"{self.cell} B",
+            "per_frame": f"{self.extra} B",
+        }
 
 
 WIRE = Billing("wire")
+WIRE_AND_4 = Billing("wire", extra=4)
+"""24 B a frame: 4 more than the text names. Three printed figures ask for them."""
 CANDIDATES = (
     Billing("payload"),
     Billing("frame"),

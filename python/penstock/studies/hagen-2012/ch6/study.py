@@ -5,11 +5,22 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 
-from penstock.analysis.statistics import jain
 from penstock.studies.reproduce import Context, Outcome
 
 from . import awc, pictures, tables
-from .billing import BINS, CANDIDATES, LARGE_BYTES, METRICS, REPORTED_MIX, WIRE, Billing, Metric, formula
+from .billing import (
+    BINS,
+    CANDIDATES,
+    LARGE_BYTES,
+    METRICS,
+    REPORTED,
+    REPORTED_MIX,
+    WIRE,
+    WIRE_AND_4,
+    Billing,
+    Metric,
+    formula,
+)
 from .search import Found, Ledger, each, fair_weight, fair_weights, ratio_of
 
 SIZES = (68, 96, 128, 160, 192, 256, 384, 512, 768, 1024, 1522)
@@ -17,6 +28,9 @@ QUICK_SIZES = (68, 256, 1024)
 JUMBO = (2500, 5000)
 MIXES = ((68, 256), (68, 512), (68, 1024), (128, 512), (128, 1024))
 LONG = "25 ms"
+SMALLEST = 68
+ALMOST_25 = 0.24, 0.25
+NEAR = 0.01
 
 Weights = dict[tuple[Metric, int], Found]
 
@@ -26,23 +40,25 @@ def run(context: Context) -> list[Outcome]:
     ledger = Ledger()
     switch = Switch(context, ledger)
     lost = switch.lost()
+    more = switch.with_4_more()
     beside = {large: switch.weights(large) for large in (LARGE_BYTES, *JUMBO)}
     pairs = switch.pairs()
     mixes = switch.mixes()
     accounted = switch.billings()
     adapted = awc.measure(context, ledger)
     outcomes = [
-        small_frames(context, lost),
-        fair_beside_1522(context, beside),
+        *small_frames(context, lost, more),
+        *fair_beside_1522(context, beside),
         *(fair_beside_jumbo(context, large, beside[large]) for large in JUMBO),
+        closed_form(context, lost, beside),
         two_queues(context, pairs, beside[LARGE_BYTES]),
-        two_sizes(context, mixes, beside[LARGE_BYTES]),
+        *two_sizes(context, mixes, beside[LARGE_BYTES]),
         awc.formulas(context, adapted),
-        awc.fairness(context, adapted, lost),
+        *awc.fairness(context, adapted, lost, more),
         awc.learned(context, adapted),
         which_billing(context, accounted),
     ]
-    tables.mechanism_or_fit(context, lost, beside[LARGE_BYTES], mixes, adapted)
+    tables.mechanism_or_fit(context, lost, more, beside[LARGE_BYTES], mixes, adapted)
     tables.weights(context, beside)
     tables.billings(context, accounted, mixes)
     tables.cells(context)
@@ -69,6 +85,13 @@ class Switch:
             return {metric: ratio_of(self.ledger, sized, metric, 1.0) for metric in METRICS}
 
         return each(self.sizes, work, lambda *_: None)
+
+    def with_4_more(self) -> dict[Metric, float]:
+        """The same for 68 B where 24 B a frame are accounted."""
+        streams = self.context.scenario("two-streams").with_value("flows.small.frame", f"{SMALLEST} B")
+        for name, value in WIRE_AND_4.keys().items():
+            streams = streams.with_value(f"switch.scheduler.drr.{name}", value)
+        return {metric: ratio_of(self.ledger, streams, metric, 1.0) for metric in METRICS}
 
     def weights(self, large: int) -> Weights:
         """Fair weights beside frames of `large` bytes, by bisection."""
@@ -158,43 +181,76 @@ def falls(weights: Sequence[float]) -> bool:
     return all(after < before * 1.002 for before, after in itertools.pairwise(weights))
 
 
-def small_frames(context: Context, lost: Mapping[int, Mapping[Metric, float]]) -> Outcome:
-    """H6-1."""
-    least = lost[68]
-    rises = all(
-        after[metric] >= before[metric]
-        for metric in METRICS
-        for before, after in itertools.pairwise(lost.values())
-    )
-    index = {metric: jain([1.0, least[metric]]) for metric in METRICS}
+def small_frames(
+    context: Context, lost: Mapping[int, Mapping[Metric, float]], more: Mapping[Metric, float]
+) -> list[Outcome]:
+    """H6-1 and H6-1-usable."""
+    less, less_with_4 = ({metric: 1 - of[metric] for metric in METRICS} for of in (lost[SMALLEST], more))
+    low, high = ALMOST_25
+    return [
+        context.outcome(
+            "H6-1",
+            measured=f"68 B: {less['frame']:.1%} less in frames and {less['payload']:.1%} in payload; if 24 "
+            f"B were accounted {less_with_4['frame']:.1%} and {less_with_4['payload']:.1%}",
+            passed=any(low <= less[metric] <= high for metric in METRICS),
+            pictures=[context.save_figure(pictures.lost(lost), "figure-6-1")],
+        ),
+        context.outcome(
+            "H6-1-usable",
+            measured=f"68 B: {less['payload']:.1%} less payload",
+            passed=less["payload"] > 0.3,
+        ),
+    ]
+
+
+def closed_form(
+    context: Context, lost: Mapping[int, Mapping[Metric, float]], beside: Mapping[int, Weights]
+) -> Outcome:
+    """H6-formula: what was measured beside the arithmetic of accounting L + 20."""
+    off = {
+        f"loss of {size} B in {metric}": ratio * WIRE.weight(metric, size) - 1
+        for size, of in lost.items()
+        for metric, ratio in of.items()
+    }
+    for large, weights in beside.items():
+        for (metric, size), found in weights.items():
+            off[f"{size} B beside {large} B"] = found.weight / WIRE.weight(metric, size, large) - 1
+    worst = max(off, key=lambda name: abs(off[name]))
     return context.outcome(
-        "H6-1",
-        measured=f"68 B: {least['frame']:.4f} in frames, {least['payload']:.4f} in payload; Jain's index "
-        f"{index['frame']:.4f} and {index['payload']:.4f}",
-        passed=abs(least["frame"] / 0.783 - 1) <= 0.01
-        and abs(least["payload"] / 0.583 - 1) <= 0.02
-        and rises,
-        note='20 B of overhead are 29 % of 68 B. Nearest to the "almost 25 %" of the source is the loss '
-        "in frames (22 %), while its 1.72 of Figure 6-3 is 1 over the payload",
-        pictures=[context.save_figure(pictures.lost(lost), "figure-6-1")],
+        "H6-formula",
+        measured=f"{len(off)} figures, at most {abs(off[worst]):.2%} off ({worst})",
+        passed=abs(off[worst]) <= NEAR,
     )
 
 
-def fair_beside_1522(context: Context, beside: Mapping[int, Weights]) -> Outcome:
-    """H6-3."""
+def fair_beside_1522(context: Context, beside: Mapping[int, Weights]) -> list[Outcome]:
+    """H6-3, the printed 1.08, and where weights tail off."""
     found = {size: beside[LARGE_BYTES]["payload", size].weight for _, size in sizes_of(beside[LARGE_BYTES])}
+    frames = {size: beside[LARGE_BYTES]["frame", size].weight for size in REPORTED}
     off = {size: found[size] / formula(size) - 1 for size in BINS if size in found}
-    return context.outcome(
-        "H6-3",
-        measured="; ".join(f"{size} B {found[size]:.3f} ({off[size]:+.1%} of the formula)" for size in off),
-        passed=max(map(abs, off.values())) <= 0.1 and falls(list(found.values())),
-        note=f"nothing was fitted: only the line overhead is accounted. Printed are 1.72 at 68 B (here "
-        f"{found[68]:.3f}) "
-        f"and 1.08 at 256 B (here {found[256]:.3f}). Between 140 and 190 B, where the source has no bin, "
-        "the two lines "
-        "are up to 14 % below",
-        pictures=[context.save_figure(pictures.fair(beside), "figures-6-3-to-6-5")],
-    )
+    drawn = [context.save_figure(pictures.fair(beside), "figures-6-3-to-6-5")]
+    ids = dict(zip(REPORTED, ("H6-3", "H6-3-256"), strict=True))
+    return [
+        *(
+            context.outcome(
+                name,
+                measured=f"{found[size]:.3f} for equal payload, {frames[size]:.3f} for equal frames",
+                passed=abs(found[size] / REPORTED[size] - 1) <= NEAR,
+                pictures=drawn if name == "H6-3" else [],
+            )
+            for size, name in ids.items()
+        ),
+        context.outcome(
+            "H6-3-tail",
+            measured="; ".join(f"{size} B {weight:.3f}" for size, weight in found.items()),
+            passed=falls(list(found.values()))
+            and all(weight > 1.1 for size, weight in found.items() if size < 200)
+            and all(weight < 1.1 for size, weight in found.items() if size > 500),
+            note="beside the formulas of section 6.3 "
+            + ", ".join(f"{size} B {off[size]:+.1%}" for size in off)
+            + "; between 140 and 190 B, where the source has no bin, the two lines are up to 14 % below",
+        ),
+    ]
 
 
 def sizes_of(weights: Weights) -> list[tuple[Metric, int]]:
@@ -204,12 +260,11 @@ def sizes_of(weights: Weights) -> list[tuple[Metric, int]]:
 
 def fair_beside_jumbo(context: Context, large: int, weights: Weights) -> Outcome:
     """H6-4 and H6-5."""
-    experiment, expected = {2500: ("H6-4", 1.733), 5000: ("H6-5", 1.747)}[large]
     found = [weights[key].weight for key in sizes_of(weights)]
     return context.outcome(
-        experiment,
-        measured=f"68 B {found[0]:.4f}",
-        passed=abs(found[0] / expected - 1) <= 0.02 and falls(found),
+        {2500: "H6-4", 5000: "H6-5"}[large],
+        measured=f"68 B {found[0]:.3f}",
+        passed=1.7 <= found[0] < 2 and falls(found),
         note="the size of the large frames hardly matters: their own overhead is small",
     )
 
@@ -237,23 +292,30 @@ def single(size: int, beside: Weights) -> float:
     return found.weight if found else WIRE.weight("payload", size)
 
 
-def two_sizes(context: Context, mixes: Mapping[tuple[int, int, bool], Found], beside: Weights) -> Outcome:
-    """H6-8."""
-    first = {by_load: mixes[68, 256, by_load].weight for by_load in (True, False)}
+def two_sizes(
+    context: Context, mixes: Mapping[tuple[int, int, bool], Found], beside: Weights
+) -> list[Outcome]:
+    """H6-8: the printed weight, and whether mixes average."""
+    by_frames, by_bytes = (mixes[68, 256, by_load].weight for by_load in (False, True))
     between = all(
         single(other, beside) < found.weight < single(one, beside) for (one, other, _), found in mixes.items()
     )
-    by_load = {mix[:2]: found.weight for mix, found in mixes.items() if mix[2]}
-    return context.outcome(
-        "H6-8",
-        measured="half of the bytes each: "
-        + "; ".join(f"{one} B and {other} B {weight:.3f}" for (one, other), weight in by_load.items()),
-        passed=abs(first[True] / REPORTED_MIX - 1) <= 0.05 and between,
-        note=f"half of the frames each, as the text says, {first[False]:.3f} for 68 B and 256 B: the "
-        "source's 1.39 "
-        "fits half of the bytes",
-        pictures=[context.save_figure(pictures.mixes(mixes), "figure-6-8")],
-    )
+    return [
+        context.outcome(
+            "H6-8",
+            measured=f"half of the frames each: {by_frames:.3f}; half of the bytes each: {by_bytes:.3f}",
+            passed=abs(by_frames / REPORTED_MIX - 1) <= NEAR,
+            pictures=[context.save_figure(pictures.mixes(mixes), "figure-6-8")],
+        ),
+        context.outcome(
+            "H6-8-average",
+            measured="; ".join(
+                f"{one} B and {other} B, half of the {'bytes' if by_load else 'frames'}: {found.weight:.3f}"
+                for (one, other, by_load), found in mixes.items()
+            ),
+            passed=between,
+        ),
+    ]
 
 
 def which_billing(context: Context, accounted: Mapping[tuple[Billing, Metric, int], Found]) -> Outcome:

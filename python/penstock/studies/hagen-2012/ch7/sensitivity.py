@@ -2,54 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 from penstock.running.replications import replicate
 from penstock.scenario import Scenario
 from penstock.studies.reproduce import Context
 
-from .measure import Run, gbps, median
+from .deviations import WIDTH_US, deviation
+from .measure import Run, median
 
 SEEDS = 10
 """Per value; the effects are wider than the spread between seeds, which the tables show."""
-BIN = "5 us"
-WIDTHS_US = (5, 10, 20, 100)
-CALIBRATION_GBPS = {
-    "HW-LW": (3.35, 3.22, 2.99, 1.40),
-    "random sampling, every frame": (3.30, 3.15, 2.85, 1.06),
-    "random sampling": (2.36, 2.28, 2.13, 1.02),
-    "fair bandwidth": (0.29, 0.22, 0.19, 0.33),
-}
-"""An independent frame-level model with the same parameters: median of 20 seeds for each width of bins."""
 TARGETED = ("random sampling", "fair bandwidth")
 INGRESS_LINKS = 3
 AIMED_AT = ("switch-b", "device-a")
 
 Change = Callable[[Scenario], Scenario]
-
-
-def bins(context: Context, runs: Mapping[str, Sequence[Run]]) -> None:
-    """Widths of bins, from runs that recorded the narrowest."""
-    rows = []
-    for mode, found in runs.items():
-        cells = []
-        others = CALIBRATION_GBPS.get(mode, (None,) * len(WIDTHS_US))
-        for width, other in zip(WIDTHS_US, others, strict=True):
-            values = [run.deviation("v1", width // WIDTHS_US[0]) for run in found]
-            compared = "" if other is None else f" [{other:.2f}]"
-            cells.append(f"{gbps(median(values))} ({gbps(min(values))} to {gbps(max(values))}){compared}")
-        rows.append((mode, *cells))
-    context.save_table(
-        "sensitivity-bins",
-        "Width of bins: standard deviation of victim 1 (Gb/s)",
-        ("mode", *(f"{width} us" for width in WIDTHS_US)),
-        rows,
-        note="Median (least to most) of the seeds, and in brackets the median of an independent frame-level "
-        "model with the same parameters. Its figures for fair bandwidth are what ours "
-        "would be with one empty "
-        "bin after the end of the run: of n bins an empty one adds 2.47 Gb/s / sqrt(n), in squares. That is "
-        "inferred from the figures alone.",
-    )
 
 
 def parameters(context: Context, scenarios: Mapping[str, Scenario]) -> None:
@@ -73,19 +41,21 @@ def parameters(context: Context, scenarios: Mapping[str, Scenario]) -> None:
             rows.append((parameter, value, *cells))
     context.save_table(
         "sensitivity-parameters",
-        "Open parameters: standard deviation of victim 1 (Gb/s, bins of 10 us)",
+        "Open parameters: standard deviation of victim 1 (Gb/s)",
         ("parameter", "value", *scenarios),
         rows,
-        note=f"Median (least to most) of {SEEDS} seeds; with the frames lost, if any.",
+        note=f"Median (least to most) of {SEEDS} seeds, whole frames in bins of {WIDTH_US} us; with the "
+        "frames lost, if any.",
     )
 
 
 def _cell(scenario: Scenario) -> str:
-    counted = scenario.with_value("simulation.on_lossless_drop", "count").probes(bin=BIN)
-    runs = [Run(result) for result in replicate(counted, SEEDS).results]
-    values = [run.deviation("v1", 2) for run in runs]
-    lost = max(run.drops for run in runs)
-    text = f"{gbps(median(values))} ({gbps(min(values))} to {gbps(max(values))})"
+    counted = scenario.with_value("simulation.on_lossless_drop", "count")
+    logged = counted.with_value("probes", [{"what": "frames", "which": ["v1.0->sw"]}])
+    results = replicate(logged, SEEDS).results
+    values = [deviation(result, "v1", WIDTH_US) for result in results]
+    lost = max(Run(result).drops for result in results)
+    text = f"{median(values):.2f} ({min(values):.2f} to {max(values):.2f})"
     return f"{text}, {lost} lost" if lost else text
 
 

@@ -9,7 +9,7 @@ from penstock.plots.style import INK
 from penstock.scenario import Scenario
 from penstock.studies.reproduce import Context, Outcome
 
-from . import beyond, interworking, pictures, sensitivity
+from . import beyond, deviations, interworking, pictures, sensitivity
 from .measure import AGGRESSION_NS, Run, gbps, median
 
 SINK_PORT = "sw.3->sink"
@@ -18,8 +18,8 @@ START_NS = 1e6
 """When sources begin."""
 BIN = "5 us"
 """Recorded; wider bins are made of these."""
-TABLE_BINS = 2
-"""Recorded bins in one of Table 7.1: 10 us."""
+INFREQUENT = 0.1
+"""Pauses of a victim for each of the aggressor; the source has the word alone."""
 HW_LW, SAMPLING, SAMPLING_LITERAL, FAIR, MAX_MIN = (
     "HW-LW",
     "random sampling",
@@ -34,8 +34,6 @@ MODES = {
     FAIR: "aggressor-fair-bandwidth",
     MAX_MIN: "aggressor-max-min",
 }
-REPORTED_GBPS = {HW_LW: 3.4, SAMPLING: 0.9, FAIR: 0.5}
-"""Table 7.1."""
 
 Replicated = Mapping[str, Sequence[Run]]
 
@@ -46,11 +44,12 @@ def run(context: Context) -> list[Outcome]:
     outcomes = [outbound(context)]
     context.say("Figures 7-8 to 7-10, Table 7.1: an aggressor and two victims")
     runs = {mode: replicate(context, context.scenario(file)) for mode, file in MODES.items()}
+    whole = deviations.measure(context, {mode: context.scenario(file) for mode, file in MODES.items()})
     outcomes += [
         untargeted(context, runs[HW_LW]),
-        random_sampling(context, runs),
+        *random_sampling(context, runs),
         fair_bandwidth(context, runs[FAIR]),
-        deviations(context, runs),
+        *deviations.judge(context, whole),
     ]
     context.say("Figure 7-11 and equation 7.4: two switches, the longest pause")
     outcomes += [two_switches(context), longest_pause(context)]
@@ -58,10 +57,9 @@ def run(context: Context) -> list[Outcome]:
     outcomes += interworking.run(context)
     further, found = beyond.run(context)
     outcomes += with_picture(context, further, found)
-    cover(context, runs)
+    cover(context, runs, whole)
     if not context.quick:
         context.say("how Table 7.1 depends on what the source leaves open")
-        sensitivity.bins(context, runs)
         sensitivity.two_switches(context, context.scenario("two-switches"))
         files = (HW_LW, SAMPLING, FAIR)
         sensitivity.parameters(context, {mode: context.scenario(MODES[mode]) for mode in files})
@@ -85,7 +83,7 @@ def outbound(context: Context) -> Outcome:
         min(fifo) >= 0.99
         and min(drops["lossy FIFO"]) > 0
         and min(hw_lw) >= 0.97
-        and 0.04 <= min(hw) <= max(hw) <= 0.06
+        and max(hw) < min(hw_lw)
         and max(drops["lossless HW"] + drops["lossless HW-LW"]) == 0
     )
     measured = "; ".join(
@@ -96,7 +94,6 @@ def outbound(context: Context) -> Outcome:
         "H7-7",
         measured=measured,
         passed=passed,
-        note="about 5 % is read as 4 to 6 %: 9 ms hold three bursts, but less than three whole pauses",
         pictures=[context.save_figure(figure, "figure-7-7")],
     )
 
@@ -117,25 +114,32 @@ def untargeted(context: Context, runs: Sequence[Run]) -> Outcome:
     )
 
 
-def random_sampling(context: Context, runs: Replicated) -> Outcome:
-    """H7-9."""
+def random_sampling(context: Context, runs: Replicated) -> list[Outcome]:
+    """H7-9, and how often victims are paused."""
     once = runs[SAMPLING]
-    victim = median([run.pauses("v1") for run in once])
-    to_aggressor = victim / median([run.pauses(AGGRESSOR) for run in once])
-    to_untargeted = victim / median([run.pauses("v1") for run in runs[HW_LW]])
+    victims = [median([run.pauses(host) for run in once]) for host in VICTIMS]
+    untargeted = [median([run.pauses(host) for run in runs[HW_LW]]) for host in VICTIMS]
+    aggressor = median([run.pauses(AGGRESSOR) for run in once])
     figure = pictures.inputs(
         once[0], "TPFC by random sampling: the victims' fates begin to part (Figure 7-9)"
     )
-    return context.outcome(
-        "H7-9",
-        measured=f"{_counts(once)}: victim 1 {to_aggressor:.2f} times the aggressor's, {to_untargeted:.2f} "
-        "times its own "
-        "under HW-LW",
-        passed=to_aggressor <= 0.85 and to_untargeted <= 0.8,
-        note="with a sample at every frame above TW, as appendix A is printed: "
-        f"{_counts(runs[SAMPLING_LITERAL])}",
-        pictures=[context.save_figure(figure, "figure-7-9")],
-    )
+    return [
+        context.outcome(
+            "H7-9",
+            measured=f"{_counts(once)}; under HW-LW {_counts(runs[HW_LW])}",
+            passed=max(victims) < aggressor
+            and all(now < before for now, before in zip(victims, untargeted, strict=True)),
+            note="with a sample at every frame above TW, as appendix A is printed: "
+            f"{_counts(runs[SAMPLING_LITERAL])}",
+            pictures=[context.save_figure(figure, "figure-7-9")],
+        ),
+        context.outcome(
+            "H7-9-infrequent",
+            measured=f"victim 1 is paused {victims[0] / aggressor:.2f} times as often as the aggressor, and "
+            f"{victims[0] / untargeted[0]:.2f} times as often as under HW-LW",
+            passed=max(victims) <= INFREQUENT * aggressor,
+        ),
+    ]
 
 
 def fair_bandwidth(context: Context, runs: Sequence[Run]) -> Outcome:
@@ -148,57 +152,9 @@ def fair_bandwidth(context: Context, runs: Sequence[Run]) -> Outcome:
         measured=f"{_counts(runs)}; {victims} pauses of victims in all {len(runs)} runs; the aggressor "
         "carries "
         f"{gbps(min(rates))} to {gbps(max(rates))} Gb/s",
-        passed=victims == 0 and min(rates) >= 4.9e9,
+        passed=victims == 0 and min(run.pauses(AGGRESSOR) for run in runs) > 0,
         pictures=[context.save_figure(figure, "figure-7-10")],
     )
-
-
-def deviations(context: Context, runs: Replicated) -> Outcome:
-    """T7-1."""
-    own = {mode: [run.deviation("v1", TABLE_BINS) for run in found] for mode, found in runs.items()}
-    other = {mode: [run.deviation("v2", TABLE_BINS) for run in found] for mode, found in runs.items()}
-    passed = all(_in_order({mode: median(of) for mode, of in each.items()}) for each in (own, other))
-    figure = pictures.deviations(
-        list(REPORTED_GBPS.values()),
-        [[value / 1e9 for value in own[mode]] for mode in REPORTED_GBPS],
-        list(REPORTED_GBPS),
-    )
-    context.save_table(
-        "table-7-1",
-        "Table 7.1: standard deviation of the victims' throughput (Gb/s, bins of 10 us)",
-        ("mode", "reported", "victim 1", "least", "most", "victim 2"),
-        [
-            (
-                mode,
-                f"{REPORTED_GBPS[mode]:.1f}" if mode in REPORTED_GBPS else "",
-                gbps(median(own[mode])),
-                gbps(min(own[mode])),
-                gbps(max(own[mode])),
-                gbps(median(other[mode])),
-            )
-            for mode in runs
-        ],
-        note=f"Median, least and most of {len(runs[HW_LW])} seeds.",
-    )
-    once = own[SAMPLING]
-    return context.outcome(
-        "T7-1",
-        measured="; ".join(
-            f"{mode} {gbps(median(own[mode]))} (victim 2: {gbps(median(other[mode]))})"
-            for mode in REPORTED_GBPS
-        )
-        + " Gb/s",
-        passed=passed,
-        note=f"random sampling differs from seed to seed, {gbps(min(once))} to {gbps(max(once))} Gb/s; the "
-        "source's 0.9 "
-        "is one run",
-        pictures=[context.save_figure(figure, "table-7-1")],
-    )
-
-
-def _in_order(medians: Mapping[str, float]) -> bool:
-    hw_lw, sampling, fair = (medians[mode] for mode in REPORTED_GBPS)
-    return hw_lw > sampling > fair and 2.9e9 <= hw_lw <= 3.9e9 and sampling <= 0.8 * hw_lw and fair <= 0.5e9
 
 
 def two_switches(context: Context) -> Outcome:
@@ -252,7 +208,7 @@ def longest_pause(context: Context) -> Outcome:
     )
 
 
-def cover(context: Context, runs: Replicated) -> None:
+def cover(context: Context, runs: Replicated, whole: deviations.Deviations) -> None:
     """The one picture of the chapter."""
     says = {
         HW_LW: ("PFC", "stops everybody"),
@@ -262,8 +218,8 @@ def cover(context: Context, runs: Replicated) -> None:
     }
     columns = []
     for mode, (heading, what) in says.items():
-        of = gbps(median([run.deviation("v1", TABLE_BINS) for run in runs[mode]]), 1)
-        columns.append(pictures.Column(runs[mode][0], heading, what, f"standard deviation {of} Gb/s"))
+        of = median(whole[mode]["v1"][deviations.WIDTH_US])
+        columns.append(pictures.Column(runs[mode][0], heading, what, f"standard deviation {of:.1f} Gb/s"))
     figure = pictures.headline(
         columns,
         "Stop the aggressor, not its neighbours",

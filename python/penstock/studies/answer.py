@@ -1,0 +1,73 @@
+"""What ``penstock reproduce --json`` prints, and what the table of all studies is made of."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from .reproduce import SCHEMA, VERDICTS, Outcome, Study, StudyResult
+
+
+def to_json(results: Sequence[StudyResult], name: str) -> dict[str, Any]:
+    """The whole answer; its schema is ``schemas/reproduce.schema.json``."""
+    experiments = [
+        {
+            **experiment(result.study, outcome),
+            "pictures": [str(result.directory / picture) for picture in outcome.pictures],
+        }
+        for result in results
+        for outcome in result.outcomes
+    ]
+    return {
+        "schema": SCHEMA,
+        "study": name,
+        "passed": all(result.passed for result in results),
+        "verdicts": verdicts(experiments),
+        "experiments": experiments,
+        "tables": [
+            {
+                "study": result.study.name,
+                "title": table.title,
+                "file": str(result.directory / f"{table.name}.csv"),
+            }
+            for result in results
+            for table in result.tables
+        ],
+        "choices": [
+            {"study": result.study.name, "what": choice.what, "value": choice.value, "why": choice.why}
+            for result in results
+            for choice in result.study.choices
+        ],
+        "departures": [
+            {"study": result.study.name, "what": departure.what, "why": departure.why}
+            for result in results
+            for departure in result.study.departures
+        ],
+    }
+
+
+def experiment(study: Study, outcome: Outcome) -> dict[str, Any]:
+    """One row: the source's words, what came out, and what that makes of it."""
+    described = study.experiment(outcome.id)
+    return {
+        "study": study.name,
+        "id": outcome.id,
+        "title": described.title,
+        "reference": described.reference,
+        "kind": described.kind,
+        "reported": outcome.reported,
+        "criterion": outcome.criterion,
+        "measured": outcome.measured,
+        "passed": outcome.passed,
+        "verdict": described.verdict(outcome.passed),
+        "why": "" if outcome.passed else described.not_met or outcome.note,
+        "not_met": described.not_met,
+        "note": outcome.note,
+    }
+
+
+def verdicts(experiments: Sequence[dict[str, Any]]) -> dict[str, int]:
+    """How many experiments came to each verdict, those that none came to included."""
+    found = Counter(one["verdict"] for one in experiments)
+    return {verdict: found[verdict] for both in VERDICTS.values() for verdict in both}

@@ -1,0 +1,117 @@
+"""H5-5: a stream of low load beside a full one, and how it depends on what the source does not tell."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import mean
+
+from penstock.result import Result
+from penstock.scenario import Scenario
+from penstock.studies.reproduce import Context, Outcome
+
+from .measure import SLOWED, changed, sent
+
+LOW = {"threads": {"rate": "5.76 Gb/s", "count": 16, "burst": 16, "delay": "1 ms"}}
+REPORTED = (250.0, 200.0, 240.0)
+"""MB/s of TS1: alone, with TS2, while CNA 4 is slow."""
+NEAR = 0.1
+SEEDS = (1, 2, 3)
+SOCKETS = (2, 4, 64)
+WATERMARKS = (("32 KiB", "16 KiB"), ("48 KiB", "24 KiB"))
+ACCOUNTING = ("egress", "ingress")
+CHOSEN = (2, "32 KiB", "16 KiB", "egress")
+Setting = tuple[int, str, str, str]
+
+
+@dataclass(frozen=True)
+class Low:
+    """TS1 in three phases by setting, and the XONs of the second phase to CNA 1 and CNA 2."""
+
+    rates: dict[Setting, list[float]]
+    resumes: dict[Setting, list[float]]
+
+    @property
+    def chosen(self) -> list[float]:
+        """With the adapters and switches of the whole chapter."""
+        return self.rates[CHOSEN]
+
+
+def measure(context: Context, alone: Scenario, both: Scenario) -> Low:
+    """Means of the seeds."""
+    phases = [changed(phase, {"flows.TS1.source": LOW}) for phase in (alone, both, changed(both, SLOWED))]
+    settings = [
+        (socket, xoff, xon, accounting)
+        for socket, (xoff, xon), accounting in itertools.product(SOCKETS, WATERMARKS, ACCOUNTING)
+    ]
+    low = Low({}, {})
+    for setting in [CHOSEN] if context.quick else settings:
+        socket, xoff, xon, accounting = setting
+        pfc = {"accounting": accounting, "xoff": xoff, "xon": xon}
+        values = {"host.queue_limit": f"{socket} frames", "flow_control.pfc": pfc}
+        runs = [[changed(phase, values).run(seed=seed) for seed in SEEDS] for phase in phases]
+        low.rates[setting] = [mean(sent(result) for result in of) for of in runs]
+        low.resumes[setting] = [
+            mean(resumes(result, port) for result in runs[1]) for port in ("sw1.0->cna1", "sw1.1->cna2")
+        ]
+    return low
+
+
+def resumes(result: Result, port: str) -> int:
+    """XONs sent through a port."""
+    return next(int(row["resumes_sent"]) for row in result.rows("ports") if row["port"] == port)
+
+
+def judge(context: Context, low: Low) -> list[Outcome]:
+    """Sentence by sentence."""
+    save(context, low)
+    alone, beside, victim = low.chosen
+    to_low, to_full = low.resumes[CHOSEN]
+    told = f"alone {alone:.0f}, with TS2 {beside:.0f}, while CNA 4 is slow {victim:.0f} MB/s"
+    return [
+        context.outcome("H5-5", measured=told, passed=_near(beside, 1) and beside < alone),
+        context.outcome("H5-5-recovers", measured=told, passed=_near(victim, 2) and victim > beside),
+        context.outcome(
+            "H5-5-xon",
+            measured=f"{to_low:.0f} XON to CNA 1, {to_full:.0f} to CNA 2",
+            passed=to_low > to_full,
+        ),
+    ]
+
+
+def _near(rate: float, phase: int) -> bool:
+    return abs(rate / REPORTED[phase] - 1) <= NEAR
+
+
+def save(context: Context, low: Low) -> None:
+    """The table of settings."""
+
+    def told(values: Sequence[float]) -> list[str]:
+        return [f"{value:.0f}" for value in values]
+
+    context.save_table(
+        "low-load",
+        "TS1 of low load by what the source does not tell",
+        (
+            "socket",
+            "XOFF",
+            "XON",
+            "counted at",
+            "alone",
+            "with TS2",
+            "CNA 4 slow",
+            "XON to CNA 1",
+            "to CNA 2",
+        ),
+        [
+            ("", "", "", "the source", *told(REPORTED), "", ""),
+            *(
+                (f"{socket} frames", xoff, xon, accounting, *told(rates), *told(low.resumes[setting]))
+                for setting, rates in low.rates.items()
+                for socket, xoff, xon, accounting in [setting]
+            ),
+        ],
+        note=f"MB/s, means of {len(SEEDS)} seeds. The setting of the chapter, 2 frames, 32 and 16 KiB, "
+        "egress, is the one that comes nearest: a fit.",
+    )
