@@ -537,7 +537,8 @@ WRONG = [
     ("x = \n", "not TOML"),
     (
         "".join(
-            f'[[applications]]\nselector = "port"\nprotocol = {port}\npriority = 1\n' for port in range(1, 170)
+            f'[[applications]]\nselector = "port"\nprotocol = {port}\npriority = 1\n'
+            for port in range(1, 170)
         ),
         "at most 504",
     ),

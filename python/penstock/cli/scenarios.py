@@ -110,7 +110,18 @@ def _tell(source: library.Source, threads: running.Threads, json: bool) -> None:
 
 
 def _tell_thresholds(told: dict[str, Any]) -> None:
-    columns = ("port", "of", "profile, pool", "reserved", "XOFF", "all busy", "XON", "headroom", "in flight", "marks")
+    columns = (
+        "port",
+        "of",
+        "profile, pool",
+        "reserved",
+        "XOFF",
+        "all busy",
+        "XON",
+        "headroom",
+        "in flight",
+        "marks",
+    )
     shown = Table("", *columns, numeric=3)
     for row in told["rows"]:
         more = f" and {row['ports'] - 1} more" if row["ports"] > 1 else ""
@@ -134,7 +145,9 @@ def _tell_thresholds(told: dict[str, Any]) -> None:
     circle = told["deadlock_circle"]
     line = "no circle of queues that can wait for each other"
     if circle:
-        line = f"these queues can come to wait for each other in a circle: {' -> '.join([*circle, circle[0]])}"
+        line = (
+            f"these queues can come to wait for each other in a circle: {' -> '.join([*circle, circle[0]])}"
+        )
     console().print(line)
 
 
