@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 
 import jsonschema
@@ -17,8 +18,9 @@ import pytest
 import penstock as ps
 from conftest import LONG, Command, command_line, json_of
 from penstock import _core, library
-from penstock.cli import glossary, main
-from penstock.result import Result
+from penstock.cli import console, demo, glossary, main
+from penstock.result import Result, summary
+from penstock.studies import reproduce as studies
 
 SCHEMAS = Path(__import__("penstock").__file__).parent / "schemas"
 
@@ -566,3 +568,61 @@ def test_a_flow_that_begins_after_the_end(penstock: Command, small: Path) -> Non
     answer = json_of(penstock("run", small, "--json"))
     assert answer["flows"][1]["frames_sent"] == 0
     assert penstock("fair", small).returncode == 0
+
+
+def test_warnings_of_a_kind_are_one_with_its_count(penstock: Command, small: Path) -> None:
+    """Two hundred flows with an odd frame are one thing to say."""
+    flow = '\n[[flows]]\nname = "f{0}"\nfrom = "h0"\nto = "h2"\nframe = "{1} B"\nsource = "greedy"\n'
+    text = small.read_text("utf-8") + "".join(flow.format(n, 40 + n % 2) for n in range(200))
+    small.write_text(text, "utf-8")
+    for words in (["check", small], ["run", small, "--json"]):
+        said = penstock(*words).stderr
+        assert said.count("is not standard") == 1
+        assert f"199 more like it, at {small}:" in said
+        assert "and 196 others" in said
+
+
+def test_json_of_many_hosts_is_the_summary_row_by_row(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Printed and in memory are the same, and no more than a part of the rows is in memory."""
+    made = ps.Scenario(duration="1 us").topology.star(hosts=3, rate="10 Gb/s")
+    for scenario in (made, made.flow("f", from_="all", to="h2", source="greedy")):
+        result = scenario.run()
+        console.print_json(summary.in_rows(result))
+        assert json.loads(capsys.readouterr().out) == summary.summarise(result)
+    monkeypatch.setattr(summary, "ROWS_AT_A_TIME", 2)
+    whole = [len(names) for names in (result.table("ports")["port"],)]
+    sizes: list[int] = []
+    real = summary.rows
+    monkeypatch.setattr(summary, "rows", lambda table: sizes.append(table.num_rows) or real(table))
+    console.print_json(summary.in_rows(result))
+    assert len(json.loads(capsys.readouterr().out)["ports"]) == whole[0] > 2
+    assert max(sizes) == 2
+
+
+def test_demo_ends_in_fifteen_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The steps come as they begin; the whole of it, steps included, fits a small terminal."""
+    found = studies.find(demo.STUDY)[0]
+
+    def quickly(study: object, directory: Path, *, quick: bool, say: Callable[[str], None]) -> object:
+        assert quick
+        for step in range(12):
+            say(f"step {step}")
+        (directory / demo.PICTURE).parent.mkdir(parents=True)
+        (directory / demo.PICTURE).write_bytes(b"")
+        outcomes = tuple(
+            studies.Outcome(one.id, one.criterion, one.reported, "", True) for one in found.experiments
+        )
+        return studies.StudyResult(found, outcomes, directory)
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(studies, "reproduce", quickly)
+    monkeypatch.setattr(demo, "SAYS_EVERY_S", 0.0)
+    assert main(["demo"]) == 0
+    out, err = capsys.readouterr()
+    assert "step 5" in err
+    assert len((out + err).splitlines()) <= 15
+    assert "picture  out" in out.splitlines()[-1]

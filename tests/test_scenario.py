@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
+import re
+import sys
 import time
 import tomllib
 from pathlib import Path
@@ -319,3 +322,45 @@ def test_the_page_on_recording_is_a_scenario() -> None:
         own = [row for row in result.rows("latencies") if row["flow"] == flow["flow"]]
         assert sum(row["frames"] for row in own) == flow["frames_delivered"]
         assert own[-1]["share_below"] == 1.0
+
+
+def test_help_and_completion_see_the_keys() -> None:
+    """Signatures name the keys that type checkers read from ``Unpack``; what is required has no default."""
+    star = inspect.signature(demo().topology.star)
+    assert list(star.parameters)[:2] == ["hosts", "rate"]
+    assert star.parameters["hosts"].default is inspect.Parameter.empty
+    assert star.parameters["length"].default is None
+    assert "hosts: int, rate: str" in str(star)
+    for call in (Scenario, Scenario.flow, Scenario.switch, Scenario.probe, demo().flow_control.pfc):
+        found = inspect.signature(call).parameters.values()
+        assert not any(one.kind is inspect.Parameter.VAR_KEYWORD for one in found), call
+        assert len(found) > 4
+    with pytest.raises(ps.InputError, match="has no keyword"):
+        demo().topology.star(host=3)  # type: ignore[call-arg]
+
+
+def test_notebooks_show_a_scenario() -> None:
+    shown = demo().with_value("simulation.name", "<b>")._repr_html_()
+    assert "&lt;b&gt;" in shown and "<b><b>" not in shown
+    assert "<th>duration</th><td>200 us</td>" in shown
+    assert "[topology.star]" in shown
+
+
+def test_notebooks_show_tables_with_units() -> None:
+    result = demo().run()
+    flows = result.show("flows")
+    assert re.search(r"[0-9.]+ [GM]b/s", repr(flows))
+    assert "_bps" not in repr(flows)
+    assert "<th>throughput</th>" in flows._repr_html_()
+    assert "Gb/s</td>" in result._repr_html_()
+    assert re.search(r"offered +[0-9.]+ [GM]b/s", repr(result.show("summary")))
+    with pytest.raises(ps.InputError, match="did you mean flows"):
+        result.show("flow")
+
+
+@pytest.mark.parametrize(("package", "call"), [("pandas", "to_pandas"), ("polars", "to_polars")])
+def test_what_is_not_installed_is_named(package: str, call: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    result = demo().run()
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(ps.PenstockError, match=f"{call} needs {package}: pip install {package}"):
+        getattr(result, call)("flows")

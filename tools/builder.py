@@ -61,7 +61,7 @@ def _parts(types: Types) -> Iterator[str]:
     yield "from __future__ import annotations\n"
     yield "from typing import TYPE_CHECKING, Unpack\n"
     yield "from . import keys as k"
-    yield "from .values import Chooser\n"
+    yield "from .values import Chooser, spelled\n"
     yield "if TYPE_CHECKING:\n    from .builder import Scenario\n"
     for name, key in CHOICES.items():
         definition = types.definitions[name]
@@ -77,6 +77,7 @@ def _parts(types: Types) -> Iterator[str]:
             yield f'        return self._choose("{word}")\n'
         for variant, (about, value) in choice.tables.items():
             keys = types.value(value, variant)
+            yield f"    @spelled(k.{keys})"
             yield f"    def {variant}(self, **keys: Unpack[k.{keys}]) -> Scenario:"
             yield f"        {quoted(begin(about))}"
             yield f'        return self._choose("{variant}", keys, k.{keys})\n'

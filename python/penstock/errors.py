@@ -70,6 +70,21 @@ class UnknownNameError(InputError, KeyError):
         return shortened(str(self.args[0]))
 
 
+class MissingPackageError(InputError, ImportError):
+    """A package that is not needed otherwise is not installed; the message says how to install it.
+
+    Parameters
+    ----------
+    call : str
+        What needs it.
+    package : str
+        Its name.
+    """
+
+    def __init__(self, call: str, package: str) -> None:
+        super().__init__(f"{call} needs {package}: pip install {package}")
+
+
 class TomlError(InputError, tomllib.TOMLDecodeError):
     """A text that is not TOML."""
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from html import escape
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from .errors import UnknownNameError
+from .errors import MissingPackageError, UnknownNameError
 from .library import suggestion, text_of
+from .units import count, plain, visible, written
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,16 +50,72 @@ _DISTRIBUTIONS = {
 
 
 def html_table(table: pa.Table, what: str) -> str:
-    """The first rows of a table for notebooks, and how many more of `what` there are."""
+    """The first rows of a table for notebooks, with units, and how many more of `what` there are."""
 
-    def row(cells: Iterable[Any], tag: str = "td") -> str:
-        return "<tr>" + "".join(f"<{tag}>{escape(str(cell))}</{tag}>" for cell in cells) + "</tr>"
+    def row(cells: Iterable[str], tag: str = "td") -> str:
+        return "<tr>" + "".join(f"<{tag}>{escape(visible(cell))}</{tag}>" for cell in cells) + "</tr>"
 
-    cells = table.slice(0, _ROWS_SHOWN).to_pylist()
-    more = f"<p>and {table.num_rows - len(cells):,} more {what}</p>" if table.num_rows > len(cells) else ""
-    return (
-        f"<table>{row(table.column_names, 'th')}{''.join(row(one.values()) for one in cells)}</table>{more}"
-    )
+    shown = rows(table.slice(0, _ROWS_SHOWN))
+    more = f"<p>and {table.num_rows - len(shown):,} more {what}</p>" if table.num_rows > len(shown) else ""
+    heads = [_head(name) for name in table.column_names]
+    body = "".join(row(_cell(name, value, one) for name, value in one.items()) for one in shown)
+    return f"<table>{row(heads, 'th')}{body}</table>{more}"
+
+
+_IN_NAMES = {"bps": "bps", "ns": "ns", "s": "s", "bytes": "bytes"}
+"""Last words of columns that are units."""
+_OF_METRICS = ("mean", "half_width", "value")
+"""Columns whose unit another column of the row has, or the name of its metric."""
+
+
+def _head(column: str) -> str:
+    """The name of a column without its unit, which its values have."""
+    words = column.split("_")
+    return " ".join(words[:-1] if len(words) > 1 and words[-1] in _IN_NAMES else words)
+
+
+def _cell(column: str, value: Any, row: Mapping[str, Any]) -> str:
+    """A value as people read it."""
+    if value is None or isinstance(value, bool) or not isinstance(value, int | float):
+        return "-" if value is None else str(value)
+    unit = column.rpartition("_")[2]
+    if column in _OF_METRICS:
+        unit = str(row.get("unit") or str(row.get("metric", row.get("name", ""))).rpartition("_")[2])
+    elif unit == column:
+        unit = ""  # a name of one word is a name
+    if unit in _IN_NAMES or row.get("unit"):
+        return written(value, unit)
+    return count(value) if isinstance(value, int) else plain(value)
+
+
+@dataclass(frozen=True, repr=False)
+class Shown:
+    """The first rows of a table, as people read them: text in a terminal, a table in a notebook.
+
+    Attributes
+    ----------
+    name : str
+        Of the table.
+    table : pyarrow.Table
+        All of it, as numbers.
+    """
+
+    name: str
+    table: pa.Table
+
+    def __repr__(self) -> str:
+        lines = [[_head(name) for name in self.table.column_names]]
+        first = rows(self.table.slice(0, _ROWS_SHOWN))
+        lines += [[visible(_cell(name, value, row)) for name, value in row.items()] for row in first]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        more = self.table.num_rows - len(first)
+        return "\n".join(
+            ["  ".join(map(str.ljust, line, widths)).rstrip() for line in lines]
+            + ([f"and {more:,} more rows"] if more else [])
+        )
+
+    def _repr_html_(self) -> str:
+        return html_table(self.table, f"rows of {self.name}")
 
 
 class Measurements:
@@ -165,16 +223,48 @@ class Measurements:
     def __iter__(self) -> Iterator[str]:
         return iter(self._readers)
 
+    def show(self, name: str) -> Shown:
+        """The first rows of a table as people read them, with units; a notebook shows it as HTML.
+
+        Raises
+        ------
+        UnknownNameError
+            If there is no table of this name.
+        """
+        return Shown(name, self.table(name))
+
     def to_pandas(self, name: str) -> pd.DataFrame:
-        """A table as pandas, on the same Arrow buffers."""
-        import pandas as pd
+        """A table as pandas, on the same Arrow buffers.
+
+        Raises
+        ------
+        UnknownNameError
+            If there is no table of this name.
+        MissingPackageError
+            If pandas is not installed.
+        """
+        try:
+            import pandas as pd
+        except ImportError:
+            raise MissingPackageError("to_pandas", "pandas") from None
 
         frame: pd.DataFrame = self.table(name).to_pandas(types_mapper=pd.ArrowDtype)
         return frame
 
     def to_polars(self, name: str) -> pl.DataFrame:
-        """A table as Polars, on the same Arrow buffers."""
-        import polars as pl
+        """A table as Polars, on the same Arrow buffers.
+
+        Raises
+        ------
+        UnknownNameError
+            If there is no table of this name.
+        MissingPackageError
+            If Polars is not installed.
+        """
+        try:
+            import polars as pl
+        except ImportError:
+            raise MissingPackageError("to_polars", "polars") from None
 
         return pl.DataFrame(self.table(name))
 

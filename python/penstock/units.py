@@ -42,6 +42,26 @@ def share(number: float | None) -> str:
     return UNKNOWN if number is None else f"{100 * number:.1f} %"
 
 
+_WRITERS = {"bps": rate, "b/s": rate, "ns": duration, "bytes": size, "B": size}
+
+
+def written(value: float | None, unit: str) -> str:
+    """A value with its unit, as people read it.
+
+    Parameters
+    ----------
+    value : float or None
+        The value; none and NaN are not known.
+    unit : str
+        As columns have it: ``"bps"``, ``"b/s"``, ``"ns"``, ``"s"``, ``"bytes"``, ``"B"``, or any other.
+    """
+    if value is None or math.isnan(value):
+        return UNKNOWN
+    if unit == "s":
+        return duration(value * 1e9)
+    return _WRITERS[unit](value) if unit in _WRITERS else f"{plain(value)} {unit}".rstrip()
+
+
 def visible(text: str, keep: str = "") -> str:
     r"""A text of others, with escapes for what is not seen, or what terminals and pictures would obey.
 

@@ -158,12 +158,43 @@ def console() -> Screen:
 
 
 def print_json(document: object, *, indent: int | None = 2) -> None:
-    """One JSON object and nothing else; without `indent` on one line, and at once."""
-    ascii_only = not (sys.stdout.encoding or "").lower().startswith("utf")  # names come through as escapes
-    text = json.dumps(document, indent=indent, allow_nan=False, ensure_ascii=ascii_only)
-    sys.stdout.write(_UNSEEN.sub(_escaped, text) + "\n")
+    """One JSON object and nothing else; without `indent` on one line, and at once.
+
+    Values of a dictionary that are iterators become arrays with a row a line, of which only one is in memory.
+    """
+    if isinstance(document, dict) and any(isinstance(value, Iterator) for value in document.values()):
+        for part in _in_rows(document):
+            sys.stdout.write(_UNSEEN.sub(_escaped, part))
+        return
+    sys.stdout.write(_UNSEEN.sub(_escaped, _json(document, indent)) + "\n")
     if indent is None:
         sys.stdout.flush()
+
+
+def _json(value: object, indent: int | None = None) -> str:
+    return _encoder(indent).encode(value)
+
+
+def _encoder(indent: int | None = None) -> json.JSONEncoder:
+    ascii_only = not (sys.stdout.encoding or "").lower().startswith("utf")  # names come through as escapes
+    return json.JSONEncoder(indent=indent, allow_nan=False, ensure_ascii=ascii_only)
+
+
+def _in_rows(document: dict[str, object]) -> Iterator[str]:
+    """The text of an object, a row of its iterators at a time: indented text is written much more slowly."""
+    between, encode = "{\n  ", _encoder().encode
+    for key, value in document.items():
+        yield f"{between}{_json(key)}: "
+        between = ",\n  "
+        if isinstance(value, Iterator):
+            before = "["
+            for row in value:
+                yield f"{before}\n    {encode(row)}"
+                before = ","
+            yield "[]" if before == "[" else "\n  ]"
+        else:
+            yield _json(value, 2).replace("\n", "\n  ")
+    yield "\n}\n"
 
 
 def write_data(text: str) -> None:
@@ -185,6 +216,25 @@ def complain(message: str) -> None:
 def say(message: str) -> None:
     """A remark beside the answer."""
     sys.stderr.write(visible(message, keep="\n") + "\n")
+
+
+def say_warnings(warnings: Sequence[str]) -> None:
+    """Warnings, the first of each kind in full and the number of others like it.
+
+    Two are of a kind if they differ in names and numbers alone.
+    """
+    kinds: dict[str, list[str]] = {}
+    for warning in warnings:
+        text = warning.rstrip()
+        whole = text if text.startswith("warning:") else f"warning: {text}"
+        kinds.setdefault(_VARYING.sub("#", whole.split("\n", 1)[0]), []).append(whole)
+    for first, *others in kinds.values():
+        say(first)
+        if others:
+            places = [place[1] for other in others if (place := _PLACE.search(other))]
+            more = f" and {len(others) - PLACES_SHOWN} others" if len(others) > PLACES_SHOWN else ""
+            where = f", at {', '.join(places[:PLACES_SHOWN])}{more}" if places else ""
+            say(f"   = {len(others)} more like it{where}")
 
 
 def has_terminal() -> bool:
@@ -212,8 +262,8 @@ class Bar:
         self._bar = bar
         self._task = task
 
-    def update(self, completed: float, total: float, first: str, last: str) -> None:
-        """How far it is, with the words before and behind the bar."""
+    def update(self, completed: float, total: float | None, first: str, last: str) -> None:
+        """How far it is, with the words before and behind the bar; without a total the bar only moves."""
         told: dict[str, Any] = {"first": visible(first), "last": visible(last)}
         self._bar.update(self._task, completed=completed, total=total, **told)
 
@@ -257,6 +307,11 @@ def _cell(cell: Cell) -> Text:
     lines = [cell] if isinstance(cell, str) else cell
     return _text("\n".join(visible(line) for line in lines), keep="\n")
 
+
+_VARYING = re.compile(r'"[^"]*"|\d[\d.,]*')
+_PLACE = re.compile(r"^ *--> (.+)$", re.MULTILINE)
+PLACES_SHOWN = 3
+"""Of warnings of one kind, after the first."""
 
 _UNSEEN = re.compile(r"[^\n -~]")
 """What may stand for itself in JSON and is not shown by every terminal."""

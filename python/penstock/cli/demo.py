@@ -2,33 +2,35 @@
 
 from __future__ import annotations
 
+import contextlib
+import shlex
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from penstock import library
 from penstock.errors import StudyError
+from penstock.studies import reproduce as studies
 
-from . import EXIT_DONE
-from .console import console
+from . import EXIT_DONE, EXIT_FAILED
+from .console import aside, console, has_terminal, progress_bar, say
 
 STUDY = "hagen-2012/ch7"
 PICTURE = "ch7.png"
 SCENARIO = library.STUDIES / STUDY / "aggressor-fair-bandwidth.toml"
 
-SHOWS = """
-Two victims and an aggressor share one link, and from 4 ms on the aggressor sends all it can. One column for
-each way to protect the buffer: PFC stops all three; targeted PFC by random sampling stops one of them, often
-the wrong one; targeted PFC by fair bandwidth stops the aggressor alone. The bars below are the pauses.
-"""
+SAYS_EVERY_S = 10.0
+MOST_LINES = 6
+"""Of steps, without a terminal."""
 
-NEXT = """
-Next, change one line and see what becomes of the victims:
-
+SHOWS = """\
+Two victims and an aggressor share one link; from 4 ms on the aggressor sends all it can. The picture has a
+column for each way to protect the buffer: PFC stops all three; targeted PFC by random sampling stops one of
+them, often the wrong one; targeted PFC by fair bandwidth stops the aggressor alone. The bars show the pauses.
+Next, change one line and compare what becomes of the victims:
     penstock new fair.toml --like {scenario}
-    penstock run fair.toml
-    # in fair.toml:  method = "fair_bandwidth"   ->   method = "random_sampling"
-    penstock run fair.toml --out out/changed
-    penstock compare out/fair out/changed
-"""
+    sed 's/fair_bandwidth/random_sampling/' fair.toml > random.toml
+    penstock run fair.toml && penstock run random.toml && penstock compare out/fair out/random"""
 
 
 def demo(*, out: Path = Path("out/demo")) -> int:
@@ -39,13 +41,37 @@ def demo(*, out: Path = Path("out/demo")) -> int:
     out
         Directory for pictures and outcomes.
     """
-    from .reproduce import reproduce
-
-    code = reproduce(STUDY, quick=True, out=out)
+    [study] = studies.find(STUDY)
+    with _telling() as told, aside():
+        result = studies.reproduce(study, out / STUDY, quick=True, say=told)
     picture = out / STUDY / PICTURE
     if not picture.exists():
         raise StudyError(f"there is no picture: {STUDY} did not run to its end")
     place = SCENARIO.relative_to(Path.cwd()) if SCENARIO.is_relative_to(Path.cwd()) else SCENARIO
-    for text in (SHOWS, NEXT.format(scenario=place), f"picture  {picture}"):
-        console().print(*text.split("\n"))
-    return code or EXIT_DONE
+    passed = sum(outcome.passed for outcome in result.outcomes)
+    screen = console()
+    screen.print(
+        f"{passed} of {len(result.outcomes)} experiments of {STUDY} agree with the paper; "
+        f"all of them: penstock reproduce {STUDY}"
+    )
+    screen.print(*SHOWS.format(scenario=shlex.quote(str(place))).split("\n"))
+    screen.print(f"picture  {picture}")
+    return EXIT_DONE if result.passed else EXIT_FAILED
+
+
+@contextlib.contextmanager
+def _telling() -> Iterator[Callable[[str], None]]:
+    """Says what is being done: in a bar that goes at the end, or without a terminal in a few lines."""
+    if not has_terminal():
+        told: list[float] = []
+
+        def tell(step: str) -> None:
+            now = time.monotonic()
+            if not told or (now - told[-1] >= SAYS_EVERY_S and len(told) < MOST_LINES):
+                told.append(now)
+                say(step)
+
+        yield tell
+        return
+    with progress_bar("starting") as bar:
+        yield lambda step: bar.update(0, None, step, "")

@@ -18,7 +18,7 @@ from penstock.running import cache
 from penstock.units import count, duration, plain, rate, share, size
 
 from . import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_TERMINATED
-from .console import Screen, Table, complain, console, print_json, say
+from .console import Screen, Table, complain, console, print_json, say, say_warnings
 from .options import Threads, Whole
 from .progress import LAST, Watcher, Wish, stop_on_interrupt, watching
 
@@ -95,13 +95,12 @@ def _single(
 
 
 def _told(result: Result, directory: Path | None, saved: bool | OSError, json: bool, wish: Wish) -> int:
-    for warning in result.run.get("warnings", []):
-        said = str(warning["message"] if isinstance(warning, dict) else warning)
-        say(said if said.startswith("warning:") else f"warning: {said}")
+    found = result.run.get("warnings", [])
+    say_warnings([str(one["message"] if isinstance(one, dict) else one) for one in found])
     if json:
-        from penstock.result.summary import summarise
+        from penstock.result.summary import in_rows
 
-        print_json(summarise(result))
+        print_json(in_rows(result))
     else:
         _show(result)
         _show_where(directory, directory, saved)

@@ -14,7 +14,7 @@ from penstock.errors import InputError
 from penstock.units import count, duration, size, visible
 
 from . import EXIT_DONE
-from .console import Table, console, print_json, say, write_data
+from .console import Table, console, print_json, say, say_warnings, write_data
 from .options import Threads
 
 STARTER = Path(library.__file__).with_name("starter.toml")
@@ -62,8 +62,7 @@ def check(
     with running.engine_errors():
         text = _core.check(source.text, source.file)
         warnings = _core.warnings(source.text, source.file)
-    for warning in warnings:
-        say(warning)
+    say_warnings(warnings)
     if estimate:
         _tell(source, threads, json)
         return EXIT_DONE

@@ -101,8 +101,8 @@ def _finite(effect: Effect) -> dict[str, object]:
 
 def _show(found: list[Effect]) -> None:
     """A table a measure: a row a key, a column an index."""
-    from penstock.laboratory.page import written
     from penstock.laboratory.sensitivity import unit
+    from penstock.units import written
 
     measures: dict[str, dict[str, list[str]]] = {}
     for effect in found:

@@ -289,7 +289,7 @@ def _show_some(plan: Plan, rows: list[dict[str, Any]], names: list[str], of_each
 
 
 def _interval(row: dict[str, Any] | None, seeds: int) -> str:
-    from penstock.laboratory.page import written
+    from penstock.units import written
 
     if row is None:
         return "-"

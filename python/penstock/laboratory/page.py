@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 import html
-import math
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from penstock.units import duration, plain, rate, size
+from penstock.units import written
 
 from .outcome import Outcome, replace_file
 from .plan import Plan
 
 MAX_SUMMARY_ROWS = 2_000
-_WRITERS: dict[str, Callable[[float], str]] = {
-    "ns": duration,
-    "bps": rate,
-    "bytes": size,
-    "s": lambda value: duration(value * 1e9),
-}
 _STYLE = """
 :root { color-scheme: light dark; }
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 70rem; margin: 2rem auto; padding: 0 1rem; }
@@ -116,13 +109,6 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterable[str]:
 def _cell(value: Any, *, number: bool = False) -> str:
     shown = "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
     return f"<td{' class=number' if number else ''}>{_text(shown)}</td>"
-
-
-def written(value: float | None, unit: str) -> str:
-    """A value with its unit, as people read it."""
-    if value is None or math.isnan(value):
-        return "-"
-    return _WRITERS[unit](value) if unit in _WRITERS else f"{plain(value)} {unit}".rstrip()
 
 
 def _band(row: dict[str, Any]) -> str:

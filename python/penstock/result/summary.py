@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from penstock.measurements import Measurements
 
 SCHEMA = "penstock-run/1"
+ROWS_AT_A_TIME = 4_096
 
 MOST_FLOWS_JUDGED = 256
 MOST_PATHS_JUDGED = 4_096
@@ -72,14 +73,21 @@ _STATISTICS = ("mean", "p50", "p90", "p99", "p999", "max")
 def summarise(result: Measurements) -> dict[str, Any]:
     """A result as plain values: numbers that are not known, such as the latency of nothing, are ``None``."""
     return {
+        key: list(value) if isinstance(value, Iterator) else value for key, value in in_rows(result).items()
+    }
+
+
+def in_rows(result: Measurements) -> dict[str, Any]:
+    """The same with iterators in place of the lists that are as long as the fabric is large."""
+    return {
         "schema": SCHEMA,
         **{key: result.run[key] for key in _RUN_KEYS if key in result.run},
-        "flows": flows(result.table("flows")),
-        "ports": ports(result.table("ports")),
-        "queues": [
+        "flows": _flows(result.table("flows")),
+        "ports": _ports(result.table("ports")),
+        "queues": (
             {"port": row["port"], **_pick(row, _QUEUE_KEYS), "wait_ns": _statistics(row, "wait")}
-            for row in result.rows("queues")
-        ],
+            for row in _rows(result.table("queues"), ("port", *_QUEUE_KEYS), "wait")
+        ),
         "connections": [
             {
                 "name": row["flow"],
@@ -96,15 +104,30 @@ def summarise(result: Measurements) -> dict[str, Any]:
 
 def flows(table: pa.Table) -> list[dict[str, Any]]:
     """Rows of the table ``flows`` as the summary has them."""
-    return [
-        {"name": row["flow"], **_pick(row, _FLOW_KEYS), "latency_ns": _statistics(row, "latency")}
-        for row in rows(table)
-    ]
+    return list(_flows(table))
+
+
+def _flows(table: pa.Table) -> Iterator[dict[str, Any]]:
+    for row in _rows(table, ("flow", *_FLOW_KEYS), "latency"):
+        yield {"name": row["flow"], **_pick(row, _FLOW_KEYS), "latency_ns": _statistics(row, "latency")}
 
 
 def ports(table: pa.Table) -> list[dict[str, Any]]:
     """Rows of the table ``ports`` as the summary has them."""
-    return [{"name": row["port"], **_pick(row, _PORT_KEYS)} for row in rows(table)]
+    return list(_ports(table))
+
+
+def _ports(table: pa.Table) -> Iterator[dict[str, Any]]:
+    for row in _rows(table, ("port", *_PORT_KEYS)):
+        yield {"name": row["port"], **_pick(row, _PORT_KEYS)}
+
+
+def _rows(table: pa.Table, keys: tuple[str, ...], quantity: str = "") -> Iterator[dict[str, Any]]:
+    """These columns of a table, row by row, of which a part at a time is in memory."""
+    wanted = {*keys, *(f"{quantity}_{name}_ns" for name in _STATISTICS)}
+    table = table.select([name for name in table.column_names if name in wanted])
+    for first in range(0, table.num_rows, ROWS_AT_A_TIME):
+        yield from rows(table.slice(first, ROWS_AT_A_TIME))
 
 
 def fairness(result: Measurements) -> dict[str, Any]:

@@ -9,12 +9,14 @@ from __future__ import annotations
 import copy
 import tomllib
 from collections.abc import Mapping
+from html import escape
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Unpack
 
 from penstock import library
 from penstock.errors import ArgumentError, TomlError, UnknownNameError
 from penstock.library import suggestion, text_of
+from penstock.units import visible
 
 from .keys import (
     TABLES,
@@ -29,7 +31,7 @@ from .keys import (
     WatchdogKeys,
 )
 from .parts import FlowControl, Topology
-from .values import given, known, plain
+from .values import given, known, plain, spelled
 
 if TYPE_CHECKING:
     from penstock.result import Result
@@ -47,6 +49,7 @@ class Scenario:
         The other keys of ``[simulation]``: `SimulationKeys`.
     """
 
+    @spelled(SimulationKeys)
     def __init__(self, duration: str, **keys: Unpack[SimulationKeys]) -> None:
         self._model: dict[str, Any] = {
             "simulation": {**given({"duration": duration}), **known(keys, SimulationKeys, "Scenario")}
@@ -101,6 +104,32 @@ class Scenario:
         simulation = self._model.get("simulation", {})
         return f"<Scenario {simulation.get('name', 'scenario')!r}, {len(self._model.get('flows', []))} flows>"
 
+    def _repr_html_(self) -> str:
+        """What is in it, and the file, for notebooks."""
+        simulation = self._model.get("simulation", {})
+        parts = {
+            "duration": simulation.get("duration", "-"),
+            "topology": ", ".join(self._model.get("topology", {})) or "none yet",
+            "flow control": self._one_of("flow_control"),
+            "flows": len(self._model.get("flows", [])),
+            "transfers": len(self._model.get("transfers", [])),
+            "faults": len(self._model.get("faults", [])),
+        }
+        cells = "".join(
+            f"<tr><th>{escape(key)}</th><td>{escape(visible(str(value)))}</td></tr>"
+            for key, value in parts.items()
+            if value != 0
+        )
+        name = escape(visible(str(simulation.get("name", "scenario"))))
+        text = escape(visible(self.to_toml(), keep="\n\t"))
+        file = f"<details><summary>file</summary><pre>{text}</pre></details>"
+        return f"<p><b>{name}</b></p><table>{cells}</table>{file}"
+
+    def _one_of(self, key: str) -> str:
+        """The word or the names of a choice."""
+        chosen = self._model.get(key, "off")
+        return chosen if isinstance(chosen, str) else ", ".join(chosen)
+
     @property
     def topology(self) -> Topology:
         """Chooses the topology: ``scenario.topology.star(hosts=4, rate="10 Gb/s")``."""
@@ -111,6 +140,7 @@ class Scenario:
         """Chooses the flow control: ``scenario.flow_control.pfc(accounting="ingress")``."""
         return FlowControl(self)
 
+    @spelled(ProbesKeys)
     def probes(self, **keys: Unpack[ProbesKeys]) -> Scenario:
         """What is recorded besides totals.
 
@@ -123,6 +153,7 @@ class Scenario:
             raise ArgumentError("probes are chosen one by one already, by probe()")
         return self._merged(("probes",), known(keys, ProbesKeys, "probes"))
 
+    @spelled(WatchdogKeys)
     def watchdog(self, **keys: Unpack[WatchdogKeys]) -> Scenario:
         """Watches the egress queues of all switches for pause storms.
 
@@ -133,6 +164,7 @@ class Scenario:
         """
         return self._merged(("watchdog",), known(keys, WatchdogKeys, "watchdog"))
 
+    @spelled(ProbeKeys)
     def probe(self, what: str, **keys: Unpack[ProbeKeys]) -> Scenario:
         """Chooses something to record; what no probe chooses is not recorded.
 
@@ -148,6 +180,7 @@ class Scenario:
             raise ArgumentError("probes() records everything already; probe() chooses instead of it")
         return self._appended("probes", {"what": what, **known(keys, ProbeKeys, "probe")})
 
+    @spelled(HostKeys)
     def host(self, name: str | None = None, **keys: Unpack[HostKeys]) -> Scenario:
         """Settings of all hosts, or of the one with this `name`.
 
@@ -161,6 +194,7 @@ class Scenario:
         path = ("host",) if name is None else ("hosts", name)
         return self._merged(path, known(keys, HostKeys, "host"))
 
+    @spelled(SwitchKeys)
     def switch(self, name: str | None = None, **keys: Unpack[SwitchKeys]) -> Scenario:
         """Settings of all switches, or of the one with this `name`.
 
@@ -174,6 +208,7 @@ class Scenario:
         path = ("switch",) if name is None else ("switches", name)
         return self._merged(path, known(keys, SwitchKeys, "switch"))
 
+    @spelled(FlowKeys)
     def flow(self, name: str, **keys: Unpack[FlowKeys]) -> Scenario:
         """Adds a flow.
 
@@ -187,6 +222,7 @@ class Scenario:
         """
         return self._appended("flows", {"name": text_of("flow.name", name), **known(keys, FlowKeys, "flow")})
 
+    @spelled(TransfersKeys)
     def transfers(self, name: str, **keys: Unpack[TransfersKeys]) -> Scenario:
         """Adds transfers, each of so many bytes from one host to another.
 
@@ -201,6 +237,7 @@ class Scenario:
         entry = {"name": text_of("transfers.name", name), **known(keys, TransfersKeys, "transfers")}
         return self._appended("transfers", entry)
 
+    @spelled(FaultKeys)
     def fault(self, **keys: Unpack[FaultKeys]) -> Scenario:
         """Adds a fault: of a link, or of a switch that restarts.
 

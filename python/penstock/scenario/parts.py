@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Unpack
 
 from . import keys as k
-from .values import Chooser
+from .values import Chooser, spelled
 
 if TYPE_CHECKING:
     from .builder import Scenario
@@ -19,36 +19,44 @@ class Topology(Chooser):
 
     _key = "topology"
 
+    @spelled(k.StarKeys)
     def star(self, **keys: Unpack[k.StarKeys]) -> Scenario:
         """One switch `sw` with hosts `h0`, `h1`, ... around it."""
         return self._choose("star", keys, k.StarKeys)
 
+    @spelled(k.DumbbellKeys)
     def dumbbell(self, **keys: Unpack[k.DumbbellKeys]) -> Scenario:
         """Two switches `left` and `right` with one link between them, hosts `l0`, ... and `r0`, ..."""
         return self._choose("dumbbell", keys, k.DumbbellKeys)
 
+    @spelled(k.ChainKeys)
     def chain(self, **keys: Unpack[k.ChainKeys]) -> Scenario:
         """Switches `sw0`, `sw1`, ... in a row."""
         return self._choose("chain", keys, k.ChainKeys)
 
+    @spelled(k.RingKeys)
     def ring(self, **keys: Unpack[k.RingKeys]) -> Scenario:
         """Switches `sw0`, `sw1`, ... in a ring."""
         return self._choose("ring", keys, k.RingKeys)
 
+    @spelled(k.LeafSpineKeys)
     def leaf_spine(self, **keys: Unpack[k.LeafSpineKeys]) -> Scenario:
         """Leaves `leaf0`, ..., each linked to each of the spines `spine0`, ..."""
         return self._choose("leaf_spine", keys, k.LeafSpineKeys)
 
+    @spelled(k.FatTreeKeys)
     def fat_tree(self, **keys: Unpack[k.FatTreeKeys]) -> Scenario:
         """The three-level fat tree of k-port switches (Al-Fares et al. 2008): `core0`, ..., `agg{pod}.{i}`,
         `edge{pod}.{i}`.
         """
         return self._choose("fat_tree", keys, k.FatTreeKeys)
 
+    @spelled(k.NTreeKeys)
     def n_tree(self, **keys: Unpack[k.NTreeKeys]) -> Scenario:
         """The k-ary n-tree (Petrini and Vanneschi 1997): switches `s{level}.{i}`, k^n hosts `h0`, ..."""
         return self._choose("n_tree", keys, k.NTreeKeys)
 
+    @spelled(k.ExplicitKeys)
     def explicit(self, **keys: Unpack[k.ExplicitKeys]) -> Scenario:
         """Named hosts and switches, and each link."""
         return self._choose("explicit", keys, k.ExplicitKeys)
@@ -63,14 +71,17 @@ class FlowControl(Chooser):
         """None."""
         return self._choose("off")
 
+    @spelled(k.PauseKeys)
     def pause(self, **keys: Unpack[k.PauseKeys]) -> Scenario:
         """PAUSE of IEEE 802.3 Annex 31B: stops the whole link."""
         return self._choose("pause", keys, k.PauseKeys)
 
+    @spelled(k.PauseKeys)
     def pfc(self, **keys: Unpack[k.PauseKeys]) -> Scenario:
         """Priority-based flow control of IEEE 802.1Qbb: stops single priorities."""
         return self._choose("pfc", keys, k.PauseKeys)
 
+    @spelled(k.CreditKeys)
     def credit(self, **keys: Unpack[k.CreditKeys]) -> Scenario:
         """Credit-based flow control, as in Advanced Switching, PCI Express or InfiniBand: frames wait for
         room at the other end of the link.

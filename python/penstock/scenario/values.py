@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import datetime as dt
+import inspect
 import os
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from penstock.errors import ArgumentError
 from penstock.library import suggestion, text_of
@@ -14,6 +15,32 @@ if TYPE_CHECKING:
     from .builder import Scenario
 
 Table = dict[str, Any]
+Call = TypeVar("Call", bound=Callable[..., Any])
+
+
+def spelled(keys: type) -> Callable[[Call], Call]:
+    """Lets `help` and the completion of notebooks show the keys of a call in place of ``**keys``.
+
+    Type checkers read ``Unpack``; what looks at the signature of a function at run time does not.
+
+    Parameters
+    ----------
+    keys : type
+        The typed dictionary of the keys.
+    """
+
+    def spell(call: Call) -> Call:
+        signature = inspect.signature(call)
+        *own, _rest = signature.parameters.values()
+        shown = [
+            _parameter(name, str(getattr(annotation, "__forward_arg__", annotation)))
+            for name, annotation in keys.__annotations__.items()
+            if name not in signature.parameters
+        ]
+        call.__signature__ = signature.replace(parameters=[*own, *shown])  # type: ignore[attr-defined]
+        return call
+
+    return spell
 
 
 def given(keys: Mapping[str, Any], place: str = "") -> Table:
@@ -52,6 +79,23 @@ def table(name: str, value: Any = None, **keys: Any) -> Any:
     if own and isinstance(value, list | tuple):
         raise ArgumentError(f"{name}() has a list and {', '.join(own)}; expected one of them")
     return {name: value if value is not None and not own else own}
+
+
+class _Annotation(str):
+    """A type as it is written, without quotes around it."""
+
+    __slots__ = ()
+    __repr__ = str.__str__
+
+
+def _parameter(name: str, annotation: str) -> inspect.Parameter:
+    """A keyword; one that is required has no default."""
+    needed = annotation.startswith("Required[")
+    written = annotation.removeprefix("Required[").removesuffix("]") if needed else annotation
+    default = inspect.Parameter.empty if needed else None
+    return inspect.Parameter(
+        name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=_Annotation(written)
+    )
 
 
 class Chooser:
