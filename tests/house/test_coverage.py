@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from penstock import conformance, validation
-from penstock.cli.glossary import topics
+from penstock.glossary import topics
 from penstock.studies import overview, reproduce
 
 ROOT = Path(__file__).parents[2]
