@@ -17,8 +17,8 @@ import pytest
 
 import penstock as ps
 from conftest import LONG, Command, command_line, json_of
-from penstock import _core, library
-from penstock.cli import console, demo, glossary, main
+from penstock import _core, glossary, library
+from penstock.cli import console, demo, main
 from penstock.result import Result, summary
 from penstock.studies import reproduce as studies
 

@@ -9,7 +9,7 @@ import pytest
 
 import penstock as ps
 from conftest import SMALL, Command
-from penstock.cli import glossary
+from penstock import glossary
 from penstock.errors import LONGEST_WORD, ArgumentError, InputError, UnknownNameError, shortened
 from penstock.laboratory.quantity import Quantity, number
 

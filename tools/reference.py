@@ -19,8 +19,7 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 import scenario_page
-from penstock import _core, cli
-from penstock.cli import glossary
+from penstock import _core, cli, glossary
 
 ROOT = Path(__file__).parent.parent
 REFERENCE = ROOT / "docs" / "reference"

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from penstock.cli.glossary import Topic
+from penstock.glossary import Topic
 
 SHARED_BY = 3
 SHORT = 9

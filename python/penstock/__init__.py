@@ -29,8 +29,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .analysis import oracle
     from .analysis.statistics import Interval, jain, student_t_interval
-    from .cli.glossary import explain
     from .errors import InputError, PenstockError, ResultError, ScenarioError, SimulationError, StudyError
+    from .glossary import explain
     from .laboratory.outcome import Outcome
     from .laboratory.plan import Plan
     from .laboratory.sweep import sweep
@@ -79,7 +79,7 @@ _HOME = {
     "SimulationError": "errors",
     "StudyError": "errors",
     "check": "running",
-    "explain": "cli.glossary",
+    "explain": "glossary",
     "guarantees": "running",
     "jain": "analysis.statistics",
     "oracle": "analysis",

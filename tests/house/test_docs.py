@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from PIL.Image import open as open_image
 
-from penstock.cli.glossary import topics
+from penstock.glossary import topics
 from penstock.plots.stamp import stamp, stamped
 
 ROOT = Path(__file__).parents[2]

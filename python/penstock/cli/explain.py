@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from penstock import glossary
 from penstock.errors import InputError
+from penstock.glossary import Topic, cells
 
-from . import EXIT_DONE, glossary
+from . import EXIT_DONE
 from .console import Table, console
-from .glossary import Topic, cells
 
 FOUND_SHOWN = 40
 
