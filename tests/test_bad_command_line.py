@@ -263,6 +263,7 @@ WRONG = [
     (["sensitivity", "small.toml", "--on", "processes"], "--on is now --executor"),
     (["import", "small.toml", "--form", "gml"], "--form is now --format"),
     (["tables", "result", "--form", "csv"], "--form is now --format"),
+    (["tables", "result", "--fomat", "csv"], "Unknown option: --fomat"),
     (["export", "small.toml", "--form", "dcb"], "--form is now --format"),
     (["export", "small.toml", "--format", "dcb", "--of", "host"], "--of is now --role"),
     (["dcbx", "run", "--interface", "x0", "--of", "host"], "--of is now --role"),

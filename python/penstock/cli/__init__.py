@@ -167,7 +167,7 @@ def _reading(words: Sequence[str]) -> AbstractContextManager[None]:
         return nullcontext()
     from penstock.result.checked import reading
 
-    return reading(*(places or [Path("out")]))
+    return reading(*(places or [Path("out")]), passing=(CycloptsError,))
 
 
 def _end_by_sigterm() -> None:

@@ -234,7 +234,8 @@ def say_warnings(warnings: Sequence[str]) -> None:
             places = [place[1] for other in others if (place := _PLACE.search(other))]
             more = f" and {len(others) - PLACES_SHOWN} others" if len(others) > PLACES_SHOWN else ""
             where = f", at {', '.join(places[:PLACES_SHOWN])}{more}" if places else ""
-            say(f"   = {len(others)} more like it{where}")
+            least = "at least " if len(warnings) >= MOST_WARNINGS else ""
+            say(f"   = {least}{len(others)} more like it{where}")
 
 
 def has_terminal() -> bool:
@@ -310,6 +311,8 @@ def _cell(cell: Cell) -> Text:
 
 _VARYING = re.compile(r'"[^"]*"|\d[\d.,]*')
 _PLACE = re.compile(r"^ *--> (.+)$", re.MULTILINE)
+MOST_WARNINGS = 100
+"""The checker looks for no more in a scenario."""
 PLACES_SHOWN = 3
 """Of warnings of one kind, after the first."""
 

@@ -35,8 +35,15 @@ Test = Callable[[Any], bool]
 
 
 @contextlib.contextmanager
-def reading(*places: Path) -> Iterator[None]:
+def reading(*places: Path, passing: tuple[type[Exception], ...] = ()) -> Iterator[None]:
     """A block that works with results; what they hold that makes no sense is refused by their names.
+
+    Parameters
+    ----------
+    places : Path
+        Directories of the results.
+    passing : tuple of type, optional
+        Errors that say nothing of results. Default: those of the package and of the system alone.
 
     Raises
     ------
@@ -45,7 +52,7 @@ def reading(*places: Path) -> Iterator[None]:
     """
     try:
         yield
-    except (PenstockError, OSError):
+    except (PenstockError, OSError, *passing):
         raise
     except Exception as error:
         told = ", ".join(map(str, places))
