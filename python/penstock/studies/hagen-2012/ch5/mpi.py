@@ -137,7 +137,7 @@ def picture(times: Times, below: int | None = None) -> Figure:
         figure = Figure(figsize=(6.4, 3.6), layout="constrained")
         axes = figure.subplots()
         for way, (label, color) in enumerate((("without PFC", "#E69F00"), ("with PFC", "#0072B2"))):
-            sizes = [max(size, 1) for size in times]
+            sizes = [size or 0.5 for size in times]
             axes.plot(
                 sizes, [both[way].mean for both in times.values()], marker="o", label=label, color=color
             )
