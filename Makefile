@@ -81,6 +81,7 @@ docs: $(VENV)/developed ## writes what is generated: the reference, the keys of 
 	$(BIN)/python tools/builder.py
 	$(BIN)/python tools/reference.py
 	$(BIN)/python tools/modules.py --draw docs/images/rooms.svg
+	$(BIN)/python tools/coverage.py
 	$(BIN)/penstock reproduce hagen-2012/ch7 --out out/docs --document docs/studies
 	$(BIN)/python tools/pictures.py
 

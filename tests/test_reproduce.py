@@ -147,6 +147,7 @@ def test_a_validation_is_no_reproduction(study: Path, capsys: pytest.CaptureFixt
 
 
 def test_documented_studies_make_one_page(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (study / "fingerprints.json").write_text("{}")
     pages = Path("pages")
     pages.mkdir()
     assert main(["reproduce", "--all", "--quick", "--document", str(pages)]) == 0

@@ -57,10 +57,10 @@ def page(stored: dict[str, Any]) -> str:
     parts = [
         "# What was reproduced, and what was not",
         f"Of {found['reproduced'] + found['not reproduced']} claims of the sources {found['reproduced']} are "
-        f"reproduced and {found['not reproduced']} are not. A claim is reproduced if what was measured is "
-        "what the source says; "
-        "there is no band in which something else passes. `" + COMMAND + "` runs every study and writes this "
-        f"page, its results are in [{STORED}]({STORED}), and "
+        f"reproduced and {found['not reproduced']} are not. A claim is reproduced if what was measured "
+        "meets the criterion that the page of its study names; sentences of Hagen's dissertation are judged "
+        f"one by one. `{COMMAND}` runs every study and writes this page, "
+        f"its results are in [{STORED}]({STORED}), and "
         "`penstock reproduce --all --json` prints them. "
         "[What of Hagen's dissertation works](coverage.md), row by row.",
     ]
