@@ -12,7 +12,7 @@ import pytest
 from conftest import SMALL, Command
 from penstock.errors import InputError
 from penstock.interchange.formats import format_of
-from penstock.interchange.piece import Document, Piece, SharedMemory
+from penstock.interchange.piece import Document, Piece
 
 SCENARIO = SMALL.replace('queue = "200 frames"', 'total = "12 MiB"').replace(
     'accounting = "ingress"\nxoff = "20 frames"\nxon = "10 frames"\n',
@@ -120,7 +120,11 @@ def test_the_usual_configuration() -> None:
     }
     # The size of the pool is what is shared; each group has headroom of its own, which its size counts.
     memory = piece.keys["switch"]["buffer"]["memory"]
-    assert memory["pools"]["ingress_lossless_pool"] == {"side": "ingress", "size": "12766208 B", "mode": "dynamic"}
+    assert memory["pools"]["ingress_lossless_pool"] == {
+        "side": "ingress",
+        "size": "12467 KiB",
+        "mode": "dynamic",
+    }
     assert memory["profiles"][PROFILE] == {
         "pool": "ingress_lossless_pool",
         "reserved": "19 KiB",

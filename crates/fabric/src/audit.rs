@@ -19,10 +19,10 @@ mod routes;
 mod thresholds;
 
 use crate::PauseNeeds;
-pub use thresholds::{Threshold, thresholds};
 use crate::spec::{NodeSpec, OnLosslessDrop, Spec};
 use frame::NodeId;
 use keys::{Remark, Severity};
+pub use thresholds::{Threshold, thresholds};
 
 /// What a finding is about. The path of its remark begins there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

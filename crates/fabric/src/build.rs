@@ -18,8 +18,8 @@ pub(crate) mod shards;
 mod traffic;
 mod updates;
 
-pub use series::{MAX_BINS, MAX_SERIES, MEMORY as SERIES_MEMORY};
 pub(crate) use nodes::pool_profiles;
+pub use series::{MAX_BINS, MAX_SERIES, MEMORY as SERIES_MEMORY};
 pub(crate) use traffic::start;
 
 use crate::build::fault_plan::{FaultPlan, Note};

@@ -8,10 +8,12 @@ pub fn describe(scenario: &scenario::Scenario) -> Result<String, String> {
     let spec = &scenario.spec;
     let (rows, notes) = fabric::thresholds(spec, &fabric::pause_needs(spec));
     let cycle = fabric::dependency_cycle(spec).map_err(|why| why.to_string())?;
-    let amount = |amount: Option<Amount>| amount.map(|amount| match amount {
-        Amount::Bytes(bytes) => json!({"bytes": bytes}),
-        Amount::Frames(frames) => json!({"frames": frames}),
-    });
+    let amount = |amount: Option<Amount>| {
+        amount.map(|amount| match amount {
+            Amount::Bytes(bytes) => json!({"bytes": bytes}),
+            Amount::Frames(frames) => json!({"frames": frames}),
+        })
+    };
     let row = |row: &fabric::Threshold| {
         json!({
             "switch": row.node,
@@ -32,6 +34,7 @@ pub fn describe(scenario: &scenario::Scenario) -> Result<String, String> {
         })
     };
     let rows: Vec<Value> = rows.iter().map(row).collect();
-    let told = json!({"schema": "penstock-thresholds/1", "rows": rows, "notes": notes, "deadlock_circle": cycle});
+    let told =
+        json!({"schema": "penstock-thresholds/1", "rows": rows, "notes": notes, "deadlock_circle": cycle});
     Ok(told.to_string())
 }

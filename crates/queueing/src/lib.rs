@@ -41,7 +41,8 @@ pub use fecn::{AverageWith, Idle, Load, Phase, QueueControl};
 pub use fecn_source::{RateReaction, RateReactionParams};
 pub use manager::{Configuration, Counts, Departures, Fill, FrameFacts, LinkFacts, QueueManager, Verdict};
 pub use pools::{
-    Attachment, AttachmentSpec, MemoryKeys, PoolKeys, PoolMode, PoolSpec, PoolsSpec, PortProfiles, ProfileKeys, ProfileSpec, Side,
+    Attachment, AttachmentSpec, MemoryKeys, PoolKeys, PoolMode, PoolSpec, PoolsSpec, PortProfiles,
+    ProfileKeys, ProfileSpec, Side,
 };
 pub use prc_source::{Law, Method, PathReaction, PathReactionParams};
 pub use qcn::{ReactionPoint, ReactionPointParams};

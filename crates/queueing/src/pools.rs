@@ -213,7 +213,8 @@ impl MemoryKeys {
     /// All that is wrong with them.
     pub fn spec(&self) -> Result<PoolsSpec, Vec<Remark>> {
         let mut wrong = Vec::new();
-        let pools: Vec<PoolSpec> = self.pools.iter().map(|(name, keys)| keys.spec(name, &mut wrong)).collect();
+        let pools: Vec<PoolSpec> =
+            self.pools.iter().map(|(name, keys)| keys.spec(name, &mut wrong)).collect();
         if pools.len() > 200 {
             let message = format!("{} pools", pools.len());
             wrong.push(Remark::about("pools", message, "expected at most 200"));
@@ -259,7 +260,8 @@ impl MemoryKeys {
     /// Pools and profiles that nothing uses.
     pub fn idle(&self) -> Vec<Remark> {
         let help = "it has no effect";
-        let profiles = self.profiles.keys().filter(|&name| self.attach.iter().all(|one| one.profile != *name));
+        let profiles =
+            self.profiles.keys().filter(|&name| self.attach.iter().all(|one| one.profile != *name));
         let profiles = profiles.map(|name| {
             Remark::about(name, format!("profile \"{name}\" is attached to nothing"), help).within("profiles")
         });
@@ -284,7 +286,8 @@ fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a String> +
 impl PoolKeys {
     fn spec(&self, name: &str, wrong: &mut Vec<Remark>) -> PoolSpec {
         if self.side == Side::Egress && self.headroom.is_some() {
-            let help = "headroom is for what is on its way to a port after XOFF: expected it in an ingress pool";
+            let help =
+                "headroom is for what is on its way to a port after XOFF: expected it in an ingress pool";
             let why = Remark::about("headroom", "headroom of an egress pool", help);
             wrong.push(why.within(name).within("pools"));
         }
@@ -386,7 +389,8 @@ impl PoolsSpec {
                 Side::Ingress => &mut found.ingress,
                 Side::Egress => &mut found.egress,
             };
-            let free = (0..).zip(table).filter(|(number, taken)| own.members >> number & 1 != 0 && taken.is_none());
+            let free =
+                (0..).zip(table).filter(|(number, taken)| own.members >> number & 1 != 0 && taken.is_none());
             if fits {
                 free.for_each(|(_, taken)| *taken = Some(own.profile));
             }

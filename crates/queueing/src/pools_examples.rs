@@ -176,7 +176,12 @@ fn profiles_by_rate_and_cable() {
     let fast = Some(BitRate::from_gbps(400));
     both.attach = vec![
         Attachment { rate: fast, length: Some(Length::from_m(5)), ..attached("short") },
-        Attachment { rate: fast, length: Some(Length::from_m(40)), groups: Some(vec![3]), ..attached("long") },
+        Attachment {
+            rate: fast,
+            length: Some(Length::from_m(40)),
+            groups: Some(vec![3]),
+            ..attached("long")
+        },
         Attachment { to: Some(vec!["h1".into()]), ..attached("slow") },
     ];
     let own = spec(&both);
@@ -202,7 +207,10 @@ fn what_is_wrong_is_said_where_it_is() {
         found.iter().map(|why| format!("{}; {}", why.message, why.help)).collect::<Vec<_>>().join("\n")
     };
     assert_eq!(said(&|_| {}), "");
-    assert!(said(&|keys| keys.profiles.get_mut("pg").unwrap().pool = "im".into()).contains("did you mean \"in\"?"));
+    assert!(
+        said(&|keys| keys.profiles.get_mut("pg").unwrap().pool = "im".into())
+            .contains("did you mean \"in\"?")
+    );
     assert!(said(&|keys| keys.attach[0].profile = "pgs".into()).contains("did you mean \"pg\"?"));
     let both = said(&|keys| keys.profiles.get_mut("pg").unwrap().threshold = Some(Bytes::new(1)));
     assert!(both.contains("both alpha and threshold"), "{both}");
@@ -215,7 +223,10 @@ fn what_is_wrong_is_said_where_it_is() {
         (of_pool.side, of_pool.headroom) = (Side::Egress, Some(Bytes::new(1)));
         keys.profiles.get_mut("pg").unwrap().xon = Some(Bytes::new(1));
     });
-    assert!(egress.contains("headroom of an egress pool") && egress.contains("xon of an egress profile"), "{egress}");
+    assert!(
+        egress.contains("headroom of an egress pool") && egress.contains("xon of an egress profile"),
+        "{egress}"
+    );
     let mut idle = good();
     idle.attach.clear();
     idle.pools.insert("out".into(), pool(Side::Egress, 1, None));

@@ -401,7 +401,8 @@ mod tests {
 
     #[test]
     fn it_marks_what_leaves_by_the_queue_behind() {
-        let keys = RedParams { weight: 1.0, action: Action::MarkOnly, at: Moment::Dequeue, ..RedParams::default() };
+        let keys =
+            RedParams { weight: 1.0, action: Action::MarkOnly, at: Moment::Dequeue, ..RedParams::default() };
         let keys = RedParams { min: Amount::Frames(2), max: Amount::Frames(3), gentle: false, ..keys };
         assert!(keys.check().is_ok());
         assert!(RedParams { action: Action::Mark, ..keys }.check().is_err());

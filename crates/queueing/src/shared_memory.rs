@@ -225,8 +225,7 @@ impl SharedMemory {
     #[inline]
     pub fn must_pause(&self, rules: u16, queue: &Holding) -> bool {
         let (own, pool) = self.of(rules);
-        queue.headroom > 0
-            || (queue.own >= own.reserved && own.beyond(queue.own) >= pool.limit(own.limit))
+        queue.headroom > 0 || (queue.own >= own.reserved && own.beyond(queue.own) >= pool.limit(own.limit))
     }
     /// Whether a paused queue may go on.
     #[inline]
@@ -294,7 +293,11 @@ mod tests {
                     );
                 }
                 let free = total as f64 / (1.0 + n as f64 * alpha);
-                assert!((memory.pools[0].free() as f64 - free).abs() <= slack * n as f64, "{}", memory.pools[0].free());
+                assert!(
+                    (memory.pools[0].free() as f64 - free).abs() <= slack * n as f64,
+                    "{}",
+                    memory.pools[0].free()
+                );
             }
         }
     }
@@ -308,7 +311,10 @@ mod tests {
         fill(&mut memory, &mut queues[1..], LOSSY);
         assert_eq!(queues[1].own, 250_000);
         // The first is above T now: it gets nothing until it has fallen below.
-        assert_eq!((memory.threshold(LOSSY), memory.admit(LOSSY, &queues[0], FRAME)), (250_000, Err(Refused::Limit)));
+        assert_eq!(
+            (memory.threshold(LOSSY), memory.admit(LOSSY, &queues[0], FRAME)),
+            (250_000, Err(Refused::Limit))
+        );
         while memory.admit(LOSSY, &queues[0], FRAME).is_err() {
             assert!(memory.remove(LOSSY, &mut queues[0], FRAME));
         }
@@ -331,7 +337,8 @@ mod tests {
         }
         assert_eq!((second.own, memory.admit(LOSSY, &second, FRAME)), (1_000, Err(Refused::Limit)));
         assert_eq!(
-            SharedMemory::of_one_pool(SharedMemorySpec { headroom: 100_001, ..spec }, 2).map(|m| m.pools[0].free()),
+            SharedMemory::of_one_pool(SharedMemorySpec { headroom: 100_001, ..spec }, 2)
+                .map(|m| m.pools[0].free()),
             None
         );
     }

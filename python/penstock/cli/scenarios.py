@@ -106,7 +106,18 @@ def _tell(source: library.Source, threads: running.Threads, json: bool) -> None:
 
 
 def _tell_thresholds(told: dict[str, Any]) -> None:
-    columns = ("port", "of", "profile, pool", "reserved", "XOFF", "all busy", "XON", "headroom", "in flight", "marks")
+    columns = (
+        "port",
+        "of",
+        "profile, pool",
+        "reserved",
+        "XOFF",
+        "all busy",
+        "XON",
+        "headroom",
+        "in flight",
+        "marks",
+    )
     shown = table("", *columns, numeric=3)
     for row in told["rows"]:
         more = f" and {row['ports'] - 1} more" if row["ports"] > 1 else ""
@@ -130,7 +141,9 @@ def _tell_thresholds(told: dict[str, Any]) -> None:
     circle = told["deadlock_circle"]
     line = "no circle of queues that can wait for each other"
     if circle:
-        line = f"these queues can come to wait for each other in a circle: {' -> '.join([*circle, circle[0]])}"
+        line = (
+            f"these queues can come to wait for each other in a circle: {' -> '.join([*circle, circle[0]])}"
+        )
     console().print(line, markup=False, soft_wrap=True)
 
 

@@ -241,9 +241,7 @@ def _wred(tables: Tables, queue: Entry) -> Wred | None:
     return Wred(least, most, 100 if percent is None else percent, drops, marks)
 
 
-def _profile(
-    tables: Tables, group: Entry | None, *, side: str = "ingress"
-) -> tuple[Profile, Pool] | None:
+def _profile(tables: Tables, group: Entry | None, *, side: str = "ingress") -> tuple[Profile, Pool] | None:
     """The profile of a group or queue; ``None`` if the switch computes it."""
     name = group.text("profile") if group else None
     if group is None or name in (None, "NULL", ""):
@@ -270,7 +268,9 @@ def _profile(
     offset = entry.whole("xon_offset", 0, LARGEST)
     profile = Profile(size, xon, xoff, offset, exponent, static, entry.key)
     name = pool.key if kind == side else f"{pool.key} {side}"
-    found = Pool(pool.whole("size", 0, LARGEST), pool.whole("xoff", 0, LARGEST), name, side, mode or "dynamic")
+    found = Pool(
+        pool.whole("size", 0, LARGEST), pool.whole("xoff", 0, LARGEST), name, side, mode or "dynamic"
+    )
     return profile, found
 
 

@@ -25,7 +25,8 @@ pub(super) fn check(audit: &mut Audit<'_>) {
     }
     for (pools, names, id) in seen {
         for (index, own) in pools.attachments.iter().enumerate() {
-            for (place, name) in own.to.iter().enumerate().filter(|(_, name)| !names.contains(name.as_str())) {
+            for (place, name) in own.to.iter().enumerate().filter(|(_, name)| !names.contains(name.as_str()))
+            {
                 let help = match nearest(name, names.iter().copied()) {
                     Some(meant) => format!("did you mean \"{meant}\"?"),
                     None => "expected the name of a host or switch at the other end of a link".to_string(),
@@ -42,7 +43,9 @@ pub(super) fn check(audit: &mut Audit<'_>) {
 /// Whether the pools of a switch go with its pauses.
 pub(super) fn of_pauses(id: NodeId, pause: &PauseSpec, audit: &mut Audit<'_>) {
     let node = &audit.spec.nodes[id.at()];
-    let Some((switch, pools)) = node.switch().and_then(|own| Some((own, own.pools.as_deref()?))) else { return };
+    let Some((switch, pools)) = node.switch().and_then(|own| Some((own, own.pools.as_deref()?))) else {
+        return;
+    };
     let error = |key: &str, message: String, help: &str| Finding {
         severity: Severity::Error,
         subject: Subject::Node(id),
@@ -53,11 +56,13 @@ pub(super) fn of_pauses(id: NodeId, pause: &PauseSpec, audit: &mut Audit<'_>) {
         return audit.findings.push(error("", message, "expected flow_control.pfc"));
     };
     if !pause.counts_at_ingress() {
-        let message = format!("\"{}\" counts pauses at the egress, but its memory by priority groups", node.name);
+        let message =
+            format!("\"{}\" counts pauses at the egress, but its memory by priority groups", node.name);
         return audit.findings.push(error("accounting", message, "expected accounting = \"ingress\""));
     }
     if pause.watermarks.is_some() {
-        let message = format!("xoff and xon, but profiles of \"{}\" say when it pauses and lets go", node.name);
+        let message =
+            format!("xoff and xon, but profiles of \"{}\" say when it pauses and lets go", node.name);
         let help = "they are ignored there: expected neither, or no memory in pools";
         audit.warn(Subject::Node(id), of_flow_control(pause.name, "xoff", message, help));
     }
@@ -96,7 +101,7 @@ fn groups(id: NodeId, lossless: u8, (pools, ports): (&PoolsSpec, &[PortProfiles]
     let mut without = Vec::new();
     let mut in_flight = vec![0u64; pools.pools.len()];
     for ((number, profiles), need) in (first..).zip(ports).zip(&needs) {
-        for priority in (0..PRIORITIES).filter(|priority| need.pauses & lossless >> priority & 1 != 0) {
+        for priority in (0..PRIORITIES).filter(|priority| (need.pauses & lossless) >> priority & 1 != 0) {
             let group = pools.groups[priority];
             let Some(profile) = profiles.ingress[usize::from(group)] else {
                 without.push(format!(
@@ -135,7 +140,8 @@ fn groups(id: NodeId, lossless: u8, (pools, ports): (&PoolsSpec, &[PortProfiles]
                 "pool \"{}\" has {shared} B of headroom that groups share; they are promised {promised} B, and have {needed} B in flight if all pause at once",
                 pool.name
             );
-            let help = "lossless frames are lost if too many do: expected a run that shows it, or more headroom";
+            let help =
+                "lossless frames are lost if too many do: expected a run that shows it, or more headroom";
             audit.warn(subject, of_buffer("memory", message, help).key("pools").key(&pool.name));
         }
     }

@@ -117,10 +117,12 @@ impl Station<'_> {
     fn notes(&self) -> Vec<String> {
         let name = &self.node.name;
         let mut notes = Vec::new();
-        let needed: u64 = self.needs.iter().map(|need| need.room.get() * u64::from(need.pauses.count_ones())).sum();
+        let needed: u64 =
+            self.needs.iter().map(|need| need.room.get() * u64::from(need.pauses.count_ones())).sum();
         if let Some(pools) = self.switch.pools.as_deref() {
             let ports = self.profiles();
-            for (pool, promised) in pools.pools.iter().zip(pools.promised(&ports)).filter(|(_, sum)| *sum > 0) {
+            for (pool, promised) in pools.pools.iter().zip(pools.promised(&ports)).filter(|(_, sum)| *sum > 0)
+            {
                 notes.push(match pool.headroom {
                     None => format!(
                         "{name}: groups of pool \"{}\" have {promised} B of headroom, each its own; links have {needed} B in flight",
@@ -184,7 +186,13 @@ impl Station<'_> {
     }
 
     /// A counter of lossless frames, or an egress queue that pauses.
-    fn counter(&self, port: PortId, priority: usize, need: &PauseNeeds, profiles: Option<&PortProfiles>) -> Threshold {
+    fn counter(
+        &self,
+        port: PortId,
+        priority: usize,
+        need: &PauseNeeds,
+        profiles: Option<&PortProfiles>,
+    ) -> Threshold {
         let by_egress = self.switch.pauses().is_some_and(|own| own.accounting == Accounting::Egress);
         let in_flight = Some(need.room.get());
         let busy = self.busy();
@@ -192,11 +200,20 @@ impl Station<'_> {
             let group = usize::from(pools.groups[priority]);
             let row = self.row(port, format!("group {group}"));
             let Some(profile) = profiles.ingress[group] else {
-                return Threshold { in_flight, verdict: "no profile: its sender is never paused".into(), ..row };
+                return Threshold {
+                    in_flight,
+                    verdict: "no profile: its sender is never paused".into(),
+                    ..row
+                };
             };
             let row = of_profile(row, pools, profile, busy);
             let room = pools.profiles[profile].rules.headroom;
-            return Threshold { headroom: Some(Amount::Bytes(room)), in_flight, verdict: short(room, need), ..row };
+            return Threshold {
+                headroom: Some(Amount::Bytes(room)),
+                in_flight,
+                verdict: short(room, need),
+                ..row
+            };
         }
         let what = format!("{} {priority}", if by_egress { "egress, priority" } else { "priority" });
         let row = self.row(port, what);
@@ -267,7 +284,9 @@ impl Station<'_> {
             let profiles = self.profiles();
             let groups = profiles.iter().flat_map(|port| {
                 let of = |&priority: &usize| lossless >> priority & 1 != 0;
-                (0..PRIORITIES).filter(of).filter_map(|priority| port.ingress[usize::from(pools.groups[priority])])
+                (0..PRIORITIES)
+                    .filter(of)
+                    .filter_map(|priority| port.ingress[usize::from(pools.groups[priority])])
             });
             let of_one = groups.map(|profile| pools.levels(profile, 1).0).min().unwrap_or(u64::MAX);
             (of_one, most_of_ingress(pools, &profiles, lossless))
@@ -279,7 +298,9 @@ impl Station<'_> {
                 (Amount::Bytes(xoff), Amount::Bytes(capacity)) => Some((xoff, capacity)),
                 _ => None,
             };
-            let Some(levels) = self.needs.iter().map(level).collect::<Option<Vec<_>>>() else { return String::new() };
+            let Some(levels) = self.needs.iter().map(level).collect::<Option<Vec<_>>>() else {
+                return String::new();
+            };
             let least = levels.iter().map(|level| level.0).min().unwrap_or(u64::MAX);
             let by_egress = self.switch.pauses().is_some_and(|own| own.accounting == Accounting::Egress);
             if by_egress {

@@ -25,7 +25,10 @@ pub(crate) enum Cause {
     QueueManager,
     SharedMemory,
     /// A pool of this number at the switch.
-    Pool { pool: u8, limit: PoolLimit },
+    Pool {
+        pool: u8,
+        limit: PoolLimit,
+    },
     NicFull,
     Headroom,
     ReceiveBuffer,

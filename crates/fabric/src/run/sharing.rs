@@ -106,8 +106,7 @@ impl Sharing {
     /// Its account at the egress, if it has one.
     #[inline]
     fn way_out(&self, egress: u32, class: TrafficClass, way_in: Option<usize>) -> Option<usize> {
-        (self.both || way_in.is_none())
-            .then(|| (egress - self.first_port) as usize * PRIORITIES + class.at())
+        (self.both || way_in.is_none()).then(|| (egress - self.first_port) as usize * PRIORITIES + class.at())
     }
 
     /// The watermarks of a lossless counter as they are now: reached, or out of reach.
@@ -121,7 +120,14 @@ impl Sharing {
     }
 
     /// What a frame without room would have joined, and the most that this may be. And where XOFF is now.
-    pub fn limits(&self, egress: u32, class: TrafficClass, frame: &Frame, ingress: u32, cause: Cause) -> Refusal {
+    pub fn limits(
+        &self,
+        egress: u32,
+        class: TrafficClass,
+        frame: &Frame,
+        ingress: u32,
+        cause: Cause,
+    ) -> Refusal {
         let way_in = self.way_in(frame, ingress);
         let of_egress = matches!(cause, Cause::Pool { limit: PoolLimit::Egress, .. });
         let account = match way_in {

@@ -5,7 +5,8 @@ use crate::place::Place;
 use fabric::spec::LimiterSpec;
 use frame::ClassMap;
 use queueing::{
-    DynamicThreshold, ManagerEntry, ManagerSpec, MemoryKeys, PoolsSpec, RateLimiters, SharedMemorySpec, assign,
+    DynamicThreshold, ManagerEntry, ManagerSpec, MemoryKeys, PoolsSpec, RateLimiters, SharedMemorySpec,
+    assign,
 };
 use std::sync::Arc;
 use units::Amount;
