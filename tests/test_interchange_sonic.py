@@ -12,7 +12,7 @@ import pytest
 from conftest import SMALL, Command
 from penstock.errors import InputError
 from penstock.interchange.formats import format_of
-from penstock.interchange.piece import Document, Piece, SharedMemory
+from penstock.interchange.piece import Document, Piece
 
 SCENARIO = SMALL.replace('queue = "200 frames"', 'total = "12 MiB"').replace(
     'accounting = "ingress"\nxoff = "20 frames"\nxon = "10 frames"\n',
@@ -117,26 +117,26 @@ def test_the_usual_configuration() -> None:
     assert piece.keys["flow_control"]["pfc"] == {
         "priorities": [3, 4],
         "accounting": "ingress",
-        "xoff": "6383104 B",
-        "xon": "19 KiB",
+    }
+    # The size of the pool is what is shared; each group has headroom of its own, which its size counts.
+    memory = piece.keys["switch"]["buffer"]["memory"]
+    assert memory["pools"]["ingress_lossless_pool"] == {
+        "side": "ingress",
+        "size": "12467 KiB",
+        "mode": "dynamic",
+    }
+    assert memory["profiles"][PROFILE] == {
+        "pool": "ingress_lossless_pool",
+        "reserved": "19 KiB",
+        "alpha": 1.0,
         "headroom": "38 KiB",
+        "xon": "19 KiB",
     }
-    assert piece.keys["switch"]["buffer"] == {
-        "dynamic_threshold": {
-            "alpha": 1.0,
-            "minimum": "19 KiB",
-            "resume_offset": "1024 GiB",
-        },
-    }
-    # The size of the pool is what is shared, and each group has its own headroom: both follow from the
-    # fabric.
-    assert piece.memory == SharedMemory(shared_bytes=12766208, headroom_bytes=38912)
+    assert {"profile": PROFILE, "groups": [3, 4]} in memory["attach"]
     assert piece.keys["watchdog"]["detection_time"] == "400 ms"
     told = "\n".join(piece.remarks)
     for said in (
         "QUEUE: queues 7 have no scheduler: taken as strict priority",
-        "BUFFER_PROFILE: xoff is 38912: groups of a switch share the headroom of all",
-        "BUFFER_PROFILE: the reserve of 19456 B is one of each egress queue as well",
         "BUFFER_POOL: size is read as the part that is shared",
         "not read: VERSIONS: no part of a scenario",
         "not read: PORT_QOS_MAP dscp_to_tc_map: frames have no DSCP",

@@ -273,6 +273,7 @@ fn a_manager_and_an_outage_meet_frames_at_their_output() {
             mean_frame: Bytes::new(1_000),
             counts: Counts::WithoutFrame,
             idle_exponent: IdleExponent::Elapsed,
+            at: queueing::Moment::Enqueue,
         };
         spec.managers = vec![Some(ManagerSpec::Red(red))];
     });

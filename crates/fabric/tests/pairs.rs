@@ -242,6 +242,7 @@ fn manager(rolls: &mut Rolls) -> ManagerSpec {
             mean_frame: units::Bytes::new(500),
             counts,
             idle_exponent: rolls.pick(&[IdleExponent::Elapsed, IdleExponent::ElapsedAndArrival]),
+            at: queueing::Moment::Enqueue,
         }),
         1 => ManagerSpec::Step(StepParams {
             threshold: Amount::Frames(rolls.below(10)),

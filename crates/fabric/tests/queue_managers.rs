@@ -292,6 +292,7 @@ fn red(max_probability: f64) -> ManagerSpec {
         action: Action::Mark,
         counts: Counts::WithoutFrame,
         idle_exponent: IdleExponent::Elapsed,
+        at: queueing::Moment::Enqueue,
         mark_above_max: true,
         mean_frame: units::Bytes::new(1000),
     })

@@ -219,6 +219,7 @@ fn threads_do_not_show() -> Result<(), TestCaseError> {
             mean_frame: Bytes::new(1_000),
             counts: Counts::WithFrame,
             idle_exponent: IdleExponent::Elapsed,
+            at: queueing::Moment::Enqueue,
         };
         vec![Some(ManagerSpec::Red(red)); 8]
     };

@@ -35,6 +35,7 @@
 
 use crate::manager::number;
 use crate::manager::{Configuration, Counts, Departures, Fill, FrameFacts, LinkFacts, QueueManager, Verdict};
+use crate::step::Moment;
 use keys::{Remark, Unused};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -70,6 +71,8 @@ pub struct RedParams {
     pub counts: Counts,
     /// How an idle time in which m mean frames could have been sent lets the average decay: "elapsed" (m times) or "elapsed_and_arrival" (m + 1 times, as ns-2 does). Default: "elapsed" (Floyd and Jacobson 1993).
     pub idle_exponent: IdleExponent,
+    /// When a frame is picked: as it enters ("enqueue") or as it leaves ("dequeue"), by the queue that is then; with `action` "mark_only" alone, since what leaves is not dropped. Default: "enqueue".
+    pub at: Moment,
 }
 
 impl Default for RedParams {
@@ -87,6 +90,7 @@ impl Default for RedParams {
             mean_frame: Bytes::new(500),
             counts: Counts::WithoutFrame,
             idle_exponent: IdleExponent::Elapsed,
+            at: Moment::Enqueue,
         }
     }
 }
@@ -159,6 +163,10 @@ impl Configuration for RedParams {
         if number(max) <= number(min) {
             let message = format!("max {max} is not above min {min}");
             return wrong("max", message, "the probability rises from min to max");
+        }
+        if self.at == Moment::Dequeue && self.action != Action::MarkOnly {
+            let help = "expected action = \"mark_only\": a frame that leaves is not dropped";
+            return wrong("at", "RED as frames leave that drops them".to_string(), help);
         }
         if !(1..=u64::from(u16::MAX)).contains(&mean_frame.get()) {
             let message = format!("a mean frame of {} B", mean_frame.get());
@@ -273,10 +281,9 @@ impl Red {
         self.since_pick = Some(if picked { 0.0 } else { count });
         picked
     }
-}
 
-impl QueueManager for Red {
-    fn on_enqueue(
+    /// Takes a sample, and says what becomes of the frame.
+    fn looks(
         &mut self,
         now: Time,
         fill: &Fill,
@@ -303,22 +310,44 @@ impl QueueManager for Red {
             (true, _) => Verdict::Drop,
         }
     }
+}
+
+impl QueueManager for Red {
+    fn on_enqueue(
+        &mut self,
+        now: Time,
+        fill: &Fill,
+        frame: FrameFacts,
+        random: &mut impl FnMut() -> u64,
+    ) -> Verdict {
+        match self.params.at {
+            Moment::Enqueue => self.looks(now, fill, frame, random),
+            Moment::Dequeue => Verdict::Pass,
+        }
+    }
     fn on_dequeue(
         &mut self,
         now: Time,
         fill: &Fill,
         frame: FrameFacts,
-        _random: &mut impl FnMut() -> u64,
+        random: &mut impl FnMut() -> u64,
     ) -> Verdict {
+        let verdict = match self.params.at {
+            Moment::Enqueue => Verdict::Pass,
+            Moment::Dequeue => self.looks(now, fill, frame, random),
+        };
         if fill.queue.frames == 0 {
             self.idle_since =
                 now + self.wire.span_ceil(u64::from(frame.bytes) + u64::from(self.link.overhead));
         }
-        Verdict::Pass
+        verdict
     }
 
     fn departures(&self) -> Departures {
-        Departures::Late
+        match self.params.at {
+            Moment::Enqueue => Departures::Late,
+            Moment::Dequeue => Departures::AtOnce,
+        }
     }
 
     fn on_link_rate(&mut self, rate: BitRate) {
@@ -373,6 +402,22 @@ mod tests {
     }
     fn mean(gaps: &[usize]) -> f64 {
         gaps.iter().sum::<usize>() as f64 / gaps.len() as f64
+    }
+
+    #[test]
+    fn it_marks_what_leaves_by_the_queue_behind() {
+        let keys =
+            RedParams { weight: 1.0, action: Action::MarkOnly, at: Moment::Dequeue, ..RedParams::default() };
+        let keys = RedParams { min: Amount::Frames(2), max: Amount::Frames(3), gentle: false, ..keys };
+        assert!(keys.check().is_ok());
+        assert!(RedParams { action: Action::Mark, ..keys }.check().is_err());
+        let mut red = keys.start(&LINK);
+        let on_entry = red.on_enqueue(Time::ZERO, &holding(9), capable(1000), &mut || 0);
+        let on_exit = [9, 3, 2, 1, 0]
+            .map(|behind| red.on_dequeue(Time::ZERO, &holding(behind), capable(1000), &mut || u64::MAX));
+        assert_eq!(on_entry, Verdict::Pass);
+        let [mark, pass] = [Verdict::Mark, Verdict::Pass];
+        assert_eq!(on_exit, [mark, mark, pass, pass, pass]);
     }
 
     #[test]

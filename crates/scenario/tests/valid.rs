@@ -641,6 +641,7 @@ idle_exponent = "elapsed_and_arrival"
         mean_frame: units::Bytes::new(1000),
         counts: Counts::WithFrame,
         idle_exponent: IdleExponent::ElapsedAndArrival,
+        at: queueing::Moment::Enqueue,
     };
     let step =
         StepParams { threshold: Amount::Bytes(50_000), at: Moment::Dequeue, counts: Counts::WithFrame };

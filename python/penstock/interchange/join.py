@@ -18,7 +18,7 @@ from penstock.laboratory.quantity import Quantity
 from penstock.library import Source, suggestion
 from penstock.running import run_source
 
-from .memory import fit
+from .memory import count_losses, fit
 from .piece import PS_PER_S, Document, Piece, Transfer, plainest
 from .toml import scenario
 
@@ -91,6 +91,11 @@ def join(
     for document, piece in read:
         if piece.memory is not None:
             remarks += fit(keys, document, piece.memory)
+    buffer = keys.get("switch", {}).get("buffer", {})
+    if "memory" in buffer:
+        remarks += count_losses(keys)
+        remarks += [f"switch.buffer.{key} is left out: pools say it" for key in [*buffer] if key != "memory"]
+        keys["switch"]["buffer"] = {"memory": buffer["memory"]}
     simulation = {"name": out.stem, **keys.get("simulation", {})}
     found = _traffic(read, keys, out)
     if found.rows or found.flows:

@@ -37,6 +37,8 @@ class Profile:
         Of two, for a dynamic threshold.
     static : int or None
         Static threshold.
+    name : str
+        Its name.
     """
 
     size: int
@@ -45,6 +47,7 @@ class Profile:
     xon_offset: int | None = None
     exponent: int | None = None
     static: int | None = None
+    name: str = "profile"
 
     @property
     def has_headroom_in_size(self) -> bool:
@@ -69,6 +72,26 @@ class Profile:
                 f"xon is {self.xon} and the reserve {self.reserve}: a paused group resumes at its reserve, "
                 "or where the offset from the threshold lets it"
             )
+        return keys, told
+
+    def of_pool(self, pool: str, *, has_shared_headroom: bool) -> tuple[dict[str, Any], list[str]]:
+        """Keys of a profile of `switch.buffer.memory`, and what they do not say."""
+        told = []
+        reserved = self.size
+        if not has_shared_headroom and self.xoff:
+            if self.size >= self.xoff:
+                reserved = self.size - self.xoff
+            else:
+                told.append(f"size is {self.size} and xoff {self.xoff}: headroom is read as beside the size")
+        keys: dict[str, Any] = {"pool": pool, "reserved": size(reserved)}
+        if self.exponent is not None:
+            keys["alpha"] = 2.0**self.exponent
+        else:
+            keys["threshold"] = size(self.static or 0)
+        if self.xoff:
+            keys |= {"headroom": size(self.xoff), "xon": size(self.xon)}
+            if self.xon_offset is not None:
+                keys["xon_offset"] = size(self.xon_offset)
         return keys, told
 
     def watermarks(self) -> tuple[dict[str, str], list[str]]:

@@ -39,11 +39,8 @@ def fit(keys: dict[str, Any], document: Document, memory: SharedMemory) -> list[
     lossless = len(keys["flow_control"]["pfc"].get("priorities", used))
     threshold = buffer["dynamic_threshold"]
     told = []
-    if memory.shared_bytes is not None and "on_lossless_drop" not in keys.get("simulation", {}):
-        keys.setdefault("simulation", {})["on_lossless_drop"] = "count"
-        told.append(
-            "simulation.on_lossless_drop is count: what is shared may be less than all links need at once"
-        )
+    if memory.shared_bytes is not None:
+        told += count_losses(keys)
     if memory.headroom_bytes is not None:
         each, room = memory.headroom_bytes, most * lossless * memory.headroom_bytes
         threshold["headroom"] = size(room)
@@ -62,6 +59,15 @@ def fit(keys: dict[str, Any], document: Document, memory: SharedMemory) -> list[
         if len(set(ports.values())) > 1:
             told.append(f"switches with less than {most} ports reserve less, and share that")
     return told
+
+
+def count_losses(keys: dict[str, Any]) -> list[str]:
+    """Lets a run go on that loses lossless frames, unless the scenario says otherwise. What was chosen."""
+    simulation = keys.setdefault("simulation", {})
+    if "on_lossless_drop" in simulation:
+        return []
+    simulation["on_lossless_drop"] = "count"
+    return ["simulation.on_lossless_drop is count: what is shared may be less than all links need at once"]
 
 
 def shared_bytes(effective: Mapping[str, Any]) -> int:

@@ -5,7 +5,7 @@ SCHEDULER, QUEUE, WRED_PROFILE, PFC_WD, PORT) and its YANG models for the ranges
 the size of a pool is the part that is shared, and that of a profile its reserve; with a static one the
 profile's is XON and headroom, as NVIDIA has it.
 
-Not modelled: egress buffers and the mapping of DSCP: the frames of a scenario have priorities of IEEE
+Not modelled: the mapping of DSCP: the frames of a scenario have priorities of IEEE
 802.1Q, so that DOT1P_TO_TC_MAP names them.
 """
 
@@ -195,6 +195,8 @@ def _colours(least: int, most: int, percent: int, *, drops: bool, marks: bool) -
 
 def _buffers(effective: Mapping[str, Any], port: Port, told: list[str]) -> Database:
     buffer = effective["switch"].get("buffer", {})
+    if memory := buffer.get("memory"):
+        return _pools(memory, port, told)
     pfc = effective["flow_control"]["pfc"]
     threshold = buffer.get("dynamic_threshold")
     computed = "computed" in (pfc["xoff"], pfc["xon"])
@@ -227,6 +229,75 @@ def _buffers(effective: Mapping[str, Any], port: Port, told: list[str]) -> Datab
         "BUFFER_PROFILE": {name: {"pool": POOL, **profile}},
         "BUFFER_PG": {f"{port.interface}|{one}": {"profile": name} for one in port.lossless},
     }
+
+
+def _pools(memory: Mapping[str, Any], port: Port, told: list[str]) -> Database:
+    """Pools and profiles as the scenario has them."""
+    key = "switch.buffer.memory"
+    tables: Database = {"BUFFER_POOL": {}, "BUFFER_PROFILE": {}, "BUFFER_PG": {}, "BUFFER_QUEUE": {}}
+    for what, table in (("groups", "BUFFER_PG"), ("queues", "BUFFER_QUEUE")):
+        for entry in memory["attach"]:
+            name = entry["profile"]
+            profile = memory["profiles"][name]
+            pool = memory["pools"][profile["pool"]]
+            if (pool["side"] == "ingress") != (what == "groups") or not _fits(entry, port, told):
+                continue
+            free = [
+                number
+                for number in entry.get(what, range(8))
+                if f"{port.interface}|{number}" not in tables[table]
+            ]
+            tables[table] |= {f"{port.interface}|{number}": {"profile": name} for number in free}
+            if free:
+                tables["BUFFER_POOL"][profile["pool"]] = _pool(f"{key}.pools.{profile['pool']}", pool)
+                tables["BUFFER_PROFILE"][name] = _buffer_profile(f"{key}.profiles.{name}", profile, pool)
+    groups = memory.get("groups", range(8))
+    tables["TC_TO_PRIORITY_GROUP_MAP"] = {MAP: {str(one): str(groups[one]) for one in range(8)}}
+    return {table: entries for table, entries in tables.items() if entries}
+
+
+def _fits(entry: Mapping[str, Any], port: Port, told: list[str]) -> bool:
+    """Whether an attachment is for the port."""
+    if "to" in entry:
+        told.append(
+            f"switch.buffer.memory.attach: {entry['profile']} is for ports to {', '.join(entry['to'])}: left out"
+        )
+        return False
+    rate = "rate" not in entry or _amount("rate", entry["rate"], "rate", 1, "whole b/s") == _amount(
+        "rate", port.rate, "rate", 1, "whole b/s"
+    )
+    longest = "length" not in entry or _amount("length", entry["length"], "length", 1, "mm") >= _amount(
+        "length", port.length, "length", 1, "mm"
+    )
+    return rate and longest
+
+
+def _pool(key: str, pool: Mapping[str, Any]) -> dict[str, str]:
+    fields = {"type": pool["side"], "mode": pool["mode"], "size": str(_bytes(f"{key}.size", pool["size"]))}
+    if "headroom" in pool:
+        fields["xoff"] = str(_bytes(f"{key}.headroom", pool["headroom"]))
+    return fields
+
+
+def _buffer_profile(key: str, profile: Mapping[str, Any], pool: Mapping[str, Any]) -> dict[str, str]:
+    """A profile; where headroom is a group's own, the size counts it."""
+    reserved, headroom = (_bytes(f"{key}.{name}", profile[name]) for name in ("reserved", "headroom"))
+    own = headroom if "headroom" not in pool else 0
+    fields = {"pool": profile["pool"], "size": str(reserved + own)}
+    if "alpha" in profile:
+        fields["dynamic_th"] = str(_exponent(profile["alpha"], f"{key}.alpha"))
+    elif "threshold" in profile:
+        fields["static_th"] = str(_bytes(f"{key}.threshold", profile["threshold"]))
+    elif pool["mode"] == "static":
+        fields["static_th"] = str(_bytes("size", pool["size"]))
+    else:
+        fields["dynamic_th"] = "0"
+    if headroom:
+        xon = profile.get("xon", profile["reserved"])
+        fields |= {"xoff": str(headroom), "xon": str(_bytes(f"{key}.xon", xon))}
+        if (offset := profile.get("xon_offset", None if "xon" in profile else "0 B")) is not None:
+            fields["xon_offset"] = str(_bytes(f"{key}.xon_offset", offset))
+    return fields
 
 
 def _dynamic(
@@ -264,11 +335,10 @@ def _watchdog(effective: Mapping[str, Any], port: Port) -> Database:
     return {"PFC_WD": {"GLOBAL": poll, port.interface: entry}}
 
 
-def _exponent(alpha: float) -> int:
+def _exponent(alpha: float, key: str = "switch.buffer.dynamic_threshold.alpha") -> int:
     """The power of two that a factor is."""
     exponent = math.log2(alpha)
     if not exponent.is_integer() or int(exponent) not in EXPONENTS:
-        key = "switch.buffer.dynamic_threshold.alpha"
         raise InputError(f"{key} is {alpha:g}; powers of two from 1/256 to 128 can be exported")
     return int(exponent)
 

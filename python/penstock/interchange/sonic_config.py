@@ -16,7 +16,7 @@ from typing import Any
 
 from .json_text import whole
 from .lossless_profile import Profile
-from .piece import Document, Piece, SharedMemory, size
+from .piece import Document, Piece, size
 from .sonic_port import ACTIONS, PRIORITIES, Pool, View, Wred, ports, view
 from .sonic_tables import Tables
 
@@ -55,7 +55,7 @@ def read(document: Document) -> Piece:
     chosen = Tables(part)
     view(chosen, port)
     remarks = [f"{document.file}: {line}" for line in (*told, *tables.told)] + tables.ignored()
-    return Piece(keys, remarks=remarks, notes=chosen.notes(), memory=settings.memory, links=settings.links())
+    return Piece(keys, remarks=remarks, notes=chosen.notes(), links=settings.links())
 
 
 def _chosen(document: Document, views: Mapping[str, View]) -> tuple[str, list[str]]:
@@ -91,6 +91,9 @@ _ABOUT = {
     "schedulers": "schedulers",
     "wred": "WRED",
     "groups": "profiles of lossless groups",
+    "group_of": "groups of priorities",
+    "of_groups": "profiles of lossy groups",
+    "of_queues": "profiles of queues",
     "speed": "speed",
     "mtu": "mtu",
     "cable": "cable length",
@@ -104,7 +107,6 @@ class _Settings:
     def __init__(self, tables: Tables, port: View) -> None:
         self.tables = tables
         self.port = port
-        self.memory: SharedMemory | None = None
 
     def links(self) -> dict[str, str]:
         """Rate and length of the port's link, as far as they are known."""
@@ -134,7 +136,7 @@ class _Settings:
         keys: dict[str, Any] = {"switch": switch}
         if self.port.lossless:
             pfc: dict[str, Any] = {"priorities": [*self.port.lossless], "accounting": "ingress"}
-            buffer = self._buffer(pfc)
+            buffer = self._buffer()
             if buffer:
                 switch["buffer"] = buffer
             keys["flow_control"] = {"pfc": pfc}
@@ -209,8 +211,8 @@ class _Settings:
             keys["mark_above_max"] = True
         return {"red": keys}
 
-    def _buffer(self, pfc: dict[str, Any]) -> dict[str, Any]:
-        """The memory of a switch; thresholds of pauses go to `pfc`."""
+    def _buffer(self) -> dict[str, Any]:
+        """The memory of a switch."""
         groups = self.port.groups
         if set(groups.values()) == {None}:
             self.tables.tell("BUFFER_PG", "no profile of the lossless groups: thresholds are computed")
@@ -219,67 +221,48 @@ class _Settings:
             self.tables.tell(
                 "BUFFER_PG", f"priorities {', '.join(without)} have no profile: theirs is that of the others"
             )
-        if len({one for one in groups.values() if one is not None}) > 1:
-            message = "lossless priorities have several profiles; expected one for all"
-            raise self.tables.error("BUFFER_PG", message, "BUFFER_PG")
-        ((profile, pool),) = {one for one in groups.values() if one is not None}
-        if pool.size is None:
+        numbers = [self.port.group_of[priority] for priority in groups]
+        if len(set(numbers)) < len(numbers):
+            message = "lossless priorities share a priority group; expected one for each"
+            raise self.tables.error("TC_TO_PRIORITY_GROUP_MAP", message, "TC_TO_PRIORITY_GROUP_MAP")
+        found = {number: one for number, one in zip(numbers, groups.values(), strict=True) if one is not None}
+        first = next(iter(found.values()))
+        of_groups = {number: found.get(number, first) for number in numbers}
+        if any(pool.size is None for _, pool in of_groups.values()):
             self.tables.tell("BUFFER_POOL", "has no size, the switch computes it: so are thresholds")
             return {}
-        if profile.static is not None:
-            return self._static(profile, pool, pfc)
-        return self._dynamic(profile, pool, pfc)
+        return {"memory": self._memory(of_groups | self.port.of_groups)}
 
-    def _static(self, profile: Profile, pool: Pool, pfc: dict[str, Any]) -> dict[str, Any]:
-        watermarks, told = profile.watermarks()
-        for line in told:
-            self.tables.tell("BUFFER_PROFILE", line)
-        if pool.headroom:
-            self.tables.tell(
-                "BUFFER_POOL",
-                f"xoff is {pool.headroom}: with a static threshold each group has its own headroom",
-            )
-        pfc |= watermarks
-        return {"total": size(pool.size or 0)}
-
-    def _dynamic(self, profile: Profile, pool: Pool, pfc: dict[str, Any]) -> dict[str, Any]:
-        threshold, told = profile.dynamic()
-        for line in told:
-            self.tables.tell("BUFFER_PROFILE", line)
-        shared = pool.size or 0
-        each = None
-        if pool.headroom:
-            threshold["headroom"] = size(pool.headroom)
-            self.tables.tell(
-                "BUFFER_PROFILE",
-                f"xoff is {profile.xoff}: a group may take all of the headroom that is shared, "
-                f"{pool.headroom} B",
-            )
-        else:
-            each = profile.xoff
-            if not profile.has_headroom_in_size:
-                self.tables.tell(
-                    "BUFFER_PROFILE", f"size is {profile.size}: without headroom, which is beside it"
-                )
-            self.tables.tell(
-                "BUFFER_PROFILE", f"xoff is {profile.xoff}: groups of a switch share the headroom of all"
-            )
-        self.tables.tell(
-            "BUFFER_PROFILE", f"the reserve of {profile.reserve} B is one of each egress queue as well"
-        )
+    def _memory(self, of_groups: Mapping[int, tuple[Profile, Pool]]) -> dict[str, Any]:
+        """Pools, profiles, and who has them."""
+        pools: dict[str, Any] = {}
+        profiles: dict[str, Any] = {}
+        attach: list[dict[str, Any]] = []
+        for what, entries in (("groups", of_groups), ("queues", self.port.of_queues)):
+            members: dict[str, list[int]] = {}
+            for number, (profile, pool) in sorted(entries.items()):
+                if pool.size is None:
+                    self.tables.tell(f"BUFFER_POOL|{pool.name}", "has no size: what it holds is not limited")
+                    continue
+                keys: dict[str, Any] = {"side": pool.side, "size": size(pool.size), "mode": pool.mode}
+                if pool.headroom and pool.side == "ingress":
+                    keys["headroom"] = size(pool.headroom)
+                pools[pool.name] = keys
+                own, told = profile.of_pool(pool.name, has_shared_headroom=bool(pool.headroom))
+                for line in told:
+                    self.tables.tell(f"BUFFER_PROFILE|{profile.name}", line)
+                profiles[profile.name] = own
+                members.setdefault(profile.name, []).append(number)
+            attach += [{"profile": name, what: numbers} for name, numbers in members.items()]
         self.tables.tell(
             "BUFFER_POOL",
-            "size is read as the part that is shared, headroom and reserves as beside it; static "
-            "templates of NVIDIA "
-            "may count them within",
+            "size is read as the part that is shared, headroom and reserves as beside it; static templates of "
+            "NVIDIA may count them within",
         )
-        # Where dynamic thresholds decide, these are not used: they keep what the configuration says, for the
-        # way back.
-        alone = int(shared * Fraction(threshold["alpha"]) / (1 + Fraction(threshold["alpha"])))
-        if profile.xon < alone:
-            pfc |= {"xoff": size(alone), "xon": size(profile.xon), "headroom": size(profile.xoff)}
-        self.memory = SharedMemory(shared_bytes=shared, headroom_bytes=each)
-        return {"dynamic_threshold": threshold}
+        memory: dict[str, Any] = {"pools": pools, "profiles": profiles, "attach": attach}
+        if self.port.group_of != tuple(PRIORITIES):
+            memory["groups"] = [*self.port.group_of]
+        return memory
 
 
 def _percentages(weights: Mapping[int, int]) -> dict[int, int]:

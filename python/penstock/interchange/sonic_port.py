@@ -61,6 +61,9 @@ class Pool:
 
     size: int | None
     headroom: int | None
+    name: str = "pool"
+    side: str = "ingress"
+    mode: str = "dynamic"
 
 
 @dataclass(frozen=True)
@@ -79,6 +82,10 @@ class View:
         Of each queue that has it.
     groups : dict
         The profile of each lossless priority and its pool; ``None`` where the switch computes it.
+    group_of : tuple of int
+        The priority group of each priority.
+    of_groups, of_queues : dict
+        The profiles of other priority groups, and of queues, with their pools.
     speed, mtu : int or None
         In Mb/s and bytes.
     cable : str or None
@@ -92,6 +99,9 @@ class View:
     schedulers: dict[int, Scheduler] = field(default_factory=dict)
     wred: dict[int, Wred] = field(default_factory=dict)
     groups: dict[int, tuple[Profile, Pool] | None] = field(default_factory=dict)
+    group_of: tuple[int, ...] = tuple(PRIORITIES)
+    of_groups: dict[int, tuple[Profile, Pool]] = field(default_factory=dict)
+    of_queues: dict[int, tuple[Profile, Pool]] = field(default_factory=dict)
     speed: int | None = None
     mtu: int | None = None
     cable: str | None = None
@@ -121,13 +131,9 @@ def view(tables: Tables, port: str) -> View:
                 f"MAP_PFC_PRIORITY_TO_QUEUE {priority}",
                 f"stops queue {stops[priority]}; a scenario stops that of the priority, {queue_of[priority]}",
             )
-    in_groups = sorted({groups[classes[priority]] for priority in PRIORITIES if priority not in lossless})
-    if lossless and len(in_groups) > 1:
-        tables.tell(
-            "TC_TO_PRIORITY_GROUP_MAP",
-            f"lossy classes are in groups {', '.join(map(str, in_groups))}: lossy frames count at their "
-            f"queue, in no group",
-        )
+    group_of = tuple(groups[classes[priority]] for priority in PRIORITIES)
+    if maps and max(group_of) > PRIORITIES[-1]:
+        raise maps.error("tc_to_pg_map", f"group {max(group_of)} of {port}; expected groups 0 to 7")
     entries = dict(tables.of_port("QUEUE", port))
     schedulers = {number: one for number, entry in entries.items() if (one := _scheduler(tables, entry))}
     wred = {number: found for number, entry in entries.items() if (found := _wred(tables, entry))}
@@ -138,7 +144,19 @@ def view(tables: Tables, port: str) -> View:
         lossless,
         schedulers,
         wred,
-        {priority: _profile(tables, profiles.get(groups[classes[priority]])) for priority in lossless},
+        {priority: _profile(tables, profiles.get(group_of[priority])) for priority in lossless},
+        group_of,
+        {
+            number: found
+            for number, entry in profiles.items()
+            if number in set(group_of) - {group_of[priority] for priority in lossless}
+            and (found := _profile(tables, entry))
+        },
+        {
+            number: found
+            for number, entry in tables.of_port("BUFFER_QUEUE", port)
+            if number in queue_of and (found := _profile(tables, entry, side="egress"))
+        },
         own.whole("speed", 1, 10**7) if own else None,
         own.whole("mtu", 42, LONGEST_MTU) if own else None,
         _cable(tables, port),
@@ -223,8 +241,8 @@ def _wred(tables: Tables, queue: Entry) -> Wred | None:
     return Wred(least, most, 100 if percent is None else percent, drops, marks)
 
 
-def _profile(tables: Tables, group: Entry | None) -> tuple[Profile, Pool] | None:
-    """The profile of a group; ``None`` if the switch computes it."""
+def _profile(tables: Tables, group: Entry | None, *, side: str = "ingress") -> tuple[Profile, Pool] | None:
+    """The profile of a group or queue; ``None`` if the switch computes it."""
     name = group.text("profile") if group else None
     if group is None or name in (None, "NULL", ""):
         return None
@@ -237,14 +255,23 @@ def _profile(tables: Tables, group: Entry | None) -> tuple[Profile, Pool] | None
     if (exponent is None) == (static is None):
         both = "both" if static is not None else "neither"
         raise entry.error("dynamic_th", f"has {both} of dynamic_th and static_th; expected one of them")
-    if pool.choice("type", "ingress", "egress", "both") == "egress":
-        raise entry.error("pool", f"is of a priority group, and its pool {pool.key} of the egress")
+    kind = pool.choice("type", "ingress", "egress", "both") or side
+    if kind not in (side, "both"):
+        what = "a priority group" if side == "ingress" else "a queue"
+        raise entry.error("pool", f"is of {what}, and its pool {pool.key} of the {kind}")
+    if kind == "both":
+        tables.tell(f"BUFFER_POOL|{pool.key}", f"type is both: its {side} counts here, the other side apart")
     mode = pool.choice("mode", "dynamic", "static")
     if exponent is not None and mode == "static":
         raise entry.error("dynamic_th", f"has a dynamic_th, and {pool.key} is static; expected a static_th")
     size, xon, xoff = (entry.whole(key, 0, LARGEST) or 0 for key in ("size", "xon", "xoff"))
-    profile = Profile(size, xon, xoff, entry.whole("xon_offset", 0, LARGEST), exponent, static)
-    return profile, Pool(pool.whole("size", 0, LARGEST), pool.whole("xoff", 0, LARGEST))
+    offset = entry.whole("xon_offset", 0, LARGEST)
+    profile = Profile(size, xon, xoff, offset, exponent, static, entry.key)
+    name = pool.key if kind == side else f"{pool.key} {side}"
+    found = Pool(
+        pool.whole("size", 0, LARGEST), pool.whole("xoff", 0, LARGEST), name, side, mode or "dynamic"
+    )
+    return profile, found
 
 
 def _cable(tables: Tables, port: str) -> str | None:

@@ -101,7 +101,7 @@ fn groups(id: NodeId, lossless: u8, (pools, ports): (&PoolsSpec, &[PortProfiles]
     let mut without = Vec::new();
     let mut in_flight = vec![0u64; pools.pools.len()];
     for ((number, profiles), need) in (first..).zip(ports).zip(&needs) {
-        for priority in (0..PRIORITIES).filter(|priority| need.pauses & lossless >> priority & 1 != 0) {
+        for priority in (0..PRIORITIES).filter(|priority| (need.pauses & lossless) >> priority & 1 != 0) {
             let group = pools.groups[priority];
             let Some(profile) = profiles.ingress[usize::from(group)] else {
                 without.push(format!(
