@@ -6,10 +6,9 @@ run has other starts. Prints a Markdown table of means over the runs. Throughput
 queues by 5 % (10 % under RED), drops and marks of ten connections by 10 %; beyond that the exit status is 1.
 A peer that is not installed is left out (Debian: ``apt-get install ns2 libns3-dev g++``).
 
-Windows grow as in ns-2: with each acknowledgement, also while they are not what holds a sender back. What
-differs is rounding. ns-2 adds fractions of segments, RFC 5681 whole bytes, rounded down: a little less than
-a segment a round trip. A connection alone therefore loses one frame each time it overflows its queue where
-ns-2 loses one or two, so that its drops are shown and not judged.
+Windows grow as in ns-2: with each acknowledgement, also while they are not what holds a sender back, and by
+fractions. A connection alone loses one frame or two each time it overflows its queue, which hangs on a
+fraction of a segment: its drops are shown and not judged.
 
 ns-3 has proportional rate reduction and limited transmit, no jitter, and repairs well only with selective
 acknowledgements (3.37); Penstock is told the same. After a loss ns-3 halves what it believes to be on its

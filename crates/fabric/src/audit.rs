@@ -17,22 +17,10 @@ mod reroutes;
 mod routes;
 
 use crate::PauseNeeds;
+use crate::build::{BuildError, refusal};
+pub use crate::spec::Subject;
 use crate::spec::{NodeSpec, OnLosslessDrop, Spec};
-use frame::NodeId;
 use keys::{Remark, Severity};
-
-/// What a finding is about. The path of its remark begins there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Subject {
-    /// The settings of this node: its own, or those that it shares.
-    Node(NodeId),
-    /// The settings of all nodes.
-    Scenario,
-    /// An entry of [`Spec::faults`].
-    Fault(usize),
-    /// An entry of [`Spec::flows`].
-    Flow(usize),
-}
 
 /// What is wrong with a simulation, or probably not as meant.
 #[derive(Clone, Debug)]
@@ -63,10 +51,14 @@ pub fn audit(spec: &Spec, needs: &[PauseNeeds], has_own: &HasOwn<'_>) -> Vec<Fin
     audit.findings
 }
 
-/// Checks what is worth a look where [`audit`] found no error. `layered`: the shortest paths of its topology go up, then
+/// Checks what is worth a look where [`audit`] found no error: all that a run would refuse, first. `layered`: the shortest paths of its topology go up, then
 /// down.
 pub fn audit_flows(spec: &Spec, layered: bool, has_own: &HasOwn<'_>) -> Vec<Finding> {
     let mut audit = Audit { spec, needs: &[], has_own, findings: Vec::new() };
+    if let Some(BuildError { subject, remark }) = refusal(spec) {
+        audit.error(subject, remark);
+        return audit.findings;
+    }
     lengths::check(&mut audit);
     routes::check(layered, &mut audit);
     reroutes::check(&mut audit);

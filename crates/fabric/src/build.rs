@@ -11,20 +11,24 @@ pub(crate) mod headroom;
 mod limiters;
 mod nodes;
 pub(crate) mod paths;
+mod prepare;
 pub(crate) mod reroute;
 mod scheduler_changes;
 mod series;
 pub(crate) mod shards;
+mod ties;
 mod traffic;
 mod updates;
 
+pub use prepare::refusal;
 pub use series::{MAX_BINS, MAX_SERIES, MEMORY as SERIES_MEMORY};
 pub(crate) use traffic::start;
 
-use crate::build::fault_plan::{FaultPlan, Note};
+use crate::build::fault_plan::Note;
 use crate::build::headroom::frame_bounds;
 use crate::build::limiters::LimiterPlan;
-use crate::build::paths::{Paths, find_paths};
+use crate::build::paths::Paths;
+use crate::build::prepare::{Prepared, prepare};
 use crate::build::shards::Split;
 use crate::run::buffers::Buffers;
 use crate::run::contention::Contention;
@@ -48,9 +52,10 @@ use crate::run::spreading::Spreading;
 use crate::run::storms::PortWatch;
 use crate::run::world::Fabric;
 use crate::spec::routing::Wiring;
-use crate::spec::{FaultSpec, Negotiated, NodeSpec, Queueing, Spec};
+use crate::spec::{FaultSpec, Negotiated, NodeSpec, Queueing, Spec, Subject};
 use engine::Timer;
-use frame::{CONTROL_FRAME_BYTES, NodeId, Occupancy, Route};
+use frame::{CONTROL_FRAME_BYTES, NodeId, Occupancy};
+use keys::Remark;
 use scheduling::{Configuration, PortFacts, SchedulerSpec, Selector};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -58,13 +63,24 @@ use std::ops::Range;
 use std::sync::Arc;
 use units::{BitRate, ClockOffset, Time, WireClock};
 
-/// Why a description cannot be built.
+/// Why a description cannot be built. A scenario is refused for it where it is checked: see [`refusal`].
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BuildError(pub String);
+pub struct BuildError {
+    /// What it is about.
+    pub subject: Subject,
+    /// What is wrong, and where, seen from there.
+    pub remark: Remark,
+}
+
+impl BuildError {
+    pub(crate) fn new(subject: Subject, remark: Remark) -> BuildError {
+        BuildError { subject, remark }
+    }
+}
 
 impl fmt::Display for BuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        self.remark.fmt(f)
     }
 }
 impl std::error::Error for BuildError {}
@@ -185,26 +201,22 @@ impl<'a> Plan<'a> {
         });
         BitRate::from_bps((rate - updates).max(0.0) as u64)
     }
-    /// The least time after which a node of a part can affect another: a shortest frame, or the head of one, or a
-    /// pause frame, and what comes after it. `None` if the part has no links.
-    fn look_ahead(&self, part: &Fabric) -> Option<Time> {
+    /// The least time after which a node can affect another: a shortest frame, or the head of one, or a pause frame, and what
+    /// comes after it. `None` if there are no links.
+    fn look_ahead(&self) -> Option<Time> {
         let pausing = self.spec.nodes.iter().any(|node| node.pauses().is_some());
-        let update = |port: u32| {
-            let delay = self.node(self.wiring.peer[port as usize].0).credits()?.update_delay;
-            Some(self.link(port).delay + delay)
-        };
-        let of_port = |(id, (port, cold)): (u32, (&Port, &ColdPort))| {
-            let clock = self.wire_clock(id, self.rates(id).1);
-            let bytes = if port.is_seen_by_heads() { self.frames.0.min(HEAD_BYTES) } else { self.frames.0 };
-            let wire = |bytes: u16| clock.span_floor(u64::from(bytes) + u64::from(port.overhead));
-            let data = wire(bytes) + port.arrives_after;
-            let pause =
-                wire(CONTROL_FRAME_BYTES) + cold.delay + self.response(self.wiring.peer[id as usize].0);
+        let of_port = |port: u32| {
+            let (link, peer) = (self.link(port), self.wiring.peer[port as usize].0);
+            let receiver = self.node(peer);
+            let clock = self.wire_clock(port, self.rates(port).1);
+            let bytes = if receiver.cuts_through() { self.frames.0.min(HEAD_BYTES) } else { self.frames.0 };
+            let wire = |bytes: u16| clock.span_floor(u64::from(bytes) + u64::from(link.overhead));
+            let data = wire(bytes) + link.delay + receiver.latency();
+            let pause = wire(CONTROL_FRAME_BYTES) + link.delay + self.response(peer);
             let data = if pausing { data.min(pause) } else { data };
-            update(id).map_or(data, |update| data.min(update))
+            receiver.credits().map_or(data, |credits| data.min(link.delay + credits.update_delay))
         };
-        let ports = part.links.ports.iter().zip(&part.links.cold);
-        (part.numbering.first_port..).zip(ports).map(of_port).min()
+        (0..self.wiring.peer.len() as u32).map(of_port).min()
     }
 }
 
@@ -240,30 +252,16 @@ impl Part<'_> {
 pub(crate) fn build(spec: &Spec, parts: usize) -> Result<Built, BuildError> {
     let wiring = spec.wiring();
     let plan = Plan::new(spec, &wiring);
-    numbered(&plan)?;
-    let mut paths = find_paths(&plan)?;
-    let faults = FaultPlan::new(spec)?;
-    let mut changes = reroute::changes(spec, &wiring, &faults, &mut paths);
-    changes.extend(control_frames::actions(spec, &wiring, &paths));
-    let (reconfigured, schedulers) = scheduler_changes::changes(&plan);
-    changes.extend(reconfigured);
-    let all_faults = Faults { schedulers: schedulers.into(), ..faults.faults(spec, &wiring, changes) };
-    if paths.hops.len() > Route::LIMIT as usize {
-        let hops = paths.hops.len();
-        return Err(BuildError(format!(
-            "all paths together have {hops} hops, more than the {} that can be told apart",
-            Route::LIMIT
-        )));
-    }
+    let Prepared { mut paths, faults, all_faults, forks, look_ahead } = prepare(&plan)?;
+    let forks = Arc::new(forks);
     let split = Split::new(&wiring, &paths, parts);
-    let forks = Arc::new(copies::forks(spec, &paths)?);
     let routes = RouteTable {
         hops: std::mem::take(&mut paths.hops).into(),
         path_start: std::mem::take(&mut paths.starts).into(),
         peers: wiring.peer.iter().map(|peer| peer.0).collect(),
         ..RouteTable::default()
     };
-    let mut parts = build_parts(&plan, &split, &paths, &routes, all_faults)?;
+    let mut parts = build_parts(&plan, &split, &paths, &routes, all_faults);
     if !forks.at.is_empty() {
         for part in &mut parts {
             part.copies = Copies::new(Arc::clone(&forks), part.links.len(), paths.flows.len());
@@ -277,11 +275,6 @@ pub(crate) fn build(spec: &Spec, parts: usize) -> Result<Built, BuildError> {
     let path_flow: Arc<[u32]> = std::mem::take(&mut paths.flows).into();
     let left_out = series::record(spec, &wiring, &mut parts, &path_flow);
     parts.iter_mut().for_each(|part| ahead::mark(&plan, part));
-    let look_ahead = parts.iter().filter_map(|part| plan.look_ahead(part)).min();
-    let look_ahead = look_ahead.unwrap_or(Time::from_us(1));
-    if look_ahead.ps() < 2 {
-        return Err(BuildError("a frame takes less than 2 ps from node to node: that is too fast".into()));
-    }
     let (reach, notes) = (ahead::reach(&plan).saturating_add(look_ahead), faults.notes(spec));
     Ok(Built { parts, split, look_ahead, reach, path_flow, notes, wiring, left_out })
 }
@@ -293,7 +286,7 @@ fn build_parts(
     paths: &Paths,
     routes: &RouteTable,
     faults: Faults,
-) -> Result<Vec<Fabric>, BuildError> {
+) -> Vec<Fabric> {
     let Faults { mut schedules, events, actions, schedulers } = faults;
     let spreading = Spreading::new(plan.spec, plan.wiring);
     let own_schedules = |number| schedules.drain(..split.ports(number).len().min(schedules.len())).collect();
@@ -326,13 +319,7 @@ fn build_parts(
 }
 
 /// Builds one part.
-fn build_part(
-    part: &Part,
-    paths: &Paths,
-    routes: RouteTable,
-    faults: Faults,
-    events: &[Event],
-) -> Result<Fabric, BuildError> {
+fn build_part(part: &Part, paths: &Paths, routes: RouteTable, faults: Faults, events: &[Event]) -> Fabric {
     let (plan, spec) = (part.plan, part.plan.spec);
     let node_of = part.ports().map(|port| part.node(plan.wiring.node_of[port as usize])).collect();
     let mut fabric = Fabric {
@@ -355,14 +342,11 @@ fn build_part(
         faults,
         copies: Copies::default(),
         ledger: Ledger { on_lossless_drop: spec.on_lossless_drop, ..Ledger::default() },
-        probes: Probes::new(part.nodes()),
+        probes: Probes { alike: ties::apart(spec), ..Probes::new(part.nodes()) },
         comes_back_at: Time::ZERO,
         deciding: false,
     };
     for port in part.ports() {
-        if let Err(why) = plan.scheduler(port).check(&plan.port_facts(port)) {
-            return Err(BuildError(format!("scheduler of \"{}\": {why}", plan.node(port).name)));
-        }
         add_port(part, &mut fabric, port);
     }
     fabric.links.start_managers();
@@ -388,32 +372,7 @@ fn build_part(
     updates::let_them_be_read(part, &mut fabric);
     fabric.shrink();
     fabric.check();
-    Ok(fabric)
-}
-
-/// Whether all places, all queues, and the lists of virtual output queues, can be numbered.
-fn numbered(plan: &Plan) -> Result<(), BuildError> {
-    if plan.places() > Event::MAX_PLACES {
-        return Err(BuildError(format!(
-            "{} ports and {} flows are more than the {} that can be told apart",
-            plan.wiring.peer.len(),
-            plan.spec.flows.len(),
-            Event::MAX_PLACES
-        )));
-    }
-    let lists = (0..plan.spec.nodes.len() as u32).map(NodeId).map(|id| {
-        let node = &plan.spec.nodes[id.at()];
-        let ports = plan.wiring.ports(id).len() as u64;
-        let each = if bypass_classes(plan.spec, node) == 0 { 1 } else { 2 };
-        ports * node.classes().classes() as u64 * each * voqs(node, ports)
-    });
-    let lists: u64 = lists.sum();
-    if lists < u64::from(NIL) {
-        return Ok(());
-    }
-    Err(BuildError(format!(
-        "{lists} queues are more than the {NIL} that can be told apart; virtual output queues are one for each pair of ports and class"
-    )))
+    fabric
 }
 
 /// Lists of a queue: one, or one for each port that a frame may have come in through, and one for none.

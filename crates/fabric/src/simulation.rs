@@ -4,6 +4,7 @@ pub(crate) mod credits;
 mod cut_short;
 pub(crate) mod deadlock;
 pub(crate) mod dependencies;
+mod sources;
 pub(crate) mod threads;
 mod ties;
 pub(crate) mod whole;
@@ -194,6 +195,9 @@ impl Simulation {
         }
         if at_end && self.warmed_up {
             self.check_conservation()?;
+            if cfg!(debug_assertions) {
+                self.check_sources();
+            }
             return Ok(State::Finished);
         }
         if at_end {
@@ -440,6 +444,11 @@ impl Simulation {
                 "{headers} headers, but {at_rest} frames that wait and {pending} on their way have one: this is a fault of the simulator"
             );
         }
+    }
+
+    /// Since when it has measured: from the end of the warm-up on, or, until that is over, from the beginning.
+    pub fn measured_from(&self) -> Time {
+        if self.warmed_up { self.spec.warmup } else { Time::ZERO }
     }
 
     /// Begins measuring: all counts at zero, all levels as they are.

@@ -69,6 +69,19 @@ pub struct Spec {
     pub negotiated: Vec<[Option<Negotiated>; 2]>,
 }
 
+/// What a finding is about. The path of its remark begins there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Subject {
+    /// The settings of this node: its own, or those that it shares.
+    Node(NodeId),
+    /// The settings of all nodes.
+    Scenario,
+    /// An entry of [`Spec::faults`].
+    Fault(usize),
+    /// An entry of [`Spec::flows`].
+    Flow(usize),
+}
+
 impl Spec {
     /// What picks one of several shortest paths for a flow and destination.
     pub(crate) fn route_hash(&self, flow: &FlowSpec, destination: NodeId) -> u64 {

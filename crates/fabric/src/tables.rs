@@ -61,7 +61,7 @@ fn tables(simulation: &mut Simulation) -> Vec<Table> {
     let arriving = simulation.arriving();
     let long = simulation.frame_hops() >= LEAST_HOPS;
     let view = View {
-        start: simulation.spec.warmup.min(end),
+        start: simulation.measured_from(),
         end,
         in_flight,
         arriving,
@@ -428,7 +428,7 @@ impl View<'_> {
             .integers("resumes_sent", "", "Pause frames with an XON sent through this port.", each().map(|p| counts(p).resumes_sent))
             .reals("paused_s", "s", "Time in which some priority of this port had to stop.", each().map(paused))
             .integers("headroom_violations", "", "Frames of lossless classes that a limit lost at this port.", each().map(|p| counts(p).violations))
-            .integers("ties", "", "Losses and targeted pauses at this port that were decided between frames of different sources that came in the same picosecond: by an order that real clocks, which are never equal, would not keep.", each().map(|p| counts(p).ties))
+            .integers("ties", "", "Losses and targeted pauses at this port that were decided between frames of different sources that came in the same picosecond, or no further apart than `clock_tolerance` moves two frames: by an order that real hosts would not keep.", each().map(|p| counts(p).ties))
             .integers("bit_errors", "", "Frames that arrived here with a wrong checksum and were discarded.", each().map(|p| counts(p).bit_errors))
             .integers("pauses_lost", "", "Pause frames sent through this port that were lost or damaged.", each().map(|p| counts(p).pauses_lost))
     }

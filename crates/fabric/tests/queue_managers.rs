@@ -208,22 +208,27 @@ fn full_memory(headroom: u64, manager: Option<ManagerSpec>) -> Net {
     net
 }
 
+/// A lossless class keeps what a switch sends itself, too, or breaks its promise.
 #[test]
-fn a_full_switch_may_lose_its_own_messages_whatever_their_priority() {
+fn messages_that_a_full_switch_loses_are_violations_where_their_class_is_lossless() {
     let every = ManagerSpec::Sampling(SamplingParams { threshold: Amount::Frames(1), every: 1 });
-    // With `on_lossless_drop = "stop"`: the run comes to its end.
-    let outcome = full_memory(30_000, Some(every)).run();
+    let mut net = full_memory(30_000, Some(every));
+    let error = net.try_run().error.expect("a message of a lossless class is lost");
+    assert!(error.contains("It came in through no port") && error.contains("64 B of priority 3"), "{error}");
+    net.0.on_lossless_drop = fabric::spec::OnLosslessDrop::Count;
+    let outcome = net.run();
     let flows = outcome.texts("drops", "flow").iter().zip(outcome.texts("drops", "part"));
     let counts = outcome.integers("drops", "frames").iter().zip(outcome.integers("drops", "bytes"));
     let lost: Vec<_> = flows.zip(counts).collect();
     let messages: Vec<_> = lost.iter().filter(|((flow, _), _)| flow.ends_with('c')).collect();
-    // Of the lossless flows only messages (64 B) are lost, and of those some are.
+    // Of the lossless flows only messages (64 B) are lost, and each is a violation.
     assert!(!messages.is_empty(), "{lost:?}");
-    for ((flow, part), (frames, bytes)) in messages {
+    for ((flow, part), (frames, bytes)) in &messages {
         assert!(**frames > 0 && **bytes == 64 * **frames, "{flow}: {bytes} B in {frames} frames");
         assert_eq!((part.as_str(), outcome.count("flows", flow, "frames_dropped")), ("beside", 0));
     }
-    assert_eq!(outcome.total("ports", "headroom_violations"), 0);
+    let all: u64 = messages.iter().map(|(_, (frames, _))| **frames).sum();
+    assert_eq!(outcome.total("ports", "headroom_violations"), all);
 }
 
 #[test]

@@ -136,7 +136,7 @@ fn measured(
         "fingerprint": format!("{:016x}", simulation.fingerprint()),
         "simulated_s": simulation.now().as_secs_f64(),
         "duration_s": scenario.spec.duration.as_secs_f64(),
-        "warmup_s": scenario.spec.warmup.as_secs_f64(),
+        "warmup_s": simulation.measured_from().as_secs_f64(),
         "wall_s": wall.as_secs_f64(),
         "threads": simulation.threads(),
         "events": simulation.events(),
@@ -154,6 +154,13 @@ fn measured(
             .map(|warning| warning.render(false))
             .chain(simulation.left_out().iter().cloned())
             .chain(simulation.ties())
+            .chain((simulation.measured_from() < scenario.spec.warmup).then(|| {
+                format!(
+                    "the run ended at {}, before its warm-up of {}: it was measured from the beginning",
+                    simulation.now(),
+                    scenario.spec.warmup
+                )
+            }))
             .collect::<Vec<_>>(),
     });
     let tables = py.detach(|| simulation.tables());

@@ -2,7 +2,8 @@
 //!
 //! Below a threshold the window grows by what is acknowledged, at most one segment an acknowledgement (two where
 //! bytes are counted): it doubles each round trip. Above, it grows by one segment a round trip: by segment * segment /
-//! window an acknowledgement, or by a segment for each window of bytes acknowledged. A loss or a mark sets the
+//! window an acknowledgement, fractions of a byte included, or by a segment for each window of bytes acknowledged. A loss or
+//! a mark sets the
 //! threshold to half of what was in flight, at least two segments, and the window to it; where the clock of
 //! acknowledgements has stopped, the window is one segment and grows anew.
 //!
@@ -49,7 +50,7 @@ pub struct AimdParams {
 pub struct Aimd {
     window: u64,
     threshold: u64,
-    /// Bytes acknowledged since the window grew; below it.
+    /// What has not let the window grow yet: bytes acknowledged, or square bytes of equation 3; mostly below the window.
     counted: u64,
     initial: u64,
     segment: u16,
@@ -132,8 +133,15 @@ impl Aimd {
 
     fn avoid_congestion(&mut self, ack: &Ack) {
         match self.growth {
-            // RFC 5681 equation 3; below a byte it rounds up to one.
-            Growth::Acks => self.window += (self.segment() * self.segment() / self.window).max(1),
+            // RFC 5681 equation 3. What is left of the division counts for the next acknowledgement: whole bytes alone would
+            // be too little with windows of many segments, and one byte at least ("rounded up") more than a segment a round
+            // trip, which section 3.1 forbids.
+            Growth::Acks => {
+                self.counted += self.segment() * self.segment();
+                let bytes = self.counted / self.window;
+                self.counted -= bytes * self.window;
+                self.window += bytes;
+            }
             // RFC 3465 section 2.1: a segment for each window of bytes.
             Growth::Bytes => {
                 self.counted += ack.bytes;
@@ -165,7 +173,9 @@ impl CongestionControl for Aimd {
     }
     fn on_idle(&mut self, _now: Time) {
         // RFC 5681 section 4.1: RW = min(IW, cwnd).
-        self.window = self.window.min(self.initial);
+        if self.initial < self.window {
+            self.set(self.initial, self.threshold);
+        }
     }
     fn window(&self) -> u64 {
         self.window
@@ -197,10 +207,9 @@ mod tests {
     fn it_doubles_up_to_the_threshold_and_then_grows_by_a_segment() {
         let mut it = PARAMS.start(1_000);
         assert_eq!([round(&mut it), round(&mut it)], [4 * S, 8 * S]);
-        // 8 acknowledgements: 1000 * 1000 / cwnd each, rounded down: a bit less than a segment.
-        let mut window = 8_000;
-        (0..8).for_each(|_| window += 1_000_000 / window);
-        assert_eq!(round(&mut it), window);
+        // 8 acknowledgements: 1000 * 1000 / cwnd each, the window growing meanwhile: a bit less than a segment.
+        let window = (0..8).fold(8_000.0, |window, _| window + 1e6 / window);
+        assert_eq!(round(&mut it), window as u64);
         let mut it = AimdParams { growth: Growth::Bytes, ..PARAMS }.start(1_000);
         let rounds: Vec<u64> = (0..6).map(|_| round(&mut it) / S).collect();
         assert_eq!(rounds, [4, 8, 9, 10, 11, 12]);
@@ -209,6 +218,29 @@ mod tests {
             let mut it = AimdParams { growth, ..PARAMS }.start(1_000);
             it.on_ack(Time::ZERO, &ack(4 * S));
             assert_eq!(it.window(), grown * S);
+        }
+    }
+
+    /// RFC 5681 section 3.1: equation 3 is a segment a round trip, and never more, however many segments a window has.
+    #[test]
+    fn each_round_trip_adds_a_segment_whatever_the_window_is() {
+        for (segment, segments) in
+            [(1_460, 2), (1_460, 729), (1_460, 1_459), (1_460, 3_000), (536, 100_000), (9_000, 70)]
+        {
+            let initial = Amount::Frames(segments);
+            let mut it = AimdParams { initial, threshold: Some(1), ..PARAMS }.start(segment);
+            let one = u64::from(segment);
+            let (start, mut least) = (it.window(), 0.0);
+            for trip in 1..=50 {
+                let before = it.window();
+                (0..before / one).for_each(|_| it.on_ack(Time::ZERO, &ack(one)));
+                // The window grows while it is acknowledged, and what is left of whole segments is not acknowledged here: less
+                // than a segment by at most 2 / window of it.
+                least += (1.0 - 2.0 * one as f64 / before as f64) * one as f64;
+                let (last, all) = (it.window() - before, it.window() - start);
+                assert!(last <= one, "{segments} segments: {last} B in a round trip");
+                assert!(all as f64 >= least.floor(), "{segments} segments: {all} B in {trip} round trips");
+            }
         }
     }
 

@@ -34,6 +34,10 @@ pub trait ApplicationKeys {
     fn rate(&self) -> Option<(&'static str, BitRate)> {
         None
     }
+    /// The key that delays what it sends by random times, if it has one.
+    fn jitter_key(&self) -> Option<&'static str> {
+        None
+    }
 }
 
 /// An application, checked.
@@ -111,6 +115,10 @@ macro_rules! applications {
             /// Whether each host has to be at both ends of one connection each: the places of a ring.
             pub fn needs_ring(&self) -> bool {
                 match self { $(Applications::$name(keys) => keys.needs_ring(),)* }
+            }
+            /// The key that delays what it sends by random times, if it has one.
+            pub fn jitter_key(&self) -> Option<&'static str> {
+                match self { $(Applications::$name(keys) => keys.jitter_key(),)* }
             }
             /// The rate of pacing, and the key that says it.
             pub fn rate(&self) -> Option<(&'static str, BitRate)> {

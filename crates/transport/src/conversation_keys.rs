@@ -54,6 +54,9 @@ impl ApplicationKeys for Box<ConversationKeys> {
             (ack, spec) => Err([ack.err().map(within), spec.err()].into_iter().flatten().flatten().collect()),
         }
     }
+    fn jitter_key(&self) -> Option<&'static str> {
+        Some("tcp.send_jitter")
+    }
 }
 
 impl ConversationKeys {

@@ -3,8 +3,10 @@
 //! The third acknowledgement in a row that acknowledges nothing new means that a segment is lost: it is sent again at
 //! once, and the window is halved. Each duplicate also means that a segment has left the network: until something new is
 //! acknowledged the window counts as larger by a segment for each of them, so that new ones go out. The first
-//! acknowledgement of something new ends it. Further losses of the same window are found by three more duplicates, each
-//! at the price of half a window, or by a timeout. In a scenario it is called "reno".
+//! acknowledgement of something new ends it. Further losses of the same window are found by three more duplicates, or by a
+//! timeout. Each sets the window to half of what is in flight then, as RFC 5681 says: that includes what the repair before
+//! has let go, so that a second loss may leave more than the first. Stacks that halve the window instead (4.3BSD, ns-2) end
+//! with a quarter of it. In a scenario it is called "reno".
 //!
 //! Source: RFC 5681, section 3.2; V. Jacobson, "Modified TCP congestion avoidance algorithm", end2end-interest, 30 April
 //! 1990. After a timeout, duplicates of what was sent before it count for nothing (RFC 6582, section 4).

@@ -323,6 +323,24 @@ controllers! {
     Dctcp(DctcpParams) = "dctcp",
 }
 
+impl ControllerSpec {
+    /// The same with a window that has grown beyond all others.
+    #[must_use]
+    pub fn grown(self) -> ControllerSpec {
+        let wide = |begin: AimdParams| AimdParams { initial: units::Amount::Bytes(u64::MAX / 2), ..begin };
+        match self {
+            ControllerSpec::Aimd(begin) => ControllerSpec::Aimd(wide(begin)),
+            ControllerSpec::Cubic(cubic) => {
+                ControllerSpec::Cubic(CubicParams { begin: wide(cubic.begin), ..cubic })
+            }
+            ControllerSpec::Dctcp(dctcp) => {
+                ControllerSpec::Dctcp(DctcpParams { begin: wide(dctcp.begin), ..dctcp })
+            }
+            other => other,
+        }
+    }
+}
+
 applications! {
     /// A transfer that is clocked by acknowledgements; full segments have the length `frame`.
     window: Window(WindowKeys => WindowSpec),

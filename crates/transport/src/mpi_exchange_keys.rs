@@ -93,6 +93,9 @@ impl ApplicationKeys for Box<MpiExchangeKeys> {
     fn needs_ring(&self) -> bool {
         true
     }
+    fn jitter_key(&self) -> Option<&'static str> {
+        Some("tcp.send_jitter")
+    }
 }
 
 impl MpiExchangeKeys {

@@ -3,6 +3,7 @@
 //! The third acknowledgement in a row that acknowledges nothing new means that a segment is lost. The sender goes back
 //! to it, with a window of one segment, and sends everything from there again, whether it has arrived or not. What it
 //! sends twice causes duplicates in turn: until all that was sent before the loss is acknowledged they count for nothing.
+//! Limited transmit lets nothing go that was sent before.
 //!
 //! Source: V. Jacobson, "Congestion Avoidance and Control", SIGCOMM 1988, section 3; K. Fall and S. Floyd, "Simulation-based
 //! Comparisons of Tahoe, Reno, and SACK TCP", ACM CCR 26(3), 1996, section 2.

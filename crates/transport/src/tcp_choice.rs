@@ -58,8 +58,10 @@ impl TcpSender {
     /// Bytes that may be in flight.
     fn allowance(&self, window: u64) -> u64 {
         let (duplicates, segment) = (self.repair.duplicates(), u64::from(self.spec.segment));
-        // RFC 3042 section 2: a new segment for each of the first two duplicates.
-        let limited = if self.spec.limited_transmit && !self.repair.is_repairing() {
+        // RFC 3042 section 2: a new segment for each of the first two duplicates. Nothing that was sent before: who goes back
+        // begins with one segment, into a queue that has just overflowed.
+        let new = self.next == self.highest;
+        let limited = if self.spec.limited_transmit && new && !self.repair.is_repairing() {
             u64::from(duplicates.min(self.spec.duplicates - 1)) * segment
         } else {
             0

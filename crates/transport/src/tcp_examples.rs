@@ -79,6 +79,27 @@ fn one_loss_is_repaired_by_every_variant_as_drawn() {
     assert_eq!(timeouts(&pipe), 0);
 }
 
+/// Limited transmit is for new segments: ns-2's Tahoe, too, goes back with one, into a queue that has just overflowed.
+#[test]
+fn who_starts_over_begins_with_one_segment() {
+    // The first two duplicates let 10 and 11 go, the third starts over at 2.
+    let spec = TcpSpec { limited_transmit: true, ..tcp(Some(20_000), RepairKind::Tahoe, 8) };
+    let (pipe, _) = with_losses(spec, &[2]);
+    assert_eq!(around_ack(&pipe, 12), ((0..12).chain([2]).collect(), vec![12, 13]));
+    assert_eq!((timeouts(&pipe), pipe.near.retransmitted()), (0, 1));
+}
+
+/// RFC 5681 equation 4 by the letter: what is in flight at the second loss includes what the first repair let go.
+#[test]
+fn a_second_loss_costs_reno_half_of_what_is_in_flight_then() {
+    // 2 and 5 are lost, 2 to 41 are out at the third duplicate: 20 segments remain. 38 duplicates let 42 to 59 go. Then 5 to
+    // 59 are out, and half of them is more than 20.
+    let (pipe, _) = with_losses(tcp(Some(60_000), RepairKind::Reno, 40), &[2, 5]);
+    assert_eq!((timeouts(&pipe), pipe.near.retransmitted()), (0, 2));
+    let window = pipe.near.congestion().unwrap().window;
+    assert!((27_500..28_500).contains(&window), "{window}");
+}
+
 #[test]
 fn of_two_losses_in_a_window_reno_times_out_and_newreno_and_sack_do_not() {
     // 2 and 5 are lost, ten go out: 3, 4, 6, 7, 8 and 9 cause six duplicates. 6 sends 2 again, window 4.
@@ -218,7 +239,9 @@ fn renos_window_is_a_sawtooth() {
     let falls: Vec<usize> = (2_001..windows.len()).filter(|&n| windows[n] < windows[n - 1] * 2 / 3).collect();
     let peaks: Vec<u64> = falls.iter().map(|&n| windows[n - 1] / 1_000).collect();
     assert!(falls.len() >= 10 && timeouts(&pipe) == 0, "{falls:?}, {}", timeouts(&pipe));
-    assert!(peaks.iter().all(|peak| (20..=23).contains(peak)), "{peaks:?}");
+    // 20 segments are on their way, up to four others have arrived and their acknowledgements not (a repair leaves a gap in
+    // the burst that a window is), and it grows for a round trip until it knows of the loss.
+    assert!(peaks.iter().all(|peak| (20..=25).contains(peak)), "{peaks:?}");
     let lengths: Vec<usize> = falls.windows(2).map(|pair| pair[1] - pair[0]).collect();
     let (least, most) = (lengths.iter().min().unwrap(), lengths.iter().max().unwrap());
     assert!(most - least <= 12, "{lengths:?}");

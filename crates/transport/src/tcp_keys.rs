@@ -191,6 +191,9 @@ impl ApplicationKeys for Box<TcpKeys> {
             (ack, spec) => Err([ack.err(), spec.err()].into_iter().flatten().flatten().collect()),
         }
     }
+    fn jitter_key(&self) -> Option<&'static str> {
+        Some("send_jitter")
+    }
 }
 
 impl TcpKeys {

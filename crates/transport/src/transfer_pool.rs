@@ -28,7 +28,7 @@ fn pool(spec: TcpSpec, due: &[Due]) -> Pool {
     Pipe::new(sender, TransferReceiver::new(&spec, due.len()), RATE, DELAY)
 }
 fn outcome(acknowledged: Time) -> TransferOutcome {
-    TransferOutcome { acknowledged, missing: 0, sent_again: 0, timeouts: 0 }
+    TransferOutcome { acknowledged, missing: 0, sent_again: 0, timeouts: 0, reused: false }
 }
 
 #[test]

@@ -34,6 +34,8 @@ pub struct TransferOutcome {
     pub sent_again: u32,
     /// Timeouts.
     pub timeouts: u32,
+    /// Its connection has carried another one before, and kept what it has learnt.
+    pub reused: bool,
 }
 
 /// Sends transfers over TCP.
@@ -99,7 +101,9 @@ impl TransferSender {
     /// Begins what is due.
     fn begin(&mut self, now: Time) {
         while let Some(&due) = self.due.get(self.outcomes.len()).filter(|due| due.start <= now) {
-            let number = self.free.pop().unwrap_or_else(|| self.open());
+            let free = self.free.pop();
+            let reused = free.is_some() && !self.spec.reconnect;
+            let number = free.unwrap_or_else(|| self.open());
             let Some(sender) = self.connections.get_mut(number) else { return };
             let carried = Carried {
                 transfer: self.outcomes.len() as u32,
@@ -114,6 +118,7 @@ impl TransferSender {
                 missing: due.bytes,
                 sent_again: 0,
                 timeouts: 0,
+                reused,
             });
             self.connections.update(number);
         }

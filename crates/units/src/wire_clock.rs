@@ -86,6 +86,12 @@ impl WireClock {
         Time::from_ps((bytes * self.ps_num).div_ceil(u64::from(self.ps_den)))
     }
 
+    /// The most bits that end within a time, wherever it begins.
+    pub fn most_bits(&self, time: Time) -> u64 {
+        let bits = u128::from(time.ps()) * 8 * u128::from(self.ps_den);
+        bits.div_ceil(u128::from(self.ps_num)).min(u64::MAX.into()) as u64
+    }
+
     /// Forgets the remainder: the next frame starts on a whole picosecond, after a gap.
     #[inline]
     pub fn restart(&mut self) {

@@ -34,6 +34,9 @@ pub trait Configuration {
     fn check(&self) -> Vec<Remark>;
     /// The rate while it sends, and the key that says it.
     fn rate(&self) -> (&'static str, BitRate);
+    /// The same at this rate.
+    #[must_use]
+    fn at_rate(self, rate: BitRate) -> Self;
     /// How many sources of that rate it stands for.
     fn sources(&self) -> u64 {
         1
@@ -277,6 +280,14 @@ macro_rules! arrivals {
                 match self {
                     Arrivals::Greedy | Arrivals::Transfers(_) => None,
                     $(Arrivals::$name(keys) => Some(keys.rate()),)*
+                }
+            }
+            /// The same at this rate, if it has one.
+            #[must_use]
+            pub fn at_rate(self, rate: BitRate) -> Arrivals {
+                match self {
+                    $(Arrivals::$name(keys) => Arrivals::$name(Configuration::at_rate(keys, rate)),)*
+                    other => other,
                 }
             }
             /// How many sources of that rate it stands for.

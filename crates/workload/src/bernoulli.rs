@@ -39,6 +39,9 @@ impl Configuration for BernoulliParams {
     fn rate(&self) -> (&'static str, BitRate) {
         ("rate", self.rate)
     }
+    fn at_rate(self, rate: BitRate) -> BernoulliParams {
+        BernoulliParams { rate, ..self }
+    }
     fn mean_bps(&self, rate: BitRate, sizes: &FrameSizes, link: Link) -> f64 {
         if rate.bps() == 0 || link.line.bps() == 0 {
             return 0.0;

@@ -45,6 +45,9 @@ impl Configuration for BurstsParams {
     fn rate(&self) -> (&'static str, BitRate) {
         ("rate", self.rate)
     }
+    fn at_rate(self, rate: BitRate) -> BurstsParams {
+        BurstsParams { rate, ..self }
+    }
     fn mean_bps(&self, rate: BitRate, sizes: &FrameSizes, link: Link) -> f64 {
         link.in_frames(rate, sizes)
     }

@@ -40,6 +40,9 @@ impl Configuration for ConstantParams {
     fn rate(&self) -> (&'static str, BitRate) {
         ("rate", self.rate)
     }
+    fn at_rate(self, rate: BitRate) -> ConstantParams {
+        ConstantParams { rate, ..self }
+    }
     fn mean_bps(&self, rate: BitRate, sizes: &FrameSizes, link: Link) -> f64 {
         link.in_frames(rate, sizes)
     }

@@ -2,6 +2,7 @@
 
 use crate::arrivals::Link;
 use crate::spec::{Change, SourceSpec};
+use crate::{Arrivals, BurstsParams, OnOffParams, ThreadsParams, VideoParams};
 use units::{BitRate, ClockOffset, Time};
 
 impl SourceSpec {
@@ -62,6 +63,61 @@ impl SourceSpec {
             asked.push((at, bps));
         }
         asked
+    }
+
+    /// More bits of frames than it sends by this time: what it offers, and what chance may add once in 10^12 runs. At a
+    /// station whose clock is off by `clock`. `None` where the link, or a list, says how much that is.
+    pub fn most_bits(&self, line: BitRate, overhead: u16, clock: ClockOffset, until: Time) -> Option<f64> {
+        if self.transfers().is_some() {
+            return None;
+        }
+        let configured = self.configured_rate()?;
+        let secs = until.as_secs_f64() * clock.factor();
+        let offered = self.offered_bps(line, overhead, Time::ZERO, until)? * secs;
+        let rates = self.script.iter().filter_map(|&(_, change)| match change {
+            Change::Start(rate) => rate,
+            Change::Stop => None,
+        });
+        let peak = rates.fold(configured, BitRate::max);
+        let (_, longest) = self.sizes.bounds();
+        let frame = f64::from(longest.max(frame::MIN_FRAME_BYTES)) * 8.0;
+        // What comes at once where it begins, or its rate changes.
+        let at_once = match &self.arrivals {
+            Arrivals::Bursts(BurstsParams { frames, .. }) => frame * *frames as f64,
+            Arrivals::Threads(ThreadsParams { count, burst, .. }) => frame * (count * burst) as f64,
+            Arrivals::Video(video) => {
+                let picture = peak.bps_f64() * video.interval.as_secs_f64();
+                (frame + 12.0 * picture) * video.count as f64
+            }
+            other => frame * other.sources() as f64,
+        };
+        let begins = 2 + self.script.len();
+        Some(offered + 8.0 * self.deviation_bits(peak, offered / secs, secs) + at_once * begins as f64)
+    }
+
+    /// Standard deviation of the bits that it sends within `secs` at `bps`, at least, if its rate is `rate` at most.
+    pub(crate) fn deviation_bits(&self, rate: BitRate, bps: f64, secs: f64) -> f64 {
+        let frame_bits = self.sizes.mean_bytes() * 8.0;
+        let squared = self.sizes.mean_of(|bytes| (f64::from(bytes) * 8.0).powi(2));
+        // As if frames were Poisson; constant and Bernoulli sources vary less.
+        let frames = bps * secs / frame_bits * squared;
+        match &self.arrivals {
+            Arrivals::Bursts(BurstsParams { frames: each, .. }) => (frames * *each as f64).sqrt(),
+            Arrivals::Video(VideoParams { interval, count, .. }) => {
+                // The sizes of pictures have a coefficient of variation below 1.2; those of a stream begin together.
+                let of_one = bps * interval.as_secs_f64() / *count as f64;
+                (1.5 * secs / interval.as_secs_f64() * *count as f64).sqrt() * of_one + 12.0 * of_one
+            }
+            Arrivals::OnOff(OnOffParams { on, off, .. }) => {
+                // Each cycle adds the variation of both periods, in bits at the peak rate.
+                let (m, n) = (on.mean_secs(), off.mean_secs());
+                let of_on = on.second_moment() * m * m * (n / (m + n)).powi(2);
+                let of_off = off.second_moment() * n * n * (m / (m + n)).powi(2);
+                let cycle = (of_on + of_off) * 1.1;
+                (frames + secs / (m + n) * cycle * rate.bps_f64().powi(2)).sqrt()
+            }
+            _ => frames.sqrt(),
+        }
     }
 
     /// The rate of the scenario, that of the peak for on/off sources; `None` if the source is greedy.

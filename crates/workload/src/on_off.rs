@@ -47,6 +47,9 @@ impl Configuration for OnOffParams {
     fn rate(&self) -> (&'static str, BitRate) {
         ("peak", self.peak)
     }
+    fn at_rate(self, peak: BitRate) -> OnOffParams {
+        OnOffParams { peak, ..self }
+    }
     fn mean_bps(&self, peak: BitRate, sizes: &FrameSizes, link: Link) -> f64 {
         let on_secs = self.on.mean_secs();
         if on_secs > 0.0 {

@@ -32,6 +32,9 @@ impl Configuration for PoissonParams {
     fn rate(&self) -> (&'static str, BitRate) {
         ("rate", self.rate)
     }
+    fn at_rate(self, rate: BitRate) -> PoissonParams {
+        PoissonParams { rate, ..self }
+    }
     fn mean_bps(&self, rate: BitRate, sizes: &FrameSizes, link: Link) -> f64 {
         link.in_frames(rate, sizes)
     }

@@ -16,7 +16,7 @@ use crate::transfers::Sender;
 use crate::{destinations, sizes};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::sync::Arc;
-use units::{BitRate, ClockOffset, Time};
+use units::{BitRate, Bytes, ClockOffset, Time};
 
 /// A frame, made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -239,6 +239,11 @@ impl Source {
     /// left.
     pub fn is_active(&self) -> bool {
         self.process.sender().map_or(self.active, |sender| sender.is_active())
+    }
+
+    /// Bytes of the frames that it has made, without padding beyond its `limit`.
+    pub fn bytes_made(&self, limit: Option<Bytes>) -> u64 {
+        limit.map_or(u64::MAX, Bytes::get) - self.remaining
     }
 
     /// Bytes of padding in the frames it has made: those beyond its limit or the end of transfers, because the last

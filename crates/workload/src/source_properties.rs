@@ -35,10 +35,15 @@ fn any_arrivals() -> impl Strategy<Value = Arrivals> {
             counted: true
         })),
         (rate.clone(), 1u64..20).prop_map(|(rate, frames)| Arrivals::Bursts(BurstsParams { rate, frames })),
-        (rate.clone(), 1u64..9, 50u64..200).prop_map(|(rate, count, us)| Arrivals::Video(VideoParams {
-            interval: Time::from_us(us),
-            ..VideoParams::new(share(rate, count), count)
-        })),
+        (rate.clone(), 1u64..9, 1u64..200).prop_map(|(rate, count, us)| {
+            let mut video =
+                VideoParams { interval: Time::from_us(us), ..VideoParams::new(share(rate, count), count) };
+            // From pictures of 64 B on.
+            while !video.check().is_empty() {
+                video.interval += Time::from_us(1);
+            }
+            Arrivals::Video(video)
+        }),
         (rate.clone(), 1u64..4, 1u64..5, 0u64..40).prop_map(|(rate, count, burst, delay_us)| {
             let delay = Time::from_us(delay_us);
             Arrivals::Threads(ThreadsParams { rate, count, burst, delay, random_phase: true })
@@ -55,31 +60,6 @@ fn share(rate: BitRate, count: u64) -> BitRate {
     BitRate::from_bps(rate.bps() / count)
 }
 
-/// Standard deviation of the bits that a source sends within `secs`, at least.
-fn deviation(spec: &SourceSpec, bps: f64, secs: f64) -> f64 {
-    let frame_bits = spec.sizes.mean_bytes() * 8.0;
-    let squared = spec.sizes.mean_of(|b| (f64::from(b) * 8.0).powi(2));
-    // As if frames were Poisson; constant and Bernoulli sources vary less.
-    let frames = bps * secs / frame_bits * squared;
-    match spec.arrivals {
-        Arrivals::Bursts(BurstsParams { frames: each, .. }) => return (frames * each as f64).sqrt(),
-        Arrivals::Video(VideoParams { interval, count, .. }) => {
-            // The sizes of pictures have a coefficient of variation below 1.2; those of a stream begin together.
-            let of_one = bps * interval.as_secs_f64() / count as f64;
-            return (1.5 * secs / interval.as_secs_f64() * count as f64).sqrt() * of_one + 12.0 * of_one;
-        }
-        _ => {}
-    }
-    let Arrivals::OnOff(OnOffParams { peak, on, off }) = spec.arrivals else { return frames.sqrt() };
-    // Each cycle adds the variation of both periods, in bits at the peak rate. Second moments in
-    // squared means: 2 of an exponential, 7.8 of a truncated Pareto of shape 1.5.
-    let moment = |p: Period| if matches!(p, Period::Pareto { .. }) { 8.0 } else { 2.0 };
-    let (m, n) = (on.mean_secs(), off.mean_secs());
-    let cycle =
-        (moment(on) * m * m * (n / (m + n)).powi(2) + moment(off) * n * n * (m / (m + n)).powi(2)) * 1.1;
-    (frames + secs / (m + n) * cycle * (peak.bps() as f64).powi(2)).sqrt()
-}
-
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
@@ -92,7 +72,8 @@ proptest! {
         let frames = run(&mut source(&spec, seed), until);
         let bits: f64 = frames.iter().map(|f| f64::from(f.1) * 8.0).sum();
         let expected = offered * until.as_secs_f64();
-        let bound = 6.0 * deviation(&spec, offered, until.as_secs_f64()) + 2.0 * 9216.0 * 8.0;
+        let (_, rate) = spec.arrivals.rate().unwrap();
+        let bound = 6.0 * spec.deviation_bits(rate, offered, until.as_secs_f64()) + 2.0 * 9216.0 * 8.0;
         prop_assert!((bits - expected).abs() < bound, "{bits} bits instead of {expected} ± {bound}");
         if matches!(spec.arrivals, Arrivals::Constant(_)) && !wire {
             prop_assert!((bits - expected).abs() <= 2.0 * 9216.0 * 8.0);
@@ -112,17 +93,35 @@ proptest! {
         let offered = spec.offered_bps(LINE, OVERHEAD, Time::ZERO, until).unwrap();
         let bits: f64 = run(&mut source(&spec, seed), until).iter().map(|f| f64::from(f.1) * 8.0).sum();
         let expected = offered * until.as_secs_f64();
-        let peak = match spec.arrivals {
-            Arrivals::OnOff(OnOffParams { on, off, .. }) => Arrivals::OnOff(OnOffParams { peak: BitRate::from_gbps(8), on, off }),
-            ref other => other.clone(),
-        };
-        let noisy = SourceSpec { arrivals: peak, ..spec.clone() };
-        let mut bound = 6.0 * deviation(&noisy, offered, until.as_secs_f64()) + 2.0 * 9216.0 * 8.0;
+        let fastest = BitRate::from_gbps(8);
+        let mut bound = 6.0 * spec.deviation_bits(fastest, offered, until.as_secs_f64()) + 2.0 * 9216.0 * 8.0;
         if matches!(spec.arrivals, Arrivals::Bernoulli(_) | Arrivals::Threads(_)) {
             // A new grid of slots begins after each change, or a pause goes on: at most one slot of the longest frame.
             bound += expected * 0.25;
         }
         prop_assert!((bits - expected).abs() < bound, "{bits} bits instead of {expected} ± {bound}");
+    }
+
+    /// What every run with debug assertions holds its sources to.
+    #[test]
+    fn nobody_sends_more_than_the_bound(
+        arrivals in any_arrivals(), sizes in any_sizes(), wire in any::<bool>(), seed in any::<u64>(), ms in 1u64..30,
+        script in proptest::collection::vec((0u64..30_000, proptest::option::of(1u64..8_000)), 0..20), ppm in -1000i32..1000,
+    ) {
+        let mut spec = spec(arrivals, sizes);
+        spec.rate_basis = if wire { RateBasis::Wire } else { RateBasis::Frame };
+        if !spec.arrivals.cuts_frames() {
+            spec.script = script.into_iter().map(|(us, mbps)| (Time::from_us(us), match mbps {
+                Some(mbps) => Change::Start(Some(BitRate::from_bps(mbps * 1_000_003))),
+                None => Change::Stop,
+            })).collect();
+            spec.script.sort_by_key(|change| change.0);
+        }
+        let (clock, until) = (ClockOffset::from_ppb(ppm * 1000), Time::from_ms(ms));
+        let rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+        let bits: u64 = run(&mut Source::new(&spec, LINE, OVERHEAD, clock, rng), until).iter().map(|f| u64::from(f.1) * 8).sum();
+        let most = spec.most_bits(LINE, OVERHEAD, clock, until).unwrap();
+        prop_assert!(bits as f64 <= most, "{bits} bits, more than {most}");
     }
 
     #[test]

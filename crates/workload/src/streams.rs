@@ -46,6 +46,9 @@ impl Configuration for StreamsParams {
     fn rate(&self) -> (&'static str, BitRate) {
         ("rate", self.rate)
     }
+    fn at_rate(self, rate: BitRate) -> StreamsParams {
+        StreamsParams { rate, ..self }
+    }
     fn sources(&self) -> u64 {
         self.count
     }

@@ -70,6 +70,9 @@ impl Configuration for ThreadsParams {
     fn rate(&self) -> (&'static str, BitRate) {
         ("rate", self.rate)
     }
+    fn at_rate(self, rate: BitRate) -> ThreadsParams {
+        ThreadsParams { rate, ..self }
+    }
     fn mean_bps(&self, rate: BitRate, sizes: &FrameSizes, link: Link) -> f64 {
         if rate.bps() == 0 {
             return 0.0;

@@ -1,7 +1,8 @@
 //! An arrival process of video: a picture every so often, cut into frames that are made at one time.
 //!
 //! A picture longer than the longest frame of the flow (`frame`) is sent as several: full ones, and what is left, of
-//! 64 B at least. Several streams have phases of their own, uniform in the interval, and begin anywhere in the sequence of
+//! 64 B at least. What pads a frame to that length is taken off the next pictures of the stream, so that the rate holds; for
+//! the same reason a picture has 64 B on average at least. Several streams have phases of their own, uniform in the interval, and begin anywhere in the sequence of
 //! pictures. The latency of the last frame of a picture is that of the picture.
 //!
 //! Sizes come from a generator or from a file:
@@ -29,6 +30,8 @@ use units::{BitRate, Time};
 /// The longest interval and the longest pattern.
 const LONGEST_INTERVAL: Time = Time::from_ms(1_000_000);
 const LONGEST_PATTERN: usize = 300;
+/// The mean picture has at least so many bytes: what a frame has.
+const SMALLEST: u16 = frame::MIN_FRAME_BYTES;
 
 /// Video: a picture every so often, cut into frames.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -40,7 +43,7 @@ pub struct VideoParams {
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 65_536))]
     pub count: u64,
-    /// Time between two pictures of a stream. A time with unit, above 0, at most 1000 s. Default: "40 ms" (Martinez 2006, section 6.2).
+    /// Time between two pictures of a stream. A time with unit in which `rate` makes 64 B at least, at most 1000 s. Default: "40 ms" (Martinez 2006, section 6.2).
     #[serde(default = "forty_ms")]
     pub interval: Time,
     /// Kinds of the pictures of the generator: letters I, P and B, 1 to 300. Default: "IBBPBBPBBPBB" (usual in MPEG-4).
@@ -72,6 +75,12 @@ impl VideoParams {
             trace: None,
             sizes: Arc::new([]),
         }
+    }
+
+    /// In which the rate makes the smallest picture.
+    fn shortest_interval(&self) -> Time {
+        let bits = u128::from(SMALLEST) * 8 * 1_000_000_000_000;
+        Time::from_ps(bits.div_ceil(u128::from(self.rate.bps().max(1))) as u64).min(LONGEST_INTERVAL)
     }
 
     /// The sequence of pictures: mean size at the mean rate, and how it varies.
@@ -125,9 +134,13 @@ impl Configuration for VideoParams {
     const CUTS_FRAMES: bool = true;
 
     fn check(&self) -> Vec<Remark> {
-        let interval = (self.interval == Time::ZERO || self.interval > LONGEST_INTERVAL).then(|| {
-            let help = format!("expected above 0, at most \"{LONGEST_INTERVAL}\", like \"40 ms\"");
-            Remark::about("interval", format!("a picture every {}", self.interval), help)
+        let shortest = self.shortest_interval();
+        let interval = (self.interval < shortest || self.interval > LONGEST_INTERVAL).then(|| {
+            let message = format!("a picture every {} at {}", self.interval, self.rate);
+            let help = format!(
+                "expected \"{shortest}\" to \"{LONGEST_INTERVAL}\", like \"40 ms\": a picture is a frame of {SMALLEST} B at least"
+            );
+            Remark::about("interval", message, help)
         });
         let fits = (1..=LONGEST_PATTERN).contains(&self.pattern.len());
         let pattern = (!fits || !self.pattern.bytes().all(|letter| kind(letter).is_some())).then(|| {
@@ -144,6 +157,9 @@ impl Configuration for VideoParams {
     fn rate(&self) -> (&'static str, BitRate) {
         ("rate", self.rate)
     }
+    fn at_rate(self, rate: BitRate) -> VideoParams {
+        VideoParams { rate, ..self }
+    }
     fn sources(&self) -> u64 {
         self.count
     }
@@ -159,6 +175,7 @@ impl Configuration for VideoParams {
             rate: self.rate,
             phases: vec![Time::ZERO; self.count as usize].into(),
             places: Box::default(),
+            padded: Box::default(),
             begun: Time::ZERO,
             pictures_begun: 0,
             drawn: 0,
@@ -189,6 +206,8 @@ pub struct Video {
     phases: Box<[Time]>,
     /// Where each stream is in the sequence; empty until the first draw.
     places: Box<[usize]>,
+    /// How many bytes of padding each stream has sent that its pictures have not made up for; empty until the first draw.
+    padded: Box<[u64]>,
     /// Since when it has sent, and how many pictures have begun since.
     begun: Time,
     pictures_begun: u64,
@@ -201,19 +220,36 @@ pub struct Video {
 }
 
 impl Video {
-    /// The size of the next picture.
+    /// The size of the next picture: as drawn, and the padding in its last frame.
     fn draw(&mut self, rng: &mut Random) -> u32 {
         let (streams, count) = (self.phases.len() as u64, self.pictures.len() as u64);
         if self.places.is_empty() {
             self.places = (0..streams).map(|_| below(rng, count) as usize).collect();
+            self.padded = vec![0; streams as usize].into();
         }
-        let place = &mut self.places[(self.drawn % streams) as usize];
+        let stream = (self.drawn % streams) as usize;
+        let place = &mut self.places[stream];
         self.drawn += 1;
         let Picture { median, sigma } = self.pictures[*place];
         *place = (*place + 1) % self.pictures.len();
         let varied = if sigma > 0.0 { libm::exp(sigma * normal(rng)) } else { 1.0 };
         let now = self.rate.bps() as f64 / self.mean.bps().max(1) as f64;
-        (libm::round(median * now * varied)).clamp(1.0, f64::from(u32::MAX)) as u32
+        let drawn = (libm::round(median * now * varied)).clamp(0.0, f64::from(u32::MAX)) as u64;
+        let owed = self.padded[stream];
+        let own = self.with_padding(drawn.saturating_sub(owed));
+        self.padded[stream] = (owed + own).saturating_sub(drawn);
+        own.min(u32::MAX.into()) as u32
+    }
+
+    /// So many bytes, and what pads the last of their frames.
+    fn with_padding(&self, bytes: u64) -> u64 {
+        let (longest, shortest) = (u64::from(self.longest), u64::from(self.longest.min(SMALLEST)));
+        let last = bytes % longest;
+        match bytes {
+            0 => shortest,
+            _ if last == 0 => bytes,
+            _ => bytes - last + last.max(shortest),
+        }
     }
 
     /// When the next picture is due.
@@ -252,7 +288,7 @@ impl Arrival for Box<Video> {
         self.is_first = [self.is_first[1], is_first];
         let own = self.left.min(self.longest.into()) as u16;
         self.left -= u32::from(own);
-        own.max(self.longest.min(frame::MIN_FRAME_BYTES))
+        own
     }
     fn after(&mut self, _link: Link, now: Time, _late: bool, _: [u16; 2], _rng: &mut Random) -> Time {
         self.pictures_begun += u64::from(self.is_first[0]);
@@ -331,6 +367,29 @@ mod tests {
         assert!((mean_of(&bytes) / 3750.0 - 1.0).abs() < 0.01, "{}", mean_of(&bytes));
         // No more frames than it takes.
         assert!(found.iter().all(|&(_, bytes, frames)| frames as u64 == bytes.div_ceil(2176)));
+    }
+
+    /// Padding is made up for: pictures of 64 B on average, of which a generator makes most smaller, keep the rate; so does a
+    /// trace with pictures of a byte.
+    #[test]
+    fn small_pictures_keep_the_rate() {
+        let rate = BitRate::from_bps(100_000_000);
+        let least = VideoParams { interval: Time::from_ns(5_120), ..VideoParams::new(rate, 1) };
+        assert_eq!(least.check(), vec![]);
+        let trace = VideoParams { sizes: [1, 1, 1, 300, 1].into(), ..least.clone() };
+        let split = VideoParams { interval: Time::from_us(200), ..VideoParams::new(rate, 3) };
+        for params in [least.clone(), trace, split] {
+            let (streams, until) = (params.count as f64, Time::from_ms(400));
+            let spec = spec(Arrivals::Video(params), FrameSizes::Fixed(1000));
+            let bytes: u64 = run_spec(&spec, until).iter().map(|frame| u64::from(frame.1)).sum();
+            let expected = streams * rate.bps_f64() * until.as_secs_f64() / 8.0;
+            assert!((bytes as f64 / expected - 1.0).abs() < 0.02, "{bytes} B, not {expected}");
+        }
+        let shorter = VideoParams { interval: Time::from_ns(5_119), ..least.clone() };
+        assert_eq!(shorter.check().len(), 1);
+        // A rate of another step is one that its pictures can keep, too.
+        let slower = Arrivals::Video(least).at_rate(BitRate::from_bps(99_000_000)).check();
+        assert_eq!(slower.len(), 1, "{slower:?}");
     }
 
     #[test]

@@ -37,6 +37,7 @@ TOPICS = {
     "disturbances": "Ports that are held up",
     "loops": "Requests and windows",
     "tcp": "TCP",
+    "windows": "Windows of TCP, and senders in step",
     "conversations": "Applications over TCP",
     "messages": "Congestion messages",
     "managers": "Queue managers",

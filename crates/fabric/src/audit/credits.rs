@@ -185,13 +185,38 @@ fn limits(audit: &mut Audit<'_>) {
     audit.error(Subject::Node(NodeId(at as u32)), Remark::about("buffer", message, help));
 }
 
-/// A link that goes down loses credits that its ends would have to agree on again.
+/// What a lost frame has taken would never come back, and a run stops there; a link that goes down loses credits that its ends
+/// would have to agree on again.
 fn faults(audit: &mut Audit<'_>) {
-    let down = |fault: &FaultSpec| {
-        matches!(fault, FaultSpec::LinkDown { .. } | FaultSpec::Restart { .. } | FaultSpec::Random { .. })
-    };
-    let Some(first) = audit.spec.faults.iter().position(down) else { return };
-    let help = "links with credits can have pause_loss (of updates), rate, bit_error_rate and frame_loss (which stops the run)";
-    let message = "a link with credits goes down, and how its ends begin again is not simulated";
-    audit.error(Subject::Fault(first), Remark::new(message, help));
+    let spec = audit.spec;
+    let has_credits = |link: u32| spec.nodes[spec.links[link as usize].a.at()].credits().is_some();
+    let within_run = |from: Time, until: Time| from < until.min(spec.duration);
+    let found = spec.faults.iter().enumerate().find_map(|(at, fault)| match *fault {
+        FaultSpec::LinkDown { .. } | FaultSpec::Restart { .. } | FaultSpec::Random { .. } => {
+            Some((at, None, "a link with credits goes down, and how its ends begin again is not simulated"))
+        }
+        FaultSpec::BitErrors { link, from, until, rate }
+            if rate > 0.0 && within_run(from, until) && has_credits(link) =>
+        {
+            Some((
+                at,
+                Some("bit_error_rate"),
+                "bit errors on a link with credits: those of a lost frame never come back",
+            ))
+        }
+        FaultSpec::FrameLoss { link, from, until, probability, .. }
+            if probability > 0.0 && within_run(from, until) && has_credits(link) =>
+        {
+            Some((
+                at,
+                Some("frame_loss"),
+                "losses on a link with credits: those of a lost frame never come back",
+            ))
+        }
+        _ => None,
+    });
+    let Some((at, key, message)) = found else { return };
+    let help = "links with credits can have pause_loss (of updates) and rate; others, links without credits";
+    let remark = Remark::new(message, help);
+    audit.error(Subject::Fault(at), key.into_iter().fold(remark, |remark, key| remark.within(key)));
 }

@@ -10,7 +10,6 @@ pub(super) fn check(audit: &mut Audit<'_>) {
     if spec.nodes.iter().all(|node| node.mtu.is_none()) {
         return;
     }
-    // What cannot be built is reported when it is run.
     let Ok(longest) = longest_frames(spec) else { return };
     let mut told = Vec::new();
     for (at, node) in spec.nodes.iter().enumerate() {

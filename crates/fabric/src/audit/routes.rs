@@ -10,10 +10,13 @@ pub(super) fn check(layered: bool, audit: &mut Audit<'_>) {
     if layered && cannot_deadlock(audit) {
         return;
     }
-    // What cannot be built is reported when it is run.
-    let Ok(Some(cycle)) = crate::dependency_cycle(spec) else { return };
     let has_credits = spec.nodes.iter().any(|node| node.credits().is_some());
     let refused = has_credits && spec.guards.on_deadlock == OnDeadlock::Stop;
+    // Where it is only a warning it is not worth building a large fabric for.
+    if !refused && crate::simulation::dependencies::takes_long(spec) {
+        return;
+    }
+    let Ok(Some(cycle)) = crate::dependency_cycle(spec) else { return };
     let then = if refused {
         "a circle of credits is run only with on_deadlock = \"count\""
     } else {

@@ -29,6 +29,12 @@ pub(crate) fn advice(spec: &Spec, wiring: &Wiring, failure: &Failure) -> String 
     let (Some(control), Some(first)) = (control, needs.first()) else {
         return "Nothing at this node sends pauses for it: raise the limit".into();
     };
+    if ingress.is_none() {
+        return format!(
+            "It came in through no port, so that no pause could hold it back: give messages of queue managers, and flows that \
+             begin at a switch, a priority other than {priority} that is not lossless"
+        );
+    }
     if cause == Cause::QueueManager {
         return format!(
             "A queue manager dropped it, for which no room is enough: take priority {priority} from it, or let it mark"

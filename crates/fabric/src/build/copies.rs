@@ -7,21 +7,21 @@ use super::BuildError;
 use super::paths::Paths;
 use crate::run::copies::{Branch, Forks};
 use crate::run::route_table::DELIVER;
-use crate::spec::{Spec, multicast};
+use crate::spec::{Spec, Subject, multicast};
 use frame::PathId;
 
 /// All forks of a fabric.
 pub(crate) fn forks(spec: &Spec, paths: &Paths) -> Result<Forks, BuildError> {
     let mut found: Vec<(u32, Vec<Branch>)> = Vec::new();
     let mut first = 0;
-    for flow in &spec.flows {
+    for (at, flow) in spec.flows.iter().enumerate() {
         let own = first..first + flow.paths() as u32;
         first = own.end;
         if !flow.source.destinations.are_all_meant() {
             continue;
         }
         if let Some(why) = multicast::refusal(spec, flow) {
-            return Err(BuildError(format!("flow \"{}\": {}; {}", flow.name, why.message, why.help)));
+            return Err(BuildError::new(Subject::Flow(at), why));
         }
         part(&paths.hops, own.map(|path| (PathId(path), paths.starts[path as usize])).collect(), &mut found);
     }

@@ -9,9 +9,10 @@ use crate::build::control_frames;
 use crate::run::event::Event;
 use crate::run::faults::{Action, FaultSchedule, Faults, Span};
 use crate::spec::routing::Wiring;
-use crate::spec::{CoreChange, FaultSpec, LinkSpec, NodeSpec, Reaction, Role, Spec};
+use crate::spec::{CoreChange, FaultSpec, LinkSpec, NodeSpec, Reaction, Role, Spec, Subject};
 use engine::{Stream, stream};
 use frame::NodeId;
+use keys::Remark;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use units::{BitRate, Time};
@@ -87,7 +88,8 @@ impl FaultPlan {
                     plan.restarts.entry(node.0).or_default().push(restart);
                 }
                 FaultSpec::Random { .. } => {
-                    plan.add_random(fault, stream(spec.seed, &format!("faults/{entry}")), spec.duration)?;
+                    let random = stream(spec.seed, &format!("faults/{entry}"));
+                    plan.add_random(entry, fault, random, spec.duration)?;
                 }
             }
         }
@@ -103,7 +105,13 @@ impl FaultPlan {
     }
 
     /// Outages one after the other, each of a link that is drawn.
-    fn add_random(&mut self, fault: &FaultSpec, mut random: Stream, end: Time) -> Result<(), BuildError> {
+    fn add_random(
+        &mut self,
+        entry: usize,
+        fault: &FaultSpec,
+        mut random: Stream,
+        end: Time,
+    ) -> Result<(), BuildError> {
         let FaultSpec::Random { links, mean_time_between, lasts, reaction } = fault else { return Ok(()) };
         let mut now = Time::ZERO;
         while !links.is_empty() {
@@ -118,7 +126,9 @@ impl FaultPlan {
             now = until;
             self.drawn += 1;
             if self.drawn > MAX_OUTAGES {
-                return Err(BuildError(format!("more than {MAX_OUTAGES} random outages")));
+                let message = format!("more than {MAX_OUTAGES} random outages");
+                let help = "expected a longer mean_time_between, or fewer links";
+                return Err(BuildError::new(Subject::Fault(entry), Remark::new(message, help)));
             }
         }
         Ok(())

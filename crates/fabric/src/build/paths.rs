@@ -6,8 +6,9 @@ use crate::run::route_table::DELIVER;
 use crate::spec::digits::Digits;
 use crate::spec::forwarding::EdgeGroups;
 use crate::spec::routing::{Distances, Routes};
-use crate::spec::{FlowSpec, Role, Spec, Way};
+use crate::spec::{FlowSpec, Role, Spec, Subject, Way};
 use frame::{NodeId, PortId};
+use keys::Remark;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -77,15 +78,11 @@ pub(crate) fn nodes_passed(spec: &Spec, of: impl Fn(&FlowSpec) -> bool) -> Optio
 }
 
 /// The port of a sender whose paths are not listed.
-fn only_link(plan: &Plan, flow: &FlowSpec) -> Result<PortId, BuildError> {
+fn only_link(plan: &Plan, flow: &FlowSpec) -> Option<PortId> {
     let mut ports = plan.wiring.ports(flow.from);
     let is_host = plan.spec.nodes[flow.from.at()].host().is_some();
     let pushes = flow.transport.is_none() && flow.source.transfers().is_none();
-    let only = ports.next().filter(|_| ports.next().is_none() && is_host && pushes);
-    only.ok_or_else(|| {
-        let why = "frames go by destination from a host with one link, which pushes them";
-        BuildError(format!("flow \"{}\": {why}", flow.name))
-    })
+    ports.next().filter(|_| ports.next().is_none() && is_host && pushes)
 }
 
 /// A path to be found.
@@ -123,19 +120,25 @@ fn find(plan: &Plan, wanted: &[Wanted]) -> Result<Found, BuildError> {
     let (mut distances, mut group_at_hand) = (Distances::default(), None);
     for index in order {
         let Wanted { destination, flow, .. } = wanted[index];
-        let flow = &spec.flows[flow as usize];
+        let (about, flow) = (Subject::Flow(flow as usize), &spec.flows[flow as usize]);
         let begin = found.ports.len();
         let Some(destination) = destination else {
-            found.ports.push(only_link(plan, flow)?);
+            found.ports.push(only_link(plan, flow).ok_or_else(|| {
+                let why = "paths that are not listed";
+                let help =
+                    "expected hosts with one link, which push frames, or fewer senders or destinations";
+                BuildError::new(about, Remark::about("from", why, help))
+            })?);
             found.spans[index] = (begin, found.ports.len());
             continue;
         };
         let hash = spec.route_hash(flow, destination);
         let is_found = match &flow.way {
             Way::Along(nodes) => {
-                let path = routes
-                    .along(flow.from, nodes, hash)
-                    .map_err(|error| BuildError(format!("flow \"{}\": {error}", flow.name)))?;
+                let path = routes.along(flow.from, nodes, hash).map_err(|error| {
+                    let help = "expected nodes that are linked, from the first switch to the destination";
+                    BuildError::new(about, Remark::about("route", error.to_string(), help))
+                })?;
                 found.ports.extend(path);
                 true
             }
@@ -151,7 +154,9 @@ fn find(plan: &Plan, wanted: &[Wanted]) -> Result<Found, BuildError> {
         };
         if !is_found {
             let (from, to) = (&spec.nodes[flow.from.at()].name, &spec.nodes[destination.at()].name);
-            return Err(BuildError(format!("flow \"{}\": no way from {from} to {to}", flow.name)));
+            let message = format!("\"{to}\" cannot be reached from \"{from}\"");
+            let help = "expected a way through switches: hosts do not forward";
+            return Err(BuildError::new(about, Remark::about("to", message, help)));
         }
         found.spans[index] = (begin, found.ports.len());
     }

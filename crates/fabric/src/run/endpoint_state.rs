@@ -132,8 +132,10 @@ impl EndpointState {
     /// How long it has stood in line at this NIC while its class was stopped, until now.
     pub fn stopped(&self, nic: &Nic, class: TrafficClass, now: Time) -> Time {
         let waits = self.in_line && self.limiter == NIL;
-        let now = if waits { nic.stopped_for(class, now) - self.stopped_before } else { Time::ZERO };
-        self.stopped + now
+        if !waits {
+            return self.stopped;
+        }
+        self.stopped + nic.stopped_for(class, now).saturating_sub(self.stopped_before)
     }
 
     /// Takes what the endpoint has measured.

@@ -1,17 +1,16 @@
 //! Lost frames: why, where, and what a loss means.
 //!
 //! Every loss is counted by port, class, path, part of the flow and cause, and in the ledger. A limit that loses a frame of a
-//! lossless class breaks a promise; a fault of the scenario does not. Nor does the loss of a message that the switch
-//! itself was about to send: no pause holds it back and no headroom is meant for it (IEEE 802.1Q, clause 36, speaks of
-//! what comes in through a port), so that a full switch may lose it whatever its priority.
+//! lossless class breaks a promise, whoever made the frame; a fault of the scenario does not. No pause holds back what a
+//! switch sends itself, and no headroom is meant for it (IEEE 802.1Q, clause 36, speaks of what comes in through a port):
+//! messages belong to a priority that is not lossless, or need room.
 
 use crate::run::ledger::Part;
 use crate::run::node::Node;
 use crate::run::outcome::Failure;
-use crate::run::pool::NIL;
 use crate::run::world::Fabric;
 use crate::spec::OnLosslessDrop;
-use frame::{Frame, FrameKind, TrafficClass};
+use frame::{Frame, TrafficClass};
 use units::Time;
 
 /// Why a frame was lost.
@@ -87,8 +86,7 @@ impl Fabric {
             self.nic_refused(egress, class, frame);
             return;
         }
-        let own_message = ingress == NIL && frame.flags.kind() == FrameKind::Cnm;
-        if self.is_promised(node, frame, ingress) && !cause.is_fault() && !own_message {
+        if self.is_promised(node, frame, ingress) && !cause.is_fault() {
             self.violate(egress, class, frame, ingress, cause, now);
         }
     }

@@ -152,10 +152,11 @@ impl Nic {
         self.classes.len() * size_of::<NicClass>() + lines.sum::<usize>() * size_of::<u32>()
     }
 
-    /// How long this class was stopped until now.
+    /// How long this class was stopped until now. At the end of a run `now` may be just before the last change.
     pub fn stopped_for(&self, class: TrafficClass, now: Time) -> Time {
         let own = &self.classes[class.at()];
-        own.stopped_for + if self.stopped >> class.0 & 1 != 0 { now - own.changed } else { Time::ZERO }
+        let is_stopped = self.stopped >> class.0 & 1 != 0;
+        own.stopped_for + if is_stopped { now.saturating_sub(own.changed) } else { Time::ZERO }
     }
 }
 
@@ -214,6 +215,7 @@ mod tests {
         let at = Time::from_ns;
         let stopped = |nic: &Nic, now| CLASSES.map(|class| nic.stopped_for(class, at(now)).ps() / 1_000);
         nic.note_stopped(0b001, at(10));
+        assert_eq!(nic.stopped_for(TrafficClass(0), at(9)), Time::ZERO);
         nic.note_stopped(0b101, at(30));
         assert_eq!(stopped(&nic, 35), [25, 5]);
         nic.note_stopped(0b100, at(40));

@@ -197,7 +197,7 @@ pub(crate) struct PortCounts {
     pub begun_before: Time,
     pub drops: u64,
     pub violations: u64,
-    /// Decisions against one of several frames that came in the same picosecond: see `ties`.
+    /// Decisions against one of several frames that came at the same time: see `ties`.
     pub ties: u64,
     /// Frames and bytes that came to this port's side of the link no more, or damaged.
     pub broken: (u64, u64),

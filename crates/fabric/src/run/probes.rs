@@ -46,6 +46,8 @@ pub(crate) struct Probes {
     pub pauses: Option<Vec<PauseRecord>>,
     /// Who stands where pauses begin, and where they act; `None` if pauses are not recorded or nobody sends any.
     pub culprits: Option<Box<Culprits>>,
+    /// Frames that come no further apart than this are ties; zero: those of the same picosecond.
+    pub alike: Time,
     pub victims: Option<Box<Victims>>,
 }
 

@@ -49,11 +49,16 @@ impl Ends {
     }
 }
 
+/// Whether some switch chooses by more than what it knows before the run.
+pub(crate) fn chooses_by_frame(spec: &Spec) -> bool {
+    (0..spec.nodes.len()).any(|node| !choice(spec, node).is_static())
+}
+
 impl Spreading {
     /// That of the whole fabric, without choosers; `None` if paths are known before the run, and
     /// all are listed.
     pub fn new(spec: &Spec, wiring: &Wiring) -> Option<Spreading> {
-        let all_static = (0..spec.nodes.len()).all(|node| choice(spec, node).is_static());
+        let all_static = !chooses_by_frame(spec);
         if all_static && spec.flows.iter().all(|flow| flow.way != Way::ByDestination) {
             return None;
         }

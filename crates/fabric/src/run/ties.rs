@@ -5,8 +5,12 @@
 //! it decides the same way each time. That is no property of the mechanisms. So such decisions are counted, and a
 //! result says how many of its losses are of this kind.
 //!
-//! Counted are a frame that a limit refuses while one of another source has entered the same memory in this
-//! picosecond, and a pause with targets under the same condition. Not counted are frames that are refused
+//! Clocks that are off move such frames apart by a few nanoseconds. Where each sends by its own clock, that grows, and the order
+//! changes; where answers clock what is sent, it stays, and so does the order. So frames are alike that come closer to each other
+//! than clocks alone move them apart (`crates/fabric/src/build/ties.rs`).
+//!
+//! Counted are a frame that a limit refuses while one of another source has just entered the same memory, and a pause with
+//! targets under the same condition. Not counted are frames that are refused
 //! together, as none of them would have been taken in another order.
 
 use crate::run::losses::Cause;
@@ -35,7 +39,7 @@ impl Fabric {
         let own = |queue: u32| self.other_came(queue, frame, now);
         let tied = match cause {
             Cause::Queue | Cause::NicFull => own(class_of_port(egress)),
-            _ if node.memory().last_entry != now => false,
+            _ if !self.is_just_now(node.memory().last_entry, now) => false,
             Cause::Port => all_of_port(egress).any(own),
             Cause::Class => ports().map(class_of_port).any(own),
             Cause::Total => ports().flat_map(all_of_port).any(own),
@@ -47,13 +51,22 @@ impl Fabric {
     /// A queue that a frame comes to pauses targets: was it a tie?
     pub fn note_tied_pause(&mut self, egress: u32, class: TrafficClass, ingress: u32, now: Time) {
         let queue = self.links.ports[egress as usize].first_queue + u32::from(class.0);
-        let tied = self.buffers.last_frames(queue).any(|last| last.since == now && last.ingress != ingress);
+        let tied = self
+            .buffers
+            .last_frames(queue)
+            .any(|last| self.is_just_now(last.since, now) && last.ingress != ingress);
         self.links.cold[egress as usize].counts.ties += u64::from(tied);
     }
 
     /// Whether a frame of another source began to wait in a queue now.
     fn other_came(&self, queue: u32, frame: &Frame, now: Time) -> bool {
         let source = |frame: &Frame| self.routes.path_source[frame.path.at()];
-        self.buffers.last_frames(queue).any(|last| last.since == now && source(&last.frame) != source(frame))
+        let mut last = self.buffers.last_frames(queue);
+        last.any(|last| self.is_just_now(last.since, now) && source(&last.frame) != source(frame))
+    }
+
+    /// Whether only clocks tell two times apart.
+    fn is_just_now(&self, before: Time, now: Time) -> bool {
+        before <= now && now - before <= self.probes.alike
     }
 }

@@ -5,9 +5,10 @@ use crate::run::credits::CreditState;
 use crate::run::event::Kind;
 use crate::run::outcome::{CreditFault, Failure};
 use crate::simulation::Simulation;
-use crate::spec::OnDeadlock;
+use crate::spec::{OnDeadlock, Subject};
 use engine::Shard;
 use flow_control::credit::COUNTS;
+use keys::Remark;
 
 impl Simulation {
     fn credits_of(&self, port: u32) -> Option<&CreditState> {
@@ -20,7 +21,10 @@ impl Simulation {
         if counted || !self.spec.nodes.iter().any(|node| node.credits().is_some()) {
             return Ok(());
         }
-        self.dependency_cycle().map_or(Ok(()), |cycle| Err(BuildError(circle(&cycle))))
+        self.dependency_cycle().map_or(Ok(()), |cycle| {
+            let help = "a circle of credits is run only with on_deadlock = \"count\"";
+            Err(BuildError::new(Subject::Scenario, Remark::about("flow_control", circle(&cycle), help)))
+        })
     }
 
     /// Every credit that a sender misses is with a frame on the link, in the buffer at its other end, or on its way

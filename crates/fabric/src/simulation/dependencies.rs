@@ -32,17 +32,18 @@ const MOST_STARTS: usize = 256;
 const MOST_LINKS: usize = 20_000;
 const MOST_PORTS: u32 = 512;
 
-/// The shortest circle of queues that may come to wait for each other, by name; `None` if there is none, or
-/// if the fabric is too large to look.
+/// Whether the search takes longer than a warning is worth.
+pub(crate) fn takes_long(spec: &Spec) -> bool {
+    let mut ports = vec![0u32; spec.nodes.len()];
+    spec.links.iter().flat_map(|link| [link.a, link.b]).for_each(|node| ports[node.at()] += 1);
+    spec.links.len() > MOST_LINKS || ports.iter().any(|&ports| ports > MOST_PORTS)
+}
+
+/// The shortest circle of queues that may come to wait for each other, by name; `None` if there is none.
 ///
 /// # Errors
 /// If the description cannot be built.
 pub fn dependency_cycle(spec: &Spec) -> Result<Option<Vec<String>>, BuildError> {
-    let mut ports = vec![0u32; spec.nodes.len()];
-    spec.links.iter().flat_map(|link| [link.a, link.b]).for_each(|node| ports[node.at()] += 1);
-    if spec.links.len() > MOST_LINKS || ports.iter().any(|&ports| ports > MOST_PORTS) {
-        return Ok(None);
-    }
     let probes = ProbeSpec { bin: None, pauses: false, chosen: None };
     Ok(Simulation::in_parts(&Spec { probes, ..spec.clone() }, 1, None)?.dependency_cycle())
 }

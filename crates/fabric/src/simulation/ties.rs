@@ -1,9 +1,25 @@
-//! Whether the outcome of a run hangs on ties.
+//! Whether the outcome of a run hangs on ties, and what would end that.
 
 use super::Simulation;
+use crate::spec::{FlowSpec, Way};
+use transport::Application;
+use units::{ClockTolerance, Time};
 
 /// One decision in so many that falls in a tie is no chance.
 const WORTH_TELLING: u64 = 100;
+
+/// What takes the frames of a flow out of step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Remedy {
+    /// The source has a rate, and frames that are due.
+    Jitter,
+    /// It sends when the link is free: only the clock of its host is its own.
+    Clock,
+    /// The sender over TCP waits for a random time.
+    SendJitter,
+    /// It answers what comes, and nothing about it is random.
+    Start,
+}
 
 impl Simulation {
     /// That the outcome hangs on ties, in a sentence; `None` if it does not.
@@ -13,12 +29,77 @@ impl Simulation {
         let lost: u64 = counts().map(|(_, counts)| counts.drops).sum();
         let (most, _) = counts().max_by_key(|&(port, counts)| (counts.ties, std::cmp::Reverse(port)))?;
         (ties > 0 && ties >= lost / WORTH_TELLING).then(|| {
+            let apart = self.parts().map(|part| part.probes.alike).max().unwrap_or_default();
+            let came = match apart {
+                Time::ZERO => "in the same picosecond".to_string(),
+                apart => format!("within {apart} of each other, which is what clock_tolerance makes of ties"),
+            };
             format!(
                 "the outcome hangs on ties: {ties} times ({lost} frames were lost, most ties at {}) it was decided \
-                 between frames that came in the same picosecond, always by the same order. Real clocks are not equal: \
-                 set clock_tolerance = \"100 ppm\" for hosts, or the jitter of flows",
-                self.port_name(most)
+                 between frames that came {came}, always by the same order. Real clocks are not equal, and real hosts \
+                 not exact: {}",
+                self.port_name(most),
+                self.advice_on_ties(most)
             )
         })
+    }
+
+    /// What would end ties at a port: of the flows that pass it, and not there yet.
+    fn advice_on_ties(&self, port: u32) -> String {
+        let passing = self.flows_through(port);
+        let tolerant = self.spec.nodes.iter().any(|node| node.clock_tolerance > ClockTolerance::EXACT);
+        let longest = passing.iter().map(|flow| flow.frame_bounds().1).max().unwrap_or_default();
+        let bits = (u64::from(longest) + u64::from(self.port(port).overhead)) * 8;
+        let frame = self.cold(port).rate.time_for_bits_ceil(bits);
+        let of = |remedy: Remedy| {
+            let mut own = passing.iter().filter(|flow| remedy_for(flow) == Some(remedy));
+            let first = own.next()?;
+            let more = own.count();
+            let others = if more > 0 { format!(" and {more} more") } else { String::new() };
+            Some(format!("\"{}\"{others}", first.name))
+        };
+        let clocks = match tolerant {
+            false => "set clock_tolerance = \"100 ppm\" for the hosts",
+            true => "run for longer, or several seeds, as clocks take their time to drift by a frame",
+        };
+        let advice = [
+            of(Remedy::Jitter).map(|flows| format!("set jitter = \"{frame}\" for {flows}")),
+            of(Remedy::SendJitter)
+                .map(|flows| format!("set send_jitter = \"{frame}\" in the tcp of {flows}")),
+            of(Remedy::Clock).map(|flows| format!("{clocks} ({flows})")),
+            of(Remedy::Start).map(|flows| format!("compare runs with other times of start for {flows}")),
+        ];
+        let advice: Vec<String> = advice.into_iter().flatten().collect();
+        if advice.is_empty() { "compare several seeds".to_string() } else { advice.join("; ") }
+    }
+
+    /// The flows that have a path through a port, in either direction, or may have.
+    fn flows_through(&self, port: u32) -> Vec<&FlowSpec> {
+        let back = self.peer(port);
+        let mut passes = vec![false; self.spec.flows.len()];
+        for (path, &flow) in self.path_flow.iter().enumerate() {
+            let spec = &self.spec.flows[flow as usize];
+            let answered = spec.transport.is_some();
+            passes[flow as usize] |= spec.way == Way::ByDestination
+                || self.path_of(path).iter().any(|&hop| hop == port || answered && hop == back);
+        }
+        self.spec.flows.iter().zip(passes).filter_map(|(flow, passes)| passes.then_some(flow)).collect()
+    }
+}
+
+/// What takes the frames of a flow out of step that is not there yet.
+fn remedy_for(flow: &FlowSpec) -> Option<Remedy> {
+    let of_tcp = |jitter: Time| (jitter == Time::ZERO).then_some(Remedy::SendJitter);
+    let Some(connection) = &flow.transport else {
+        if flow.source.arrivals.rate().is_none() {
+            return Some(Remedy::Clock);
+        }
+        return (flow.source.jitter == Time::ZERO).then_some(Remedy::Jitter);
+    };
+    match &connection.application {
+        Application::Tcp(tcp) | Application::Transfers(tcp) => of_tcp(tcp.jitter),
+        Application::Conversation(spec) => of_tcp(spec.tcp.jitter),
+        Application::MpiExchange(spec) => of_tcp(spec.tcp.jitter),
+        Application::Window(_) | Application::RequestResponse(_) => Some(Remedy::Start),
     }
 }

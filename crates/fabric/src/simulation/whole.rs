@@ -20,6 +20,7 @@ use crate::run::port::{ColdPort, Port};
 use crate::run::probes::ClassSeries;
 use crate::run::probes::Stopped;
 use crate::run::sources::SourceState;
+use crate::run::spreading::chooses_by_frame;
 use crate::run::stream_counts::StreamCount;
 use crate::run::world::Fabric;
 use crate::simulation::Simulation;
@@ -303,6 +304,12 @@ impl Simulation {
         let flow = self.path_flow[path] as usize;
         let routes = &self.part_of(self.spec.flows[flow].from).routes;
         routes.path(routes.path_start[path])
+    }
+
+    /// Whether the frames of a path may take several, because switches choose for each.
+    pub(crate) fn spreads(&self, path: usize) -> bool {
+        let spreading = self.parts().next().and_then(|part| part.routes.spreading.as_ref());
+        chooses_by_frame(&self.spec) && spreading.is_some_and(|spreading| spreading.ends[path].is_some())
     }
 
     /// Frames that stood at a root, a queue or port of the whole, in the time of its pauses, by flow and priority.

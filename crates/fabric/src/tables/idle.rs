@@ -5,8 +5,11 @@
 //! included. Where bytes take whole picoseconds, every frame but the last follows the one before at the same distance
 //! (at each port that of the slowest before it), so that long transfers cost no more than short ones.
 //!
+//! Where switches choose a path for each frame, no frame waits for the one before it but at the link of a host that has only
+//! one, and each takes the fastest link that its switch has: no frames are faster, whatever is chosen.
+//!
 //! Not modelled: schedulers that hold back a class that is alone, limits of buffers and pauses on the way from a fast
-//! link to a slow one, faults; where switches choose a path for each frame, the planned path counts.
+//! link to a slow one, faults.
 
 use super::View;
 use crate::run::port::HEAD_BYTES;
@@ -31,6 +34,8 @@ struct Hop {
     /// From there to the next hop.
     after: Time,
     passes: Passes,
+    /// Frames take several of its kind: none waits for the one before.
+    is_parallel: bool,
     /// When the last frame began, and when it was done.
     began: Time,
     busy_until: Time,
@@ -51,10 +56,10 @@ enum Passes {
 impl Hop {
     /// A frame is there at `at`; returns when it is at the next.
     fn pass(&mut self, at: Time, bytes: u16) -> Time {
-        let begins = at.max(self.busy_until);
+        let begins = if self.is_parallel { at } else { at.max(self.busy_until) };
         let mut took = self.per_frame;
         if let Some(clock) = &mut self.clock {
-            if self.busy_until < begins {
+            if self.busy_until < begins || self.is_parallel {
                 clock.restart();
             }
             took += clock.advance(u64::from(bytes) + self.overhead);
@@ -122,8 +127,26 @@ impl IdlePath {
 }
 
 impl View<'_> {
-    /// A way through these egress ports as it is without other traffic, with the rates of the beginning.
-    pub(super) fn idle_path(&self, ports: &[u32]) -> IdlePath {
+    /// A way through these egress ports as it is without other traffic, with the rates of the beginning. `spreads`: frames may
+    /// take others in their place.
+    pub(super) fn idle_path(&self, ports: &[u32], spreads: bool) -> IdlePath {
+        let rate_of = |port: u32| self.s.spec.links[self.s.wiring.link_of[port as usize] as usize].rate;
+        let is_host = |node: frame::NodeId| self.s.spec.nodes[node.at()].host().is_some();
+        // Those that may be taken in place of a port.
+        let others = |port: u32| -> Vec<u32> {
+            let (node, next) = (self.s.wiring.node_of[port as usize], self.s.wiring.neighbour(PortId(port)));
+            let all = self.s.wiring.ports(node).map(|port| port.0);
+            all.filter(|&other| {
+                let beyond = self.s.wiring.neighbour(PortId(other));
+                spreads && if is_host(next) { beyond == next } else { !is_host(beyond) }
+            })
+            .collect()
+        };
+        // A host that is reached through several switches takes in frames of each at the same time.
+        let is_parallel = |port: u32| {
+            let next = self.s.wiring.neighbour(PortId(port));
+            spreads && (others(port).len() > 1 || is_host(next) && self.s.wiring.ports(next).count() > 1)
+        };
         let link = |port: u32| &self.s.spec.links[self.s.wiring.link_of[port as usize] as usize];
         let clock = |port: u32| WireClock::with_offset(link(port).rate, self.s.cold(port).clock);
         let hop = |(n, &port): (usize, &u32)| {
@@ -136,12 +159,16 @@ impl View<'_> {
                 }
                 Some(_) => Passes::Head,
             };
+            let candidates = others(port);
+            let fastest = candidates.iter().copied().max_by_key(|&port| rate_of(port)).unwrap_or(port);
+            let afters = candidates.iter().map(|&port| self.s.port(port).arrives_after);
             Hop {
-                clock: Some(clock(port)),
-                overhead: link(port).overhead.into(),
+                clock: Some(clock(fastest)),
+                overhead: link(fastest).overhead.into(),
                 per_frame: Time::ZERO,
-                after: self.s.port(port).arrives_after,
+                after: afters.min().unwrap_or(self.s.port(port).arrives_after),
                 passes,
+                is_parallel: is_parallel(port),
                 began: Time::ZERO,
                 busy_until: Time::ZERO,
                 distance: Time::ZERO,
@@ -153,6 +180,7 @@ impl View<'_> {
             per_frame,
             after: Time::ZERO,
             passes: Passes::Whole,
+            is_parallel: false,
             began: Time::ZERO,
             busy_until: Time::ZERO,
             distance: Time::ZERO,

@@ -1,7 +1,8 @@
 //! What a transfer over TCP takes on a path without other traffic, to the picosecond.
 //!
 //! The two ends of a fresh connection run over the idle way there and the idle way back, handshake and slow start
-//! included, without the random delay of `send_jitter`. Once the sender has had something for the NIC at every instant
+//! included, without the random delay of `send_jitter`. A connection that has carried transfers before, and keeps what it has
+//! learnt, has no handshake and at best a window that holds nothing back: that is what such a transfer is compared with. Once the sender has had something for the NIC at every instant
 //! of a whole round trip, it will have until the end: without losses its window does not shrink, and what is left
 //! follows back to back. (A timeout below the round trip is a loss to the sender: then the connection runs to its end.)
 //!
@@ -20,8 +21,8 @@ pub(super) struct IdleConnection {
     spec: TcpSpec,
     there: IdlePath,
     back: IdlePath,
-    /// By bytes, what is known.
-    known: BTreeMap<u64, Time>,
+    /// By bytes, and whether the connection is one that was in use before, what is known.
+    known: BTreeMap<(u64, bool), Time>,
 }
 
 /// An end of it.
@@ -81,19 +82,23 @@ impl IdleConnection {
         IdleConnection { spec, there, back, known: BTreeMap::new() }
     }
 
-    /// How long a transfer of `bytes` takes until its last byte is delivered.
-    pub fn time(&mut self, framing: Framing, bytes: u64) -> Time {
-        if let Some(&known) = self.known.get(&bytes) {
+    /// How long a transfer of `bytes` takes until its last byte is delivered, over a fresh connection or a reused one.
+    pub fn time(&mut self, framing: Framing, bytes: u64, reused: bool) -> Time {
+        if let Some(&known) = self.known.get(&(bytes, reused)) {
             return known;
         }
-        let time = self.run(framing, bytes);
-        self.known.insert(bytes, time);
+        let time = self.run(framing, bytes, reused);
+        self.known.insert((bytes, reused), time);
         time
     }
 
-    fn run(&self, framing: Framing, bytes: u64) -> Time {
+    fn run(&self, framing: Framing, bytes: u64, reused: bool) -> Time {
         let transfers = TransferSpec { size: None, total: Some(bytes), ..self.spec.transfers };
-        let spec = Arc::new(TcpSpec { transfers, ..self.spec.clone() });
+        let mut spec = TcpSpec { transfers, ..self.spec.clone() };
+        if reused {
+            (spec.handshake, spec.controller) = (false, spec.controller.grown());
+        }
+        let spec = Arc::new(spec);
         // Nothing of it is drawn.
         let rng: Xoshiro256PlusPlus = engine::stream(0, "");
         let mut near = End {

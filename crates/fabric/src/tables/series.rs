@@ -34,16 +34,25 @@ impl View<'_> {
             let bits = self.bits_by_flow(nth);
             let sums = if nth == 0 { self.sums_by_name(&bits) } else { Vec::new() };
             let flows = self.s.spec.flows.iter().zip(bits);
-            let found = flows.filter_map(|(flow, bits)| Some((flow.name.clone(), bits?)));
+            let found = flows.filter_map(|(flow, bits)| {
+                let (bin, bits) = bits?;
+                let ends = flow.source.destinations.nodes();
+                let ports = ends.into_iter().flat_map(|end| self.s.wiring.ports(end));
+                // What a host reads of what it has taken in is no matter of the link.
+                let links = if nth == 0 { ports.map(|port| self.s.peer(port.0)).collect() } else { vec![] };
+                Some((flow.name.clone(), (bin, self.carried_by(&links, bin, bits))))
+            });
             let rates = |metric, (entity, (bin, bits))| self.rates(metric, entity, bin, bits);
             self.keep(&mut series, Watched::Flow, found.map(|found| rates(metric, found)));
             self.keep(&mut series, Watched::Flow, sums.into_iter().map(|sum| rates(GROUP_SERIES, sum)));
         }
         let received = |port: u32| {
-            let link = self.s.carried(self.s.peer(port))?;
-            Some((link.widths()[1]?, link.received(self.end)))
+            let sender = self.s.peer(port);
+            let link = self.s.carried(sender)?;
+            let bin = link.widths()[1]?;
+            Some((bin, self.carried_by(&[sender], bin, link.received(self.end))))
         };
-        let sent = |port: u32| self.s.carried(port).and_then(|link| self.sent(link));
+        let sent = |port: u32| self.s.carried(port).and_then(|link| self.sent(port, link));
         let ports = 0..self.s.ports() as u32;
         let rates = |metric, (port, (bin, bits))| self.rates(metric, self.s.port_name(port), bin, bits);
         let found = ports.clone().filter_map(|port| Some((port, received(port)?)));
@@ -51,7 +60,7 @@ impl View<'_> {
         let found = ports.filter_map(|port| Some((port, sent(port)?)));
         self.keep(&mut series, Watched::Port, found.map(|found| rates("port_tx_bps", found)));
         let classes = self.used_queues().iter().filter_map(|&UsedQueue { port, class, .. }| {
-            let (bin, bits) = self.sent(self.s.class_carried(port, class)?)?;
+            let (bin, bits) = self.sent(port, self.s.class_carried(port, class)?)?;
             Some(self.rates("class_tx_bps", self.queue_name(port, class), bin, bits))
         });
         self.keep(&mut series, Watched::Class, classes);
@@ -88,9 +97,41 @@ impl View<'_> {
         series
     }
 
-    /// What has been sent over a link, in bins of a width, if it is recorded.
-    fn sent(&self, link: &Carried) -> Option<(Time, Vec<u64>)> {
-        Some((link.widths()[0]?, link.sent(self.end)))
+    /// What has been sent over the link of a port, in bins of a width, if it is recorded.
+    fn sent(&self, port: u32, link: &Carried) -> Option<(Time, Vec<u64>)> {
+        let bin = link.widths()[0]?;
+        Some((bin, self.carried_by(&[port], bin, link.sent(self.end))))
+    }
+
+    /// Bits of bins as the links of these ports can have carried them. Times are whole picoseconds, so that a bit may seem
+    /// to end up to two of them early: at the end of a bin it belongs to the next one. More than that would be a defect. Bits
+    /// that end behind the last bin are not there yet.
+    fn carried_by(&self, ports: &[u32], bin: Time, mut bits: Vec<u64>) -> Vec<u64> {
+        if ports.is_empty() {
+            return bits;
+        }
+        let most = |time: Time| {
+            let of_port = |&port: &u32| {
+                let former = self.s.cold(port).former.iter().map(|(_, clock)| clock.most_bits(time));
+                former.fold(self.s.port(port).clock.most_bits(time), u64::max)
+            };
+            ports.iter().map(of_port).fold(0, u64::saturating_add)
+        };
+        let (whole, mut early) = (most(bin), 0);
+        for (nth, bits) in (0..).zip(&mut bits) {
+            let left = self.end.saturating_sub(bin * nth);
+            let most = if left >= bin { whole } else { most(left) };
+            let all = *bits + early;
+            *bits = all.min(most);
+            early = all - *bits;
+            // A bit of the fastest link lasts less than two picoseconds.
+            let spare = most_early(ports.len());
+            debug_assert!(
+                early <= spare,
+                "{all} bits within {bin} over links that carry {most}: {early} too many"
+            );
+        }
+        bits
     }
 
     /// Windows and round trips of connections over TCP.
@@ -234,6 +275,11 @@ impl View<'_> {
         let values = binned.clone().finish(self.end).into_iter().map(|level| level as f64).collect();
         Some(Series { metric, entity, bin, values })
     }
+}
+
+/// How many bits may seem to end in the bin before theirs, over so many links.
+fn most_early(links: usize) -> u64 {
+    8 * links as u64
 }
 
 /// Drops all but the `most` with the largest sums, of equal ones the first; the order stays.

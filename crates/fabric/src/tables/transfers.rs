@@ -26,6 +26,8 @@ struct Came {
     acknowledged: Option<Time>,
     sent_again: u32,
     timeouts: u32,
+    /// Over a connection that has learnt from others.
+    reused: bool,
 }
 
 /// The transfers of a path.
@@ -45,7 +47,8 @@ enum Idle {
 impl View<'_> {
     fn of_path(&self, path: usize, flow: &FlowSpec) -> OfPath {
         let (there, back) = self.there_and_back(path);
-        let (there, back) = (self.idle_path(&there), self.idle_path(&back));
+        let spreads = self.s.spreads(path);
+        let (there, back) = (self.idle_path(&there, spreads), self.idle_path(&back, spreads));
         let idle = match flow.transport.as_ref().map(|connection| &connection.application) {
             Some(Application::Transfers(spec)) => {
                 Idle::Connection(Box::new(IdleConnection::new(spec, there, back)))
@@ -62,7 +65,14 @@ impl View<'_> {
         of.begun += 1;
         let Some((_, far)) = self.s.transfer_ends(of.path) else {
             let (frames_missing, done) = self.s.completion(of.path, nth);
-            return Some(Came { frames_missing, done, acknowledged: None, sent_again: 0, timeouts: 0 });
+            return Some(Came {
+                frames_missing,
+                done,
+                acknowledged: None,
+                sent_again: 0,
+                timeouts: 0,
+                reused: false,
+            });
         };
         let outcome = of.outcomes.get(nth as usize)?;
         Some(Came {
@@ -71,6 +81,7 @@ impl View<'_> {
             acknowledged: Some(outcome.acknowledged).filter(|&at| at != Time::NEVER),
             sent_again: outcome.sent_again,
             timeouts: outcome.timeouts,
+            reused: outcome.reused,
         })
     }
 
@@ -89,7 +100,9 @@ impl View<'_> {
                 let Some(came) = self.next_of(of, list.framing()) else { continue };
                 let ideal = match &mut of.idle {
                     Idle::Frames(path) => path.time(list.framing(), transfer.bytes),
-                    Idle::Connection(connection) => connection.time(list.framing(), transfer.bytes),
+                    Idle::Connection(connection) => {
+                        connection.time(list.framing(), transfer.bytes, came.reused)
+                    }
                 };
                 rows.push(Row { flow, path, transfer, came, ideal });
             }

@@ -11,7 +11,7 @@ use frame::{NodeId, Priority};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use units::{BitRate, Bytes, Time};
-use workload::{Arrivals, Change, Destinations, FrameSizes, SourceSpec, no_rate};
+use workload::{Arrivals, Change, Destinations, FrameSizes, SourceSpec};
 
 /// More flows than this are refused.
 const MAX_FLOWS: usize = 1_000_000;
@@ -288,7 +288,13 @@ fn script(flow: &Flow, end: Time, at: &Place, context: &mut Context<'_>) -> Vec<
                     "a greedy source takes all that the link gives; expected no rate",
                 );
             } else {
-                no_rate("rate", rate).into_iter().for_each(|why| context.refuse(why, &at));
+                // What cannot be meant at this rate, of the source of each sender.
+                let SourceText::Pushed(arrivals) = &flow.source else { continue };
+                let known = arrivals.check();
+                let wrong = arrivals.clone().at_rate(rate).check();
+                for why in wrong.into_iter().filter(|why| !known.contains(why)) {
+                    context.error(&at_rate, why.message, why.help);
+                }
             }
         }
         changes.push((time, change));
@@ -298,7 +304,7 @@ fn script(flow: &Flow, end: Time, at: &Place, context: &mut Context<'_>) -> Vec<
 
 /// Compares the source with the links of its senders.
 fn check_rate(flow: &Flow, pairs: &[Pair], at: &Place, fabric: &Fabric, context: &mut Context<'_>) {
-    let (at, name) = (at.key("source"), flow.source.name());
+    let (script_at, at, name) = (at.key("script"), at.key("source"), flow.source.name());
     let (rate, sources, at_most) = match &flow.source {
         SourceText::Pushed(arrivals) => {
             let at_switch = pairs.iter().find(|pair| !fabric.is_host(pair.from));
@@ -311,18 +317,22 @@ fn check_rate(flow: &Flow, pairs: &[Pair], at: &Place, fabric: &Fabric, context:
         SourceText::Answered(application) => (application.rate(), 1, None),
     };
     let Some((key, rate)) = rate else { return };
-    let rate = if sources > 1 { BitRate::from_bps(rate.bps().saturating_mul(sources)) } else { rate };
-    let slow = pairs.iter().find_map(|pair| {
-        let link = fabric.rate[pair.from.at()].filter(|&link| fabric.is_host(pair.from) && rate > link)?;
-        Some((pair, link))
-    });
-    let Some((pair, link)) = slow else { return };
-    let at = at.key(name).key(key);
-    let message =
-        format!("the source sends {rate}, but the link of \"{}\" has {link}", fabric.name(pair.from));
-    match at_most {
-        Some(why) => context.error(&at, message, format!("expected at most \"{link}\": {why}")),
-        None => context.warn(&at, message, "frames will wait in the host"),
+    let steps = flow.script.iter().enumerate();
+    let stepped = steps.filter_map(|(i, step)| Some((script_at.index(i).key("rate"), step.rate?)));
+    for (at, rate) in [(at.key(name).key(key), rate)].into_iter().chain(stepped) {
+        let rate = if sources > 1 { BitRate::from_bps(rate.bps().saturating_mul(sources)) } else { rate };
+        let slow = pairs.iter().find_map(|pair| {
+            let link =
+                fabric.rate[pair.from.at()].filter(|&link| fabric.is_host(pair.from) && rate > link)?;
+            Some((pair, link))
+        });
+        let Some((pair, link)) = slow else { continue };
+        let message =
+            format!("the source sends {rate}, but the link of \"{}\" has {link}", fabric.name(pair.from));
+        match at_most {
+            Some(why) => context.error(&at, message, format!("expected at most \"{link}\": {why}")),
+            None => context.warn(&at, message, "frames will wait in the host"),
+        }
     }
 }
 

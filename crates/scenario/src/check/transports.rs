@@ -141,6 +141,17 @@ fn no_other_keys(flow: &Flow, name: &str, at: &Place, context: &mut Context<'_>)
             "the rate of pacing counts bits of frames; expected \"frame\"",
         );
     }
+    if flow.jitter > Time::ZERO {
+        let key = flow.source.application().and_then(|application| application.jitter_key());
+        let help = match key {
+            Some(key) => format!(
+                "its ends send when they may; expected no jitter, or {key} = \"{}\" in {name}",
+                flow.jitter
+            ),
+            None => "its ends send when they may; expected no jitter".to_string(),
+        };
+        context.error(&at.key("jitter"), format!("jitter with {name}"), help);
+    }
 }
 
 fn application(flow: &Flow, segment: u16, at: &Place, context: &mut Context<'_>) -> Option<Application> {

@@ -56,7 +56,7 @@ pub struct Flow {
     /// How much each sender sends in all: the last frame is cut to what is left, and padded to 64 B, the smallest Ethernet frame; the padding counts as bytes sent, beyond the limit. With `request_response` only whole requests count, with `conversation` whole exchanges. A size with unit, or "unlimited". Default: "unlimited".
     #[serde(default = "no_limit")]
     pub limit: Or<Bytes, Unlimited>,
-    /// Each frame is sent later than the source says, by a random time from 0 to this, all equally likely; frames keep their order, and their rate does not change. A greedy source has none: it sends when the link is free. A time with unit. Default: "0 s" (sources are exact).
+    /// Each frame is sent later than the source says, by a random time from 0 to this, all equally likely; frames keep their order, and their rate does not change. A greedy source has none, as it sends when the link is free; nor have endpoints that answer each other (over TCP: `send_jitter`). A time with unit. Default: "0 s" (sources are exact).
     #[serde(default = "at_start")]
     pub jitter: Time,
     /// Changes while the simulation runs, in order of time. Default: none.

@@ -1,0 +1,88 @@
+//! What a run needs before any part of it is built, and all that it may be refused for.
+
+use super::fault_plan::FaultPlan;
+use super::paths::{Paths, find_paths};
+use super::{BuildError, Plan, bypass_classes, control_frames, copies, reroute, scheduler_changes, voqs};
+use crate::run::copies::Forks;
+use crate::run::event::Event;
+use crate::run::faults::Faults;
+use crate::run::pool::NIL;
+use crate::spec::{Spec, Subject};
+use frame::{NodeId, Route};
+use keys::Remark;
+use scheduling::Configuration;
+use units::Time;
+
+/// What is found before any part is built.
+pub(super) struct Prepared {
+    pub paths: Paths,
+    pub faults: FaultPlan,
+    pub all_faults: Faults,
+    pub forks: Forks,
+    pub look_ahead: Time,
+}
+
+/// Why a run would refuse this description; `None`: it can be built. What builds it asks the same, so that there is
+/// nothing that a check accepts and a run does not.
+pub fn refusal(spec: &Spec) -> Option<BuildError> {
+    let wiring = spec.wiring();
+    prepare(&Plan::new(spec, &wiring)).err()
+}
+
+/// Finds paths and faults, or why there is nothing to build.
+pub(super) fn prepare(plan: &Plan) -> Result<Prepared, BuildError> {
+    let (spec, wiring) = (plan.spec, plan.wiring);
+    numbered(plan)?;
+    let mut paths = find_paths(plan)?;
+    let faults = FaultPlan::new(spec)?;
+    let mut changes = reroute::changes(spec, wiring, &faults, &mut paths);
+    changes.extend(control_frames::actions(spec, wiring, &paths));
+    let (reconfigured, schedulers) = scheduler_changes::changes(plan);
+    changes.extend(reconfigured);
+    let all_faults = Faults { schedulers: schedulers.into(), ..faults.faults(spec, wiring, changes) };
+    if paths.hops.len() > Route::LIMIT as usize {
+        let message = format!("all paths together have {} hops", paths.hops.len());
+        let help = format!("expected at most {}: fewer senders or destinations", Route::LIMIT);
+        return Err(BuildError::new(Subject::Flow(0), Remark::about("to", message, help)));
+    }
+    let forks = copies::forks(spec, &paths)?;
+    for port in 0..wiring.peer.len() as u32 {
+        if let Err(why) = plan.scheduler(port).check(&plan.port_facts(port)) {
+            return Err(BuildError::new(
+                Subject::Node(wiring.node_of[port as usize]),
+                why.within("scheduler"),
+            ));
+        }
+    }
+    let look_ahead = plan.look_ahead().unwrap_or(Time::from_us(1));
+    if look_ahead.ps() < 2 {
+        let message = "a frame takes less than 2 ps from node to node";
+        let help = "expected links with a delay, longer frames, or slower links";
+        return Err(BuildError::new(Subject::Scenario, Remark::about("topology", message, help)));
+    }
+    Ok(Prepared { paths, faults, all_faults, forks, look_ahead })
+}
+
+/// Whether all places, all queues, and the lists of virtual output queues, can be numbered.
+fn numbered(plan: &Plan) -> Result<(), BuildError> {
+    let (ports, flows) = (plan.wiring.peer.len(), plan.spec.flows.len());
+    if plan.places() > Event::MAX_PLACES {
+        let message = format!("{ports} ports and {flows} flows");
+        let help = format!("expected at most {} together: more cannot be told apart", Event::MAX_PLACES);
+        return Err(BuildError::new(Subject::Scenario, Remark::about("topology", message, help)));
+    }
+    let lists = (0..plan.spec.nodes.len() as u32).map(NodeId).map(|id| {
+        let node = &plan.spec.nodes[id.at()];
+        let ports = plan.wiring.ports(id).len() as u64;
+        let each = if bypass_classes(plan.spec, node) == 0 { 1 } else { 2 };
+        ports * node.classes().classes() as u64 * each * voqs(node, ports)
+    });
+    let lists: u64 = lists.sum();
+    if lists < u64::from(NIL) {
+        return Ok(());
+    }
+    let message = format!("{lists} queues");
+    let help =
+        format!("expected fewer than {NIL}; virtual output queues are one for each pair of ports and class");
+    Err(BuildError::new(Subject::Scenario, Remark::about("topology", message, help)))
+}

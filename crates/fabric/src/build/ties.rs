@@ -1,0 +1,19 @@
+//! What clocks that are off make of ties.
+
+use super::frame_bounds;
+use crate::spec::Spec;
+use units::Time;
+
+/// How far clocks alone move two frames apart that would come at the same time: two clocks differ by twice their tolerance,
+/// which counts while a frame and the one before it go to the slowest link. Zero: clocks are exact.
+pub(crate) fn apart(spec: &Spec) -> Time {
+    let ppb = spec.nodes.iter().map(|node| node.clock_tolerance.ppb()).max().unwrap_or_default();
+    if ppb == 0 {
+        return Time::ZERO;
+    }
+    let longest = u64::from(frame_bounds(spec).1);
+    let on_wire = |overhead: u16| (longest + u64::from(overhead)) * 8;
+    let frames = spec.links.iter().map(|link| link.rate.time_for_bits_ceil(on_wire(link.overhead)));
+    let frame = frames.max().unwrap_or_default();
+    Time::from_ps((u128::from(frame.ps()) * 4 * u128::from(ppb)).div_ceil(1_000_000_000) as u64)
+}

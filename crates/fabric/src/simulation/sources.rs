@@ -1,0 +1,28 @@
+//! Whether sources keep their rates: asked at the end of each run of a build with debug assertions.
+
+use super::Simulation;
+
+impl Simulation {
+    /// No source has made more than its rate, its bursts and chance allow.
+    ///
+    /// # Panics
+    /// If one has, which is a defect.
+    pub(crate) fn check_sources(&self) {
+        let clocks = self.spec.clocks();
+        let sources = self.parts().flat_map(|part| &part.hosts.sources).filter(|state| !state.silent);
+        for state in sources {
+            let flow = &self.spec.flows[state.flow as usize];
+            let Some(port) = self.wiring.ports(flow.from).next() else { continue };
+            let link = &self.spec.links[self.wiring.link_of[port.at()] as usize];
+            let clock = clocks.get(flow.from.at()).copied().unwrap_or_default();
+            let most = flow.source.most_bits(link.rate, link.overhead, clock, self.now());
+            let made = state.source.bytes_made(flow.source.limit) as f64 * 8.0;
+            assert!(
+                most.is_none_or(|most| made <= most),
+                "\"{}\" has made {made} bits until {}, and {most:?} are the most that its rate allows",
+                flow.name,
+                self.now()
+            );
+        }
+    }
+}

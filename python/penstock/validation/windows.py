@@ -1,0 +1,231 @@
+"""Windows of TCP: how they grow, how they begin anew, and what takes senders out of step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from penstock.result import Result
+
+from .bench import Bench, fill, only
+from .registry import Row, case, within
+
+_GROWTH = """\
+[simulation]
+duration = "1100 ms"
+
+[probes]
+bin = "1 ms"
+
+[topology.explicit]
+hosts = ["a", "b"]
+links = [{ between = ["a", "b"], rate = "1.6 Tb/s", delay = "5 ms", overhead = "0 B" }]
+
+[[flows]]
+name = "f"
+from = "a"
+to = "b"
+frame = "1500 B"
+source = { tcp = { preset = "ns2", headers = "40 B", initial_window = "$window frames", \
+initial_threshold = "$window frames", receive_window = "unlimited", tick = "0 s" } }
+"""
+SEGMENT = 1460
+
+
+@case(
+    "tcp-growth",
+    "How a window grows that counts acknowledgements",
+    compared='One connection with growth = "acks" above its threshold and without losses: segments that the '
+    "window grows by in 100 round trips of 10 ms.",
+    formula="A segment a round trip: each acknowledgement adds segment²/window, fractions included. While a "
+    "window W is acknowledged it grows, so that a round trip adds 1 − 1/2W of a segment.",
+    sources=("RFC 5681, section 3.1, equation 3: at most one segment a round trip",),
+    scenario=fill(_GROWTH, window=729),
+    ends=("Whole bytes alone gave 0.52 segments at 729 and 2.13 at 3000.",),
+)
+def growth(bench: Bench) -> Iterator[Row]:
+    """From windows of a few segments to those where an acknowledgement adds less than a byte."""
+    for window in (10, 729, 3000):
+        result = bench.once(_GROWTH, window=window)
+        found = [row["value"] for row in result.rows("series") if row["metric"] == "window_bytes"]
+        grown = (found[1020] - found[20]) / SEGMENT
+        expected = sum(1 - 1 / (2 * (window + trip)) for trip in range(2, 102))
+        yield within(
+            f"{window} segments: growth in 100 round trips",
+            "segments",
+            expected,
+            [grown],
+            0.012,
+            "a round trip is cut where the bins are",
+        )
+
+
+_TAHOE = """\
+[simulation]
+duration = "60 s"
+
+[probes]
+bin = "off"
+
+[topology.explicit]
+hosts = ["a", "b"]
+switches = ["r"]
+links = [
+  { between = ["a", "r"], rate = "1 Gb/s", delay = "5 ms", overhead = "0 B" },
+  { between = ["r", "b"], rate = "50 Mb/s", delay = "5 ms", overhead = "0 B" },
+]
+
+[switch.buffer]
+queue = "$room frames"
+
+[[flows]]
+name = "f"
+from = "a"
+to = "b"
+frame = "1500 B"
+source = { tcp = { preset = "ns2", recovery = "tahoe", initial_threshold = "unlimited", headers = "40 B", \
+tick = "1 ms", receive_window = "10000 frames" } }
+"""
+_NS2_TAHOE = {10: 30.12, 12: 31.04, 14: 31.58, 20: 33.75, 30: 42.93, 50: 45.74}
+"""Mb/s by room in frames: Agent/TCP of ns-2.35 with its defaults but for window_ 10000 and tcpTick_ 1 ms."""
+
+
+def _megabits(result: Result) -> float:
+    return float(only(result.rows("flows"), flow="f")["throughput_bps"]) / 1e6
+
+
+@case(
+    "tcp-tahoe",
+    "Tahoe beside ns-2",
+    compared="One connection with Tahoe and limited transmit through a router from 1 Gb/s to 50 Mb/s, a "
+    "round trip of 20 ms, and so much room in its queue: what it carries in a minute.",
+    formula="Recorded with ns-2.35. Who starts over begins with one segment: limited transmit is for new "
+    "data (RFC 3042), and three segments into a queue that has just overflowed lose two of them again, and "
+    "with them 200 ms. With 8 to 12 frames of room that cost a fifth of the throughput.",
+    sources=("ns-2.35, Agent/TCP (tcp.cc)", "RFC 3042, section 2"),
+    scenario=fill(_TAHOE, room=10),
+    ends=("A timeout more or less is a third of a per cent.",),
+)
+def tahoe(bench: Bench) -> Iterator[Row]:
+    """From a tenth of the path to half of it."""
+    for room, recorded in _NS2_TAHOE.items():
+        result = bench.once(_TAHOE, room=room)
+        yield within(
+            f"{room} frames of room",
+            "Mb/s",
+            recorded,
+            [_megabits(result)],
+            0.015,
+            "ns-2 counts whole packets and its queue what is in service",
+        )
+
+
+_SENDERS = 32
+
+
+def _incast() -> str:
+    """Senders of 45 segments each that begin within 250 us and share a queue of 64 frames."""
+    names = [f"s{nth}" for nth in range(_SENDERS)]
+    link = 'rate = "1 Gb/s", delay = "25 us", overhead = "0 B"'
+    links = ",\n".join(f'  {{ between = ["{name}", "a"], {link} }}' for name in [*names, "b"])
+    flows = "\n".join(
+        f"""\
+[[flows]]
+name = "f{nth}"
+from = "{name}"
+to = "b"
+frame = "1500 B"
+start = "{(nth * 37 % _SENDERS) * 8 + nth} us"
+limit = "65700 B"
+source = {{ tcp = {{ preset = "ns2", receive_window = "10000 frames", initial_threshold = "10000 frames", \
+headers = "40 B", initial_timeout = "200 ms", tick = "100 us", send_jitter = "$jitter" }} }}
+"""
+        for nth, name in enumerate(names)
+    )
+    hosts = ", ".join(f'"{name}"' for name in [*names, "b"])
+    return f"""\
+[simulation]
+duration = "3 s"
+
+[probes]
+bin = "off"
+
+[topology.explicit]
+hosts = [{hosts}]
+switches = ["a"]
+links = [
+{links},
+]
+
+[switch]
+queues = "shared"
+buffer = {{ queue = "64 frames" }}
+
+{flows}"""
+
+
+def _last_ms(result: Result) -> dict[str, float]:
+    return {"end": max(float(row["completed_ns"]) for row in result.rows("connections")) / 1e6}
+
+
+@case(
+    "tcp-ties",
+    "Senders out of step",
+    compared="32 senders of 45 segments each that begin within 250 us and share a queue of 64 frames, with "
+    "the random delay that the warning about ties recommends: when the last one is done.",
+    formula="ns-2 and ns-3 need 202 to 214 ms: some senders wait for one timeout of 200 ms and share the "
+    "link for up to 17 ms. Without the delay the same senders lose again and again, for two timeouts more.",
+    sources=(
+        "S. Floyd and V. Jacobson, On traffic phase effects in packet-switched gateways, 1992",
+        "ns-2.35 and ns-3.37",
+    ),
+    scenario=fill(_incast(), jitter="12 us"),
+    ends=("Who loses is a matter of chance.",),
+)
+def ties(bench: Bench) -> Iterator[Row]:
+    """With the delay of a frame."""
+    ends = bench.replicate(_incast(), _last_ms, jitter="12 us")["end"]
+    yield within("last sender done", "ms", 208.0, ends, 0.03, "202 to 214 ms are 208 within 3 %")
+
+
+_VIDEO = """\
+[simulation]
+duration = "$duration"
+
+[probes]
+bin = "off"
+
+[topology.star]
+hosts = 2
+rate = "100 Gb/s"
+
+[[flows]]
+name = "f"
+from = "h0"
+to = "h1"
+source = { video = { rate = "100 Mb/s", interval = "$interval", count = $count } }
+"""
+
+
+@case(
+    "video-rate",
+    "Video keeps its rate",
+    compared="Streams of pictures from the generator, at intervals in which the rate makes 64 B and more: "
+    "what they offer.",
+    formula="Number of streams times the rate. A frame has 64 B at least; what pads a picture to that is "
+    "taken off the next ones.",
+    sources=("Martinez 2006, section 6.2",),
+    scenario=fill(_VIDEO, duration="400 ms", interval="6 us", count=1),
+    ends=("Pictures are random: their sizes have coefficients of variation of 0.3 to 0.5.",),
+)
+def video(bench: Bench) -> Iterator[Row]:
+    """From a frame a picture to thousands of bytes."""
+    for interval, count, duration in (("5.12 us", 1, "400 ms"), ("20 us", 3, "400 ms"), ("1 ms", 5, "4 s")):
+        result = bench.once(_VIDEO, duration=duration, interval=interval, count=count)
+        yield within(
+            f"{count} streams, a picture every {interval}",
+            "Mb/s",
+            100.0 * count,
+            [float(only(result.rows("flows"), flow="f")["offered_bps"]) / 1e6],
+            0.02,
+            "pictures are random",
+        )
