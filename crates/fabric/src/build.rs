@@ -19,6 +19,7 @@ pub(crate) mod shards;
 mod ties;
 mod traffic;
 mod updates;
+mod ways;
 
 pub use prepare::refusal;
 pub use series::{MAX_BINS, MAX_SERIES, MEMORY as SERIES_MEMORY};
@@ -43,7 +44,6 @@ use crate::run::link_control::{LinkControl, PauseState};
 use crate::run::links::Links;
 use crate::run::nic::Nic;
 use crate::run::numbering::Numbering;
-use crate::run::pool::NIL;
 use crate::run::port::{ColdPort, HEAD_BYTES, Hooks, Port, PortCounts};
 use crate::run::probes::Probes;
 use crate::run::route_table::RouteTable;
@@ -96,6 +96,8 @@ pub(crate) struct Built {
     pub reach: Time,
     /// Flow of each path.
     pub path_flow: Arc<[u32]>,
+    /// Where each path begins in the table of hops before routes change.
+    pub starts: Arc<[u32]>,
     /// What goes wrong, and when.
     pub notes: Vec<Note>,
     /// Time series that are too many to record, in words.
@@ -261,6 +263,7 @@ pub(crate) fn build(spec: &Spec, parts: usize) -> Result<Built, BuildError> {
         peers: wiring.peer.iter().map(|peer| peer.0).collect(),
         ..RouteTable::default()
     };
+    let starts = Arc::clone(&routes.path_start);
     let mut parts = build_parts(&plan, &split, &paths, &routes, all_faults);
     if !forks.at.is_empty() {
         for part in &mut parts {
@@ -276,7 +279,7 @@ pub(crate) fn build(spec: &Spec, parts: usize) -> Result<Built, BuildError> {
     let left_out = series::record(spec, &wiring, &mut parts, &path_flow);
     parts.iter_mut().for_each(|part| ahead::mark(&plan, part));
     let (reach, notes) = (ahead::reach(&plan).saturating_add(look_ahead), faults.notes(spec));
-    Ok(Built { parts, split, look_ahead, reach, path_flow, notes, wiring, left_out })
+    Ok(Built { parts, split, look_ahead, reach, path_flow, starts, notes, wiring, left_out })
 }
 
 /// Builds the parts, each on a thread of its own.

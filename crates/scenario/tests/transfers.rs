@@ -2,7 +2,7 @@
 
 use fabric::Simulation;
 use fabric::spec::FlowSpec;
-use frame::{NodeId, Priority};
+use frame::{NodeId, Ports, Priority};
 use scenario::{Diagnostic, Scenario, load, load_with};
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -32,7 +32,8 @@ fn loaded(entry: &str, dir: Option<&Path>) -> Scenario {
 
 fn rows(flow: &FlowSpec) -> Vec<(NodeId, Transfer)> {
     let list = flow.source.transfers().unwrap();
-    list.iter().map(|one| (flow.source.destinations.nth(one.destination), one)).collect()
+    let bare = |one: Transfer| Transfer { ports: Ports::default(), ..one };
+    list.iter().map(|one| (flow.source.destinations.nth(one.destination), bare(one))).collect()
 }
 
 const POISSON: &str =
@@ -72,7 +73,8 @@ fn defaults_frames_and_one_each() {
     let scenario = loaded(once, None);
     let flows = &scenario.spec.flows;
     assert_eq!(flows.len(), 3);
-    let one = Transfer { start: Time::from_us(1), destination: 0, bytes: 1_000_000 };
+    let ports = Ports::default();
+    let one = Transfer { start: Time::from_us(1), destination: 0, bytes: 1_000_000, ports };
     assert!(flows.iter().all(|flow| rows(flow) == [(H0, one)] && flow.priority == Priority(0)));
     let framing = flows[0].source.transfers().unwrap().framing();
     assert_eq!(framing, Framing { frame: 1522, header: 18 });
@@ -177,7 +179,8 @@ fn transfers_from_a_file() {
     // One a sender and priority; what begins after `stop` is left out, and so is its sender.
     assert_eq!(names, [("t[h0].0", 0), ("t[h0].3", 3)]);
     let row = |to, ns, destination, bytes| {
-        (NodeId(H0.0 + to), Transfer { start: Time::from_ns(ns), destination, bytes })
+        let ports = Ports::default();
+        (NodeId(H0.0 + to), Transfer { start: Time::from_ns(ns), destination, bytes, ports })
     };
     assert_eq!(rows(&flows[0]), [row(1, 3000, 0, 300)]);
     assert_eq!(rows(&flows[1]), [row(1, 1000, 0, 100), row(2, 2500, 1, 200)]);

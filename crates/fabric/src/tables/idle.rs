@@ -5,8 +5,8 @@
 //! included. Where bytes take whole picoseconds, every frame but the last follows the one before at the same distance
 //! (at each port that of the slowest before it), so that long transfers cost no more than short ones.
 //!
-//! Where switches choose a path for each frame, no frame waits for the one before it but at the link of a host that has only
-//! one, and each takes the fastest link that its switch has: no frames are faster, whatever is chosen.
+//! Where switches choose a path for each frame, or routes change, no frame waits for the one before it but where there is one
+//! link only, and each takes the fastest link of those that lead on: no frames are faster, whatever is chosen.
 //!
 //! Not modelled: schedulers that hold back a class that is alone, limits of buffers and pauses on the way from a fast
 //! link to a slow one, faults.
@@ -127,52 +127,63 @@ impl IdlePath {
 }
 
 impl View<'_> {
-    /// A way through these egress ports as it is without other traffic, with the rates of the beginning. `spreads`: frames may
-    /// take others in their place.
-    pub(super) fn idle_path(&self, ports: &[u32], spreads: bool) -> IdlePath {
-        let rate_of = |port: u32| self.s.spec.links[self.s.wiring.link_of[port as usize] as usize].rate;
-        let is_host = |node: frame::NodeId| self.s.spec.nodes[node.at()].host().is_some();
-        // Those that may be taken in place of a port.
-        let others = |port: u32| -> Vec<u32> {
-            let (node, next) = (self.s.wiring.node_of[port as usize], self.s.wiring.neighbour(PortId(port)));
-            let all = self.s.wiring.ports(node).map(|port| port.0);
-            all.filter(|&other| {
-                let beyond = self.s.wiring.neighbour(PortId(other));
-                spreads && if is_host(next) { beyond == next } else { !is_host(beyond) }
-            })
-            .collect()
+    /// The ways of a path and back that frames may take, stage by stage: of a frame's n-th egress port all that it may be.
+    /// `starts`: where in the table of hops the path has begun, if routes have changed.
+    pub(super) fn stages(&self, path: usize, starts: &[u32]) -> Vec<[Vec<Vec<u32>>; 2]> {
+        let mut all: Vec<Vec<Vec<u32>>> = Vec::new();
+        match self.s.equal_ports(path) {
+            Some(stages) => all.push(stages),
+            None => {
+                let hops = self.s.parts().next().map(|part| &part.routes);
+                let known = hops.into_iter().flat_map(|hops| starts.iter().map(|&start| hops.path(start)));
+                for way in known.chain([self.s.path_of(path)]) {
+                    // Those of one length may be in use at the same time.
+                    match all.iter_mut().find(|stages| stages.len() == way.len()) {
+                        Some(stages) => stages.iter_mut().zip(way).for_each(|(stage, &port)| stage.push(port)),
+                        None => all.push(way.iter().map(|&port| vec![port]).collect()),
+                    }
+                }
+                all.iter_mut().flatten().for_each(|stage| {
+                    stage.sort_unstable();
+                    stage.dedup();
+                });
+            }
+        }
+        let back = |there: &[Vec<u32>]| -> Vec<Vec<u32>> {
+            there.iter().rev().map(|stage| stage.iter().map(|&port| self.s.peer(port)).collect()).collect()
         };
-        // A host that is reached through several switches takes in frames of each at the same time.
-        let is_parallel = |port: u32| {
-            let next = self.s.wiring.neighbour(PortId(port));
-            spreads && (others(port).len() > 1 || is_host(next) && self.s.wiring.ports(next).count() > 1)
-        };
+        all.into_iter().map(|there| [there.clone(), back(&there)]).collect()
+    }
+
+    /// A way through these egress ports as it is without other traffic, with the rates of the beginning; of several ports in
+    /// one place each frame takes the one that suits it best.
+    pub(super) fn idle_path(&self, stages: &[Vec<u32>]) -> IdlePath {
         let link = |port: u32| &self.s.spec.links[self.s.wiring.link_of[port as usize] as usize];
         let clock = |port: u32| WireClock::with_offset(link(port).rate, self.s.cold(port).clock);
-        let hop = |(n, &port): (usize, &u32)| {
-            let next = self.s.wiring.neighbour(PortId(port)).at();
-            let cuts_through = self.s.spec.nodes[next].cuts_through();
-            let passes = match ports.get(n + 1).filter(|_| cuts_through) {
+        let speed = |port: u32| link(port).rate.bps_f64() * self.s.cold(port).clock.factor();
+        let fastest = |stage: &[u32]| stage.iter().copied().max_by(|&a, &b| speed(a).total_cmp(&speed(b)));
+        let next = |port: u32| self.s.wiring.neighbour(PortId(port)).at();
+        let hop = |(n, stage): (usize, &Vec<u32>)| {
+            let best = fastest(stage)?;
+            let cuts_through = stage.iter().any(|&port| self.s.spec.nodes[next(port)].cuts_through());
+            let passes = match stages.get(n + 1).filter(|_| cuts_through) {
                 None => Passes::Whole,
-                Some(&out) if link(out).rate > link(port).rate => {
-                    Passes::HeadAndRest(clock(self.s.peer(port)))
+                Some(out) if out.iter().all(|&out| link(out).rate > link(best).rate) => {
+                    Passes::HeadAndRest(clock(self.s.peer(best)))
                 }
                 Some(_) => Passes::Head,
             };
-            let candidates = others(port);
-            let fastest = candidates.iter().copied().max_by_key(|&port| rate_of(port)).unwrap_or(port);
-            let afters = candidates.iter().map(|&port| self.s.port(port).arrives_after);
-            Hop {
-                clock: Some(clock(fastest)),
-                overhead: link(fastest).overhead.into(),
+            Some(Hop {
+                clock: Some(clock(best)),
+                overhead: stage.iter().map(|&port| link(port).overhead.into()).min()?,
                 per_frame: Time::ZERO,
-                after: afters.min().unwrap_or(self.s.port(port).arrives_after),
+                after: stage.iter().map(|&port| self.s.port(port).arrives_after).min()?,
                 passes,
-                is_parallel: is_parallel(port),
+                is_parallel: stage.len() > 1,
                 began: Time::ZERO,
                 busy_until: Time::ZERO,
                 distance: Time::ZERO,
-            }
+            })
         };
         let work = |per_frame: Time, rate: Option<BitRate>| Hop {
             clock: rate.map(WireClock::new),
@@ -185,12 +196,13 @@ impl View<'_> {
             busy_until: Time::ZERO,
             distance: Time::ZERO,
         };
-        let begin = ports.first().map(|&port| self.s.wiring.node_of[port as usize].at());
+        let begin = stages.first().and_then(|stage| stage.first());
+        let begin = begin.map(|&port| self.s.wiring.node_of[port as usize].at());
         let send = begin.and_then(|begin| self.s.spec.nodes[begin].host()?.send.as_ref());
-        let end = ports.last().map(|&port| self.s.wiring.neighbour(PortId(port)).at());
+        let end = stages.last().and_then(|stage| stage.first()).map(|&port| next(port));
         let receive = end.and_then(|end| self.s.spec.nodes[end].host()?.receive.as_ref());
         let mut hops: Vec<Hop> = send.map(|send| work(send.time_per_frame, send.rate)).into_iter().collect();
-        hops.extend(ports.iter().enumerate().map(hop));
+        hops.extend(stages.iter().enumerate().filter_map(hop));
         hops.extend(receive.map(|receive| work(receive.time_per_frame, receive.rate)));
         let is_whole = hops.iter().all(|hop| hop.clock.is_none_or(|clock| clock.is_whole()));
         IdlePath { hops, is_whole }

@@ -36,7 +36,9 @@ impl View<'_> {
             let flows = self.s.spec.flows.iter().zip(bits);
             let found = flows.filter_map(|(flow, bits)| {
                 let (bin, bits) = bits?;
-                let ends = flow.source.destinations.nodes();
+                let mut ends = flow.source.destinations.nodes();
+                ends.sort_unstable();
+                ends.dedup();
                 let ports = ends.into_iter().flat_map(|end| self.s.wiring.ports(end));
                 // What a host reads of what it has taken in is no matter of the link.
                 let links = if nth == 0 { ports.map(|port| self.s.peer(port.0)).collect() } else { vec![] };
