@@ -20,7 +20,6 @@ use crate::run::port::{ColdPort, Port};
 use crate::run::probes::ClassSeries;
 use crate::run::probes::Stopped;
 use crate::run::sources::SourceState;
-use crate::run::spreading::chooses_by_frame;
 use crate::run::stream_counts::StreamCount;
 use crate::run::world::Fabric;
 use crate::simulation::Simulation;

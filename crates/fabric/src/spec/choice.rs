@@ -561,7 +561,7 @@ mod tests {
                 while node != to {
                     passed[node.at()] += 1;
                     let (flow, destination) = (frame % 16, NodeId(0));
-                    let chosen = Chosen { node, flow, destination, now: Time::from_us(frame) };
+                    let chosen = Chosen { node, flow: flow.into(), destination, now: Time::from_us(frame) };
                     let chooser = &mut choosers[node.at()];
                     let port = chooser.pick(table.lookup(node, to), chosen, |_| 0).unwrap();
                     node = wiring.neighbour(port);
@@ -586,7 +586,7 @@ mod tests {
         let (mut now, mut latest) = (Time::ZERO, [Time::ZERO; 4]);
         frames.iter().all(|&(since, flow)| {
             now += Time::from_ns(since);
-            let frame = Chosen { node: NodeId(3), flow, destination: NodeId(0), now };
+            let frame = Chosen { node: NodeId(3), flow: flow.into(), destination: NodeId(0), now };
             let port = chooser.pick(Candidates { ports: &list, list: 0 }, frame, |_| 0).unwrap();
             let arrives = now + Time::from_ns(delays[port.at()]);
             let in_order = arrives >= latest[flow as usize];

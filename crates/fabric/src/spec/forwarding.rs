@@ -425,7 +425,8 @@ impl Row {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::routing::{Wiring, choose};
+    use crate::spec::routing::Wiring;
+    use crate::spec::tuple::Hashing;
     use crate::spec::topology::{Cable, Chain, FatTree, Graph, NTree, NodeRole, Shape};
     use proptest::prelude::*;
     use units::{BitRate, Time};
@@ -567,7 +568,7 @@ mod tests {
                         if ports.is_empty() {
                             break;
                         }
-                        path.push(ports[choose(ports.len(), hash, here)]);
+                        path.push(ports[Hashing::USUAL.choose(ports.len(), &hash.into(), here)]);
                         here = wiring.neighbour(path[path.len() - 1]);
                     }
                     prop_assert_eq!(routes.path(&to, node, hash), (here == destination).then_some(path));

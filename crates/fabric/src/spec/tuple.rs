@@ -9,7 +9,8 @@
 //! there sees those only that hash alike, and uses a part of its ports (polarisation).
 //!
 //! Source: RFC 2992, section 2 (hash of the fields that name a flow); RFC 6438 and RFC 7348, section 5 (the source port as
-//! entropy); Rottenstreich et al. and operators' guides call the effect of equal seeds polarisation.
+//! entropy); Zhang et al., Hashing linearity enables relative path control in data centers (USENIX ATC 2021, section 2: seeds and
+//! polarisation).
 //!
 //! Not modelled: the polynomials that chips have, which are linear: seeds and fields of other tiers can cancel out in them.
 
@@ -154,13 +155,16 @@ impl Tuple {
     /// The hash of some fields.
     fn of(&self, fields: Fields) -> u64 {
         let port = |which: fn(Ports) -> u16| self.ports.map_or(self.all, |ports| which(ports).into());
-        let value = |field: Field| match field {
-            Field::Source => self.source.0.into(),
-            Field::Destination => self.destination.0.into(),
-            Field::Protocol => if self.is_tcp { 6 } else { 17 },
-            Field::SourcePort => port(|ports| ports.source),
-            // A service has a port that is known; what is drawn is that of the sender.
-            Field::DestinationPort => self.ports.unwrap_or_default().or_drawn(0).destination.into(),
+        let value = |field: Field| -> u64 {
+            match field {
+                Field::Source => self.source.0.into(),
+                Field::Destination => self.destination.0.into(),
+                Field::Protocol if self.is_tcp => 6,
+                Field::Protocol => 17,
+                Field::SourcePort => port(|ports| ports.source),
+                // A service has a port that is known; what is drawn is that of the sender.
+                Field::DestinationPort => self.ports.unwrap_or_default().or_drawn(0).destination.into(),
+            }
         };
         let hashed = FIELDS.into_iter().filter(|&field| fields.has(field));
         hashed.fold(self.salt, |hash, field| mix(hash ^ mix(value(field) | (field as u64 + 1) << 32)))

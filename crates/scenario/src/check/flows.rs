@@ -8,6 +8,7 @@ use crate::place::Place;
 use fabric::spec::{FlowSpec, Way};
 use flow_control::{ChannelList, Channels, FlowControl};
 use frame::{NodeId, Priority};
+use rand_xoshiro::rand_core::Rng;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use units::{BitRate, Bytes, Time};
