@@ -40,9 +40,7 @@ class SimulationKeys(TypedDict, total=False):
     seed: int | None
     """Seed of all random streams. Default: 1."""
     path_seed: PathSeed | None
-    """Seed of the hash that picks one of several shortest paths for a flow and destination (ECMP).
-    Default: 1.
-    """
+    """Seed of the hash that picks one of several shortest paths (ECMP). Default: 1."""
     on_lossless_drop: OnLosslessDrop | None
     """What a lost frame of a lossless class does: "stop" the run with an explanation, or "count" it as a
     headroom violation. Default: "stop".
@@ -1108,6 +1106,8 @@ class QueueingTable(TypedDict, total=False):
 class PathChoiceTable(TypedDict, total=False):
     """Exactly one of these."""
 
+    hash: HashingKeys
+    """One path a flow, by a hash of its five-tuple and the switch (ECMP)."""
     flowlet: FlowletKeys
     """A random port for each burst of a flow."""
 
@@ -1126,8 +1126,8 @@ class SwitchKeys(TypedDict, total=False):
     speedup = 2 } }`. Default: "output".
     """
     path_choice: PathChoice | None
-    """Which of several equal paths a frame takes: "hash", "spray", "round_robin", "least_queued" or
-    `flowlet` with its gap, like `{ flowlet = { gap = "50 us" } }`. Default: "hash".
+    """Which of several equal paths a frame takes: "hash", or `hash` with fields and a seed, like `{ hash
+    = { fields = ["source", "destination"], seed = 7 } }`. Default: "hash".
     """
     queues: Queues | None
     """Queues of a port: "per_priority", "shared", or the class (0 to 7) of each of the eight priorities.
@@ -1180,6 +1180,20 @@ class CrossbarKeys(TypedDict, total=False):
     """Which frames may cross when an output buffer is nearly full: "longest" (none, until there is room
     for the longest frame of the fabric) or "frame" (each for which there is room: short ones pass
     long ones). Default: "longest".
+    """
+
+
+class HashingKeys(TypedDict, total=False):
+    """How a switch hashes."""
+
+    fields: Sequence[Field] | None
+    """The fields that are hashed: a list, not empty, of "source", "destination" (the two hosts),
+    "protocol" (UDP for frames that are pushed, TCP for what answers), "source_port" and
+    "destination_port". Default: all five.
+    """
+    seed: int | None
+    """The seed of the switch, beside `path_seed`, which all have: switches of successive tiers with the
+    same seed choose alike (polarisation). Default: one for each switch, all different.
     """
 
 
@@ -1608,9 +1622,13 @@ class FlowKeys(TypedDict, total=False):
     """
     script: Sequence[StepKeys] | None
     """Changes while the simulation runs, in order of time. Default: none."""
+    ports: PortKeys | None
+    """Ports of UDP, or of TCP where endpoints answer each other: a table of `from` and `to`. Default:
+    none is given; each flow has a hash of its own, drawn by its name from `path_seed`.
+    """
     route: Sequence[str] | None
     """Names of the nodes to pass in order, from the first switch to the destination. Default: a shortest
-    path; where there are several, a hash of flow, seed and node picks one.
+    path; where there are several, a hash of the five-tuple, `path_seed` and the switch picks one.
     """
 
 
@@ -1989,6 +2007,10 @@ class StepKeys(TypedDict, total=False):
     """The new rate (the peak rate of an on/off source), with `start`. Default: as before."""
 
 
+PortKeys = TypedDict("PortKeys", {"from": "int | None", "to": "int | None"}, total=False)
+"""Ports of UDP or TCP, which switches hash and captures show."""
+
+
 class ArrivalsPoissonKeys(TypedDict, total=False):
     """Each sender begins transfers with exponential gaps, drawn from a stream of its own."""
 
@@ -2019,7 +2041,8 @@ class ArrivalsTable(TypedDict, total=False):
     file: str
     """The path of a CSV or Parquet file, relative to the scenario: a line for each transfer in order of
     time, with the columns `time_us` (or `time_s`, `time_ms`, `time_ns`, `time_ps`, or `time` with a
-    unit in each value), `from`, `to`, `bytes` and, if transfers differ in it, `priority`.
+    unit in each value), `from`, `to`, `bytes` and, if transfers differ in them, `priority`,
+    `from_port` and `to_port`.
     """
 
 
@@ -2087,6 +2110,10 @@ class TransfersKeys(TypedDict, total=False):
     """Bytes of a transfer, without the headers of its frames: a size with unit."""
     priority: int | None
     """Priority of all frames (IEEE 802.1Q). Default: 0."""
+    ports: PortKeys | None
+    """Ports of UDP, or of TCP where endpoints answer each other: a table of `from` and `to`. Default:
+    none is given; that of the sender is drawn for each transfer, or for each new connection.
+    """
     frame: str | None
     """Length of full frames, DA to FCS: a size with unit, 1 to 9238 B. Default: "1522 B"."""
     over: Carrier | None
@@ -2277,7 +2304,7 @@ Forwarding = Literal["store_and_forward", "cut_through"]
 """When a frame may leave a switch."""
 Queueing = Literal["output", "virtual_output"] | QueueingTable
 """How frames wait in a switch."""
-PathChoice = Literal["hash", "d_mod_k", "spray", "round_robin", "least_queued"] | PathChoiceTable
+PathChoice = Literal["d_mod_k", "spray", "round_robin", "least_queued", "hash"] | PathChoiceTable
 """Which of several equal paths a frame takes."""
 Arbitration = Literal["round_robin", "islip"]
 """How inputs and outputs are matched."""
@@ -2285,6 +2312,8 @@ Inputs = Literal["virtual_output", "fifo"]
 """How frames wait at an input."""
 Room = Literal["longest", "frame"]
 """When an output buffer takes a frame."""
+Field = Literal["source", "destination", "protocol", "source_port", "destination_port"]
+"""A field that a switch may hash."""
 Mode = Literal["frame", "byte"]
 """What the probability of RED belongs to."""
 Spacing = Literal["geometric", "uniform", "wait"]
