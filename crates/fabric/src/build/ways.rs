@@ -43,7 +43,7 @@ impl Spec {
             return;
         }
         for &nth in &new {
-            let mut random = stream(self.seed, &format!("flow/{}/ports", self.flows[nth].name));
+            let mut random = stream(self.seed, &format!("transfers/{}/ports", self.flows[nth].name));
             if let Arrivals::Transfers(list) = &mut self.flows[nth].source.arrivals {
                 Arc::make_mut(list).draw_ports(&mut random);
             }

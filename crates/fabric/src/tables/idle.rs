@@ -64,7 +64,8 @@ impl Hop {
             }
             took += clock.advance(u64::from(bytes) + self.overhead);
         }
-        self.distance = begins - self.began;
+        // Of several links a short frame may begin at one before a long one does at another.
+        self.distance = begins.saturating_sub(self.began);
         (self.began, self.busy_until) = (begins, begins + took);
         let head = bytes.min(HEAD_BYTES);
         let head_left = || {
@@ -106,7 +107,7 @@ impl IdlePath {
     /// A transfer of `bytes` is ready and follows what has been sent; returns when it is at the end.
     pub fn follow(&mut self, framing: Framing, bytes: u64) -> Time {
         let frames = framing.frames(bytes);
-        let mut sent = 0;
+        let (mut sent, mut latest) = (0, Time::ZERO);
         while sent + 1 < frames {
             let mut is_same = self.is_whole;
             let mut at = Time::ZERO;
@@ -116,13 +117,15 @@ impl IdlePath {
                 is_same &= hop.distance == before;
             }
             sent += 1;
+            latest = at;
             // The second frame is the first that follows one.
             if is_same && sent > 2 {
                 self.hops.iter_mut().for_each(|hop| hop.skip(frames - 1 - sent));
                 break;
             }
         }
-        self.send(Time::ZERO, framing.last_frame(bytes))
+        // The last frame may have overtaken those before it, where there are several links.
+        self.send(Time::ZERO, framing.last_frame(bytes)).max(latest)
     }
 }
 
