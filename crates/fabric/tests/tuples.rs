@@ -44,7 +44,15 @@ fn source(to: &[NodeId], framing: Framing, rows: &[(u64, u32, u64)], ports: Port
 }
 
 /// Adds a flow of transfers, over TCP or as frames.
-fn add(net: &mut Net, name: &str, from: NodeId, to: &[NodeId], tcp: bool, rows: &[(u64, u32, u64)], ports: Ports) {
+fn add(
+    net: &mut Net,
+    name: &str,
+    from: NodeId,
+    to: &[NodeId],
+    tcp: bool,
+    rows: &[(u64, u32, u64)],
+    ports: Ports,
+) {
     if !tcp {
         net.flow(name, from, 0, source(to, Framing { frame: 1_018, header: 18 }, rows, ports));
         return;
@@ -79,7 +87,11 @@ fn many(count: u64) -> Vec<(u64, u32, u64)> {
 fn over_trunk(outcome: &Outcome) -> [Vec<u64>; 2] {
     let ports = outcome.texts("ports", "port").iter().zip(outcome.integers("ports", "frames_sent"));
     let to = |from: &str, to: &str| {
-        ports.clone().filter(|(port, _)| port.starts_with(from) && port.ends_with(to)).map(|(_, &sent)| sent).collect()
+        ports
+            .clone()
+            .filter(|(port, _)| port.starts_with(from) && port.ends_with(to))
+            .map(|(_, &sent)| sent)
+            .collect()
     };
     [to("s.", "->t"), to("t.", "->s")]
 }

@@ -974,7 +974,8 @@ fn flows_with_one_tuple_take_one_path() {
         let scenario = hashing("", flow);
         scenario.spec.planned_path(&scenario.spec.flows[0], scenario.spec.flows[0].source.destinations.nth(0))
     };
-    let ways: BTreeSet<_> = (1..40).map(|port| path(&format!("ports = {{ from = {port}, to = 80 }}"))).collect();
+    let ways: BTreeSet<_> =
+        (1..40).map(|port| path(&format!("ports = {{ from = {port}, to = 80 }}"))).collect();
     assert_eq!(ways.len(), 4);
     assert_eq!(path("ports = { from = 5, to = 80 }"), path("ports = { from = 5, to = 80 }"));
 }

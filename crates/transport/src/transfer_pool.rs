@@ -49,7 +49,8 @@ fn a_transfer_takes_a_free_connection_or_a_new_one() {
     let last = us(100) + wire(1_058) + DELAY;
     assert_eq!([0, 1, 2].map(|nth| pipe.far.delivered(nth)), [Some(third), Some(fourth), Some(last)]);
     let back = wire(64) + DELAY;
-    let outcomes = [(third, 0), (fourth, 1), (last, 1)].map(|(at, connection)| outcome(at + back, connection));
+    let outcomes =
+        [(third, 0), (fourth, 1), (last, 1)].map(|(at, connection)| outcome(at + back, connection));
     assert_eq!(pipe.near.outcomes()[..2], outcomes[..2]);
     assert_eq!(pipe.near.outcomes()[2], TransferOutcome { reused: true, ..outcomes[2] });
     assert_eq!(pipe.near.connections(), 2);

@@ -127,7 +127,12 @@ impl Simulated {
             Kind::Pushed if self.ports.destination == roce::UDP_PORT => {
                 let payload = self.payload(BEFORE_TRANSPORT + ROCE);
                 let pair = self.flow & 0xFF_FFFF;
-                Contents::Ipv4(self.way()?.roce(Roce::new(SEND_ONLY, pair, self.word & 0xFF_FFFF, payload)?)?)
+                Contents::Ipv4(self.way()?.roce(Roce::new(
+                    SEND_ONLY,
+                    pair,
+                    self.word & 0xFF_FFFF,
+                    payload,
+                )?)?)
             }
             Kind::Pushed => {
                 let payload = self.payload(BEFORE_TRANSPORT + UdpHeader::LEN);

@@ -372,9 +372,15 @@ mod tests {
             .map(|()| found)
         };
         assert_eq!(read("0,a,1234,b,65535,1").unwrap(), [1_234, 65_535]);
-        for (line, column) in [("0,a,0,b,80,1", 4), ("0,a,80,b,65536,1", 9), ("0,a,,b,80,1", 4), ("0,a,-1,b,80,1", 4)] {
+        for (line, column) in
+            [("0,a,0,b,80,1", 4), ("0,a,80,b,65536,1", 9), ("0,a,,b,80,1", 4), ("0,a,-1,b,80,1", 4)]
+        {
             let wrong = read(line).unwrap_err();
-            assert_eq!((wrong.line, wrong.span.start, wrong.help.as_str()), (2, column, "expected 1 to 65535"), "{line}");
+            assert_eq!(
+                (wrong.line, wrong.span.start, wrong.help.as_str()),
+                (2, column, "expected 1 to 65535"),
+                "{line}"
+            );
         }
     }
 

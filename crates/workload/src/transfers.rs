@@ -106,7 +106,17 @@ impl TransferList {
     pub fn new(framing: Framing, order: ServiceOrder) -> TransferList {
         let (starts, destinations, bytes, ports) = Default::default();
         let bounds = (framing.frame, framing.frame_of(1));
-        TransferList { framing, order, starts, destinations, bytes, ports, draws: false, frame_bytes: 0, bounds }
+        TransferList {
+            framing,
+            order,
+            starts,
+            destinations,
+            bytes,
+            ports,
+            draws: false,
+            frame_bytes: 0,
+            bounds,
+        }
     }
     /// One more, which does not begin before the last.
     pub fn push(&mut self, transfer: Transfer) {

@@ -158,12 +158,16 @@ impl<'a> Ways<'a> {
             let nth = transfer.destination as usize;
             let tuple = base[nth].with_ports(transfer.ports);
             let known = &mut sets[nth];
-            if alone[nth] && let Some(&only) = known.values().next() {
+            if alone[nth]
+                && let Some(&only) = known.values().next()
+            {
                 return only;
             }
             key.clear();
             match apart {
-                Apart::ByTuple => key.push(u32::from(transfer.ports.source) << 16 | u32::from(transfer.ports.destination)),
+                Apart::ByTuple => {
+                    key.push(u32::from(transfer.ports.source) << 16 | u32::from(transfer.ports.destination))
+                }
                 Apart::ByWay => alone[nth] = !self.way(flow.from, nodes[nth], &tuple, &mut key),
                 Apart::Never => {}
             }

@@ -99,7 +99,11 @@ const PLAIN: [(PathChoice, &str, &str); 4] = [
     (PathChoice::DModK, "d_mod_k", "One path to a destination, by the digits of its number (D-mod-k)."),
     (PathChoice::Spray, "spray", "A random port for each frame."),
     (PathChoice::RoundRobin, "round_robin", "The ports in turn."),
-    (PathChoice::LeastQueued, "least_queued", "The port with the fewest bytes waiting; a random one of several."),
+    (
+        PathChoice::LeastQueued,
+        "least_queued",
+        "The port with the fewest bytes waiting; a random one of several.",
+    ),
 ];
 
 impl Choice for PathChoice {
@@ -229,7 +233,9 @@ impl Chooser {
     pub fn new(choice: PathChoice, lists: usize, random: Stream, digits: Option<&Arc<Digits>>) -> Chooser {
         match choice {
             PathChoice::Hash(own) => Chooser::Hash(own),
-            PathChoice::DModK => digits.map_or(Chooser::Hash(Hashing::USUAL), |digits| Chooser::DModK(Arc::clone(digits))),
+            PathChoice::DModK => {
+                digits.map_or(Chooser::Hash(Hashing::USUAL), |digits| Chooser::DModK(Arc::clone(digits)))
+            }
             PathChoice::Spray => Chooser::Spray(random),
             PathChoice::RoundRobin => Chooser::RoundRobin(Turns::new(lists, random)),
             PathChoice::LeastQueued => Chooser::LeastQueued(random),

@@ -330,7 +330,8 @@ pub fn polarised(spec: &Spec) -> Vec<[NodeId; 2]> {
             let ports = table.candidates(node, to);
             let Some(own) = hashing(node).filter(|_| ports.len() > 1) else { continue };
             let next = ports.iter().map(|&port| wiring.neighbour(port));
-            let alike = next.filter(|&next| hashing(next) == Some(own) && table.candidates(next, to).len() > 1);
+            let alike =
+                next.filter(|&next| hashing(next) == Some(own) && table.candidates(next, to).len() > 1);
             found.extend(alike.map(|next| [node, next]));
         }
     }
@@ -426,8 +427,8 @@ impl Row {
 mod tests {
     use super::*;
     use crate::spec::routing::Wiring;
-    use crate::spec::tuple::Hashing;
     use crate::spec::topology::{Cable, Chain, FatTree, Graph, NTree, NodeRole, Shape};
+    use crate::spec::tuple::Hashing;
     use proptest::prelude::*;
     use units::{BitRate, Time};
 

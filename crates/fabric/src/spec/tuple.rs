@@ -213,7 +213,10 @@ impl Spec {
 
     /// By node, how it hashes.
     pub(crate) fn hashing(&self) -> Vec<Hashing> {
-        self.nodes.iter().map(|node| node.switch().map_or(Hashing::USUAL, |own| own.path_choice.hashing())).collect()
+        self.nodes
+            .iter()
+            .map(|node| node.switch().map_or(Hashing::USUAL, |own| own.path_choice.hashing()))
+            .collect()
     }
 }
 
@@ -248,7 +251,10 @@ mod tests {
 
     #[test]
     fn fields_that_are_not_hashed_change_nothing() {
-        let hosts = Hashing { fields: Fields::try_from(vec![Field::Source, Field::Destination]).unwrap(), seed: None };
+        let hosts = Hashing {
+            fields: Fields::try_from(vec![Field::Source, Field::Destination]).unwrap(),
+            seed: None,
+        };
         let of = |tuple: &Tuple| hosts.of(tuple, NodeId(1));
         assert_eq!(of(&tuple(1)), of(&tuple(2)));
         assert_ne!(of(&tuple(1)), of(&Tuple { destination: NodeId(9), ..tuple(1) }));

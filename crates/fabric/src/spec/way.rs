@@ -43,8 +43,8 @@ impl Spec {
     pub fn planned_path(&self, flow: &FlowSpec, to: NodeId) -> Option<Vec<String>> {
         let nth = flow.source.destinations.nodes().iter().position(|&node| node == to)? as u32;
         let wiring = self.wiring();
-        let routes = Routes::new(&wiring, |node| self.nodes[node.at()].host().is_some())
-            .with_hashing(self.hashing());
+        let routes =
+            Routes::new(&wiring, |node| self.nodes[node.at()].host().is_some()).with_hashing(self.hashing());
         let path = match &flow.way {
             Way::Along(nodes) => routes.along(flow.from, nodes, self.tuple(flow, Some(nth))).ok(),
             Way::Shortest => routes.path(&routes.distances(to), flow.from, self.tuple(flow, Some(nth))),

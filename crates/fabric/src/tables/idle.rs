@@ -138,11 +138,14 @@ impl View<'_> {
             Some(stages) => all.push(stages),
             None => {
                 let hops = self.s.parts().next().map(|part| &part.routes);
-                let known = hops.into_iter().flat_map(|hops| starts.iter().map(move |&start| hops.path(start)));
+                let known =
+                    hops.into_iter().flat_map(|hops| starts.iter().map(move |&start| hops.path(start)));
                 for way in known.chain([self.s.path_of(path)]) {
                     // Those of one length may be in use at the same time.
                     match all.iter_mut().find(|stages| stages.len() == way.len()) {
-                        Some(stages) => stages.iter_mut().zip(way).for_each(|(stage, &port)| stage.push(port)),
+                        Some(stages) => {
+                            stages.iter_mut().zip(way).for_each(|(stage, &port)| stage.push(port))
+                        }
                         None => all.push(way.iter().map(|&port| vec![port]).collect()),
                     }
                 }

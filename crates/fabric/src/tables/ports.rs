@@ -41,7 +41,11 @@ impl OfPath {
 }
 
 /// By transfer of a path over TCP, the ports that it has: those of its connection.
-pub(super) fn of_connections(transfers: &[Transfer], outcomes: &[TransferOutcome], drawn: bool) -> Vec<Ports> {
+pub(super) fn of_connections(
+    transfers: &[Transfer],
+    outcomes: &[TransferOutcome],
+    drawn: bool,
+) -> Vec<Ports> {
     let mut known: BTreeMap<u32, Ports> = BTreeMap::new();
     let ports = transfers.iter().zip(outcomes).map(|(transfer, outcome)| {
         // A connection that goes on has those that it began with, if nobody gives them.
@@ -61,8 +65,13 @@ impl View<'_> {
             return Ports::default();
         }
         let path = row.frame.path.at();
-        let Ports { source, destination } = known.0.entry(path).or_insert_with(|| self.of_path_ports(path)).of(row);
-        if row.back { Ports { source: destination, destination: source } } else { Ports { source, destination } }
+        let Ports { source, destination } =
+            known.0.entry(path).or_insert_with(|| self.of_path_ports(path)).of(row);
+        if row.back {
+            Ports { source: destination, destination: source }
+        } else {
+            Ports { source, destination }
+        }
     }
 
     fn of_path_ports(&self, path: usize) -> OfPath {
@@ -80,7 +89,8 @@ impl View<'_> {
         };
         let outcomes = near.outcomes();
         let ports = of_connections(&transfers, &outcomes, list.draws_ports());
-        let begun = transfers.iter().zip(outcomes).map(|(transfer, outcome)| (outcome.connection, transfer.start));
+        let begun =
+            transfers.iter().zip(outcomes).map(|(transfer, outcome)| (outcome.connection, transfer.start));
         OfPath::ByConnection(begun.zip(ports).collect())
     }
 }

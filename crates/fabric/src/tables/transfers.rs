@@ -1,9 +1,9 @@
 //! Transfers: when each began, how long it took, and how long it would have taken alone.
 
 use super::View;
-use super::ports::of_connections;
 use super::idle::IdlePath;
 use super::idle_connection::IdleConnection;
+use super::ports::of_connections;
 use crate::run::faults::Action;
 use crate::spec::FlowSpec;
 use frame::Ports;

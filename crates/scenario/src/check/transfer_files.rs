@@ -90,7 +90,8 @@ impl Taker<'_> {
         let given = self.entry.ports.map_or([None; 2], |given| [given.from, given.to]);
         for (key, (listed, given)) in ["from", "to"].into_iter().zip(ports.iter().zip(given)) {
             if let Some((listed, given)) = listed.zip(given) {
-                let message = format!("port {} beside {key} = {given} in `ports`: it is given twice", listed.text);
+                let message =
+                    format!("port {} beside {key} = {given} in `ports`: it is given twice", listed.text);
                 let help = format!("expected the column {key}_port or the key ports.{key}, not both");
                 return Err(Unfit { value: listed.text, message, help });
             }
@@ -109,7 +110,11 @@ impl Taker<'_> {
             );
         }
         let priority = priority.unwrap_or(self.entry.priority.min(7) as u8);
-        self.lists.push(sender, priority, Transfer { start, destination: receiver.0, bytes, ports: Ports { source, destination } });
+        self.lists.push(
+            sender,
+            priority,
+            Transfer { start, destination: receiver.0, bytes, ports: Ports { source, destination } },
+        );
         Ok(())
     }
 

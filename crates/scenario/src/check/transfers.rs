@@ -161,7 +161,8 @@ fn one(
         let message = format!("priority {}", entry.priority);
         context.error(&at.key("priority"), message, "expected 0 to 7 (IEEE 802.1Q)");
     }
-    let ports = entry.ports.as_ref().map(|keys| ports::lower(keys, &at.key("ports"), context)).unwrap_or_default();
+    let ports =
+        entry.ports.as_ref().map(|keys| ports::lower(keys, &at.key("ports"), context)).unwrap_or_default();
     let sizes = match &entry.sizes {
         Some(text) => self::sizes(text, &at.key("sizes"), context),
         None => None,
