@@ -310,6 +310,8 @@ fn flow(from: NodeId, to: NodeId, arrivals: Arrivals) -> FlowSpec {
         },
         way: Way::Shortest,
         transport: None,
+        ports: None,
+        tuples: Vec::new(),
         bypassable: false,
     }
 }

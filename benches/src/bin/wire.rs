@@ -5,6 +5,7 @@
 //! batches and the best tenth counts, so that a busy machine disturbs little. The last line is a whole file of so many
 //! frames of a connection, with real headers: its seconds are those of the clock.
 
+use frame::Ports;
 use std::fs::File;
 use std::hint::black_box;
 use std::io::{BufWriter, Write};
@@ -65,13 +66,18 @@ fn file(frames: usize) -> std::io::Result<u64> {
     let ports = [Interface { name: "sw.0".into(), speed_bps: None }];
     let mut writer = Writer::new(BufWriter::new(File::create(&path)?), &ports).expect("a capture");
     let mut octets = Vec::with_capacity(2_048);
+    let there = Ports { source: 49_152, destination: 4_791 };
     for number in 0..frames as u32 {
         let simulated = Simulated {
             kind: if number % 2 == 0 { Kind::Data } else { Kind::Ack },
             flow: number % 1_000,
             source: number % 2,
             destination: 1 - number % 2,
-            is_back: number % 2 == 1,
+            ports: if number % 2 == 0 {
+                there
+            } else {
+                Ports { source: there.destination, destination: there.source }
+            },
             priority: Pcp::new(3).expect("a priority"),
             bytes: if number % 2 == 0 { 1_522 } else { 64 },
             word: number,

@@ -19,6 +19,7 @@ pub(crate) mod shards;
 mod ties;
 mod traffic;
 mod updates;
+mod ways;
 
 pub(crate) use nodes::pool_profiles;
 pub use prepare::refusal;
@@ -96,6 +97,8 @@ pub(crate) struct Built {
     pub reach: Time,
     /// Flow of each path.
     pub path_flow: Arc<[u32]>,
+    /// Where each path begins in the table of hops before routes change.
+    pub starts: Arc<[u32]>,
     /// What goes wrong, and when.
     pub notes: Vec<Note>,
     /// Time series that are too many to record, in words.
@@ -261,6 +264,7 @@ pub(crate) fn build(spec: &Spec, parts: usize) -> Result<Built, BuildError> {
         peers: wiring.peer.iter().map(|peer| peer.0).collect(),
         ..RouteTable::default()
     };
+    let starts = Arc::clone(&routes.path_start);
     let mut parts = build_parts(&plan, &split, &paths, &routes, all_faults);
     if !forks.at.is_empty() {
         for part in &mut parts {
@@ -276,7 +280,7 @@ pub(crate) fn build(spec: &Spec, parts: usize) -> Result<Built, BuildError> {
     let left_out = series::record(spec, &wiring, &mut parts, &path_flow);
     parts.iter_mut().for_each(|part| ahead::mark(&plan, part));
     let (reach, notes) = (ahead::reach(&plan).saturating_add(look_ahead), faults.notes(spec));
-    Ok(Built { parts, split, look_ahead, reach, path_flow, notes, wiring, left_out })
+    Ok(Built { parts, split, look_ahead, reach, path_flow, starts, notes, wiring, left_out })
 }
 
 /// Builds the parts, each on a thread of its own.

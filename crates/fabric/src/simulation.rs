@@ -37,6 +37,8 @@ pub struct Simulation {
     pub(crate) spec: Spec,
     pub(crate) wiring: Wiring,
     pub(crate) path_flow: Arc<[u32]>,
+    /// Where each path begins in the table of hops before routes change.
+    pub(crate) first_starts: Arc<[u32]>,
     pub(crate) notes: Vec<Note>,
     left_out: Vec<String>,
     /// One a thread, each with its own nodes.
@@ -115,8 +117,9 @@ impl Simulation {
 
     /// A simulation in so many parts, which are run in this way; `None`: as it pays.
     pub(crate) fn in_parts(spec: &Spec, parts: usize, way: Option<Way>) -> Result<Simulation, BuildError> {
+        let spec = &*spec.with_ways();
         let parts = parts.clamp(1, spec.nodes.len().clamp(1, 255));
-        let Built { parts, split, wiring, look_ahead, reach, path_flow, notes, left_out } =
+        let Built { parts, split, wiring, look_ahead, reach, path_flow, starts, notes, left_out } =
             build(spec, parts)?;
         let count = parts.len();
         let shard = |fabric| Shard { runner: Runner::new(&fabric, look_ahead, count), world: fabric };
@@ -130,6 +133,7 @@ impl Simulation {
             in_flight_at_warmup: vec![(0, 0); wiring.peer.len()],
             wiring,
             path_flow,
+            first_starts: starts,
             notes,
             left_out,
             shards,
@@ -547,6 +551,8 @@ mod tests {
             },
             way: crate::spec::Way::Shortest,
             transport: None,
+            ports: None,
+            tuples: Vec::new(),
             bypassable: false,
         };
         Spec {

@@ -13,6 +13,7 @@ mod pattern;
 mod probes;
 pub mod routing;
 pub mod topology;
+pub mod tuple;
 mod waiting;
 mod way;
 
@@ -27,11 +28,10 @@ pub use self::way::Way;
 
 use crate::spec::choice::PathChoice;
 use crate::spec::routing::Wiring;
-use engine::stream;
+use crate::spec::tuple::Tuple;
 use flow_control::{Accounting, Control, CreditSpec, PauseSpec};
-use frame::{ClassMap, NodeId, Priority};
+use frame::{ClassMap, NodeId, Ports, Priority};
 use queueing::CrossbarKeys;
-use rand_xoshiro::rand_core::Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -83,15 +83,6 @@ pub enum Subject {
 }
 
 impl Spec {
-    /// What picks one of several shortest paths for a flow and destination.
-    pub(crate) fn route_hash(&self, flow: &FlowSpec, destination: NodeId) -> u64 {
-        // What is copied keeps to one way as long as it can.
-        let several = flow.source.destinations.are_all_meant();
-        let destination = if several { flow.source.destinations.nth(0) } else { destination };
-        let to = &self.nodes[destination.at()].name;
-        stream(self.path_seed, &format!("route/{}/{to}", flow.name)).next_u64()
-    }
-
     /// How many numbers frames may have: that of priorities, or of channels where links have more.
     pub(crate) fn numbers(&self) -> usize {
         let widest = self.nodes.iter().map(|node| node.classes().classes()).max();
@@ -364,6 +355,11 @@ pub struct FlowSpec {
     pub source: SourceSpec,
     /// How they find their way.
     pub way: Way,
+    /// The ports that its frames have; `None`: nobody gives them. Transfers have their own.
+    pub ports: Option<Ports>,
+    /// By destination, what switches hash, if it is not that of the flow. A source of transfers has a destination for each
+    /// way that its transfers take: see [`Spec::tell_ways_apart`].
+    pub tuples: Vec<Tuple>,
     /// The endpoints at the host and at its one destination, which send in place of `source`; of that, the
     /// destination counts alone. With scheduled transfers there are endpoints for each destination, and the list of
     /// `source` counts too. `None`: the source pushes frames.

@@ -19,6 +19,7 @@ mod limiters;
 mod losses;
 mod occupancies;
 mod pauses;
+mod ports;
 mod queues;
 mod series;
 mod storms;
@@ -38,7 +39,7 @@ use crate::simulation::Simulation;
 use crate::spec::Way;
 use frame::{CHANNELS, HEADER_BYTES};
 use measure::{Latency, LatencySummary, Passage, Table, jain};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::iter;
 use std::panic::resume_unwind;
 use std::sync::OnceLock;
@@ -258,7 +259,12 @@ impl View<'_> {
         let flows = &self.s.spec.flows;
         let headers = |row: &FlowRow| row.received.frames() * u64::from(HEADER_BYTES);
         let goodput = |row: &FlowRow| row.received.bytes.saturating_sub(headers(row));
-        let destination = |flow: &crate::spec::FlowSpec| match flow.source.destinations.count() {
+        let hosts = |flow: &crate::spec::FlowSpec| match flow.source.transfers() {
+            // One for each way.
+            Some(_) => flow.source.destinations.nodes().into_iter().collect::<BTreeSet<_>>().len(),
+            None => flow.source.destinations.count(),
+        };
+        let destination = |flow: &crate::spec::FlowSpec| match hosts(flow) {
             1 => self.node_name(flow.source.destinations.nth(0)),
             all if flow.source.destinations.are_all_meant() => format!("all of {all} hosts"),
             several => format!("{several} hosts"),

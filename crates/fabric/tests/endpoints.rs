@@ -411,7 +411,7 @@ proptest! {
 /// A host with two links answers while one of them is down for good: its replies do not stand in line there.
 #[test]
 fn replies_leave_through_the_link_that_is_left() {
-    for choice in [PathChoice::Hash, PathChoice::Spray] {
+    for choice in [PathChoice::HASH, PathChoice::Spray] {
         for link in [3, 4] {
             let mut net = Net::new(us(2_000));
             let spec = SwitchSpec { path_choice: choice, ..switch() };
@@ -433,7 +433,7 @@ fn replies_leave_through_the_link_that_is_left() {
             // 41 before; then as fast again, unless the first switch goes on sending every other request the down way,
             // where it waits for its timeout.
             let exchanges = net.run().count("connections", "rpc", "exchanges");
-            let least = if choice == PathChoice::Hash { 140 } else { 50 };
+            let least = if choice == PathChoice::HASH { 140 } else { 50 };
             assert!(exchanges > least, "{choice:?}, link {link}: {exchanges}");
         }
     }

@@ -90,7 +90,7 @@ fn control() -> impl Strategy<Value = Option<PauseSpec>> {
 fn choice() -> impl Strategy<Value = Option<PathChoice>> {
     let flowlets = PathChoice::Flowlet(Flowlet { gap: us(3), entries: 64 });
     let choices =
-        [PathChoice::Hash, PathChoice::Spray, PathChoice::RoundRobin, PathChoice::LeastQueued, flowlets];
+        [PathChoice::HASH, PathChoice::Spray, PathChoice::RoundRobin, PathChoice::LeastQueued, flowlets];
     prop::option::of(select(choices.to_vec()))
 }
 
@@ -136,7 +136,7 @@ fn net(dice: &Dice) -> Net {
     let mut net = Net::new(us(130));
     let flow_control = dice.control.clone().map(Into::into);
     let forwarding = if dice.cuts_through { Forwarding::CutThrough } else { Forwarding::StoreAndForward };
-    let path_choice = dice.choice.unwrap_or(PathChoice::Hash);
+    let path_choice = dice.choice.unwrap_or(PathChoice::HASH);
     let of_switches = SwitchSpec { forwarding, path_choice, flow_control: flow_control.clone(), ..switch() };
     let of_hosts = HostSpec { flow_control, ..host() };
     let mut switches = vec![net.switch("s0", of_switches.clone())];

@@ -20,7 +20,7 @@ use flow_control::{
     Accounting, Control, PauseKind, PauseSpec, Sampling, TargetMethod, TargetSpec, Watermarks,
 };
 use flow_control::{ChannelKey, ChannelList, CreditSettings};
-use frame::{ClassMap, NodeId};
+use frame::{ClassMap, NodeId, Ports};
 use proptest::prelude::*;
 use queueing::{
     Action, Alpha, Arbitration, BackwardPointParams, BackwardReactionParams, BufferSpec,
@@ -377,7 +377,7 @@ fn switch_of(draw: &Draw, classes: ClassMap, control: &Option<PauseSpec>, rolls:
         ..BufferSpec::default()
     };
     let choices = [
-        PathChoice::Hash,
+        PathChoice::HASH,
         PathChoice::DModK,
         PathChoice::Spray,
         PathChoice::RoundRobin,
@@ -388,7 +388,7 @@ fn switch_of(draw: &Draw, classes: ClassMap, control: &Option<PauseSpec>, rolls:
         forwarding: if draw.has(CUT_THROUGH) { Forwarding::CutThrough } else { Forwarding::StoreAndForward },
         latency: ns(rolls.pick(&[0, 0, 300])),
         queueing: rolls.pick(&[Queueing::Output, Queueing::VirtualOutput]),
-        path_choice: if draw.has(CHOICE) { rolls.pick(&choices) } else { PathChoice::Hash },
+        path_choice: if draw.has(CHOICE) { rolls.pick(&choices) } else { PathChoice::HASH },
         classes,
         scheduler: scheduler(classes, draw, rolls),
         buffer: if draw.has(LIMITS) { buffer } else { BufferSpec::default() },
@@ -593,7 +593,7 @@ fn scheduled_source(to: Destinations, rolls: &mut Rolls) -> SourceSpec {
     for _ in 0..10 {
         start += us(rolls.pick(&[0, 0, 3, 8]));
         let (destination, bytes) = (rolls.below(several) as u32, 1 + rolls.below(9_000));
-        list.push(Transfer { start, destination, bytes });
+        list.push(Transfer { start, destination, bytes, ports: Ports::default() });
     }
     let first = to.nth(0);
     SourceSpec {

@@ -244,7 +244,7 @@ fn who_was_overtaken_is_counted_by_destination_as_well() {
             "{threads} threads"
         );
     }
-    assert_eq!(run(PathChoice::Hash, Way::ByDestination, 1).summary("frames_reordered"), 0.0);
+    assert_eq!(run(PathChoice::HASH, Way::ByDestination, 1).summary("frames_reordered"), 0.0);
 }
 
 #[test]
@@ -252,7 +252,7 @@ fn frames_take_the_planned_path() {
     let mut used = [0; 4];
     for way in [Way::Shortest, Way::ByDestination] {
         for (from, to) in (0..4).flat_map(|from| (0..4).map(move |to| (from, to))) {
-            let (mut net, left, right) = leaf_spine(PathChoice::Hash, 4, &[100; 4], us(20));
+            let (mut net, left, right) = leaf_spine(PathChoice::HASH, 4, &[100; 4], us(20));
             let source = SourceSpec {
                 destinations: Destinations::Uniform(vec![right[to]]),
                 ..one(right[to], 700, Time::ZERO)
@@ -277,7 +277,7 @@ fn frames_take_the_planned_path() {
 
 #[test]
 fn a_hash_spreads_the_destinations_of_a_flow_and_keeps_their_order() {
-    let outcome = all_to_all(PathChoice::Hash, &Way::ByDestination).run();
+    let outcome = all_to_all(PathChoice::HASH, &Way::ByDestination).run();
     let loads = loads(&outcome, 2);
     let (least, most) = (loads[0].min(loads[1]), loads[0].max(loads[1]));
     // 16 pairs of hosts go from left to right: with a share of 1/2 each, four standard deviations are 8 of them.
@@ -289,7 +289,7 @@ fn a_hash_spreads_the_destinations_of_a_flow_and_keeps_their_order() {
 
 #[test]
 fn by_destination_the_result_does_not_depend_on_threads() {
-    let mut net = all_to_all(PathChoice::Hash, &Way::ByDestination);
+    let mut net = all_to_all(PathChoice::HASH, &Way::ByDestination);
     net.0.probes.bin = Some(us(10));
     let one = net.run();
     for threads in [2, 3] {

@@ -5,7 +5,7 @@ mod common;
 use common::*;
 use fabric::choice::PathChoice;
 use fabric::spec::{Forwarding, HostSpec, OnLosslessDrop, ReceiveSpec, SendSpec, SwitchSpec, WhenFull};
-use frame::NodeId;
+use frame::{NodeId, Ports};
 use proptest::prelude::*;
 use queueing::BufferSpec;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ const FRAMING: Framing = Framing { frame: 1018, header: 18 };
 fn transfers(to: &[NodeId], framing: Framing, order: ServiceOrder, rows: &[(Time, u32, u64)]) -> SourceSpec {
     let mut list = TransferList::new(framing, order);
     for &(start, destination, bytes) in rows {
-        list.push(Transfer { start, destination, bytes });
+        list.push(Transfer { start, destination, bytes, ports: Ports::default() });
     }
     SourceSpec {
         arrivals: Arrivals::Transfers(Arc::new(list)),

@@ -8,12 +8,14 @@
 mod flags;
 mod header;
 mod occupancy;
+mod ports;
 mod route;
 mod tag;
 
 pub use flags::{Ecn, Flags, FrameKind};
 pub use header::{Header, TcpHeader};
 pub use occupancy::Occupancy;
+pub use ports::Ports;
 pub use route::{Heading, Route};
 pub use tag::{LevelsOn, Notice, PathNews, PointId, Tag};
 

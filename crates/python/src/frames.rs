@@ -1,5 +1,6 @@
 //! Captures: read frame by frame, one JSON object each; written from whole frames, or from the log of a simulation.
 
+use frame::Ports;
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
@@ -149,7 +150,8 @@ pub struct Log {
     comment: Column,
     kind: Column,
     flow: Column,
-    back: Column,
+    source_port: Column,
+    destination_port: Column,
     source: Column,
     destination: Column,
     priority: Column,
@@ -190,7 +192,10 @@ fn simulated(log: &Log, row: usize, kind: Kind) -> Result<Simulated, Error> {
     Ok(Simulated {
         kind,
         flow: log.flow.0[row] as u32,
-        is_back: log.back.0[row] == 1,
+        ports: Ports {
+            source: log.source_port.0[row] as u16,
+            destination: log.destination_port.0[row] as u16,
+        },
         source: log.source.0[row] as u32,
         destination: log.destination.0[row] as u32,
         priority: Pcp::new(log.priority.0[row] as u8)?,

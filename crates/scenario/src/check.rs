@@ -14,6 +14,7 @@ mod guards;
 mod managers;
 mod names;
 mod path_choice;
+mod ports;
 mod probes;
 mod queueing;
 mod receive;
@@ -190,7 +191,7 @@ fn lower(model: &Model, context: &mut Context<'_>) -> Option<(Spec, Vec<u8>)> {
     scheduler::check_changes(&faults, &nodes, &links, &flows, context);
     let (entries, faults): (Vec<usize>, Vec<FaultSpec>) = faults.into_iter().unzip();
     let guards = guards::lower(model, context);
-    let spec = Spec {
+    let mut spec = Spec {
         seed: model.simulation.seed,
         path_seed: model.simulation.path_seed.value(model.simulation.seed),
         duration: model.simulation.duration,
@@ -204,6 +205,9 @@ fn lower(model: &Model, context: &mut Context<'_>) -> Option<(Spec, Vec<u8>)> {
         guards,
         negotiated,
     };
+    if context.errors == 0 {
+        spec.tell_ways_apart();
+    }
     probes::names(model, &spec, context);
     let needs = fabric::pause_needs(&spec);
     let own = |node: &NodeSpec, key: &str| findings::has_own(model, node, key);

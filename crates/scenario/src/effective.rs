@@ -119,7 +119,7 @@ fn fill_switch(all: &mut SwitchSettings) {
     all.forwarding.get_or_insert(Forwarding::StoreAndForward);
     all.latency.get_or_insert(Time::ZERO);
     all.queueing.get_or_insert(Queueing::Output);
-    all.path_choice.get_or_insert(PathChoice::Hash);
+    all.path_choice.get_or_insert(PathChoice::HASH);
     let queues = all.queues.get_or_insert(Queues::Named(QueuesWord::PerPriority));
     all.scheduler.get_or_insert(scheduler(queues));
     let buffer = all.buffer.get_or_insert_default();

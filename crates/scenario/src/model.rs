@@ -6,12 +6,14 @@
 
 mod faults;
 mod flows;
+mod ports;
 mod probes;
 mod stations;
 mod transfers;
 
 pub use faults::*;
 pub use flows::*;
+pub use ports::*;
 pub use probes::*;
 pub use stations::*;
 pub use transfers::*;
@@ -84,7 +86,7 @@ pub struct Simulation {
     #[serde(default = "one")]
     #[schemars(range(min = 0, max = 9223372036854775807u64))]
     pub seed: u64,
-    /// Seed of the hash that selects one of several shortest paths for a flow and destination (ECMP). A whole number, 0 to 9223372036854775807, or "seed": that of the random streams. Default: 1 (runs with different seeds differ in their traffic, not in their paths).
+    /// Seed of the hash that selects one of several shortest paths (ECMP). A whole number, 0 to 9223372036854775807, or "seed": that of the random streams. Default: 1 (runs with different seeds differ in their traffic, and flows keep their paths; ports of transfers are drawn from `seed`).
     #[serde(default)]
     pub path_seed: PathSeed,
     /// What happens when a lossless class loses a frame: "stop" ends the run with an explanation, "count" counts a headroom violation. Default: "stop" (a lossless fabric that loses frames is misconfigured).

@@ -2,7 +2,7 @@
 
 use fabric::Simulation;
 use fabric::spec::FlowSpec;
-use frame::{NodeId, Priority};
+use frame::{NodeId, Ports, Priority};
 use scenario::{Diagnostic, Scenario, load, load_with};
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -32,7 +32,8 @@ fn loaded(entry: &str, dir: Option<&Path>) -> Scenario {
 
 fn rows(flow: &FlowSpec) -> Vec<(NodeId, Transfer)> {
     let list = flow.source.transfers().unwrap();
-    list.iter().map(|one| (flow.source.destinations.nth(one.destination), one)).collect()
+    let bare = |one: Transfer| Transfer { ports: Ports::default(), ..one };
+    list.iter().map(|one| (flow.source.destinations.nth(one.destination), bare(one))).collect()
 }
 
 const POISSON: &str =
@@ -72,7 +73,8 @@ fn defaults_frames_and_one_each() {
     let scenario = loaded(once, None);
     let flows = &scenario.spec.flows;
     assert_eq!(flows.len(), 3);
-    let one = Transfer { start: Time::from_us(1), destination: 0, bytes: 1_000_000 };
+    let ports = Ports::default();
+    let one = Transfer { start: Time::from_us(1), destination: 0, bytes: 1_000_000, ports };
     assert!(flows.iter().all(|flow| rows(flow) == [(H0, one)] && flow.priority == Priority(0)));
     let framing = flows[0].source.transfers().unwrap().framing();
     assert_eq!(framing, Framing { frame: 1522, header: 18 });
@@ -177,7 +179,8 @@ fn transfers_from_a_file() {
     // One a sender and priority; what begins after `stop` is left out, and so is its sender.
     assert_eq!(names, [("t[h0].0", 0), ("t[h0].3", 3)]);
     let row = |to, ns, destination, bytes| {
-        (NodeId(H0.0 + to), Transfer { start: Time::from_ns(ns), destination, bytes })
+        let ports = Ports::default();
+        (NodeId(H0.0 + to), Transfer { start: Time::from_ns(ns), destination, bytes, ports })
     };
     assert_eq!(rows(&flows[0]), [row(1, 3000, 0, 300)]);
     assert_eq!(rows(&flows[1]), [row(1, 1000, 0, 100), row(2, 2500, 1, 200)]);
@@ -210,6 +213,41 @@ fn refused(entry: &str, dir: Option<&Path>) -> Vec<Diagnostic> {
     }
 }
 
+fn ports(flow: &FlowSpec) -> Vec<(u16, u16)> {
+    let list = flow.source.transfers().unwrap();
+    list.iter().map(|one| (one.ports.source, one.ports.destination)).collect()
+}
+
+#[test]
+fn ports_are_given_or_drawn() {
+    let drawn = loaded(POISSON, None);
+    let own: Vec<Vec<(u16, u16)>> = drawn.spec.flows.iter().map(ports).collect();
+    assert!(own.iter().flatten().all(|&(source, destination)| source >= 49_152 && destination == 9));
+    // A seed and a name draw them.
+    let of_h1 = loaded(&POISSON.replace("from = \"all\"", "from = \"h1\""), None);
+    assert_eq!(ports(&of_h1.spec.flows[0]), own[1]);
+    let given = loaded(&format!("{POISSON}\nports = {{ from = 1234, to = 4791 }}"), None);
+    assert!(given.spec.flows.iter().flat_map(ports).all(|ports| ports == (1_234, 4_791)));
+    let service = loaded(&format!("{POISSON}\nports = {{ to = 4791 }}"), None);
+    let sources = |all: &[(u16, u16)]| all.iter().map(|ports| ports.0).collect::<Vec<_>>();
+    assert_eq!(sources(&ports(&service.spec.flows[1])), sources(&own[1]));
+    assert!(ports(&service.spec.flows[1]).iter().all(|ports| ports.1 == 4_791));
+}
+
+#[test]
+fn ports_of_a_file() {
+    let lines = "time_us,from,from_port,to,bytes\n0,h0,1024,h1,100\n1,h0,65535,h1,100\n";
+    let files = Files::new("ports", &[("a.csv", lines)]);
+    let scenario = loaded(&format!("{FROM_FILE}\nports = {{ to = 80 }}"), Some(&files.0));
+    assert_eq!(ports(&scenario.spec.flows[0]), [(1_024, 80), (65_535, 80)]);
+    let twice = &refused(&format!("{FROM_FILE}\nports = {{ from = 80 }}"), Some(&files.0))[0];
+    assert_eq!((twice.file.as_str(), twice.line, twice.column), ("a.csv", 2, 6));
+    assert!(twice.message.contains("given twice") && twice.help.contains("from_port"), "{twice:?}");
+    std::fs::write(files.0.join("a.csv"), lines.replace("65535", "65536")).unwrap();
+    let wrong = &refused(FROM_FILE, Some(&files.0))[0];
+    assert_eq!((wrong.line, wrong.column, wrong.help.as_str()), (3, 6, "expected 1 to 65535"));
+}
+
 #[test]
 fn wrong_files_are_refused_at_their_line() {
     let head = "time_us,from,to,bytes,priority\n1,h0,h1,100,0\n";
@@ -222,6 +260,7 @@ fn wrong_files_are_refused_at_their_line() {
         ("nan", "nan,h0,h1,1,0", 3, 1, "\"nan\" is no time", "expected a number"),
         ("nan-bytes", "2,h0,h1,NaN,0", 3, 9, "\"NaN\" is not a number of bytes", ""),
         ("priority", "2,h0,h1,1,8", 3, 11, "priority \"8\"", "0 to 7"),
+        ("column", "2,h0,h1,1,0,9", 3, 1, "6 values", "expected 5"),
         ("self", "2,h2,h2,1,0", 3, 6, "\"h2\" sends to itself", "another host"),
     ] {
         let files = Files::new(name, &[("a.csv", &format!("{head}{lines}\n3,h0,h1,1,0\n"))]);
@@ -281,6 +320,8 @@ fn wrong_entries_are_refused() {
         (changed("arrivals", "{ incast = { every = \"1 ms\", senders = 0 } }"), "no senders", "at least 1"),
         (changed("arrivals", "{ file = \"none.csv\" }"), "from beside a file", "leave this key out"),
         (changed("priority", "8"), "priority 8", "0 to 7"),
+        (changed("ports", "{ from = 70000 }"), "port 70000", "1 to 65535"),
+        (changed("ports", "{}"), "ports without from and to", "like { to = 4791 }"),
         (changed("header", "\"1522 B\""), "a header of", "less than `frame`"),
         (changed("frame", "\"1 MB\""), "outside the range", "9238"),
         (changed("stop", "\"0 s\""), "is not after start", "start < stop"),

@@ -936,3 +936,47 @@ fn paths_of_more_than_a_million_pairs_are_not_listed() {
     // Where frames appear at a switch, the first hop is not known.
     assert_eq!(way(1_001, "[\"all\", \"sw\"]"), (1_002, Way::Shortest));
 }
+
+/// A fat-tree of switches that hash as this says, and a flow with these keys.
+fn hashing(switches: &str, flow: &str) -> Scenario {
+    let text = format!(
+        "[simulation]\nduration = \"1 us\"\n[topology.fat_tree]\nk = 4\nrate = \"10 Gb/s\"\n{switches}\n[[flows]]\nname = \"f\"\nfrom = \"h0\"\nto = \"h15\"\nsource = {{ poisson = {{ rate = \"1 Gb/s\" }} }}\n{flow}\n"
+    );
+    load(&text, "hashing.toml", None).unwrap_or_else(|why| panic!("{why}\n{text}"))
+}
+
+#[test]
+fn equal_seeds_at_successive_tiers_are_a_warning() {
+    let told = |switches: &str| {
+        let scenario = hashing(switches, "");
+        scenario.warnings.iter().map(|one| format!("{} {}", one.message, one.help)).collect::<Vec<_>>()
+    };
+    let all = told("[switch]\npath_choice = { hash = { seed = 7 } }");
+    assert_eq!(all.len(), 1, "{all:?}");
+    assert!(all[0].contains("seed 7 at successive tiers") && all[0].contains("polarisation"), "{all:?}");
+    assert!(told("").is_empty());
+    assert!(told("[switch]\npath_choice = { hash = { fields = [\"source_port\"] } }").is_empty());
+}
+
+#[test]
+fn hashing_is_written_back() {
+    let plain = hashing("[switch]\npath_choice = \"hash\"", "");
+    assert!(plain.effective_toml().contains("path_choice = \"hash\""));
+    let own = "[switch]\npath_choice = { hash = { fields = [\"destination\", \"source\"], seed = 3 } }";
+    let text = hashing(own, "ports = { from = 9, to = 4791 }").effective_toml();
+    let again = load(&text, "again.toml", None).unwrap_or_else(|why| panic!("{why}\n{text}"));
+    assert_eq!(again.effective_toml(), text);
+    assert!(text.contains("seed = 3") && text.contains("to = 4791"), "{text}");
+}
+
+#[test]
+fn flows_with_one_tuple_take_one_path() {
+    let path = |flow: &str| {
+        let scenario = hashing("", flow);
+        scenario.spec.planned_path(&scenario.spec.flows[0], scenario.spec.flows[0].source.destinations.nth(0))
+    };
+    let ways: BTreeSet<_> =
+        (1..40).map(|port| path(&format!("ports = {{ from = {port}, to = 80 }}"))).collect();
+    assert_eq!(ways.len(), 4);
+    assert_eq!(path("ports = { from = 5, to = 80 }"), path("ports = { from = 5, to = 80 }"));
+}

@@ -69,6 +69,8 @@ pub struct TcpSender {
     pub(crate) chosen: Option<(u64, u64)>,
     /// Nothing is amiss: data may flow, what comes next is new, and there is nothing to be learnt for repairs.
     pub(crate) goes_well: bool,
+    /// The next transfer finds nothing of what it has learnt: its connection is another.
+    pub(crate) renewed: bool,
     /// The first segment leaves again, whatever the window is.
     pub(crate) resends: bool,
     /// Bytes that limited transmit has let go.
@@ -121,6 +123,7 @@ impl TcpSender {
             highest: 0,
             chosen: None,
             goes_well: false,
+            renewed: false,
             resends: false,
             limited: 0,
             timed_out: false,
@@ -163,6 +166,10 @@ impl TcpSender {
     /// One more transfer, while it has nothing else to send.
     pub(crate) fn offer(&mut self, due: Due) {
         self.transfers.offer(due.start, due.bytes);
+    }
+    /// Becomes another connection, while it has nothing to send: the next transfer begins as the first did.
+    pub(crate) fn renew(&mut self) {
+        self.renewed = true;
     }
     /// One behind the last byte of what leaves next, if that is data.
     pub(crate) fn next_end(&self) -> Option<u64> {
@@ -247,7 +254,7 @@ impl TcpSender {
     /// There is something to send.
     fn wake(&mut self, now: Time) {
         let first = self.state == State::Closed;
-        if first || self.spec.reconnect {
+        if first || self.spec.reconnect || std::mem::take(&mut self.renewed) {
             self.controller = self.spec.controller.start(self.spec.segment);
             self.repair = self.spec.repair.start();
             self.round_trip = self.round_trip.forget();

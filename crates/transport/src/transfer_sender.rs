@@ -6,6 +6,9 @@
 //! as transfers were under way at the same time, and a million short ones one after the other need the memory of one.
 //! Those with something to send have the NIC in turn, a segment each.
 //!
+//! Where ports are drawn, a transfer that finds a connection free has its ports. Where they are given, it takes a free
+//! connection that has them, or another, which it closes first: then it begins as with `reconnect`.
+//!
 //! Source: RFC 9293, sections 3.4 and 3.5 (a connection a transfer); RFC 9112, section 9.3 (persistent connections: one
 //! request after the other, several connections at a time); `tcp_sender` for what a connection does.
 //!
@@ -16,7 +19,7 @@ use crate::endpoint::{Protocol, Received, Record, RecordKind, Segment};
 use crate::members::Members;
 use crate::tcp::TcpSpec;
 use crate::tcp_sender::TcpSender;
-use frame::{FrameKind, Header, TcpHeader};
+use frame::{FrameKind, Header, Ports, TcpHeader};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -36,6 +39,8 @@ pub struct TransferOutcome {
     pub timeouts: u32,
     /// Its connection has carried another one before, and kept what it has learnt.
     pub reused: bool,
+    /// The number of the connection.
+    pub connection: u32,
 }
 
 /// Sends transfers over TCP.
@@ -63,6 +68,8 @@ struct Carried {
     end: u64,
     /// What the connection had sent again, and its timeouts, when it began.
     before: (u64, u32),
+    /// The ports of the connection, if they are given.
+    ports: Ports,
 }
 
 impl TransferSender {
@@ -101,14 +108,19 @@ impl TransferSender {
     /// Begins what is due.
     fn begin(&mut self, now: Time) {
         while let Some(&due) = self.due.get(self.outcomes.len()).filter(|due| due.start <= now) {
-            let free = self.free.pop();
-            let reused = free.is_some() && !self.spec.reconnect;
+            let free = self.take_free(due.ports);
             let number = free.unwrap_or_else(|| self.open());
             let Some(sender) = self.connections.get_mut(number) else { return };
+            let renews = free.is_some() && self.carried[number as usize].ports != due.ports;
+            if renews {
+                sender.renew();
+            }
+            let reused = free.is_some() && !renews && !self.spec.reconnect;
             let carried = Carried {
                 transfer: self.outcomes.len() as u32,
                 end: sender.acknowledged() + due.bytes,
                 before: (sender.retransmitted(), sender.timeouts()),
+                ports: due.ports,
             };
             sender.offer(due);
             sender.handle_timeout(now);
@@ -119,9 +131,17 @@ impl TransferSender {
                 sent_again: 0,
                 timeouts: 0,
                 reused,
+                connection: number,
             });
             self.connections.update(number);
         }
+    }
+
+    /// The free connection with these ports that was used last, or the last of all.
+    fn take_free(&mut self, ports: Ports) -> Option<u32> {
+        let same = self.free.iter().rposition(|&number| self.carried[number as usize].ports == ports);
+        let place = same.or(self.free.len().checked_sub(1))?;
+        Some(self.free.remove(place))
     }
 
     /// A new connection.
@@ -130,7 +150,7 @@ impl TransferSender {
         // As far ahead as no connection draws.
         self.rng.jump();
         let sender = TcpSender::new(&self.spec, Time::NEVER, None, rng);
-        self.carried.push(Carried { transfer: 0, end: 0, before: (0, 0) });
+        self.carried.push(Carried { transfer: 0, end: 0, before: (0, 0), ports: Ports::default() });
         self.connections.add(sender)
     }
 

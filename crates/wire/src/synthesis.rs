@@ -1,8 +1,9 @@
 //! Real frames for those of a simulation, which has lengths and no octets.
 //!
 //! Station n has the address 02:00:00:00:00:00 + n + 1 and 10.0.0.0 + n + 1. Every frame of data has a tag with its
-//! priority. What a source pushes is UDP to the port of discard; what a connection sends is TCP, with the number of
-//! the byte or segment as sequence number; payloads are zeros. A frame that is shorter than its headers (a small
+//! priority. What a source pushes is UDP, and with port 4791 a SEND of RoCEv2 to the queue pair of its flow; what a connection
+//! sends is TCP, with the number of the byte or segment as sequence number; payloads are zeros. Ports are those that switches
+//! hash. A frame that is shorter than its headers (a small
 //! message with the headers of RoCEv2, say) becomes as long as they are.
 
 use crate::congestion::Cnm;
@@ -10,19 +11,20 @@ use crate::ethernet::{LEAST, VlanTag};
 use crate::fecn::Fecn;
 use crate::ip::Way;
 use crate::mac_control::{MacControl, Pfc};
-use crate::roce::Roce;
+use crate::roce::{self, Roce};
 use crate::{Contents, Error, Frame, Mac, Pcp, PrioritySet};
 use etherparse::{TcpHeader, UdpHeader};
+use frame::Ports;
 use std::net::Ipv4Addr;
 
 /// The octets of an FCS, which a capture leaves out.
 const FCS: usize = 4;
 /// Ethernet, one tag, IPv4.
 const BEFORE_TRANSPORT: usize = 14 + 4 + 20;
-/// The port of the discard protocol (RFC 863).
-const DISCARD: u16 = 9;
-/// The first port that is nobody's (RFC 6335); flows take those from here on.
-const FIRST_DYNAMIC: u16 = 49_152;
+/// UDP, BTH and invariant CRC.
+const ROCE: usize = 8 + 12 + 4;
+/// A SEND of one packet over a reliable connection.
+const SEND_ONLY: u8 = 0x04;
 /// The most that a station number may be: what is left of an address of 10.0.0.0/8.
 const STATIONS: u32 = (1 << 24) - 2;
 
@@ -74,8 +76,8 @@ pub struct Simulated {
     pub kind: Kind,
     /// Number of its flow.
     pub flow: u32,
-    /// Whether it goes from the far end of its connection to the one that opened it.
-    pub is_back: bool,
+    /// Its ports, as it travels.
+    pub ports: Ports,
     /// Number of the station that it comes from.
     pub source: u32,
     /// Number of the station that it goes to.
@@ -117,10 +119,24 @@ impl Simulated {
             Kind::Pause | Kind::Pfc => return Ok(Frame::control(source, self.pause())),
             Kind::Cnm => self.message()?,
             Kind::Tag => self.tag(),
-            Kind::Cnp => Contents::Ipv4(self.way(0)?.roce(Roce::cnp(self.flow & 0xFF_FFFF)?)?),
+            Kind::Cnp => {
+                // It goes back, and takes the port of the flow along.
+                let way = Way { source_port: self.ports.destination, ..self.way()? };
+                Contents::Ipv4(way.roce(Roce::cnp(self.flow & 0xFF_FFFF)?)?)
+            }
+            Kind::Pushed if self.ports.destination == roce::UDP_PORT => {
+                let payload = self.payload(BEFORE_TRANSPORT + ROCE);
+                let pair = self.flow & 0xFF_FFFF;
+                Contents::Ipv4(self.way()?.roce(Roce::new(
+                    SEND_ONLY,
+                    pair,
+                    self.word & 0xFF_FFFF,
+                    payload,
+                )?)?)
+            }
             Kind::Pushed => {
                 let payload = self.payload(BEFORE_TRANSPORT + UdpHeader::LEN);
-                Contents::Ipv4(self.way(DISCARD)?.udp(payload)?)
+                Contents::Ipv4(self.way()?.udp(payload)?)
             }
             Kind::Data | Kind::Ack | Kind::MarkedAck => self.segment()?,
         };
@@ -133,19 +149,14 @@ impl Simulated {
         vec![0; (usize::from(self.bytes).max(LEAST + FCS) - FCS).saturating_sub(headers)]
     }
 
-    fn way(&self, destination_port: u16) -> Result<Way, Error> {
+    fn way(&self) -> Result<Way, Error> {
         Ok(Way {
             source: address(self.source)?,
             destination: address(self.destination)?,
-            source_port: self.port(),
-            destination_port,
+            source_port: self.ports.source,
+            destination_port: self.ports.destination,
             traffic_class: self.ecn & 3,
         })
-    }
-
-    /// A dynamic port of the flow.
-    fn port(&self) -> u16 {
-        FIRST_DYNAMIC | (self.flow & 0x3FFF) as u16
     }
 
     fn pause(&self) -> MacControl {
@@ -176,16 +187,13 @@ impl Simulated {
     /// acknowledgements and SYNs.
     fn segment(&self) -> Result<Contents, Error> {
         let mut tcp = TcpHeader { window_size: u16::MAX, ack: true, ..TcpHeader::default() };
-        let mut way = self.way(DISCARD)?;
+        let way = self.way()?;
         match self.kind {
             Kind::Data => tcp.sequence_number = self.word,
             _ => {
                 tcp.acknowledgment_number = self.word;
                 tcp.ece = self.kind == Kind::MarkedAck;
             }
-        }
-        if self.is_back {
-            (way.source_port, way.destination_port) = (way.destination_port, way.source_port);
         }
         let payload = self.payload(BEFORE_TRANSPORT + tcp.header_len());
         Ok(Contents::Ipv4(way.tcp(tcp, payload)?))
@@ -200,7 +208,7 @@ mod tests {
     const FRAME: Simulated = Simulated {
         kind: Kind::Pushed,
         flow: 3,
-        is_back: false,
+        ports: Ports { source: 49_155, destination: 9 },
         source: 0,
         destination: 258,
         priority: Pcp::of_top_bits(0x60),
@@ -232,10 +240,21 @@ mod tests {
     }
 
     #[test]
+    fn the_port_of_roce_makes_a_packet_of_it() {
+        let ports = Ports { source: 51_000, destination: 4_791 };
+        let frame = made(Simulated { ports, ..FRAME }, 1_518);
+        let Contents::Ipv4(datagram) = &frame.contents else { panic!() };
+        assert_eq!(datagram.transport().ports(), Some((51_000, 4_791)));
+        let Transport::Roce(packet) = datagram.transport() else { panic!("{frame:?}") };
+        assert_eq!((packet.opcode, packet.queue_pair()), (SEND_ONLY, 3));
+    }
+
+    #[test]
     fn connections_go_both_ways() {
         let data = made(Simulated { kind: Kind::Data, word: 77, ..FRAME }, 1_518);
         let ahead = Simulated { bytes: 64, word: 78, ..FRAME };
-        let back = Simulated { is_back: true, source: 258, destination: 0, ..ahead };
+        let ports = Ports { source: 9, destination: 49_155 };
+        let back = Simulated { ports, source: 258, destination: 0, ..ahead };
         let ack = made(Simulated { kind: Kind::MarkedAck, ..back }, 60);
         let answer = made(Simulated { kind: Kind::Data, ..back }, 60);
         let greeting = made(Simulated { kind: Kind::Ack, ..ahead }, 60);

@@ -64,7 +64,7 @@ pub use spec::{Change, Destinations, FrameSizes, Others, RateBasis, SourceSpec};
 pub use streams::StreamsParams;
 pub use threads::ThreadsParams;
 pub use transfer_arrivals::{Incast, Pairing, PoissonTransfers};
-pub use transfer_file::{Listed, Unfit, Wrong, read_transfers};
+pub use transfer_file::{Listed, ListedPort, Unfit, Wrong, read_transfers};
 pub use transfer_keys::{ArrivalsText, SizesText};
 pub use transfer_sizes::{MOST_BYTES, SizePoints, TransferSizes, read_size_points};
 pub use transfers::{Due, Framing, ServiceOrder, Transfer, TransferList};

@@ -6,7 +6,7 @@ use crate::draw::{below, exponential};
 use crate::spec::Destinations;
 use crate::transfer_sizes::TransferSizes;
 use crate::transfers::Transfer;
-use frame::NodeId;
+use frame::{NodeId, Ports};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use units::Time;
 
@@ -35,7 +35,7 @@ impl PoissonTransfers<'_> {
             at = at.saturating_add(whole_ps(self.gap_ps * exponential(rng), &mut rest));
             let destination = destinations.draw(rng);
             let bytes = self.sizes.draw(rng);
-            (at < stop).then_some(Transfer { start: at, destination, bytes })
+            (at < stop).then_some(Transfer { start: at, destination, bytes, ports: Ports::default() })
         })
     }
 }

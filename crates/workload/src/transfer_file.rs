@@ -1,8 +1,8 @@
 //! Transfers from a file: one line each, read as a stream.
 //!
 //! The columns stand in any order under a header: the time as `time` with a unit in each value, or as a number under
-//! `time_s`, `time_ms`, `time_us`, `time_ns` or `time_ps`; `from` and `to`; `bytes`; and `priority`, which may be
-//! missing. Lines are in order of time. Blank lines, lines that begin with `#`, a byte-order mark and lines that end as
+//! `time_s`, `time_ms`, `time_us`, `time_ns` or `time_ps`; `from` and `to`; `bytes`; and `priority`, `from_port` and
+//! `to_port` (of UDP or TCP), which may be missing. Lines are in order of time. Blank lines, lines that begin with `#`, a byte-order mark and lines that end as
 //! in Windows are accepted; other columns are an error, so that a misspelt name is one.
 
 use std::io::BufRead;
@@ -22,6 +22,17 @@ pub struct Listed<'a> {
     pub bytes: u64,
     /// Its priority, 0 to 7, if the file has that column.
     pub priority: Option<u8>,
+    /// The ports of its sender and receiver, if the file has those columns.
+    pub ports: [Option<ListedPort<'a>>; 2],
+}
+
+/// A port, as it is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ListedPort<'a> {
+    /// Its text.
+    pub text: &'a str,
+    /// Its number, at least 1.
+    pub number: u16,
 }
 
 /// What is wrong in a file.
@@ -51,9 +62,9 @@ pub struct Unfit<'a> {
 }
 
 /// What a file needs, for messages.
-const HEADER: &str = "time_us,from,to,bytes (and priority, if transfers differ in it)";
+const HEADER: &str = "time_us,from,to,bytes (and priority, from_port, to_port, if transfers differ in them)";
 /// Columns that may be there.
-const COLUMNS: [&str; 4] = ["from", "to", "bytes", "priority"];
+const COLUMNS: [&str; 6] = ["from", "to", "bytes", "priority", "from_port", "to_port"];
 /// Names of the column of times, and the power of ten that makes picoseconds of a number there.
 const TIMES: [(&str, i32); 5] =
     [("time_s", 12), ("time_ms", 9), ("time_us", 6), ("time_ns", 3), ("time_ps", 0)];
@@ -68,6 +79,7 @@ struct Columns {
     to: usize,
     bytes: usize,
     priority: Option<usize>,
+    ports: [Option<usize>; 2],
 }
 
 /// Reads transfers, and hands over each.
@@ -181,6 +193,7 @@ impl Columns {
             to: need("to")?,
             bytes: need("bytes")?,
             priority: find("priority"),
+            ports: ["from_port", "to_port"].map(find),
         })
     }
 
@@ -213,12 +226,19 @@ impl Columns {
                 (span, format!("priority \"{text}\""), "expected 0 to 7 (IEEE 802.1Q)".to_string())
             })
         });
+        let port = |at: Option<usize>| {
+            let Some((span, text)) = at.map(value) else { return Ok(None) };
+            let fits = text.parse::<u16>().ok().filter(|&port| port > 0);
+            let listed = fits.map(|number| Some(ListedPort { text, number }));
+            listed.ok_or_else(|| (span, format!("port \"{text}\""), "expected 1 to 65535".to_string()))
+        };
         Ok(Listed {
             start,
             from: value(self.from).1,
             to: value(self.to).1,
             bytes,
             priority: priority.transpose()?,
+            ports: [port(self.ports[0])?, port(self.ports[1])?],
         })
     }
 
@@ -291,7 +311,7 @@ mod tests {
                 let (message, help) = ("itself".to_string(), String::new());
                 return Err(Unfit { value: listed.to, message, help });
             }
-            let Listed { start, from, to, bytes, priority } = listed;
+            let Listed { start, from, to, bytes, priority, .. } = listed;
             rows.push((start.ps(), from.to_string(), to.to_string(), bytes, priority));
             Ok(())
         })?;
@@ -337,6 +357,30 @@ mod tests {
             let wrong = read(&format!("{head}{line}\n")).unwrap_err();
             assert!(wrong.message.contains(what), "{line}: {}", wrong.message);
             assert_eq!((wrong.line, wrong.span.start, wrong.text.as_str()), (3, column, line), "{line}");
+        }
+    }
+
+    #[test]
+    fn ports_are_read() {
+        let read = |line: &str| {
+            let text = format!("time_us,from,from_port,to,to_port,bytes\n{line}\n");
+            let mut found = Vec::new();
+            read_transfers(text.as_bytes(), &mut |listed| {
+                found.extend(listed.ports.into_iter().flatten().map(|port| port.number));
+                Ok(())
+            })
+            .map(|()| found)
+        };
+        assert_eq!(read("0,a,1234,b,65535,1").unwrap(), [1_234, 65_535]);
+        for (line, column) in
+            [("0,a,0,b,80,1", 4), ("0,a,80,b,65536,1", 9), ("0,a,,b,80,1", 4), ("0,a,-1,b,80,1", 4)]
+        {
+            let wrong = read(line).unwrap_err();
+            assert_eq!(
+                (wrong.line, wrong.span.start, wrong.help.as_str()),
+                (2, column, "expected 1 to 65535"),
+                "{line}"
+            );
         }
     }
 

@@ -6,6 +6,8 @@
 //! carries it.
 
 use crate::source::Made;
+use frame::Ports;
+use rand_xoshiro::rand_core::Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -68,6 +70,8 @@ pub struct Transfer {
     pub destination: u32,
     /// Its bytes, at least one.
     pub bytes: u64,
+    /// Its ports; those that are 0 are drawn.
+    pub ports: Ports,
 }
 
 /// A transfer of which the destination is known.
@@ -77,9 +81,11 @@ pub struct Due {
     pub start: Time,
     /// Its bytes, at least one.
     pub bytes: u64,
+    /// The ports that its connection has to have; a source of 0: any will do.
+    pub ports: Ports,
 }
 
-/// The transfers of one source in the order of their starts, as columns: 20 bytes each.
+/// The transfers of one source in the order of their starts, as columns: 24 bytes each.
 #[derive(Clone, PartialEq)]
 pub struct TransferList {
     framing: Framing,
@@ -87,6 +93,9 @@ pub struct TransferList {
     starts: Vec<Time>,
     destinations: Vec<u32>,
     bytes: Vec<u64>,
+    ports: Vec<Ports>,
+    /// Ports of sources are not all given.
+    draws: bool,
     frame_bytes: u64,
     /// The shortest and the longest frame.
     bounds: (u16, u16),
@@ -95,9 +104,19 @@ pub struct TransferList {
 impl TransferList {
     /// An empty list.
     pub fn new(framing: Framing, order: ServiceOrder) -> TransferList {
-        let (starts, destinations, bytes) = Default::default();
+        let (starts, destinations, bytes, ports) = Default::default();
         let bounds = (framing.frame, framing.frame_of(1));
-        TransferList { framing, order, starts, destinations, bytes, frame_bytes: 0, bounds }
+        TransferList {
+            framing,
+            order,
+            starts,
+            destinations,
+            bytes,
+            ports,
+            draws: false,
+            frame_bytes: 0,
+            bounds,
+        }
     }
     /// One more, which does not begin before the last.
     pub fn push(&mut self, transfer: Transfer) {
@@ -105,6 +124,8 @@ impl TransferList {
         self.starts.push(transfer.start);
         self.destinations.push(transfer.destination);
         self.bytes.push(transfer.bytes);
+        self.ports.push(transfer.ports);
+        self.draws |= transfer.ports.source == 0;
         self.frame_bytes += self.framing.frame_bytes(transfer.bytes);
         let (shortest, longest) = self.bounds;
         let last = self.framing.last_frame(transfer.bytes);
@@ -114,6 +135,18 @@ impl TransferList {
     /// Other numbers for the destinations: the n-th is `numbers[n]`.
     pub fn renumber(&mut self, numbers: &[u32]) {
         self.destinations.iter_mut().for_each(|destination| *destination = numbers[*destination as usize]);
+    }
+    /// Draws the ports that nobody has given: one draw a transfer, so that one which has ports changes no other's.
+    pub fn draw_ports(&mut self, random: &mut impl Rng) {
+        self.ports.iter_mut().for_each(|ports| *ports = ports.or_drawn(random.next_u64()));
+    }
+    /// Whether ports of senders are drawn.
+    pub fn draws_ports(&self) -> bool {
+        self.draws
+    }
+    /// Other numbers for the destinations, one by one.
+    pub fn renumber_each(&mut self, number: impl FnMut(Transfer) -> u32) {
+        self.destinations = self.iter().map(number).collect();
     }
     /// How many there are.
     pub fn len(&self) -> usize {
@@ -126,7 +159,7 @@ impl TransferList {
     /// One of them.
     pub fn get(&self, row: usize) -> Option<Transfer> {
         let (&start, &destination) = self.starts.get(row).zip(self.destinations.get(row))?;
-        Some(Transfer { start, destination, bytes: *self.bytes.get(row)? })
+        Some(Transfer { start, destination, bytes: *self.bytes.get(row)?, ports: *self.ports.get(row)? })
     }
     /// All, in order.
     pub fn iter(&self) -> impl Iterator<Item = Transfer> + Clone + '_ {
@@ -137,8 +170,9 @@ impl TransferList {
         let mut counts = vec![0; destinations];
         self.destinations.iter().for_each(|&destination| counts[destination as usize] += 1);
         let mut lists: Vec<Vec<Due>> = counts.into_iter().map(Vec::with_capacity).collect();
-        for Transfer { start, destination, bytes } in self.iter() {
-            lists[destination as usize].push(Due { start, bytes });
+        for Transfer { start, destination, bytes, ports } in self.iter() {
+            let ports = if self.draws { Ports::default() } else { ports };
+            lists[destination as usize].push(Due { start, bytes, ports });
         }
         lists
     }
@@ -160,7 +194,7 @@ impl TransferList {
 impl fmt::Debug for TransferList {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut hash = DefaultHasher::new();
-        (&self.starts, &self.destinations, &self.bytes).hash(&mut hash);
+        (&self.starts, &self.destinations, &self.bytes, &self.ports).hash(&mut hash);
         let (framing, order) = (self.framing, self.order);
         write!(f, "{} transfers {framing:?} {order:?} {:016x}", self.len(), hash.finish())
     }
@@ -250,7 +284,7 @@ mod tests {
     fn list(order: ServiceOrder, rows: &[(u64, u32, u64)]) -> TransferList {
         let mut list = TransferList::new(FRAMING, order);
         for &(us, destination, bytes) in rows {
-            list.push(Transfer { start: Time::from_us(us), destination, bytes });
+            list.push(Transfer { start: Time::from_us(us), destination, bytes, ports: Ports::default() });
         }
         list
     }

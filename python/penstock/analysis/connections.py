@@ -98,7 +98,8 @@ def chooses_paths(result: Measurements) -> bool:
     """Whether a switch chooses a path for each frame instead of keeping a flow on one."""
     scenario = tomllib.loads(result.scenario_toml)
     switches = [scenario.get("switch", {}), *scenario.get("switches", {}).values()]
-    return any(switch.get("path_choice", "hash") != "hash" for switch in switches)
+    choices = [switch.get("path_choice", "hash") for switch in switches]
+    return any(choice != "hash" and not (isinstance(choice, dict) and "hash" in choice) for choice in choices)
 
 
 def told(result: Measurements, row: dict[str, Any]) -> Iterator[str]:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from penstock.result import Result
 
-COLUMNS = ("time_ps", "priority", "bytes", "word", "ecn")
+COLUMNS = ("time_ps", "source_port", "destination_port", "priority", "bytes", "word", "ecn")
 """Columns of the table `frames` that cross as they are."""
 XOFF = 0xFF
 """Bits of the word of a pause frame that name the priorities that it stops."""
@@ -61,9 +61,6 @@ def _log(result: Result, table: pa.Table, ports: list[str]) -> dict[str, Any]:
         return sorted(set(table[column].cast(pa.string()).to_pylist()))
 
     nodes = [node["name"] for node in result.topology["nodes"]]
-    flows = result.table("flows")
-    sources = dict(zip(flows["flow"].to_pylist(), flows["source"].to_pylist(), strict=True))
-    openers = pa.array([sources.get(flow) for flow in table["flow"].to_pylist()], pa.string())
     kinds = words("kind")
     causes = words("cause")
     pauses = pc.is_in(table["kind"].cast(pa.string()), value_set=pa.array(["pause", "pfc"]))
@@ -81,7 +78,6 @@ def _log(result: Result, table: pa.Table, ports: list[str]) -> dict[str, Any]:
         "outward": places("direction", ["in", "out"]),
         "port": places("port", ports),
         "flow": places("flow", words("flow")),
-        "back": _numbers(pc.fill_null(pc.not_equal(table["source"].cast(pa.string()), openers), False)),
         "source": places("source", nodes),
         "destination": places("destination", nodes),
     }

@@ -135,7 +135,8 @@ def exponential(
 def file(value: str, /) -> k.ArrivalsTable:
     """The path of a CSV or Parquet file, relative to the scenario: a line for each transfer in order of
     time, with the columns `time_us` (or `time_s`, `time_ms`, `time_ns`, `time_ps`, or `time` with a
-    unit in each value), `from`, `to`, `bytes` and, if transfers differ in it, `priority`.
+    unit in each value), `from`, `to`, `bytes` and, if transfers differ in them, `priority`,
+    `from_port` and `to_port`.
     """
     made: k.ArrivalsTable = table("file", value)
     return made

@@ -27,8 +27,8 @@ pub(crate) fn find_paths(plan: &Plan) -> Result<Paths, BuildError> {
     let mut wanted: Vec<Wanted> = Vec::new();
     let (mut flows, mut destinations) = (Vec::new(), Vec::new());
     for (flow, from) in (0..).zip(&plan.spec.flows) {
-        for destination in from.path_ends() {
-            wanted.push(Wanted { destination, flow, path: flows.len() as u32 });
+        for (nth, destination) in (0..).zip(from.path_ends()) {
+            wanted.push(Wanted { destination, flow, path: flows.len() as u32, nth });
             flows.push(flow);
             destinations.push(destination);
         }
@@ -91,6 +91,8 @@ struct Wanted {
     destination: Option<NodeId>,
     flow: u32,
     path: u32,
+    /// Its number among those of the flow.
+    nth: u32,
 }
 
 /// Paths one after the other, in the order in which they were found.
@@ -111,7 +113,8 @@ impl Found {
 fn find(plan: &Plan, wanted: &[Wanted]) -> Result<Found, BuildError> {
     let spec = plan.spec;
     let routes = Routes::new(plan.wiring, |node| matches!(spec.nodes[node.at()].role, Role::Host(_)))
-        .with_digits(Digits::of(spec, plan.wiring).map(Arc::new));
+        .with_digits(Digits::of(spec, plan.wiring).map(Arc::new))
+        .with_hashing(spec.hashing());
     let groups = EdgeGroups::new(&routes, wanted.iter().filter_map(|wanted| wanted.destination));
     let group_of = |destination: Option<NodeId>| groups.of(destination?);
     let mut order: Vec<usize> = (0..wanted.len()).collect();
@@ -119,7 +122,7 @@ fn find(plan: &Plan, wanted: &[Wanted]) -> Result<Found, BuildError> {
     let mut found = Found { ports: Vec::new(), spans: vec![(0, 0); wanted.len()] };
     let (mut distances, mut group_at_hand) = (Distances::default(), None);
     for index in order {
-        let Wanted { destination, flow, .. } = wanted[index];
+        let Wanted { destination, flow, nth, .. } = wanted[index];
         let (about, flow) = (Subject::Flow(flow as usize), &spec.flows[flow as usize]);
         let begin = found.ports.len();
         let Some(destination) = destination else {
@@ -132,10 +135,10 @@ fn find(plan: &Plan, wanted: &[Wanted]) -> Result<Found, BuildError> {
             found.spans[index] = (begin, found.ports.len());
             continue;
         };
-        let hash = spec.route_hash(flow, destination);
+        let tuple = spec.tuple(flow, Some(nth));
         let is_found = match &flow.way {
             Way::Along(nodes) => {
-                let path = routes.along(flow.from, nodes, hash).map_err(|error| {
+                let path = routes.along(flow.from, nodes, tuple).map_err(|error| {
                     let help = "expected nodes that are linked, from the first switch to the destination";
                     BuildError::new(about, Remark::about("route", error.to_string(), help))
                 })?;
@@ -149,7 +152,7 @@ fn find(plan: &Plan, wanted: &[Wanted]) -> Result<Found, BuildError> {
                 }
                 group_at_hand = group;
                 distances.redirect(destination);
-                routes.path_onto(&distances, flow.from, hash, &mut found.ports)
+                routes.path_onto(&distances, flow.from, &tuple, &mut found.ports)
             }
         };
         if !is_found {

@@ -25,7 +25,7 @@ pub(super) struct Prepared {
 /// Why a run would refuse this description; `None`: it can be built. What builds it asks the same, so that there is
 /// nothing that a check accepts and a run does not.
 pub fn refusal(spec: &Spec) -> Option<BuildError> {
-    let wiring = spec.wiring();
+    let (spec, wiring) = (&*spec.with_ways(), spec.wiring());
     prepare(&Plan::new(spec, &wiring)).err()
 }
 

@@ -28,6 +28,23 @@ pub(crate) fn changes(
     plan: &FaultPlan,
     paths: &mut Paths,
 ) -> Vec<(Time, u32, Action)> {
+    let mut changes = Vec::new();
+    let steps = outages(spec, wiring, plan);
+    if steps.is_empty() {
+        return changes;
+    }
+    let mut paths_in_use = PathsInUse::new(spec, wiring, paths);
+    for (at, reasons) in steps {
+        for (path, start) in paths_in_use.without(&reasons, paths) {
+            let place = wiring.peer.len() as u32 + paths.flows[path as usize];
+            changes.push((at, place, Action::Path { path, start }));
+        }
+    }
+    changes
+}
+
+/// When routing knows of other links that are down than before, and by link for how many reasons each is.
+pub(crate) fn outages(spec: &Spec, wiring: &Wiring, plan: &FaultPlan) -> Vec<(Time, Vec<u32>)> {
     let mut steps: BTreeMap<Time, Vec<(u32, bool)>> = BTreeMap::new();
     let mut view = |link: u32, (from, until): (Time, Time), after: Option<Time>| {
         let Some(after) = after else { return };
@@ -42,23 +59,16 @@ pub(crate) fn changes(
             view(wiring.link_of[port.at()], restart.span, restart.reroute);
         }
     }
-    let mut changes = Vec::new();
-    if steps.is_empty() {
-        return changes;
-    }
-    let mut paths_in_use = PathsInUse::new(spec, wiring, paths);
     let mut reasons = vec![0u32; spec.links.len()];
-    for (at, step) in steps.into_iter().take_while(|&(at, _)| at < spec.duration) {
+    let steps = steps.into_iter().take_while(|&(at, _)| at < spec.duration);
+    let known = steps.map(|(at, step)| {
         for (link, down) in step {
             let count = &mut reasons[link as usize];
             *count = if down { *count + 1 } else { count.saturating_sub(1) };
         }
-        for (path, start) in paths_in_use.without(&reasons, paths) {
-            let place = wiring.peer.len() as u32 + paths.flows[path as usize];
-            changes.push((at, place, Action::Path { path, start }));
-        }
-    }
-    changes
+        (at, reasons.clone())
+    });
+    known.collect()
 }
 
 /// The routes of all paths known so far.
@@ -68,12 +78,20 @@ struct PathsInUse<'a> {
     /// By path: the first way and those found later, as starts in the table of hops; and the one in use.
     known: Vec<Vec<u32>>,
     used: Vec<u32>,
+    /// The first path of each flow.
+    first: Vec<u32>,
 }
 
 impl<'a> PathsInUse<'a> {
     fn new(spec: &'a Spec, wiring: &'a Wiring, paths: &Paths) -> PathsInUse<'a> {
         let known = paths.starts.iter().map(|&start| vec![start]).collect();
-        PathsInUse { spec, wiring, known, used: paths.starts.clone() }
+        let mut next = 0;
+        let first = spec.flows.iter().map(|flow| {
+            let first = next;
+            next += flow.paths() as u32;
+            first
+        });
+        PathsInUse { spec, wiring, known, used: paths.starts.clone(), first: first.collect() }
     }
 
     /// Paths that change when these links are down, and where they begin then.
@@ -81,7 +99,8 @@ impl<'a> PathsInUse<'a> {
         let is_down = |link: u32| down[link as usize] != 0;
         let is_host = |node: frame::NodeId| matches!(self.spec.nodes[node.at()].role, Role::Host(_));
         let routes = Routes::without(self.wiring, is_host, is_down)
-            .with_digits(Digits::of(self.spec, self.wiring).map(Arc::new));
+            .with_digits(Digits::of(self.spec, self.wiring).map(Arc::new))
+            .with_hashing(self.spec.hashing());
         let mut distances = BTreeMap::new();
         let mut changed = Vec::new();
         for path in 0..paths.flows.len() {
@@ -97,9 +116,9 @@ impl<'a> PathsInUse<'a> {
                 first
             } else {
                 let distances = distances.entry(to).or_insert_with(|| routes.distances(to));
-                let Some(ports) = routes.path(distances, flow.from, self.spec.route_hash(flow, to)) else {
-                    continue;
-                };
+                let nth = path as u32 - self.first[paths.flows[path] as usize];
+                let tuple = self.spec.tuple(flow, Some(nth));
+                let Some(ports) = routes.path(distances, flow.from, tuple) else { continue };
                 self.start_of(path, &ports, &mut paths.hops)
             };
             if start != self.used[path] {

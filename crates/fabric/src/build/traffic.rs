@@ -113,9 +113,16 @@ pub fn add_endpoints(part: &Part, paths: &Paths, fabric: &mut Fabric) {
         };
         let destinations = flow.source.destinations.nodes();
         let mut due = due(flow, destinations.len()).into_iter();
+        let mut met: BTreeMap<NodeId, u32> = BTreeMap::new();
         for to in destinations.iter().copied() {
-            let of =
-                if destinations.len() > 1 { format!("/{}", spec.nodes[to.at()].name) } else { String::new() };
+            let name = &spec.nodes[to.at()].name;
+            // Of several ways to a host each has connections, and draws, of its own.
+            let way = met.entry(to).and_modify(|way| *way += 1).or_default();
+            let of = match (destinations.len(), *way) {
+                (1, _) => String::new(),
+                (_, 0) => format!("/{name}"),
+                (_, way) => format!("/{name}/{way}"),
+            };
             let random = |end: &str| stream(spec.seed, &format!("flow/{}/{end}{of}", flow.name));
             let (near, far) =
                 connection.start(&due.next().unwrap_or_default(), random("near"), random("far"));

@@ -37,6 +37,8 @@ pub(crate) struct Row {
     pub frame: Frame,
     /// Whether it goes to the sender of its flow.
     pub back: bool,
+    /// Which of the connections on its path it is of, if there are several.
+    pub connection: u32,
 }
 
 /// Rows sort by it, what comes in first; no two are equal, but those of frames that nothing tells apart.
@@ -171,7 +173,15 @@ impl Fabric {
     pub fn log_pause(&mut self, egress: u32, signal: PauseSignal, quanta: u16, now: Time, lost: bool) {
         let word = u32::from(signal.xoff) | u32::from(signal.xon) << 8 | u32::from(quanta) << 16;
         let frame = Frame { path: PathId(NIL), word, bytes: CONTROL_FRAME_BYTES, ..Frame::default() };
-        let row = Row { time: now, port: NIL, inward: false, happened: Happened::Sent, frame, back: false };
+        let row = Row {
+            time: now,
+            port: NIL,
+            inward: false,
+            happened: Happened::Sent,
+            frame,
+            back: false,
+            connection: 0,
+        };
         self.log_passage(egress, row, if lost { Happened::Dropped(None) } else { Happened::Arrived });
     }
 
@@ -204,18 +214,18 @@ impl Fabric {
             Heading::Backward(_) => true,
             Heading::Destination(node) => self.routes.source_node(frame.path) == Some(node),
         };
-        let word = match self.headers.of(frame) {
+        let (word, connection) = match self.headers.of(frame) {
             Some(
                 Carried::Header(Header::Tcp(tcp)) | Carried::Tagged { header: Some(Header::Tcp(tcp)), .. },
-            ) => tcp.number,
-            Some(Carried::Tagged { word, .. }) => *word,
-            Some(Carried::Notice(notice)) => notice.feedback,
-            Some(Carried::Returned(_)) => 0,
+            ) => (tcp.number, tcp.connection),
+            Some(Carried::Tagged { word, .. }) => (*word, 0),
+            Some(Carried::Notice(notice)) => (notice.feedback, 0),
+            Some(Carried::Returned(_)) => (0, 0),
             // Of a copy the slot that it is made of.
-            None if frame.route.is_tree() => 0,
-            None => frame.word,
+            None if frame.route.is_tree() => (0, 0),
+            None => (frame.word, 0),
         };
         let frame = Frame { word, ..*frame };
-        Row { time: now, port: NIL, inward: false, happened: Happened::Sent, frame, back }
+        Row { time: now, port: NIL, inward: false, happened: Happened::Sent, frame, back, connection }
     }
 }

@@ -15,7 +15,7 @@ pub(crate) const MOST_PAIRS: usize = 1 << 24;
 /// Whether frames of flows whose paths are not listed can be overtaken.
 pub(crate) fn can_overtake(spec: &Spec) -> bool {
     let mut switches = spec.nodes.iter().filter_map(|node| node.switch());
-    !spec.faults.is_empty() || switches.any(|switch| switch.path_choice != PathChoice::Hash)
+    !spec.faults.is_empty() || switches.any(|switch| !matches!(switch.path_choice, PathChoice::Hash(_)))
 }
 
 /// The frames of a part's hosts.

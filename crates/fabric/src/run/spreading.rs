@@ -13,7 +13,8 @@ use crate::run::world::Fabric;
 use crate::spec::choice::{Chooser, Chosen, PathChoice};
 use crate::spec::digits::Digits;
 use crate::spec::forwarding::ForwardingTable;
-use crate::spec::routing::{Routes, Wiring, mix_in};
+use crate::spec::routing::{Routes, Wiring};
+use crate::spec::tuple::Tuple;
 use crate::spec::{FlowSpec, Spec, Way};
 use engine::stream;
 use frame::{NodeId, PortId, members};
@@ -39,13 +40,13 @@ pub(crate) struct Ends {
     pub from: NodeId,
     /// `None`: the path is that of all destinations of its flow.
     pub to: Option<NodeId>,
-    hash: u64,
+    tuple: Tuple,
 }
 
 impl Ends {
-    /// The hash of what goes to this node.
-    fn hash_to(&self, node: NodeId) -> u64 {
-        if self.to.is_some() { self.hash } else { mix_in(self.hash, node) }
+    /// What is hashed of what goes to this node. What goes back has the tuple of its connection, too.
+    fn tuple_to(&self, node: NodeId) -> Tuple {
+        if self.to.is_some() { self.tuple } else { self.tuple.towards(node) }
     }
 }
 
@@ -94,7 +95,7 @@ impl Spreading {
 }
 
 fn choice(spec: &Spec, node: usize) -> PathChoice {
-    spec.nodes[node].switch().map_or(PathChoice::Hash, |own| own.path_choice)
+    spec.nodes[node].switch().map_or(PathChoice::HASH, |own| own.path_choice)
 }
 
 /// By path, the ends of those that go by destination: all without a route of their own, or if no switch chooses
@@ -106,12 +107,12 @@ fn ends(spec: &Spec, all_static: bool) -> Vec<Option<Ends>> {
             Way::Along(_) => false,
             Way::ByDestination => true,
         };
-        let ends = |to: Option<NodeId>| Ends {
+        let ends = |(nth, to): (u32, Option<NodeId>)| Ends {
             from: flow.from,
             to,
-            hash: to.map_or_else(|| spec.unlisted_hash(flow), |to| spec.route_hash(flow, to)),
+            tuple: spec.tuple(flow, to.map(|_| nth)),
         };
-        flow.path_ends().into_iter().map(|to| by_destination.then(|| ends(to))).collect()
+        (0..).zip(flow.path_ends()).map(|end| by_destination.then(|| ends(end))).collect()
     };
     spec.flows.iter().flat_map(of_flow).collect()
 }
@@ -132,7 +133,7 @@ impl Fabric {
         if let [only] = candidates.ports {
             return Some(local(*only) as u32);
         }
-        let flow = ends[path as usize].map_or(0, |ends| ends.hash_to(destination));
+        let flow = ends[path as usize].map_or(Tuple::from(0), |ends| ends.tuple_to(destination));
         let (ports, queues, cold_ports) = (&self.links.ports, &self.buffers.queues, &self.links.cold);
         let backlog = |port: PortId| {
             let own = &ports[local(port)];

@@ -20,14 +20,13 @@ use crate::run::port::{ColdPort, Port};
 use crate::run::probes::ClassSeries;
 use crate::run::probes::Stopped;
 use crate::run::sources::SourceState;
-use crate::run::spreading::chooses_by_frame;
 use crate::run::stream_counts::StreamCount;
 use crate::run::world::Fabric;
 use crate::simulation::Simulation;
 use crate::spec::Way;
 use frame::{NodeId, PortId, TrafficClass};
 use measure::{BinnedBits, Carried};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use transport::{Endpoint, TransferReceiver, TransferSender};
 use units::Time;
 
@@ -306,10 +305,23 @@ impl Simulation {
         routes.path(routes.path_start[path])
     }
 
-    /// Whether the frames of a path may take several, because switches choose for each.
-    pub(crate) fn spreads(&self, path: usize) -> bool {
-        let spreading = self.parts().next().and_then(|part| part.routes.spreading.as_ref());
-        chooses_by_frame(&self.spec) && spreading.is_some_and(|spreading| spreading.ends[path].is_some())
+    /// Where switches choose the path of each frame, of the frames of a path the n-th egress port: all that it may be.
+    /// `None`: their path is known before the run.
+    pub(crate) fn equal_ports(&self, path: usize) -> Option<Vec<Vec<u32>>> {
+        let spreading = self.parts().next()?.routes.spreading.as_ref()?;
+        let ends = spreading.ends[path]?;
+        let to = ends.to?;
+        let (mut stages, mut nodes) = (Vec::new(), BTreeSet::from([ends.from]));
+        while !nodes.is_empty() && !nodes.contains(&to) {
+            let ports: Vec<u32> = nodes
+                .iter()
+                .flat_map(|&node| spreading.table.candidates(node, to))
+                .map(|port| port.0)
+                .collect();
+            nodes = ports.iter().map(|&port| self.wiring.neighbour(PortId(port))).collect();
+            stages.push(ports);
+        }
+        Some(stages)
     }
 
     /// Frames that stood at a root, a queue or port of the whole, in the time of its pauses, by flow and priority.

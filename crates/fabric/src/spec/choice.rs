@@ -1,6 +1,6 @@
 //! Path choice: which of several equal paths a frame takes, decided at each switch.
 //!
-//! - `hash`: a hash of flow and node; all frames of a flow take one path (ECMP).
+//! - `hash`: a hash of the five-tuple and a seed; all frames of a flow take one path (ECMP). `tuple` has fields and seeds.
 //! - `d_mod_k`: the port of a digit of the destination; all frames to a host take one path (`digits.rs`).
 //! - `spray`: for each frame a port drawn at random (random packet spraying).
 //! - `round_robin`: the ports in turn, one turn a list of equal ports. Each turn begins at a drawn port, because
@@ -37,23 +37,23 @@
 
 use crate::spec::digits::Digits;
 use crate::spec::forwarding::Candidates;
-use crate::spec::routing::{choose, mix_in, scale};
+use crate::spec::routing::{mix_in, scale};
+use crate::spec::tuple::{Hashing, Tuple};
 use engine::Stream;
 use frame::{NodeId, PortId};
-use keys::Remark;
+use keys::{Choice, Keyed, Remark, by_form};
 use rand_xoshiro::rand_core::Rng;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::borrow::Cow;
 use std::sync::Arc;
 use units::Time;
 
 /// Which of several equal paths a frame takes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PathChoice {
-    /// One path a flow, by a hash of flow and switch (ECMP).
-    #[default]
-    Hash,
+    /// One path a flow, by a hash of its five-tuple and the switch (ECMP).
+    Hash(Hashing),
     /// One path to a destination, by the digits of its number (D-mod-k).
     DModK,
     /// A random port for each frame.
@@ -78,6 +78,75 @@ pub struct Flowlet {
     pub entries: u64,
 }
 
+/// The name, or a table with what is not as it is by default.
+impl Serialize for PathChoice {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match self {
+            PathChoice::Hash(own) if *own != Hashing::USUAL => {
+                to.serialize_newtype_variant("PathChoice", 0, "hash", own)
+            }
+            PathChoice::Flowlet(own) => to.serialize_newtype_variant("PathChoice", 1, "flowlet", own),
+            plain => {
+                let known = PLAIN.into_iter().find(|(choice, _, _)| choice == plain);
+                to.serialize_str(known.map_or("hash", |(_, name, _)| name))
+            }
+        }
+    }
+}
+
+/// Those without keys, and what they are.
+const PLAIN: [(PathChoice, &str, &str); 4] = [
+    (PathChoice::DModK, "d_mod_k", "One path to a destination, by the digits of its number (D-mod-k)."),
+    (PathChoice::Spray, "spray", "A random port for each frame."),
+    (PathChoice::RoundRobin, "round_robin", "The ports in turn."),
+    (
+        PathChoice::LeastQueued,
+        "least_queued",
+        "The port with the fewest bytes waiting; a random one of several.",
+    ),
+];
+
+impl Choice for PathChoice {
+    const EXPECTED: &'static str = "the name of a path choice, or a table hash or flowlet with its keys";
+    const NAMES: &'static [&'static str] =
+        &["hash", "d_mod_k", "spray", "round_robin", "least_queued", "flowlet"];
+    const WITH_KEYS: &'static [&'static str] = &["hash", "flowlet"];
+    const TABLE: &'static str = "switch.path_choice";
+
+    fn plain(name: &str) -> Option<PathChoice> {
+        PLAIN.into_iter().find(|(_, known, _)| *known == name).map(|(choice, _, _)| choice)
+    }
+    fn keyed<'de, D: Deserializer<'de>>(name: &str, table: D) -> Result<PathChoice, D::Error> {
+        match name {
+            "hash" => Hashing::deserialize(table).map(PathChoice::Hash),
+            _ => Flowlet::deserialize(table).map(PathChoice::Flowlet),
+        }
+    }
+}
+
+by_form!(PathChoice);
+
+impl JsonSchema for PathChoice {
+    fn schema_name() -> Cow<'static, str> {
+        "PathChoice".into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let plain = PLAIN.map(|(_, name, about)| (name, about));
+        let hash = "One path a flow, by a hash of its five-tuple and the switch (ECMP).";
+        let keyed = vec![
+            Keyed::new::<Hashing>("hash", hash, generator),
+            Keyed::new::<Flowlet>("flowlet", "A random port for each burst of a flow.", generator),
+        ];
+        keys::schema("Which of several equal paths a frame takes.", &plain, keyed)
+    }
+}
+
+impl Default for PathChoice {
+    fn default() -> PathChoice {
+        PathChoice::HASH
+    }
+}
+
 fn usual_entries() -> u64 {
     1 << 16
 }
@@ -85,14 +154,31 @@ fn usual_entries() -> u64 {
 const MOST_ENTRIES: u64 = 1 << 20;
 
 impl PathChoice {
+    /// ECMP as it is usual.
+    pub const HASH: PathChoice = PathChoice::Hash(Hashing::USUAL);
+
+    /// How it hashes, if it does.
+    pub fn hashing(self) -> Hashing {
+        if let PathChoice::Hash(own) = self { own } else { Hashing::USUAL }
+    }
+
+    /// Whether it may take flows apart that differ in ports alone.
+    pub(crate) fn sees_tuples(self) -> bool {
+        matches!(self, PathChoice::Hash(_) | PathChoice::Flowlet(_))
+    }
+
     /// Whether the path of a flow to a destination is known before the run.
     pub fn is_static(self) -> bool {
-        matches!(self, PathChoice::Hash | PathChoice::DModK)
+        matches!(self, PathChoice::Hash(_) | PathChoice::DModK)
     }
 
     /// What cannot be meant; places begin at the name of the choice.
     pub fn check(&self) -> Result<(), Remark> {
-        let PathChoice::Flowlet(Flowlet { gap, entries }) = *self else { return Ok(()) };
+        let Flowlet { gap, entries } = match self {
+            PathChoice::Hash(own) => return own.check().map_err(|why| why.within("hash")),
+            PathChoice::Flowlet(own) => *own,
+            _ => return Ok(()),
+        };
         if gap == Time::ZERO {
             let help = "expected a time above 0, like \"50 us\"; path_choice = \"spray\" draws a port for each frame";
             let message = "gap is 0: every frame would be a burst of its own";
@@ -113,8 +199,8 @@ impl PathChoice {
 pub struct Chosen {
     /// The node that decides.
     pub node: NodeId,
-    /// The hash of the frame's flow.
-    pub flow: u64,
+    /// What is hashed of the frame's flow.
+    pub flow: Tuple,
     /// Where the frame goes.
     pub destination: NodeId,
     /// The time.
@@ -125,7 +211,7 @@ pub struct Chosen {
 #[derive(Clone, Debug)]
 pub enum Chooser {
     /// See [`PathChoice::Hash`].
-    Hash,
+    Hash(Hashing),
     /// See [`PathChoice::DModK`].
     DModK(Arc<Digits>),
     /// See [`PathChoice::Spray`].
@@ -146,8 +232,10 @@ impl Chooser {
     /// If the entries of a flowlet table are no power of two.
     pub fn new(choice: PathChoice, lists: usize, random: Stream, digits: Option<&Arc<Digits>>) -> Chooser {
         match choice {
-            PathChoice::Hash => Chooser::Hash,
-            PathChoice::DModK => digits.map_or(Chooser::Hash, |digits| Chooser::DModK(Arc::clone(digits))),
+            PathChoice::Hash(own) => Chooser::Hash(own),
+            PathChoice::DModK => {
+                digits.map_or(Chooser::Hash(Hashing::USUAL), |digits| Chooser::DModK(Arc::clone(digits)))
+            }
             PathChoice::Spray => Chooser::Spray(random),
             PathChoice::RoundRobin => Chooser::RoundRobin(Turns::new(lists, random)),
             PathChoice::LeastQueued => Chooser::LeastQueued(random),
@@ -168,7 +256,7 @@ impl Chooser {
             return ports.first().copied();
         }
         Some(match self {
-            Chooser::Hash => ports[choose(ports.len(), frame.flow, frame.node)],
+            Chooser::Hash(own) => ports[own.choose(ports.len(), &frame.flow, frame.node)],
             Chooser::DModK(digits) => {
                 ports[digits.place(frame.node, frame.destination, ports.len()).unwrap_or(0)]
             }
@@ -187,7 +275,7 @@ impl Chooser {
                 let entry = size_of::<u64>() + size_of::<u32>();
                 size_of::<Flowlets>() + flowlets.seen_at.capacity() * entry
             }
-            Chooser::Hash | Chooser::DModK(_) | Chooser::Spray(_) | Chooser::LeastQueued(_) => 0,
+            Chooser::Hash(_) | Chooser::DModK(_) | Chooser::Spray(_) | Chooser::LeastQueued(_) => 0,
         }
     }
 }
@@ -263,7 +351,7 @@ impl Flowlets {
 
     #[inline]
     fn pick(&mut self, ports: &[PortId], frame: Chosen) -> PortId {
-        let hash = mix_in(frame.flow, frame.node);
+        let hash = mix_in(frame.flow.all, frame.node);
         let entry = hash.checked_shr(u64::BITS - self.index_bits).unwrap_or(0) as usize;
         let since = frame.now.ps() - self.seen_at[entry];
         let last = PortId(self.port[entry].wrapping_sub(1));
@@ -297,7 +385,7 @@ mod tests {
     }
 
     fn at(us: u64, flow: u64) -> Chosen {
-        Chosen { node: NodeId(3), flow, destination: NodeId(0), now: Time::from_us(us) }
+        Chosen { node: NodeId(3), flow: flow.into(), destination: NodeId(0), now: Time::from_us(us) }
     }
 
     fn ports(first: u32, count: u32) -> Vec<PortId> {
@@ -316,11 +404,11 @@ mod tests {
     #[test]
     fn a_hash_chooses_as_paths_do() {
         let eight = ports(40, 8);
-        let mut chooser = chooser(PathChoice::Hash);
+        let mut chooser = chooser(PathChoice::HASH);
         for flow in 0..1_000 {
             let from = Candidates { ports: &eight, list: 0 };
             let port = chooser.pick(from, at(flow, flow), |_| 0).unwrap();
-            assert_eq!(port, eight[choose(8, flow, NodeId(3))]);
+            assert_eq!(port, eight[Hashing::USUAL.choose(8, &flow.into(), NodeId(3))]);
         }
     }
 
@@ -412,7 +500,7 @@ mod tests {
         let gap = Time::from_us(10);
         let mut chooser = chooser(flowlet(gap, 1 << 10));
         let mut pick = |now: Time| {
-            let frame = Chosen { node: NodeId(3), flow: 99, destination: NodeId(0), now };
+            let frame = Chosen { node: NodeId(3), flow: 99.into(), destination: NodeId(0), now };
             chooser.pick(Candidates { ports: &eight, list: 0 }, frame, |_| 0).unwrap()
         };
         let mut now = Time::ZERO;
@@ -479,7 +567,7 @@ mod tests {
                 while node != to {
                     passed[node.at()] += 1;
                     let (flow, destination) = (frame % 16, NodeId(0));
-                    let chosen = Chosen { node, flow, destination, now: Time::from_us(frame) };
+                    let chosen = Chosen { node, flow: flow.into(), destination, now: Time::from_us(frame) };
                     let chooser = &mut choosers[node.at()];
                     let port = chooser.pick(table.lookup(node, to), chosen, |_| 0).unwrap();
                     node = wiring.neighbour(port);
@@ -504,7 +592,7 @@ mod tests {
         let (mut now, mut latest) = (Time::ZERO, [Time::ZERO; 4]);
         frames.iter().all(|&(since, flow)| {
             now += Time::from_ns(since);
-            let frame = Chosen { node: NodeId(3), flow, destination: NodeId(0), now };
+            let frame = Chosen { node: NodeId(3), flow: flow.into(), destination: NodeId(0), now };
             let port = chooser.pick(Candidates { ports: &list, list: 0 }, frame, |_| 0).unwrap();
             let arrives = now + Time::from_ns(delays[port.at()]);
             let in_order = arrives >= latest[flow as usize];
@@ -539,7 +627,7 @@ mod tests {
         ) {
             let lists: Vec<Vec<PortId>> =
                 lists.iter().map(|list| list.iter().map(|&port| PortId(port)).collect()).collect();
-            for choice in SPREADING.into_iter().chain([PathChoice::Hash]) {
+            for choice in SPREADING.into_iter().chain([PathChoice::HASH]) {
                 let (mut first, mut second) = (chooser(choice), chooser(choice));
                 let mut now = 0;
                 for &(since, flow, list, load) in &frames {

@@ -20,7 +20,7 @@ use crate::spec::Spec;
 use crate::spec::choice::PathChoice;
 use crate::spec::routing::{Distances, Routes, Uplink};
 use frame::{NodeId, PortId};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Destinations in groups that have the same neighbours.
 #[derive(Clone, Debug)]
@@ -302,6 +302,41 @@ pub fn has_equal_paths(spec: &Spec, is_one: impl Fn(PathChoice) -> bool) -> Opti
     (groups.count() <= MOST_GROUPS).then_some(false)
 }
 
+/// Switches next to each other that choose alike between several ports each, for frames that pass both on the way to a
+/// destination of the flows without a route of their own: same seed, same fields. Looks at so many edge groups at most.
+pub fn polarised(spec: &Spec) -> Vec<[NodeId; 2]> {
+    let hashing = |node: NodeId| match spec.nodes[node.at()].switch()?.path_choice {
+        PathChoice::Hash(own) => own.seed.map(|_| own),
+        _ => None,
+    };
+    if (0..spec.nodes.len() as u32).filter(|&node| hashing(NodeId(node)).is_some()).nth(1).is_none() {
+        return Vec::new();
+    }
+    let wiring = spec.wiring();
+    let routes = Routes::new(&wiring, |node| spec.nodes[node.at()].host().is_some());
+    let groups = EdgeGroups::new(&routes, spec.free_flows().flat_map(|(_, to)| to));
+    // One destination of each group.
+    let mut met = vec![false; groups.count()];
+    let mut is_first = |node: &NodeId| {
+        groups.of(*node).is_some_and(|group| !std::mem::replace(&mut met[group as usize], true))
+    };
+    let destinations: Vec<NodeId> =
+        (0..spec.nodes.len() as u32).map(NodeId).filter(|node| is_first(node)).take(MOST_GROUPS).collect();
+    let table = ForwardingTable::new(&routes, destinations.iter().copied());
+    let mut found = BTreeSet::new();
+    for &to in &destinations {
+        for node in (0..spec.nodes.len() as u32).map(NodeId) {
+            let ports = table.candidates(node, to);
+            let Some(own) = hashing(node).filter(|_| ports.len() > 1) else { continue };
+            let next = ports.iter().map(|&port| wiring.neighbour(port));
+            let alike =
+                next.filter(|&next| hashing(next) == Some(own) && table.candidates(next, to).len() > 1);
+            found.extend(alike.map(|next| [node, next]));
+        }
+    }
+    found.into_iter().collect()
+}
+
 /// The switch at the other end of the only live link of a host; `None` for other nodes.
 fn only_switch(routes: &Routes, node: NodeId) -> Option<NodeId> {
     match routes.uplinks(node) {
@@ -390,8 +425,9 @@ impl Row {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::routing::{Wiring, choose};
+    use crate::spec::routing::Wiring;
     use crate::spec::topology::{Cable, Chain, FatTree, Graph, NTree, NodeRole, Shape};
+    use crate::spec::tuple::Hashing;
     use proptest::prelude::*;
     use units::{BitRate, Time};
 
@@ -532,7 +568,7 @@ mod tests {
                         if ports.is_empty() {
                             break;
                         }
-                        path.push(ports[choose(ports.len(), hash, here)]);
+                        path.push(ports[Hashing::USUAL.choose(ports.len(), &hash.into(), here)]);
                         here = wiring.neighbour(path[path.len() - 1]);
                     }
                     prop_assert_eq!(routes.path(&to, node, hash), (here == destination).then_some(path));

@@ -77,7 +77,7 @@ fn of_switches(spec: &Spec, flow: &FlowSpec) -> Option<(String, &'static str)> {
     spec.nodes.iter().find_map(|node| {
         let switch = node.switch()?;
         let class = node.classes().class(flow.priority);
-        if switch.path_choice != PathChoice::Hash {
+        if !matches!(switch.path_choice, PathChoice::Hash(_)) {
             let message = format!("frames for several hosts, and path_choice at \"{}\"", node.name);
             return Some((
                 message,

@@ -3,7 +3,7 @@
 //! By default a path is decided when a flow is made, not at each hop: it is the list of egress ports from the
 //! source to the last switch. `forwarding` has the table for choices at each hop. Shortest means fewest links. Where several ports lie on a shortest path, a hash of
 //! flow and node picks one (ECMP, RFC 2992 §2); mixing in the node makes the choices of different tiers
-//! independent, so that a second tier does not see only flows that hash alike (polarisation).
+//! independent, so that a second tier does not see only flows that hash alike (polarisation); `tuple` has what is hashed.
 //!
 //! Scope: the fabric is a multigraph; parallel links are ports of their own everywhere. Hosts never
 //! forward, also not if they have several links.
@@ -11,6 +11,7 @@
 //! Not modelled: link weights, routing protocols.
 
 use crate::spec::digits::Digits;
+use crate::spec::tuple::{Hashing, Tuple};
 use frame::{NodeId, PortId};
 use std::fmt;
 use std::sync::Arc;
@@ -171,6 +172,8 @@ pub struct Routes<'a> {
     down: Vec<bool>,
     /// Switches that choose by digits of the destination in place of a hash.
     digits: Option<Arc<Digits>>,
+    /// By node, how it hashes; empty: all as usual.
+    hashing: Vec<Hashing>,
 }
 
 /// A port that leads to a switch.
@@ -212,7 +215,7 @@ impl<'a> Routes<'a> {
             uplinks.extend(to_switches);
         }
         first_uplink.push(uplinks.len() as u32);
-        Routes { wiring, is_host, first_uplink, uplinks, down, digits: None }
+        Routes { wiring, is_host, first_uplink, uplinks, down, digits: None, hashing: Vec::new() }
     }
 
     /// The same, where some switches choose by digits of the destination.
@@ -220,10 +223,20 @@ impl<'a> Routes<'a> {
         Routes { digits, ..self }
     }
 
+    /// The same, where each node hashes in its way.
+    pub fn with_hashing(self, hashing: Vec<Hashing>) -> Routes<'a> {
+        Routes { hashing, ..self }
+    }
+
     /// Which of several equal ports a node takes.
-    fn choice(&self, ports: usize, hash: u64, node: NodeId, destination: NodeId) -> usize {
+    pub(crate) fn choice(&self, ports: usize, tuple: &Tuple, node: NodeId, destination: NodeId) -> usize {
         let by_digits = self.digits.as_ref().and_then(|digits| digits.place(node, destination, ports));
-        by_digits.unwrap_or_else(|| choose(ports, hash, node))
+        by_digits.unwrap_or_else(|| self.hashed(ports, tuple, node))
+    }
+
+    /// The same by a hash.
+    fn hashed(&self, ports: usize, tuple: &Tuple, node: NodeId) -> usize {
+        self.hashing.get(node.at()).unwrap_or(&Hashing::USUAL).choose(ports, tuple, node)
     }
 
     /// The distances to `destination`, by breadth-first search over the switches.
@@ -285,22 +298,22 @@ impl<'a> Routes<'a> {
     }
 
     /// The egress ports of a shortest path from `source` (a host, or a switch that frames appear in), from
-    /// its own port to that of the last node before the destination. Flows with different `hash` are
+    /// its own port to that of the last node before the destination. Flows with different tuples are
     /// spread over all shortest paths. `None` if there is no path, or if the source is the destination.
-    pub fn path(&self, to: &Distances, source: NodeId, hash: u64) -> Option<Vec<PortId>> {
+    pub fn path(&self, to: &Distances, source: NodeId, tuple: impl Into<Tuple>) -> Option<Vec<PortId>> {
         let mut path = Vec::new();
-        self.path_onto(to, source, hash, &mut path).then_some(path)
+        self.path_onto(to, source, &tuple.into(), &mut path).then_some(path)
     }
 
     /// As [`Routes::path`], but appends the ports to `path`; false, and nothing appended, without a path.
-    pub fn path_onto(&self, to: &Distances, source: NodeId, hash: u64, path: &mut Vec<PortId>) -> bool {
+    pub fn path_onto(&self, to: &Distances, source: NodeId, tuple: &Tuple, path: &mut Vec<PortId>) -> bool {
         let Some(hops) = self.hops(to, source) else {
             return false;
         };
         let mut node = source;
         for left in (1..hops).rev() {
             let nearer = self.uplinks(node).iter().filter(|uplink| to.hops[uplink.switch.at()] == left);
-            let choice = self.choice(nearer.clone().count(), hash, node, to.destination);
+            let choice = self.choice(nearer.clone().count(), tuple, node, to.destination);
             let Some(uplink) = nearer.clone().nth(choice) else {
                 unreachable!("a node {} hops away has a neighbour that is one hop nearer", left + 1)
             };
@@ -308,14 +321,20 @@ impl<'a> Routes<'a> {
             node = uplink.switch;
         }
         let last = self.last_hops(to.destination, node);
-        let choice = self.choice(last.clone().count(), hash, node, to.destination);
+        let choice = self.choice(last.clone().count(), tuple, node, to.destination);
         path.extend(last.clone().nth(choice));
         true
     }
 
     /// The egress ports of the route from `source` over `nodes`, the last of which is a host. Of parallel
     /// links the hash picks one. A route may begin with the source itself and may pass a switch twice.
-    pub fn along(&self, source: NodeId, nodes: &[NodeId], hash: u64) -> Result<Vec<PortId>, RouteError> {
+    pub fn along(
+        &self,
+        source: NodeId,
+        nodes: &[NodeId],
+        tuple: impl Into<Tuple>,
+    ) -> Result<Vec<PortId>, RouteError> {
+        let tuple = tuple.into();
         let nodes = nodes.strip_prefix(&[source]).unwrap_or(nodes);
         if let Some(&unknown) = [source].iter().chain(nodes).find(|node| node.at() >= self.is_host.len()) {
             return Err(RouteError::UnknownNode(unknown));
@@ -332,7 +351,7 @@ impl<'a> Routes<'a> {
             .iter()
             .map(|&node| {
                 let parallel = self.last_hops(node, from);
-                let choice = choose(parallel.clone().count(), hash, from);
+                let choice = self.hashed(parallel.clone().count(), &tuple, from);
                 let port = parallel.clone().nth(choice).ok_or(RouteError::NotAdjacent(from, node))?;
                 from = node;
                 Ok(port)
@@ -359,7 +378,7 @@ impl<'a> Routes<'a> {
         self.is_host[node.at()]
     }
 
-    fn is_dead(&self, port: PortId) -> bool {
+    pub(crate) fn is_dead(&self, port: PortId) -> bool {
         !self.down.is_empty() && self.down[self.wiring.link_of[port.at()] as usize]
     }
 
@@ -385,25 +404,19 @@ impl<'a> Routes<'a> {
     }
 }
 
-/// One of `candidates`, all equally likely over flows and independent between nodes. Scales the hash
-/// instead of taking a remainder: no division, and the well-mixed high bits decide.
-pub(crate) fn choose(candidates: usize, hash: u64, node: NodeId) -> usize {
-    scale(mix_in(hash, node), candidates)
-}
-
 /// A flow's hash at one node, independent of what it is at others.
 pub(crate) fn mix_in(hash: u64, node: NodeId) -> u64 {
     mix(hash ^ mix(u64::from(node.0).wrapping_add(0x9E37_79B9_7F4A_7C15)))
 }
 
-/// A number below `below`, from 64 well-mixed bits.
+/// A number below `below`, from 64 well-mixed bits: no division, and the high bits decide.
 pub(crate) fn scale(bits: u64, below: usize) -> usize {
     ((u128::from(bits) * below as u128) >> 64) as usize
 }
 
 /// The finaliser of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014, fig. 13): every bit of the input
 /// changes every bit of the output with probability close to one half.
-fn mix(mut z: u64) -> u64 {
+pub(crate) fn mix(mut z: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
     z ^ (z >> 31)
@@ -467,10 +480,10 @@ mod tests {
             } else {
                 6
             };
-            assert_eq!(routes.path(&to, host, 7).unwrap().len(), expected);
+            assert_eq!(routes.path(&to, host, 7u64).unwrap().len(), expected);
         }
-        assert_eq!(routes.path(&to, hosts[0], 7), None);
-        assert_eq!(routes.path(&to, by_name(&graph, "core3"), 7).unwrap().len(), 3);
+        assert_eq!(routes.path(&to, hosts[0], 7u64), None);
+        assert_eq!(routes.path(&to, by_name(&graph, "core3"), 7u64).unwrap().len(), 3);
     }
 
     /// Pearson's statistic of counts that should be equal.
@@ -489,7 +502,7 @@ mod tests {
         // Consecutive hashes are the hardest case for a mixer. 16 paths lead up to the 16 cores, and a
         // path is given by its core; 15 degrees of freedom stay below 37.7 in 99.9 % of all cases.
         let mut cores = [0u32; 16];
-        for hash in 0..16_000 {
+        for hash in 0..16_000u64 {
             let path = routes.path(&to, hosts[0], hash).unwrap();
             let core = walk(&wiring, hosts[0], &path)[3];
             cores[core.at() - by_name(&graph, "core0").at()] += 1;
@@ -498,7 +511,7 @@ mod tests {
         // The same hash from different sources must not always choose alike either.
         let mut ups = [0u32; 4];
         for &host in &hosts[..112] {
-            let path = routes.path(&to, host, 1).unwrap();
+            let path = routes.path(&to, host, 1u64).unwrap();
             ups[wiring.local(path[1]) as usize - 4] += 1;
         }
         assert!(ups.iter().all(|&count| count > 0), "{ups:?}");
@@ -513,7 +526,7 @@ mod tests {
         let routes = Routes::new(&wiring, |node| node.0 == 0 || node.0 == 3);
         let to = routes.distances(n(3));
         let (mut trunk, mut access) = ([0u32; 4], [0u32; 2]);
-        for hash in 0..4_000 {
+        for hash in 0..4_000u64 {
             let path = routes.path(&to, n(0), hash).unwrap();
             assert_eq!(walk(&wiring, n(0), &path), [0, 1, 2, 3].map(NodeId));
             assert_eq!(routes.along(n(0), &[n(1), n(2), n(3)], hash).unwrap().len(), 3);
@@ -530,12 +543,12 @@ mod tests {
         let wiring = Wiring::new(4, &[(n(0), n(1)), (n(1), n(2)), (n(2), n(3))]);
         let routes = Routes::new(&wiring, |node| node.0 == 1 || node.0 == 3);
         let to = routes.distances(n(3));
-        assert_eq!(routes.path(&to, n(0), 0), None);
-        assert_eq!(routes.path(&to, n(1), 0).unwrap().len(), 2);
+        assert_eq!(routes.path(&to, n(0), 0u64), None);
+        assert_eq!(routes.path(&to, n(1), 0u64).unwrap().len(), 2);
         // Two hosts on one cable.
         let wiring = Wiring::new(2, &[(n(0), n(1))]);
         let routes = Routes::new(&wiring, |_| true);
-        assert_eq!(routes.path(&routes.distances(n(1)), n(0), 0), Some(vec![PortId(0)]));
+        assert_eq!(routes.path(&routes.distances(n(1)), n(0), 0u64), Some(vec![PortId(0)]));
     }
 
     #[test]
@@ -545,7 +558,7 @@ mod tests {
         let routes = routes(&graph, &wiring);
         let named = |names: &[&str]| names.iter().map(|name| by_name(&graph, name)).collect::<Vec<_>>();
         let source = by_name(&graph, "h0.0");
-        let along = |names: &[&str]| routes.along(source, &named(names), 3);
+        let along = |names: &[&str]| routes.along(source, &named(names), 3u64);
         // The long way round, as the rings of a deadlock study need it.
         let path = along(&["sw0", "sw1", "sw2", "sw3", "h3.0"]).unwrap();
         assert_eq!(walk(&wiring, source, &path)[1..], named(&["sw0", "sw1", "sw2", "sw3", "h3.0"]));
@@ -558,10 +571,10 @@ mod tests {
         assert_eq!(along(&["sw0", "h1.0"]), Err(RouteError::NotAdjacent(at("sw0"), at("h1.0"))));
         assert_eq!(along(&["sw0", "sw1"]), Err(RouteError::EndsAtSwitch(at("sw1"))));
         assert_eq!(along(&["sw0", "h0.0", "sw0", "h0.0"]), Err(RouteError::HostInTheMiddle(source)));
-        assert_eq!(routes.along(source, &[NodeId(99)], 0), Err(RouteError::UnknownNode(NodeId(99))));
-        assert_eq!(routes.along(NodeId(99), &[source], 0), Err(RouteError::UnknownNode(NodeId(99))));
+        assert_eq!(routes.along(source, &[NodeId(99)], 0u64), Err(RouteError::UnknownNode(NodeId(99))));
+        assert_eq!(routes.along(NodeId(99), &[source], 0u64), Err(RouteError::UnknownNode(NodeId(99))));
         // A switch as the source.
-        assert_eq!(routes.along(at("sw1"), &named(&["sw1", "sw2", "h2.0"]), 0).unwrap().len(), 2);
+        assert_eq!(routes.along(at("sw1"), &named(&["sw1", "sw2", "h2.0"]), 0u64).unwrap().len(), 2);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! 8,192 hosts that send to each other have 67 million pairs. Their paths are not listed: switches look the destination
 //! of each frame up, and the flow of a sender is one path for all that is counted.
 
-use crate::spec::routing::{Routes, mix_in};
+use crate::spec::routing::Routes;
 use crate::spec::{FlowSpec, Spec};
 use frame::{NodeId, Priority};
 use std::collections::BTreeMap;
@@ -41,25 +41,19 @@ impl Spec {
     /// The egress ports, by name, that frames of a flow take to a host if every switch chooses by a hash and nothing fails.
     /// `None`: there is no way, or the flow does not send there.
     pub fn planned_path(&self, flow: &FlowSpec, to: NodeId) -> Option<Vec<String>> {
-        if !flow.source.destinations.nodes().contains(&to) {
-            return None;
-        }
+        let nth = flow.source.destinations.nodes().iter().position(|&node| node == to)? as u32;
         let wiring = self.wiring();
-        let routes = Routes::new(&wiring, |node| self.nodes[node.at()].host().is_some());
+        let routes =
+            Routes::new(&wiring, |node| self.nodes[node.at()].host().is_some()).with_hashing(self.hashing());
         let path = match &flow.way {
-            Way::Along(nodes) => routes.along(flow.from, nodes, self.route_hash(flow, to)).ok(),
-            Way::Shortest => routes.path(&routes.distances(to), flow.from, self.route_hash(flow, to)),
+            Way::Along(nodes) => routes.along(flow.from, nodes, self.tuple(flow, Some(nth))).ok(),
+            Way::Shortest => routes.path(&routes.distances(to), flow.from, self.tuple(flow, Some(nth))),
             Way::ByDestination => {
-                routes.path(&routes.distances(to), flow.from, mix_in(self.unlisted_hash(flow), to))
+                routes.path(&routes.distances(to), flow.from, self.tuple(flow, None).towards(to))
             }
         };
         let name = |port| wiring.port_name(port, |node| &self.nodes[node.at()].name);
         Some(path?.into_iter().map(name).collect())
-    }
-
-    /// What, mixed with a destination, picks one of several shortest paths for a flow whose paths are not listed.
-    pub(crate) fn unlisted_hash(&self, flow: &FlowSpec) -> u64 {
-        self.route_hash(flow, flow.from)
     }
 
     /// The flows whose frames may go wherever switches choose, each with destinations: those of a list that several

@@ -1,9 +1,10 @@
 //! The log of frames at chosen ports.
 
 use super::View;
+use super::ports::KnownPorts;
 use crate::run::frame_log::{Happened, Log, Row};
 use flow_control::PauseKind;
-use frame::{Ecn, FrameKind, Heading, PortId};
+use frame::{Ecn, FrameKind, Heading, PortId, Ports};
 use measure::Table;
 
 /// Kinds of frames, in the order of [`FrameKind`]; then those of flow control.
@@ -29,6 +30,8 @@ impl View<'_> {
         let kinds = names(&mut KINDS.map(String::from).into_iter());
         let directions = names(&mut ["out", "in"].map(String::from).into_iter());
         let events = names(&mut ["arrived", "sent", "dropped"].map(String::from).into_iter());
+        let mut known = KnownPorts::default();
+        let tuples: Vec<Ports> = rows.iter().map(|row| self.ports_of(row, &mut known)).collect();
         let event = |row: &Row| match row.happened {
             Happened::Arrived => 0,
             Happened::Sent => 1,
@@ -49,6 +52,8 @@ impl View<'_> {
             .named("flow", "Its flow; empty for a pause frame.", flows, rows.iter().map(flow))
             .named("source", "Where it comes from; of a message of a switch, the other end of its flow.", nodes(), ends.iter().map(|ends| ends[0]))
             .named("destination", "Where it goes.", nodes(), ends.iter().map(|ends| ends[1]))
+            .integers("source_port", "", "Port of UDP (raw and part) or TCP at its source: given, or drawn. 0 for a pause frame.", tuples.iter().map(|ports| ports.source.into()))
+            .integers("destination_port", "", "The same at its destination.", tuples.iter().map(|ports| ports.destination.into()))
             .integers("priority", "", "Its priority, 0 to 7, or its channel, 0 to 19.", rows.iter().map(|row| row.frame.priority.0.into()))
             .integers("bytes", "B", "Its length, DA to FCS.", rows.iter().map(|row| row.frame.bytes.into()))
             .integers("word", "", "What it carries: the number of the first byte or segment (data), the next one expected (ack), the feedback (cnm), the number of its transfer on its path (part). Of a pause frame the priorities with XOFF in bits 0 to 7, those with XON in bits 8 to 15, and the quanta above.", rows.iter().map(|row| row.frame.word.into()))

@@ -5,15 +5,15 @@
 //! included. Where bytes take whole picoseconds, every frame but the last follows the one before at the same distance
 //! (at each port that of the slowest before it), so that long transfers cost no more than short ones.
 //!
-//! Where switches choose a path for each frame, no frame waits for the one before it but at the link of a host that has only
-//! one, and each takes the fastest link that its switch has: no frames are faster, whatever is chosen.
+//! Where switches choose a path for each frame, or routes change, no frame waits for the one before it but where there is one
+//! link only, and each takes the fastest link of those that lead on: no frames are faster, whatever is chosen.
 //!
 //! Not modelled: schedulers that hold back a class that is alone, limits of buffers and pauses on the way from a fast
 //! link to a slow one, faults.
 
 use super::View;
 use crate::run::port::HEAD_BYTES;
-use frame::{NodeId, PortId};
+use frame::PortId;
 use units::{BitRate, Time, WireClock};
 use workload::Framing;
 
@@ -36,10 +36,7 @@ struct Hop {
     passes: Passes,
     /// Frames take several of its kind: none waits for the one before.
     is_parallel: bool,
-    /// It is behind such links.
-    is_behind: bool,
-    /// When the last frame came, when it began, and when it was done.
-    came: Time,
+    /// When the last frame began, and when it was done.
     began: Time,
     busy_until: Time,
     /// How much later the last frame began than the one before.
@@ -59,20 +56,17 @@ enum Passes {
 impl Hop {
     /// A frame is there at `at`; returns when it is at the next.
     fn pass(&mut self, at: Time, bytes: u16) -> Time {
-        // Behind links that are taken side by side the shorter frame may be there first, and waits for nobody.
-        let apart = self.is_parallel || self.is_behind && at < self.came;
-        let begins = if apart { at } else { at.max(self.busy_until) };
+        let begins = if self.is_parallel { at } else { at.max(self.busy_until) };
         let mut took = self.per_frame;
         if let Some(clock) = &mut self.clock {
-            if self.busy_until < begins || apart {
+            if self.busy_until < begins || self.is_parallel {
                 clock.restart();
             }
             took += clock.advance(u64::from(bytes) + self.overhead);
         }
-        let end = begins + took;
+        // Of several links a short frame may begin at one before a long one does at another.
         self.distance = begins.saturating_sub(self.began);
-        self.came = self.came.max(at);
-        (self.began, self.busy_until) = (self.began.max(begins), self.busy_until.max(end));
+        (self.began, self.busy_until) = (begins, begins + took);
         let head = bytes.min(HEAD_BYTES);
         let head_left = || {
             let span = self.clock.map(|clock| clock.span_floor(u64::from(head) + self.overhead));
@@ -80,7 +74,7 @@ impl Hop {
         };
         self.after
             + match self.passes {
-                Passes::Whole => end,
+                Passes::Whole => self.busy_until,
                 Passes::Head => head_left(),
                 Passes::HeadAndRest(behind) => head_left() + behind.span_floor(u64::from(bytes - head)),
             }
@@ -89,7 +83,6 @@ impl Hop {
     /// So many more frames have followed, all at the last distance.
     fn skip(&mut self, frames: u64) {
         let later = Time::from_ps(self.distance.ps() * frames);
-        self.came += later;
         self.began += later;
         self.busy_until += later;
     }
@@ -114,7 +107,7 @@ impl IdlePath {
     /// A transfer of `bytes` is ready and follows what has been sent; returns when it is at the end.
     pub fn follow(&mut self, framing: Framing, bytes: u64) -> Time {
         let frames = framing.frames(bytes);
-        let mut sent = 0;
+        let (mut sent, mut latest) = (0, Time::ZERO);
         while sent + 1 < frames {
             let mut is_same = self.is_whole;
             let mut at = Time::ZERO;
@@ -124,69 +117,79 @@ impl IdlePath {
                 is_same &= hop.distance == before;
             }
             sent += 1;
+            latest = at;
             // The second frame is the first that follows one.
             if is_same && sent > 2 {
                 self.hops.iter_mut().for_each(|hop| hop.skip(frames - 1 - sent));
                 break;
             }
         }
-        let last = self.send(Time::ZERO, framing.last_frame(bytes));
-        // It need not be the last to arrive.
-        self.hops.last().map_or(last, |hop| last.max(hop.busy_until + hop.after))
+        // The last frame may have overtaken those before it, where there are several links.
+        self.send(Time::ZERO, framing.last_frame(bytes)).max(latest)
     }
 }
 
 impl View<'_> {
-    /// The ports that a frame may take in place of one, and that.
-    fn beside(&self, port: u32) -> Vec<u32> {
-        let wiring = &self.s.wiring;
-        let is_host = |node: NodeId| self.s.spec.nodes[node.at()].host().is_some();
-        let next = wiring.neighbour(PortId(port));
-        let goes_on = |&other: &u32| {
-            let beyond = wiring.neighbour(PortId(other));
-            if is_host(next) { beyond == next } else { !is_host(beyond) }
+    /// The ways of a path and back that frames may take, stage by stage: of a frame's n-th egress port all that it may be.
+    /// `starts`: where in the table of hops the path has begun, if routes have changed.
+    pub(super) fn stages(&self, path: usize, starts: &[u32]) -> Vec<[Vec<Vec<u32>>; 2]> {
+        let mut all: Vec<Vec<Vec<u32>>> = Vec::new();
+        match self.s.equal_ports(path) {
+            Some(stages) => all.push(stages),
+            None => {
+                let hops = self.s.parts().next().map(|part| &part.routes);
+                let known =
+                    hops.into_iter().flat_map(|hops| starts.iter().map(move |&start| hops.path(start)));
+                for way in known.chain([self.s.path_of(path)]) {
+                    // Those of one length may be in use at the same time.
+                    match all.iter_mut().find(|stages| stages.len() == way.len()) {
+                        Some(stages) => {
+                            stages.iter_mut().zip(way).for_each(|(stage, &port)| stage.push(port))
+                        }
+                        None => all.push(way.iter().map(|&port| vec![port]).collect()),
+                    }
+                }
+                all.iter_mut().flatten().for_each(|stage| {
+                    stage.sort_unstable();
+                    stage.dedup();
+                });
+            }
+        }
+        let back = |there: &[Vec<u32>]| -> Vec<Vec<u32>> {
+            there.iter().rev().map(|stage| stage.iter().map(|&port| self.s.peer(port)).collect()).collect()
         };
-        wiring.ports(wiring.node_of[port as usize]).map(|port| port.0).filter(goes_on).collect()
+        all.into_iter().map(|there| [there.clone(), back(&there)]).collect()
     }
 
-    /// Whether frames take others beside a port at the same time, of its node or, where a host is reached, of its neighbours.
-    fn is_parallel(&self, port: u32) -> bool {
-        let next = self.s.wiring.neighbour(PortId(port));
-        let is_host = self.s.spec.nodes[next.at()].host().is_some();
-        self.beside(port).len() > 1 || is_host && self.s.wiring.ports(next).count() > 1
-    }
-
-    /// A way through these egress ports as it is without other traffic, with the rates of the beginning. `spreads`: frames may
-    /// take others in their place.
-    pub(super) fn idle_path(&self, ports: &[u32], spreads: bool) -> IdlePath {
+    /// A way through these egress ports as it is without other traffic, with the rates of the beginning; of several ports in
+    /// one place each frame takes the one that suits it best.
+    pub(super) fn idle_path(&self, stages: &[Vec<u32>]) -> IdlePath {
         let link = |port: u32| &self.s.spec.links[self.s.wiring.link_of[port as usize] as usize];
         let clock = |port: u32| WireClock::with_offset(link(port).rate, self.s.cold(port).clock);
-        let hop = |(n, &port): (usize, &u32)| {
-            let next = self.s.wiring.neighbour(PortId(port)).at();
-            let cuts_through = self.s.spec.nodes[next].cuts_through();
-            let passes = match ports.get(n + 1).filter(|_| cuts_through) {
+        let speed = |port: u32| link(port).rate.bps_f64() * self.s.cold(port).clock.factor();
+        let fastest = |stage: &[u32]| stage.iter().copied().max_by(|&a, &b| speed(a).total_cmp(&speed(b)));
+        let next = |port: u32| self.s.wiring.neighbour(PortId(port)).at();
+        let hop = |(n, stage): (usize, &Vec<u32>)| {
+            let best = fastest(stage)?;
+            let cuts_through = stage.iter().any(|&port| self.s.spec.nodes[next(port)].cuts_through());
+            let passes = match stages.get(n + 1).filter(|_| cuts_through) {
                 None => Passes::Whole,
-                Some(&out) if link(out).rate > link(port).rate => {
-                    Passes::HeadAndRest(clock(self.s.peer(port)))
+                Some(out) if out.iter().all(|&out| link(out).rate > link(best).rate) => {
+                    Passes::HeadAndRest(clock(self.s.peer(best)))
                 }
                 Some(_) => Passes::Head,
             };
-            let candidates = if spreads { self.beside(port) } else { vec![port] };
-            let fastest = candidates.iter().copied().max_by_key(|&port| link(port).rate).unwrap_or(port);
-            let afters = candidates.iter().map(|&port| self.s.port(port).arrives_after);
-            Hop {
-                clock: Some(clock(fastest)),
-                overhead: link(fastest).overhead.into(),
+            Some(Hop {
+                clock: Some(clock(best)),
+                overhead: stage.iter().map(|&port| link(port).overhead.into()).min()?,
                 per_frame: Time::ZERO,
-                after: afters.min().unwrap_or(self.s.port(port).arrives_after),
+                after: stage.iter().map(|&port| self.s.port(port).arrives_after).min()?,
                 passes,
-                is_parallel: spreads && self.is_parallel(port),
-                is_behind: spreads && ports[..n].iter().any(|&before| self.is_parallel(before)),
-                came: Time::ZERO,
+                is_parallel: stage.len() > 1,
                 began: Time::ZERO,
                 busy_until: Time::ZERO,
                 distance: Time::ZERO,
-            }
+            })
         };
         let work = |per_frame: Time, rate: Option<BitRate>| Hop {
             clock: rate.map(WireClock::new),
@@ -195,20 +198,18 @@ impl View<'_> {
             after: Time::ZERO,
             passes: Passes::Whole,
             is_parallel: false,
-            is_behind: false,
-            came: Time::ZERO,
             began: Time::ZERO,
             busy_until: Time::ZERO,
             distance: Time::ZERO,
         };
-        let begin = ports.first().map(|&port| self.s.wiring.node_of[port as usize].at());
+        let begin = stages.first().and_then(|stage| stage.first());
+        let begin = begin.map(|&port| self.s.wiring.node_of[port as usize].at());
         let send = begin.and_then(|begin| self.s.spec.nodes[begin].host()?.send.as_ref());
-        let end = ports.last().map(|&port| self.s.wiring.neighbour(PortId(port)).at());
+        let end = stages.last().and_then(|stage| stage.first()).map(|&port| next(port));
         let receive = end.and_then(|end| self.s.spec.nodes[end].host()?.receive.as_ref());
         let mut hops: Vec<Hop> = send.map(|send| work(send.time_per_frame, send.rate)).into_iter().collect();
-        hops.extend(ports.iter().enumerate().map(hop));
-        let reading = |own: Hop| Hop { is_behind: spreads, ..own };
-        hops.extend(receive.map(|receive| reading(work(receive.time_per_frame, receive.rate))));
+        hops.extend(stages.iter().enumerate().filter_map(hop));
+        hops.extend(receive.map(|receive| work(receive.time_per_frame, receive.rate)));
         let is_whole = hops.iter().all(|hop| hop.clock.is_none_or(|clock| clock.is_whole()));
         IdlePath { hops, is_whole }
     }

@@ -3,8 +3,12 @@
 use super::View;
 use super::idle::IdlePath;
 use super::idle_connection::IdleConnection;
+use super::ports::of_connections;
+use crate::run::faults::Action;
 use crate::spec::FlowSpec;
+use frame::Ports;
 use measure::Table;
+use std::collections::BTreeMap;
 use transport::{Application, TransferOutcome};
 use units::Time;
 use workload::{Framing, Transfer};
@@ -16,6 +20,7 @@ struct Row {
     transfer: Transfer,
     came: Came,
     ideal: Time,
+    ports: Ports,
 }
 
 /// What has become of a transfer.
@@ -33,9 +38,11 @@ struct Came {
 /// The transfers of a path.
 struct OfPath {
     path: usize,
-    idle: Idle,
+    /// For each way that it may take.
+    idle: Vec<Idle>,
     /// Of those that connections carry.
     outcomes: Vec<TransferOutcome>,
+    ports: Vec<Ports>,
     begun: u32,
 }
 
@@ -45,18 +52,20 @@ enum Idle {
 }
 
 impl View<'_> {
-    fn of_path(&self, path: usize, flow: &FlowSpec) -> OfPath {
-        let (there, back) = self.there_and_back(path);
-        let spreads = self.s.spreads(path);
-        let (there, back) = (self.idle_path(&there, spreads), self.idle_path(&back, spreads));
-        let idle = match flow.transport.as_ref().map(|connection| &connection.application) {
-            Some(Application::Transfers(spec)) => {
-                Idle::Connection(Box::new(IdleConnection::new(spec, there, back)))
+    fn of_path(&self, path: usize, flow: &FlowSpec, starts: &[u32], transfers: &[Transfer]) -> OfPath {
+        let idle = self.stages(path, starts).into_iter().map(|[there, back]| {
+            let (there, back) = (self.idle_path(&there), self.idle_path(&back));
+            match flow.transport.as_ref().map(|connection| &connection.application) {
+                Some(Application::Transfers(spec)) => {
+                    Idle::Connection(Box::new(IdleConnection::new(spec, there, back)))
+                }
+                _ => Idle::Frames(there),
             }
-            _ => Idle::Frames(there),
-        };
+        });
         let outcomes = self.s.transfer_ends(path).map_or_else(Vec::new, |(near, _)| near.outcomes());
-        OfPath { path, idle, outcomes, begun: 0 }
+        let drawn = flow.source.transfers().is_some_and(|list| list.draws_ports());
+        let ports = of_connections(transfers, &outcomes, drawn);
+        OfPath { path, idle: idle.collect(), outcomes, ports, begun: 0 }
     }
 
     /// What has become of the next transfer of a path; `None`: it has not begun.
@@ -88,23 +97,37 @@ impl View<'_> {
     /// All that have begun, in order of their starts.
     fn transfer_rows(&self) -> Vec<Row> {
         let mut rows = Vec::new();
+        let mut starts: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        for action in self.s.parts().next().map_or(&[][..], |part| &part.faults.actions[..]) {
+            if let &Action::Path { path, start } = action {
+                starts.entry(path).or_insert_with(|| vec![self.s.first_starts[path as usize]]).push(start);
+            }
+        }
         for (flow, spec) in (0..).zip(&self.s.spec.flows) {
             let Some(list) = spec.source.transfers() else { continue };
             let first_path = self.s.source(flow as usize).first_path;
             let mut paths: Vec<Option<OfPath>> =
                 (0..spec.source.destinations.count()).map(|_| None).collect();
+            let mut by_path: Vec<Vec<Transfer>> = vec![Vec::new(); paths.len()];
+            if spec.transport.is_some() {
+                list.iter().for_each(|transfer| by_path[transfer.destination as usize].push(transfer));
+            }
             for transfer in list.iter().take_while(|transfer| transfer.start <= self.end) {
                 let path = first_path + transfer.destination;
-                let of = paths[transfer.destination as usize]
-                    .get_or_insert_with(|| self.of_path(path as usize, spec));
+                let of = paths[transfer.destination as usize].get_or_insert_with(|| {
+                    let starts = starts.get(&path).map_or(&[][..], |starts| starts);
+                    self.of_path(path as usize, spec, starts, &by_path[transfer.destination as usize])
+                });
+                let ports = of.ports.get(of.begun as usize).copied().unwrap_or(transfer.ports);
                 let Some(came) = self.next_of(of, list.framing()) else { continue };
-                let ideal = match &mut of.idle {
+                let ideals = of.idle.iter_mut().map(|idle| match idle {
                     Idle::Frames(path) => path.time(list.framing(), transfer.bytes),
                     Idle::Connection(connection) => {
                         connection.time(list.framing(), transfer.bytes, came.reused)
                     }
-                };
-                rows.push(Row { flow, path, transfer, came, ideal });
+                });
+                let ideal = ideals.min().unwrap_or_default();
+                rows.push(Row { flow, path, transfer, came, ideal, ports });
             }
         }
         // Stable: those of one time are in the order of the flows.
@@ -139,13 +162,15 @@ impl View<'_> {
             .named("name", "Name of the entry of the scenario that it is from.", names, rows.iter().map(|row| row.flow))
             .named("source", "Sending host.", nodes(), rows.iter().map(|row| spec(row).from.0))
             .named("destination", "Receiving host.", nodes(), rows.iter().map(to))
+            .integers("source_port", "", "Port of UDP or TCP at its sender: given, or drawn. Over TCP that of its connection, which a transfer that finds one free takes over.", rows.iter().map(|row| row.ports.source.into()))
+            .integers("destination_port", "", "The same at its receiver.", rows.iter().map(|row| row.ports.destination.into()))
             .integers("class", "", "Priority of its frames, 0 to 7.", rows.iter().map(|row| spec(row).priority.0.into()))
             .integers("bytes", "B", "Its bytes, without the headers of its frames.", rows.iter().map(|row| row.transfer.bytes))
             .integers("frames", "", "Frames that carry it, those sent again not counted.", rows.iter().map(frames))
             .integers("frames_missing", "", "Frames of these that had not arrived at the end of the run; over TCP those that were not acknowledged.", rows.iter().map(|row| row.came.frames_missing))
             .reals("start_ns", "ns", "When it began.", rows.iter().map(|row| row.transfer.start.as_ns_f64()))
             .reals("completion_ns", "ns", "Time from its start to the delivery of its last byte; not a number if it was not complete at the end of the run.", rows.iter().map(|row| ns(took(row))))
-            .reals("ideal_ns", "ns", "What that takes on its path without other traffic, exact; over TCP in a connection of its own, with its handshake and slow start. On the planned path where switches choose a path for each frame.", rows.iter().map(|row| row.ideal.as_ns_f64()))
+            .reals("ideal_ns", "ns", "What that takes on its path without other traffic, exact; over TCP in a connection of its own, with its handshake and slow start. Where switches choose a path for each frame, or links fail, on the fastest way that they allow.", rows.iter().map(|row| row.ideal.as_ns_f64()))
             .reals("slowdown", "", "`completion_ns` over `ideal_ns`; not a number if it was not complete.", rows.iter().map(slowdown))
             .reals("acknowledged_ns", "ns", "Over TCP, time from its start until its sender knew that all had arrived; not a number if it did not, or without TCP.", rows.iter().map(|row| ns(acknowledged(row))))
             .integers("segments_sent_again", "", "Over TCP, its retransmitted segments.", rows.iter().map(|row| row.came.sent_again.into()))

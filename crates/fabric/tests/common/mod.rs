@@ -179,6 +179,8 @@ impl Net {
             source,
             way: Way::Shortest,
             transport: None,
+            ports: None,
+            tuples: Vec::new(),
             bypassable: false,
         });
         self.0.flows.last_mut().unwrap()

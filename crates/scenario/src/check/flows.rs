@@ -2,12 +2,13 @@
 
 use super::receivers::{self, Ends, Pair};
 use super::topology::Fabric;
-use super::{Context, files, together, transports, unused};
+use super::{Context, files, ports, together, transports, unused};
 use crate::model::{Flow, Model, SourceText};
 use crate::place::Place;
 use fabric::spec::{FlowSpec, Way};
 use flow_control::{ChannelList, Channels, FlowControl};
 use frame::{NodeId, Priority};
+use rand_xoshiro::rand_core::Rng;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use units::{BitRate, Bytes, Time};
@@ -110,13 +111,14 @@ fn one(
         times(flow, end, at, context);
         let script = script(flow, end, at, context);
         let priority = number(flow, model, at, context);
-        (sizes, arrivals, transport.map(Arc::new), script, priority)
+        let ports = flow.ports.as_ref().map(|keys| ports::lower(keys, &at.key("ports"), context));
+        (sizes, arrivals, transport.map(Arc::new), script, (priority, ports))
     });
     let Some(pairs) = pairs else { return };
     reachable(&pairs, at, fabric, context);
     transports::check_pairs(flow, &pairs, at, fabric, context);
     let route = route(flow, &pairs, at, fabric, context);
-    let Some((Some(sizes), arrivals, transport, script, priority)) = checked else { return };
+    let Some((Some(sizes), arrivals, transport, script, (priority, ports))) = checked else { return };
     check_rate(flow, &pairs, at, fabric, context);
     check_counted(flow, &pairs, at, context);
     let Some(way) = way(route, flow, &pairs, at, fabric, context) else { return };
@@ -126,10 +128,10 @@ fn one(
         return;
     }
     let several = pairs.len() > 1;
+    let drawn = |name: &str| engine::stream(model.simulation.seed, &format!("flow/{name}/ports")).next_u64();
     for Pair { from, to } in pairs {
         let name = if several { format!("{}[{}]", flow.name, fabric.name(from)) } else { flow.name.clone() };
         flows.push(FlowSpec {
-            name,
             from,
             priority,
             source: SourceSpec {
@@ -145,7 +147,10 @@ fn one(
             },
             way: way.clone(),
             transport: transport.clone(),
+            ports: ports.map(|ports| ports.or_drawn(drawn(&name))),
+            tuples: Vec::new(),
             bypassable: flow.bypassable,
+            name,
         });
     }
 }

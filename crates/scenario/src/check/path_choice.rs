@@ -5,25 +5,26 @@ use crate::model::Model;
 use crate::place::Place;
 use fabric::choice::PathChoice;
 use fabric::spec::Spec;
+use std::collections::BTreeSet;
 use transport::Applications;
 
 /// Warns of choices where there is one path only, and of connections that they bring to a halt.
 pub fn check(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     let usual = crate::model::PathSeed::default();
-    let hashes = |choice| choice == PathChoice::Hash;
+    let hashes = |choice| matches!(choice, PathChoice::Hash(_));
     if model.simulation.path_seed != usual && fabric::forwarding::has_equal_paths(spec, hashes) == Some(false)
     {
         let needs = "flows with several shortest paths, of which a hash picks one";
         context.unused(vec![keys::unused("path_seed", needs)], &Place::of("simulation"));
     }
-    let chosen = |choice: &Option<PathChoice>| choice.is_some_and(|choice| choice != PathChoice::Hash);
+    let chosen = |choice: &Option<PathChoice>| choice.is_some_and(|choice| choice != PathChoice::HASH);
     let own = model.switches.iter().find(|(_, own)| chosen(&own.path_choice));
     let place = match own {
         _ if chosen(&model.switch.path_choice) => Place::of("switch"),
         Some((name, _)) => Place::of("switches").key(name),
         None => return,
     };
-    if fabric::forwarding::has_equal_paths(spec, |choice| choice != PathChoice::Hash) == Some(false) {
+    if fabric::forwarding::has_equal_paths(spec, |choice| choice != PathChoice::HASH) == Some(false) {
         context.warn(
             &place.key("path_choice"),
             "path_choice, but no switch that has it has two equal paths to a destination of these flows",
@@ -32,6 +33,38 @@ pub fn check(model: &Model, spec: &Spec, context: &mut Context<'_>) {
         return;
     }
     overtaking(model, spec, context);
+    polarisation(model, spec, context);
+}
+
+/// Warns of tiers that choose alike.
+fn polarisation(model: &Model, spec: &Spec, context: &mut Context<'_>) {
+    let pairs = fabric::forwarding::polarised(spec);
+    let Some(&[first, _]) = pairs.first() else { return };
+    let first = &spec.nodes[first.at()];
+    let Some(seed) = first.switch().and_then(|switch| switch.path_choice.hashing().seed) else { return };
+    let own = model.switches.iter().find(|(name, own)| **name == first.name && own.path_choice.is_some());
+    let place = own.map_or(Place::of("switch"), |(name, _)| Place::of("switches").key(name));
+    let tiers: BTreeSet<[String; 2]> =
+        pairs.iter().map(|pair| pair.map(|node| tier(&spec.nodes[node.at()].name))).collect();
+    let named: Vec<String> = tiers.iter().map(|[near, far]| format!("{near} and {far}")).collect();
+    context.warn(
+        &place.key("path_choice").key("hash").key("seed"),
+        format!("seed {seed} at successive tiers: {} choose alike", named.join(", ")),
+        "the second of two sees those flows only for which the first chose it, and leaves equal paths unused (polarisation); give tiers seeds of their own, or leave `seed` out",
+    );
+}
+
+/// The name of a node without its numbers: what its tier is called.
+fn tier(name: &str) -> String {
+    let mut tier = String::new();
+    for letter in name.chars() {
+        match (letter.is_ascii_digit(), tier.ends_with('*')) {
+            (false, _) => tier.push(letter),
+            (true, false) => tier.push('*'),
+            (true, true) => {}
+        }
+    }
+    format!("\"{tier}\"")
 }
 
 /// Warns of windows that segments in the wrong order bring to a halt.

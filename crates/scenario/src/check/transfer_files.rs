@@ -7,7 +7,7 @@ use crate::diagnostics::{Diagnostic, Severity, Source};
 use crate::model::Transfers;
 use crate::place::Place;
 use fabric::topology::NodeRole;
-use frame::NodeId;
+use frame::{NodeId, Ports};
 use std::io::{BufReader, Read};
 use workload::{Listed, Transfer, Unfit, Wrong, read_transfers};
 
@@ -77,7 +77,7 @@ struct Taker<'a> {
 
 impl Taker<'_> {
     fn take<'l>(&mut self, listed: Listed<'l>) -> Result<(), Unfit<'l>> {
-        let Listed { start, from, to, bytes, priority } = listed;
+        let Listed { start, from, to, bytes, priority, ports } = listed;
         let (sender, receiver) = (self.host(from)?, self.host(to)?);
         let unfit = |message: String, help: &str| Err(Unfit { value: to, message, help: help.to_string() });
         if sender == receiver {
@@ -87,6 +87,16 @@ impl Taker<'_> {
             let message = format!("\"{to}\" cannot be reached from \"{from}\"");
             return unfit(message, "expected a way through switches: hosts do not forward");
         }
+        let given = self.entry.ports.map_or([None; 2], |given| [given.from, given.to]);
+        for (key, (listed, given)) in ["from", "to"].into_iter().zip(ports.iter().zip(given)) {
+            if let Some((listed, given)) = listed.zip(given) {
+                let message =
+                    format!("port {} beside {key} = {given} in `ports`: it is given twice", listed.text);
+                let help = format!("expected the column {key}_port or the key ports.{key}, not both");
+                return Err(Unfit { value: listed.text, message, help });
+            }
+        }
+        let [source, destination] = ports.map(|port| port.map_or(0, |port| port.number));
         self.read += 1;
         let start = start.saturating_add(self.entry.start);
         if start >= self.lists.stop {
@@ -100,7 +110,11 @@ impl Taker<'_> {
             );
         }
         let priority = priority.unwrap_or(self.entry.priority.min(7) as u8);
-        self.lists.push(sender, priority, Transfer { start, destination: receiver.0, bytes });
+        self.lists.push(
+            sender,
+            priority,
+            Transfer { start, destination: receiver.0, bytes, ports: Ports { source, destination } },
+        );
         Ok(())
     }
 

@@ -2,12 +2,12 @@
 
 use super::receivers::{self, Ends, Pair};
 use super::topology::Fabric;
-use super::{Context, files, flows, transfer_files};
+use super::{Context, files, flows, ports, transfer_files};
 use crate::model::{CarrierText, Model, Transfers};
 use crate::place::Place;
 use fabric::spec::{FlowSpec, Way};
 use flow_control::FlowControl;
-use frame::{NodeId, PRIORITIES, Priority};
+use frame::{NodeId, PRIORITIES, Ports, Priority};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use transport::{Application, ConnectionSpec, Delay};
@@ -80,6 +80,8 @@ pub struct Lists {
     framing: Framing,
     connection: Option<Arc<ConnectionSpec>>,
     entry_order: ServiceOrder,
+    /// Of all of them; 0: not given.
+    ports: Ports,
     start: Time,
     pub stop: Time,
     lists: Vec<Option<Box<TransferList>>>,
@@ -88,6 +90,12 @@ pub struct Lists {
 impl Lists {
     /// One more.
     pub fn push(&mut self, from: NodeId, priority: u8, transfer: Transfer) {
+        let Ports { source, destination } = transfer.ports;
+        let ports = Ports {
+            source: source.max(self.ports.source),
+            destination: destination.max(self.ports.destination),
+        };
+        let transfer = Transfer { ports, ..transfer };
         let place = &mut self.lists[from.at() * PRIORITIES + usize::from(priority)];
         place
             .get_or_insert_with(|| Box::new(TransferList::new(self.framing, self.entry_order)))
@@ -131,6 +139,8 @@ impl Lists {
                 },
                 way: Way::Shortest,
                 transport: self.connection.clone(),
+                ports: None,
+                tuples: Vec::new(),
                 bypassable: false,
             })
         };
@@ -151,6 +161,8 @@ fn one(
         let message = format!("priority {}", entry.priority);
         context.error(&at.key("priority"), message, "expected 0 to 7 (IEEE 802.1Q)");
     }
+    let ports =
+        entry.ports.as_ref().map(|keys| ports::lower(keys, &at.key("ports"), context)).unwrap_or_default();
     let sizes = match &entry.sizes {
         Some(text) => self::sizes(text, &at.key("sizes"), context),
         None => None,
@@ -160,6 +172,7 @@ fn one(
         framing,
         connection,
         entry_order: entry.order,
+        ports,
         start: entry.start,
         stop,
         lists: vec![None; fabric.graph.nodes.len() * PRIORITIES],
@@ -323,7 +336,8 @@ impl Draw<'_> {
         let mut random = engine::stream(self.seed, &format!("transfers/{}", self.entry.name));
         let incast = Incast { every, senders, from: &from, to: &to, sizes: self.sizes };
         incast.draw(self.entry.start, lists.stop, &mut random, &mut |one| {
-            let transfer = Transfer { start: one.start, destination: one.to.0, bytes: one.bytes };
+            let (start, destination, bytes) = (one.start, one.to.0, one.bytes);
+            let transfer = Transfer { start, destination, bytes, ports: Ports::default() };
             lists.push(one.from, self.priority(), transfer);
         });
     }

@@ -1,5 +1,6 @@
 //! `[[flows]]`: who sends what to whom, when and how.
 
+use super::PortKeys;
 use keys::{Choice, by_form};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -62,7 +63,10 @@ pub struct Flow {
     /// Changes while the simulation runs, in order of time. Default: none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub script: Vec<Step>,
-    /// Names of the nodes to pass in order, from the first switch to the destination; replies of the far end of a connection take the same links back. Default: a shortest path; where there are several, a hash of flow, seed and node picks one (ECMP, RFC 2992).
+    /// Ports of UDP, or of TCP where endpoints answer each other: a table of `from` and `to`. Switches hash them (`path_choice`), captures show them. Default: none is given; each flow has a hash of its own, drawn by its name from `path_seed`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ports: Option<PortKeys>,
+    /// Names of the nodes to pass in order, from the first switch to the destination; what the far end of a connection answers takes the same links back. Default: a shortest path; where there are several, a hash of the five-tuple, `path_seed` and the switch picks one (ECMP, RFC 2992), in both directions of a connection the same.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub route: Option<Vec<String>>,
 }

@@ -1,5 +1,6 @@
 //! `[[transfers]]`: so many bytes from one host to another, many times.
 
+use super::PortKeys;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use transport::TcpKeys;
@@ -13,7 +14,7 @@ fn full_frame() -> Bytes {
     Bytes::new(u64::from(frame::MAX_TAGGED_FRAME_BYTES))
 }
 
-/// Transfers: each has a start, a sender, a receiver and a size, and is complete when its last byte is delivered. A sender has many at once, and sends their frames as fast as its NIC takes them, or over TCP. All between the same two hosts take the same path.
+/// Transfers: each has a start, a sender, a receiver and a size, and is complete when its last byte is delivered. A sender has many at once, and sends their frames as fast as its NIC takes them, or over TCP. Each has a five-tuple, with ports that are drawn or given, of which switches make its path (ECMP).
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Transfers {
@@ -34,6 +35,9 @@ pub struct Transfers {
     #[serde(default)]
     #[schemars(range(min = 0, max = 7))]
     pub priority: u64,
+    /// Ports of UDP, or of TCP where endpoints answer each other: a table of `from` and `to`. Switches hash them (`path_choice`), captures show them. Default: none is given; that of the sender is drawn for each transfer, or for each new connection.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ports: Option<PortKeys>,
     /// Length of full frames, DA to FCS: a size with unit, 1 to 9238 B; the last frame of a transfer is as long as it has to be, and padded to 64 B. Default: "1522 B" (the largest tagged frame without jumbo support).
     #[serde(default = "full_frame")]
     pub frame: Bytes,
@@ -61,6 +65,6 @@ pub enum CarrierText {
     /// Frames that nobody acknowledges.
     #[default]
     Frames,
-    /// TCP: a transfer has a connection for itself, one that is free or a new one. `transfer` and `idle` have no meaning here; with `reconnect` each transfer begins with a fresh window and, if there is one, a handshake.
+    /// TCP: a transfer has a connection for itself, one that is free or a new one; of free ones, one with its ports if they are given, else one on the way that its ports lead. `transfer` and `idle` have no meaning here; with `reconnect` each transfer begins with a fresh window and, if there is one, a handshake.
     Tcp(Box<TcpKeys>),
 }

@@ -1,0 +1,96 @@
+//! The ports of UDP and TCP that frames have.
+
+use super::View;
+use crate::run::frame_log::Row;
+use frame::{FrameKind, Ports};
+use std::collections::BTreeMap;
+use transport::TransferOutcome;
+use units::Time;
+use workload::Transfer;
+
+/// Ports by path, found once each.
+#[derive(Default)]
+pub(super) struct KnownPorts(BTreeMap<usize, OfPath>);
+
+/// The ports of the frames of a path.
+enum OfPath {
+    /// All have the same.
+    One(Ports),
+    /// By transfer.
+    ByTransfer(Vec<Ports>),
+    /// By connection and time from which on it has them.
+    ByConnection(BTreeMap<(u32, Time), Ports>),
+}
+
+impl OfPath {
+    fn of(&self, row: &Row) -> Ports {
+        match self {
+            OfPath::One(ports) => *ports,
+            OfPath::ByTransfer(list) => {
+                // What switches say of a path has no transfer.
+                let nth = if row.frame.flags.kind() == FrameKind::Part { row.frame.word as usize } else { 0 };
+                list.get(nth).copied().unwrap_or_default()
+            }
+            OfPath::ByConnection(known) => {
+                let (connection, at) = (row.connection, row.frame.created);
+                let before = known.range((connection, Time::ZERO)..=(connection, at)).next_back();
+                before.map_or_else(Ports::default, |(_, ports)| *ports)
+            }
+        }
+    }
+}
+
+/// By transfer of a path over TCP, the ports that it has: those of its connection.
+pub(super) fn of_connections(
+    transfers: &[Transfer],
+    outcomes: &[TransferOutcome],
+    drawn: bool,
+) -> Vec<Ports> {
+    let mut known: BTreeMap<u32, Ports> = BTreeMap::new();
+    let ports = transfers.iter().zip(outcomes).map(|(transfer, outcome)| {
+        // A connection that goes on has those that it began with, if nobody gives them.
+        let own = known.entry(outcome.connection).or_insert(transfer.ports);
+        if !(drawn && outcome.reused) {
+            *own = transfer.ports;
+        }
+        *own
+    });
+    ports.collect()
+}
+
+impl View<'_> {
+    /// The ports of a frame of the log, as it travels; 0 for a pause frame.
+    pub(super) fn ports_of(&self, row: &Row, known: &mut KnownPorts) -> Ports {
+        if row.is_pause() {
+            return Ports::default();
+        }
+        let path = row.frame.path.at();
+        let Ports { source, destination } =
+            known.0.entry(path).or_insert_with(|| self.of_path_ports(path)).of(row);
+        if row.back {
+            Ports { source: destination, destination: source }
+        } else {
+            Ports { source, destination }
+        }
+    }
+
+    fn of_path_ports(&self, path: usize) -> OfPath {
+        let number = self.s.path_flow[path];
+        let flow = &self.s.spec.flows[number as usize];
+        let Some(list) = flow.source.transfers() else {
+            // One for each flow between two hosts, as long as there are ports.
+            let drawn = Ports::default().or_drawn(u64::from(number & 0x3FFF) << 50);
+            return OfPath::One(flow.ports.unwrap_or(drawn));
+        };
+        let nth = path as u32 - self.s.source(number as usize).first_path;
+        let transfers: Vec<Transfer> = list.iter().filter(|transfer| transfer.destination == nth).collect();
+        let Some((near, _)) = self.s.transfer_ends(path) else {
+            return OfPath::ByTransfer(transfers.iter().map(|transfer| transfer.ports).collect());
+        };
+        let outcomes = near.outcomes();
+        let ports = of_connections(&transfers, &outcomes, list.draws_ports());
+        let begun =
+            transfers.iter().zip(outcomes).map(|(transfer, outcome)| (outcome.connection, transfer.start));
+        OfPath::ByConnection(begun.zip(ports).collect())
+    }
+}
