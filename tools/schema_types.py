@@ -52,7 +52,7 @@ class Types:
         yield "``penstock explain KEY`` says all of a key. A trailing underscore stands for a Python keyword:"
         yield '``from_`` is ``from``. ``None`` is the same as leaving a key out.\n"""\n'
         yield "from __future__ import annotations\n"
-        yield "from collections.abc import Sequence"
+        yield "from collections.abc import Mapping, Sequence"
         yield "from typing import Literal, Required, TypedDict\n"
         yield f"TABLES = {self.tables!r}\n" + '"""The tables of a scenario, in the order of the reference."""'
         yield from self._classes.values()
@@ -170,6 +170,9 @@ class Types:
                 items = value.get("items", {})
                 inner = [self.value(one, "Entry") for one in (items if isinstance(items, list) else [items])]
                 yield f"Sequence[{' | '.join(dict.fromkeys(inner))}]"
+            elif kind == "object":
+                # A table by names that are free.
+                yield f"Mapping[str, {self.value(value['additionalProperties'], 'Entry')}]"
             elif kind != "null":
                 yield PLAIN[kind]
 

@@ -8,7 +8,7 @@ Made by `make docs` from the JSON Schema of scenarios; do not edit.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, Required, TypedDict
 
 TABLES = (
@@ -1200,6 +1200,7 @@ BufferKeys = TypedDict(
         "class": "str | None",
         "queue": "str | None",
         "dynamic_threshold": "DynamicThresholdKeys | None",
+        "memory": "MemoryKeys | None",
     },
     total=False,
 )
@@ -1224,6 +1225,76 @@ class DynamicThresholdKeys(TypedDict, total=False):
     """
     resume_offset: str | None
     """How far below its threshold a paused queue lets go. Default: "0 B"."""
+
+
+class MemoryKeys(TypedDict, total=False):
+    """Pools of the memory of a switch, and who may take how much of them."""
+
+    pools: Required[Mapping[str, PoolKeys]]
+    """Pools by name."""
+    profiles: Required[Mapping[str, ProfileKeys]]
+    """Profiles by name."""
+    attach: Required[Sequence[AttachmentKeys]]
+    """What has which profile."""
+    groups: Sequence[int] | None
+    """The priority group of each priority: eight numbers, 0 to 7. Default: its own number."""
+
+
+class PoolKeys(TypedDict, total=False):
+    """A pool."""
+
+    side: Required[Side]
+    """Where it counts frames: by the port that they came in through ("ingress") or leave through
+    ("egress").
+    """
+    size: Required[str]
+    """What its queues share."""
+    mode: PoolMode | None
+    """What limits profiles that say neither `alpha` nor `threshold`: "dynamic" (alpha of 1) or "static"
+    (the size of the pool). Default: "dynamic".
+    """
+    headroom: str | None
+    """Headroom that all groups of an ingress pool share. Default: none."""
+
+
+class ProfileKeys(TypedDict, total=False):
+    """A profile."""
+
+    pool: Required[str]
+    """Its pool."""
+    reserved: str | None
+    """Memory that each group or queue with this profile has for itself. Default: "0 B"."""
+    alpha: float | None
+    """What it may take of the pool, as a multiple of what is free there. Default: by the mode of the
+    pool.
+    """
+    threshold: str | None
+    """The same in bytes, in place of `alpha`. Default: by the mode of the pool."""
+    headroom: str | None
+    """What a group may hold above its limit after XOFF. Default: "0 B"."""
+    xon: str | None
+    """A paused group lets go at this or below. Default: what is reserved."""
+    xon_offset: str | None
+    """It lets go this far below its XOFF, if that is above `xon`. Default: "0 B"; never, if `xon` is
+    given.
+    """
+
+
+class AttachmentKeys(TypedDict, total=False):
+    """What has a profile."""
+
+    profile: Required[str]
+    """The profile."""
+    groups: Sequence[int] | None
+    """Priority groups, of an ingress profile. Default: all."""
+    queues: Sequence[int] | None
+    """Queues, of an egress profile. Default: all."""
+    to: Sequence[str] | None
+    """Only at ports to these hosts and switches. Default: any."""
+    rate: str | None
+    """Only at ports of this rate. Default: any."""
+    length: str | None
+    """Only at ports whose cable, with what their interfaces add, is at most this long. Default: any."""
 
 
 class ManagerEntryKeys(TypedDict, total=False):
@@ -1283,6 +1354,10 @@ class RedKeys(TypedDict, total=False):
     idle_exponent: IdleExponent | None
     """How an idle time in which m mean frames could have been sent lets the average decay: "elapsed" (m
     times) or "elapsed_and_arrival" (m + 1 times, as ns-2 does). Default: "elapsed".
+    """
+    at: Moment | None
+    """When a frame is picked: as it enters ("enqueue") or as it leaves ("dequeue"), by the queue that is
+    then. Default: "enqueue".
     """
 
 
@@ -2285,6 +2360,10 @@ Inputs = Literal["virtual_output", "fifo"]
 """How frames wait at an input."""
 Room = Literal["longest", "frame"]
 """When an output buffer takes a frame."""
+Side = Literal["ingress", "egress"]
+"""Where a pool counts frames."""
+PoolMode = Literal["dynamic", "static"]
+"""How the profiles of a pool are limited that do not say it."""
 Mode = Literal["frame", "byte"]
 """What the probability of RED belongs to."""
 Spacing = Literal["geometric", "uniform", "wait"]
