@@ -90,7 +90,7 @@ def test_pauses_of_shipped_profiles_by_hand(name: str) -> None:
     assert pauses
     first = min(pauses, key=lambda row: row["start_ns"])
     assert abs(first["occupancy"] - xoff) <= 2 * FRAME
-    # From XOFF the group falls to `back` at half the rate, from above XOFF by what comes until the pause acts,
+    # From XOFF the group falls to `back` at half the rate, from above XOFF by what comes until that acts,
     # and XON takes its time as well: each at most what the link has in flight.
     falls_us = (xoff - back) * 8 * (FRAME + 20) / FRAME / (rate / 2) / 1e3
     in_flight_us = group(scenario(name))["in_flight_bytes"] * 8 / rate / 1e3
