@@ -77,8 +77,8 @@ def test_thresholds_of_shipped_profiles_by_hand(name: str) -> None:
 
 @pytest.mark.parametrize("name", SHIPPED)
 def test_pauses_of_shipped_profiles_by_hand(name: str) -> None:
-    """Two ports send to a third: each group rises and falls at half the rate. XOFF is sent at its share of the
-    pool, XON where the level is max(xon, threshold - offset) with the threshold rising meanwhile."""
+    """Two ports send to a third: each group rises and falls at half the rate. XOFF is sent at its share
+    of the pool, XON where the level is max(xon, threshold - offset) with the threshold rising meanwhile."""
     rate, _, _, pool, _, exponent, size, _, xon, offset = SHIPPED[name]
     alpha = 2.0**exponent
     xoff = size + alpha * pool / (1 + 2 * alpha)
@@ -90,8 +90,8 @@ def test_pauses_of_shipped_profiles_by_hand(name: str) -> None:
     assert pauses
     first = min(pauses, key=lambda row: row["start_ns"])
     assert abs(first["occupancy"] - xoff) <= 2 * FRAME
-    # From XOFF the group falls to `back` at half the rate, from above XOFF by what comes until the pause acts, and XON
-    # takes its time as well: each at most what the link has in flight.
+    # From XOFF the group falls to `back` at half the rate, from above XOFF by what comes until that acts,
+    # and XON takes its time as well: each at most what the link has in flight.
     falls_us = (xoff - back) * 8 * (FRAME + 20) / FRAME / (rate / 2) / 1e3
     in_flight_us = group(scenario(name))["in_flight_bytes"] * 8 / rate / 1e3
     lasts_us = (first["end_ns"] - first["start_ns"]) / 1e3

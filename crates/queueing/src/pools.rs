@@ -41,7 +41,7 @@ pub struct MemoryKeys {
     pub profiles: BTreeMap<String, ProfileKeys>,
     /// What has which profile; of several that fit a port, the first counts. Required.
     pub attach: Vec<Attachment>,
-    /// The priority group of each priority: eight numbers, 0 to 7. A lossless priority needs a group of its own. Default: [0, 1, 2, 3, 4, 5, 6, 7].
+    /// The priority group of each priority: eight numbers, 0 to 7. A lossless priority needs a group of its own. Default: its own number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = [0, 1, 2, 3, 4, 5, 6, 7]))]
     pub groups: Option<Vec<u32>>,

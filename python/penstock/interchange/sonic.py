@@ -260,7 +260,8 @@ def _fits(entry: Mapping[str, Any], port: Port, told: list[str]) -> bool:
     """Whether an attachment is for the port."""
     if "to" in entry:
         told.append(
-            f"switch.buffer.memory.attach: {entry['profile']} is for ports to {', '.join(entry['to'])}: left out"
+            f"switch.buffer.memory.attach: {entry['profile']} is for ports to {', '.join(entry['to'])}: "
+            "left out"
         )
         return False
     rate = "rate" not in entry or _amount("rate", entry["rate"], "rate", 1, "whole b/s") == _amount(

@@ -256,8 +256,8 @@ class _Settings:
             attach += [{"profile": name, what: numbers} for name, numbers in members.items()]
         self.tables.tell(
             "BUFFER_POOL",
-            "size is read as the part that is shared, headroom and reserves as beside it; static templates of "
-            "NVIDIA may count them within",
+            "size is read as the part that is shared, headroom and reserves as beside it; static templates "
+            "of NVIDIA may count them within",
         )
         memory: dict[str, Any] = {"pools": pools, "profiles": profiles, "attach": attach}
         if self.port.group_of != tuple(PRIORITIES):
