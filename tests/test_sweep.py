@@ -339,7 +339,7 @@ def test_the_same_sweep_from_words_file_and_python(penstock: Command, small: Pat
         (("--until", "jan 5 %"), "no measure jan"),
         (("--until", "jain 0 %"), "above 0 %"),
         (("--until", "jain 5 %", "--vary", f"{SEED}=1"), "one seed says nothing"),
-        (("--vary", f"{SEED}=1..2", "--pareto", "least jain"), "two measures"),
+        (("--vary", f"{SEED}=1..2", "--pareto", "minimize jain"), "two measures"),
         (("--vary", f"{SEED}=1..2", "--pareto", "best jain, maximize pauses"), '"minimize" or "maximize"'),
         (("--vary", f"{SEED}=1..2", "--pareto", "minimize jan, maximize pauses"), "did you mean jain"),
         (("--vary", f"{SEED}=1..2", "--measure", "a=max(flow.x)"), "did you mean flows"),

@@ -361,7 +361,7 @@ def test_scapy_finds_the_same_lengths_and_checksums(scenario: str, port: str, tm
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["first-light"], "no frames were logged; name ports with --port"),
+        (["first-light"], "no frames were logged; name ports of a scenario with --port"),
         (["first-light", "--port", "h9.0->sw"], "h9.0->sw"),
         (["nowhere"], "nowhere"),
         (["first-light", "--port", "h2.0->sw", "--out", "missing/x.pcapng"], "missing"),

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING
 
 import matplotlib as mpl
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis, Tick
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 from matplotlib.ticker import LogFormatter
@@ -224,12 +226,26 @@ def _show_all_letters(figure: Figure) -> None:
     for axes in figure.axes:
         for axis in (axes.xaxis, axes.yaxis):
             if isinstance(axis.get_major_formatter(), LogFormatter):  # which writes powers as formulas
-                for tick in (*axis.majorTicks, *axis.minorTicks):
+                for tick in _ticks(axis):
                     tick.label1.set_parse_math(True)
 
 
-def _texts(figure: Figure) -> list[Text]:
-    return [one for one in figure.findobj(Text) if isinstance(one, Text)]
+def _texts(artist: Artist) -> Iterator[Text]:
+    """The texts of an artist; of axes those of the ticks that are there already, which are slow to make."""
+    if isinstance(artist, Text):
+        yield artist
+    children = artist.get_children()
+    if isinstance(artist, Axis):
+        children = [artist.label, artist.offsetText]
+        children += [label for tick in _ticks(artist) for label in (tick.label1, tick.label2)]
+    for child in children:
+        yield from _texts(child)
+
+
+def _ticks(axis: Axis) -> list[Tick]:
+    """The ticks that an axis has made so far."""
+    made = vars(axis)
+    return [*made.get("majorTicks", ()), *made.get("minorTicks", ())]
 
 
 def shown_texts(figure: Figure) -> list[Text]:
@@ -239,7 +255,7 @@ def shown_texts(figure: Figure) -> list[Text]:
     for axes in figure.axes:
         for axis in (axes.xaxis, axes.yaxis):
             low, high = sorted(axis.get_view_interval())
-            for tick in (*axis.majorTicks, *axis.minorTicks):
+            for tick in _ticks(axis):
                 seen = axes.axison and low <= tick.get_loc() <= high
                 (kept if seen else out_of_view).update((tick.label1, tick.label2))
     return [one for one in _texts(figure) if one not in out_of_view and one.get_visible()]

@@ -8,7 +8,7 @@ use crate::manager::{Configuration, Fill, FrameFacts, LinkFacts, QueueManager, V
 use keys::Remark;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::Time;
+use units::{BitRate, Time};
 
 /// Keys of nth.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -57,6 +57,8 @@ impl QueueManager for Nth {
         self.seen = 0;
         Verdict::Mark
     }
+
+    fn on_link_rate(&mut self, _rate: BitRate) {}
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use crate::{Configuration, Discipline, LatencyRate, PortFacts, Weights};
 use keys::{Remark, Remarks};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Bytes, Time};
+use units::{BitRate, Bytes, Time};
 
 /// Keys of turns.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -99,13 +99,17 @@ impl Discipline for Turns {
         let order = std::iter::successors(Some(first), |&queue| Some(self.after(queue)));
         order.take(self.active.len()).find(|&queue| self.active[queue as usize])
     }
-    fn sent(&mut self, queue: u32, bytes: u32, next: Option<u32>, _now: Time) {
+    fn sent(&mut self, queue: u32, bytes: u32, _now: Time) {
         if queue != self.turn || self.is_over() {
             (self.turn, self.sent) = (queue, (0, 0));
         }
         self.sent = (self.sent.0 + 1, self.sent.1 + u64::from(bytes));
+    }
+    fn completed(&mut self, queue: u32, next: Option<u32>, _now: Time) {
         self.active[queue as usize] = next.is_some();
     }
+    // Turns are of frames and bytes: no rate is part of them.
+    fn on_link_rate(&mut self, _rate: BitRate, _now: Time) {}
 }
 
 #[cfg(test)]
