@@ -147,15 +147,15 @@ def view(tables: Tables, port: str) -> View:
         {priority: _profile(tables, profiles.get(group_of[priority])) for priority in lossless},
         group_of,
         {
-            number: found
+            number: own_profile
             for number, entry in profiles.items()
             if number in set(group_of) - {group_of[priority] for priority in lossless}
-            and (found := _profile(tables, entry))
+            and (own_profile := _profile(tables, entry))
         },
         {
-            number: found
+            number: own_profile
             for number, entry in tables.of_port("BUFFER_QUEUE", port)
-            if number in queue_of and (found := _profile(tables, entry, side="egress"))
+            if number in queue_of and (own_profile := _profile(tables, entry, side="egress"))
         },
         own.whole("speed", 1, 10**7) if own else None,
         own.whole("mtu", 42, LONGEST_MTU) if own else None,

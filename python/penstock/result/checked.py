@@ -50,9 +50,10 @@ def reading(*places: Path, passing: tuple[type[Exception], ...] = ()) -> Iterato
     ResultError
         If anything fails that is no error of the package or of the system.
     """
+    known: tuple[type[Exception], ...] = (PenstockError, OSError, *passing)
     try:
         yield
-    except (PenstockError, OSError, *passing):
+    except known:
         raise
     except Exception as error:
         told = ", ".join(map(str, places))
