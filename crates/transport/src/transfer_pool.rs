@@ -19,7 +19,7 @@ fn us(us: u64) -> Time {
     Time::from_us(us)
 }
 /// A transfer that any connection may carry.
-fn any(start: Time, bytes: u64) -> Due {
+fn due_at(start: Time, bytes: u64) -> Due {
     Due { start, bytes, ports: Ports::default() }
 }
 /// Nothing but what is offered.
@@ -40,7 +40,7 @@ fn outcome(acknowledged: Time, connection: u32) -> TransferOutcome {
 fn a_transfer_takes_a_free_connection_or_a_new_one() {
     // Segments of 1000 B in 1058 B take 846.4 ns, acknowledgements 51.2 ns, the wire 5 us. The first two begin together
     // and take turns: first, second, first (its end), second; the third begins when both are done.
-    let due = [(0, 2_000), (0, 1_500), (100, 1_000)].map(|(at, bytes)| any(us(at), bytes));
+    let due = [(0, 2_000), (0, 1_500), (100, 1_000)].map(|(at, bytes)| due_at(us(at), bytes));
     let mut pipe = pool(tcp(None, RepairKind::NewReno, 4), &due);
     pipe.run_clean(Time::NEVER);
     let wire = |bytes: u64| pipe.wire(bytes);
@@ -62,7 +62,7 @@ fn a_transfer_takes_a_free_connection_or_a_new_one() {
 #[test]
 fn a_connection_that_begins_anew_greets_and_starts_slowly() {
     // A window of one segment, and a threshold as high: with the acknowledgements it is 2, 2.5 and 2.9 segments.
-    let due = [0, 200].map(|at| any(us(at), 3_000));
+    let due = [0, 200].map(|at| due_at(us(at), 3_000));
     let took = |reconnect| {
         let mut pipe =
             pool(TcpSpec { handshake: true, reconnect, ..tcp(None, RepairKind::NewReno, 1) }, &due);
@@ -85,7 +85,7 @@ fn given_ports_are_a_connection() {
     // Of five, one after the other: the third has the ports of the first, the last two those of the second.
     let due: Vec<Due> = (0..)
         .zip([1, 2, 1, 2, 2])
-        .map(|(nth, source)| Due { ports: Ports { source, destination: 80 }, ..any(us(nth * 100), 5_000) })
+        .map(|(nth, source)| Due { ports: Ports { source, destination: 80 }, ..due_at(us(nth * 100), 5_000) })
         .collect();
     let mut pipe = pool(tcp(None, RepairKind::Sack, 10), &due);
     pipe.run_clean(Time::NEVER);
@@ -97,7 +97,7 @@ fn given_ports_are_a_connection() {
 
 #[test]
 fn a_loss_counts_for_the_transfer_that_it_hits() {
-    let due = [0, 0, 0].map(|at| any(us(at), 1_000));
+    let due = [0, 0, 0].map(|at| due_at(us(at), 1_000));
     let mut pipe = pool(tcp(None, RepairKind::NewReno, 4), &due);
     let mut sent = 0;
     pipe.run(Time::NEVER, |end, _| {
@@ -114,7 +114,7 @@ fn a_loss_counts_for_the_transfer_that_it_hits() {
 
 #[test]
 fn many_short_ones_take_the_memory_of_one() {
-    let due: Vec<Due> = (0..1_000).map(|nth| any(us(nth * 50), 5_000)).collect();
+    let due: Vec<Due> = (0..1_000).map(|nth| due_at(us(nth * 50), 5_000)).collect();
     let mut pipe = pool(TcpSpec { reconnect: true, ..tcp(None, RepairKind::Sack, 10) }, &due);
     pipe.run_clean(Time::NEVER);
     assert_eq!((pipe.near.connections(), pipe.near.outcomes().len()), (1, 1_000));
@@ -142,7 +142,7 @@ proptest! {
         seed in any::<u64>(),
     ) {
         let mut due: Vec<Due> =
-            starts.iter().map(|&(at, bytes)| any(us(at), bytes)).collect();
+            starts.iter().map(|&(at, bytes)| due_at(us(at), bytes)).collect();
         due.sort_by_key(|due| due.start);
         let mut pipe = pool(spec, &due);
         let mut draw = draws(seed).0;
@@ -172,7 +172,7 @@ proptest! {
         steps in prop::collection::vec((0u32..8, any::<u32>(), any::<u16>(), any::<[u8; 8]>()), 1..200),
     ) {
         let spec = offered(spec);
-        let due = [0, 10, 20, 30].map(|at| any(us(at), 9_000));
+        let due = [0, 10, 20, 30].map(|at| due_at(us(at), 9_000));
         let mut sender = TransferSender::new(&spec, due.as_slice().into(), draws(1).1);
         let mut receiver = TransferReceiver::new(&spec, due.len());
         let mut now = Time::ZERO;

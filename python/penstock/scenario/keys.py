@@ -8,7 +8,7 @@ Made by `make docs` from the JSON Schema of scenarios; do not edit.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, Required, TypedDict
 
 TABLES = (
@@ -40,19 +40,19 @@ class SimulationKeys(TypedDict, total=False):
     seed: int | None
     """Seed of all random streams. Default: 1."""
     path_seed: PathSeed | None
-    """Seed of the hash that picks one of several shortest paths (ECMP). Default: 1."""
+    """Seed of the hash that selects one of several shortest paths (ECMP). Default: 1."""
     on_lossless_drop: OnLosslessDrop | None
-    """What a lost frame of a lossless class does: "stop" the run with an explanation, or "count" it as a
-    headroom violation. Default: "stop".
+    """What happens when a lossless class loses a frame: "stop" ends the run with an explanation, "count"
+    counts a headroom violation. Default: "stop".
     """
     on_deadlock: OnDeadlock | None
-    """What a deadlock (queues that wait for each other in a circle) does: "stop" the run with what was
-    measured until then, or "count" it. Default: "stop".
+    """What happens at a deadlock (queues that wait for each other in a cycle): "stop" ends the run and
+    keeps what was measured until then, "count" counts it. Default: "stop".
     """
     deadlock_interval: str | None
-    """Simulated time between two looks for deadlocks. Default: "100 us"."""
+    """Simulated time between two searches for deadlocks. Default: "100 us"."""
     memory_limit: str | None
-    """How much memory the engine may hold, results included that it records. Default: "available"."""
+    """How much memory the engine may use, recorded results included. Default: "available"."""
 
 
 class ProbesKeys(TypedDict, total=False):
@@ -71,17 +71,19 @@ class ProbeKeys(TypedDict, total=False):
 
     which: Which | None
     """Of which: a name, a pattern with `*`, numbers as in "h1..h32", a list of these, "all", or "the 20
-    busiest": those in which most happens. Default: "all".
+    busiest": those with the most activity. Default: "all".
     """
     every: str | None
     """Width of the bins of time series, those of occupancies among them. Default: a 500th of `duration`,
     rounded up to whole nanoseconds.
     """
     most: int | None
-    """Rows of frames or pauses at most: the first are kept. Default: 100000 frames, all pauses."""
+    """The largest number of rows of frames or pauses: the first ones are kept. Default: 100000 frames,
+    all pauses.
+    """
     one_in: int | None
-    """Of so many frames one is recorded, chosen by what tells a frame apart: it is in the list at all
-    ports on its way, or at none. Default: 1.
+    """Records one frame in this many, chosen by a hash of its identity: a frame is logged at all ports
+    on its path, or at none. Default: 1.
     """
     start: str | None
     """When the list of frames begins. Default: "0 s"."""
@@ -118,11 +120,13 @@ class StarKeys(TypedDict, total=False):
     rate: Required[str]
     """Rate of a link in each direction."""
     line_code: LineCode | None
-    """The line code of a link. Default: none, the rate is that of data, as Ethernet names it."""
+    """The line code of a link. Default: none: the rate is that of the data, as Ethernet gives it."""
     delay: str | None
     """One-way delay of a cable. Default: what `length` gives."""
     length: str | None
-    """Length of a cable, fibre at 5 ns/m (the figure vendors size PFC buffers with). Default: "2 m"."""
+    """Length of a cable, fibre at 5 ns/m (the figure with which vendors size PFC buffers). Default: "2
+    m".
+    """
     interface_delay: str | None
     """Delay of the two interfaces of a link together, added to that of the cable. Default: "0 s", or
     what `phy` gives.
@@ -130,8 +134,7 @@ class StarKeys(TypedDict, total=False):
     phy: PhyName | None
     """The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable
     (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-
-    FEC", or "slowest" for that of the rate of the link which may take longest. Default: none, no
-    delay.
+    FEC", or "slowest" for the PHY of that rate with the largest delay. Default: none, no delay.
     """
     overhead: str | None
     """Bytes around each frame on the wire. Default: "20 B"."""
@@ -153,11 +156,13 @@ class DumbbellKeys(TypedDict, total=False):
     rate: Required[str]
     """Rate of a link in each direction."""
     line_code: LineCode | None
-    """The line code of a link. Default: none, the rate is that of data, as Ethernet names it."""
+    """The line code of a link. Default: none: the rate is that of the data, as Ethernet gives it."""
     delay: str | None
     """One-way delay of a cable. Default: what `length` gives."""
     length: str | None
-    """Length of a cable, fibre at 5 ns/m (the figure vendors size PFC buffers with). Default: "2 m"."""
+    """Length of a cable, fibre at 5 ns/m (the figure with which vendors size PFC buffers). Default: "2
+    m".
+    """
     interface_delay: str | None
     """Delay of the two interfaces of a link together, added to that of the cable. Default: "0 s", or
     what `phy` gives.
@@ -165,8 +170,7 @@ class DumbbellKeys(TypedDict, total=False):
     phy: PhyName | None
     """The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable
     (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-
-    FEC", or "slowest" for that of the rate of the link which may take longest. Default: none, no
-    delay.
+    FEC", or "slowest" for the PHY of that rate with the largest delay. Default: none, no delay.
     """
     overhead: str | None
     """Bytes around each frame on the wire. Default: "20 B"."""
@@ -182,11 +186,13 @@ class ChainKeys(TypedDict, total=False):
     rate: Required[str]
     """Rate of a link in each direction."""
     line_code: LineCode | None
-    """The line code of a link. Default: none, the rate is that of data, as Ethernet names it."""
+    """The line code of a link. Default: none: the rate is that of the data, as Ethernet gives it."""
     delay: str | None
     """One-way delay of a cable. Default: what `length` gives."""
     length: str | None
-    """Length of a cable, fibre at 5 ns/m (the figure vendors size PFC buffers with). Default: "2 m"."""
+    """Length of a cable, fibre at 5 ns/m (the figure with which vendors size PFC buffers). Default: "2
+    m".
+    """
     interface_delay: str | None
     """Delay of the two interfaces of a link together, added to that of the cable. Default: "0 s", or
     what `phy` gives.
@@ -194,8 +200,7 @@ class ChainKeys(TypedDict, total=False):
     phy: PhyName | None
     """The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable
     (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-
-    FEC", or "slowest" for that of the rate of the link which may take longest. Default: none, no
-    delay.
+    FEC", or "slowest" for the PHY of that rate with the largest delay. Default: none, no delay.
     """
     overhead: str | None
     """Bytes around each frame on the wire. Default: "20 B"."""
@@ -211,11 +216,13 @@ class RingKeys(TypedDict, total=False):
     rate: Required[str]
     """Rate of a link in each direction."""
     line_code: LineCode | None
-    """The line code of a link. Default: none, the rate is that of data, as Ethernet names it."""
+    """The line code of a link. Default: none: the rate is that of the data, as Ethernet gives it."""
     delay: str | None
     """One-way delay of a cable. Default: what `length` gives."""
     length: str | None
-    """Length of a cable, fibre at 5 ns/m (the figure vendors size PFC buffers with). Default: "2 m"."""
+    """Length of a cable, fibre at 5 ns/m (the figure with which vendors size PFC buffers). Default: "2
+    m".
+    """
     interface_delay: str | None
     """Delay of the two interfaces of a link together, added to that of the cable. Default: "0 s", or
     what `phy` gives.
@@ -223,8 +230,7 @@ class RingKeys(TypedDict, total=False):
     phy: PhyName | None
     """The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable
     (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-
-    FEC", or "slowest" for that of the rate of the link which may take longest. Default: none, no
-    delay.
+    FEC", or "slowest" for the PHY of that rate with the largest delay. Default: none, no delay.
     """
     overhead: str | None
     """Bytes around each frame on the wire. Default: "20 B"."""
@@ -244,11 +250,13 @@ class LeafSpineKeys(TypedDict, total=False):
     rate: Required[str]
     """Rate of a link in each direction."""
     line_code: LineCode | None
-    """The line code of a link. Default: none, the rate is that of data, as Ethernet names it."""
+    """The line code of a link. Default: none: the rate is that of the data, as Ethernet gives it."""
     delay: str | None
     """One-way delay of a cable. Default: what `length` gives."""
     length: str | None
-    """Length of a cable, fibre at 5 ns/m (the figure vendors size PFC buffers with). Default: "2 m"."""
+    """Length of a cable, fibre at 5 ns/m (the figure with which vendors size PFC buffers). Default: "2
+    m".
+    """
     interface_delay: str | None
     """Delay of the two interfaces of a link together, added to that of the cable. Default: "0 s", or
     what `phy` gives.
@@ -256,8 +264,7 @@ class LeafSpineKeys(TypedDict, total=False):
     phy: PhyName | None
     """The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable
     (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-
-    FEC", or "slowest" for that of the rate of the link which may take longest. Default: none, no
-    delay.
+    FEC", or "slowest" for the PHY of that rate with the largest delay. Default: none, no delay.
     """
     overhead: str | None
     """Bytes around each frame on the wire. Default: "20 B"."""
@@ -273,11 +280,13 @@ class FatTreeKeys(TypedDict, total=False):
     rate: Required[str]
     """Rate of a link in each direction."""
     line_code: LineCode | None
-    """The line code of a link. Default: none, the rate is that of data, as Ethernet names it."""
+    """The line code of a link. Default: none: the rate is that of the data, as Ethernet gives it."""
     delay: str | None
     """One-way delay of a cable. Default: what `length` gives."""
     length: str | None
-    """Length of a cable, fibre at 5 ns/m (the figure vendors size PFC buffers with). Default: "2 m"."""
+    """Length of a cable, fibre at 5 ns/m (the figure with which vendors size PFC buffers). Default: "2
+    m".
+    """
     interface_delay: str | None
     """Delay of the two interfaces of a link together, added to that of the cable. Default: "0 s", or
     what `phy` gives.
@@ -285,8 +294,7 @@ class FatTreeKeys(TypedDict, total=False):
     phy: PhyName | None
     """The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable
     (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-
-    FEC", or "slowest" for that of the rate of the link which may take longest. Default: none, no
-    delay.
+    FEC", or "slowest" for the PHY of that rate with the largest delay. Default: none, no delay.
     """
     overhead: str | None
     """Bytes around each frame on the wire. Default: "20 B"."""
@@ -302,11 +310,13 @@ class NTreeKeys(TypedDict, total=False):
     rate: Required[str]
     """Rate of a link in each direction."""
     line_code: LineCode | None
-    """The line code of a link. Default: none, the rate is that of data, as Ethernet names it."""
+    """The line code of a link. Default: none: the rate is that of the data, as Ethernet gives it."""
     delay: str | None
     """One-way delay of a cable. Default: what `length` gives."""
     length: str | None
-    """Length of a cable, fibre at 5 ns/m (the figure vendors size PFC buffers with). Default: "2 m"."""
+    """Length of a cable, fibre at 5 ns/m (the figure with which vendors size PFC buffers). Default: "2
+    m".
+    """
     interface_delay: str | None
     """Delay of the two interfaces of a link together, added to that of the cable. Default: "0 s", or
     what `phy` gives.
@@ -314,8 +324,7 @@ class NTreeKeys(TypedDict, total=False):
     phy: PhyName | None
     """The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable
     (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-
-    FEC", or "slowest" for that of the rate of the link which may take longest. Default: none, no
-    delay.
+    FEC", or "slowest" for the PHY of that rate with the largest delay. Default: none, no delay.
     """
     overhead: str | None
     """Bytes around each frame on the wire. Default: "20 B"."""
@@ -342,11 +351,13 @@ class ExplicitLinkKeys(TypedDict, total=False):
     rate: Required[str]
     """Rate of a link in each direction."""
     line_code: LineCode | None
-    """The line code of a link. Default: none, the rate is that of data, as Ethernet names it."""
+    """The line code of a link. Default: none: the rate is that of the data, as Ethernet gives it."""
     delay: str | None
     """One-way delay of a cable. Default: what `length` gives."""
     length: str | None
-    """Length of a cable, fibre at 5 ns/m (the figure vendors size PFC buffers with). Default: "2 m"."""
+    """Length of a cable, fibre at 5 ns/m (the figure with which vendors size PFC buffers). Default: "2
+    m".
+    """
     interface_delay: str | None
     """Delay of the two interfaces of a link together, added to that of the cable. Default: "0 s", or
     what `phy` gives.
@@ -354,8 +365,7 @@ class ExplicitLinkKeys(TypedDict, total=False):
     phy: PhyName | None
     """The PHY at both ends, which adds what IEEE 802.3 allows its sublayers to the delay of the cable
     (`penstock explain phy`) and sets the "standard" response to pauses: a name such as "25GBASE-R RS-
-    FEC", or "slowest" for that of the rate of the link which may take longest. Default: none, no
-    delay.
+    FEC", or "slowest" for the PHY of that rate with the largest delay. Default: none, no delay.
     """
     overhead: str | None
     """Bytes around each frame on the wire. Default: "20 B"."""
@@ -415,9 +425,9 @@ class HostKeys(TypedDict, total=False):
     "strict_priority".
     """
     queue_limit: str | None
-    """Room of the NIC for each queue. Default: "unlimited"."""
+    """Capacity of each queue of the NIC. Default: "unlimited"."""
     when_full: WhenFull | None
-    """What a source does when there is no room: "block" (waits, nothing is lost) or "drop". Default:
+    """What a source does when its queue is full: "block" (waits, nothing is lost) or "drop". Default:
     "block".
     """
     flow_control: FlowControl | None
@@ -425,9 +435,9 @@ class HostKeys(TypedDict, total=False):
     "off". Default: the `flow_control` of the scenario.
     """
     receive: ReceiveKeys | None
-    """How these hosts take in what arrives. Default: without limit, as fast as it comes."""
+    """How these hosts process what arrives. Default: no limit, as fast as frames arrive."""
     send: SendKeys | None
-    """What these hosts spend on the frames that they send, on the cores of `receive`. Default: nothing."""
+    """The processing time of frames that these hosts send, on the cores of `receive`. Default: nothing."""
     rate_limiters: RateLimitersKeys | None
     """Rate limiters that frames pass before the NIC: what shares one, and the control that sets their
     rates. Default: none.
@@ -437,11 +447,11 @@ class HostKeys(TypedDict, total=False):
     none.
     """
     clock_tolerance: str | None
-    """How far each clock may be off, either way: drawn uniformly from the seed and the name of the
-    station. Default: "0 ppm".
+    """The largest error of each clock, in either direction: drawn uniformly from the seed and the name
+    of the station. Default: "0 ppm".
     """
     mtu: str | None
-    """The longest frame that these stations take, DA to FCS. Default: none."""
+    """The longest frame that these stations accept, DA to FCS. Default: none."""
 
 
 class WrrKeys(TypedDict, total=False):
@@ -473,7 +483,7 @@ class DrrKeys(TypedDict, total=False):
     on the link: L + the `overhead` of the link, 20 B on Ethernet). Default: "wire".
     """
     per_frame: str | None
-    """Bytes that each frame counts more, such as an internal header. Default: "0 B"."""
+    """Bytes added to the accounted length of each frame, such as an internal header. Default: "0 B"."""
     cell: str | None
     """Memory cell to which the accounted length is rounded up. Default: "0 B"."""
 
@@ -504,7 +514,7 @@ class DrrAwcKeys(TypedDict, total=False):
     on the link: L + the `overhead` of the link, 20 B on Ethernet). Default: "wire".
     """
     per_frame: str | None
-    """Bytes that each frame counts more, such as an internal header. Default: "0 B"."""
+    """Bytes added to the accounted length of each frame, such as an internal header. Default: "0 B"."""
     cell: str | None
     """Memory cell to which the accounted length is rounded up. Default: "0 B"."""
 
@@ -519,7 +529,7 @@ class WfqKeys(TypedDict, total=False):
     on the link: L + the `overhead` of the link, 20 B on Ethernet). Default: "wire".
     """
     per_frame: str | None
-    """Bytes that each frame counts more, such as an internal header. Default: "0 B"."""
+    """Bytes added to the accounted length of each frame, such as an internal header. Default: "0 B"."""
     cell: str | None
     """Memory cell to which the accounted length is rounded up. Default: "0 B"."""
 
@@ -534,7 +544,7 @@ class Wf2qPlusKeys(TypedDict, total=False):
     on the link: L + the `overhead` of the link, 20 B on Ethernet). Default: "frame".
     """
     per_frame: str | None
-    """Bytes that each frame counts more, such as an internal header. Default: "0 B"."""
+    """Bytes added to the accounted length of each frame, such as an internal header. Default: "0 B"."""
     cell: str | None
     """Memory cell to which the accounted length is rounded up. Default: "0 B"."""
 
@@ -549,7 +559,7 @@ class ScfqKeys(TypedDict, total=False):
     on the link: L + the `overhead` of the link, 20 B on Ethernet). Default: "frame".
     """
     per_frame: str | None
-    """Bytes that each frame counts more, such as an internal header. Default: "0 B"."""
+    """Bytes added to the accounted length of each frame, such as an internal header. Default: "0 B"."""
     cell: str | None
     """Memory cell to which the accounted length is rounded up. Default: "0 B"."""
 
@@ -564,7 +574,7 @@ class ScfqCaKeys(TypedDict, total=False):
     on the link: L + the `overhead` of the link, 20 B on Ethernet). Default: "frame".
     """
     per_frame: str | None
-    """Bytes that each frame counts more, such as an internal header. Default: "0 B"."""
+    """Bytes added to the accounted length of each frame, such as an internal header. Default: "0 B"."""
     cell: str | None
     """Memory cell to which the accounted length is rounded up. Default: "0 B"."""
 
@@ -596,7 +606,7 @@ class DTableKeys(TypedDict, total=False):
     on the link: L + the `overhead` of the link, 20 B on Ethernet). Default: "frame".
     """
     per_frame: str | None
-    """Bytes that each frame counts more, such as an internal header. Default: "0 B"."""
+    """Bytes added to the accounted length of each frame, such as an internal header. Default: "0 B"."""
     cell: str | None
     """Memory cell to which the accounted length is rounded up. Default: "0 B"."""
 
@@ -624,7 +634,7 @@ class MinBwKeys(TypedDict, total=False):
     0.25 of the link.
     """
     depth: str | None
-    """What management may save up and send at once. Default: "4352 B"."""
+    """The largest burst that management may accumulate and send at once. Default: "4352 B"."""
     use_idle_link: bool | None
     """Whether management beyond its rate may use an idle link. Default: true."""
     accounted_length: Basis | None
@@ -632,7 +642,7 @@ class MinBwKeys(TypedDict, total=False):
     on the link: L + the `overhead` of the link, 20 B on Ethernet). Default: "frame".
     """
     per_frame: str | None
-    """Bytes that each frame counts more, such as an internal header. Default: "0 B"."""
+    """Bytes added to the accounted length of each frame, such as an internal header. Default: "0 B"."""
     cell: str | None
     """Memory cell to which the accounted length is rounded up. Default: "0 B"."""
 
@@ -660,7 +670,7 @@ class EtsParamsKeys(TypedDict, total=False):
     on the link: L + the `overhead` of the link, 20 B on Ethernet). Default: "wire".
     """
     per_frame: str | None
-    """Bytes that each frame counts more, such as an internal header. Default: "0 B"."""
+    """Bytes added to the accounted length of each frame, such as an internal header. Default: "0 B"."""
     cell: str | None
     """Memory cell to which the accounted length is rounded up. Default: "0 B"."""
 
@@ -716,7 +726,7 @@ class ShapedKeys(TypedDict, total=False):
     on the link: L + the `overhead` of the link, 20 B on Ethernet). Default: "wire".
     """
     per_frame: str | None
-    """Bytes that each frame counts more, such as an internal header. Default: "0 B"."""
+    """Bytes added to the accounted length of each frame, such as an internal header. Default: "0 B"."""
     cell: str | None
     """Memory cell to which the accounted length is rounded up. Default: "0 B"."""
 
@@ -777,21 +787,21 @@ class CreditKeys(TypedDict, total=False):
     """Keys of credit-based flow control."""
 
     buffer: str | None
-    """Room of each channel at each port of this station, for what comes in: the credits that it grants,
-    times `unit`. Default: "8704 B".
+    """Receive buffer of each channel at each port of this station: the credits that it grants, times
+    `unit`. Default: "8704 B".
     """
     unit: str | None
     """Bytes a credit. Default: "64 B"."""
     per_frame: str | None
-    """Bytes that a frame takes in the buffer beside its own (DA to FCS). Default: "0 B"."""
+    """Extra bytes that each frame takes in the buffer, beyond its own (DA to FCS). Default: "0 B"."""
     channels: ChannelList | None
     """The channel of each priority, that of priority 0 first. Default: [0, 1, 2, 3, 4, 5, 6, 7], one
     each.
     """
     update_after: str | None
-    """So much of a channel that has come free is told at once. Default: "1088 B"."""
+    """Sends an update as soon as this much of a channel has become free. Default: "1088 B"."""
     update_within: str | None
-    """Less is told after this time. Default: "1 us"."""
+    """Sends smaller amounts after this delay. Default: "1 us"."""
     update_delay: str | None
     """From the arrival of an update to its effect. Default: "10 ns"."""
     update_bytes: str | None
@@ -799,8 +809,8 @@ class CreditKeys(TypedDict, total=False):
     Default: "0 B".
     """
     piggyback: str | None
-    """A frame that leaves carries what is owed to the other end, and takes so much more of the link.
-    Default: frames carry none.
+    """Departing frames carry pending updates to the other end, and take this many more bytes on the
+    link. Default: frames carry none.
     """
 
 
@@ -810,9 +820,9 @@ class ReceiveKeys(TypedDict, total=False):
     """
 
     time_per_frame: str | None
-    """What each frame costs. Default: "0 s"."""
+    """Processing time of each frame. Default: "0 s"."""
     rate: str | None
-    """What its bytes (DA to FCS) cost beside. Default: "unlimited"."""
+    """The rate at which its bytes (DA to FCS) are processed, on top of that. Default: "unlimited"."""
     buffer: str | None
     """Room of each port for each priority. Default: "256 KiB"."""
     cores: int | None
@@ -820,9 +830,9 @@ class ReceiveKeys(TypedDict, total=False):
     interrupt_delay: str | None
     """How long the first frame waits for the interrupt that wakes an idle core. Default: "0 s"."""
     interrupt_frames: int | None
-    """The interrupt comes at once when so many frames wait for the core. Default: none."""
+    """The interrupt comes at once when this many frames wait for the core. Default: none."""
     interrupt_time: str | None
-    """What an interrupt costs, before the first frame. Default: "0 s"."""
+    """The time an interrupt takes, before the first frame. Default: "0 s"."""
     script: Sequence[ReceiveStepKeys] | None
     """Changes while the simulation runs, in order of time. Default: none."""
 
@@ -833,13 +843,13 @@ class ReceiveStepKeys(TypedDict, total=False):
     at: Required[str]
     """When."""
     stop: bool | None
-    """Whether the host stops to take frames in. Default: false."""
+    """Whether the host stops taking frames in. Default: false."""
     start: bool | None
-    """Whether it goes on, or goes on at another speed. Default: false."""
+    """Whether it resumes, perhaps at another speed. Default: false."""
     time_per_frame: str | None
-    """What each frame costs from then on, with `start`. Default: as before."""
+    """The time each frame takes from then on, with `start`. Default: as before."""
     rate: str | None
-    """What bytes cost from then on, with `start`. Default: as before."""
+    """The rate at which bytes are processed from then on, with `start`. Default: as before."""
 
 
 class SendKeys(TypedDict, total=False):
@@ -848,9 +858,9 @@ class SendKeys(TypedDict, total=False):
     """
 
     time_per_frame: str | None
-    """What each frame costs. Default: "0 s"."""
+    """Processing time of each frame. Default: "0 s"."""
     rate: str | None
-    """What its bytes (DA to FCS) cost beside. Default: "unlimited"."""
+    """The rate at which its bytes (DA to FCS) are processed, on top of that. Default: "unlimited"."""
     script: Sequence[SendStepKeys] | None
     """Changes while the simulation runs, in order of time. Default: none."""
 
@@ -861,9 +871,9 @@ class SendStepKeys(TypedDict, total=False):
     at: Required[str]
     """When."""
     time_per_frame: str | None
-    """What each frame costs from then on. Default: as before."""
+    """The time each frame takes from then on. Default: as before."""
     rate: str | None
-    """What bytes cost from then on. Default: as before."""
+    """The rate at which bytes are processed from then on. Default: as before."""
 
 
 class RateLimitersKeys(TypedDict, total=False):
@@ -877,9 +887,9 @@ class RateLimitersKeys(TypedDict, total=False):
     of one priority). Default: "flow".
     """
     mark_after: str | None
-    """Frames that leave a limiter which has held something for this long without a break carry a mark,
-    if their endpoints understand marks (McAlpine 2005: PRC_ECN marks where frames enter layer 2).
-    Default: "never".
+    """Frames leaving a limiter that has been backlogged for this long without a break are marked, if
+    their endpoints support ECN (McAlpine 2005: PRC_ECN marks where frames enter layer 2). Default:
+    "never".
     """
     priority_burst: str | None
     """With "path", how many bytes, line overhead included, may have left a limiter ahead of its rate for
@@ -900,34 +910,36 @@ class ReactionPointKeys(TypedDict, total=False):
     """Keys of a reaction point of QCN."""
 
     gain: float | None
-    """How much a unit of feedback cuts of the rate (Gd), up to 63 units. Default: 0.0078125."""
+    """The fraction by which a unit of feedback cuts the rate (Gd), up to 63 units. Default: 0.0078125."""
     least_factor: float | None
-    """The rate that at least is left by a cut, as a share of the rate before it. Default: 0.5."""
+    """Lower bound of a cut: the rate after it is at least this fraction of the rate before. Default:
+    0.5.
+    """
     byte_reset: str | None
-    """Bytes of a cycle of the byte counter. Default: "150000 B"."""
+    """Length of a cycle of the byte counter. Default: "150000 B"."""
     time_reset: str | None
-    """Time of a cycle of the timer. Default: "15 ms"."""
+    """Length of a cycle of the timer. Default: "15 ms"."""
     jitter_share: float | None
-    """How far the length of cycles may be off, to either side: a share of it. Default: 0.15."""
+    """Random variation of the length of cycles, in either direction, as a fraction. Default: 0.15."""
     recovery_cycles: int | None
     """Cycles of fast recovery (F). Default: 5."""
     active_increase: str | None
-    """What the target rate gains in a cycle of active increase (R_AI). Default: "5 Mb/s"."""
+    """Increase of the target rate in a cycle of active increase (R_AI). Default: "5 Mb/s"."""
     hyper_active_increase: str | None
-    """What the target rate gains in the first cycle of hyper-active increase, twice that in the second
-    (R_HAI). Default: "50 Mb/s".
+    """Increase of the target rate in the first cycle of hyper-active increase (R_HAI). Default: "50
+    Mb/s".
     """
     min_rate: str | None
     """No cut goes below it. Default: "5 Mb/s"."""
     max_rate: str | None
     """No increase goes above it. Default: "unlimited"."""
     keep_target: bool | None
-    """Whether a cut that follows another before a cycle is over leaves the target rate (extra fast
-    recovery). Default: true.
+    """Whether a second cut within the same cycle leaves the target rate unchanged (extra fast recovery).
+    Default: true.
     """
     lower_target: bool | None
-    """Whether a target rate of more than ten times the current one falls to an eighth in the first
-    cycle. Default: true.
+    """Whether a target rate above ten times the current rate is divided by eight in the first cycle.
+    Default: true.
     """
 
 
@@ -935,15 +947,17 @@ class BackwardReactionKeys(TypedDict, total=False):
     """Keys of a reaction point of BCN."""
 
     feedback_unit: str | None
-    """Bytes that count as one in the feedback: the gains are for frames. Default: "1500 B"."""
+    """Bytes per unit of feedback: the gains are given for frames. Default: "1500 B"."""
     decrease_gain: float | None
-    """How much a unit of negative feedback cuts of the rate (Gd). Default: 0.0078125."""
+    """The fraction by which a unit of negative feedback cuts the rate (Gd). Default: 0.0078125."""
     increase_gain: float | None
-    """How many increase units a unit of positive feedback adds (Gi). Default: 4."""
+    """The number of increase units that a unit of positive feedback adds (Gi). Default: 4."""
     increase_unit: str | None
     """The increase unit (Ru). Default: "8 Mb/s"."""
     least_factor: float | None
-    """The rate that at least is left by a cut, as a share of the rate before it. Default: 0.5."""
+    """Lower bound of a cut: the rate after it is at least this fraction of the rate before. Default:
+    0.5.
+    """
     min_rate: str | None
     """No cut goes below it. Default: "10 Mb/s"."""
     max_stop: str | None
@@ -958,17 +972,17 @@ class RateReactionKeys(TypedDict, total=False):
     """Keys of a reaction point of FECN."""
 
     interval: str | None
-    """A frame has a tag if the last one was sent so long ago. Default: "1 ms"."""
+    """A frame gets a tag when this much time has passed since the last tag. Default: "1 ms"."""
     long_interval: str | None
-    """The same while two returned rates in a row are near each other. Default: "never"."""
+    """The interval used while two consecutive returned rates are close to each other. Default: "never"."""
     near_share: float | None
-    """How near: a share of the former. Default: 0.05."""
+    """How close two rates must be, as a fraction of the former. Default: 0.05."""
     tag_every: int | None
-    """One of so many frames has a tag, whatever the time. Default: 0."""
+    """Every n-th frame gets a tag, regardless of time. Default: 0."""
     initial_share: float | None
     """The rate before the first tag is back, as a share of that of the link. Default: 0.05."""
     forget_after: str | None
-    """After so long without a tag the rate is the initial one again. Default: "10 ms"."""
+    """After this long without a tag the rate returns to the initial one. Default: "10 ms"."""
     min_rate: str | None
     """No tag sets a lower rate. Default: "10 Mb/s"."""
     message_priority: int | None
@@ -987,31 +1001,31 @@ class PathReactionKeys(TypedDict, total=False):
     interval: str | None
     """Time between levels. Default: "40 us"."""
     ask_every: int | None
-    """With "feedback", messages of the receiver for each that asks. Default: 8."""
+    """With "feedback", the number of receiver messages per request. Default: 8."""
     buffer: str | None
-    """Bytes that are a level of 100 %. Default: "64 KiB"."""
+    """Bytes that correspond to a level of 100 %. Default: "64 KiB"."""
     target_share: float | None
-    """The level that it aims at, as a share of `buffer`. Default: 0.16."""
+    """The target level, as a fraction of `buffer`. Default: 0.16."""
     law: Law | None
     """The law of rates: with gains by the loop time ("scaled"), or the same for all ("fixed"). Default:
     "scaled".
     """
     equal_gain: float | None
-    """Of "scaled", how strongly rates become equal (s). Default: 0.01."""
+    """With "scaled", how quickly rates converge to equal shares (s). Default: 0.01."""
     growth_gain: float | None
-    """Of "scaled", how much the growth of the queue counts (a). Default: 0.4."""
+    """With "scaled", the weight of the growth of the queue (a). Default: 0.4."""
     length_gain: float | None
-    """Of "scaled", how much its length counts (b). Default: 0.226."""
+    """With "scaled", the weight of the length of the queue (b). Default: 0.226."""
     initial_share: float | None
     """The first rate, as a share of that of the link. Default: 0.0625."""
     min_rate: str | None
     """No level sets a lower rate. Default: "10 Mb/s"."""
     idle_after: str | None
-    """Of a path that was idle for this long, the rate is halved, again for each time as long, at least
-    to the first one. Default: "1 ms".
+    """The rate of an idle path is halved for each interval of this length, down to the initial rate.
+    Default: "1 ms".
     """
     message_priority: int | None
-    """Priority of what it asks and of what its host answers. Default: 7."""
+    """Priority of its requests and of its host's answers. Default: 7."""
 
 
 class DcbxKeys(TypedDict, total=False):
@@ -1042,7 +1056,7 @@ class EtsKeys(TypedDict, total=False):
     """ETS of a port."""
 
     willing: bool | None
-    """Whether the port does what its peer recommends. Default: true."""
+    """Whether the port adopts what its peer recommends. Default: true."""
     traffic_classes: int | None
     """How many traffic classes the port has, 1 to 8. Default: 8."""
     own: TableKeys | None
@@ -1078,7 +1092,7 @@ class PfcKeys(TypedDict, total=False):
     control; without a scenario, none.
     """
     capability: int | None
-    """For how many priorities at once the port can have PFC, 0 to 8. Default: 8."""
+    """The number of priorities that can have PFC at the same time, 0 to 8. Default: 8."""
     macsec_bypass: bool | None
     """The bit MBC, as it is sent. Default: false."""
 
@@ -1152,18 +1166,18 @@ class SwitchKeys(TypedDict, total=False):
     none.
     """
     clock_tolerance: str | None
-    """How far each clock may be off, either way: drawn uniformly from the seed and the name of the
-    station. Default: "0 ppm".
+    """The largest error of each clock, in either direction: drawn uniformly from the seed and the name
+    of the station. Default: "0 ppm".
     """
     mtu: str | None
-    """The longest frame that these stations take, DA to FCS. Default: none."""
+    """The longest frame that these stations accept, DA to FCS. Default: none."""
 
 
 class CrossbarKeys(TypedDict, total=False):
     """How a crossbar is built."""
 
     speedup: float | None
-    """How much faster than the fastest link of the switch the crossbar is. Default: 1.5."""
+    """The speed of the crossbar relative to the fastest link of the switch. Default: 1.5."""
     arbitration: Arbitration | None
     """Who sends to whom: "round_robin" or "islip". Default: "round_robin"."""
     iterations: int | None
@@ -1198,7 +1212,7 @@ class HashingKeys(TypedDict, total=False):
 
 
 class FlowletKeys(TypedDict, total=False):
-    """How the bursts of a flow are told apart."""
+    """How the bursts of a flow are distinguished."""
 
     gap: Required[str]
     """A flow that has sent nothing for this long begins a new burst."""
@@ -1214,6 +1228,7 @@ BufferKeys = TypedDict(
         "class": "str | None",
         "queue": "str | None",
         "dynamic_threshold": "DynamicThresholdKeys | None",
+        "memory": "MemoryKeys | None",
     },
     total=False,
 )
@@ -1226,18 +1241,88 @@ class DynamicThresholdKeys(TypedDict, total=False):
     """
 
     alpha: float | None
-    """What a queue may hold, as a multiple of the shared memory that is free. Default: 1.0."""
+    """What a queue may hold, as a multiple of the free shared memory. Default: 1.0."""
     minimum: str | None
     """Memory that belongs to each queue: each traffic class of each port, and each lossless priority
     that comes in through it (with PAUSE: all together) if flow control counts at the ingress.
     Default: "0 B".
     """
     headroom: str | None
-    """Memory that lossless classes alone use, above the threshold: for what all links of the switch
+    """Memory reserved for lossless classes, above the threshold: for what all links of the switch
     together have in flight after XOFF. Default: "0 B".
     """
     resume_offset: str | None
-    """How far below its threshold a paused queue lets go. Default: "0 B"."""
+    """How far below its threshold a paused queue resumes its senders. Default: "0 B"."""
+
+
+class MemoryKeys(TypedDict, total=False):
+    """Pools of the memory of a switch, and who may take how much of them."""
+
+    pools: Required[Mapping[str, PoolKeys]]
+    """Pools by name."""
+    profiles: Required[Mapping[str, ProfileKeys]]
+    """Profiles by name."""
+    attach: Required[Sequence[AttachmentKeys]]
+    """What has which profile."""
+    groups: Sequence[int] | None
+    """The priority group of each priority: eight numbers, 0 to 7. Default: its own number."""
+
+
+class PoolKeys(TypedDict, total=False):
+    """A pool."""
+
+    side: Required[Side]
+    """Where it counts frames: by the port that they came in through ("ingress") or leave through
+    ("egress").
+    """
+    size: Required[str]
+    """What its queues share."""
+    mode: PoolMode | None
+    """What limits profiles that say neither `alpha` nor `threshold`: "dynamic" (alpha of 1) or "static"
+    (the size of the pool). Default: "dynamic".
+    """
+    headroom: str | None
+    """Headroom that all groups of an ingress pool share. Default: none."""
+
+
+class ProfileKeys(TypedDict, total=False):
+    """A profile."""
+
+    pool: Required[str]
+    """Its pool."""
+    reserved: str | None
+    """Memory that each group or queue with this profile has for itself. Default: "0 B"."""
+    alpha: float | None
+    """What it may take of the pool, as a multiple of what is free there. Default: by the mode of the
+    pool.
+    """
+    threshold: str | None
+    """The same in bytes, in place of `alpha`. Default: by the mode of the pool."""
+    headroom: str | None
+    """What a group may hold above its limit after XOFF. Default: "0 B"."""
+    xon: str | None
+    """A paused group lets go at this or below. Default: what is reserved."""
+    xon_offset: str | None
+    """It lets go this far below its XOFF, if that is above `xon`. Default: "0 B"; never, if `xon` is
+    given.
+    """
+
+
+class AttachmentKeys(TypedDict, total=False):
+    """What has a profile."""
+
+    profile: Required[str]
+    """The profile."""
+    groups: Sequence[int] | None
+    """Priority groups, of an ingress profile. Default: all."""
+    queues: Sequence[int] | None
+    """Queues, of an egress profile. Default: all."""
+    to: Sequence[str] | None
+    """Only at ports to these hosts and switches. Default: any."""
+    rate: str | None
+    """Only at ports of this rate. Default: any."""
+    length: str | None
+    """Only at ports whose cable, with what their interfaces add, is at most this long. Default: any."""
 
 
 class ManagerEntryKeys(TypedDict, total=False):
@@ -1275,7 +1360,7 @@ class RedKeys(TypedDict, total=False):
     gentle: bool | None
     """Whether the probability rises to 1 between `max` and twice `max`. Default: true."""
     mode: Mode | None
-    """What the probability belongs to: each "frame", or each "byte", so that long frames are picked more
+    """What the probability applies to: each "frame", or each "byte", so that long frames are picked more
     often. Default: "frame".
     """
     spacing: Spacing | None
@@ -1283,7 +1368,7 @@ class RedKeys(TypedDict, total=False):
     equally likely) or "wait" (gaps of 1/p to 2/p frames). Default: "uniform".
     """
     action: Action | None
-    """What happens to a frame that is picked: "drop", "mark" (frames whose endpoints understand no marks
+    """What happens to a frame that is picked: "drop", "mark" (frames whose endpoints do not support ECN
     are dropped) or "mark_only" (they pass, and nothing is ever dropped). Default: "drop".
     """
     mark_above_max: bool | None
@@ -1291,12 +1376,16 @@ class RedKeys(TypedDict, total=False):
     mean_frame: str | None
     """Mean frame: unit of the idle time, and of byte mode. Default: "500 B"."""
     counts: Counts | None
-    """What the queue includes beside the frames that wait: "without_frame" (only them) or "with_frame"
-    (the arriving frame too). Default: "without_frame".
+    """What the length of the queue includes besides the frames that wait: "without_frame" (only them) or
+    "with_frame" (the arriving frame too). Default: "without_frame".
     """
     idle_exponent: IdleExponent | None
     """How an idle time in which m mean frames could have been sent lets the average decay: "elapsed" (m
     times) or "elapsed_and_arrival" (m + 1 times, as ns-2 does). Default: "elapsed".
+    """
+    at: Moment | None
+    """When a frame is picked: as it enters ("enqueue") or as it leaves ("dequeue"), by the queue that is
+    then. Default: "enqueue".
     """
 
 
@@ -1306,12 +1395,12 @@ class StepParamsKeys(TypedDict, total=False):
     threshold: Required[str]
     """Frames are marked while the queue is longer than this."""
     at: Moment | None
-    """When the queue is looked at: when a frame enters ("enqueue") or leaves ("dequeue"). Default:
+    """When the queue is measured: when a frame enters ("enqueue") or leaves ("dequeue"). Default:
     "enqueue".
     """
     counts: Counts | None
-    """What the queue includes beside the frames that wait: "without_frame" (only the others) or
-    "with_frame" (the frame that enters or leaves, too). Default: "without_frame".
+    """What the length of the queue includes besides the frames that wait: "without_frame" (only the
+    others) or "with_frame" (the frame that enters or leaves, too). Default: "without_frame".
     """
 
 
@@ -1321,25 +1410,27 @@ class SamplingParamsKeys(TypedDict, total=False):
     threshold: Required[str]
     """Frames that enter a queue of at least this length, themselves included, are counted."""
     every: int | None
-    """One of so many frames makes a message to its source, the first one too. Default: 100."""
+    """Sends a message to the source of one frame in this many, starting with the first. Default: 100."""
 
 
 class CongestionPointKeys(TypedDict, total=False):
     """Keys of a congestion point of QCN."""
 
     set_point: str | None
-    """Length of the queue that it aims at. Default: "26000 B"."""
+    """Target length of the queue. Default: "26000 B"."""
     weight: float | None
-    """How much the growth of the queue counts beside its length (w). Default: 2."""
+    """Weight of the growth of the queue relative to its length (w). Default: 2."""
     sample_base: str | None
     """Bytes from one sample to the next while there is no congestion. Default: "150000 B"."""
     jitter_share: float | None
-    """How far the distance of samples may be off, to either side: a share of it. Default: 0.15."""
+    """Random variation of the distance between samples, in either direction, as a fraction. Default:
+    0.15.
+    """
     message_priority: int | None
     """Priority of the congestion messages. Default: 7."""
     counts: Counts | None
-    """What the queue includes beside the frames that wait: "without_frame" (only the others) or
-    "with_frame" (the frame that enters, too). Default: "with_frame".
+    """What the length of the queue includes besides the frames that wait: "without_frame" (only the
+    others) or "with_frame" (the frame that enters, too). Default: "with_frame".
     """
 
 
@@ -1347,13 +1438,13 @@ class BackwardPointKeys(TypedDict, total=False):
     """Keys of a congestion point of BCN."""
 
     set_point: str | None
-    """Length of the queue that it aims at. Default: "24000 B"."""
+    """Target length of the queue. Default: "24000 B"."""
     weight: float | None
-    """How much the growth of the queue counts beside its length (w). Default: 2."""
+    """Weight of the growth of the queue relative to its length (w). Default: 2."""
     sample_every: int | None
-    """One of so many frames is sampled. Default: 100."""
+    """Samples one frame in this many. Default: 100."""
     sampling: Samples | None
-    """Which ones: the last of so many frames ("regular"), or each with that probability ("random").
+    """Which frames are sampled: every n-th ("regular"), or each with that probability ("random").
     Default: "regular".
     """
     severe: str | None
@@ -1366,21 +1457,23 @@ class RatePointKeys(TypedDict, total=False):
     """Keys of a congestion point of FECN."""
 
     interval: str | None
-    """The advertised rate is computed anew after it (T). Default: "1 ms"."""
+    """Interval at which the advertised rate is recomputed (T). Default: "1 ms"."""
     long_interval: str | None
-    """The next interval after one whose load was near 1, so that little is computed while all is well.
+    """The next interval after one whose load was near 1, so that little is computed in the steady state.
     Default: "never".
     """
     near_share: float | None
-    """How near: the load without queue control between 1 less this and 1 plus this. Default: 0.05."""
+    """How close to 1 the load must be, without queue control: between 1 minus this and 1 plus this.
+    Default: 0.05.
+    """
     phase: Phase | None
     """When intervals begin: at multiples of their length ("aligned"), or at a random time within the
     first ("random"). Default: "aligned".
     """
     expected_sources: float | None
-    """The first advertised rate is that of the link divided by it (N0). Default: 20."""
+    """The first advertised rate is that of the link divided by this number (N0). Default: 20."""
     set_point: str | None
-    """Length of the queue that it aims at (Qeq). Default: "24000 B"."""
+    """Target length of the queue (Qeq). Default: "24000 B"."""
     severe: str | None
     """Above it the limit of increases shrinks (Qsc), and severe messages are sent. Default: "72000 B"."""
     queue_control: QueueControl | None
@@ -1392,19 +1485,19 @@ class RatePointKeys(TypedDict, total=False):
     slope: float | None
     """How steep the line is (k). Default: 0.1."""
     floor: float | None
-    """The least that f is, hyperbola or line (c). Default: 0.1."""
+    """Lower bound of f, hyperbola or line (c). Default: 0.1."""
     average_weight: float | None
-    """The weight of the newest rate in the mean (alpha). Default: 0.5."""
+    """The weight of the newest rate in the moving average (alpha). Default: 0.5."""
     average_with: AverageWith | None
-    """What the rest of the weight is for: the rate before the last ("previous", as printed), or the last
-    ("last"). Default: "previous".
+    """Which rate gets the rest of the weight: the one before the last ("previous", as printed in the
+    paper), or the last ("last"). Default: "previous".
     """
     limit_increase: bool | None
     """Whether increases have a limit. Default: true."""
     min_increase_share: float | None
-    """The least that the limit becomes, as a share of the rate of the link. Default: 0.001."""
+    """Lower bound of the limit, as a fraction of the rate of the link. Default: 0.001."""
     max_increase_share: float | None
-    """The most that it becomes. Default: 1."""
+    """Upper bound of the limit, as a fraction of the rate of the link. Default: 1."""
     follow_capacity: bool | None
     """Whether the advertised rate falls with the rate of the link. Default: true."""
     load: Load | None
@@ -1412,7 +1505,7 @@ class RatePointKeys(TypedDict, total=False):
     "wire".
     """
     idle: Idle | None
-    """What an interval in which nothing arrives does to the advertised rate: "hold", or "raise" (by the
+    """What happens to the advertised rate in an interval without arrivals: "hold", or "raise" (by the
     limit of increases). Default: "hold".
     """
     stamp_at: Moment | None
@@ -1420,13 +1513,13 @@ class RatePointKeys(TypedDict, total=False):
     Default: "dequeue".
     """
     min_share: float | None
-    """The least that is advertised, as a share of the rate of the link. Default: 0.001."""
+    """Lower bound of the advertised rate, as a fraction of the rate of the link. Default: 0.001."""
     severe_messages: bool | None
-    """Whether frames that arrive above the severe threshold make a message to their source (E-FECN).
+    """Whether frames that arrive above the severe threshold cause a message to their source (E-FECN).
     Default: false.
     """
     severe_every: int | None
-    """One of so many such frames makes one. Default: 1."""
+    """Sends a message for one such frame in this many. Default: 1."""
     message_priority: int | None
     """Priority of these messages. Default: 7."""
 
@@ -1435,17 +1528,17 @@ class PathPointKeys(TypedDict, total=False):
     """Keys of a congestion point of L2CI."""
 
     buffer: str | None
-    """Bytes that are a level of 100 %: what waits at the port, in all classes, is measured by it.
-    Default: "64 KiB".
+    """Bytes that correspond to a level of 100 %: what waits at the port, in all classes, is measured by
+    it. Default: "64 KiB".
     """
     messages: bool | None
     """Whether it sends messages to sources (method 2). Default: false."""
     first_share: float | None
-    """Level of the queue, as a share of `buffer`, from which on frames make messages. Default: 0.16."""
+    """Level of the queue, as a fraction of `buffer`, above which frames cause messages. Default: 0.16."""
     every_share: float | None
-    """Level from which on every frame makes one. Default: 0.8."""
+    """Level above which every frame causes a message. Default: 0.8."""
     spacing: str | None
-    """The least time between two messages. Default: "10 us"."""
+    """The minimum time between two messages. Default: "10 us"."""
     message_priority: int | None
     """Priority of the messages. Default: 7."""
 
@@ -1456,11 +1549,11 @@ class WatchdogKeys(TypedDict, total=False):
     """
 
     detection_time: str | None
-    """A queue that has been paused for this long without a gap, with frames waiting, is in a storm.
+    """A queue that has been paused for this long without a break, with frames waiting, is in a storm.
     Default: "200 ms".
     """
     restoration_time: str | None
-    """A queue that has not been paused for this long is in a storm no more. Default: "200 ms"."""
+    """The storm ends when the queue has not been paused for this long. Default: "200 ms"."""
     action: StormAction | None
     """What is done during a storm: only "report" it, "drop" what waits and what comes, or "forward",
     that is, ignore the pauses. Default: "drop".
@@ -1504,7 +1597,7 @@ class FrameExponentialKeys(TypedDict, total=False):
     """Exponential, cut to a range: what would lie outside has the nearest length."""
 
     mean: Required[str]
-    """The mean of the lengths that are cut."""
+    """The mean of the truncated lengths."""
     min: str | None
     """The smallest. Default: "64 B"."""
     max: str | None
@@ -1515,9 +1608,9 @@ class FrameLogNormalKeys(TypedDict, total=False):
     """Log-normal, cut to a range: what would lie outside has the nearest length."""
 
     mean: Required[str]
-    """The mean of the lengths that are cut."""
+    """The mean of the truncated lengths."""
     sigma: Required[float]
-    """Standard deviation of the natural logarithm before the cut."""
+    """Standard deviation of the natural logarithm before truncation."""
     min: str | None
     """The smallest. Default: "64 B"."""
     max: str | None
@@ -1558,7 +1651,7 @@ class SourceTable(TypedDict, total=False):
     constant: ConstantKeys
     """One frame every `bytes * 8 / rate`."""
     bernoulli: BernoulliKeys
-    """In each frame time of the link a frame with a fixed probability."""
+    """A frame with a fixed probability in each frame time of the link."""
     poisson: PoissonKeys
     """Exponential gaps between frames."""
     on_off: OnOffKeys
@@ -1570,7 +1663,7 @@ class SourceTable(TypedDict, total=False):
     bursts: BurstsKeys
     """Bursts of frames at once to one destination, with exponential gaps."""
     video: VideoKeys
-    """Video: a picture every so often, cut into frames."""
+    """Video: pictures at a fixed interval, cut into frames."""
     window: WindowKeys
     """A transfer that is clocked by acknowledgements."""
     request_response: RequestResponseKeys
@@ -1609,17 +1702,15 @@ class FlowKeys(TypedDict, total=False):
     source: Required[Source]
     """When frames are due: "greedy" or a table `constant`, `bernoulli`, `poisson` or `on_off`."""
     rate_counts: RateBasis | None
-    """What the bits of a rate count: "frame" (DA to FCS) or "wire" (with the line overhead of the
-    sender's link). Default: "frame".
+    """Which bits a rate counts: "frame" (DA to FCS) or "wire" (with the line overhead of the sender's
+    link). Default: "frame".
     """
     limit: str | None
-    """How much each sender sends in all: the last frame is cut to what is left, and padded to 64 B, the
-    smallest Ethernet frame. Default: "unlimited".
+    """How much each sender sends in total: the last frame is cut to what is left, and padded to 64 B,
+    the smallest Ethernet frame. Default: "unlimited".
     """
     jitter: str | None
-    """Each frame is sent later than the source says, by a random time from 0 to this, all equally
-    likely. Default: "0 s".
-    """
+    """Delays each frame by a random time, uniform from 0 to this. Default: "0 s"."""
     script: Sequence[StepKeys] | None
     """Changes while the simulation runs, in order of time. Default: none."""
     ports: PortKeys | None
@@ -1645,7 +1736,7 @@ class ShiftKeys(TypedDict, total=False):
     """A rotation: the i-th sender sends to the (i + shift)-th."""
 
     shift: Required[int]
-    """By how many senders."""
+    """Distance, in senders."""
 
 
 class ConstantKeys(TypedDict, total=False):
@@ -1660,7 +1751,7 @@ class ConstantKeys(TypedDict, total=False):
 
 
 class BernoulliKeys(TypedDict, total=False):
-    """In each frame time of the link a frame with a fixed probability."""
+    """A frame with a fixed probability in each frame time of the link."""
 
     rate: Required[str]
     """Mean rate of the source."""
@@ -1708,7 +1799,7 @@ class ThreadsKeys(TypedDict, total=False):
     """Threads that send in a loop."""
 
     rate: Required[str]
-    """How fast one thread sends while nothing holds it back and it does not pause."""
+    """The rate of one thread while it is neither blocked nor pausing."""
     count: int | None
     """How many there are. Default: 1."""
     burst: int | None
@@ -1742,7 +1833,7 @@ class BurstsKeys(TypedDict, total=False):
 
 
 class VideoKeys(TypedDict, total=False):
-    """Video: a picture every so often, cut into frames."""
+    """Video: pictures at a fixed interval, cut into frames."""
 
     rate: Required[str]
     """Mean rate of each stream, in bits of frames from DA to FCS whatever `rate_counts` says."""
@@ -1768,13 +1859,15 @@ class WindowKeys(TypedDict, total=False):
     ack: str | None
     """Length of an acknowledgement, DA to FCS. Default: "64 B"."""
     ack_every: int | None
-    """An acknowledgement for each so many segments. Default: 1."""
+    """Acknowledges every n-th segment. Default: 1."""
     ack_delay: str | None
-    """How long a segment waits for its acknowledgement at most, where `ack_every` is above 1. Default:
-    "500 us".
+    """The longest time that a segment waits for its acknowledgement, where `ack_every` is above 1.
+    Default: "500 us".
     """
     timeout: str | None
-    """After this time without progress everything in flight is sent again (go-back-N). Default: "never"."""
+    """After this time without progress everything in flight is retransmitted (go-back-N). Default:
+    "never".
+    """
     ecn: bool | None
     """Whether switches may mark segments (ECN). Default: false."""
 
@@ -1794,7 +1887,7 @@ class RequestResponseKeys(TypedDict, total=False):
     response: Required[str]
     """Bytes of a response, cut into segments."""
     outstanding: int | None
-    """Requests that are outstanding at the same time. Default: 1."""
+    """Requests in progress at the same time. Default: 1."""
     think: Delay | None
     """From a response to the next request in its place: a time with unit, or a table `exponential`.
     Default: "0 s".
@@ -1822,53 +1915,51 @@ class TcpKeys(TypedDict, total=False):
     """A transfer over TCP."""
 
     preset: TcpPreset | None
-    """Where keys that are not written come from. Default: "rfc"."""
+    """The preset that supplies the keys that are not given. Default: "rfc"."""
     controller: TcpController | None
     """How the window moves: "aimd" (slow start and congestion avoidance), "cubic" or "dctcp", or a table
     of one of the last two with its keys. Default: "aimd".
     """
     recovery: RepairKind | None
-    """How losses are found and repaired: "tahoe", "reno", "newreno" or "sack". Default: "sack"."""
+    """How losses are detected and repaired: "tahoe", "reno", "newreno" or "sack". Default: "sack"."""
     initial_window: str | None
     """The window at the start: bytes of data or full segments, at least one. Default: "10 frames"."""
     initial_threshold: str | None
-    """The window from which on it grows slowly, before the first loss. Default: "unlimited"."""
+    """The window at which slow start ends, before the first loss (ssthresh). Default: "unlimited"."""
     growth: Growth | None
-    """What lets the window grow: "acks" (each acknowledgement, RFC 5681) or "bytes" (what they
+    """What makes the window grow: "acks" (each acknowledgement, RFC 5681) or "bytes" (what they
     acknowledge, RFC 3465). Default: "bytes".
     """
     grows_unused: bool | None
-    """Whether the window grows also while less than half of it is in flight. Default: false."""
+    """Whether the window also grows while less than half of it is in flight. Default: false."""
     receive_window: str | None
-    """Bytes of data, or full segments, that the receiver takes in beyond what it has acknowledged.
+    """Bytes of data, or full segments, that the receiver accepts beyond what it has acknowledged.
     Default: "unlimited".
     """
     window_scaling: bool | None
-    """Whether windows above 65535 B can be told (RFC 7323 section 2). Default: true."""
+    """Whether windows above 65535 B can be advertised (RFC 7323 section 2). Default: true."""
     send_buffer: str | None
     """Bytes of data, or full segments, that the sender keeps until they are acknowledged. Default:
     "unlimited".
     """
     headers: str | None
-    """Bytes of a frame beside its data, DA to FCS, without options. Default: "62 B"."""
+    """Bytes of headers in a frame, DA to FCS, without options. Default: "62 B"."""
     ack: str | None
-    """The least length of an acknowledgement, DA to FCS. Default: "64 B"."""
+    """The minimum length of an acknowledgement, DA to FCS. Default: "64 B"."""
     ack_every: int | None
-    """An acknowledgement for each so many segments in order. Default: 2."""
+    """Acknowledges every n-th segment that arrives in order. Default: 2."""
     ack_delay: str | None
-    """How long a segment waits for its acknowledgement at most. Default: "500 us"."""
+    """The longest time that a segment waits for its acknowledgement. Default: "500 us"."""
     duplicates: int | None
-    """Duplicate acknowledgements that mean a loss. Default: 3."""
+    """Number of duplicate acknowledgements that indicate a loss. Default: 3."""
     limited_transmit: bool | None
-    """Whether the first duplicates let new segments go (RFC 3042). Default: true."""
+    """Whether the first duplicate acknowledgements release new segments (RFC 3042). Default: true."""
     impatient: bool | None
-    """Whether NewReno lets its timer run on after the first hole that it fills (RFC 6582 section 4).
+    """Whether NewReno resets its timer only for the first partial acknowledgement (RFC 6582 section 4).
     Default: true.
     """
     proportional: bool | None
-    """Whether what leaves during a repair follows what arrives (PRR, RFC 6937), with "sack". Default:
-    false.
-    """
+    """Whether recovery sends in proportion to what arrives (PRR, RFC 6937). Default: false."""
     ecn: EcnMode | None
     """Marks: "off", "rfc3168" (a mark is echoed until the window is reduced) or "dctcp" (each mark is
     echoed). Default: "off".
@@ -1876,11 +1967,11 @@ class TcpKeys(TypedDict, total=False):
     timestamps: bool | None
     """Whether each acknowledgement measures a round trip (RFC 7323). Default: false."""
     min_timeout: str | None
-    """The least timeout. Default: "1 s"."""
+    """The minimum timeout. Default: "1 s"."""
     initial_timeout: str | None
     """The timeout before a round trip is measured. Default: "1 s"."""
     max_timeout: str | None
-    """The greatest timeout. Default: "60 s"."""
+    """The maximum timeout. Default: "60 s"."""
     tick: str | None
     """Round trips and timeouts are counted in ticks of this length, which fall at a random phase for
     each connection. Default: "0 s".
@@ -1890,9 +1981,7 @@ class TcpKeys(TypedDict, total=False):
     section 4.1). Default: true.
     """
     send_jitter: str | None
-    """What an event lets leave waits for a random time from 0 to this, all equally likely. Default: "0
-    s".
-    """
+    """Delays whatever an event releases by a random time, uniform from 0 to this. Default: "0 s"."""
     handshake: bool | None
     """Whether a connection begins with a handshake (SYN), or is open from the start. Default: false."""
     transfer: str | None
@@ -1911,11 +2000,11 @@ class CubicKeys(TypedDict, total=False):
     scaling: float | None
     """C of the curve, in segments / s^3. Default: 0.4."""
     beta: float | None
-    """What a loss leaves of the window. Default: 0.7."""
+    """Fraction of the window that remains after a loss. Default: 0.7."""
     fast_convergence: bool | None
-    """Whether a flow that loses before it has its last window back aims lower. Default: true."""
+    """Whether a flow that loses before it has regained its last window aims lower. Default: true."""
     friendly: bool | None
-    """Whether the window is at least that of Reno's kind with the same mean. Default: true."""
+    """Whether the window is at least that of a Reno-like flow with the same mean. Default: true."""
 
 
 class DctcpKeys(TypedDict, total=False):
@@ -1945,13 +2034,13 @@ class ConversationKeys(TypedDict, total=False):
     table of one of the first two with its keys.
     """
     outstanding: int | None
-    """Exchanges that are outstanding at the same time: the depth of the queue. Default: 1."""
+    """Exchanges in progress at the same time: the queue depth. Default: 1."""
     think: Delay | None
     """From the end of an exchange to the next one in its place: a time with unit, or a table
     `exponential`. Default: "0 s".
     """
     service: Delay | None
-    """From the last message of the opener to what answers it: a time with unit, or a table
+    """Time from the last message of the opener to its answer: a time with unit, or a table
     `exponential`. Default: "0 s".
     """
     tcp: TcpKeys | None
@@ -1966,11 +2055,11 @@ class IscsiKeys(TypedDict, total=False):
     block: str | None
     """Bytes of a command. Default: "1 MiB"."""
     data_segment: str | None
-    """Most data of a PDU (MaxRecvDataSegmentLength of the receiver). Default: "8 KiB"."""
+    """Maximum data of a PDU (MaxRecvDataSegmentLength of the receiver). Default: "8 KiB"."""
     first_burst: str | None
-    """Data that a write sends without being asked (FirstBurstLength). Default: "64 KiB"."""
+    """Unsolicited data of a write (FirstBurstLength). Default: "64 KiB"."""
     max_burst: str | None
-    """Data of a write for which the target asks at once (MaxBurstLength). Default: "256 KiB"."""
+    """Data of a write that the target requests at once (MaxBurstLength). Default: "256 KiB"."""
 
 
 class MpiExchangeKeys(TypedDict, total=False):
@@ -1981,13 +2070,15 @@ class MpiExchangeKeys(TypedDict, total=False):
     ranks: int | None
     """Ranks of each host: 1, or 2 that are neighbours and exchange through memory. Default: 1."""
     steps: int | None
-    """Steps of each rank. Default: without end."""
+    """Steps of each rank. Default: no limit."""
     eager: str | None
-    """The longest message that is sent without asking. Default: "64 KiB"."""
+    """The longest message that is sent without a handshake. Default: "64 KiB"."""
     copy_time: str | None
-    """What a copy from one rank of a host to the other takes beside its bytes. Default: "1 us"."""
+    """Fixed cost of a copy from one rank of a host to the other, in addition to its bytes. Default: "1
+    us".
+    """
     copy_rate: str | None
-    """How fast the bytes of a copy are. Default: "40 Gb/s"."""
+    """The rate at which bytes are copied. Default: "40 Gb/s"."""
     tcp: TcpKeys | None
     """The keys of both directions, without `transfer`, `idle`, `reconnect` and `handshake`. Default: all
     those of the preset "rfc".
@@ -2000,9 +2091,9 @@ class StepKeys(TypedDict, total=False):
     at: Required[str]
     """When."""
     stop: bool | None
-    """Whether the source falls silent. Default: false."""
+    """Whether the source stops sending. Default: false."""
     start: bool | None
-    """Whether the source sends again. Default: false."""
+    """Whether the source resumes sending. Default: false."""
     rate: str | None
     """The new rate (the peak rate of an on/off source), with `start`. Default: as before."""
 
@@ -2117,19 +2208,19 @@ class TransfersKeys(TypedDict, total=False):
     frame: str | None
     """Length of full frames, DA to FCS: a size with unit, 1 to 9238 B. Default: "1522 B"."""
     over: Carrier | None
-    """What carries them: "frames", which are sent once and nobody acknowledges, or a table `tcp`.
-    Default: "frames".
+    """What carries them: "frames", sent once and never acknowledged, or a table `tcp`. Default:
+    "frames".
     """
     header: str | None
-    """Bytes of each frame that are no bytes of the transfer. Default: "18 B"."""
+    """Bytes of each frame that do not belong to the transfer. Default: "18 B"."""
     order: ServiceOrder | None
-    """Which transfer of a sender has the next frame: each in turn ("round_robin"), or the first that
-    began, to its end ("fifo"). Default: "round_robin".
+    """Which transfer of a sender sends the next frame: each in turn ("round_robin"), or the oldest until
+    it is complete ("fifo"). Default: "round_robin".
     """
     start: str | None
     """When the first may begin. Default: "0 s"."""
     stop: str | None
-    """From here on none begins. Default: the duration of the simulation."""
+    """No transfer begins after this time. Default: the duration of the simulation."""
 
 
 class FaultKeys(TypedDict, total=False):
@@ -2177,9 +2268,9 @@ class FaultKeys(TypedDict, total=False):
     until: str | None
     """When `bit_error_rate`, `pause_loss` or `frame_loss` ends. Default: the duration of the simulation."""
     restart: str | None
-    """For how long the switch neither sends nor receives."""
+    """How long the switch neither sends nor receives."""
     mean_time_between: str | None
-    """Mean time from the end of one random outage to the begin of the next (exponential)."""
+    """Mean time from the end of one random outage to the beginning of the next (exponential)."""
     duration: str | None
     """Length of each random outage, or of the outage that begins with `down`."""
     reroute: bool | None
@@ -2254,7 +2345,7 @@ Scheduler = (
 """Which queue sends: a name, with the defaults, or a table of that name with its keys."""
 WhenFull = Literal["block", "drop"]
 """What a source does when its queue in the NIC is full."""
-FlowControl = Literal["off"] | FlowControlTable
+FlowControl = Literal["off", "pause", "pfc", "credit"] | FlowControlTable
 """Link-level flow control: one of these."""
 Weights = Literal["equal"] | Sequence[int]
 """Weights of the traffic classes."""
@@ -2302,7 +2393,7 @@ ApplicationSelector = Literal["ether_type", "stream_port", "datagram_port", "por
 """What an application is known by."""
 Forwarding = Literal["store_and_forward", "cut_through"]
 """When a frame may leave a switch."""
-Queueing = Literal["output", "virtual_output"] | QueueingTable
+Queueing = Literal["output", "virtual_output", "crossbar"] | QueueingTable
 """How frames wait in a switch."""
 PathChoice = Literal["d_mod_k", "spray", "round_robin", "least_queued", "hash"] | PathChoiceTable
 """Which of several equal paths a frame takes."""
@@ -2314,6 +2405,10 @@ Room = Literal["longest", "frame"]
 """When an output buffer takes a frame."""
 Field = Literal["source", "destination", "protocol", "source_port", "destination_port"]
 """A field that a switch may hash."""
+Side = Literal["ingress", "egress"]
+"""Where a pool counts frames."""
+PoolMode = Literal["dynamic", "static"]
+"""How the profiles of a pool are limited that do not say it."""
 Mode = Literal["frame", "byte"]
 """What the probability of RED belongs to."""
 Spacing = Literal["geometric", "uniform", "wait"]
@@ -2354,7 +2449,7 @@ FrameWord = Literal["imix"]
 """Named distributions of frame lengths."""
 Frame = str | FrameWord | FrameTable
 """Length of frames."""
-Source = Literal["greedy"] | SourceTable
+Source = Literal["greedy", "window", "tcp"] | SourceTable
 """When frames are due."""
 RateBasis = Literal["frame", "wire"]
 """What the bits of a rate count."""
@@ -2384,7 +2479,7 @@ PublishedSizes = Literal["web_search", "fb_hadoop", "ali_storage", "google_rpc",
 """A published distribution of sizes."""
 Sizes = str | PublishedSizes | SizesTable
 """Sizes of transfers."""
-Carrier = Literal["frames"] | CarrierTable
+Carrier = Literal["frames", "tcp"] | CarrierTable
 """What carries transfers."""
 ServiceOrder = Literal["round_robin", "fifo"]
 """Which of a source's transfers sends the next frame."""
