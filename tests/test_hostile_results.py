@@ -160,18 +160,17 @@ READ = (
 
 
 @pytest.mark.parametrize("name", READ)
-def test_tables_with_a_column_less_or_of_another_type(name: str, copy: Path) -> None:
+def test_tables_with_a_column_of_another_type(name: str, copy: Path) -> None:
     file = copy / f"{name}.parquet"
     table = pq.read_table(file)
     for number, field in enumerate(table.schema):
         words = (
             pa.array(["x"] * table.num_rows) if field.type != pa.string() else pa.array([1] * table.num_rows)
         )
-        for other in (table.remove_column(number), table.set_column(number, field.name, words)):
-            pq.write_table(other, file)
-            seal(copy)
-            with pytest.raises(ResultError, match=rf"{name}.parquet: (has no|its) column {field.name}"):
-                Result.load(copy).table(name)
+        pq.write_table(table.set_column(number, field.name, words), file)
+        seal(copy)
+        with pytest.raises(ResultError, match=rf"{name}.parquet: its column {field.name}"):
+            Result.load(copy).table(name)
 
 
 VALUES = (None, "nobody\x1b[31m", "", 0, 2**64 - 1, math.nan, math.inf, -math.inf, -1.0)

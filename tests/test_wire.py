@@ -277,10 +277,10 @@ def test_both_ways_of_a_connection_have_the_same_two_ports(tmp_path: Path) -> No
     said = [re.match(r"TCP (\S+) to (\S+), ", str(frame["what"])) for frame in decoded(path)]
     ways = {(found[1], found[2]) for found in said if found}
     assert ways == {
-        ("10.0.0.2:49153", "10.0.0.3:9"),
-        ("10.0.0.3:9", "10.0.0.2:49153"),
-        ("10.0.0.4:49152", "10.0.0.3:9"),
-        ("10.0.0.3:9", "10.0.0.4:49152"),
+        ("10.0.0.2:49152", "10.0.0.3:9"),
+        ("10.0.0.3:9", "10.0.0.2:49152"),
+        ("10.0.0.4:49153", "10.0.0.3:9"),
+        ("10.0.0.3:9", "10.0.0.4:49153"),
     }
 
 

@@ -472,7 +472,7 @@ fn stations_and_flow_control() {
         (more("[switch]\npath_choice = { hash = { ‸sead = 1 } }"), "sead", "did you mean"),
         (flow("ports = { from = ‸65536 }"), "port 65536", "1 to 65535"),
         (flow("ports = { from = 1, to = ‸0 }"), "port 0", "1 to 65535"),
-        (flow("ports = ‸{}"), "without from and to", "{ to = 4791 }"),
+        (flow("‸ports = {}"), "without from and to", "{ to = 4791 }"),
         (flow("ports = { ‸source = 4791 }"), "source", ""),
         (
             more("[switch]\npath_choice = { flowlet = { gap = \"50 us\", entries = ‸1000 } }"),

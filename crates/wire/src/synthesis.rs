@@ -245,7 +245,7 @@ mod tests {
         let frame = made(Simulated { ports, ..FRAME }, 1_518);
         let Contents::Ipv4(datagram) = &frame.contents else { panic!() };
         assert_eq!(datagram.transport().ports(), Some((51_000, 4_791)));
-        let Transport::Roce(packet) = datagram.transport() else { panic!("{frame:?}") };
+        let Transport::Roce(_, packet) = datagram.transport() else { panic!("{frame:?}") };
         assert_eq!((packet.opcode, packet.queue_pair()), (SEND_ONLY, 3));
     }
 

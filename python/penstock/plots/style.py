@@ -314,7 +314,7 @@ def _dots(canvas: Canvas) -> tuple[NDArray[np.uint32], float]:
     whole = Bbox.union([expected, Bbox.from_bounds(0.0, 0.0, *figure.get_size_inches())])
     dots = _drawn(canvas, whole.padded(_ROOM), dpi)
     inked = [np.flatnonzero((dots != dots[0, 0]).any(axis=axis)) for axis in (1, 0)]
-    if _is_cut(figure, whole, dpi) or any(
+    if _is_cut(figure, whole) or any(
         len(at) and (at[0] == 0 or at[-1] == size - 1) for at, size in zip(inked, dots.shape, strict=True)
     ):
         dots = _drawn(canvas, _measured(figure), dpi)
@@ -339,21 +339,15 @@ def _expected(figure: Figure) -> Bbox:
     return Bbox.union(boxes).transformed(figure.dpi_scale_trans.inverted())
 
 
-def _is_cut(figure: Figure, drawn: Bbox, dpi: float) -> bool:
-    """Whether a text is beyond what was drawn: those of ticks and legends have their places only then."""
+def _is_cut(figure: Figure, drawn: Bbox) -> bool:
+    """Whether a text may be beyond what was drawn: those of ticks and legends have their places only then."""
     around = drawn.padded(_ROOM)
-    before = figure.dpi
-    # What a legend holds keeps the places, in dots, that it was drawn at.
-    figure.dpi = dpi
-    try:
-        for text in shown_texts(figure):
-            if text.get_text():
-                box = text.get_window_extent().transformed(figure.dpi_scale_trans.inverted())
-                if box.x0 < around.x0 or box.y0 < around.y0 or box.x1 > around.x1 or box.y1 > around.y1:
-                    return True
-        return False
-    finally:
-        figure.dpi = before
+    for text in shown_texts(figure):
+        if text.get_text():
+            box = text.get_window_extent().transformed(figure.dpi_scale_trans.inverted())
+            if box.x0 < around.x0 or box.y0 < around.y0 or box.x1 > around.x1 or box.y1 > around.y1:
+                return True
+    return False
 
 
 def _measured(figure: Figure) -> Bbox:

@@ -151,11 +151,13 @@ def table(path: Path, read: Callable[[Path], pa.Table]) -> pa.Table:
 
 
 def _is_alike(one: pa.DataType, other: pa.DataType) -> bool:
-    """Whether both are whole numbers, both real ones, or one type: widths are a matter of versions."""
+    """Whether both are numbers, or of one type: widths are a matter of versions."""
     import pyarrow as pa
 
-    kinds = (pa.types.is_integer, pa.types.is_floating)
-    return one == other or any(is_kind(one) and is_kind(other) for is_kind in kinds)
+    def is_number(kind: pa.DataType) -> bool:
+        return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
+
+    return bool(one == other) or (is_number(one) and is_number(other))
 
 
 @functools.cache

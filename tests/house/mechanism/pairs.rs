@@ -29,6 +29,9 @@ impl Configuration for PairsParams {
     fn rate(&self) -> (&'static str, BitRate) {
         ("rate", self.rate)
     }
+    fn at_rate(self, rate: BitRate) -> PairsParams {
+        PairsParams { rate }
+    }
     fn mean_bps(&self, rate: BitRate, sizes: &FrameSizes, link: Link) -> f64 {
         link.in_frames(rate, sizes)
     }
