@@ -119,10 +119,11 @@ impl View<'_> {
             };
             ports.iter().map(of_port).fold(0, u64::saturating_add)
         };
-        let (whole, mut early) = (most(bin), 0);
-        for (nth, bits) in (0..).zip(&mut bits) {
-            let left = self.end.saturating_sub(bin * nth);
-            let most = if left >= bin { whole } else { most(left) };
+        // From the beginning to the end of each bin, so that fractions of a bit do not add up.
+        let (mut before, mut early) = (0, 0);
+        for (nth, bits) in (1..).zip(&mut bits) {
+            let until = most(self.end.min(bin * nth));
+            let most = until - std::mem::replace(&mut before, until);
             let all = *bits + early;
             *bits = all.min(most);
             early = all - *bits;
