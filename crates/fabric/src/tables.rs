@@ -254,21 +254,27 @@ impl View<'_> {
         rows
     }
 
+    /// The host that a flow goes to, or how many there are.
+    fn destination(&self, flow: &crate::spec::FlowSpec) -> String {
+        let to = &flow.source.destinations;
+        let hosts = match flow.source.transfers() {
+            // One for each path.
+            Some(_) => to.nodes().into_iter().collect::<BTreeSet<_>>().len(),
+            None => to.count(),
+        };
+        match hosts {
+            1 => self.node_name(to.nth(0)),
+            all if to.are_all_meant() => format!("all of {all} hosts"),
+            several => format!("{several} hosts"),
+        }
+    }
+
     fn flows(&self) -> Table {
         let (rows, series) = (self.flow_rows(), self.series());
         let flows = &self.s.spec.flows;
         let headers = |row: &FlowRow| row.received.frames() * u64::from(HEADER_BYTES);
         let goodput = |row: &FlowRow| row.received.bytes.saturating_sub(headers(row));
-        let hosts = |flow: &crate::spec::FlowSpec| match flow.source.transfers() {
-            // One for each way.
-            Some(_) => flow.source.destinations.nodes().into_iter().collect::<BTreeSet<_>>().len(),
-            None => flow.source.destinations.count(),
-        };
-        let destination = |flow: &crate::spec::FlowSpec| match hosts(flow) {
-            1 => self.node_name(flow.source.destinations.nth(0)),
-            all if flow.source.destinations.are_all_meant() => format!("all of {all} hosts"),
-            several => format!("{several} hosts"),
-        };
+        let destination = |flow: &crate::spec::FlowSpec| self.destination(flow);
         let table = Table::new("flows", "One row per flow: one sending host under one name.")
             .texts("flow", "Name of the flow.", flows.iter().map(|flow| flow.name.clone()))
             .integers("class", "", "Priority of its frames, 0 to 7; with `channels = \"all\"` the number of their channel, 0 to 19.", flows.iter().map(|flow| flow.priority.0.into()))

@@ -36,16 +36,8 @@ pub(crate) fn advice(spec: &Spec, wiring: &Wiring, failure: &Failure) -> String 
              begin at a switch, a priority other than {priority} that is not lossless"
         );
     }
-    if cause == Cause::QueueManager {
-        return format!(
-            "A queue manager dropped it, for which no room is enough: take priority {priority} from it, or let it mark"
-        );
-    }
-    if let Cause::Pool { limit: PoolLimit::Egress, .. } = cause {
-        return format!(
-            "No pause is sent for an egress queue: give that of priority {priority} a threshold that it cannot reach, such \
-             as all that the ingress pools hold"
-        );
+    if let Some(said) = of_queues(cause, priority) {
+        return said;
     }
     let (sent, lost) = pauses;
     if lost > 0 {
@@ -78,6 +70,20 @@ pub(crate) fn advice(spec: &Spec, wiring: &Wiring, failure: &Failure) -> String 
         return of_pools(of_pool, &needs);
     }
     of_watermarks(control, &needs, way_in.is_some(), limit)
+}
+
+/// What is wrong where no pause could have helped.
+fn of_queues(cause: Cause, priority: u8) -> Option<String> {
+    match cause {
+        Cause::QueueManager => Some(format!(
+            "A queue manager dropped it, for which no room is enough: take priority {priority} from it, or let it mark"
+        )),
+        Cause::Pool { limit: PoolLimit::Egress, .. } => Some(format!(
+            "No pause is sent for an egress queue: give that of priority {priority} a threshold that it cannot reach, such \
+             as all that the ingress pools hold"
+        )),
+        _ => None,
+    }
 }
 
 /// What a pool would have had to hold.

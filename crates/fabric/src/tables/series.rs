@@ -282,7 +282,7 @@ impl View<'_> {
 
 /// How many bits may seem to end in the bin before theirs, over so many links.
 fn most_early(links: usize) -> u64 {
-    8 * links as u64
+    64 * links as u64
 }
 
 /// Drops all but the `most` with the largest sums, of equal ones the first; the order stays.

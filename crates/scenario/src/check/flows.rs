@@ -91,12 +91,11 @@ fn one(
     flows: &mut Vec<FlowSpec>,
     context: &mut Context<'_>,
 ) {
-    let end = model.simulation.duration;
     let ends = Ends { name: &flow.name, from: &flow.from, from_switches: true, to: &flow.to };
     let pairs = receivers::lower(&ends, model.simulation.seed, at, fabric, context);
     let checked = context.clean(|context| {
         numbers(flow, model, at, context);
-        unused::of_flow(flow, end, at, context);
+        unused::of_flow(flow, model.simulation.duration, at, context);
         let sizes = files::frame_sizes(&flow.frame, &at.key("frame"), context);
         let arrivals = match &flow.source {
             SourceText::Pushed(arrivals) => {

@@ -164,6 +164,13 @@ fn host(
     }
 }
 
+fn check_latency(latency: Time, at: &Place, context: &mut Context<'_>) {
+    if latency > Time::from_ms(1000) {
+        let message = format!("a latency of {latency} is too long");
+        context.error(&at.key("latency"), message, "expected at most \"1 s\"");
+    }
+}
+
 fn switch(
     model: &Model,
     all: &SwitchSettings,
@@ -173,13 +180,7 @@ fn switch(
 ) -> SwitchSpec {
     check_mtu(own.map_or(all.mtu, |own| own.mtu), at, context);
     let latency = pick(own.map(|o| &o.latency), &all.latency).unwrap_or(Time::ZERO);
-    if latency > Time::from_ms(1000) {
-        context.error(
-            &at.key("latency"),
-            format!("a latency of {latency} is too long"),
-            "expected at most \"1 s\"",
-        );
-    }
+    check_latency(latency, at, context);
     let control = flow_control::lower(model, &all.flow_control, own.map(|o| &o.flow_control), at, context);
     let classes = classes(pick(own.map(|o| &o.queues), &all.queues), control.as_ref(), at, context);
     let (own_buffer, all_buffer) = (own.and_then(|o| o.buffer.as_ref()), all.buffer.as_ref());
