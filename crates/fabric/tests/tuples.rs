@@ -130,7 +130,8 @@ fn transfers_between_two_hosts_use_all_equal_links() {
         if !tcp {
             let mut frames: Vec<u64> = counts.iter().map(|count| count * 40).collect();
             let mut sent = there.clone();
-            (frames.sort_unstable(), sent.sort_unstable());
+            frames.sort_unstable();
+            sent.sort_unstable();
             assert_eq!(frames, sent);
         }
         assert_eq!(outcome.texts("flows", "destination"), ["b"]);

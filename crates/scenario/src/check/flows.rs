@@ -83,6 +83,18 @@ pub fn is_flow_name(name: &str) -> bool {
         && name.len() <= 200
 }
 
+/// The pairs of nodes that it goes between.
+fn pairs_of(
+    flow: &Flow,
+    model: &Model,
+    at: &Place,
+    fabric: &Fabric,
+    context: &mut Context<'_>,
+) -> Option<Vec<Pair>> {
+    let ends = Ends { name: &flow.name, from: &flow.from, from_switches: true, to: &flow.to };
+    receivers::lower(&ends, model.simulation.seed, at, fabric, context)
+}
+
 fn one(
     flow: &Flow,
     model: &Model,
@@ -91,11 +103,11 @@ fn one(
     flows: &mut Vec<FlowSpec>,
     context: &mut Context<'_>,
 ) {
-    let ends = Ends { name: &flow.name, from: &flow.from, from_switches: true, to: &flow.to };
-    let pairs = receivers::lower(&ends, model.simulation.seed, at, fabric, context);
+    let end = model.simulation.duration;
+    let pairs = pairs_of(flow, model, at, fabric, context);
     let checked = context.clean(|context| {
         numbers(flow, model, at, context);
-        unused::of_flow(flow, model.simulation.duration, at, context);
+        unused::of_flow(flow, end, at, context);
         let sizes = files::frame_sizes(&flow.frame, &at.key("frame"), context);
         let arrivals = match &flow.source {
             SourceText::Pushed(arrivals) => {
