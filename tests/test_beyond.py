@@ -19,6 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.axis import Tick
 from matplotlib.backends.backend_agg import RendererAgg
+from matplotlib.figure import Figure
 
 import penstock as ps
 from penstock import plots
@@ -128,7 +129,7 @@ def test_a_run_that_fails_leaves_nothing_that_draws(monkeypatch: pytest.MonkeyPa
     assert done.is_set(), "the settings of Matplotlib, which its drawing changes, are those of the process"
 
 
-def test_pictures_of_a_run_shape_no_text(
+def test_pictures_of_a_run_shape_no_text_and_measure_nothing(
     tmp_path: Path, paused: ps.Result, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: object, **__: object) -> None:
@@ -138,6 +139,7 @@ def test_pictures_of_a_run_shape_no_text(
     first = Tick.__init__
     monkeypatch.setattr(RendererAgg, "draw_text", refuse)
     monkeypatch.setattr(RendererAgg, "get_text_width_height_descent", refuse)
+    monkeypatch.setattr(Figure, "get_tightbbox", refuse)
     monkeypatch.setattr(Tick, "__init__", lambda self, *a, **k: (made.append(self), first(self, *a, **k))[1])
     written = plots.save_all(paused, tmp_path)
     assert [path.stem for path in written] == ["congestion", "timeline", "fabric"]

@@ -10,13 +10,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 from PIL import Image
 
 import penstock as ps
 from penstock.cli import main
 from penstock.laboratory.outcome import Outcome
 from penstock.plots import fabric, save, style, timeline
-from penstock.plots.style import _laid_out, _measured, shown_texts
+from penstock.plots.style import _drawn, _laid_out, _measured, shown_texts
 from penstock.plots.sweeps import Axis, Line, Panel, lines
 
 ODD = ["$x$ and $y$", "_led", "[red]", "a & <b>", "a_{b}", "50 %", "\\alpha", "x" * 60]
@@ -38,26 +39,48 @@ def test_lines_over_two_keys_have_a_legend(tmp_path: Path) -> None:
     whole(figure, png)
 
 
+def test_long_words_along_an_axis_are_whole(tmp_path: Path) -> None:
+    """Ticks have their places only when they are drawn, here far below the figure."""
+    words = ["w" * 60, "x y " * 15]
+    figure = lines(
+        [Panel("p99_ns", "ns", [Line("flow", [0.0, 1.0], [1.0, 2.0], [0.1, 0.1])])], Axis("key", words=words)
+    )
+    whole(figure, save(figure, tmp_path, "words")[0])
+
+
 def whole(figure: Figure, png: Path) -> None:
-    """The picture has the size of all that is drawn, and ink of each text within it."""
-    with style(), _laid_out(figure):
+    """The picture holds as much ink as one of all that is drawn, and there each text has ink of its own."""
+    with Image.open(png) as picture:
+        dpi = picture.info["dpi"][0]
+        saved = np.asarray(picture.convert("L"))
+    with style(), _laid_out(figure) as canvas:
         figure.draw_without_rendering()
         box = _measured(figure)
-        with Image.open(png) as picture:
-            dpi = picture.info["dpi"][0]
-            dots = np.asarray(picture.convert("L"))
-        assert dots.shape[1] == pytest.approx(box.width * dpi, abs=0.2 * dpi)
-        assert dots.shape[0] == pytest.approx(box.height * dpi, abs=0.2 * dpi)
-        for text in shown_texts(figure):
-            if not text.get_text().strip():
-                continue
-            extent = text.get_window_extent().transformed(figure.dpi_scale_trans.inverted())
-            assert box.x0 - 0.01 <= extent.x0 and extent.x1 <= box.x1 + 0.01, text
-            assert box.y0 - 0.01 <= extent.y0 and extent.y1 <= box.y1 + 0.01, text
-            top, bottom = ((box.y1 - y) * dpi for y in (extent.y1, extent.y0))
-            left, right = ((x - box.x0) * dpi for x in (extent.x0, extent.x1))
-            there = dots[max(0, int(top) - 4) : int(bottom) + 4, max(0, int(left) - 4) : int(right) + 4]
-            assert there.size and there.min() < 250, f"no ink where {text.get_text()!r} should be"
+        # Before it is drawn: with other dots an inch, legends are elsewhere.
+        shown = [text for text in shown_texts(figure) if text.get_text().strip()]
+        extents = [text.get_window_extent().transformed(figure.dpi_scale_trans.inverted()) for text in shown]
+        dots = grey(_drawn(canvas, box, dpi))
+    # A legend that is drawn with more white around it is a little lower.
+    assert inked(saved) == pytest.approx(inked(dots), abs=0.15 * dpi)
+    for text, extent in zip(shown, extents, strict=True):
+        assert box.x0 - 0.01 <= extent.x0 and extent.x1 <= box.x1 + 0.01, text
+        assert box.y0 - 0.01 <= extent.y0 and extent.y1 <= box.y1 + 0.01, text
+        top, bottom = ((box.y1 - y) * dpi for y in (extent.y1, extent.y0))
+        left, right = ((x - box.x0) * dpi for x in (extent.x0, extent.x1))
+        there = dots[max(0, int(top) - 4) : int(bottom) + 4, max(0, int(left) - 4) : int(right) + 4]
+        assert there.size and there.min() < 250, f"no ink where {text.get_text()!r} should be"
+
+
+def grey(drawn: NDArray[np.uint32]) -> NDArray[np.uint8]:
+    """Dots in shades of grey, as those of a file."""
+    colours = np.ascontiguousarray(drawn[:, :, None].view(np.uint8)[:, :, :3])
+    return np.asarray(Image.fromarray(colours).convert("L"))
+
+
+def inked(dots: NDArray[np.uint8]) -> tuple[int, int]:
+    """Height and width of what is not white."""
+    rows, columns = (np.flatnonzero((dots < 255).any(axis=axis)) for axis in (1, 0))
+    return int(rows[-1] - rows[0]), int(columns[-1] - columns[0])
 
 
 @pytest.mark.parametrize("name", ODD)

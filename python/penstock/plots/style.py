@@ -18,6 +18,7 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis, Tick
 from matplotlib.figure import Figure
+from matplotlib.legend import Legend
 from matplotlib.text import Text
 from matplotlib.ticker import LogFormatter
 from matplotlib.transforms import Bbox, BboxBase
@@ -314,7 +315,7 @@ def _dots(canvas: Canvas) -> tuple[NDArray[np.uint32], float]:
     whole = Bbox.union([expected, Bbox.from_bounds(0.0, 0.0, *figure.get_size_inches())])
     dots = _drawn(canvas, whole.padded(_ROOM), dpi)
     inked = [np.flatnonzero((dots != dots[0, 0]).any(axis=axis)) for axis in (1, 0)]
-    if _is_cut(figure, whole) or any(
+    if _is_cut(canvas, whole.padded(_ROOM)) or any(
         len(at) and (at[0] == 0 or at[-1] == size - 1) for at, size in zip(inked, dots.shape, strict=True)
     ):
         dots = _drawn(canvas, _measured(figure), dpi)
@@ -326,28 +327,38 @@ def _dots(canvas: Canvas) -> tuple[NDArray[np.uint32], float]:
 
 
 def _expected(figure: Figure) -> Bbox:
-    """About what a figure will fill, in inches: its texts, and all of it if it has axes that are drawn."""
+    """About what a figure will fill, in inches: texts, legends, and all of it if it has axes that are drawn."""
     within = [child for axes in figure.axes for child in axes.get_children()]
     named = [
         one
         for one in (*within, *figure.texts)
         if isinstance(one, Text) and one.get_text() and one.get_in_layout()
     ]
-    boxes: list[BboxBase] = [text.get_window_extent() for text in named]
+    boxes: list[BboxBase] = [one.get_window_extent() for one in (*named, *_legends(figure))]
     if any(axes.axison for axes in figure.axes) or not boxes:
         boxes.append(figure.bbox)
     return Bbox.union(boxes).transformed(figure.dpi_scale_trans.inverted())
 
 
-def _is_cut(figure: Figure, drawn: Bbox) -> bool:
-    """Whether a text may be beyond what was drawn: those of ticks and legends have their places only then."""
-    around = drawn.padded(_ROOM)
+def _is_cut(canvas: Canvas, drawn: Bbox) -> bool:
+    """Whether a text is beyond what was drawn: those of ticks and axes have their places only then.
+
+    Those of legends were expected. What they hold keeps its place in dots of the drawing, and so is not asked.
+    """
+    figure, renderer = canvas.figure, canvas.get_renderer()  # not that of the drawing, whose dots are smaller
+    expected = {text for legend in _legends(figure) for text in _texts(legend)}
     for text in shown_texts(figure):
-        if text.get_text():
-            box = text.get_window_extent().transformed(figure.dpi_scale_trans.inverted())
-            if box.x0 < around.x0 or box.y0 < around.y0 or box.x1 > around.x1 or box.y1 > around.y1:
+        if text.get_text() and text not in expected:
+            box = text.get_window_extent(renderer).transformed(figure.dpi_scale_trans.inverted())
+            if box.x0 < drawn.x0 or box.y0 < drawn.y0 or box.x1 > drawn.x1 or box.y1 > drawn.y1:
                 return True
     return False
+
+
+def _legends(figure: Figure) -> list[Legend]:
+    """All legends of a figure."""
+    own = (axes.get_legend() for axes in figure.axes)
+    return [*figure.legends, *(legend for legend in own if legend is not None)]
 
 
 def _measured(figure: Figure) -> Bbox:
