@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 from numpy.typing import NDArray
 from PIL import Image
 
@@ -17,7 +18,7 @@ import penstock as ps
 from penstock.cli import main
 from penstock.laboratory.outcome import Outcome
 from penstock.plots import fabric, save, style, timeline
-from penstock.plots.style import _drawn, _laid_out, _measured, shown_texts
+from penstock.plots.style import _drawn, _laid_out, _measured, _texts, _ticks
 from penstock.plots.sweeps import Axis, Line, Panel, lines
 
 ODD = ["$x$ and $y$", "_led", "[red]", "a & <b>", "a_{b}", "50 %", "\\alpha", "x" * 60]
@@ -69,6 +70,19 @@ def whole(figure: Figure, png: Path) -> None:
         left, right = ((x - box.x0) * dpi for x in (extent.x0, extent.x1))
         there = dots[max(0, int(top) - 4) : int(bottom) + 4, max(0, int(left) - 4) : int(right) + 4]
         assert there.size and there.min() < 250, f"no ink where {text.get_text()!r} should be"
+
+
+def shown_texts(figure: Figure) -> list[Text]:
+    """All texts that a figure which has been drawn shows; axes keep ticks that are out of view."""
+    kept: set[Text] = set()
+    out_of_view: set[Text] = set()
+    for axes in figure.axes:
+        for axis in (axes.xaxis, axes.yaxis):
+            low, high = sorted(axis.get_view_interval())
+            for tick in _ticks(axis):
+                seen = axes.axison and low <= tick.get_loc() <= high
+                (kept if seen else out_of_view).update((tick.label1, tick.label2))
+    return [one for one in _texts(figure) if one not in out_of_view and one.get_visible()]
 
 
 def grey(drawn: NDArray[np.uint32]) -> NDArray[np.uint8]:

@@ -249,19 +249,6 @@ def _ticks(axis: Axis) -> list[Tick]:
     return [*made.get("majorTicks", ()), *made.get("minorTicks", ())]
 
 
-def shown_texts(figure: Figure) -> list[Text]:
-    """All texts that a figure which has been drawn shows; axes keep ticks that are out of view."""
-    kept: set[Text] = set()
-    out_of_view: set[Text] = set()
-    for axes in figure.axes:
-        for axis in (axes.xaxis, axes.yaxis):
-            low, high = sorted(axis.get_view_interval())
-            for tick in _ticks(axis):
-                seen = axes.axison and low <= tick.get_loc() <= high
-                (kept if seen else out_of_view).update((tick.label1, tick.label2))
-    return [one for one in _texts(figure) if one not in out_of_view and one.get_visible()]
-
-
 def warm_up() -> None:
     """Draws something of all that pictures of runs consist of, so that the first one takes no longer."""
     with style():
@@ -315,7 +302,8 @@ def _dots(canvas: Canvas) -> tuple[NDArray[np.uint32], float]:
     whole = Bbox.union([expected, Bbox.from_bounds(0.0, 0.0, *figure.get_size_inches())])
     dots = _drawn(canvas, whole.padded(_ROOM), dpi)
     inked = [np.flatnonzero((dots != dots[0, 0]).any(axis=axis)) for axis in (1, 0)]
-    if _is_cut(canvas, whole.padded(_ROOM)) or any(
+    # What is beyond has something that leads there: labels of an axis are behind those of its ticks.
+    if any(
         len(at) and (at[0] == 0 or at[-1] == size - 1) for at, size in zip(inked, dots.shape, strict=True)
     ):
         dots = _drawn(canvas, _measured(figure), dpi)
@@ -338,21 +326,6 @@ def _expected(figure: Figure) -> Bbox:
     if any(axes.axison for axes in figure.axes) or not boxes:
         boxes.append(figure.bbox)
     return Bbox.union(boxes).transformed(figure.dpi_scale_trans.inverted())
-
-
-def _is_cut(canvas: Canvas, drawn: Bbox) -> bool:
-    """Whether a text is beyond what was drawn: those of ticks and axes have their places only then.
-
-    Those of legends were expected. What they hold keeps its place in dots of the drawing, and so is not asked.
-    """
-    figure, renderer = canvas.figure, canvas.get_renderer()  # not that of the drawing, whose dots are smaller
-    expected = {text for legend in _legends(figure) for text in _texts(legend)}
-    for text in shown_texts(figure):
-        if text.get_text() and text not in expected:
-            box = text.get_window_extent(renderer).transformed(figure.dpi_scale_trans.inverted())
-            if box.x0 < drawn.x0 or box.y0 < drawn.y0 or box.x1 > drawn.x1 or box.y1 > drawn.y1:
-                return True
-    return False
 
 
 def _legends(figure: Figure) -> list[Legend]:
