@@ -315,7 +315,7 @@ def _dots(canvas: Canvas) -> tuple[NDArray[np.uint32], float]:
 
 
 def _expected(figure: Figure) -> Bbox:
-    """About what a figure will fill, in inches: texts, legends, and all of it if it has axes that are drawn."""
+    """What a figure may fill, in inches: texts, legends, and all of it if it has axes that are drawn."""
     within = [child for axes in figure.axes for child in axes.get_children()]
     named = [
         one
