@@ -434,6 +434,8 @@ fn add_port(part: &Part, fabric: &mut Fabric, port: u32) {
         down: 0,
         keeps: false,
         clock: plan.clock(plan.wiring.node_of[port as usize]),
+        peer_clock: plan.clock(plan.wiring.node_of[peer as usize]),
+        arrives_by: plan.wire_clock(peer, link.rate),
         scheduler: Selector::new(plan.scheduler(port).start(&plan.port_facts(port))),
         contention: asks_scheduler(plan.scheduler(port))
             .then(|| Box::new(Contention::new(node.classes().classes()))),

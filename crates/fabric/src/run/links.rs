@@ -6,7 +6,7 @@
 use crate::run::managers::Managers;
 use crate::run::nic::Nic;
 use crate::run::passed::PassedPorts;
-use crate::run::port::{ColdPort, Hooks, Port, PortCounts};
+use crate::run::port::{ColdPort, FormerRate, Hooks, Port, PortCounts};
 use frame::CONTROL_FRAME_BYTES;
 use units::{BitRate, Time};
 
@@ -81,7 +81,9 @@ impl Links {
     pub fn change_rate(&mut self, port: u32, rate: BitRate, now: Time) {
         let bits = self.bits_on_wire(port);
         let cold = &mut self.cold[port as usize];
-        cold.former.push((now, self.ports[port as usize].clock));
+        let sent_by = self.ports[port as usize].clock;
+        cold.former.push(FormerRate { until: now, sent_by, arrived_by: cold.arrives_by });
+        cold.arrives_by = units::WireClock::with_offset(rate, cold.peer_clock);
         cold.counts.settled.0 += bits.saturating_sub(cold.counts.settled.1) as f64 / cold.rate.bps_f64();
         cold.counts.settled.1 = bits;
         cold.rate = rate;
@@ -99,16 +101,16 @@ impl Links {
             && self.cold[port].rate > self.cold[other].rate
     }
 
-    /// How long a frame took to pass a port, whose last bit has come now: it came at the rate at which it was sent.
+    /// How long a frame took to pass a port, whose last bit has come now: as long as the peer took to send it.
     pub fn took_to_arrive(&self, port: u32, bytes: u16, now: Time) -> Time {
         let (state, cold) = (&self.ports[port as usize], &self.cold[port as usize]);
         let around = u64::from(bytes) + u64::from(state.overhead);
-        let mut clock = state.clock;
-        for &(until, before) in cold.former.iter().rev() {
-            if now.saturating_sub(cold.delay + clock.span_floor(around)) >= until {
+        let mut clock = cold.arrives_by;
+        for former in cold.former.iter().rev() {
+            if now.saturating_sub(cold.delay + clock.span_floor(around)) >= former.until {
                 break;
             }
-            clock = before;
+            clock = former.arrived_by;
         }
         clock.span_ceil(u64::from(bytes))
     }

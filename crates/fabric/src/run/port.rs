@@ -148,6 +148,9 @@ pub(crate) struct ColdPort {
     /// Whether failed links keep what waits for them.
     pub keeps: bool,
     pub clock: ClockOffset,
+    /// That of the peer's node, and how long its bytes take.
+    pub peer_clock: ClockOffset,
+    pub arrives_by: WireClock,
     pub scheduler: Selector,
     /// What it divided; `None`: it takes no part in who sends.
     pub contention: Option<Box<Contention>>,
@@ -166,8 +169,17 @@ pub(crate) struct ColdPort {
     pub notes_departures: bool,
     /// The source that is alone at its NIC, and sends ahead.
     pub lone_source: Option<Box<LoneSource>>,
-    /// Rates that the link had before faults changed it, and until when.
-    pub former: Vec<(Time, WireClock)>,
+    /// The rates that the link had before faults changed it.
+    pub former: Vec<FormerRate>,
+}
+
+/// The rate that a link had before a fault.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FormerRate {
+    pub until: Time,
+    /// How long bytes took that the port sent, and those that came.
+    pub sent_by: WireClock,
+    pub arrived_by: WireClock,
 }
 
 impl ColdPort {

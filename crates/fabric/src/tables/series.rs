@@ -114,7 +114,7 @@ impl View<'_> {
         }
         let most = |time: Time| {
             let of_port = |&port: &u32| {
-                let former = self.s.cold(port).former.iter().map(|(_, clock)| clock.most_bits(time));
+                let former = self.s.cold(port).former.iter().map(|former| former.sent_by.most_bits(time));
                 former.fold(self.s.port(port).clock.most_bits(time), u64::max)
             };
             ports.iter().map(of_port).fold(0, u64::saturating_add)
@@ -282,7 +282,7 @@ impl View<'_> {
 
 /// How many bits may seem to end in the bin before theirs, over so many links.
 fn most_early(links: usize) -> u64 {
-    64 * links as u64
+    2 * links as u64
 }
 
 /// Drops all but the `most` with the largest sums, of equal ones the first; the order stays.
