@@ -1,0 +1,20 @@
+//! Scenarios from their texts to what comes out, in one binary.
+
+mod bad_input;
+mod dcbx;
+mod defects;
+mod disturbed;
+mod faults;
+mod guards;
+mod links;
+mod lossless;
+mod names;
+mod pinned;
+mod robust;
+mod schema;
+mod strict;
+mod threads;
+mod together;
+mod transfers;
+mod unused;
+mod valid;
