@@ -236,7 +236,7 @@ pub struct Red {
     /// Frames (in byte mode: mean frames) since the last pick, this one included; `None` if there was none since the
     /// average rose above the minimum.
     since_pick: Option<f64>,
-    /// When the link had sent the last frame of the queue.
+    /// Until when the average is right: when the link had sent the last frame of the queue, or later.
     idle_since: Time,
 }
 
@@ -247,19 +247,24 @@ impl Red {
     }
 
     fn sample(&mut self, now: Time, fill: &Fill, frame: FrameFacts) {
-        let keep = 1.0 - self.params.weight;
-        let queue = self.params.counts.of(fill, frame, self.params.min) as f64;
-        if fill.queue.frames > 0 {
-            self.average = keep * self.average + self.params.weight * queue;
-            return;
+        let was_idle = self.params.at == Moment::Enqueue && fill.queue.frames == 0;
+        if was_idle {
+            self.decay(now);
         }
+        if !was_idle || self.params.idle_exponent == IdleExponent::ElapsedAndArrival {
+            let queue = self.params.counts.of(fill, frame, self.params.min) as f64;
+            self.average = (1.0 - self.params.weight) * self.average + self.params.weight * queue;
+        }
+    }
+
+    /// The queue has been empty until now: as if frames of the mean length had found it so, each span counted once,
+    /// whether what comes now is let in or not.
+    fn decay(&mut self, now: Time) {
+        let idle = now.saturating_sub(self.idle_since).ps() / self.mean_time.ps().max(1);
+        self.idle_since += self.mean_time * idle;
         // Zero stays zero.
         if self.average > 0.0 {
-            let idle = now.saturating_sub(self.idle_since).ps() / self.mean_time.ps().max(1);
-            self.average *= power(keep, idle);
-        }
-        if self.params.idle_exponent == IdleExponent::ElapsedAndArrival {
-            self.average = keep * self.average + self.params.weight * queue;
+            self.average *= power(1.0 - self.params.weight, idle);
         }
     }
 
@@ -322,7 +327,12 @@ impl QueueManager for Red {
     ) -> Verdict {
         match self.params.at {
             Moment::Enqueue => self.looks(now, fill, frame, random),
-            Moment::Dequeue => Verdict::Pass,
+            Moment::Dequeue => {
+                if fill.queue.frames == 0 {
+                    self.decay(now);
+                }
+                Verdict::Pass
+            }
         }
     }
     fn on_dequeue(
@@ -418,6 +428,31 @@ mod tests {
         assert_eq!(on_entry, Verdict::Pass);
         let [mark, pass] = [Verdict::Mark, Verdict::Pass];
         assert_eq!(on_exit, [mark, mark, pass, pass, pass]);
+    }
+
+    #[test]
+    fn a_burst_is_no_idle_time_for_who_looks_at_departures() {
+        let keys =
+            RedParams { weight: 0.002, action: Action::MarkOnly, at: Moment::Dequeue, ..RedParams::default() };
+        let (mut red, mut random) = (keys.start(&LINK), || u64::MAX);
+        let took = red.wire.span_ceil(1020);
+        let mut now = Time::from_us(1000);
+        for before in 0..100 {
+            red.on_enqueue(now, &holding(before), capable(1000), &mut random);
+        }
+        let averages: Vec<f64> = (0..100)
+            .rev()
+            .map(|behind| {
+                red.on_dequeue(now, &holding(behind), capable(1000), &mut random);
+                now += took;
+                red.average()
+            })
+            .collect();
+        let most = averages.iter().copied().fold(0.0, f64::max);
+        assert!(averages[99] > 0.9 * most, "{} of {most}", averages[99]);
+        // Then it is: a thousand frames' time halves it more than twice.
+        red.on_enqueue(now + took * 1000, &holding(0), capable(1000), &mut random);
+        assert!(red.average() < 0.2 * averages[99], "{}", red.average());
     }
 
     #[test]

@@ -15,8 +15,9 @@ pub(crate) struct Credit {
 }
 
 impl Credit {
+    /// A slope above what the link carries, as a fault may leave it, is all that the link carries.
     pub fn new(slope: BitRate, link: BitRate) -> Credit {
-        Credit { slope, link, credit: 0, since: Time::ZERO, waiting: false }
+        Credit { slope: slope.min(link), link, credit: 0, since: Time::ZERO, waiting: false }
     }
     /// Credit grows while frames wait, or up to zero.
     #[inline]
@@ -53,7 +54,7 @@ impl Credit {
     /// The rates of the class and of the link from now on.
     pub fn set_rates(&mut self, slope: BitRate, link: BitRate, now: Time) {
         self.settle(now);
-        (self.slope, self.link) = (slope, link);
+        (self.slope, self.link) = (slope.min(link), link);
     }
     pub fn ready_at(&self) -> Time {
         let missing = (-self.credit).max(0) as u128;

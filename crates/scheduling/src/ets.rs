@@ -469,6 +469,20 @@ mod tests {
     const PERCENT: fn(u32) -> Selection = Selection::Percent;
 
     #[test]
+    fn a_slope_above_a_slower_link_costs_no_credit() {
+        let shaped = Selection::CreditBased { idle_slope: Share::Rate(BitRate::from_gbps(5)) };
+        let mut ets = ets(vec![class(&[0], shaped)]).start(&port(1));
+        let ms = Time::from_us(1000);
+        for (rate, at) in [(1, ms), (10, ms * 2)] {
+            ets.on_link_rate(BitRate::from_gbps(rate), at);
+            ets.activate(0, 1500, at);
+            assert_eq!(ets.pick(at), Some(0));
+            ets.sent(0, 1500, at);
+        }
+        assert!(ets.wake(ms * 2).is_some_and(|ready| ready < ms * 2 + Time::from_us(10)));
+    }
+
+    #[test]
     fn quanta_follow_the_rule() {
         // 30 : 50 : 20 with a largest frame of 1542 B accounted: 2313, 3855, 1542 B.
         let (quanta, scale) = EtsParams::percentages(&[30, 50, 20]).quanta(&port(3));
