@@ -530,6 +530,7 @@ mod tests {
             a: NodeId(2 * pair),
             b: NodeId(2 * pair + 1),
             rate: BitRate::from_gbps(10),
+            wire_rate: BitRate::from_gbps(10),
             delay: Time::from_us(1),
             overhead: 20,
             response_time: None,

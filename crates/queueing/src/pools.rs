@@ -139,7 +139,7 @@ pub struct Attachment {
     /// Only at ports to these hosts and switches. A list of names. Default: any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<Vec<String>>,
-    /// Only at ports of this rate. A rate. Default: any.
+    /// Only at ports of this rate; on a link with a `line_code` it is the rate on the wire, as in the topology. A rate. Default: any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<BitRate>,
     /// Only at ports whose cable, with what their interfaces add, is at most this long. A length. Default: any.
@@ -370,6 +370,15 @@ impl Attachment {
     }
 }
 
+impl AttachmentSpec {
+    /// Whether it is meant for a port to this neighbour, over a link of this rate, as it is written, and delay.
+    pub fn fits(&self, neighbour: &str, rate: BitRate, delay: Time) -> bool {
+        (self.to.is_empty() || self.to.iter().any(|name| name == neighbour))
+            && self.rate.is_none_or(|only| only == rate)
+            && self.delay.is_none_or(|most| delay <= most)
+    }
+}
+
 impl PoolsSpec {
     /// More than any queue holds.
     const UNBOUNDED: u64 = u64::MAX / 4;
@@ -378,20 +387,17 @@ impl PoolsSpec {
     pub fn pool_of(&self, profile: usize) -> &PoolSpec {
         &self.pools[usize::from(self.profiles[profile].rules.pool)]
     }
-    /// The profiles of a port to this neighbour.
+    /// The profiles of a port to this neighbour, over a link of this rate, as it is written, and delay.
     pub fn of_port(&self, neighbour: &str, rate: BitRate, delay: Time) -> PortProfiles {
         let mut found = PortProfiles::default();
         for own in &self.attachments {
-            let fits = (own.to.is_empty() || own.to.iter().any(|name| name == neighbour))
-                && own.rate.is_none_or(|only| only == rate)
-                && own.delay.is_none_or(|most| delay <= most);
             let table = match self.pool_of(own.profile).side {
                 Side::Ingress => &mut found.ingress,
                 Side::Egress => &mut found.egress,
             };
             let free =
                 (0..).zip(table).filter(|(number, taken)| own.members >> number & 1 != 0 && taken.is_none());
-            if fits {
+            if own.fits(neighbour, rate, delay) {
                 free.for_each(|(_, taken)| *taken = Some(own.profile));
             }
         }

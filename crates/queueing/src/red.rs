@@ -432,8 +432,12 @@ mod tests {
 
     #[test]
     fn a_burst_is_no_idle_time_for_who_looks_at_departures() {
-        let keys =
-            RedParams { weight: 0.002, action: Action::MarkOnly, at: Moment::Dequeue, ..RedParams::default() };
+        let keys = RedParams {
+            weight: 0.002,
+            action: Action::MarkOnly,
+            at: Moment::Dequeue,
+            ..RedParams::default()
+        };
         let (mut red, mut random) = (keys.start(&LINK), || u64::MAX);
         let took = red.wire.span_ceil(1020);
         let mut now = Time::from_us(1000);

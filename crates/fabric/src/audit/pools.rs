@@ -7,24 +7,33 @@ use crate::spec::SwitchSpec;
 use flow_control::{PauseKind, PauseSpec};
 use frame::{NodeId, PRIORITIES, PortId};
 use keys::{Remark, Severity, nearest};
-use queueing::{Limit, PoolsSpec, PortProfiles};
+use queueing::{AttachmentSpec, Limit, PoolsSpec, PortProfiles};
 use std::collections::BTreeSet;
+use units::{BitRate, Time};
 
-/// Attachments that name who is no neighbour of any switch with them, or fit no port.
+/// Attachments that name who is no neighbour of any switch with them, or fit none of its ports.
 pub(super) fn check(audit: &mut Audit<'_>) {
     let (spec, wiring) = (audit.spec, audit.spec.wiring());
-    let mut seen: Vec<(&PoolsSpec, BTreeSet<&str>, NodeId)> = Vec::new();
+    let mut seen: Vec<(&PoolsSpec, Vec<Neighbour<'_>>, NodeId)> = Vec::new();
     for (id, node) in (0..).map(NodeId).zip(&spec.nodes) {
         let Some(pools) = node.switch().and_then(|switch| switch.pools.as_deref()) else { continue };
-        let neighbours = wiring.ports(id).map(|port| wiring.node_of[wiring.peer[port.at()].at()]);
-        let names = neighbours.map(|peer| spec.nodes[peer.at()].name.as_str());
+        let names = wiring.ports(id).map(|port| {
+            let link = &spec.links[wiring.link_of[port.at()] as usize];
+            let peer = wiring.node_of[wiring.peer[port.at()].at()];
+            Neighbour { name: &spec.nodes[peer.at()].name, rate: link.wire_rate, delay: link.delay }
+        });
         match seen.iter_mut().find(|(known, ..)| std::ptr::eq(*known, pools)) {
             Some((_, known, _)) => known.extend(names),
             None => seen.push((pools, names.collect(), id)),
         }
     }
-    for (pools, names, id) in seen {
+    for (pools, neighbours, id) in seen {
+        let names: BTreeSet<&str> = neighbours.iter().map(|one| one.name).collect();
         for (index, own) in pools.attachments.iter().enumerate() {
+            let is_known = own.to.iter().all(|name| names.contains(name.as_str()));
+            if is_known && !neighbours.iter().any(|one| own.fits(one.name, one.rate, one.delay)) {
+                audit.warn(Subject::Node(id), fits_nothing(own, &neighbours, index));
+            }
             for (place, name) in own.to.iter().enumerate().filter(|(_, name)| !names.contains(name.as_str()))
             {
                 let help = match nearest(name, names.iter().copied()) {
@@ -38,6 +47,35 @@ pub(super) fn check(audit: &mut Audit<'_>) {
             }
         }
     }
+}
+
+/// What is at the other end of a link of a switch, and that link.
+struct Neighbour<'a> {
+    name: &'a str,
+    rate: BitRate,
+    delay: Time,
+}
+
+/// An attachment that changes nothing, and which of its conditions no port meets.
+fn fits_nothing(own: &AttachmentSpec, neighbours: &[Neighbour<'_>], index: usize) -> Remark {
+    let rates: BTreeSet<BitRate> = neighbours.iter().map(|one| one.rate).collect();
+    let shortest = neighbours.iter().map(|one| one.delay).min().unwrap_or_default();
+    let (key, help) = match (own.rate, own.delay) {
+        (Some(rate), _) if !rates.contains(&rate) => {
+            let rates: Vec<String> = rates.iter().map(|rate| format!("\"{rate}\"")).collect();
+            ("rate", format!("expected the rate of a link: {}", rates.join(", ")))
+        }
+        (_, Some(most)) if shortest > most => (
+            "length",
+            format!(
+                "the shortest cable and its interfaces take {shortest}, as {} m do",
+                shortest.ps() / 5000
+            ),
+        ),
+        _ => ("profile", "expected what one port has, or fewer conditions".to_string()),
+    };
+    let remark = Remark::about(key, "no port is like that: the profile is attached to none", help);
+    remark.within_entry(index).within("attach").within("memory").within("buffer")
 }
 
 /// Whether the pools of a switch go with its pauses.

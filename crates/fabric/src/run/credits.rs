@@ -354,10 +354,11 @@ impl Fabric {
             short |= u32::from(lacks) << class;
             other_head |= u32::from(other) << class;
         }
-        let (could, before) = (other_head & !port.stopped, credits.short);
+        let before = credits.short;
         self.change_short(egress, short, now, windows);
         self.note_bypasses(egress, among, before, now, windows);
-        let active = could & !self.links.ports[egress as usize].stopped;
+        // Also of who was stopped until now: of a stop that ends before the next decision the scheduler has not heard.
+        let active = other_head & !self.links.ports[egress as usize].stopped;
         if active != 0 {
             self.tell_heads(egress, active, now);
         }

@@ -124,6 +124,8 @@ pub struct GraphLink {
     pub b: NodeId,
     /// Rate of data in each direction.
     pub rate: BitRate,
+    /// The same as it is written: with a line code, that on the wire.
+    pub wire_rate: BitRate,
     /// One-way delay of cable and interfaces.
     pub delay: Time,
     /// Bytes around each frame on the wire.
@@ -182,7 +184,16 @@ impl Graph {
         let (phy, line_code) = (cable.phy(), cable.line_code);
         let delay = cable.delay() + phy.map_or(Time::ZERO, Phy::interface_delay);
         let overhead = u16::try_from(cable.overhead.get()).unwrap_or(u16::MAX);
-        self.links.push(GraphLink { a, b, rate: cable.data_rate(), delay, overhead, phy, line_code });
+        self.links.push(GraphLink {
+            a,
+            b,
+            rate: cable.data_rate(),
+            wire_rate: cable.rate,
+            delay,
+            overhead,
+            phy,
+            line_code,
+        });
         let last = self.links.len() - 1;
         &mut self.links[last]
     }

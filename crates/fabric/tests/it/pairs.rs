@@ -709,13 +709,17 @@ fn spec(draw: &Draw, duration: Time) -> Spec {
     let rolls = &mut rolls;
     let graph = graph(draw, rolls);
     let equal = rolls.coin();
-    let link = |link: &GraphLink, rolls: &mut Rolls| LinkSpec {
-        a: link.a,
-        b: link.b,
-        rate: gbps(if equal { 10 } else { rolls.pick(&[1, 10, 25, 100]) }),
-        delay: ps(rolls.pick(&[0, 10_000, 500_000])),
-        overhead: rolls.pick(&[0, 20, 20]),
-        response_time: None,
+    let link = |link: &GraphLink, rolls: &mut Rolls| {
+        let rate = gbps(if equal { 10 } else { rolls.pick(&[1, 10, 25, 100]) });
+        LinkSpec {
+            a: link.a,
+            b: link.b,
+            rate,
+            wire_rate: rate,
+            delay: ps(rolls.pick(&[0, 10_000, 500_000])),
+            overhead: rolls.pick(&[0, 20, 20]),
+            response_time: None,
+        }
     };
     let links: Vec<LinkSpec> = graph.links.iter().map(|one| link(one, rolls)).collect();
     let control = control(draw, rolls);

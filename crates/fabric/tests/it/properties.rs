@@ -194,13 +194,17 @@ fn spec(dice: &Dice, drains: bool) -> Spec {
     let links: Vec<LinkSpec> = graph
         .links
         .iter()
-        .map(|link| LinkSpec {
-            a: link.a,
-            b: link.b,
-            rate: gbps(rolls.pick(&rates)),
-            delay: ps(rolls.pick(&[0, 10_000, 500_000, 2_000_001])),
-            overhead: rolls.pick(&[0, 20, 20]),
-            response_time: None,
+        .map(|link| {
+            let rate = gbps(rolls.pick(&rates));
+            LinkSpec {
+                a: link.a,
+                b: link.b,
+                rate,
+                wire_rate: rate,
+                delay: ps(rolls.pick(&[0, 10_000, 500_000, 2_000_001])),
+                overhead: rolls.pick(&[0, 20, 20]),
+                response_time: None,
+            }
         })
         .collect();
     let lossless = dice.control < 2;

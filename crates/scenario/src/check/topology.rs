@@ -78,6 +78,7 @@ impl Fabric {
             a: link.a,
             b: link.b,
             rate: link.rate,
+            wire_rate: link.wire_rate,
             delay: link.delay,
             overhead: link.overhead,
             response_time: link.phy.and_then(response_time_of),

@@ -1207,6 +1207,36 @@ fn loops_that_swing() {
     }
 }
 
+/// The profiles of a memory in pools: who they are attached to.
+#[test]
+fn profiles_of_a_memory() {
+    let memory = |attach: &str| {
+        let pools = "[switch]\nqueues = \"per_priority\"\n[switch.buffer.memory]\npools.out = { side = \"egress\", size = \"20 kB\", mode = \"static\" }\nprofiles.q = { pool = \"out\", threshold = \"15 kB\" }";
+        more(&format!("{pools}\nattach = [{attach}]"))
+    };
+    let coded = |rate: &str| {
+        let mut text = memory(&format!("{{ profile = \"q\", rate = ‸\"{rate}\" }}"));
+        set(&mut text.topology, "line_code = \"64b/66b\"");
+        text
+    };
+    errors(vec![
+        (memory("{ profile = ‸\"p\" }"), "\"p\"", ""),
+        (memory("{ profile = \"q\", queues = [‸8] }"), "number 8", "0 to 7"),
+        (memory("{ profile = \"q\", to = ‸[] }"), "an empty list", "expected an entry"),
+        (memory("{ profile = \"q\", to = [\"h0\", ‸\"h7\"] }"), "no switch with this memory", "did you mean"),
+    ]);
+    for (text, help) in [
+        (memory("{ profile = \"q\", rate = ‸\"25 Gb/s\" }"), "expected the rate of a link: \"10 Gb/s\""),
+        (memory("{ profile = \"q\", length = ‸\"5 m\" }"), "as 200 m do"),
+        (coded("9.6969696 Gb/s"), "expected the rate of a link: \"10 Gb/s\""),
+    ] {
+        check(&text, Severity::Warning, "no port is like that", help);
+    }
+    let text = coded("10 Gb/s").text().replace('‸', "");
+    let said = load(&text, "memory.toml", None).expect("it fits").warnings;
+    assert!(said.iter().all(|warning| !warning.message.contains("no port")), "{said:?}");
+}
+
 #[test]
 fn queue_managers_and_shared_memory() {
     let managers = |entries: &str| more(&format!("[switch]\nqueue_managers = {entries}"));
