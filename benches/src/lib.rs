@@ -365,6 +365,7 @@ fn spec(graph: &Graph, flows: Vec<FlowSpec>, options: Options) -> Spec {
         a: link.a,
         b: link.b,
         rate: link.rate,
+        wire_rate: link.wire_rate,
         delay: link.delay,
         overhead: link.overhead,
         response_time: None,
