@@ -138,7 +138,7 @@ def queues(context: Context, cluster: Scenario, runs: Runs) -> Iterator[Outcome]
     slope = float(np.polyfit(np.log(TARGETS), np.log(lengths), 1)[0])
     yield context.outcome(
         "M7-target",
-        measured=f"{told}; grows with the power {slope:.2f} of the target",
+        measured=f"{told}; grows with the power {slope:.3f} of the target",
         passed=lengths == sorted(lengths) and slope >= 0.5,
     )
 
