@@ -275,10 +275,7 @@ fn explain(raw: &str) -> (String, String) {
         let help = "it stands further up, too; a table [name] and entries [[name]] are two forms of one key";
         return (raw.into(), help.into());
     }
-    let whole = raw
-        .replace("expected u64", "expected a whole number that is not negative")
-        .replace("expected u32", "expected a whole number that is not negative, at most 4294967295")
-        .replace("expected f64", "expected a number")
+    let whole = numbers(raw)
         .replace("expected a sequence", "expected a list in [ ]")
         .replace("expected a string", "expected text in quotes")
         .replace("expected a boolean", "expected true or false");
@@ -295,6 +292,18 @@ fn explain(raw: &str) -> (String, String) {
         Some((message, help)) => (message.to_string(), help.to_string()),
         None => (whole, String::new()),
     }
+}
+
+/// Names of Rust's types of numbers as what they take.
+fn numbers(raw: &str) -> String {
+    let whole = raw.replace("expected f64", "expected a number");
+    let natural = "expected a whole number that is not negative";
+    let whole = whole.replace("expected u64", natural).replace("expected usize", natural);
+    [("u8", u64::from(u8::MAX)), ("u16", u16::MAX.into()), ("u32", u32::MAX.into())]
+        .iter()
+        .fold(whole, |text, (of, most)| {
+            text.replace(&format!("expected {of}"), &format!("{natural}, at most {most}"))
+        })
 }
 
 /// The unknown name and the accepted ones in serde's "unknown field `x`, expected one of `a`, `b`".

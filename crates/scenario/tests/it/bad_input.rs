@@ -139,6 +139,13 @@ fn dcbx() {
         (more("[host.dcbx]\ndialect = ‸\"newer\""), "unknown", "older"),
         (more("[host.dcbx]\nets = ‸{ traffic_classes = 9 }"), "traffic_classes is 9", "1 to 8"),
         (more("[host.dcbx]\npfc = ‸{ priorities = [8] }"), "is 8", "0 to 7"),
+        (more("[host.dcbx]\npfc = { priorities = [‸{}] }"), "a table in place of a value", "a whole number"),
+        (more("[switch.dcbx]\nets = { own = { classes = [‸true] } }"), "boolean", "a whole number"),
+        (
+            more("[switch.dcbx]\napplications = [{ protocol = \"fcoe\", priority = ‸\"1 s\" }]"),
+            "\"1 s\"",
+            "a whole number that is not negative",
+        ),
         (more("[host.dcbx]\npfc = ‸{ priorities = [3, 3] }"), "priority 3 occurs twice", "once"),
         (
             more("[host.dcbx]\npfc = ‸{ priorities = [3, 4], capability = 1 }"),

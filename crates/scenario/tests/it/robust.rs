@@ -72,6 +72,11 @@ route = ["leaf0", "spine1", "leaf1", "h2"]
 
 fn inside(text: &str, one: &Diagnostic) -> Result<(), TestCaseError> {
     prop_assert!(!one.message.is_empty());
+    for word in format!("{} {}", one.message, one.help).split(|letter: char| !letter.is_alphanumeric()) {
+        let is_type =
+            ["u8", "u16", "u32", "u64", "usize", "i32", "i64", "f64", "struct", "enum"].contains(&word);
+        prop_assert!(!is_type || text.contains(word), "a type of Rust in {:?}: {:?}", one.message, one.help);
+    }
     prop_assert!(!one.render(false).is_empty() && !one.render(true).is_empty());
     let line = text.split('\n').nth(one.line.wrapping_sub(1));
     prop_assert!(line.is_some(), "line {} of {text:?}", one.line);
