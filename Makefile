@@ -15,7 +15,7 @@ WORKERS ?= $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1)))
 SOURCES := $(shell find crates packaging python/penstock Cargo.toml Cargo.lock pyproject.toml README.md \
 	-type f ! -name '*.pyc' ! -name '*.so' ! -name '.*' ! -path '*/.mypy_cache/*')
 
-.PHONY: help demo test format lint rust fuzz fuzzed python site viewer budget bench docs clean needs
+.PHONY: help demo test checks format lint rust fuzz fuzzed python site viewer budget bench docs clean needs
 .DEFAULT_GOAL := help
 
 help: ## says what can be made
@@ -27,8 +27,13 @@ needs:
 demo: $(VENV)/installed ## builds Penstock, reproduces one chapter of a paper, names the picture
 	@$(BIN)/penstock demo
 
-test: format lint rust fuzzed python viewer budget ## proves the tree: Rust, Python, docs, house rules, report page, speed
+# Two jobs at once: much of it is done by one thread, as linking the engine. What a job prints comes when it ends.
+test: | needs ## proves the tree: Rust, Python, docs, house rules, report page, speed
+	@echo "two parts at a time; each prints when it has ended"
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target checks
 	@echo "all of it holds"
+
+checks: format lint rust fuzzed python viewer budget
 
 # Quick and cheap first, so that a slip is told at once; `make -k test` goes on after a failure.
 format: $(VENV)/developed
