@@ -39,6 +39,8 @@ RUNS = {
     "incast-64 pfc": ("2 ms", "4 ms"),
     "incast-8 pfc qcn": ("8 ms", "12 ms"),
     "incast-8 pfc fecn": ("8 ms", "12 ms"),
+    "dynamic-threshold-8 pfc": ("2 ms", "4 ms"),
+    "pools-8 pfc": ("2 ms", "4 ms"),
     "requests-8": ("200 us", "400 us"),
     "window": ("5 ms", "10 ms"),
     "red": ("5 ms", "10 ms"),

@@ -29,8 +29,9 @@ use fabric::topology::{Cable, FatTree, Graph, NodeRole, Shape, Star};
 use flow_control::{Accounting, Control, PauseKind, PauseSpec};
 use frame::{ClassMap, NodeId, Priority};
 use queueing::{
-    Action, BufferSpec, CongestionPointParams, LimiterScope, ManagerSpec, RateControlSpec, RatePointParams,
-    RateReactionParams, ReactionPointParams, RedParams,
+    Action, Alpha, AttachmentSpec, BufferSpec, CongestionPointParams, Limit, LimiterScope, ManagerSpec,
+    PoolSpec, PoolsSpec, ProfileSpec, RateControlSpec, RatePointParams, RateReactionParams,
+    ReactionPointParams, RedParams, Rules, SharedMemorySpec, Side,
 };
 use scheduling::SchedulerSpec;
 use std::sync::Arc;
@@ -55,7 +56,7 @@ pub struct Options {
 }
 
 /// The workload of this name: `star`, `qcn`, `fecn`, `qcn-limiters`, `qcn-points`, `window`, `red`, `bottleneck`, `classes`,
-/// `classes-credits`, `fat-tree-K`, `tcp-K`, `hashed-K`, `spray-K`, `requests-K`, `incast-N`, `flows-N`.
+/// `classes-credits`, `dynamic-threshold-N` and `pools-N` (an incast of N whose switch shares its memory), `fat-tree-K`, `tcp-K`, `hashed-K`, `spray-K`, `requests-K`, `incast-N`, `flows-N`.
 pub fn workload(name: &str, options: Options) -> Option<Spec> {
     if let Some(control) = options.control {
         let mut spec = workload(name, Options { control: None, ..options })?;
@@ -132,6 +133,16 @@ pub fn workload(name: &str, options: Options) -> Option<Spec> {
             ..flow(hosts[i % 16], hosts[(i % 16 + 1 + i / 16 % 15) % 16], rate.clone())
         };
         return Some(spec(&graph, (0..flows).map(flow).collect(), options));
+    }
+    if let Some((kind, senders)) =
+        name.rsplit_once('-').filter(|it| ["dynamic-threshold", "pools"].contains(&it.0))
+    {
+        let mut spec = workload(&format!("incast-{senders}"), options)?;
+        change_switches(&mut spec, |switch| match kind {
+            "pools" => switch.pools = Some(Arc::new(pools())),
+            _ => (switch.buffer.total, switch.shared_memory) = (Some(Amount::Bytes(MEMORY)), Some(memory())),
+        });
+        return Some(spec);
     }
     let senders: u64 = name.strip_prefix("incast-")?.parse().ok()?;
     let graph = Star::new(senders + 1, cable).graph().ok()?;
@@ -274,6 +285,42 @@ fn requests() -> Application {
 fn connection(from: NodeId, to: NodeId, application: Application) -> FlowSpec {
     let transport = ConnectionSpec { start: Time::ZERO, stop: None, application };
     FlowSpec { transport: Some(Arc::new(transport)), ..flow(from, to, Arrivals::Greedy) }
+}
+
+/// The memory of a switch, and what of it is headroom.
+const MEMORY: u64 = 1_000_000;
+const HEADROOM: u64 = 300_000;
+
+/// All lossless queues have as much as is free.
+fn memory() -> SharedMemorySpec {
+    SharedMemorySpec {
+        total: MEMORY,
+        alpha: Alpha::ONE,
+        minimum: 0,
+        headroom: HEADROOM,
+        resume_offset: 3_000,
+    }
+}
+
+/// The same in pools, as switches are configured.
+fn pools() -> PoolsSpec {
+    let pool =
+        |name: &str, side, headroom| PoolSpec { name: name.into(), side, size: MEMORY - HEADROOM, headroom };
+    let profile = |name: &str, pool, headroom, limit| ProfileSpec {
+        name: name.into(),
+        rules: Rules { pool, reserved: 0, limit, headroom, xon: 0, xon_offset: 3_000 },
+    };
+    let attached =
+        |profile| AttachmentSpec { profile, members: u8::MAX, to: Vec::new(), rate: None, delay: None };
+    PoolsSpec {
+        pools: vec![pool("in", Side::Ingress, Some(HEADROOM)), pool("out", Side::Egress, None)],
+        profiles: vec![
+            profile("lossless", 0, 30_000, Limit::Dynamic(Alpha::ONE)),
+            profile("queues", 1, 0, Limit::Static(MEMORY)),
+        ],
+        attachments: vec![attached(0), attached(1)],
+        groups: std::array::from_fn(|priority| priority as u8),
+    }
 }
 
 fn change_switches(spec: &mut Spec, change: impl Fn(&mut SwitchSpec)) {
