@@ -12,7 +12,13 @@ import pytest
 from penstock import _core
 from penstock.studies import reproduce
 
-NAMES = ("scheduling/latency-fairness", "scheduling/accounting", "scheduling/drr-awc", "ets/conformance")
+NAMES = (
+    "scheduling/latency-fairness",
+    "scheduling/accounting",
+    "scheduling/drr-awc",
+    "ets/conformance",
+    "sonic/shipped",
+)
 
 
 Quick = Callable[[str], reproduce.StudyResult]
