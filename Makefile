@@ -15,7 +15,7 @@ WORKERS ?= $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1)))
 SOURCES := $(shell find crates packaging python/penstock Cargo.toml Cargo.lock pyproject.toml README.md \
 	-type f ! -name '*.pyc' ! -name '*.so' ! -name '.*' ! -path '*/.mypy_cache/*')
 
-.PHONY: help demo test checks format lint rust fuzz fuzzed python site viewer budget bench docs clean needs
+.PHONY: help demo test checks format lint rustdoc rust fuzz fuzzed python site viewer budget bench docs clean needs
 .DEFAULT_GOAL := help
 
 help: ## says what can be made
@@ -33,7 +33,7 @@ test: | needs ## proves the tree: Rust, Python, docs, house rules, report page, 
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target checks
 	@echo "all of it holds"
 
-checks: format lint rust fuzzed python viewer budget
+checks: format lint rustdoc rust fuzzed python viewer budget
 
 # Quick and cheap first, so that a slip is told at once; `make -k test` goes on after a failure.
 format: $(VENV)/developed
@@ -45,6 +45,10 @@ lint: $(VENV)/developed
 	$(BIN)/mypy
 	$(BIN)/mypy tools benches
 	cargo clippy --locked --workspace --all-targets --quiet -- -D warnings
+
+rustdoc: | needs ## builds the pages of the engine's crates, private modules and mechanisms too, in target/doc; a broken link is an error
+	RUSTDOCFLAGS="-D warnings -A rustdoc::private_intra_doc_links" \
+	cargo doc --locked --workspace --no-deps --document-private-items --keep-going --quiet
 
 rust: | needs ## runs the tests of the engine
 	cargo test --locked --workspace --quiet

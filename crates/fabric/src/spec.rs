@@ -1,5 +1,5 @@
 //! A checked description of a simulation: what a scenario becomes, and all that a [`crate::Simulation`]
-//! is built from. Plain data; a value of type [`Spec`] that passed [`Spec::check`] cannot be wrong.
+//! is built from. Plain data; a value of type [`Spec`] that passed [`audit`](fn@crate::audit) cannot be wrong.
 
 pub mod choice;
 mod cores;

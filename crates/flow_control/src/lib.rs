@@ -1,4 +1,13 @@
 //! Link-level flow control: PAUSE, PFC, TPFC and the headroom they need; credits.
+//!
+//! ```
+//! use flow_control::headroom::Headroom;
+//! use units::{BitRate, Length};
+//!
+//! // What is still on its way when a switch pauses a port at 10 Gb/s over 100 m of fibre (IEEE 802.1Q, annex O).
+//! let headroom = Headroom::of_fibre(BitRate::from_gbps(10), Length::from_m(100));
+//! assert!(headroom.delay().frames() > 5.0);
+//! ```
 
 #![warn(clippy::too_many_lines)]
 

@@ -1,4 +1,14 @@
 //! Counters, histograms, series, fairness, and the described tables of a result.
+//!
+//! ```
+//! use measure::{BinnedBits, Passage};
+//! use units::Time;
+//!
+//! // A frame that passes from 5 to 15 ns has half of its bits in each bin of 10 ns.
+//! let mut bits = BinnedBits::new(Time::from_ns(10), Time::from_ns(20));
+//! bits.add(Passage { end: Time::from_ns(15), took: Time::from_ns(10), bits: 100 });
+//! assert_eq!(bits.finish(Time::from_ns(20)), [50, 50]);
+//! ```
 
 #![warn(clippy::too_many_lines)]
 

@@ -3,6 +3,14 @@
 //! Limits decide whether there is room: [`BufferSpec`] and [`SharedMemory`]. A queue manager ([`QueueManager`]), one for
 //! each queue, decides on marks, early drops and messages. Rate limiters hold back what messages complain of
 //! ([`RateControl`]). All are sans-IO: what waits, the time and random bits go in, a verdict or a rate comes out.
+//!
+//! ```
+//! use queueing::RedParams;
+//!
+//! // From 5 to 15 frames on average, up to 2 in a hundred are marked; above 30 all are.
+//! let red = RedParams::default();
+//! assert_eq!([3.0, 10.0, 31.0].map(|average| red.probability(average)), [Some(0.0), Some(0.01), None]);
+//! ```
 
 #![warn(clippy::too_many_lines)]
 

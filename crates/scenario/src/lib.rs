@@ -7,6 +7,24 @@
 //!
 //! The way through the code: `read` (bytes, TOML, keys), `model` (the typed text), `effective` (defaults),
 //! `check` (what the values mean together).
+//!
+//! ```
+//! let text = r#"
+//! [simulation]
+//! duration = "10 us"
+//! [topology.star]
+//! hosts = 2
+//! rate = "10 Gb/s"
+//! [[flows]]
+//! name = "f"
+//! from = "h0"
+//! to = "h1"
+//! sorce = "greedy"
+//! "#;
+//! let why = scenario::load(text, "first.toml", None).unwrap_err();
+//! let first = why.errors().next().unwrap();
+//! assert_eq!((first.line, first.message.as_str()), (11, "unknown key `sorce`"));
+//! ```
 
 #![warn(clippy::too_many_lines)]
 

@@ -5,6 +5,17 @@
 //! a frame and flow control (a pause, missing credits) does not stop it; that eligibility may be taken away
 //! at any time, from a head that has its service tag already too. Schedulers are sans-IO: plain data and
 //! `now` go in, decisions come out.
+//!
+//! ```
+//! use scheduling::{Configuration, Discipline, PortFacts, SchedulerSpec};
+//! use units::{BitRate, Time};
+//!
+//! let port = PortFacts { queues: 2, ..PortFacts::ethernet(BitRate::from_gbps(10)) };
+//! let mut scheduler = SchedulerSpec::StrictPriority.start(&port);
+//! scheduler.activate(0, 1500, Time::ZERO);
+//! scheduler.activate(1, 64, Time::ZERO);
+//! assert_eq!(scheduler.pick(Time::ZERO), Some(1));
+//! ```
 
 #![warn(clippy::too_many_lines)]
 

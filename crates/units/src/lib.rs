@@ -5,6 +5,14 @@
 //! ("0.5 ps") is an error, never a rounding. Only the rate that a line code leaves of a signalling rate is
 //! a fraction, as exact. The one operation that has to round, the time that a number of bits takes at a
 //! rate, is [`WireClock`]: it carries the remainder from frame to frame.
+//!
+//! ```
+//! use units::{BitRate, WireClock};
+//!
+//! // At 3.2 Tb/s a byte takes 2.5 ps: what a frame's end is rounded by is not lost to the next one.
+//! let mut clock = WireClock::new(BitRate::from_bps(3_200_000_000_000));
+//! assert_eq!(clock.advance(1543).ps() + clock.advance(1543).ps(), 2 * 1543 * 5 / 2);
+//! ```
 
 #![warn(clippy::too_many_lines)]
 

@@ -26,7 +26,7 @@ pub(crate) struct Hosts {
     pub endpoints_of_path: Vec<[u32; 2]>,
     /// Rate limiters of hosts.
     pub limiters: Vec<Limiter>,
-    /// By path, the limiters that frames from its near end and from its far end pass; [`NIL`](crate::run::pool::NIL) if none,
+    /// By path, the limiters that frames from its near end and from its far end pass; [`NIL`] if none,
     /// or none here. Empty without limiters.
     pub limiters_of_path: Vec<[u32; 2]>,
     /// One for each path that ends here.
@@ -37,7 +37,7 @@ pub(crate) struct Hosts {
     pub completions: Completions,
     /// What has arrived of streams that are counted.
     pub stream_counts: StreamCounts,
-    /// By path, its receiver; [`NIL`](crate::run::pool::NIL) if it ends elsewhere.
+    /// By path, its receiver; [`NIL`] if it ends elsewhere.
     pub receiver_of_path: Vec<u32>,
     /// By port, what arrives there and is not taken in yet, and what the host still works on; empty if no host takes its
     /// time.

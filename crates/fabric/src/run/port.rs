@@ -143,7 +143,7 @@ impl Port {
 pub(crate) struct ColdPort {
     /// Nominal: what the clock of the node makes of it is [`Port::clock`].
     pub rate: BitRate,
-    /// Why nothing may leave: [`LINK_DOWN`], [`OFF`]; 0: all is well.
+    /// Why nothing may leave: [`LINK_DOWN`], [`SWITCH_OFF`]; 0: all is well.
     pub down: u8,
     /// Whether failed links keep what waits for them.
     pub keeps: bool,

@@ -23,7 +23,7 @@ fn no_limit() -> Or<Bytes, Unlimited> {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Flow {
-    /// Unique name; with several senders the flows are called "name[sender]". Required.
+    /// Unique name; with several senders the flows are called `name[sender]`. Required.
     pub name: String,
     /// The sender: the name of a host, "all" hosts, a pattern, or a list of these. In a pattern `*` stands for any letters, "h1..h32" for h1 to h32, and "leaf0/*" for the hosts at leaf0. The name of a switch: whole frames appear there in an instant. Required.
     pub from: Nodes,

@@ -18,7 +18,7 @@ fn full_frame() -> Bytes {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Transfers {
-    /// Unique name; each sender is a flow called "name[sender]". Required.
+    /// Unique name; each sender is a flow called `name[sender]`. Required.
     pub name: String,
     /// The senders: a host, "all" hosts, a pattern, or a list of these. Required, unless a file names them.
     #[serde(skip_serializing_if = "Option::is_none")]
