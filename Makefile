@@ -15,7 +15,7 @@ WORKERS ?= $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1)))
 SOURCES := $(shell find crates packaging python/penstock Cargo.toml Cargo.lock pyproject.toml README.md \
 	-type f ! -name '*.pyc' ! -name '*.so' ! -name '.*' ! -path '*/.mypy_cache/*')
 
-.PHONY: help demo test checks format lint rustdoc rust fuzz fuzzed python site viewer budget bench docs clean needs
+.PHONY: help demo test dev checks format lint rustdoc rust fuzz fuzzed python site viewer budget bench docs clean needs
 .DEFAULT_GOAL := help
 
 help: ## says what can be made
@@ -34,6 +34,12 @@ test: | needs ## proves the tree: Rust, Python, docs, house rules, report page, 
 	@echo "all of it holds"
 
 checks: format lint rustdoc rust fuzzed python viewer budget
+
+# A change in one file of the engine takes some seconds. Python finds what was built before what is installed.
+dev: $(VENV)/developed ## builds the engine quickly into python/penstock, for who changes it; see CONTRIBUTING.md
+	@cargo build --locked --quiet --profile quick -p penstock
+	@cd "$(CARGO_TARGET_DIR)/quick" && cp $$(ls lib_core.so lib_core.dylib 2>/dev/null) "$(CURDIR)/python/penstock/_core.abi3.so"
+	@echo "export PYTHONPATH=$(CURDIR)/python"
 
 # Quick and cheap first, so that a slip is told at once; `make -k test` goes on after a failure.
 format: $(VENV)/developed
