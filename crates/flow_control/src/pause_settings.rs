@@ -15,7 +15,7 @@ settings! {
         /// Where the occupancy is counted that is held against the watermarks: "ingress" (the port that a frame came in through; that port is paused) or "egress" (the queue it waits in; the other ports are paused). Default: "ingress" (as PFC devices do).
         #[schemars(extend("default" = "ingress"))]
         pub accounting: Accounting,
-        /// High watermark: at or above it, XOFF is sent. A size in bytes or frames, or "computed"; together with `xon`. Default: "computed" for each port from the headroom of its link, so that nothing is lost and no queue runs dry. Switches with a `dynamic_threshold` that count at the ingress ignore it, `xon` and `headroom`: the threshold is their XOFF.
+        /// High watermark: at or above it, XOFF is sent. A size in bytes or frames, or "computed"; together with `xon`. Default: "computed" for each port from the headroom of its link, so that nothing is lost and no queue runs dry. Switches with a `dynamic_threshold` that count at the ingress ignore it, `xon` and `headroom`: the threshold is their XOFF; so do those with a `memory`, whose profiles say all three.
         #[schemars(extend("default" = "computed"))]
         pub xoff: Or<Amount, Computed>,
         /// Low watermark: at or below it, XON is sent. A size in bytes or frames, below `xoff`, or "computed"; together with `xoff`. Default: "computed".

@@ -6,7 +6,8 @@
 //! came in through one port with one priority and still waits.
 //!
 //! Where a switch shares its memory by dynamic thresholds and counts at the ingress, its threshold takes the place of both
-//! watermarks (`penstock explain dynamic_threshold`).
+//! watermarks (`penstock explain dynamic_threshold`). Where its memory is in pools (`buffer.memory`), the profile of each
+//! priority group does: its threshold, XON and headroom.
 //!
 //! Source: IEEE 802.1Qbb (802.1Q clause 36); Hagen 2012 §7.2.
 //!
