@@ -168,6 +168,26 @@ def test_a_signal_ends_a_run_with_what_was_measured(tmp_path: Path, number: int,
     assert not Result.load(tmp_path / "cut").complete
 
 
+@pytest.mark.parametrize(
+    ("before", "code"), [("end_at_once_from_now_on()", -signal.SIGTERM), ("cli.main = killed", 143)]
+)
+def test_a_signal_at_the_end_of_a_command_is_that_signal(before: str, code: int) -> None:
+    """While the process goes, and in the moment before: it ends as one that SIGTERM has ended."""
+    program = f"""
+import os, signal
+from penstock import cli
+from penstock.__main__ import end_at_once_from_now_on, main
+def killed():
+    os.kill(os.getpid(), signal.SIGTERM)
+cli._end_by_sigterm()
+{before}
+killed() if cli.main is not killed else exit(main())
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_what_killed_runs_leave_is_removed_by_the_next(made_up: Result, tmp_path: Path) -> None:
     old, fresh, other = (tmp_path / f".out.{token}.partial" for token in ("0" * 12, "1" * 12, "2" * 12))
     for directory in (old, fresh, other, tmp_path / ".else.333333333333.partial"):

@@ -10,6 +10,7 @@ import pytest
 import penstock as ps
 from conftest import SMALL, Command
 from penstock import glossary
+from penstock.cli import main
 from penstock.errors import LONGEST_WORD, ArgumentError, InputError, UnknownNameError, shortened
 from penstock.laboratory.quantity import Quantity, number
 
@@ -53,7 +54,7 @@ def test_what_is_wrong_with_the_file_itself_has_its_place(penstock: Command, tmp
             "m=quantile(flows.latency_p99_ns)",
             "quantile() cannot take one value; expected quantile(column, share)",
         ),
-        ('m=abs("text")', "abs() cannot take one value"),
+        ('m=abs("text")', 'the text "text" is no number'),
     ],
 )
 def test_a_function_of_a_measure_says_what_it_takes(
@@ -112,9 +113,32 @@ def test_names_of_any_length_make_short_messages(penstock: Command, tmp_path: Pa
             "f", from_=name, to="h1", source="greedy"
         ).run()
     assert len(str(wrong.value)) < 3_000
-    done = penstock("explain", "n" * 100_000)
-    assert done.returncode == 2
-    assert len(done.stderr) < 3_000
+    long = "n" * 100_000
+    for words in (
+        ("explain", long),
+        ("list", long),
+        (long,),
+        ("run", "first-light", f"--{long}"),
+        ("run", "first-light", "--seed", long),
+        ("conform", long),
+        ("completion", long),
+    ):
+        done = penstock(*words)
+        assert done.returncode == 2
+        assert len(done.stderr) < 3_000, words[0]
+
+
+def test_a_name_that_begins_like_an_option_is_named_behind_two_dashes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    scenario = ps.Scenario("1 us").topology.star(hosts=2, rate="10 Gb/s")
+    scenario.flow("-x", from_="h0", to="h1", source="greedy").run().save("r")
+    assert main(["why", "-x", "r"]) == 2
+    assert "A name that begins with - goes behind --: penstock why -- -x" in capsys.readouterr().err
+    assert main(["why", "--", "-x", "r"]) == 0
+    assert main(["why", "x", "--jsn"]) == 2
+    assert "goes behind" not in capsys.readouterr().err
 
 
 def test_what_explain_prints_is_made_for_readers(penstock: Command) -> None:

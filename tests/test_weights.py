@@ -9,6 +9,7 @@ import pytest
 
 import penstock as ps
 from penstock import weights
+from penstock.analysis.class_weights import class_weights
 from penstock.errors import InputError
 from penstock.weights import Counters, Learner
 
@@ -112,3 +113,21 @@ def test_a_guarantee_counts_on_what_the_port_can_serve(disturbance: str) -> None
     else:
         # One update for each 25 credits of 64 B that come, a frame of 1,522 B taking 24.
         assert share == pytest.approx(1 - 84 / 1600, abs=0.001)
+
+
+def test_strict_groups_of_many_queues_go_one_after_the_other() -> None:
+    """With channels there are up to twenty queues, and each level of a group is before all of the next."""
+    head = "[switch.scheduler.ets]\nclasses = ["
+    for size in range(1, 19):
+        first, second = list(range(size)), list(range(size, 19))
+        text = head + (
+            f"{{ queues = [19], percent = 100 }}, {{ queues = {first}, strict = true }}, "
+            f"{{ queues = {second}, strict = true }}]"
+        )
+        level = class_weights(text).level
+        assert max(level[one] for one in second) < min(level[one] for one in first)
+        assert max(level[:19]) < level[19]
+        assert len(set(level)) == 20
+    shaped = head + '{ queues = [0], strict = true }, { queues = [1], idle_slope = "1 Gb/s" }, '
+    level = class_weights(shaped + "{ queues = [2, 3], percent = 100 }]").level
+    assert level[0] < level[1] < level[2] == level[3]

@@ -20,16 +20,17 @@ def main() -> int:
         end_at_once_from_now_on()
         _end(code)
         return code
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stopped:
         end_at_once_from_now_on()
         sys.stderr.write("penstock: stopped\n")
-        return 130
+        return getattr(stopped, "exit_code", 130)
 
 
 def end_at_once_from_now_on() -> None:
-    """Lets the next Ctrl-C end the process without a word: what is left to do is waiting for others."""
+    """Lets the next signal end the process without a word: what is left to do is waiting for others."""
     if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_DFL)
 
 
 def _end(code: int) -> None:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import functools
 import json
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from html import escape
@@ -20,7 +19,7 @@ from typing import Any
 
 from penstock import _core
 from penstock.errors import InputError
-from penstock.library import suggestion, text_of
+from penstock.library import suggestion, text_of, toml
 
 _SMALLEST_SCENARIO = """
 [simulation]
@@ -294,7 +293,7 @@ def _mechanisms() -> Iterator[Topic]:
 
 
 def _concepts() -> Iterator[Topic]:
-    for name, entry in tomllib.loads(Path(__file__).with_name("concepts.toml").read_text("utf-8")).items():
+    for name, entry in toml(Path(__file__).with_name("concepts.toml").read_text("utf-8")).items():
         see = "See " + ", ".join(f"`penstock explain {other}`" for other in entry["see"]) + "."
         yield Topic(name, "concept", [*entry["about"], see], also=list(entry.get("also", ())))
 

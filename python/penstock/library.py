@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 import stat
 import tomllib
 from collections.abc import Iterable
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .errors import ArgumentError, InputError
+from .errors import ArgumentError, InputError, TomlError
 
 _PACKAGE = Path(__file__).parent
 SCENARIOS = _PACKAGE / "scenarios"
@@ -19,6 +20,9 @@ STUDIES = _PACKAGE / "studies"
 
 MAX_SCENARIO_BYTES = 16 * 1024 * 1024
 """The largest scenario that is read; a fabric of 100,000 explicit links fits."""
+
+MOST_NESTED = 80
+"""Tables and lists within each other, and words of a key: the engine reads no more."""
 
 NAMES_SHOWN = 40
 """Of those that a wrong name could have meant."""
@@ -150,6 +154,47 @@ def text_in(path: Path, what: str = "scenario") -> str:
         ) from error
 
 
+def toml(text: str, file: str | None = None) -> dict[str, Any]:
+    """A text as TOML: whatever Penstock reads of it comes through here.
+
+    Raises
+    ------
+    TomlError
+        If it is none, is nested more deeply than the engine reads, or has numbers beyond 64 bits. The message
+        begins with the file, if there is one.
+    """
+    try:
+        if _LONG_KEY.search(text):
+            raise TomlError(_TOO_DEEP)  # Python's reader takes the square of its length, if not for ever
+        table = tomllib.loads(text)
+        _check_toml(table, 0)
+        return table
+    except RecursionError:
+        wrong = _TOO_DEEP
+    except (tomllib.TOMLDecodeError, TomlError) as error:
+        wrong = str(error)
+    except ValueError:  # Python's, of integers of thousands of digits
+        wrong = _TOO_LARGE
+    raise TomlError(f"{file}: {wrong}" if file else wrong)
+
+
+def _check_toml(value: Any, depth: int) -> None:
+    """Refuses what Python reads and cannot write again."""
+    if isinstance(value, dict | list):
+        if depth > MOST_NESTED:
+            raise TomlError(_TOO_DEEP)
+        for below in value.values() if isinstance(value, dict) else value:
+            _check_toml(below, depth + 1)
+    elif isinstance(value, int) and not -(1 << 63) <= value < 1 << 64:
+        raise TomlError(_TOO_LARGE)
+
+
+_WORD = r"""(?:[\w-]++|"(?:[^"\\\n]++|\\.)*+"|'[^'\n]*+')[ \t]*+"""
+_LONG_KEY = re.compile(rf"(?:^|[\[{{,])[ \t]*+{_WORD}(?:\.[ \t]*+{_WORD}){{{MOST_NESTED}}}", re.MULTILINE)
+_TOO_DEEP = f"tables, lists or words of a key are nested too deeply; at most {MOST_NESTED} are accepted"
+_TOO_LARGE = "an integer is too large; expected one of 64 bits"
+
+
 def _bytes(path: Path, what: str) -> bytes:
     """The beginning of a file; a pipe that nobody writes into is at its end."""
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
@@ -168,9 +213,9 @@ def _reason(error: Exception) -> str:
 
 
 def _description(path: Path) -> str:
-    simulation = tomllib.loads(path.read_text("utf-8")).get("simulation", {})
+    simulation = toml(path.read_text("utf-8")).get("simulation", {})
     return str(simulation.get("description", ""))
 
 
 def _title(path: Path) -> str:
-    return str(tomllib.loads(path.read_text("utf-8")).get("title", ""))
+    return str(toml(path.read_text("utf-8")).get("title", ""))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from penstock.library import toml
 from penstock.measurements import rows
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def of_flow(result: Measurements, flow: dict[str, Any]) -> dict[tuple[str, int],
 
     None for a flow that is not bypassable: others pass none of its frames.
     """
-    scenario = tomllib.loads(result.scenario_toml)
+    scenario = toml(result.scenario_toml)
     name = flow["flow"].partition("[")[0]
     bypassable = any(row["name"] == name and row.get("bypassable") for row in scenario.get("flows", []))
     if not bypassable or "pauses" not in result.table_names:

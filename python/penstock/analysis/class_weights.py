@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
+
+from penstock.library import toml
 
 # Priorities; behind them the channels that links have beyond these (`channels = "all"`), each with its queue.
 PRIORITIES = 8
 _NUMBERS = 20
 _EQUAL = [1.0] * _NUMBERS
 _BY_FRAMES = ("wrr", "vc_table")
-_SHAPED, _SHARING = 100, 200
+_SHAPED, _SHARING = _NUMBERS**2, 2 * _NUMBERS**2
 """Levels of classes behind credit-based shapers, and of those that share by weights, after strict ones."""
 _UNITS = {"B": 1, "kB": 1_000, "MB": 1_000_000, "KiB": 1 << 10, "MiB": 1 << 20}
 
@@ -64,7 +65,7 @@ def class_weights(scenario_toml: str) -> ClassWeights:
 
     If the switches do not have the same weights, all weights are 1.
     """
-    scenario = tomllib.loads(scenario_toml)
+    scenario = toml(scenario_toml)
     common = scenario.get("switch", {})
     found = [_of_station({**common, **own}) for own in (scenario.get("switches") or {"": {}}).values()]
     if any(other != found[0] for other in found):
@@ -81,7 +82,7 @@ def accounted_length(scenario_toml: str) -> str | None:
             for below in table.values():
                 yield from lengths(below)
 
-    scenario = tomllib.loads(scenario_toml)
+    scenario = toml(scenario_toml)
     found = {*lengths(scenario.get("switch")), *lengths(scenario.get("switches"))}
     return found.pop() if len(found) == 1 else None
 
@@ -123,7 +124,7 @@ def _levels(name: str, keys: dict[str, Any]) -> dict[int, int]:
     found: dict[int, int] = {}
     for at, group in enumerate(reversed(keys["classes"])):
         if group.get("strict"):
-            found |= {one: at * PRIORITIES + rank for rank, one in enumerate(sorted(group["queues"])[::-1])}
+            found |= {one: at * _NUMBERS + rank for rank, one in enumerate(sorted(group["queues"])[::-1])}
         elif "idle_slope" in group:
             found |= dict.fromkeys(group["queues"], _SHAPED + at)
         elif group.get("percent") == 0:

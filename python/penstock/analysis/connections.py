@@ -8,9 +8,10 @@ held against the most that its window or its outstanding requests allow on an em
 from __future__ import annotations
 
 import math
-import tomllib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
+
+from penstock.library import toml
 
 if TYPE_CHECKING:
     from penstock.measurements import Measurements
@@ -96,7 +97,7 @@ def most_bps(result: Measurements, flow: str) -> float:
 
 def chooses_paths(result: Measurements) -> bool:
     """Whether a switch chooses a path for each frame instead of keeping a flow on one."""
-    scenario = tomllib.loads(result.scenario_toml)
+    scenario = toml(result.scenario_toml)
     switches = [scenario.get("switch", {}), *scenario.get("switches", {}).values()]
     choices = [switch.get("path_choice", "hash") for switch in switches]
     return any(choice != "hash" and not (isinstance(choice, dict) and "hash" in choice) for choice in choices)

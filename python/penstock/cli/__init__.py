@@ -18,7 +18,7 @@ from types import FrameType
 from cyclopts import App, CycloptsError, UnusedCliTokensError
 
 from penstock import _core
-from penstock.errors import InputError, PenstockError, ResultError, ScenarioError, shortened
+from penstock.errors import InputError, PenstockError, ResultError, ScenarioError
 
 from .console import Terminated, complain, say, write_plainly
 
@@ -26,7 +26,7 @@ EXIT_DONE = 0
 EXIT_FAILED = 1
 EXIT_BAD_INPUT = 2
 EXIT_INTERRUPTED = 130
-EXIT_TERMINATED = 143
+EXIT_TERMINATED = Terminated.exit_code
 
 ASCII = "--ascii"
 """An option of every command: what it prints is ASCII, for terminals that cannot do more."""
@@ -126,12 +126,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             code = application()(words, exit_on_error=False, print_error=False, result_action="return_value")
         sys.stdout.flush()
         return code if isinstance(code, int) else EXIT_DONE
-    except UnusedCliTokensError as error:
-        unused = ", ".join(map(repr, error.unused_tokens or ()))
-        complain(f"{_renamed(words) or f'unexpected {unused}'}\nTry: penstock {_command(words)}--help")
-        return EXIT_BAD_INPUT
     except CycloptsError as error:
-        complain(f"{_renamed(words) or error}\nTry: penstock {_command(words)}--help")
+        told = _renamed(words) or _told(error)
+        complain(f"{told}{_dashed(words)}\nTry: penstock {_command(words)}--help")
         return EXIT_BAD_INPUT
     except ScenarioError as error:
         say(str(error).rstrip())  # diagnostics with their places, made to be read as they are
@@ -147,11 +144,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return EXIT_FAILED
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
-        complain(shortened(f"{place}{error.strerror or error}"))
+        complain(f"{place}{error.strerror or error}")
         return EXIT_FAILED
     except KeyboardInterrupt as stopped:
         complain("stopped")
-        return EXIT_TERMINATED if type(stopped) is Terminated else EXIT_INTERRUPTED
+        return getattr(stopped, "exit_code", EXIT_INTERRUPTED)
     except BaseException as error:
         if type(error).__name__ != "PanicException":  # the engine's; it has no name that could be imported
             raise
@@ -180,11 +177,24 @@ def _end_by_sigterm() -> None:
         signal.signal(signal.SIGTERM, terminated)
 
 
+def _told(error: CycloptsError) -> str:
+    if not isinstance(error, UnusedCliTokensError):
+        return str(error)
+    return f"unexpected {', '.join(map(repr, error.unused_tokens or ()))}"
+
+
 def _renamed(words: Sequence[str]) -> str:
     """What became of an option that is called by its old name; empty if none is."""
     known = RENAMED.get(words[0], {}) if words else {}
     found = {option: known[option] for word in words[1:] if (option := word.partition("=")[0]) in known}
     return "; ".join(f"{old} is now {new}" for old, new in found.items())
+
+
+def _dashed(words: Sequence[str]) -> str:
+    """How a name that looks like an option is written, if the first word of a command may be one."""
+    first = words[1] if len(words) > 1 else ""
+    is_name = first.startswith("-") and not first.startswith("--")
+    return f"\nA name that begins with - goes behind --: penstock {words[0]} -- {first}" if is_name else ""
 
 
 def _command(words: Sequence[str]) -> str:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import tomli_w
 
 from penstock import library
-from penstock.errors import InputError
+from penstock.errors import InputError, TomlError
 from penstock.interchange import captures
 
 from . import EXIT_DONE
@@ -73,8 +72,8 @@ def _result(run: str, port: tuple[str, ...]) -> Result:
 def _logging(source: library.Source, port: tuple[str, ...]) -> str:
     """The scenario, with a log of frames at these ports beside the probes that it chooses."""
     try:
-        scenario = tomllib.loads(source.text)
-    except tomllib.TOMLDecodeError:
+        scenario = library.toml(source.text)
+    except TomlError:
         return source.text  # the engine says what is wrong, and where
     probes = scenario.get("probes", [])
     chosen = probes if isinstance(probes, list) else []

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import codecs
 import contextlib
+import datetime as dt
 import io
 import json
+import math
 import re
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from penstock.errors import shortened
 from penstock.units import visible
 
 if TYPE_CHECKING:
@@ -31,6 +34,8 @@ LEAST_WIDTH = 110
 
 class Terminated(KeyboardInterrupt):
     """SIGTERM: as Ctrl-C, with an exit code of its own."""
+
+    exit_code = 143
 
 
 PLAIN = str.maketrans(
@@ -160,6 +165,7 @@ def console() -> Screen:
 def print_json(document: object, *, indent: int | None = 2) -> None:
     """One JSON object and nothing else; without `indent` on one line, and at once.
 
+    Numbers that are not finite are null: JSON has none.
     Values of a dictionary that are iterators become arrays with a row a line, of which only one is in memory.
     """
     if isinstance(document, dict) and any(isinstance(value, Iterator) for value in document.values()):
@@ -175,9 +181,31 @@ def _json(value: object, indent: int | None = None) -> str:
     return _encoder(indent).encode(value)
 
 
-def _encoder(indent: int | None = None) -> json.JSONEncoder:
+class _Encoder(json.JSONEncoder):
+    """Writes what JSON has; a date of TOML as text."""
+
+    def default(self, o: object) -> object:
+        return o.isoformat() if isinstance(o, dt.date | dt.time) else super().default(o)
+
+    def encode(self, o: object) -> str:
+        try:
+            return super().encode(o)
+        except ValueError:  # a number that is not finite; there are few
+            return super().encode(_finite(o))
+
+
+def _finite(value: object) -> object:
+    """A value with null for each number that is not finite."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _finite(one) for key, one in value.items()}
+    return [_finite(one) for one in value] if isinstance(value, list | tuple) else value
+
+
+def _encoder(indent: int | None = None) -> _Encoder:
     ascii_only = not (sys.stdout.encoding or "").lower().startswith("utf")  # names come through as escapes
-    return json.JSONEncoder(indent=indent, allow_nan=False, ensure_ascii=ascii_only)
+    return _Encoder(indent=indent, allow_nan=False, ensure_ascii=ascii_only)
 
 
 def _in_rows(document: dict[str, object]) -> Iterator[str]:
@@ -209,8 +237,8 @@ def print_now(line: str) -> None:
 
 
 def complain(message: str) -> None:
-    """An error message, each line as it is."""
-    say(f"penstock: {message.rstrip()}")
+    """An error message, each line as it is but for the middle of words that nobody reads."""
+    say(f"penstock: {shortened(message.rstrip())}")
 
 
 def say(message: str) -> None:

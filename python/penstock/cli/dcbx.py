@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -10,7 +9,7 @@ from typing import Annotated, Any, Literal
 from cyclopts import Parameter
 
 from penstock import library
-from penstock.errors import InputError
+from penstock.errors import InputError, TomlError
 
 from . import EXIT_DONE
 from .console import Table, console, print_json, print_now
@@ -129,8 +128,8 @@ def _show(state: dict[str, Any]) -> None:
 def _uplink_of(text: str) -> str | None:
     """The uplink that settings name. What is wrong with them, the agent tells."""
     try:
-        named = tomllib.loads(text).get("uplink")
-    except tomllib.TOMLDecodeError:
+        named = library.toml(text).get("uplink")
+    except TomlError:
         return None
     return named if isinstance(named, str) else None
 
@@ -144,7 +143,7 @@ def _settings_of(scenario: str, role: Role) -> str:
     from . import export
 
     source = library.read(scenario)
-    ports = export.read(tomllib.loads(_core.check(source.text, source.file)), role)
+    ports = export.read(library.toml(_core.check(source.text, source.file)), role)
     own = {"classes": ports.class_of, "percent": ports.percent, "algorithms": ports.algorithms}
     willing = role == "host"
     ets = {"willing": willing, "own": own} | ({} if willing else {"recommended": own})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from json import loads
@@ -11,6 +10,7 @@ from typing import Any, Literal
 
 from cyclopts import Parameter
 
+from penstock import library
 from penstock.errors import InputError
 
 from . import EXIT_DONE
@@ -95,7 +95,7 @@ def export(
     name = interface if interface is not None else "Ethernet0" if format == "sonic" else "eth0"
     if re.fullmatch(r"[\w.:@-]{1,15}", name) is None:
         raise InputError(f"--interface {name}: no name of an interface, such as eth0; at most 15 letters")
-    effective = tomllib.loads(running.check(scenario))
+    effective = library.toml(running.check(scenario))
     try:
         if format == "sonic":
             tables, told = _sonic(effective, name, role, link)

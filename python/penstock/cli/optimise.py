@@ -14,7 +14,7 @@ from penstock.units import plain, short_names
 from . import EXIT_DONE, EXIT_FAILED
 from .console import Table, complain, console, print_json, say
 from .options import Whole
-from .sweep import Place, assignments, watching
+from .sweep import Place, assignments, engine_of, watching
 
 if TYPE_CHECKING:
     from penstock.laboratory.plan import Plan
@@ -81,7 +81,6 @@ def optimise(
     json
         Prints one JSON object instead of a table.
     """
-    from penstock.laboratory.engines import engine
     from penstock.laboratory.plan import Plan
     from penstock.laboratory.search import Goal, search
     from penstock.laboratory.sweep import SweepProgress
@@ -96,7 +95,7 @@ def optimise(
     plan = Plan(scenario, vary, derive, goal.measures, "latin", 1)
     directory = out if out is not None else Path("out") / f"{Path(scenario).stem}-search"
     try:
-        with engine(place.executor, place.workers) as where, watching("trials") as watch:
+        with engine_of(place) as where, watching("trials") as watch:
 
             def told(trial: Trial) -> None:
                 watch(SweepProgress(trial.number + 1, 0, trials, 0))
@@ -116,7 +115,13 @@ def optimise(
     else:
         _show(plan, goal, found, directory)
     if not best.is_feasible:
-        complain(f"none of {len(found)} trials meets every requirement")
+        errors = {trial.error for trial in found}
+        same = errors.pop() if len(errors) == 1 else ""
+        complain(
+            f"each of {len(found)} trials failed: {same}"
+            if same
+            else f"none of {len(found)} trials meets every requirement"
+        )
     return EXIT_DONE if best.is_feasible else EXIT_FAILED
 
 
@@ -133,6 +138,10 @@ def _document(goal: Goal, found: list[Trial]) -> dict[str, Any]:
 def _said(trial: Trial) -> str:
     if trial.given_up:
         return "given up"
+    if trial.error:
+        return "failed"
+    if trial.objective is None:
+        return "objective is not known"
     return "" if trial.is_feasible else "misses a requirement"
 
 

@@ -11,7 +11,7 @@ from cyclopts import Parameter
 from . import EXIT_DONE
 from .console import Table, console, print_json, say
 from .options import Whole
-from .sweep import Place, assignments, watching
+from .sweep import Place, assignments, engine_of, watching
 
 if TYPE_CHECKING:
     from penstock.laboratory.sensitivity import Effect
@@ -70,7 +70,6 @@ def sensitivity(
     json
         Prints one JSON object instead of tables.
     """
-    from penstock.laboratory.engines import engine
     from penstock.laboratory.measures import DEFAULT_MEASURES
     from penstock.laboratory.plan import Plan
     from penstock.laboratory.sensitivity import sensitivity as find
@@ -80,23 +79,18 @@ def sensitivity(
     plan = Plan(scenario, vary, derive, measures, "latin", 1)
     directory = out if out is not None else Path("out") / f"{Path(scenario).stem}-sensitivity"
     try:
-        with engine(place.executor, place.workers) as where, watching() as watch:
+        with engine_of(place) as where, watching() as watch:
             found = find(plan, directory, method=method, number=number, executor=where, progress=watch)
     except KeyboardInterrupt:
         say(f"finished runs are kept in {directory}; the same command goes on")
         raise
     if json:
-        print_json({"schema": SCHEMA, "method": method, "effects": [_finite(effect) for effect in found]})
+        print_json({"schema": SCHEMA, "method": method, "effects": [vars(effect) for effect in found]})
         return EXIT_DONE
     _show(found)
     console().print(f"table    {directory / 'sensitivity.parquet'}")
     console().print(f"picture  {directory / 'pictures' / 'sensitivity.png'}")
     return EXIT_DONE
-
-
-def _finite(effect: Effect) -> dict[str, object]:
-    """JSON has no NaN."""
-    return {key: None if value != value else value for key, value in vars(effect).items()}
 
 
 def _show(found: list[Effect]) -> None:

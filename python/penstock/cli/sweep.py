@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,6 +20,7 @@ from .console import Table, complain, console, has_terminal, print_json, progres
 from .options import Whole
 
 if TYPE_CHECKING:
+    from penstock.laboratory.engines import Engine
     from penstock.laboratory.outcome import Outcome
     from penstock.laboratory.plan import Plan
     from penstock.laboratory.sweep import SweepCallback, SweepProgress
@@ -118,13 +120,12 @@ def sweep(
     json
         Prints one JSON object instead of tables.
     """
-    from penstock.laboratory.engines import engine
     from penstock.laboratory.sweep import sweep as run_sweep
 
     plan = plan_of(scenario, question)
     directory = out if out is not None else Path("out") / f"{Path(scenario).stem}-sweep"
     try:
-        with engine(place.executor, place.workers) as where, watching() as watch:
+        with engine_of(place) as where, watching() as watch:
             outcome = run_sweep(plan, directory, executor=where, keep=keep, pareto=pareto, progress=watch)
     except KeyboardInterrupt:
         say(f"finished runs are kept in {directory}; the same command goes on")
@@ -153,6 +154,15 @@ def _show_where(directory: Path) -> None:
         console().print(f"picture  {picture}")
 
 
+def engine_of(place: Place) -> AbstractContextManager[Engine]:
+    """Where the runs of a command take place; whose answer may take a while is said."""
+    from penstock.laboratory.engines import DASK, engine
+
+    if place.executor.startswith(DASK):
+        say(f"asking the scheduler at {place.executor.removeprefix(DASK)}")
+    return engine(place.executor, place.workers)
+
+
 def plan_of(scenario: str, question: Question) -> Plan:
     """The plan that the words of the command line, or a file, describe.
 
@@ -163,8 +173,10 @@ def plan_of(scenario: str, question: Question) -> Plan:
     """
     from penstock.laboratory import plan
     from penstock.laboratory.measures import DEFAULT_MEASURES
+    from penstock.scenario import Scenario
 
-    from_file = plan.from_file(Path(scenario))
+    base = Scenario.from_file(scenario)  # once: it may be a pipe
+    from_file = plan.from_scenario(base, Path(scenario))
     if from_file is not None:
         if question.is_asked:
             raise InputError(
@@ -179,7 +191,7 @@ def plan_of(scenario: str, question: Question) -> Plan:
     }
     mode = "zip" if question.zip else "latin" if question.latin is not None else "grid"
     return plan.Plan(
-        scenario,
+        base,
         told["vary"],
         told["set"],
         told["measure"] or DEFAULT_MEASURES,
@@ -247,14 +259,9 @@ def _document(plan: Plan, outcome: Outcome) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "points": [{"point": point.number, "values": point.values} for point in plan.settings],
-        "runs": _finite(outcome.table("runs").to_pylist()),
-        "summary": _finite(outcome.table("summary").to_pylist()),
+        "runs": outcome.table("runs").to_pylist(),
+        "summary": outcome.table("summary").to_pylist(),
     }
-
-
-def _finite(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """JSON has no NaN."""
-    return [{key: None if value != value else value for key, value in row.items()} for row in rows]
 
 
 def _show(plan: Plan, outcome: Outcome) -> None:

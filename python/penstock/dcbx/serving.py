@@ -12,14 +12,13 @@ import json
 import selectors
 import socket
 import time
-import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import tomli_w
 
-from penstock import _core
-from penstock.errors import InputError, ScenarioError
+from penstock import _core, library
+from penstock.errors import InputError, ScenarioError, TomlError
 
 from .asking import SCHEMA, Question, State, address, ask, uplinks_of
 from .inherit import inherited
@@ -241,8 +240,10 @@ class _Station:
         self._refuse_circles(uplinks)
         text = self._settings.text
         # TOML that is none is told by the agent; what else is wrong is wrong with the answer.
-        with contextlib.suppress(LookupError, TypeError, ValueError, AttributeError, RecursionError):
-            text = tomli_w.dumps(inherited(tomllib.loads(text), state))
+        with contextlib.suppress(
+            TomlError, LookupError, TypeError, ValueError, AttributeError, RecursionError
+        ):
+            text = tomli_w.dumps(inherited(library.toml(text), state))
         self._want(text, uplinks)
 
     def _refuse_circles(self, uplinks: list[str]) -> None:

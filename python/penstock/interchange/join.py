@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -13,9 +12,9 @@ from typing import Any
 
 import tomli_w
 
-from penstock.errors import InputError, TomlError
+from penstock.errors import InputError
 from penstock.laboratory.quantity import Quantity
-from penstock.library import Source, suggestion
+from penstock.library import Source, suggestion, toml
 from penstock.running import run_source
 
 from .memory import count_losses, fit
@@ -255,10 +254,13 @@ def _completed(
     """What was read, and whatever else a scenario says."""
     if like is None:
         return said, []
-    try:
-        base = tomllib.loads(like.text)
-    except tomllib.TOMLDecodeError as error:
-        raise TomlError(f"{like.file}: {error}") from None
+    base = toml(like.text, like.file)
+    for key in ("simulation", "topology", "switch", "switch.buffer"):
+        table: Any = base
+        for step in key.split("."):
+            table = table.get(step, {})
+        if not isinstance(table, dict):
+            raise InputError(f"{like.file}: {key} is {table!r}; expected a table")
     remarks = []
     if has_traffic or "topology" in said:
         left_out = [key for key in TRAFFIC if base.pop(key, None) is not None]

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import fnmatch
 import math
-import tomllib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from penstock.errors import ArgumentError
-from penstock.library import suggestion
+from penstock.library import suggestion, toml
 from penstock.measurements import OF_DELIVERED, numpy_of
 
+from .expression import Surroundings, described
 from .quantity import Quantity, value_of
 
 if TYPE_CHECKING:
@@ -25,30 +25,54 @@ if TYPE_CHECKING:
 
 
 class Column:
-    """A column of a table, with the name that each of its rows belongs to."""
+    """Some rows of a column of a table, or what was calculated from them.
+
+    Parameters
+    ----------
+    values : array
+        One for each row: float, bool or text.
+    about : str
+        What it is called in messages.
+    table : Table
+        The table.
+    rows : array
+        Which rows of the table these are.
+    """
 
     __hash__ = None  # type: ignore[assignment]
 
-    def __init__(self, values: NDArray[Any], named: Callable[[], list[str]]) -> None:
+    def __init__(self, values: NDArray[Any], about: str, table: Table, rows: NDArray[Any]) -> None:
         self.values = values
-        self._named = named
+        self.about = about
+        self.table = table
+        self.rows = rows
+
+    @property
+    def is_text(self) -> bool:
+        """Whether it has no numbers."""
+        return self.values.dtype.kind not in "bf"
 
     @property
     def entities(self) -> list[str]:
         """The name of each row; most expressions never ask."""
-        return self._named()
+        names = self.table.entities()
+        return [names[at] for at in self.rows.tolist()]
 
-    def __getitem__(self, rows: object) -> Column:
-        names = self.entities
+    def picked(self, rows: object) -> Column:
+        """The rows of a name or a pattern, or those where a comparison holds."""
         if isinstance(rows, Column) and rows.values.dtype.kind == "b":
-            chosen = np.flatnonzero(rows.values).tolist()
+            self._ensure_same_rows(rows)
+            chosen = np.flatnonzero(rows.values)
         elif isinstance(rows, str):
-            chosen = [at for at, name in enumerate(names) if name == rows or fnmatch.fnmatchcase(name, rows)]
-            if not chosen:
+            names = self.entities
+            here = [at for at, name in enumerate(names) if name == rows or fnmatch.fnmatchcase(name, rows)]
+            if not here:
                 raise ArgumentError(f'no row "{rows}"; {suggestion(rows, dict.fromkeys(names))}')
+            chosen = np.array(here)
         else:
             raise ArgumentError("expected a name or a comparison between [ and ]")
-        return Column(self.values[chosen], lambda: [names[at] for at in chosen])
+        about = f'{self.about}["{rows}"]' if isinstance(rows, str) else f"{self.about}[...]"
+        return Column(self.values[chosen], about, self.table, self.rows[chosen])
 
     def by_entity(self) -> dict[str, float]:
         """One number for each name.
@@ -61,86 +85,114 @@ class Column:
         names = self.entities
         if len(set(names)) < len(names):
             raise ArgumentError("a name has several rows; expected a function of them, such as mean(...)")
-        return dict(zip(names, self.values.astype(float).tolist(), strict=True))
+        return dict(zip(names, map(_known, self.values.tolist()), strict=True))
 
     def known(self) -> NDArray[np.float64]:
         """The numbers that are known."""
-        if self.values.dtype.kind not in "biuf":
-            raise ArgumentError("a column of text has no numbers")
         values = self.values.astype(np.float64)
-        return values[~np.isnan(values)]
+        return values[np.isfinite(values)]
 
-    def _with(self, other: object, how: Callable[[Any, Any], Any]) -> Column:
+    def _ensure_same_rows(self, other: Column) -> None:
+        if other.table.name != self.table.name:
+            raise ArgumentError(f"{self.table.name} and {other.table.name} have different rows")
+        if not np.array_equal(self.rows, other.rows):
+            raise ArgumentError(f"{self.about} and {other.about} are of different rows of {self.table.name}")
+
+    def with_values(self, how: Callable[[Any, Any], Any], other: object, *, swapped: bool = False) -> Column:
+        """What a function makes of these values and those of another column, or a number or text."""
         if isinstance(other, Column):
-            if len(other.values) != len(self.values):
-                raise ArgumentError("the columns have different rows")
+            self._ensure_same_rows(other)
             other = other.values
+        pair = (other, self.values) if swapped else (self.values, other)
         with np.errstate(all="ignore"):
-            return Column(np.asarray(how(self.values, other)), self._named)
+            return Column(np.asarray(how(*pair)), self.about, self.table, self.rows)
 
     def __add__(self, other: object) -> Column:
-        return self._with(other, np.add)
+        return self.with_values(np.add, other)
 
-    def __radd__(self, other: object) -> Column:
-        return self._with(other, np.add)
+    __radd__ = __add__
 
     def __sub__(self, other: object) -> Column:
-        return self._with(other, lambda a, b: np.subtract(a, b, dtype=np.float64))
+        return self.with_values(_less, other)
 
     def __rsub__(self, other: object) -> Column:
-        return self._with(other, lambda a, b: np.subtract(b, a, dtype=np.float64))
+        return self.with_values(_less, other, swapped=True)
 
     def __mul__(self, other: object) -> Column:
-        return self._with(other, np.multiply)
+        return self.with_values(np.multiply, other)
 
-    def __rmul__(self, other: object) -> Column:
-        return self._with(other, np.multiply)
+    __rmul__ = __mul__
 
     def __truediv__(self, other: object) -> Column:
-        return self._with(other, np.divide)
+        return self.with_values(_share, other)
 
     def __rtruediv__(self, other: object) -> Column:
-        return self._with(other, lambda a, b: np.divide(b, a))
+        return self.with_values(_share, other, swapped=True)
 
     def __neg__(self) -> Column:
         return 0.0 - self
 
+    def __abs__(self) -> Column:
+        return Column(np.abs(self.values), self.about, self.table, self.rows)
+
     def __lt__(self, other: object) -> Column:
-        return self._with(other, np.less)
+        return self.with_values(np.less, other)
 
     def __le__(self, other: object) -> Column:
-        return self._with(other, np.less_equal)
+        return self.with_values(np.less_equal, other)
 
     def __gt__(self, other: object) -> Column:
-        return self._with(other, np.greater)
+        return self.with_values(np.greater, other)
 
     def __ge__(self, other: object) -> Column:
-        return self._with(other, np.greater_equal)
+        return self.with_values(np.greater_equal, other)
 
     def __eq__(self, other: object) -> Column:  # type: ignore[override]
-        return self._with(other, np.equal)
+        return self.with_values(np.equal, other)
 
     def __ne__(self, other: object) -> Column:  # type: ignore[override]
-        return self._with(other, np.not_equal)
+        return self.with_values(np.not_equal, other)
 
 
-class _Table:
-    """A table in an expression: its columns by index."""
+def _less(one: Any, other: Any) -> Any:
+    """NumPy does not subtract truths."""
+    return np.subtract(one, other, dtype=np.float64)
+
+
+def _share(one: Any, other: Any) -> Any:
+    """One by another; by zero it is not known."""
+    return np.where(np.equal(other, 0), math.nan, np.divide(one, other))
+
+
+class Table:
+    """A table in an expression."""
 
     def __init__(self, result: Measurements, name: str) -> None:
+        self.name = name
         self._table = result.table(name)
-        self._name = name
 
-    def __getitem__(self, column: str) -> Column:
+    def column(self, column: object) -> Column:
+        """A column by its name."""
         names = self._table.column_names
+        if not isinstance(column, str):
+            raise ArgumentError(f'{self.described()} or {self.name}["{names[0]}"]')
         if column not in names:
-            raise ArgumentError(f'no column "{column}" in {self._name}; {suggestion(str(column), names)}')
+            raise ArgumentError(f'no column "{column}" in {self.name}; {suggestion(column, names)}')
         values = numpy_of(self._table[column])
-        if str(column).startswith(OF_DELIVERED) and "frames_delivered" in names:
+        if values.dtype.kind in "iuf":
+            values = values.astype(np.float64)
+        if column.startswith(OF_DELIVERED) and "frames_delivered" in names:
             values = np.where(numpy_of(self._table["frames_delivered"]) > 0, values, math.nan)
-        return Column(values, self._entities)
+        return Column(values, f"{self.name}.{column}", self, np.arange(len(values)))
 
-    def _entities(self) -> list[str]:
+    def described(self) -> str:
+        """What a table is where a column was meant."""
+        names = self._table.column_names
+        numbers = [name for name in names if numpy_of(self._table[name]).dtype.kind in "iuf"]
+        one = next((name for name in numbers if name.endswith("_bps")), (numbers or names)[-1])
+        return f"{self.name} is a table; name a column, such as {self.name}.{one}"
+
+    def entities(self) -> list[str]:
         """The names of the rows: the first column of text; of queues also the class."""
         names = self._table.column_names
         first: list[str] = self._table[names[0]].to_pylist()
@@ -150,40 +202,83 @@ class _Table:
         return [str(name) for name in first]
 
 
-def plain(value: Any) -> Value | None:
-    """What an expression gave as numbers; ``None`` if it is something else."""
-    if isinstance(value, Column) and value.values.dtype.kind in "biuf":
-        return value.by_entity()
-    return float(value) if isinstance(value, bool | int | float | np.number | np.bool_) else None
+_NUMBERS_OF = {"scenario": "scenario.switch.buffer.total", "run": "run.frame_hops"}
 
 
-def named(result: Measurements, name: str) -> Any:
-    """What a name of an expression means for a result.
+class OfResult(Surroundings):
+    """What the expression of a measure may use: tables and numbers of a result."""
 
-    Raises
-    ------
-    ArgumentError
-        If the result has nothing of that name.
-    """
-    table, _, column = name.partition(".")
-    if table == "scenario":
-        return _key(result, column)
-    if table == "run":
-        value = result.run.get(column)
-        if not isinstance(value, int | float):
-            numbers = [key for key, one in result.run.items() if isinstance(one, int | float)]
-            raise ArgumentError(f'the run has no number "{column}"; {suggestion(column, numbers)}')
-        return value
-    if table not in result.table_names:
-        raise ArgumentError(
-            f"no table {table}; {suggestion(table, [*result.table_names, 'run', 'scenario'])}"
-        )
-    return _Table(result, table)[column] if column else _Table(result, table)
+    def __init__(self, result: Measurements) -> None:
+        self.functions = FUNCTIONS
+        self._result = result
+
+    def name(self, name: str) -> Any:
+        """A table, a column, a key of the scenario or a number of the run."""
+        table, _, column = name.partition(".")
+        if name in ("scenario", "run"):
+            raise ArgumentError(f"{name} is a table; name a number of it, such as {_NUMBERS_OF[name]}")
+        if table == "scenario":
+            return _key(self._result, column)
+        if table == "run":
+            value = self._result.run.get(column)
+            if isinstance(value, bool) or not isinstance(value, int | float):
+                numbers = [key for key, one in self._result.run.items() if isinstance(one, int | float)]
+                raise ArgumentError(f"{name} is no number of the run; {suggestion(column, numbers)}")
+            return float(value)
+        names = self._result.table_names
+        if table not in names:
+            raise ArgumentError(f"no table {table}; {suggestion(table, [*names, 'run', 'scenario'])}")
+        found = Table(self._result, table)
+        return found.column(column) if column else found
+
+    def number(self, value: int | float) -> float:
+        """As a number of tables, so that what is too large is not known, and nothing is cut off."""
+        return float(value)
+
+    def operand(self, value: Any) -> Any:
+        """A number, a truth or a column of these."""
+        if isinstance(value, Table):
+            raise ArgumentError(value.described())
+        if isinstance(value, Column) and value.is_text:
+            raise ArgumentError(f"{value.about} is text, not numbers")
+        return value if isinstance(value, bool | Column) else super().operand(value)
+
+    def compared(self, one: Any, other: Any, *, ordered: bool) -> None:
+        """Text is equal to text or not; all else is a matter of numbers."""
+        texts = [
+            isinstance(value, str) or (isinstance(value, Column) and value.is_text) for value in (one, other)
+        ]
+        if ordered or not all(texts):
+            super().compared(one, other, ordered=True)
+
+    def divided(self, one: Any, other: Any) -> Any:
+        """By zero it is not known, as in columns."""
+        if isinstance(one, Column) or isinstance(other, Column):
+            return one / other
+        return one / other if other else math.nan
+
+    def entry(self, value: Any, index: Any) -> Any:
+        """A column of a table, or rows of a column."""
+        if isinstance(value, Table):
+            return value.column(index)
+        if isinstance(value, Column):
+            return value.picked(index)
+        raise ArgumentError(f"{described(value)} has no rows to pick")
+
+    def outcome(self, value: Any) -> Value:
+        """A number, or one for each name; NaN where it is not known."""
+        self.operand(value)
+        return value.by_entity() if isinstance(value, Column) else _known(value)
+
+
+def _known(value: Any) -> float:
+    """A number of a table; one beyond all numbers is as little known as none."""
+    return float(value) if math.isfinite(value) else math.nan
 
 
 def _key(result: Measurements, key: str) -> float:
     """A key of the effective scenario as a number, in the units of tables."""
-    table: Any = tomllib.loads(result.scenario_toml)
+    table: Any = toml(result.scenario_toml)
     for step in key.split("."):
         if not isinstance(table, dict) or step not in table:
             known = table if isinstance(table, dict) else []
@@ -193,36 +288,38 @@ def _key(result: Measurements, key: str) -> float:
     if isinstance(value, Quantity):
         return value.in_tables()[0]
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ArgumentError(f"scenario.{key} is {table}, no number")
+        inside = f" with {', '.join(table)}" if isinstance(table, dict) else ""
+        raise ArgumentError(f"scenario.{key} is {described(table)}{inside}; expected a number")
     return float(value)
 
 
-def _quantile(column: Column, share: float) -> float:
+def _quantile(column: Any, share: Any) -> float:
     """As a nearest rank."""
-    if not 0 < share <= 1:
-        raise ArgumentError(f"the quantile {share}; expected a number above 0, at most 1")
+    if isinstance(share, Column) or not 0 < share <= 1:
+        told = share.about if isinstance(share, Column) else share
+        raise ArgumentError(f"the quantile {told}; expected a number above 0, at most 1")
     values = np.sort(_numbers(column))
     return float(values[math.ceil(share * len(values)) - 1]) if len(values) else math.nan
 
 
-def _jain(column: Column) -> float:
+def _jain(column: Any) -> float:
     from penstock.analysis.statistics import jain
 
     values = _numbers(column).tolist()
     return jain(values) if values else math.nan
 
 
-def _count(column: Column) -> int:
+def _count(column: Any) -> float:
     """Known numbers; of a comparison those rows where it holds."""
-    values = column.known()
-    return int(values.sum()) if column.values.dtype.kind == "b" else len(values)
+    values = _numbers(column)
+    return float(values.sum()) if column.values.dtype.kind == "b" else float(len(values))
 
 
-def _sum(column: Column) -> float:
+def _sum(column: Any) -> float:
     return float(_numbers(column).sum())
 
 
-def _mean(column: Column) -> float:
+def _mean(column: Any) -> float:
     values = _numbers(column)
     return float(values.mean()) if len(values) else math.nan
 
@@ -231,7 +328,14 @@ def _extreme(of: Callable[..., float]) -> Callable[..., float]:
     """`min` or `max` of a column, or of several numbers."""
 
     def extreme(first: Any, *others: Any) -> float:
-        values = [float(one) for one in (first, *others)] if others else _numbers(first)
+        if columns := [one.about for one in (first, *others) if isinstance(one, Column)]:
+            if others:
+                raise ArgumentError(f"{columns[0]} is a column; expected it alone, or several numbers")
+            values = _numbers(first).tolist()
+        else:
+            values = (
+                [float(one) for one in (first, *others) if math.isfinite(one)] if others else _numbers(first)
+            )
         return float(of(values)) if len(values) else math.nan
 
     return extreme
@@ -239,12 +343,12 @@ def _extreme(of: Callable[..., float]) -> Callable[..., float]:
 
 def _numbers(column: Any) -> NDArray[np.float64]:
     if not isinstance(column, Column):
-        raise ArgumentError("expected a column, such as flows.throughput_bps")
+        raise ArgumentError(f"expected a column, such as flows.throughput_bps, and not {described(column)}")
     return column.known()
 
 
 def _absolute(value: Any) -> Any:
-    return Column(np.abs(value.values), lambda: value.entities) if isinstance(value, Column) else abs(value)
+    return abs(value)
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {

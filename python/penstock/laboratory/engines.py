@@ -17,7 +17,7 @@ from typing import Any
 from penstock.errors import InputError
 
 DASK = "dask:"
-PATIENCE_S = 10
+PATIENCE_S = 5
 
 
 @dataclass(frozen=True)

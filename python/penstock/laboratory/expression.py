@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import ast
 import inspect
+import math
 import operator
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 from penstock.errors import ArgumentError, PenstockError
-from penstock.library import suggestion
+from penstock.library import suggestion, text_of
 
 _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
@@ -32,27 +33,68 @@ _COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
 MOST_CHARACTERS = 2_000
 
 
-@dataclass(frozen=True)
 class Surroundings:
-    """What an expression may use.
+    """What an expression may use, and which of its values go together; each method may raise `ArgumentError`.
+
+    No operator and no function meets a value that was not asked for here, so that what is wrong is told in
+    words of ours.
 
     Attributes
     ----------
-    name : callable
-        The value of a name, dots included, such as ``"flow_control.pfc.xoff"``; raises `ArgumentError` if
-        there is none.
     functions : mapping
         Functions by name.
-    text : callable
-        The value of a text in quotes outside of an index. Default: the text itself.
-    number : callable
-        The value of a number. Default: the number itself.
     """
 
-    name: Callable[[str], Any]
-    functions: Mapping[str, Callable[..., Any]]
-    text: Callable[[str], Any] = str
-    number: Callable[[int | float], Any] = lambda value: value
+    functions: Mapping[str, Callable[..., Any]] = {}
+
+    def name(self, name: str) -> Any:
+        """The value of a name, dots included, such as ``"flow_control.pfc.xoff"``."""
+        raise ArgumentError(f"no name {name}")
+
+    def text(self, text: str) -> Any:
+        """The value of a text in quotes outside of an index."""
+        return text
+
+    def number(self, value: int | float) -> Any:
+        """The value of a number."""
+        return value
+
+    def operand(self, value: Any) -> Any:
+        """A value that may be calculated with, and be given to functions."""
+        if isinstance(value, bool) or not isinstance(value, int | float | Fraction):
+            raise ArgumentError(f"{described(value)} is no number")
+        return value
+
+    def compared(self, one: Any, other: Any, *, ordered: bool) -> None:
+        """Refuses two values that cannot be compared, or not by which is larger."""
+        if ordered or not (isinstance(one, str) and isinstance(other, str)):
+            self.operand(one)
+            self.operand(other)
+
+    def divided(self, one: Any, other: Any) -> Any:
+        """One operand by another."""
+        try:
+            return one / other
+        except ZeroDivisionError:
+            raise ArgumentError("a division by zero") from None
+
+    def outcome(self, value: Any) -> Any:
+        """What the whole expression came to, for whoever asked."""
+        return value
+
+    def entry(self, value: Any, index: Any) -> Any:
+        """What stands between [ and ] of a value."""
+        if isinstance(value, Mapping) and isinstance(index, str) and index in value:
+            return value[index]
+        raise ArgumentError(f"{described(value)} has no such entry")
+
+
+def described(value: Any) -> str:
+    """What a value is, in a few words."""
+    if isinstance(value, str):
+        return f'the text "{value}"'
+    kinds = {dict: "a table", list: "a list", bool: "true or false"}
+    return kinds.get(type(value)) or f"the value {value}"
 
 
 class Expression:
@@ -72,8 +114,10 @@ class Expression:
     """
 
     def __init__(self, text: str, about: str = "the expression") -> None:
-        self.text = text
+        self.text = text_of(about, text)
         self.about = about
+        self.names: set[str] = set()
+        """Names that it uses, dots included."""
         if len(text) > MOST_CHARACTERS:
             raise ArgumentError(f"{about} has {len(text)} characters; at most {MOST_CHARACTERS} are accepted")
         try:
@@ -94,15 +138,22 @@ class Expression:
             If a name or function is not known, or values do not go together.
         """
         try:
-            return self._value(self._tree, given)
-        except (PenstockError, TypeError, ValueError, ArithmeticError, LookupError) as error:
+            return given.outcome(self._value(self._tree, given))
+        except (PenstockError, ArithmeticError) as error:
             raise ArgumentError(f'{self.about} "{self.text}": {error}') from None
+        except RecursionError:
+            raise ArgumentError(f'{self.about} "{self.text}" is nested too deeply') from None
 
     def _check(self, node: ast.expr) -> None:
         """Refuses what `_value` does not know, before anything runs."""
+        constant = _constant(node)
+        if constant is not None and not math.isfinite(constant):
+            raise ArgumentError(f'{self.about} "{self.text}" has "{ast.unparse(node)}", no finite number')
         if isinstance(node, ast.Constant) and type(node.value) in (int, float, str, bool):
             return
-        if dotted(node) is not None:
+        name = dotted(node)
+        if name is not None:
+            self.names.add(name)
             return
         parts: list[ast.expr]
         if isinstance(node, ast.BinOp) and type(node.op) in _BINARY:
@@ -135,16 +186,21 @@ class Expression:
             case ast.Constant(value=int(constant) | float(constant)):
                 return given.number(constant)
             case ast.BinOp(left=one, op=by, right=other):
-                return _BINARY[type(by)](*_numbers(self._value(one, given), self._value(other, given)))
+                first = given.operand(self._value(one, given))
+                second = given.operand(self._value(other, given))
+                divides = isinstance(by, ast.Div)
+                return given.divided(first, second) if divides else _BINARY[type(by)](first, second)
             case ast.UnaryOp(op=sign, operand=one):
-                (value,) = _numbers(self._value(one, given))
+                value = given.operand(self._value(one, given))
                 return -value if isinstance(sign, ast.USub) else value
             case ast.Compare(left=one, ops=[how], comparators=[other]):
-                return _COMPARE[type(how)](self._value(one, given), self._value(other, given))
+                first, second = self._value(one, given), self._value(other, given)
+                given.compared(first, second, ordered=not isinstance(how, ast.Eq | ast.NotEq))
+                return _COMPARE[type(how)](first, second)
             case ast.Subscript(value=one, slice=ast.Constant(value=key)):
-                return self._value(one, given)[key]
+                return given.entry(self._value(one, given), key)
             case ast.Subscript(value=one, slice=other):
-                return self._value(one, given)[self._value(other, given)]
+                return given.entry(self._value(one, given), self._value(other, given))
             case ast.Call(func=ast.Name(id=function), args=arguments):
                 if function not in given.functions:
                     raise ArgumentError(f"no function {function}; {suggestion(function, given.functions)}")
@@ -153,28 +209,33 @@ class Expression:
 
 
 def _called(function: str, given: Surroundings, values: list[Any]) -> Any:
-    """What a function makes of values; those that it cannot take are told in words of ours."""
+    """What a function makes of values, if it takes so many."""
     known = given.functions[function]
+    signature = inspect.signature(known)
     try:
-        return known(*values)
-    except PenstockError:
-        raise  # of ours, which are of this kind too
+        signature.bind(*values)
     except TypeError:
-        try:
-            takes = [one.name for one in inspect.signature(known).parameters.values()]
-        except ValueError:
-            takes = ["first", "others"]  # a function of Python, such as min
         told = {0: "nothing", 1: "one value"}.get(len(values), f"{len(values)} values")
-        usage = f"{function}({', '.join(takes)})"
+        usage = f"{function}({', '.join(signature.parameters)})"
         raise ArgumentError(f"{function}() cannot take {told}; expected {usage}") from None
+    return known(*map(given.operand, values))
 
 
-def _numbers(*values: Any) -> tuple[Any, ...]:
-    """Values that are no text: text times a number would be a long text."""
-    for value in values:
-        if isinstance(value, str):
-            raise ArgumentError(f'"{value}" is text, not a number')
-    return values
+def _constant(node: ast.expr) -> float | None:
+    """The number that arithmetic with numbers alone comes to; ``None`` for anything else."""
+    try:
+        match node:
+            case ast.Constant(value=int(number) | float(number)):
+                return float(number)
+            case ast.UnaryOp(op=sign, operand=one):
+                value = _constant(one)
+                return -value if value is not None and isinstance(sign, ast.USub) else value
+            case ast.BinOp(left=one, op=by, right=other) if type(by) in _BINARY:
+                first, second = _constant(one), _constant(other)
+                return None if first is None or second is None else _BINARY[type(by)](first, second)
+    except (OverflowError, ZeroDivisionError):
+        return math.inf
+    return None
 
 
 def dotted(node: ast.expr) -> str | None:

@@ -4,7 +4,8 @@
 ``["victim"]`` picks the rows of a name, or of all names that a pattern such as ``"from-*"`` matches;
 ``[flows.frames_sent > 0]`` picks rows by a comparison. ``flows["class"]`` is a column whose name is a word of
 Python, ``scenario.switch.buffer.total`` a key of the scenario, ``run.frame_hops`` a number of the run.
-All functions leave out numbers that are not known, such as the latency of a flow that received nothing.
+All functions leave out numbers that are not known, such as the latency of a flow that received nothing. What
+is divided by zero, or is larger than any number, is not known either.
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from penstock.errors import ArgumentError
+from penstock.library import text_of
 
-from .expression import Expression, Surroundings
+from .expression import Expression
 
 if TYPE_CHECKING:
     from penstock.measurements import Measurements
@@ -51,7 +53,7 @@ class Measure:
     """
 
     def __init__(self, name: str, text: str) -> None:
-        if not name.isidentifier():
+        if not text_of("the name of a measure", name).isidentifier():
             raise ArgumentError(f'the measure "{name}" needs a name of letters, digits and _, such as p99_ns')
         self.name = name
         self.text = text
@@ -65,9 +67,7 @@ class Measure:
         ArgumentError
             If the result has no such table, column or row.
         """
-        from .columns import FUNCTIONS, named, plain  # NumPy and Arrow, for those who have a result
+        from .columns import OfResult  # NumPy and Arrow, for those who have a result
 
-        value = plain(self._expression.value(Surroundings(lambda name: named(result, name), FUNCTIONS)))
-        if value is not None:
-            return value
-        raise ArgumentError(f'{self.name} "{self.text}": expected a number or a column of numbers')
+        value: Value = self._expression.value(OfResult(result))
+        return value

@@ -231,9 +231,10 @@ def _settings(plan: Plan, points: list[dict[str, Any]]) -> list[Column]:
     for key in [*plan.values, *plan.derive]:
         values = [values.get(key) for values in points]
         about = f"The key {key} of the scenario."
-        numeric = [float(value) for value in values if isinstance(value, int | float) and value is not True]
-        if len(numeric) == len(values):
-            found.append((key, pa.float64(), numeric, "", about))
+        kinds = {type(value) for value in values}
+        if kinds <= {int, float}:
+            whole = kinds == {int} and all(abs(int(value or 0)) < 1 << 63 for value in values)
+            found.append((key, pa.int64() if whole else pa.float64(), values, "", about))
             continue
         texts = [_written(value) for value in values]
         found.append((key, pa.string(), texts, "", f"{about[:-1]}, as written."))

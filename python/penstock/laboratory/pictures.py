@@ -59,7 +59,7 @@ class _Way:
     def at(self, row: Mapping[str, Any]) -> float:
         """The place of a row along the axis."""
         value = row[self.column]
-        return float(self.axis.words.index(value) if self.axis.words else value)
+        return float(self.axis.words.index(str(value)) if self.axis.words else value)
 
 
 def _ways(plan: Plan, outcome: Outcome, rows: list[dict[str, Any]]) -> list[_Way]:
@@ -71,7 +71,7 @@ def _ways(plan: Plan, outcome: Outcome, rows: list[dict[str, Any]]) -> list[_Way
         if not isinstance(values, Span) and len(values) < 2:
             continue
         columns = [name for name in fields.names if name == key or name.startswith(f"{key}_")]
-        numeric = [name for name in columns if str(fields.field(name).type) == "double"]
+        numeric = [name for name in columns if str(fields.field(name).type) in ("double", "int64")]
         if numeric:
             found.append(_Way(key, numeric[0], _axis(rows, numeric[0], short[key])))
         else:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import itertools
 import json
-import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,7 +19,7 @@ from .expression import Expression, Surroundings
 from .measures import DEFAULT_MEASURES, Measure
 from .precision import FIRST_RUNS, Precision
 from .quantity import Quantity, number, text_of, value_of
-from .values import Span, Values, read
+from .values import Span, Values, given_of, read
 
 if TYPE_CHECKING:
     from penstock.running import Runnable
@@ -188,9 +187,7 @@ class Plan:
         """A point from the values of the varied keys: those that follow are added."""
         values = dict(chosen)
         for key, expression in self._derived.items():
-            names = functools.partial(self._named, values)
-            given = Surroundings(names, FUNCTIONS, text=value_of, number=number)
-            values[key] = text_of(expression.value(given))
+            values[key] = expression.value(_OfPoint(self, values))
         return Point(index, values)
 
     def runs(self) -> Iterator[Run]:
@@ -296,8 +293,14 @@ class Plan:
             for (key, values), share in zip(self.values.items(), shares, strict=True)
         }
 
-    def _named(self, values: Mapping[str, Any], name: str) -> Any:
-        """The value of a key for an expression: a varied one by its last word, any by its whole name."""
+    def named(self, values: Mapping[str, Any], name: str) -> Any:
+        """The value of a key for an expression: a varied one by its last word, any by its whole name.
+
+        Raises
+        ------
+        ArgumentError
+            If there is no such key, or several have this last word.
+        """
         if name in values:
             return value_of(values[name])
         short = [key for key in values if key.rpartition(".")[2] == name]
@@ -327,47 +330,47 @@ class Plan:
         """The sweep as the table ``[sweep]`` of a file, the scenario left out."""
         return {
             "mode": {"latin": self.points} if self.mode == "latin" else self.mode,
-            "vary": {
-                key: given if isinstance(given, str) else list(given) for key, given in self.vary.items()
-            },
+            "vary": {key: given_of(given) for key, given in self.vary.items()},
             "set": dict(self.derive),
             "measure": dict(self.measure),
             **({} if self.until is None else {"until": self.until}),
         }
 
 
-def from_file(file: Path) -> Plan | None:
-    """The sweep that a TOML file describes; ``None`` if it has no table ``[sweep]``.
+def from_scenario(read: Scenario, file: Path) -> Plan | None:
+    """The sweep that a file describes which was read as a scenario; ``None`` if it has no ``[sweep]``.
 
     Raises
     ------
     InputError
         If it has one that cannot be used.
     """
-    try:
-        table = tomllib.loads(file.read_text("utf-8")).get("sweep")
-    except (OSError, ValueError):
-        return None  # whoever reads it as a scenario says what is wrong
-    if not isinstance(table, dict):
+    top = read.to_dict()
+    if SWEEP not in top:
         return None
-    for key in table:
-        if key not in FILE_KEYS:
-            raise InputError(f"{file}: [sweep] has no key {key}; {library.suggestion(key, FILE_KEYS)}")
-    for key, kind in FILE_KEYS.items():
-        if key in table and not isinstance(table[key], kind):
-            raise InputError(f"{file}: {key} of [sweep] is {table[key]!r}; expected {_EXPECTED[kind]}")
-    if not isinstance(table.get("scenario"), str):
-        raise InputError(f'{file}: [sweep] names no scenario; expected scenario = "FILE or NAME"')
-    beside = file.parent / table["scenario"]
+    table = top.pop(SWEEP)
+    if top:
+        raise InputError(
+            f"{file}: {', '.join(top)} beside [sweep] belongs into the scenario that [sweep] names"
+        )
+    if not isinstance(table, dict):
+        kind = "a list of tables" if isinstance(table, list) else repr(table)
+        raise InputError(f"{file}: sweep is {kind}; expected one table [sweep]")
+    _check_table(table, file)
     mode: Any = table.get("mode", "grid")
     points: int | None = None
     if isinstance(mode, dict):
         if set(mode) != {"latin"} or type(mode["latin"]) is not int:
             raise InputError(f"{file}: mode of [sweep] is {mode}; expected {{ latin = NUMBER }}")
         mode, points = "latin", mode["latin"]
+    beside = file.parent / table["scenario"]
+    base = Scenario.from_file(beside if beside.exists() else table["scenario"])
+    if SWEEP in base.to_dict():
+        whose = "this file" if beside.exists() and beside.resolve() == file.resolve() else beside
+        raise InputError(f"{file}: scenario of [sweep] names {whose}, which is a sweep; expected a scenario")
     try:
         return Plan(
-            str(beside) if beside.exists() else table["scenario"],
+            base,
             table.get("vary", {}),
             table.get("set", {}),
             table.get("measure") or DEFAULT_MEASURES,
@@ -379,6 +382,25 @@ def from_file(file: Path) -> Plan | None:
         raise InputError(f"{file}: {error}") from None
 
 
+def _check_table(table: Mapping[str, Any], file: Path) -> None:
+    """Refuses a ``[sweep]`` with other keys than it has, or values of other kinds."""
+    for key in table:
+        if key not in FILE_KEYS:
+            raise InputError(f"{file}: [sweep] has no key {key}; {library.suggestion(key, FILE_KEYS)}")
+    for key, kind in FILE_KEYS.items():
+        if key in table and not isinstance(table[key], kind):
+            raise InputError(f"{file}: {key} of [sweep] is {table[key]!r}; expected {_EXPECTED[kind]}")
+    for key in ("set", "measure"):
+        for name, text in table.get(key, {}).items():
+            if not isinstance(text, str):
+                raise InputError(
+                    f"{file}: {key}.{name} of [sweep] is {text!r}; expected an expression as text"
+                )
+    if "scenario" not in table:
+        raise InputError(f'{file}: [sweep] names no scenario; expected scenario = "FILE or NAME"')
+
+
+SWEEP = "sweep"
 FILE_KEYS: dict[str, Any] = {
     "scenario": str,
     "mode": str | dict,
@@ -394,9 +416,54 @@ _EXPECTED: dict[Any, str] = {
 }
 
 
+class _OfPoint(Surroundings):
+    """What the expression of a key may use: the keys of a point, exact numbers and quantities."""
+
+    def __init__(self, plan: Plan, values: Mapping[str, Any]) -> None:
+        self.functions = FUNCTIONS
+        self._plan = plan
+        self._values = values
+
+    def name(self, name: str) -> Any:
+        """The value of a key."""
+        return self._plan.named(self._values, name)
+
+    def text(self, text: str) -> Any:
+        """A quantity, if it is one."""
+        return value_of(text)
+
+    def number(self, value: int | float) -> Any:
+        """Exactly as it is written."""
+        return number(value)
+
+    def operand(self, value: Any) -> Any:
+        """A finite number or a quantity."""
+        if not isinstance(value, Quantity):
+            number(super().operand(value))
+        return value
+
+    def compared(self, one: Any, other: Any, *, ordered: bool) -> None:
+        """Quantities have one dimension."""
+        super().compared(one, other, ordered=ordered)
+        if isinstance(one, Quantity) or isinstance(other, Quantity):
+            _ = one - other  # says what does not go together
+
+    def outcome(self, value: Any) -> Any:
+        """As a scenario has it."""
+        return text_of(value)
+
+
+def _least(first: Any, *others: Any) -> Any:
+    return min((first, *others))
+
+
+def _largest(first: Any, *others: Any) -> Any:
+    return max((first, *others))
+
+
 def _round(value: Any) -> Any:
     return value.rounded() if isinstance(value, Quantity) else round(value)
 
 
-FUNCTIONS: dict[str, Callable[..., Any]] = {"min": min, "max": max, "round": _round}
+FUNCTIONS: dict[str, Callable[..., Any]] = {"min": _least, "max": _largest, "round": _round}
 """What an expression for a key may call."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -43,6 +43,8 @@ _IN_TABLES = {
 _SAME = {"µs": "us", "frame": "frames"}
 _TEXT = re.compile(r"\s*([+-]?(?:\d+(?:_\d+)*(?:\.(?:\d+(?:_\d+)*)?)?|\.\d+(?:_\d+)*))\s*([A-Za-zµ/]+)\s*")
 _DECIMALS = 3
+MOST_DIGITS = 40
+"""Of a number: 2^64 ps has twenty."""
 
 
 @dataclass(frozen=True)
@@ -56,12 +58,12 @@ class Quantity:
     dimension : str
         A key of `UNITS`.
     unit : str
-        The unit that it was written in, which it is printed in where that is exact.
+        The unit that it was written in, which it is printed in where that is exact; 1 KiB equals 1024 B.
     """
 
     amount: Fraction
     dimension: str
-    unit: str
+    unit: str = field(compare=False)
 
     @classmethod
     def read(cls, text: str) -> Quantity | None:
@@ -103,7 +105,14 @@ class Quantity:
     def __mul__(self, other: object) -> Quantity:
         return Quantity(self.amount * number(other), self.dimension, self.unit)
 
+    __radd__ = __add__
     __rmul__ = __mul__
+
+    def __rsub__(self, other: object) -> Quantity:
+        return Quantity(self._same(other) - self.amount, self.dimension, self.unit)
+
+    def __rtruediv__(self, other: object) -> Fraction:
+        return self._same(other) / _divisor(self.amount)
 
     def __truediv__(self, other: object) -> Quantity | Fraction:
         if isinstance(other, Quantity):
@@ -147,7 +156,16 @@ def value_of(value: Any) -> Any:
 
 
 def text_of(value: Any) -> Any:
-    """A calculated value as a scenario has it: whole numbers stay whole, quantities are text."""
+    """A calculated value as a scenario has it: whole numbers stay whole, quantities are text.
+
+    Raises
+    ------
+    ArgumentError
+        If it has more digits than any scenario.
+    """
+    amount = value.amount if isinstance(value, Quantity) else value
+    if isinstance(amount, int | Fraction) and abs(amount) >= 10**MOST_DIGITS:
+        raise ArgumentError(f"a value of more than {MOST_DIGITS} digits is too large")
     if isinstance(value, Quantity):
         return str(value)
     if isinstance(value, Fraction):

@@ -15,7 +15,6 @@ import ast
 import contextlib
 import math
 import os
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -24,9 +23,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 from penstock.errors import ArgumentError, InputError, ScenarioError
+from penstock.library import toml
 from penstock.running.pool import processes
 
 from .engines import Engine
+from .expression import Expression
 from .plan import Plan, Point
 from .quantity import Quantity, text_of
 from .store import Finished
@@ -66,7 +67,8 @@ class Goal:
     Raises
     ------
     ArgumentError
-        If the direction is another, or a requirement is not a comparison.
+        If the direction is another, the objective does not depend on a result, or a requirement is no
+        comparison.
     """
 
     direction: str
@@ -76,6 +78,11 @@ class Goal:
     def __post_init__(self) -> None:
         if self.direction not in _DIRECTIONS:
             raise ArgumentError(f"direction is {self.direction!r}; expected minimize or maximize")
+        if not Expression(self.objective, self.direction).names:
+            raise ArgumentError(
+                f'{self.direction} is "{self.objective}", which no result changes; expected one of a '
+                'result, such as "max(flows.latency_p99_ns)"'
+            )
         _ = self.measures
 
     @property
@@ -117,6 +124,8 @@ class Trial:
         The objective of its first part; ``None`` if there was none, or if it failed.
     given_up : bool
         Whether it was given up after its first part.
+    error : str
+        Why its first run that failed did so; empty if none did.
     """
 
     number: int
@@ -125,6 +134,7 @@ class Trial:
     is_feasible: bool
     first_part: float | None = None
     given_up: bool = False
+    error: str = ""
 
 
 TrialCallback = Callable[[Trial], object]
@@ -247,24 +257,27 @@ class _Search:
         for trial, point in asked:
             runs = _runs_of(finished, point)
             value = self._goal.value(runs)
-            failed = any(one.record.error for one in runs) or math.isnan(value)
+            error = _error_of(runs)
+            failed = bool(error) or math.isnan(value)
             if not failed:
                 trial.report(value, step=0)
                 trial.set_user_attr("first_part", value)
             worse = len(known) >= LEAST_MEDIAN and sign * value > known[len(known) // 2]
             if failed or worse:
                 trial.set_user_attr("values", point.values)
+                trial.set_user_attr("error", error)
                 trial.set_user_attr("objective", None)
                 trial.set_user_attr("given_up", True)
                 trial.set_constraint("0", BROKEN if failed else 0.0)
                 self._study.tell(trial, state=optuna.trial.TrialState.PRUNED)
                 told = None if failed else value
-                made.append(Trial(trial.number, point.values, None, False, told, given_up=True))
+                made.append(Trial(trial.number, point.values, None, False, told, given_up=True, error=error))
         return made
 
     def _tell(self, trial: Any, values: dict[str, Any], runs: Sequence[Finished]) -> Trial:
         value, violations = self._goal.value(runs), self._goal.violations(runs)
-        failed = any(one.record.error for one in runs) or math.isnan(value)
+        error = _error_of(runs)
+        failed = bool(error) or math.isnan(value)
         if failed:
             violations = [*violations, BROKEN]
         told = Trial(
@@ -273,8 +286,10 @@ class _Search:
             None if failed else value,
             not failed and all(one <= 0 for one in violations),
             trial.user_attrs.get("first_part"),
+            error=error,
         )
         trial.set_user_attr("values", values)
+        trial.set_user_attr("error", error)
         trial.set_user_attr("objective", told.objective)
         for number, by in enumerate(violations):
             trial.set_constraint(str(number), by)
@@ -334,6 +349,10 @@ def _runs_of(finished: Sequence[Finished], point: Point) -> list[Finished]:
     return [one for one in finished if one.run.point.number == point.number]
 
 
+def _error_of(runs: Sequence[Finished]) -> str:
+    return next((one.record.error.strip() for one in runs if one.record.error), "")
+
+
 def _shortened(plan: Plan, share: float) -> Plan:
     """The plan with this share of its duration."""
     if not 0 < share < 1:
@@ -342,7 +361,7 @@ def _shortened(plan: Plan, share: float) -> Plan:
         raise ArgumentError(
             f"{DURATION} varies, so that there is no first part of all; leave out one of them"
         )
-    whole = Quantity.read(tomllib.loads(plan.base.check())["simulation"]["duration"])
+    whole = Quantity.read(toml(plan.base.check())["simulation"]["duration"])
     if whole is None:
         raise ArgumentError(f"{DURATION} is no time")
     base = plan.base.with_value(DURATION, text_of(whole * Fraction(share).limit_denominator(10**6)))
@@ -387,7 +406,8 @@ def _recalled(trial: Any) -> Trial | None:
         return None
     feasible = told["objective"] is not None and all(one <= 0 for one in trial.constraints.values())
     first_part, given_up = told.get("first_part"), told.get("given_up", False)
-    return Trial(trial.number, told["values"], told["objective"], feasible, first_part, given_up)
+    error = told.get("error", "")
+    return Trial(trial.number, told["values"], told["objective"], feasible, first_part, given_up, error)
 
 
 def _rank(goal: Goal, trial: Trial) -> tuple[bool, float]:

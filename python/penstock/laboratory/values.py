@@ -18,17 +18,18 @@ from __future__ import annotations
 
 import math
 import re
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from penstock.errors import ArgumentError
+from penstock.errors import ArgumentError, TomlError
+from penstock.library import toml
 
-from .quantity import Quantity, number, text_of, value_of
+from .quantity import MOST_DIGITS, Quantity, number, text_of, value_of
 
 MOST_VALUES = 1_000_000
+_LONG_NUMBER = re.compile(rf"(?<![\w\"'])(?<!\d\.)[+-]?\d[\d_]{{{MOST_DIGITS},}}")
 _WHOLE = re.compile(r"([+-]?\d+)\.\.([+-]?\d+)")
 
 
@@ -76,15 +77,20 @@ def read(key: str, given: Any) -> Values:
     ArgumentError
         If there is none, or the text cannot be read. The message names the key.
     """
-    if isinstance(given, str):
-        found: Values = _from_text(key, given)
-    elif isinstance(given, Iterable) and not isinstance(given, Mapping | bytes):
-        found = [one.item() if hasattr(one, "item") else one for one in given]
-    else:
-        found = [given]
+    listed = given_of(given)
+    found: Values = _from_text(key, listed) if isinstance(listed, str) else listed
     if isinstance(found, list) and not found:
         raise ArgumentError(f"{key}: no values; expected at least one")
     return found
+
+
+def given_of(given: Any) -> str | list[Any]:
+    """What a key was given, as a file has it: a text, or a list, to which a single value is made."""
+    if isinstance(given, str):
+        return given
+    if isinstance(given, Iterable) and not isinstance(given, Mapping | bytes):
+        return [one.item() if hasattr(one, "item") else one for one in given]
+    return [given]
 
 
 def assignment(text: str, option: str) -> tuple[str, str]:
@@ -109,6 +115,8 @@ EXAMPLES = {
 
 
 def _from_text(key: str, text: str) -> Values:
+    if long := _LONG_NUMBER.search(text):
+        raise ArgumentError(f"{key}: {long[0]} is too large; at most {MOST_DIGITS} digits are accepted")
     if match := _WHOLE.fullmatch(text.strip()):
         first, last = int(match[1]), int(match[2])
         if first > last:
@@ -206,6 +214,6 @@ def _listed(key: str, text: str) -> list[str]:
 def _literal(text: str) -> Any:
     """A value as TOML has it; what is no TOML is text."""
     try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except (tomllib.TOMLDecodeError, ValueError, RecursionError):
+        return toml(f"value = {text}")["value"]
+    except TomlError:
         return text

@@ -10,14 +10,14 @@ import contextlib
 import functools
 import json
 import math
-import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from penstock.errors import PenstockError, ResultError
+from penstock.errors import PenstockError, ResultError, TomlError
+from penstock.library import toml
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -113,8 +113,8 @@ def scenario(path: Path) -> str:
     """``scenario.toml``."""
     found = text(path)
     try:
-        tomllib.loads(found)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        toml(found)
+    except TomlError as error:
         raise ResultError(f"{path}: is no TOML ({error})") from None
     return found
 

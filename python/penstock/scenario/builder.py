@@ -7,14 +7,13 @@ checker of the scenario file as TOML, so that errors are the same.
 from __future__ import annotations
 
 import copy
-import tomllib
 from collections.abc import Mapping
 from html import escape
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Unpack
 
 from penstock import library
-from penstock.errors import ArgumentError, TomlError, UnknownNameError
+from penstock.errors import ArgumentError, UnknownNameError
 from penstock.library import suggestion, text_of
 from penstock.units import visible
 
@@ -74,10 +73,7 @@ class Scenario:
             If the text is not TOML.
         """
         scenario = cls.__new__(cls)
-        try:
-            scenario._model = tomllib.loads(text_of("text", text))
-        except tomllib.TOMLDecodeError as error:
-            raise TomlError(f"{file}: {error}" if file else str(error)) from None
+        scenario._model = library.toml(text_of("text", text), file)
         scenario._file, scenario._text = file, text
         return scenario
 
@@ -267,12 +263,13 @@ class Scenario:
         *path, last = text_of("key", key).split(".")
         changed = self._copy()
         table: Any = changed._model
-        for step in path:
-            table = _entry(table, step, key)
-        if value is None:
-            table.pop(last, None)
-        else:
-            table[last] = plain(value, key)
+        for number, step in enumerate(path):
+            table = _entry(table, step, key, ".".join(path[:number]))
+        at: Any = _place(table, last, key, ".".join(path)) if isinstance(table, list) else last
+        if value is not None:
+            table[at] = plain(value, key)
+        elif isinstance(table, list) or at in table:
+            del table[at]
         return changed
 
     def to_dict(self) -> dict[str, Any]:
@@ -343,20 +340,25 @@ class Scenario:
         return changed
 
 
-def _entry(table: Any, step: str, key: str) -> Any:
+def _entry(table: Any, step: str, key: str, within: str) -> Any:
     """The table or list at `step`, copied in its place, so that it can be changed."""
-    if isinstance(table, list):
-        at = next(
-            (i for i, one in enumerate(table) if isinstance(one, dict) and one.get("name") == step), None
-        )
-        if at is None and step.isdigit() and int(step) < len(table):
-            at = int(step)
-        if at is None:
-            names = [str(one["name"]) for one in table if isinstance(one, dict) and "name" in one]
-            raise UnknownNameError(f"{key}: no entry {step!r}; {suggestion(step, names)}")
-        table[at] = copy.copy(table[at])
-        return table[at]
-    if not isinstance(table.setdefault(step, {}), dict | list):
+    at: Any = _place(table, step, key, within) if isinstance(table, list) else step
+    found = table[at] if isinstance(table, list) else table.get(at, {})
+    if not isinstance(found, dict | list):
         raise UnknownNameError(f"{key}: {step!r} is a value, not a table")
-    table[step] = copy.copy(table[step])
-    return table[step]
+    table[at] = copy.copy(found)
+    return table[at]
+
+
+def _place(entries: list[Any], step: str, key: str, within: str) -> int:
+    """Where an entry of the list `within` stands, by its name or number."""
+    names = [one.get("name") if isinstance(one, dict) else None for one in entries]
+    if step in names:
+        return names.index(step)
+    if step.isdecimal() and step in map(str, range(len(entries))):
+        return int(step)
+    known = [str(name) for name in names if name is not None]
+    raise UnknownNameError(
+        f"{key} goes through the list {within}, which has no entry {step!r}; expected a name or a number, "
+        f"such as {within}.{known[0] if known else 0}; {suggestion(step, known)}"
+    )

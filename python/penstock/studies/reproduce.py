@@ -15,7 +15,6 @@ from __future__ import annotations
 import csv
 import importlib.util
 import sys
-import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -196,7 +195,7 @@ class Study:
         """
         path = folder / DESCRIPTION
         try:
-            text = tomllib.loads(path.read_text("utf-8"))
+            text = library.toml(library.text_in(path, "study"))
             experiments = tuple(Experiment(**entry) for entry in text.pop("experiments"))
             departures = tuple(Departure(**entry) for entry in text.pop("departures", []))
             choices = tuple(Choice(**entry) for entry in text.pop("choices", []))
@@ -211,7 +210,7 @@ class Study:
                 departures=departures,
                 choices=choices,
             )
-        except (OSError, tomllib.TOMLDecodeError, TypeError, StudyError) as error:
+        except (InputError, TypeError, StudyError) as error:
             raise StudyError(f"{path}: {error}") from error
         except KeyError as error:
             raise StudyError(f"{path}: the key {error} is missing") from error

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from penstock.library import toml
 from penstock.qos.arbitration import Need, fill
 from penstock.qos.service_classes import channels
 from penstock.scenario import Scenario
@@ -43,7 +43,7 @@ class Class:
 def table_2() -> dict[str, Class]:
     """The classes by name, in the order of the paper."""
     text = (Path(__file__).parent / "table-2.toml").read_text("utf-8")
-    return {row["name"]: Class(**row) for row in tomllib.loads(text)["classes"]}
+    return {row["name"]: Class(**row) for row in toml(text)["classes"]}
 
 
 def bits(rate: str) -> int:
