@@ -339,6 +339,7 @@ fn spec(graph: &Graph, flows: Vec<FlowSpec>, options: Options) -> Spec {
         limiters: None,
     });
     let switch = Arc::new(SwitchSpec {
+        remaps: Vec::new(),
         forwarding: Forwarding::StoreAndForward,
         latency: Time::ZERO,
         queueing: Queueing::Output,

@@ -55,7 +55,7 @@ use crate::run::world::Fabric;
 use crate::spec::routing::Wiring;
 use crate::spec::{FaultSpec, Negotiated, NodeSpec, Queueing, Spec, Subject};
 use engine::Timer;
-use frame::{CONTROL_FRAME_BYTES, NodeId, Occupancy};
+use frame::{CONTROL_FRAME_BYTES, ClassMap, NodeId, Occupancy, PortId};
 use keys::Remark;
 use scheduling::{Configuration, PortFacts, SchedulerSpec, Selector};
 use std::collections::BTreeMap;
@@ -148,6 +148,10 @@ impl<'a> Plan<'a> {
     }
     fn negotiated(&self, port: u32) -> Option<&'a Negotiated> {
         self.spec.negotiated(self.wiring.link_of[port as usize], self.wiring.node_of[port as usize])
+    }
+    /// The queues of a port.
+    pub fn classes(&self, port: u32) -> ClassMap {
+        self.node(port).classes_to(self.wiring.neighbour(PortId(port)))
     }
     /// Which queue of a port sends.
     pub fn scheduler(&self, port: u32) -> &'a SchedulerSpec {
@@ -426,7 +430,7 @@ fn add_port(part: &Part, fabric: &mut Fabric, port: u32) {
         waiting: 0,
         stopped: 0,
         hooks,
-        classes: node.classes(),
+        classes: plan.classes(port),
     };
     let cold = ColdPort {
         former: Vec::new(),
@@ -447,6 +451,7 @@ fn add_port(part: &Part, fabric: &mut Fabric, port: u32) {
         watch: watchdog.map(|spec| Box::new(PortWatch::new(spec))),
         notes_departures: false,
         lone_source: None,
+        remap: node.remap_to(plan.wiring.node_of[peer as usize]).copied(),
     };
     let nic = node.host().map(|host| Nic::new(host.cores_that_send(), node.classes().classes()));
     fabric.links.push(hot, nic, cold, plan.wiring.node_of[peer as usize].0);
@@ -468,11 +473,14 @@ fn link_control(plan: &Plan, port: u32) -> LinkControl {
 
 /// What faults can hit knows it, and how its scheduler was at the beginning.
 fn mark_faulted(fabric: &mut Fabric) {
+    for (port, cold) in fabric.links.ports.iter_mut().zip(&fabric.links.cold) {
+        port.hooks.set(Hooks::FAULTED, cold.remap.is_some());
+    }
     let ports = fabric.links.ports.iter_mut().zip(&fabric.links.cold);
     for ((port, cold), schedule) in ports.zip(&mut fabric.faults.schedules) {
         if let Some(schedule) = schedule {
             schedule.fresh = port.hooks.has(Hooks::SCHEDULER).then(|| cold.scheduler.discipline().clone());
         }
-        port.hooks.set(Hooks::FAULTED, schedule.is_some());
+        port.hooks.set(Hooks::FAULTED, schedule.is_some() || cold.remap.is_some());
     }
 }

@@ -11,6 +11,7 @@ pub(crate) mod multicast;
 mod negotiated;
 mod pattern;
 mod probes;
+mod remap;
 pub mod routing;
 pub mod topology;
 pub mod tuple;
@@ -23,6 +24,7 @@ pub use self::guards::{GuardSpec, OnDeadlock};
 pub use self::negotiated::{Negotiated, NegotiatedFeature};
 pub use self::pattern::{Pattern, matches, range};
 pub use self::probes::{Probe, ProbeSpec, Watched, Which};
+pub use self::remap::{Remap, with_new_priorities};
 pub use self::waiting::Queueing;
 pub use self::way::Way;
 
@@ -103,7 +105,7 @@ pub fn priorities_of(nodes: &[NodeSpec], flows: &[FlowSpec]) -> u32 {
     let tags =
         limiters.filter_map(|limiters| queueing::RateConfiguration::return_priority(&limiters.control));
     let flows = flows.iter().map(|flow| flow.priority.0);
-    flows.chain(messages).chain(tags).fold(0, |set, priority| set | 1 << priority)
+    with_new_priorities(nodes, flows.chain(messages).chain(tags).fold(0, |set, priority| set | 1 << priority))
 }
 
 impl Spec {
@@ -294,6 +296,8 @@ pub struct SwitchSpec {
     pub managers: Vec<Option<queueing::ManagerSpec>>,
     /// Link-level flow control of its links.
     pub flow_control: Option<Control>,
+    /// Other priorities of frames that leave for some neighbours; empty: all keep theirs.
+    pub remaps: Vec<Remap>,
 }
 
 impl SwitchSpec {

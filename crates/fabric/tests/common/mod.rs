@@ -50,6 +50,7 @@ pub fn host() -> HostSpec {
 /// A store-and-forward switch without limits, latency and flow control.
 pub fn switch() -> SwitchSpec {
     SwitchSpec {
+        remaps: Vec::new(),
         forwarding: Forwarding::StoreAndForward,
         latency: Time::ZERO,
         queueing: Queueing::Output,

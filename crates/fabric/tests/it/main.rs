@@ -31,6 +31,7 @@ mod properties;
 mod queue_managers;
 mod receive;
 mod reconfiguration;
+mod remaps;
 mod ring;
 mod schedulers;
 mod sending;

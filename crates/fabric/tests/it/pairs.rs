@@ -400,6 +400,7 @@ fn switch_of(draw: &Draw, classes: ClassMap, control: &Option<PauseSpec>, rolls:
             Vec::new()
         },
         flow_control: control.clone().map(Control::from),
+        remaps: Vec::new(),
     }
 }
 

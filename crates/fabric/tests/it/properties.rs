@@ -259,6 +259,7 @@ fn spec(dice: &Dice, drains: bool) -> Spec {
                     pools: None,
                     managers: Vec::new(),
                     flow_control: control.clone().map(Control::from),
+                    remaps: Vec::new(),
                 })),
             };
             NodeSpec {

@@ -219,10 +219,37 @@ fn number(flow: &Flow, model: &Model, at: &Place, context: &mut Context<'_>) -> 
     })
 }
 
+/// The priority of a flow or of transfers.
+pub fn priority(priority: u64, at: &Place, context: &mut Context<'_>) {
+    if priority > 7 {
+        context.error(&at.key("priority"), format!("priority {priority}"), "expected 0 to 7 (IEEE 802.1Q)");
+    }
+}
+
+/// The DSCP of a flow or of transfers, beside their priority.
+pub fn dscp(dscp: Option<u64>, priority: u64, model: &Model, at: &Place, context: &mut Context<'_>) {
+    let Some(dscp) = dscp else { return };
+    let classes = model.switch.maps.clone().unwrap_or_default().traffic_classes();
+    let class = usize::try_from(dscp).ok().and_then(|dscp| classes.get(dscp)).copied();
+    match class {
+        None => context.error(&at.key("dscp"), format!("DSCP {dscp}"), "expected 0 to 63 (RFC 2474)"),
+        Some(class) if priority <= 7 && u64::from(class) != priority => {
+            let message =
+                format!("priority {priority} beside DSCP {dscp}, which is of traffic class {class}");
+            let help =
+                "expected one of the two: frames have the class that the maps of [switch] give their DSCP";
+            context.error(&at.key("priority"), message, help);
+        }
+        Some(_) => {}
+    }
+}
+
 fn numbers(flow: &Flow, model: &Model, at: &Place, context: &mut Context<'_>) {
-    if flow.priority > 7 {
-        let message = format!("priority {}", flow.priority);
-        context.error(&at.key("priority"), message, "expected 0 to 7 (IEEE 802.1Q)");
+    self::priority(flow.priority, at, context);
+    dscp(flow.dscp, flow.priority, model, at, context);
+    if let Some(dscp) = flow.dscp.filter(|_| flow.channel.is_some()) {
+        let message = format!("DSCP {dscp} beside a channel");
+        context.error(&at.key("dscp"), message, "expected one of the two");
     }
     if flow.bypassable && !model.all_flow_controls().any(|control| matches!(control, FlowControl::Credit(_)))
     {

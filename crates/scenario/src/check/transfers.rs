@@ -157,10 +157,8 @@ fn one(
 ) -> Option<Lists> {
     let carrier = carrier(entry, at, context);
     let stop = times(entry, model.simulation.duration, at, context);
-    if entry.priority > 7 {
-        let message = format!("priority {}", entry.priority);
-        context.error(&at.key("priority"), message, "expected 0 to 7 (IEEE 802.1Q)");
-    }
+    flows::priority(entry.priority, at, context);
+    flows::dscp(entry.dscp, entry.priority, model, at, context);
     let ports =
         entry.ports.as_ref().map(|keys| ports::lower(keys, &at.key("ports"), context)).unwrap_or_default();
     let sizes = match &entry.sizes {

@@ -1,6 +1,6 @@
 //! `[host]`, `[switch]`, their overrides by name, and `[flow_control]`.
 
-use super::{Receive, Send};
+use super::{MapKeys, Receive, Send};
 use dcbx::Settings;
 use fabric::choice::PathChoice;
 use fabric::spec::{Forwarding, Queueing, WhenFull};
@@ -99,6 +99,9 @@ pub struct SwitchSettings {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "per_priority"))]
     pub queues: Option<Queues>,
+    /// Maps from DSCP to traffic class, and of the priorities of pauses; a switch takes from all of them what it does not say itself. Default: none (a traffic class for each priority).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub maps: Option<MapKeys>,
     /// Which queue sends; the crate of the schedulers describes the key.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(description = scheduling::KEY)]

@@ -1207,6 +1207,43 @@ fn loops_that_swing() {
     }
 }
 
+/// DSCPs, and what switches make of them.
+#[test]
+fn maps_of_switches() {
+    let maps = |maps: &str, keys: &str| flow_and(keys, &format!("[switch.maps]\n{maps}"));
+    errors(vec![
+        (flow("dscp = ‸64"), "DSCP 64", "0 to 63"),
+        (
+            flow("dscp = 26\npriority = ‸4"),
+            "priority 4 beside DSCP 26, which is of traffic class 3",
+            "one of the two",
+        ),
+        (maps("dscp_to_tc = { DSCP = ‸3 }", "dscp = 26"), "DSCP \"DSCP\"", "0 to 63, or other"),
+        (maps("dscp_to_tc = { 26 = ‸8 }", "dscp = 26"), "traffic class 8", "0 to 7"),
+        (maps("dscp_to_tc = { 064 = ‸3 }", "dscp = 26"), "DSCP \"064\"", "0 to 63"),
+        (maps("pfc_to_queue = ‸[0, 1]", ""), "pfc_to_queue = [0, 1]", "eight numbers"),
+        (maps("pfc_to_group = ‸[0, 1, 2, 3, 4, 5, 6, 8]", ""), "pfc_to_group", "0 to 7"),
+        (
+            maps("remap = [{ to = [‸\"h7\"], dscp = { 26 = 8 } }]", "dscp = 26"),
+            "a link to \"h7\"",
+            "nodes are",
+        ),
+        (maps("remap = [{ to = ‸[], dscp = { 26 = 8 } }]", "dscp = 26"), "an empty list", "neighbours"),
+        (
+            maps("remap = [{ to = [\"h0\"], dscp = { 26 = ‸70 } }]", "dscp = 26"),
+            "DSCP \"26\" becomes 70",
+            "0 to 63",
+        ),
+    ]);
+    let mut text = maps("remap = ‸[{ to = [\"h0\"], dscp = { 26 = 8 } }]", "dscp = 26");
+    text.more += "\n[flow_control.pfc]\naccounting = \"egress\"\nxoff = \"66 frames\"\nxon = \"11 frames\"";
+    check(&text, Severity::Error, "counted at the egress", "accounting = \"ingress\"");
+    let mut text = maps("dscp_to_tc = { 8 = 1 }", "dscp = 26");
+    text.more = text.more.replace("[switch.maps]\n", "[switch.‸maps]\n");
+    text.more += "\n[flow_control.credit]\nbuffer = \"64 KiB\"\nchannels = \"all\"";
+    check(&text, Severity::Error, "maps beside channels", "other channels");
+}
+
 /// The profiles of a memory in pools: who they are attached to.
 #[test]
 fn profiles_of_a_memory() {
