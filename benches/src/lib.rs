@@ -313,6 +313,7 @@ fn flow(from: NodeId, to: NodeId, arrivals: Arrivals) -> FlowSpec {
         ports: None,
         tuples: Vec::new(),
         bypassable: false,
+        color: queueing::Color::Green,
     }
 }
 

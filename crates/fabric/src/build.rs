@@ -57,6 +57,7 @@ use crate::spec::{FaultSpec, Negotiated, NodeSpec, Queueing, Spec, Subject};
 use engine::Timer;
 use frame::{CONTROL_FRAME_BYTES, ClassMap, NodeId, Occupancy, PortId};
 use keys::Remark;
+use queueing::Color;
 use scheduling::{Configuration, PortFacts, SchedulerSpec, Selector};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -266,6 +267,7 @@ pub(crate) fn build(spec: &Spec, parts: usize) -> Result<Built, BuildError> {
         hops: std::mem::take(&mut paths.hops).into(),
         path_start: std::mem::take(&mut paths.starts).into(),
         peers: wiring.peer.iter().map(|peer| peer.0).collect(),
+        colors: colors(spec, &paths),
         ..RouteTable::default()
     };
     let starts = Arc::clone(&routes.path_start);
@@ -287,6 +289,14 @@ pub(crate) fn build(spec: &Spec, parts: usize) -> Result<Built, BuildError> {
     Ok(Built { parts, split, look_ahead, reach, path_flow, starts, notes, wiring, left_out })
 }
 
+/// By path, the color of its frames; empty: all are green.
+fn colors(spec: &Spec, paths: &Paths) -> Arc<[Color]> {
+    if spec.flows.iter().all(|flow| flow.color == Color::Green) {
+        return Arc::default();
+    }
+    paths.flows.iter().map(|&flow| spec.flows[flow as usize].color).collect()
+}
+
 /// Builds the parts, each on a thread of its own.
 fn build_parts(
     plan: &Plan,
@@ -305,6 +315,7 @@ fn build_parts(
             hops: routes.hops.clone(),
             path_start: routes.path_start.clone(),
             peers: routes.peers.clone(),
+            colors: routes.colors.clone(),
             first_port: part.ports().start,
             path_source: Vec::new(),
             spreading: spreading.as_ref().map(|spreading| spreading.part(plan.spec, part.nodes())),

@@ -33,7 +33,7 @@ use crate::spec::routing::Wiring;
 use crate::spec::tuple::Tuple;
 use flow_control::{Accounting, Control, CreditSpec, PauseSpec};
 use frame::{ClassMap, NodeId, Ports, Priority};
-use queueing::CrossbarKeys;
+use queueing::{Color, CrossbarKeys};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -359,6 +359,8 @@ pub struct FlowSpec {
     pub priority: Priority,
     /// When, how long, where.
     pub source: SourceSpec,
+    /// The color of all frames.
+    pub color: Color,
     /// How they find their way.
     pub way: Way,
     /// The ports that its frames have; `None`: nobody gives them. Transfers have their own.

@@ -24,6 +24,7 @@ use fabric::spec::{OnDeadlock, OnLosslessDrop};
 use fabric::topology::Topology;
 use flow_control::FlowControl;
 use flow_control::watchdog::WatchdogSpec;
+use queueing::Color;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -112,6 +113,11 @@ impl Model {
         let switches =
             self.switches.values().chain([&self.switch]).filter_map(|own| own.flow_control.as_ref());
         hosts.chain(switches).chain([&self.flow_control])
+    }
+    /// The color of frames of a flow or of transfers that say this of their color and DSCP.
+    pub fn color(&self, own: Option<Color>, dscp: Option<u64>) -> Color {
+        let of_dscp = |dscp| self.switch.maps.as_ref().map(|maps| maps.color(dscp));
+        own.or_else(|| dscp.and_then(of_dscp)).unwrap_or_default()
     }
     /// The priorities of all flows and transfers, and those that changes of DSCP make of them, ascending; those that a file
     /// names are not known yet.

@@ -183,6 +183,7 @@ impl Net {
             ports: None,
             tuples: Vec::new(),
             bypassable: false,
+            color: queueing::Color::Green,
         });
         self.0.flows.last_mut().unwrap()
     }

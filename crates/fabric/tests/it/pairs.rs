@@ -241,6 +241,8 @@ fn manager(rolls: &mut Rolls) -> ManagerSpec {
             counts,
             idle_exponent: rolls.pick(&[IdleExponent::Elapsed, IdleExponent::ElapsedAndArrival]),
             at: queueing::Moment::Enqueue,
+            yellow: None,
+            red: None,
         }),
         1 => ManagerSpec::Step(StepParams {
             threshold: Amount::Frames(rolls.below(10)),

@@ -109,15 +109,7 @@ fn one(
         numbers(flow, model, at, context);
         unused::of_flow(flow, end, at, context);
         let sizes = files::frame_sizes(&flow.frame, &at.key("frame"), context);
-        let arrivals = match &flow.source {
-            SourceText::Pushed(arrivals) => {
-                let wrong = arrivals.check();
-                wrong.into_iter().for_each(|why| context.refuse(why, &at.key("source")));
-                files::pictures(arrivals.clone(), &at.key("source"), context)
-            }
-            // Endpoints take what the fabric gives; when, they know themselves.
-            SourceText::Answered(_) => Arrivals::Greedy,
-        };
+        let arrivals = arrivals(flow, at, context);
         let transport = transports::lower(flow, sizes.as_ref(), end, at, context);
         times(flow, end, at, context);
         let script = script(flow, end, at, context);
@@ -156,6 +148,7 @@ fn one(
                 limit: flow.limit.value(),
                 jitter: flow.jitter,
             },
+            color: model.color(flow.color, flow.dscp),
             way: way.clone(),
             transport: transport.clone(),
             ports: ports.map(|ports| ports.or_drawn(drawn(&name))),
@@ -163,6 +156,19 @@ fn one(
             bypassable: flow.bypassable,
             name,
         });
+    }
+}
+
+/// When its frames are due.
+fn arrivals(flow: &Flow, at: &Place, context: &mut Context<'_>) -> Arrivals {
+    match &flow.source {
+        SourceText::Pushed(arrivals) => {
+            let wrong = arrivals.check();
+            wrong.into_iter().for_each(|why| context.refuse(why, &at.key("source")));
+            files::pictures(arrivals.clone(), &at.key("source"), context)
+        }
+        // Endpoints take what the fabric gives; when, they know themselves.
+        SourceText::Answered(_) => Arrivals::Greedy,
     }
 }
 

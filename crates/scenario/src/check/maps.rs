@@ -49,6 +49,7 @@ pub fn lower(settings: &Settings<'_>, to: &mut Mapped<'_>, context: &mut Context
     if sure.is_none() || *to.queues == ClassMap::CHANNELS {
         return Vec::new();
     }
+    colors(&keys, &all, &used, settings, context);
     let Some(classes) = classes(&keys, &used, settings, context) else { return Vec::new() };
     let own_queues = *to.queues;
     let own_groups = to.pools.as_ref().map(|pools| pools.groups);
@@ -80,6 +81,12 @@ fn ranges(own: &MapKeys, settings: &Settings<'_>, context: &mut Context<'_>) {
             context.error(&at, format!("traffic class {class}"), "expected 0 to 7");
         }
     }
+    for key in own.dscp_to_color.iter().flatten().map(|(key, _)| key) {
+        if !is_dscp(key) && key != "other" {
+            let at = at.key("dscp_to_color").key(key);
+            context.error(&at, format!("DSCP \"{key}\""), "expected 0 to 63, or other");
+        }
+    }
     for (key, list) in [("pfc_to_queue", &own.pfc_to_queue), ("pfc_to_group", &own.pfc_to_group)] {
         let Some(list) = list else { continue };
         if list.len() != PRIORITIES || list.iter().any(|&number| number >= PRIORITIES as u64) {
@@ -109,6 +116,7 @@ fn matter(own: &MapKeys, settings: &Settings<'_>, to: &Mapped<'_>, context: &mut
     let by_priority = pauses.is_some_and(|own| matches!(own.kind, PauseKind::Priorities(_)));
     let rows = [
         ("dscp_to_tc", own.dscp_to_tc.is_some(), has_dscp, "flows or transfers with a `dscp`"),
+        ("dscp_to_color", own.dscp_to_color.is_some(), has_dscp, "flows or transfers with a `dscp`"),
         ("remap", own.remap.is_some(), has_dscp, "flows or transfers with a `dscp`"),
         ("pfc_to_queue", own.pfc_to_queue.is_some(), by_priority, "flow_control.pfc"),
         (
@@ -122,6 +130,23 @@ fn matter(own: &MapKeys, settings: &Settings<'_>, to: &Mapped<'_>, context: &mut
     context.unused(idle.map(|(key, _, _, needs)| keys::unused(key, needs)).collect(), &at);
     if *to.queues == ClassMap::CHANNELS {
         context.error(&at, "maps beside channels = \"all\"", "expected other channels, or no maps");
+    }
+}
+
+/// Frames have one color, wherever they are.
+fn colors(
+    keys: &MapKeys,
+    all: &MapKeys,
+    used: &CodePoints,
+    settings: &Settings<'_>,
+    context: &mut Context<'_>,
+) {
+    let mut dscps = used.dscps.iter().flatten().map(|&dscp| u64::from(dscp));
+    if let Some(dscp) = dscps.find(|&dscp| keys.color(dscp) != all.color(dscp)) {
+        let (here, there) = (keys.color(dscp).name(), all.color(dscp).name());
+        let message = format!("DSCP {dscp} is {here} here, and {there} by the maps of [switch]");
+        let help = "a flow has one color: expected the same in both";
+        context.error(&settings.at.key("maps").key("dscp_to_color"), message, help);
     }
 }
 

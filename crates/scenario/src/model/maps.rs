@@ -2,6 +2,7 @@
 
 use super::Model;
 use frame::PRIORITIES;
+use queueing::Color;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::array::from_fn;
@@ -17,6 +18,9 @@ pub struct MapKeys {
     /// The traffic class of each DSCP: a table of numbers, 0 to 63, each with a class, 0 to 7, like `{ 26 = 3, 48 = 6, other = 1 }`; `other` is the class of all that are not named, without it 0. Frames without DSCP have the class of their priority. Default: DSCP / 8 (class selectors, RFC 2474).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dscp_to_tc: Option<BTreeMap<String, u64>>,
+    /// The color of each DSCP: a table of numbers, 0 to 63, each with "green", "yellow" or "red", like `{ 10 = "green", 12 = "yellow", 14 = "red" }`; `other` is the color of all that are not named, without it "green". All switches have to agree on the DSCPs of flows. Default: all are "green".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dscp_to_color: Option<BTreeMap<String, Color>>,
     /// The queue that a pause of each priority stops here: eight numbers, 0 to 7. For a lossless priority it has to be the queue where its frames wait. Default: the queue of the traffic class of the same number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pfc_to_queue: Option<Vec<u64>>,
@@ -43,6 +47,7 @@ impl MapKeys {
     pub fn or(&self, others: &MapKeys) -> MapKeys {
         MapKeys {
             dscp_to_tc: self.dscp_to_tc.clone().or_else(|| others.dscp_to_tc.clone()),
+            dscp_to_color: self.dscp_to_color.clone().or_else(|| others.dscp_to_color.clone()),
             pfc_to_queue: self.pfc_to_queue.clone().or_else(|| others.pfc_to_queue.clone()),
             pfc_to_group: self.pfc_to_group.clone().or_else(|| others.pfc_to_group.clone()),
             remap: self.remap.clone().or_else(|| others.remap.clone()),
@@ -54,6 +59,12 @@ impl MapKeys {
         let class = |key: &str| keys.get(key).and_then(|&class| u8::try_from(class).ok()).filter(|&c| c < 8);
         let other = class("other").unwrap_or(0);
         from_fn(|dscp| class(&dscp.to_string()).unwrap_or(other))
+    }
+    /// The color of a DSCP.
+    pub fn color(&self, dscp: u64) -> Color {
+        let keys = self.dscp_to_color.as_ref();
+        let color = |key: &str| keys.and_then(|keys| keys.get(key)).copied();
+        color(&dscp.to_string()).or_else(|| color("other")).unwrap_or_default()
     }
 }
 

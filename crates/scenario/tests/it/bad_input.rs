@@ -1221,6 +1221,16 @@ fn maps_of_switches() {
         (maps("dscp_to_tc = { DSCP = ‸3 }", "dscp = 26"), "DSCP \"DSCP\"", "0 to 63, or other"),
         (maps("dscp_to_tc = { 26 = ‸8 }", "dscp = 26"), "traffic class 8", "0 to 7"),
         (maps("dscp_to_tc = { 064 = ‸3 }", "dscp = 26"), "DSCP \"064\"", "0 to 63"),
+        (flow("color = ‸\"blue\""), "blue", "green"),
+        (maps("dscp_to_color = { 77 = ‸\"red\" }", "dscp = 26"), "DSCP \"77\"", "0 to 63"),
+        (
+            maps(
+                "dscp_to_color = { 26 = \"red\" }\n[switches.sw.maps]\n‸dscp_to_color = { 27 = \"red\" }",
+                "dscp = 26",
+            ),
+            "DSCP 26 is green here, and red by the maps of [switch]",
+            "the same in both",
+        ),
         (maps("pfc_to_queue = ‸[0, 1]", ""), "pfc_to_queue = [0, 1]", "eight numbers"),
         (maps("pfc_to_group = ‸[0, 1, 2, 3, 4, 5, 6, 8]", ""), "pfc_to_group", "0 to 7"),
         (
@@ -1296,6 +1306,8 @@ fn queue_managers_and_shared_memory() {
         ),
         (red("weight = ‸0.0"), "a weight of 0", "above 0 to 1"),
         (red("max_probability = ‸1.5"), "a probability of 1.5", "above 0 to 1"),
+        (red("yellow = { min = \"5 frames\", max = ‸\"4 frames\" }"), "max 4 frames is not above min", ""),
+        (red("red = { min = ‸\"5 KiB\", max = \"9 KiB\" }"), "min 5 KiB beside 5 frames", "all frames"),
         (red("mean_frame = ‸\"0 B\""), "a mean frame of 0 B", "1 to 65535 B"),
         (red("‸maximum = \"5 frames\""), "unknown key `maximum`", ""),
         (red("spacing = ‸\"unifrom\""), "unknown value `unifrom`", "did you mean \"uniform\"?"),

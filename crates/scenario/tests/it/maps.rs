@@ -160,3 +160,16 @@ fn a_change_of_dscp_is_one_of_priority() {
     let message = "frames of DSCP 3 of lossless priority 3 leave with priority 2, which is not lossless";
     assert!(said.contains(&message), "{said:?}");
 }
+
+#[test]
+fn a_flow_has_the_color_that_it_says_or_that_of_its_dscp() {
+    use queueing::Color;
+    let red = "[switch]\nqueue_managers = [{ red = { yellow = { max = \"10 frames\" }, red = { action = \"mark\" } } }]\n";
+    let maps = "[switch.maps]\ndscp_to_color = { 28 = \"yellow\", 30 = \"red\", other = \"green\" }\n";
+    let color = |flow: &str| loaded(&fabric(&format!("{red}{maps}"), flow)).spec.flows[0].color;
+    assert_eq!(color("dscp = 28"), Color::Yellow);
+    assert_eq!(color("dscp = 30\ncolor = \"yellow\""), Color::Yellow);
+    assert_eq!(color("dscp = 26"), Color::Green);
+    assert_eq!(color("color = \"red\""), Color::Red);
+    assert_eq!(color("priority = 2"), Color::Green);
+}
