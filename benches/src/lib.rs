@@ -341,6 +341,7 @@ fn spec(graph: &Graph, flows: Vec<FlowSpec>, options: Options) -> Spec {
     });
     let switch = Arc::new(SwitchSpec {
         remaps: Vec::new(),
+        weights: std::sync::Arc::default(),
         forwarding: Forwarding::StoreAndForward,
         latency: Time::ZERO,
         queueing: Queueing::Output,

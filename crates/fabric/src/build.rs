@@ -318,7 +318,9 @@ fn build_parts(
             colors: routes.colors.clone(),
             first_port: part.ports().start,
             path_source: Vec::new(),
-            spreading: spreading.as_ref().map(|spreading| spreading.part(plan.spec, part.nodes())),
+            spreading: spreading
+                .as_ref()
+                .map(|spreading| spreading.part(plan.spec, plan.wiring, part.nodes())),
         };
         let (actions, schedulers) = (Arc::clone(&actions), Arc::clone(&schedulers));
         let faults = Faults { schedules, events: Vec::new(), actions, schedulers };

@@ -17,6 +17,7 @@ pub mod topology;
 pub mod tuple;
 mod waiting;
 mod way;
+pub mod weights;
 
 pub use self::cores::{CoreChange, InterruptSpec, ReceiveSpec, SendSpec};
 pub use self::faults::{FaultSpec, Reaction, Says};
@@ -31,6 +32,7 @@ pub use self::way::Way;
 use crate::spec::choice::PathChoice;
 use crate::spec::routing::Wiring;
 use crate::spec::tuple::Tuple;
+use crate::spec::weights::Weights;
 use flow_control::{Accounting, Control, CreditSpec, PauseSpec};
 use frame::{ClassMap, NodeId, Ports, Priority};
 use queueing::{Color, CrossbarKeys};
@@ -282,6 +284,8 @@ pub struct SwitchSpec {
     pub queueing: Queueing,
     /// Which of several equal paths a frame takes.
     pub path_choice: PathChoice,
+    /// How likely each is.
+    pub weights: Arc<Weights>,
     /// Queues a port.
     pub classes: ClassMap,
     /// Which queue sends.

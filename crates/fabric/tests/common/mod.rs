@@ -51,6 +51,7 @@ pub fn host() -> HostSpec {
 pub fn switch() -> SwitchSpec {
     SwitchSpec {
         remaps: Vec::new(),
+        weights: std::sync::Arc::default(),
         forwarding: Forwarding::StoreAndForward,
         latency: Time::ZERO,
         queueing: Queueing::Output,

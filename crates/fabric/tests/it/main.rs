@@ -43,3 +43,4 @@ mod timing;
 mod transfers;
 mod tuples;
 mod warmup;
+mod weights;

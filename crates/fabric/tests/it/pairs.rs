@@ -403,6 +403,7 @@ fn switch_of(draw: &Draw, classes: ClassMap, control: &Option<PauseSpec>, rolls:
         },
         flow_control: control.clone().map(Control::from),
         remaps: Vec::new(),
+        weights: std::sync::Arc::default(),
     }
 }
 

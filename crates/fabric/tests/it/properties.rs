@@ -260,6 +260,7 @@ fn spec(dice: &Dice, drains: bool) -> Spec {
                     managers: Vec::new(),
                     flow_control: control.clone().map(Control::from),
                     remaps: Vec::new(),
+                    weights: std::sync::Arc::default(),
                 })),
             };
             NodeSpec {

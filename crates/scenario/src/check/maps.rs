@@ -187,7 +187,8 @@ fn remaps(
     let priority_of = settings.model.switch.maps.clone().unwrap_or_default().traffic_classes();
     let one = |(index, entry): (usize, &RemapKeys)| {
         let at = settings.at.key("maps").key("remap").index(index);
-        let to = names::neighbours(&entry.to, settings.switches, &at.key("to"), settings.fabric, context);
+        let of = (settings.switches, settings.own.is_some_and(|own| own.remap.is_some()));
+        let to = names::neighbours(&entry.to, of, &at.key("to"), settings.fabric, context);
         let mut priorities = [Priority(0); PRIORITIES];
         for (old, new) in priorities.iter_mut().enumerate() {
             match used.all_become(old, |dscp| priority_of[usize::from(entry.new_dscp(dscp))]) {
@@ -202,7 +203,7 @@ fn remaps(
             }
         }
         let changes = (0..).zip(&priorities).any(|(old, new)| old != new.0);
-        if !changes && settings.own.is_some() {
+        if !changes && of.1 {
             let help = "it has no effect: expected DSCPs of flows, and others of another traffic class";
             context.warn(&at.key("dscp"), "no frames of another traffic class come of it", help);
         }

@@ -65,10 +65,11 @@ fn meant(text: &str, role: NodeRole, fabric: &Fabric) -> Option<String> {
     })
 }
 
-/// The neighbours of these switches that texts name, ascending; a text that names none is reported.
+/// The neighbours of these switches that texts name, ascending. A text that names none is reported, if they are `said` of these
+/// switches and not of all.
 pub fn neighbours(
     texts: &[String],
-    of: &[NodeId],
+    (of, said): (&[NodeId], bool),
     at: &Place,
     fabric: &Fabric,
     context: &mut Context<'_>,
@@ -79,7 +80,7 @@ pub fn neighbours(
         let found = [NodeRole::Switch, NodeRole::Host].into_iter().flat_map(of_role);
         let linked: Vec<NodeId> =
             found.filter(|&node| of.iter().any(|&switch| fabric.linked(switch, node))).collect();
-        if linked.is_empty() && !of.is_empty() {
+        if said && linked.is_empty() && !of.is_empty() {
             let message = format!("no switch with these settings has a link to \"{text}\"");
             let help = match fabric.find(text) {
                 Some(_) => "expected a host or switch at the other end of a link".to_string(),

@@ -1,7 +1,7 @@
 //! Hosts and switches: settings of all, overridden by name.
 
 use super::topology::Fabric;
-use super::{Context, flow_control, maps, queueing, receive};
+use super::{Context, flow_control, maps, path_choice, queueing, receive};
 use crate::model::{Buffer, HostSettings, Model, Queues, QueuesWord, SwitchSettings};
 use crate::place::Place;
 use ::flow_control::{Channels, Control, PauseSpec};
@@ -218,6 +218,9 @@ fn switch(
     if let Err(remark) = path_choice.check() {
         context.refuse(remark, &at.key("path_choice"));
     }
+    let weights = pick(own.map(|o| &o.path_weights), &all.path_weights).unwrap_or_default();
+    let said = own.is_none_or(|own| own.path_weights.is_some());
+    let weights = path_choice::weights((&weights, said), path_choice, settings, context);
     let queueing = pick(own.map(|o| &o.queueing), &all.queueing).unwrap_or(Queueing::Output);
     if let Err(remark) = queueing.check() {
         context.refuse(remark, &at.key("queueing"));
@@ -228,6 +231,7 @@ fn switch(
         latency,
         queueing,
         path_choice,
+        weights,
         classes,
         scheduler: pick(own.map(|o| &o.scheduler), &all.scheduler)
             .unwrap_or_else(|| SchedulerSpec::default_for(PRIORITIES)),

@@ -1254,6 +1254,26 @@ fn maps_of_switches() {
     check(&text, Severity::Error, "maps beside channels", "other channels");
 }
 
+/// Weights of neighbours in the choice of paths.
+#[test]
+fn path_weights() {
+    let weights = |text: &str| {
+        let mut all = fabric(
+            "[topology.leaf_spine]\nleaves = 2\nspines = 2\nhosts_per_leaf = 2\nrate = \"10 Gb/s\"",
+            "h0",
+            "h3",
+        );
+        all.more = format!("[switch]\npath_weights = {text}");
+        all
+    };
+    errors(vec![
+        (weights("{ spine0 = ‸0 }"), "weight 0", "1 to 65535"),
+        (weights("{ spine0 = ‸70000 }"), "weight 70000", "1 to 65535"),
+        (weights("{ spine7 = ‸2 }"), "a link to \"spine7\"", "did you mean \"spine0\"?"),
+        (weights("{ \"spine*\" = 2, \"spine0..spine1\" = ‸3 }"), "both name \"spine0\"", "one weight"),
+    ]);
+}
+
 /// The profiles of a memory in pools: who they are attached to.
 #[test]
 fn profiles_of_a_memory() {

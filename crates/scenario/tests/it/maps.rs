@@ -173,3 +173,19 @@ fn a_flow_has_the_color_that_it_says_or_that_of_its_dscp() {
     assert_eq!(color("color = \"red\""), Color::Red);
     assert_eq!(color("priority = 2"), Color::Green);
 }
+
+#[test]
+fn path_weights_name_neighbours() {
+    let weights =
+        "[switch]\npath_weights = { \"spine*\" = 2, spine1 = 5 }\n[switches.spine0]\nlatency = \"1 us\"\n";
+    let scenario = loaded(&fabric(weights, ""));
+    assert!(scenario.warnings.is_empty(), "{:?}", scenario.warnings);
+    let id = |name: &str| {
+        frame::NodeId(scenario.spec.nodes.iter().position(|node| node.name == name).unwrap() as u32)
+    };
+    let of = |name: &str, to: &str| switch(&scenario, name).weights.to(id(to));
+    assert_eq!((of("leaf0", "spine0"), of("leaf1", "spine1"), of("leaf0", "h0")), (2, 5, 1));
+    // What all say is no matter of one that has no such neighbour.
+    assert!(switch(&scenario, "spine0").weights.are_equal());
+    assert!(switch(&loaded(&fabric("", "")), "leaf0").weights.are_equal());
+}

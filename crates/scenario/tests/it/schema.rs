@@ -17,6 +17,7 @@ const NUMBERS: &[&str] = &[
     "message_priority",
     "dscp",
     "dscp_to_tc",
+    "path_weights",
     "pfc_to_queue",
     "pfc_to_group",
     "scaling",
