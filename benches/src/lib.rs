@@ -360,6 +360,7 @@ fn flow(from: NodeId, to: NodeId, arrivals: Arrivals) -> FlowSpec {
         ports: None,
         tuples: Vec::new(),
         bypassable: false,
+        color: queueing::Color::Green,
     }
 }
 
@@ -386,6 +387,8 @@ fn spec(graph: &Graph, flows: Vec<FlowSpec>, options: Options) -> Spec {
         limiters: None,
     });
     let switch = Arc::new(SwitchSpec {
+        remaps: Vec::new(),
+        weights: std::sync::Arc::default(),
         forwarding: Forwarding::StoreAndForward,
         latency: Time::ZERO,
         queueing: Queueing::Output,

@@ -55,8 +55,9 @@ use crate::run::world::Fabric;
 use crate::spec::routing::Wiring;
 use crate::spec::{FaultSpec, Negotiated, NodeSpec, Queueing, Spec, Subject};
 use engine::Timer;
-use frame::{CONTROL_FRAME_BYTES, NodeId, Occupancy};
+use frame::{CONTROL_FRAME_BYTES, ClassMap, NodeId, Occupancy, PortId};
 use keys::Remark;
+use queueing::Color;
 use scheduling::{Configuration, PortFacts, SchedulerSpec, Selector};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -148,6 +149,10 @@ impl<'a> Plan<'a> {
     }
     fn negotiated(&self, port: u32) -> Option<&'a Negotiated> {
         self.spec.negotiated(self.wiring.link_of[port as usize], self.wiring.node_of[port as usize])
+    }
+    /// The queues of a port.
+    pub fn classes(&self, port: u32) -> ClassMap {
+        self.node(port).classes_to(self.wiring.neighbour(PortId(port)))
     }
     /// Which queue of a port sends.
     pub fn scheduler(&self, port: u32) -> &'a SchedulerSpec {
@@ -262,6 +267,7 @@ pub(crate) fn build(spec: &Spec, parts: usize) -> Result<Built, BuildError> {
         hops: std::mem::take(&mut paths.hops).into(),
         path_start: std::mem::take(&mut paths.starts).into(),
         peers: wiring.peer.iter().map(|peer| peer.0).collect(),
+        colors: colors(spec, &paths),
         ..RouteTable::default()
     };
     let starts = Arc::clone(&routes.path_start);
@@ -283,6 +289,14 @@ pub(crate) fn build(spec: &Spec, parts: usize) -> Result<Built, BuildError> {
     Ok(Built { parts, split, look_ahead, reach, path_flow, starts, notes, wiring, left_out })
 }
 
+/// By path, the color of its frames; empty: all are green.
+fn colors(spec: &Spec, paths: &Paths) -> Arc<[Color]> {
+    if spec.flows.iter().all(|flow| flow.color == Color::Green) {
+        return Arc::default();
+    }
+    paths.flows.iter().map(|&flow| spec.flows[flow as usize].color).collect()
+}
+
 /// Builds the parts, each on a thread of its own.
 fn build_parts(
     plan: &Plan,
@@ -301,9 +315,12 @@ fn build_parts(
             hops: routes.hops.clone(),
             path_start: routes.path_start.clone(),
             peers: routes.peers.clone(),
+            colors: routes.colors.clone(),
             first_port: part.ports().start,
             path_source: Vec::new(),
-            spreading: spreading.as_ref().map(|spreading| spreading.part(plan.spec, part.nodes())),
+            spreading: spreading
+                .as_ref()
+                .map(|spreading| spreading.part(plan.spec, plan.wiring, part.nodes())),
         };
         let (actions, schedulers) = (Arc::clone(&actions), Arc::clone(&schedulers));
         let faults = Faults { schedules, events: Vec::new(), actions, schedulers };
@@ -426,7 +443,7 @@ fn add_port(part: &Part, fabric: &mut Fabric, port: u32) {
         waiting: 0,
         stopped: 0,
         hooks,
-        classes: node.classes(),
+        classes: plan.classes(port),
     };
     let cold = ColdPort {
         former: Vec::new(),
@@ -447,6 +464,7 @@ fn add_port(part: &Part, fabric: &mut Fabric, port: u32) {
         watch: watchdog.map(|spec| Box::new(PortWatch::new(spec))),
         notes_departures: false,
         lone_source: None,
+        remap: node.remap_to(plan.wiring.node_of[peer as usize]).copied(),
     };
     let nic = node.host().map(|host| Nic::new(host.cores_that_send(), node.classes().classes()));
     fabric.links.push(hot, nic, cold, plan.wiring.node_of[peer as usize].0);
@@ -468,11 +486,14 @@ fn link_control(plan: &Plan, port: u32) -> LinkControl {
 
 /// What faults can hit knows it, and how its scheduler was at the beginning.
 fn mark_faulted(fabric: &mut Fabric) {
+    for (port, cold) in fabric.links.ports.iter_mut().zip(&fabric.links.cold) {
+        port.hooks.set(Hooks::FAULTED, cold.remap.is_some());
+    }
     let ports = fabric.links.ports.iter_mut().zip(&fabric.links.cold);
     for ((port, cold), schedule) in ports.zip(&mut fabric.faults.schedules) {
         if let Some(schedule) = schedule {
             schedule.fresh = port.hooks.has(Hooks::SCHEDULER).then(|| cold.scheduler.discipline().clone());
         }
-        port.hooks.set(Hooks::FAULTED, schedule.is_some());
+        port.hooks.set(Hooks::FAULTED, schedule.is_some() || cold.remap.is_some());
     }
 }

@@ -20,4 +20,4 @@ pub use run::outcome::SimulationError;
 pub use simulation::dependencies::dependency_cycle;
 pub use simulation::threads::Threads;
 pub use simulation::{Simulation, State};
-pub use spec::{choice, forwarding, routing, topology, tuple};
+pub use spec::{choice, forwarding, routing, topology, tuple, weights};

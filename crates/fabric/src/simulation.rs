@@ -508,9 +508,8 @@ mod tests {
     use units::{BitRate, ClockTolerance};
     use workload::{Arrivals, Destinations, FrameSizes, RateBasis, SourceSpec};
 
-    /// Pairs of hosts that send to each other at line rate.
-    pub(crate) fn pairs(pairs: u32, duration: Time) -> Spec {
-        let host = Arc::new(HostSpec {
+    fn plain_host() -> HostSpec {
+        HostSpec {
             classes: ClassMap::SEPARATE,
             scheduler: SchedulerSpec::StrictPriority,
             queue_limit: None,
@@ -519,7 +518,12 @@ mod tests {
             receive: None,
             send: None,
             limiters: None,
-        });
+        }
+    }
+
+    /// Pairs of hosts that send to each other at line rate.
+    pub(crate) fn pairs(pairs: u32, duration: Time) -> Spec {
+        let host = Arc::new(plain_host());
         let node = |id: u32| NodeSpec {
             name: format!("h{id}"),
             role: Role::Host(host.clone()),
@@ -555,6 +559,7 @@ mod tests {
             ports: None,
             tuples: Vec::new(),
             bypassable: false,
+            color: queueing::Color::Green,
         };
         Spec {
             seed: 1,

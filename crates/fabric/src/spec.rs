@@ -11,11 +11,13 @@ pub(crate) mod multicast;
 mod negotiated;
 mod pattern;
 mod probes;
+mod remap;
 pub mod routing;
 pub mod topology;
 pub mod tuple;
 mod waiting;
 mod way;
+pub mod weights;
 
 pub use self::cores::{CoreChange, InterruptSpec, ReceiveSpec, SendSpec};
 pub use self::faults::{FaultSpec, Reaction, Says};
@@ -23,15 +25,17 @@ pub use self::guards::{GuardSpec, OnDeadlock};
 pub use self::negotiated::{Negotiated, NegotiatedFeature};
 pub use self::pattern::{Pattern, matches, range};
 pub use self::probes::{Probe, ProbeSpec, Watched, Which};
+pub use self::remap::{Remap, with_new_priorities};
 pub use self::waiting::Queueing;
 pub use self::way::Way;
 
 use crate::spec::choice::PathChoice;
 use crate::spec::routing::Wiring;
 use crate::spec::tuple::Tuple;
+use crate::spec::weights::Weights;
 use flow_control::{Accounting, Control, CreditSpec, PauseSpec};
 use frame::{ClassMap, NodeId, Ports, Priority};
-use queueing::CrossbarKeys;
+use queueing::{Color, CrossbarKeys};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -103,7 +107,7 @@ pub fn priorities_of(nodes: &[NodeSpec], flows: &[FlowSpec]) -> u32 {
     let tags =
         limiters.filter_map(|limiters| queueing::RateConfiguration::return_priority(&limiters.control));
     let flows = flows.iter().map(|flow| flow.priority.0);
-    flows.chain(messages).chain(tags).fold(0, |set, priority| set | 1 << priority)
+    with_new_priorities(nodes, flows.chain(messages).chain(tags).fold(0, |set, priority| set | 1 << priority))
 }
 
 impl Spec {
@@ -280,6 +284,8 @@ pub struct SwitchSpec {
     pub queueing: Queueing,
     /// Which of several equal paths a frame takes.
     pub path_choice: PathChoice,
+    /// How likely each is.
+    pub weights: Arc<Weights>,
     /// Queues a port.
     pub classes: ClassMap,
     /// Which queue sends.
@@ -294,6 +300,8 @@ pub struct SwitchSpec {
     pub managers: Vec<Option<queueing::ManagerSpec>>,
     /// Link-level flow control of its links.
     pub flow_control: Option<Control>,
+    /// Other priorities of frames that leave for some neighbours; empty: all keep theirs.
+    pub remaps: Vec<Remap>,
 }
 
 impl SwitchSpec {
@@ -355,6 +363,8 @@ pub struct FlowSpec {
     pub priority: Priority,
     /// When, how long, where.
     pub source: SourceSpec,
+    /// The color of all frames.
+    pub color: Color,
     /// How they find their way.
     pub way: Way,
     /// The ports that its frames have; `None`: nobody gives them. Transfers have their own.

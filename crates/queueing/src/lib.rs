@@ -47,7 +47,9 @@ pub use dynamic_threshold::{Alpha, DynamicThreshold, SharedMemorySpec};
 pub use entry::assign;
 pub use fecn::{AverageWith, Idle, Load, Phase, QueueControl};
 pub use fecn_source::{RateReaction, RateReactionParams};
-pub use manager::{Configuration, Counts, Departures, Fill, FrameFacts, LinkFacts, QueueManager, Verdict};
+pub use manager::{
+    Color, Configuration, Counts, Departures, Fill, FrameFacts, LinkFacts, QueueManager, Verdict,
+};
 pub use pools::{
     Attachment, AttachmentSpec, MemoryKeys, PoolKeys, PoolMode, PoolSpec, PoolsSpec, PortProfiles,
     ProfileKeys, ProfileSpec, Side,
@@ -59,7 +61,7 @@ pub use rate_control::{
     LimiterScope, Orders, PathFacts, Probe, RATE_CONTROL_PAGES, RateConfiguration, RateControl,
     RateControlSpec, RateControls, RateLimiters, Told,
 };
-pub use red::{Action, IdleExponent, Mode, Spacing};
+pub use red::{Action, ColorKeys, IdleExponent, Mode, Spacing};
 pub use shared_memory::{Holding, Limit, Part, Pool, Refused, Rules, SharedMemory};
 pub use step::Moment;
 pub use tail_drop::{Backlog, BufferSpec, Refusal};
@@ -147,6 +149,9 @@ macro_rules! queue_managers {
             }
             fn drops(&self) -> Option<(&'static str, &'static str)> {
                 match self { $(ManagerSpec::$name(params) => params.drops(),)* }
+            }
+            fn colors(&self) -> Vec<Color> {
+                match self { $(ManagerSpec::$name(params) => params.colors(),)* }
             }
             fn message_priority(&self) -> Option<u8> {
                 match self { $(ManagerSpec::$name(params) => params.message_priority(),)* }

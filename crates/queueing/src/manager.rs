@@ -28,9 +28,24 @@ pub struct Fill {
     pub queue: Occupancy,
 }
 
+/// What a meter at the edge has made of a flow (RFC 2697): who is dropped or marked first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Color {
+    /// It keeps to its rate.
+    #[default]
+    Green,
+    /// It exceeds it.
+    Yellow,
+    /// It exceeds it by far.
+    Red,
+}
+
 /// What a manager has to know of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrameFacts {
+    /// That of its flow.
+    pub color: Color,
     /// Length in bytes from DA to FCS.
     pub bytes: u16,
     /// Whether its endpoints understand marks (ECT of RFC 3168).
@@ -48,6 +63,17 @@ pub struct LinkFacts {
     pub overhead: u32,
     /// The queue, as congestion messages and tags name it.
     pub point: PointId,
+}
+
+impl Color {
+    /// As a scenario calls it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Color::Green => "green",
+            Color::Yellow => "yellow",
+            Color::Red => "red",
+        }
+    }
 }
 
 impl LinkFacts {
@@ -166,6 +192,11 @@ pub trait Configuration {
     /// If it drops frames: which, and what belongs there where no frame may be lost.
     fn drops(&self) -> Option<(&'static str, &'static str)> {
         None
+    }
+
+    /// Colors of which frames have something of their own.
+    fn colors(&self) -> Vec<Color> {
+        Vec::new()
     }
 
     /// The length of the queue that it aims at.

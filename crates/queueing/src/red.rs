@@ -23,18 +23,23 @@
 //!   gap is any of 1 .. 1/p - 1 frames, equally likely; "wait" keeps off for 1/p frames first: a gap of 1/p .. 2/p - 1.
 //! - "mark_only" never drops, so that it goes with flow control: method 1 of McAlpine 2005, section 5, where switches mark
 //!   frames of Ethernet and the receiving host copies marks to IP headers. A mark here is that of IP from the start.
+//! - Colors (weighted RED): frames of yellow and red flows may have thresholds, a largest probability and an action of their
+//!   own. The average is that of the whole queue; spacing counts the frames of each color.
 //! - In byte mode p is multiplied with L / mean frame, and count is in bytes over the mean frame (ns-2); the paper
 //!   divides by the longest frame.
 //!
 //! Source: Floyd and Jacobson, "Random early detection gateways for congestion avoidance", IEEE/ACM Transactions on
 //! Networking 1(4), 1993, sections 4, 7 and figure 2; gentle RED: Floyd, "Recommendation on using the gentle variant
-//! of RED", 2000; `wait`, byte mode, mean frame and defaults: ns-2 (red.cc); marks: RFC 3168, section 7.
+//! of RED", 2000; `wait`, byte mode, mean frame and defaults: ns-2 (red.cc); marks: RFC 3168, section 7; colors: RFC 2697 and the WRED
+//! objects of the Switch Abstraction Interface.
 //!
-//! Not modelled: adaptive RED (the largest probability is fixed), weighted RED with more than one pair of thresholds in
-//! one queue (give each class its own), the hard limit (that of the buffer).
+//! Not modelled: adaptive RED (the largest probability is fixed), averages of single colors (RIO), meters that color
+//! frames (flows have a color), the hard limit (that of the buffer).
 
 use crate::manager::number;
-use crate::manager::{Configuration, Counts, Departures, Fill, FrameFacts, LinkFacts, QueueManager, Verdict};
+use crate::manager::{
+    Color, Configuration, Counts, Departures, Fill, FrameFacts, LinkFacts, QueueManager, Verdict,
+};
 use crate::step::Moment;
 use keys::{Remark, Unused};
 use schemars::JsonSchema;
@@ -73,6 +78,31 @@ pub struct RedParams {
     pub idle_exponent: IdleExponent,
     /// When a frame is picked: as it enters ("enqueue") or as it leaves ("dequeue"), by the queue that is then; with `action` "mark_only" alone, since what leaves is not dropped. Default: "enqueue".
     pub at: Moment,
+    /// What is other for frames of yellow flows: a table of `min`, `max`, `max_probability` and `action`. Default: nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub yellow: Option<ColorKeys>,
+    /// What is other for frames of red flows: a table of `min`, `max`, `max_probability` and `action`. Default: nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub red: Option<ColorKeys>,
+}
+
+/// What RED does to frames of one color.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ColorKeys {
+    /// Minimum threshold for frames of this color. A size in the unit of that for green ones. Default: that for green frames.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min: Option<Amount>,
+    /// Maximum threshold for frames of this color. A size in the unit of that for green ones, above `min`. Default: that for green frames.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max: Option<Amount>,
+    /// Probability at the maximum threshold. A number above 0, to 1. Default: that for green frames.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub max_probability: Option<f64>,
+    /// What happens to a frame of this color that is picked: "drop", "mark" or "mark_only". Default: as for green frames.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub action: Option<Action>,
 }
 
 impl Default for RedParams {
@@ -91,6 +121,8 @@ impl Default for RedParams {
             counts: Counts::WithoutFrame,
             idle_exponent: IdleExponent::Elapsed,
             at: Moment::Enqueue,
+            yellow: None,
+            red: None,
         }
     }
 }
@@ -143,28 +175,18 @@ impl Configuration for RedParams {
     type Machine = Red;
 
     fn check(&self) -> Result<(), Remark> {
-        let RedParams { min, max, mean_frame, .. } = *self;
+        let mean_frame = self.mean_frame;
         let wrong = |key, message: String, help| Err(Remark::about(key, message, help));
-        let part = |value: f64| value > 0.0 && value <= 1.0;
-        if !part(self.weight) {
+        if !(self.weight > 0.0 && self.weight <= 1.0) {
             return wrong("weight", format!("a weight of {}", self.weight), "accepted is above 0 to 1");
         }
-        if !part(self.max_probability) {
-            let message = format!("a probability of {}", self.max_probability);
-            return wrong("max_probability", message, "accepted is above 0 to 1");
+        self.of(Color::Green).check(self.min)?;
+        for (color, name, keys) in self.colored() {
+            if keys.is_some() {
+                self.of(color).check(self.min).map_err(|why| why.within(name))?;
+            }
         }
-        if !min.comparable(max) {
-            return wrong(
-                "max",
-                format!("max {max} beside min {min}"),
-                "both have to be bytes, or both frames",
-            );
-        }
-        if number(max) <= number(min) {
-            let message = format!("max {max} is not above min {min}");
-            return wrong("max", message, "the probability rises from min to max");
-        }
-        if self.at == Moment::Dequeue && self.action != Action::MarkOnly {
+        if self.at == Moment::Dequeue && self.actions().any(|action| action != Action::MarkOnly) {
             let help = "expected action = \"mark_only\": a frame that leaves is not dropped";
             return wrong("at", "RED as frames leave that drops them".to_string(), help);
         }
@@ -176,46 +198,96 @@ impl Configuration for RedParams {
     }
     fn unused(&self) -> Vec<Remark> {
         Unused::of(self, &RedParams::default())
-            .unless(self.action == Action::Mark, "action = \"mark\"", &["mark_above_max"])
+            .unless(self.actions().any(|one| one == Action::Mark), "action = \"mark\"", &["mark_above_max"])
             .remarks()
     }
     fn unmarked(&self) -> Option<&'static str> {
-        match self.action {
-            Action::Drop => None,
-            Action::Mark => Some("it drops frames instead"),
-            Action::MarkOnly => Some("it does nothing"),
+        if self.actions().any(|action| action == Action::Mark) {
+            return Some("it drops frames instead");
         }
+        self.actions().any(|action| action == Action::MarkOnly).then_some("it does nothing")
     }
     fn drops(&self) -> Option<(&'static str, &'static str)> {
-        let what = match self.action {
-            Action::MarkOnly => return None,
-            Action::Mark => "drops what it cannot mark, such as acknowledgements",
-            Action::Drop => "drops frames",
+        let what = if self.actions().any(|action| action == Action::Drop) {
+            "drops frames"
+        } else if self.actions().any(|action| action == Action::Mark) {
+            "drops what it cannot mark, such as acknowledgements"
+        } else {
+            return None;
         };
         Some((what, "action = \"mark_only\", which never drops"))
     }
+    fn colors(&self) -> Vec<Color> {
+        self.colored().into_iter().filter(|(_, _, keys)| keys.is_some()).map(|(color, ..)| color).collect()
+    }
     fn start(&self, link: &LinkFacts) -> Red {
+        let line = |color| Line { rules: self.of(color), since_pick: None };
+        let colored = |(color, _, keys): (Color, _, Option<ColorKeys>)| keys.map(|_| line(color));
+        let colored = self.colored().map(colored);
         Red {
-            params: *self,
+            params: Common {
+                weight: self.weight,
+                min: self.min,
+                gentle: self.gentle,
+                mode: self.mode,
+                spacing: self.spacing,
+                mark_above_max: self.mark_above_max,
+                mean_frame: self.mean_frame,
+                counts: self.counts,
+                idle_exponent: self.idle_exponent,
+                at: self.at,
+            },
+            green: line(Color::Green),
+            colored: colored.iter().any(Option::is_some).then(|| Box::new(colored)),
             link: *link,
             wire: WireClock::new(link.rate),
             mean_time: link.time_of(self.mean_frame.get() as u32),
             average: 0.0,
-            since_pick: None,
             idle_since: Time::ZERO,
         }
     }
 }
 
-impl RedParams {
+/// What holds for frames of one color.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Rules {
+    min: Amount,
+    max: Amount,
+    max_probability: f64,
+    action: Action,
+}
+
+impl Rules {
+    /// `unit`: the threshold in whose unit the queue is counted.
+    fn check(&self, unit: Amount) -> Result<(), Remark> {
+        let Rules { min, max, max_probability, .. } = *self;
+        let wrong = |key, message: String, help| Err(Remark::about(key, message, help));
+        if !(max_probability > 0.0 && max_probability <= 1.0) {
+            let message = format!("a probability of {max_probability}");
+            return wrong("max_probability", message, "accepted is above 0 to 1");
+        }
+        if !min.comparable(unit) {
+            let message = format!("min {min} beside {unit}");
+            return wrong("min", message, "thresholds of all colors have to be bytes, or all frames");
+        }
+        if !min.comparable(max) {
+            let message = format!("max {max} beside min {min}");
+            return wrong("max", message, "both have to be bytes, or both frames");
+        }
+        if number(max) <= number(min) {
+            let message = format!("max {max} is not above min {min}");
+            return wrong("max", message, "the probability rises from min to max");
+        }
+        Ok(())
+    }
     /// p of a frame of the mean length at this average; `None` where every frame is picked.
-    pub fn probability(&self, average: f64) -> Option<f64> {
+    fn probability(&self, average: f64, gentle: bool) -> Option<f64> {
         let (min, max) = (number(self.min) as f64, number(self.max) as f64);
         if average < min {
             Some(0.0)
         } else if average < max {
             Some(self.max_probability * (average - min) / (max - min))
-        } else if self.gentle && average < 2.0 * max {
+        } else if gentle && average < 2.0 * max {
             Some(self.max_probability + (1.0 - self.max_probability) * (average - max) / max)
         } else {
             None
@@ -223,19 +295,98 @@ impl RedParams {
     }
 }
 
+impl RedParams {
+    /// p of a green frame of the mean length at this average; `None` where every frame is picked.
+    pub fn probability(&self, average: f64) -> Option<f64> {
+        self.of(Color::Green).probability(average, self.gentle)
+    }
+    /// Colors with keys of their own, and those.
+    fn colored(&self) -> [(Color, &'static str, Option<ColorKeys>); 2] {
+        [(Color::Yellow, "yellow", self.yellow), (Color::Red, "red", self.red)]
+    }
+    fn keys(&self, color: Color) -> Option<ColorKeys> {
+        match color {
+            Color::Green => None,
+            Color::Yellow => self.yellow,
+            Color::Red => self.red,
+        }
+    }
+    fn of(&self, color: Color) -> Rules {
+        let (min, max, max_probability, action) = (self.min, self.max, self.max_probability, self.action);
+        let Some(own) = self.keys(color) else { return Rules { min, max, max_probability, action } };
+        Rules {
+            min: own.min.unwrap_or(min),
+            max: own.max.unwrap_or(max),
+            max_probability: own.max_probability.unwrap_or(max_probability),
+            action: own.action.unwrap_or(action),
+        }
+    }
+    /// What it does to frames of any color.
+    fn actions(&self) -> impl Iterator<Item = Action> + use<> {
+        [Color::Green, Color::Yellow, Color::Red].map(|color| self.of(color).action).into_iter()
+    }
+}
+
+/// What holds for frames of any color.
+#[derive(Clone, Copy, Debug)]
+struct Common {
+    weight: f64,
+    /// In its unit the queue is counted.
+    min: Amount,
+    gentle: bool,
+    mode: Mode,
+    spacing: Spacing,
+    mark_above_max: bool,
+    mean_frame: Bytes,
+    counts: Counts,
+    idle_exponent: IdleExponent,
+    at: Moment,
+}
+
+/// Frames that are counted together.
+#[derive(Clone, Copy, Debug)]
+struct Line {
+    rules: Rules,
+    /// Frames (in byte mode: mean frames) since the last pick, this one included; `None` if there was none since the
+    /// average rose above the minimum.
+    since_pick: Option<f64>,
+}
+
+impl Line {
+    /// Whether a frame is picked between the thresholds, at the probability `p` of a frame of the mean length.
+    fn picks(&mut self, p: f64, common: &Common, bytes: u16, random: &mut impl FnMut() -> u64) -> bool {
+        let length = match common.mode {
+            Mode::Frame => 1.0,
+            Mode::Byte => f64::from(bytes) / common.mean_frame.get() as f64,
+        };
+        let count = self.since_pick.map_or(0.0, |count| count + length);
+        let spread = match common.spacing {
+            Spacing::Geometric => p,
+            Spacing::Uniform if count * p < 1.0 => p / (1.0 - count * p),
+            Spacing::Wait if count * p < 1.0 => 0.0,
+            Spacing::Wait if count * p < 2.0 => p / (2.0 - count * p),
+            Spacing::Uniform | Spacing::Wait => 1.0,
+        };
+        let picked = happens(spread * if spread < 1.0 { length } else { 1.0 }, random);
+        self.since_pick = Some(if picked { 0.0 } else { count });
+        picked
+    }
+}
+
 /// The average of one queue, and how long ago a frame was picked.
 #[derive(Clone, Debug)]
 pub struct Red {
-    params: RedParams,
+    params: Common,
+    /// Green frames, and those of colors without keys.
+    green: Line,
+    /// Yellow and red ones with keys; `None`: neither has any.
+    colored: Option<Box<[Option<Line>; 2]>>,
     link: LinkFacts,
     /// Time on the link.
     wire: WireClock,
     /// What a frame of the mean length takes on the link.
     mean_time: Time,
     average: f64,
-    /// Frames (in byte mode: mean frames) since the last pick, this one included; `None` if there was none since the
-    /// average rose above the minimum.
-    since_pick: Option<f64>,
     /// Until when the average is right: when the link had sent the last frame of the queue, or later.
     idle_since: Time,
 }
@@ -268,25 +419,6 @@ impl Red {
         }
     }
 
-    /// Whether a frame is picked between the thresholds, at the probability `p` of a frame of the mean length.
-    fn picks(&mut self, p: f64, frame: FrameFacts, random: &mut impl FnMut() -> u64) -> bool {
-        let length = match self.params.mode {
-            Mode::Frame => 1.0,
-            Mode::Byte => f64::from(frame.bytes) / self.params.mean_frame.get() as f64,
-        };
-        let count = self.since_pick.map_or(0.0, |count| count + length);
-        let spread = match self.params.spacing {
-            Spacing::Geometric => p,
-            Spacing::Uniform if count * p < 1.0 => p / (1.0 - count * p),
-            Spacing::Wait if count * p < 1.0 => 0.0,
-            Spacing::Wait if count * p < 2.0 => p / (2.0 - count * p),
-            Spacing::Uniform | Spacing::Wait => 1.0,
-        };
-        let picked = happens(spread * if spread < 1.0 { length } else { 1.0 }, random);
-        self.since_pick = Some(if picked { 0.0 } else { count });
-        picked
-    }
-
     /// Takes a sample, and says what becomes of the frame.
     fn looks(
         &mut self,
@@ -296,18 +428,25 @@ impl Red {
         random: &mut impl FnMut() -> u64,
     ) -> Verdict {
         self.sample(now, fill, frame);
-        let (picked, may_mark) = match self.params.probability(self.average) {
-            Some(p) if p > 0.0 => (self.picks(p, frame, random), true),
+        let Red { params, green, colored, average, .. } = self;
+        let own = match (colored, frame.color) {
+            (None, _) | (_, Color::Green) => None,
+            (Some(colored), Color::Yellow) => colored[0].as_mut(),
+            (Some(colored), Color::Red) => colored[1].as_mut(),
+        };
+        let own = own.unwrap_or(green);
+        let (picked, may_mark) = match own.rules.probability(*average, params.gentle) {
+            Some(p) if p > 0.0 => (own.picks(p, params, frame.bytes, random), true),
             Some(_) => {
-                self.since_pick = None;
+                own.since_pick = None;
                 (false, true)
             }
             None => {
-                self.since_pick = Some(0.0);
-                (true, self.params.mark_above_max)
+                own.since_pick = Some(0.0);
+                (true, params.mark_above_max)
             }
         };
-        match (picked, self.params.action) {
+        match (picked, own.rules.action) {
             (false, _) => Verdict::Pass,
             (true, Action::Mark) if may_mark && frame.ecn_capable => Verdict::Mark,
             (true, Action::MarkOnly) if frame.ecn_capable => Verdict::Mark,
@@ -600,10 +739,102 @@ mod tests {
             ("weight", RedParams { weight: f64::NAN, ..default }),
             ("max_probability", RedParams { max_probability: 1.01, ..default }),
             ("mean_frame", RedParams { mean_frame: Bytes::new(0), ..default }),
+            ("at", RedParams { at: Moment::Dequeue, ..of_colors(Some(Action::Mark), None) }),
         ];
         assert_eq!(default.check(), Ok(()));
         for (key, params) in wrong {
             assert_eq!(params.check().unwrap_err().path, [keys::Step::Key(key.into())]);
         }
+        let color = ColorKeys { max: Some(Amount::Frames(5)), ..ColorKeys::default() };
+        let bytes = ColorKeys { min: Some(Amount::Bytes(1)), max: Some(Amount::Bytes(9)), ..color };
+        let none = ColorKeys { max_probability: Some(0.0), ..ColorKeys::default() };
+        for (key, keys) in [("max", color), ("min", bytes), ("max_probability", none)] {
+            let path = RedParams { red: Some(keys), ..default }.check().unwrap_err().path;
+            assert_eq!(path, [keys::Step::Key("red".into()), keys::Step::Key(key.into())]);
+        }
+    }
+
+    /// It marks green frames; other colors do as they are told.
+    fn of_colors(yellow: Option<Action>, red: Option<Action>) -> RedParams {
+        let keys = |action: Option<Action>| Some(ColorKeys { action, ..ColorKeys::default() });
+        RedParams { action: Action::MarkOnly, yellow: keys(yellow), red: keys(red), ..at_once() }
+    }
+
+    #[test]
+    fn each_color_has_its_own_line() {
+        // At 12 frames green is 2/10 of its way, yellow 4/8, red beyond: 0.0125, 0.25 and all.
+        let keys = RedParams {
+            min: Amount::Frames(10),
+            max: Amount::Frames(20),
+            gentle: false,
+            spacing: Spacing::Geometric,
+            yellow: Some(ColorKeys {
+                min: Some(Amount::Frames(8)),
+                max: Some(Amount::Frames(16)),
+                max_probability: Some(0.5),
+                action: None,
+            }),
+            red: Some(ColorKeys {
+                min: Some(Amount::Frames(4)),
+                max: Some(Amount::Frames(8)),
+                max_probability: None,
+                action: None,
+            }),
+            ..at_once()
+        };
+        assert_eq!(keys.check(), Ok(()));
+        let (mut red, mut random, mut picked) = (keys.start(&LINK), bits(3), [0u64; 3]);
+        let colors = [Color::Green, Color::Yellow, Color::Red];
+        let each = 40_000;
+        for nth in 0..3 * each {
+            let color = colors[nth % 3];
+            let frame = FrameFacts { color, ..capable(1000) };
+            let verdict = red.on_enqueue(Time::ZERO, &holding(12), frame, &mut random);
+            picked[nth % 3] += u64::from(verdict == Verdict::Drop);
+        }
+        for (count, p) in picked.into_iter().zip([0.0125, 0.25, 1.0]) {
+            let (mean, deviation) = (each as f64 * p, (each as f64 * p * (1.0 - p)).sqrt());
+            assert!((count as f64 - mean).abs() <= 3.0 * deviation, "{picked:?}: {p}");
+        }
+    }
+
+    #[test]
+    fn colors_share_the_average_and_count_gaps_by_themselves() {
+        // Green frames are below their minimum; they do not begin the gaps of yellow ones anew.
+        let far = Amount::Frames(40);
+        let keys = RedParams { min: far, max: Amount::Frames(50), ..at_once() };
+        let low =
+            ColorKeys { min: Some(Amount::Frames(5)), max: Some(Amount::Frames(15)), ..ColorKeys::default() };
+        let mixed = RedParams { yellow: Some(low), ..keys };
+        let alone = RedParams { min: Amount::Frames(5), max: Amount::Frames(15), ..keys };
+        let (mut with, mut random) = (mixed.start(&LINK), bits(1));
+        let (mut gaps_with, mut gap) = (Vec::new(), 0);
+        while gaps_with.len() < 1_000 {
+            let green = with.on_enqueue(Time::ZERO, &holding(10), capable(1000), &mut random);
+            assert_eq!(green, Verdict::Pass);
+            gap += 1;
+            let yellow = FrameFacts { color: Color::Yellow, ..capable(1000) };
+            if with.on_enqueue(Time::ZERO, &holding(10), yellow, &mut random) == Verdict::Drop {
+                gaps_with.push(std::mem::take(&mut gap));
+            }
+        }
+        assert_eq!(gaps_with, gaps(alone, 10, 1_000));
+    }
+
+    #[test]
+    fn each_color_has_its_own_action() {
+        let keys = of_colors(Some(Action::Drop), None);
+        let keys = RedParams { min: Amount::Frames(1), max: Amount::Frames(2), gentle: false, ..keys };
+        let mut red = keys.start(&LINK);
+        let mut verdict = |color| {
+            let frame = FrameFacts { color, ..capable(1000) };
+            red.on_enqueue(Time::ZERO, &holding(5), frame, &mut bits(1))
+        };
+        assert_eq!(
+            [Color::Green, Color::Yellow, Color::Red].map(&mut verdict),
+            [Verdict::Mark, Verdict::Drop, Verdict::Mark]
+        );
+        assert_eq!(keys.drops().map(|(what, _)| what), Some("drops frames"));
+        assert_eq!((keys.unmarked(), keys.colors().len()), (Some("it does nothing"), 2));
     }
 }

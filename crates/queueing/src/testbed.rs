@@ -1,6 +1,6 @@
 //! A queue for tests, and random bits.
 
-use crate::{Fill, FrameFacts, LinkFacts};
+use crate::{Color, Fill, FrameFacts, LinkFacts};
 use frame::{Occupancy, PointId};
 use units::BitRate;
 
@@ -9,7 +9,7 @@ pub(crate) const LINK: LinkFacts = LinkFacts { rate: BitRate::from_gbps(8), over
 
 /// A frame that may be marked.
 pub(crate) fn capable(bytes: u16) -> FrameFacts {
-    FrameFacts { bytes, ecn_capable: true, tag: None }
+    FrameFacts { color: Color::Green, bytes, ecn_capable: true, tag: None }
 }
 /// A queue of so many frames of 1000 B.
 pub(crate) fn holding(frames: u64) -> Fill {

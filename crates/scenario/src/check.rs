@@ -12,6 +12,7 @@ mod flow_control;
 mod flows;
 mod guards;
 mod managers;
+mod maps;
 mod names;
 mod path_choice;
 mod ports;
@@ -185,7 +186,7 @@ fn lower(model: &Model, context: &mut Context<'_>) -> Option<(Spec, Vec<u8>)> {
     let links = fabric.links();
     let negotiated = dcbx::lower(model, &mut nodes, &links, context);
     transfers::check_lossless(model, &flows, context);
-    flow_control::warn(&flows, context);
+    flow_control::warn(&nodes, &flows, context);
     let used = fabric::spec::priorities_of(&nodes, &flows);
     scheduler::check(model, &nodes, &links, (&flows, used), context);
     scheduler::check_changes(&faults, &nodes, &links, &flows, context);

@@ -47,6 +47,7 @@ pub fn fill(model: &mut Model, file: &str) {
         }
     }
     model.topology.fill();
+    fill_priorities(model);
     let priorities = model.used_priorities();
     model.flow_control.complete(&priorities);
     fill_stations(model, &priorities);
@@ -61,6 +62,18 @@ pub fn fill(model: &mut Model, file: &str) {
     }
     for fault in &mut model.faults {
         fill_fault(fault, duration);
+    }
+}
+
+/// The priority of frames with a DSCP is the class that switches make of it.
+fn fill_priorities(model: &mut Model) {
+    let classes = model.switch.maps.clone().unwrap_or_default().traffic_classes();
+    let flows = model.flows.iter_mut().filter(|flow| flow.channel.is_none());
+    let flows = flows.map(|flow| (flow.dscp, &mut flow.priority));
+    let transfers = model.transfers.iter_mut().map(|entry| (entry.dscp, &mut entry.priority));
+    for (dscp, priority) in flows.chain(transfers).filter(|(_, priority)| **priority == 0) {
+        let class = dscp.and_then(|dscp| classes.get(usize::try_from(dscp).ok()?));
+        *priority = class.map_or(0, |&class| class.into());
     }
 }
 

@@ -6,6 +6,7 @@
 
 mod faults;
 mod flows;
+mod maps;
 mod ports;
 mod probes;
 mod stations;
@@ -13,6 +14,7 @@ mod transfers;
 
 pub use faults::*;
 pub use flows::*;
+pub use maps::*;
 pub use ports::*;
 pub use probes::*;
 pub use stations::*;
@@ -22,9 +24,10 @@ use fabric::spec::{OnDeadlock, OnLosslessDrop};
 use fabric::topology::Topology;
 use flow_control::FlowControl;
 use flow_control::watchdog::WatchdogSpec;
+use queueing::Color;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use units::{Available, Bytes, Or, Time};
 
 /// A Penstock scenario: a fabric, its traffic and its mechanisms.
@@ -111,15 +114,15 @@ impl Model {
             self.switches.values().chain([&self.switch]).filter_map(|own| own.flow_control.as_ref());
         hosts.chain(switches).chain([&self.flow_control])
     }
-    /// The priorities of all flows and transfers, ascending; those that a file names are not known yet.
+    /// The color of frames of a flow or of transfers that say this of their color and DSCP.
+    pub fn color(&self, own: Option<Color>, dscp: Option<u64>) -> Color {
+        let of_dscp = |dscp| self.switch.maps.as_ref().map(|maps| maps.color(dscp));
+        own.or_else(|| dscp.and_then(of_dscp)).unwrap_or_default()
+    }
+    /// The priorities of all flows and transfers, and those that changes of DSCP make of them, ascending; those that a file
+    /// names are not known yet.
     pub fn used_priorities(&self) -> Vec<u32> {
-        let of_flows = self.flows.iter().map(|flow| flow.priority);
-        let used = of_flows.chain(self.transfers.iter().map(|entry| entry.priority));
-        used.filter(|&priority| priority <= 7)
-            .collect::<BTreeSet<u64>>()
-            .into_iter()
-            .map(|priority| priority as u32)
-            .collect()
+        frame::members(CodePoints::of(self).priorities()).map(|priority| priority as u32).collect()
     }
 }
 

@@ -108,6 +108,10 @@ pub(super) fn of_pauses(id: NodeId, pause: &PauseSpec, audit: &mut Audit<'_>) {
         let help = "expected a group for each lossless priority: one that shares it is not modelled";
         audit.error(Subject::Node(id), of_buffer("memory", message, help).key("groups"));
     }
+    if let Some(message) = lossy_beside_lossless(lossless, audit.spec.priorities_in_use(), pools) {
+        let help = "nothing pauses the one, which then takes the headroom of the other: expected groups of their own";
+        audit.loses(Subject::Node(id), of_buffer("memory", message, help).key("groups"));
+    }
     let wiring = audit.spec.wiring();
     let ports = pool_profiles(audit.spec, &wiring, id, pools);
     groups(id, lossless, (pools, &ports), audit);
@@ -126,6 +130,18 @@ fn in_one_group(lossless: u8, pools: &PoolsSpec) -> Option<String> {
         }
     }
     None
+}
+
+fn lossy_beside_lossless(lossless: u8, used: u32, pools: &PoolsSpec) -> Option<String> {
+    let used = (0..PRIORITIES).filter(|priority| used >> priority & 1 != 0);
+    let (kept, lossy): (Vec<usize>, Vec<usize>) = used.partition(|priority| lossless >> priority & 1 != 0);
+    let same = |&&other: &&usize| kept.iter().any(|&one| pools.groups[one] == pools.groups[other]);
+    let other = *lossy.iter().find(same)?;
+    let group = pools.groups[other];
+    let one = kept.iter().find(|&&one| pools.groups[one] == group)?;
+    Some(format!(
+        "lossless priority {one} and priority {other}, which is not lossless, in priority group {group}"
+    ))
 }
 
 /// Each group of a lossless priority has a profile, and headroom for its link.

@@ -277,8 +277,8 @@ fn by_queue<T>(part: &Fabric, of: impl Fn(u32, u32) -> T) -> Vec<T> {
 /// The widths of queues that are in use.
 fn used_only(part: &Fabric, widths: &[Option<Time>], used: u32) -> Vec<Time> {
     let in_use = by_queue(part, |port, class| {
-        let node = &part.nodes[part.node_of[(port - part.numbering.first_port) as usize] as usize];
-        node.classes.numbers_of(TrafficClass(class as u8)) & used != 0
+        let own = &part.links.ports[(port - part.numbering.first_port) as usize];
+        own.classes.numbers_of(TrafficClass(class as u8)) & used != 0
     });
     widths.iter().zip(in_use).filter_map(|(width, used)| width.filter(|_| used)).collect()
 }

@@ -213,7 +213,7 @@ impl<'a> Ways<'a> {
             while node != to {
                 let equal = table.candidates(node, to);
                 chose |= equal.len() > 1;
-                let place = routes.choice(equal.len(), tuple, node, to);
+                let place = routes.choice(equal.iter().copied(), tuple, node, to);
                 // No way at all: the flow is refused, or stays on its way while links are down.
                 let Some(port) = equal.get(place) else { break };
                 ports.push(port.0);

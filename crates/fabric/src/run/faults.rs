@@ -183,7 +183,8 @@ impl Faults {
         (arrival, back): (Event, bool),
         began: Time,
     ) -> Event {
-        let Some(schedule) = self.schedules[egress as usize].as_deref_mut() else { return arrival };
+        let schedule = self.schedules.get_mut(egress as usize).and_then(Option::as_deref_mut);
+        let Some(schedule) = schedule else { return arrival };
         let acts = port.busy_until + port.arrives_after;
         let bits = u64::from(arrival.frame.bytes) * 8;
         let mut loss_cause = schedule.loss_cause(began, port.busy_until, cold.delay, acts);
@@ -208,7 +209,8 @@ impl Fabric {
     /// Whether a pause frame that is sent from `began` on, to act at `acts`, gets lost.
     #[cold]
     pub fn pause_is_lost(&mut self, egress: u32, began: Time, acts: Time) -> bool {
-        let Some(schedule) = self.faults.schedules[egress as usize].as_deref_mut() else { return false };
+        let schedule = self.faults.schedules.get_mut(egress as usize).and_then(Option::as_deref_mut);
+        let Some(schedule) = schedule else { return false };
         let (ended, delay) =
             (self.links.ports[egress as usize].busy_until, self.links.cold[egress as usize].delay);
         // A pause that is on its way to its effect when the link goes down is forgotten like one in force.

@@ -207,7 +207,8 @@ impl Fabric {
         let Managed { manager, random, counts, .. } = managed;
         let tag = self.headers.tag_of(frame);
         let ecn_capable = frame.flags.ecn() != Ecn::NotCapable;
-        let facts = FrameFacts { bytes: frame.bytes, ecn_capable, tag: tag.as_deref().copied() };
+        let color = self.routes.color(frame.path);
+        let facts = FrameFacts { color, bytes: frame.bytes, ecn_capable, tag: tag.as_deref().copied() };
         let (verdict, quiet) =
             manager.hears(moment, passed.not_heard(), (now, &fill, facts), &mut || random.next_u64());
         passed.be_quiet(quiet);

@@ -255,7 +255,7 @@ impl Fabric {
 
     fn renew_by_egress(&self, pause_sender: &mut PauseSender, port: u32, now: Time, due: &mut RenewalsDue) {
         let local = pause_sender.local(port);
-        let classes = self.nodes[self.node_of[port as usize] as usize].classes;
+        let classes = self.links.ports[port as usize].classes;
         let renew_at = now + pause_sender.timing[local].renew_after;
         for (queue_port, class) in (0..pause_sender.egress.len()).map(|at| (at / PRIORITIES, at % PRIORITIES))
         {
@@ -361,7 +361,7 @@ impl Fabric {
     /// Whether the port of a queue has been paused for it at any time since then.
     fn has_been_paused(&self, queue: u32, since: Time) -> bool {
         let (port, class) = self.links.place_of_queue(queue);
-        let classes = self.nodes[self.node_of[port as usize] as usize].classes;
+        let classes = self.links.ports[port as usize].classes;
         self.links.cold[port as usize].control.until(classes.priorities(TrafficClass(class))) > since
     }
 

@@ -7,7 +7,7 @@ use crate::run::lone_source::LoneSource;
 use crate::run::losses::Cause;
 use crate::run::storms::PortWatch;
 use engine::Timer;
-use frame::{ClassMap, Frame, Occupancy};
+use frame::{ClassMap, Frame, Occupancy, PRIORITIES, Priority};
 use scheduling::Selector;
 use units::{BitRate, ClockOffset, Time, WireClock};
 
@@ -38,7 +38,7 @@ pub(crate) struct Port {
     pub overhead: u16,
     /// What is not plain about the port; none: a frame that finds it free goes straight to the link.
     pub hooks: Hooks,
-    /// Those of its node.
+    /// Those of its node, for what gets another priority here those of that.
     pub classes: ClassMap,
 }
 
@@ -53,7 +53,8 @@ impl Hooks {
     pub const SCHEDULER: Hooks = Hooks(1 << 1);
     /// The peer is a host that does no more with what comes than count it: see `counting`.
     pub const COUNTED_THERE: Hooks = Hooks(1 << 2);
-    /// Faults of the scenario, or losses of the link, may hit what leaves here.
+    /// Faults of the scenario, or losses of the link, may hit what leaves here, or it gets another priority:
+    /// [`ColdPort::remap`].
     pub const FAULTED: Hooks = Hooks(1 << 3);
     /// Sources or endpoints may have to act when a frame leaves: some wait for room in the NIC.
     pub const FEEDS: Hooks = Hooks(1 << 4);
@@ -171,6 +172,8 @@ pub(crate) struct ColdPort {
     pub lone_source: Option<Box<LoneSource>>,
     /// The rates that the link had before faults changed it.
     pub former: Vec<FormerRate>,
+    /// The new priorities of frames that leave here.
+    pub remap: Option<[Priority; PRIORITIES]>,
 }
 
 /// The rate that a link had before a fault.
@@ -183,6 +186,11 @@ pub(crate) struct FormerRate {
 }
 
 impl ColdPort {
+    /// The priority that a frame has when it has left here.
+    #[inline]
+    pub fn new_priority(&self, old: Priority) -> Priority {
+        self.remap.and_then(|new| new.get(old.at()).copied()).unwrap_or(old)
+    }
     /// Why frames may not even wait here; `None`: they may.
     #[inline]
     pub fn refuses(&self) -> Option<Cause> {

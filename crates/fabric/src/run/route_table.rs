@@ -2,6 +2,7 @@
 
 use crate::run::spreading::Spreading;
 use frame::{Heading, NodeId, PathId, Route};
+use queueing::Color;
 use std::sync::Arc;
 
 /// In the table of hops: the frame has arrived.
@@ -21,11 +22,19 @@ pub(crate) struct RouteTable {
     pub first_port: u32,
     /// The source of each path, as this part counts; of a source elsewhere a number beyond.
     pub path_source: Vec<u32>,
+    /// By path, the color of its frames; empty: all are green.
+    pub colors: Arc<[Color]>,
     /// Where switches choose the path of each frame; `None`: they all hash, and paths are those of `hops`.
     pub spreading: Option<Box<Spreading>>,
 }
 
 impl RouteTable {
+    /// The color of the frames of a path.
+    #[inline]
+    pub fn color(&self, path: PathId) -> Color {
+        self.colors.get(path.at()).copied().unwrap_or_default()
+    }
+
     /// The port of this part that a frame leaves through at this place in the table of hops; `None` if it has arrived.
     #[inline(always)]
     pub fn egress(&self, hop: u32) -> Option<u32> {
@@ -129,6 +138,7 @@ impl RouteTable {
     /// Bytes of the tables that all parts have together.
     pub fn shared_bytes(&self) -> usize {
         (self.hops.len() + self.path_start.len() + self.peers.len()) * size_of::<u32>()
+            + self.colors.len() * size_of::<Color>()
             + self.spreading.as_ref().map_or(0, |spreading| spreading.shared_bytes())
     }
 }

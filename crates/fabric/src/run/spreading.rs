@@ -72,11 +72,12 @@ impl Spreading {
     }
 
     /// That of the part with these nodes.
-    pub fn part(&self, spec: &Spec, nodes: std::ops::Range<u32>) -> Box<Spreading> {
+    pub fn part(&self, spec: &Spec, wiring: &Wiring, nodes: std::ops::Range<u32>) -> Box<Spreading> {
         let chooser = |node: u32| {
             let random = stream(spec.seed, &format!("node/{}/path_choice", spec.nodes[node as usize].name));
             let lists = self.table.lists(NodeId(node));
-            Chooser::new(choice(spec, node as usize), lists, random, self.digits.as_ref())
+            let own = Chooser::new(choice(spec, node as usize), lists, random, self.digits.as_ref());
+            own.weighted(spec.port_weights(NodeId(node), wiring))
         };
         let choosers = nodes.map(chooser).collect();
         let (table, ends, digits) = (self.table.clone(), self.ends.clone(), self.digits.clone());

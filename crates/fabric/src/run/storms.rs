@@ -80,7 +80,7 @@ impl Fabric {
     pub fn note_stuck(&mut self, port: u32, classes: u32, now: Time, windows: &mut Queued) {
         let cold = &mut self.links.cold[port as usize];
         let Some(watch) = &mut cold.watch else { return };
-        let map = self.nodes[self.node_of[port as usize] as usize].classes;
+        let map = self.links.ports[port as usize].classes;
         for class in (0..PRIORITIES as u8).filter(|class| classes >> class & 1 != 0) {
             if cold.control.until(map.priorities(TrafficClass(class))) <= now {
                 continue;
@@ -97,7 +97,7 @@ impl Fabric {
     pub fn note_change(&mut self, port: u32, now: Time, windows: &mut Queued) {
         let cold = &mut self.links.cold[port as usize];
         let Some(watch) = &mut cold.watch else { return };
-        let map = self.nodes[self.node_of[port as usize] as usize].classes;
+        let map = self.links.ports[port as usize].classes;
         for class in (0..map.classes() as u8).map(TrafficClass) {
             // A pause that a failed link has ended may have been over for long.
             let at = (cold.control.until(map.priorities(class)) + watch.spec.restoration).max(now);
@@ -126,7 +126,7 @@ impl Fabric {
             self.links.cold[port as usize].watch = Some(watch);
             return;
         }
-        let map = self.nodes[self.node_of[port as usize] as usize].classes;
+        let map = self.links.ports[port as usize].classes;
         for class in 0..map.classes() as u8 {
             let paused_until =
                 self.links.cold[port as usize].control.until(map.priorities(TrafficClass(class)));

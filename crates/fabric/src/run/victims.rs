@@ -300,7 +300,7 @@ impl Fabric {
     fn look(&self, victims: &mut Victims, line: &mut Line, stopped: Stopped, paused: u32, end: Time) {
         let Stopped { port, priority, bypass } = stopped;
         victims.begin();
-        let classes = self.nodes[self.node_of[port as usize] as usize].classes;
+        let classes = self.links.ports[port as usize].classes;
         let class = classes.class(Priority(priority));
         let queue = self.links.ports[port as usize].first_queue + u32::from(class.0);
         if bypass {

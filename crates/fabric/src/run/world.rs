@@ -369,14 +369,15 @@ impl Fabric {
         self.links.passed.count(egress as usize, &frame);
     }
 
-    /// The rest of [`Fabric::transmit`] at a port that faults may hit.
+    /// The rest of [`Fabric::transmit`] at a port that faults may hit, or where frames get another priority: they are
+    /// counted by that of the queue that they leave.
     #[cold]
     #[inline(never)]
     fn transmit_faulted(&mut self, egress: u32, frame: Frame, now: Time, windows: &mut Queued) {
         let back = !self.goes_to_far_end(&frame);
         let port = &mut self.links.ports[egress as usize];
-        let arrival = port.transmit(frame, now);
         let cold = &self.links.cold[egress as usize];
+        let arrival = port.transmit(Frame { priority: cold.new_priority(frame.priority), ..frame }, now);
         let arrival = self.faults.outcome_on_link(egress, port, cold, (arrival, back), now);
         let (hooks, broken) = (port.hooks, arrival.kind() == Kind::Broken);
         windows.send(arrival, || self.links.neighbours[egress as usize]);

@@ -125,7 +125,7 @@ fn is_transit(fabric: &Simulation, port: u32) -> bool {
 
 /// The queue of a port that frames wait in; their bypass queue, if they have one, has its number behind those of all.
 fn queue(fabric: &Simulation, port: u32, kind: Kind) -> u32 {
-    let class = fabric.node_at(port).classes.class(kind.priority);
+    let class = fabric.port(port).classes.class(kind.priority);
     let ordered = fabric.queue_number(port, class);
     let credits = fabric.cold(port).control.credits().filter(|_| kind.bypassable);
     let bypass = credits.is_some_and(|credits| credits.has_bypass(kind.priority));
@@ -134,7 +134,7 @@ fn queue(fabric: &Simulation, port: u32, kind: Kind) -> u32 {
 
 /// The queues of a port that stop with any of these priorities.
 fn stopped_with(fabric: &Simulation, port: u32, priorities: u8) -> impl Iterator<Item = u32> {
-    let classes = fabric.node_at(port).classes;
+    let classes = fabric.port(port).classes;
     let first = fabric.queue_number(port, TrafficClass(0));
     let stopped = priorities & fabric.cold(port).control.pauses().map_or(0, |pauses| pauses.obeys);
     (0..classes.classes() as u8)
@@ -145,15 +145,15 @@ fn stopped_with(fabric: &Simulation, port: u32, priorities: u8) -> impl Iterator
 /// The queues of a port whose frames may lack credits while such frames are held at the other end.
 fn short_with(fabric: &Simulation, port: u32, kind: Kind) -> impl Iterator<Item = u32> {
     let priority = kind.priority;
-    let (classes, credits) = (fabric.node_at(port).classes, fabric.cold(port).control.credits());
+    let (classes, credits) = (fabric.port(port).classes, fabric.cold(port).control.credits());
     let of_channel = credits.map_or(0, |credits| classes.classes_of(credits.sharing(priority)));
     let to_bypass = queue(fabric, port, kind) - queue(fabric, port, Kind { bypassable: false, ..kind });
     let first = fabric.queue_number(port, TrafficClass(0)) + to_bypass;
     (0..32).filter(move |class| of_channel >> class & 1 != 0).map(move |class| first + class)
 }
 
-fn along_path(fabric: &Simulation, ports: &[u32], kind: Kind, used: &mut [bool], edges: &mut Edges) {
-    let (mut before, priority) = (None, kind.priority);
+fn along_path(fabric: &Simulation, ports: &[u32], mut kind: Kind, used: &mut [bool], edges: &mut Edges) {
+    let mut before = None;
     for &port in ports {
         let waits_at = queue(fabric, port, kind);
         used[waits_at as usize] = true;
@@ -167,8 +167,8 @@ fn along_path(fabric: &Simulation, ports: &[u32], kind: Kind, used: &mut [bool],
             let by_ingress = pause_sender
                 .as_ref()
                 .filter(|pause_sender| pause_sender.spec.accounting == Accounting::Ingress);
-            let group =
-                by_ingress.and_then(|pause_sender| Some(pause_sender.bits(pause_sender.group(priority.0)?)));
+            let group = by_ingress
+                .and_then(|pause_sender| Some(pause_sender.bits(pause_sender.group(kind.priority.0)?)));
             for from in group.into_iter().flat_map(|bits| stopped_with(fabric, before, bits)) {
                 edges.push(from, waits_at);
             }
@@ -177,6 +177,7 @@ fn along_path(fabric: &Simulation, ports: &[u32], kind: Kind, used: &mut [bool],
             }
         }
         before = transit.then_some(port);
+        kind.priority = fabric.cold(port).new_priority(kind.priority);
     }
 }
 
@@ -189,6 +190,14 @@ fn by_choice(fabric: &Simulation, spreading: &Spreading, used: &mut [bool], edge
         to.into_iter().map(move |end| (kind, end)).chain(back)
     };
     let mut wanted: Vec<(Kind, NodeId)> = fabric.spec.free_flows().flat_map(ends).collect();
+    if fabric.spec.remaps() {
+        // Which priority a frame has at a port depends on its way: any of those that it may have.
+        let all = wanted.iter().flat_map(|&(kind, end)| {
+            let any = fabric.spec.made_of(kind.priority);
+            any.map(move |priority| (Kind { priority, ..kind }, end))
+        });
+        wanted = all.collect();
+    }
     wanted.sort_unstable();
     wanted.dedup();
     for of_kind in wanted.chunk_by(|a, b| a.0 == b.0) {

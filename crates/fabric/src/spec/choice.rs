@@ -17,6 +17,8 @@
 //! different candidates may one of them be moved within the gap. With n active flows a flow shares its
 //! entry with probability 1 - (1 - 1/entries)^(n - 1).
 //!
+//! Ports may have weights (`weights.rs`), by which `hash` shares flows, `spray` frames and `flowlet` bursts.
+//!
 //! A switch uses its own ports and its own named random stream only. With a single candidate nothing is drawn.
 //!
 //! With `hash` and `d_mod_k` a path is known before its first frame, and a frame carries it: source routing. In Advanced Switching
@@ -32,13 +34,13 @@
 //! (SIGCOMM 2014, §3.4).
 //!
 //! Not modelled: the age bits of CONGA, by which a gap is known to a factor of two only (here it is exact);
-//! congestion of the path behind the next link; weights for ports of different rates; queue lengths that are
-//! known late; the bits of a turn pool.
+//! congestion of the path behind the next link; queue lengths that are known late; the bits of a turn pool.
 
 use crate::spec::digits::Digits;
 use crate::spec::forwarding::Candidates;
 use crate::spec::routing::{mix_in, scale};
 use crate::spec::tuple::{Hashing, Tuple};
+use crate::spec::weights::PortWeights;
 use engine::Stream;
 use frame::{NodeId, PortId};
 use keys::{Choice, Keyed, Remark, by_form};
@@ -212,10 +214,14 @@ pub struct Chosen {
 pub enum Chooser {
     /// See [`PathChoice::Hash`].
     Hash(Hashing),
+    /// The same by weight.
+    WeightedHash(Box<(Hashing, PortWeights)>),
     /// See [`PathChoice::DModK`].
     DModK(Arc<Digits>),
     /// See [`PathChoice::Spray`].
     Spray(Stream),
+    /// The same by weight.
+    WeightedSpray(Box<(Stream, PortWeights)>),
     /// See [`PathChoice::RoundRobin`].
     RoundRobin(Turns),
     /// See [`PathChoice::LeastQueued`].
@@ -243,6 +249,16 @@ impl Chooser {
         }
     }
 
+    /// The same for a node whose ports have weights, if its choice goes by them.
+    pub(crate) fn weighted(self, weights: Option<PortWeights>) -> Chooser {
+        match (self, weights) {
+            (Chooser::Hash(own), Some(weights)) => Chooser::WeightedHash(Box::new((own, weights))),
+            (Chooser::Spray(random), Some(weights)) => Chooser::WeightedSpray(Box::new((random, weights))),
+            (Chooser::Flowlet(own), weights) => Chooser::Flowlet(Box::new(Flowlets { weights, ..*own })),
+            (own, _) => own,
+        }
+    }
+
     /// One of the candidates; `None` if there is none. `backlog` tells the bytes that wait at a port.
     #[inline]
     pub fn pick(
@@ -257,10 +273,12 @@ impl Chooser {
         }
         Some(match self {
             Chooser::Hash(own) => ports[own.choose(ports.len(), &frame.flow, frame.node)],
+            Chooser::WeightedHash(own) => own.1.choose(ports, own.0.of(&frame.flow, frame.node)),
             Chooser::DModK(digits) => {
                 ports[digits.place(frame.node, frame.destination, ports.len()).unwrap_or(0)]
             }
             Chooser::Spray(random) => draw(ports, random),
+            Chooser::WeightedSpray(own) => own.1.choose(ports, own.0.next_u64()),
             Chooser::RoundRobin(turns) => turns.next(from),
             Chooser::LeastQueued(random) => least_queued(ports, random, backlog),
             Chooser::Flowlet(flowlets) => flowlets.pick(ports, frame),
@@ -273,8 +291,11 @@ impl Chooser {
             Chooser::RoundRobin(turns) => turns.next.capacity() * size_of::<u32>(),
             Chooser::Flowlet(flowlets) => {
                 let entry = size_of::<u64>() + size_of::<u32>();
-                size_of::<Flowlets>() + flowlets.seen_at.capacity() * entry
+                let weights = flowlets.weights.as_ref().map_or(0, PortWeights::memory_bytes);
+                size_of::<Flowlets>() + flowlets.seen_at.capacity() * entry + weights
             }
+            Chooser::WeightedHash(own) => size_of::<Hashing>() + own.1.memory_bytes(),
+            Chooser::WeightedSpray(own) => size_of::<Stream>() + own.1.memory_bytes(),
             Chooser::Hash(_) | Chooser::DModK(_) | Chooser::Spray(_) | Chooser::LeastQueued(_) => 0,
         }
     }
@@ -339,6 +360,8 @@ pub struct Flowlets {
     seen_at: Vec<u64>,
     /// By entry, the port of the flowlet plus 1; 0: not used yet.
     port: Vec<u32>,
+    /// `None`: all ports are equally likely.
+    weights: Option<PortWeights>,
 }
 
 impl Flowlets {
@@ -346,7 +369,8 @@ impl Flowlets {
         assert!(spec.entries.is_power_of_two(), "{} entries are no power of two", spec.entries);
         let entries = spec.entries as usize;
         let index_bits = spec.entries.trailing_zeros();
-        Flowlets { gap: spec.gap, random, index_bits, seen_at: vec![0; entries], port: vec![0; entries] }
+        let (seen_at, port) = (vec![0; entries], vec![0; entries]);
+        Flowlets { gap: spec.gap, random, index_bits, seen_at, port, weights: None }
     }
 
     #[inline]
@@ -356,7 +380,11 @@ impl Flowlets {
         let since = frame.now.ps() - self.seen_at[entry];
         let last = PortId(self.port[entry].wrapping_sub(1));
         let goes_on = since < self.gap.ps() && ports.contains(&last);
-        let port = if goes_on { last } else { draw(ports, &mut self.random) };
+        let port = match &self.weights {
+            _ if goes_on => last,
+            None => draw(ports, &mut self.random),
+            Some(weights) => weights.choose(ports, self.random.next_u64()),
+        };
         self.seen_at[entry] = frame.now.ps();
         self.port[entry] = port.0 + 1;
         port

@@ -11,7 +11,8 @@
 //! Not modelled: link weights, routing protocols.
 
 use crate::spec::digits::Digits;
-use crate::spec::tuple::{Hashing, Tuple};
+use crate::spec::tuple::{Hashing, NodeHashing, Tuple};
+use crate::spec::weights::place;
 use frame::{NodeId, PortId};
 use std::fmt;
 use std::sync::Arc;
@@ -173,7 +174,7 @@ pub struct Routes<'a> {
     /// Switches that choose by digits of the destination in place of a hash.
     digits: Option<Arc<Digits>>,
     /// By node, how it hashes; empty: all as usual.
-    hashing: Vec<Hashing>,
+    hashing: Vec<NodeHashing>,
 }
 
 /// A port that leads to a switch.
@@ -224,19 +225,36 @@ impl<'a> Routes<'a> {
     }
 
     /// The same, where each node hashes in its way.
-    pub fn with_hashing(self, hashing: Vec<Hashing>) -> Routes<'a> {
+    pub fn with_hashing(self, hashing: Vec<NodeHashing>) -> Routes<'a> {
         Routes { hashing, ..self }
     }
 
     /// Which of several equal ports a node takes.
-    pub(crate) fn choice(&self, ports: usize, tuple: &Tuple, node: NodeId, destination: NodeId) -> usize {
-        let by_digits = self.digits.as_ref().and_then(|digits| digits.place(node, destination, ports));
-        by_digits.unwrap_or_else(|| self.hashed(ports, tuple, node))
+    pub(crate) fn choice(
+        &self,
+        ports: impl Iterator<Item = PortId> + Clone,
+        tuple: &Tuple,
+        node: NodeId,
+        destination: NodeId,
+    ) -> usize {
+        let count = ports.clone().count();
+        let by_digits = self.digits.as_ref().and_then(|digits| digits.place(node, destination, count));
+        if let Some(place) = by_digits {
+            return place;
+        }
+        match self.hashing.get(node.at()) {
+            Some(NodeHashing { hashing, weights: Some(weights) }) => {
+                let each = ports.map(|port| weights.to(self.wiring.neighbour(port)));
+                place(each, hashing.of(tuple, node))
+            }
+            _ => self.hashed(count, tuple, node),
+        }
     }
 
     /// The same by a hash.
     fn hashed(&self, ports: usize, tuple: &Tuple, node: NodeId) -> usize {
-        self.hashing.get(node.at()).unwrap_or(&Hashing::USUAL).choose(ports, tuple, node)
+        let own = self.hashing.get(node.at()).map_or(Hashing::USUAL, |own| own.hashing);
+        own.choose(ports, tuple, node)
     }
 
     /// The distances to `destination`, by breadth-first search over the switches.
@@ -313,7 +331,7 @@ impl<'a> Routes<'a> {
         let mut node = source;
         for left in (1..hops).rev() {
             let nearer = self.uplinks(node).iter().filter(|uplink| to.hops[uplink.switch.at()] == left);
-            let choice = self.choice(nearer.clone().count(), tuple, node, to.destination);
+            let choice = self.choice(nearer.clone().map(|uplink| uplink.port), tuple, node, to.destination);
             let Some(uplink) = nearer.clone().nth(choice) else {
                 unreachable!("a node {} hops away has a neighbour that is one hop nearer", left + 1)
             };
@@ -321,7 +339,7 @@ impl<'a> Routes<'a> {
             node = uplink.switch;
         }
         let last = self.last_hops(to.destination, node);
-        let choice = self.choice(last.clone().count(), tuple, node, to.destination);
+        let choice = self.choice(last.clone(), tuple, node, to.destination);
         path.extend(last.clone().nth(choice));
         true
     }

@@ -15,13 +15,15 @@
 //! Not modelled: the polynomials that chips have, which are linear: seeds and fields of other tiers can cancel out in them.
 
 use crate::spec::routing::{mix, mix_in, scale};
-use crate::spec::{FlowSpec, Spec};
+use crate::spec::weights::Weights;
+use crate::spec::{FlowSpec, NodeSpec, Spec};
 use engine::stream;
 use frame::{NodeId, Ports};
 use keys::Remark;
 use rand_xoshiro::rand_core::Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// A field that a switch may hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
@@ -124,6 +126,14 @@ impl Hashing {
     }
 }
 
+/// How a node hashes, and shares what it hashes.
+#[derive(Clone, Debug, Default)]
+pub struct NodeHashing {
+    pub(crate) hashing: Hashing,
+    /// `None`: all alike.
+    pub(crate) weights: Option<Arc<Weights>>,
+}
+
 impl Default for Hashing {
     fn default() -> Hashing {
         Hashing::USUAL
@@ -212,11 +222,13 @@ impl Spec {
     }
 
     /// By node, how it hashes.
-    pub(crate) fn hashing(&self) -> Vec<Hashing> {
-        self.nodes
-            .iter()
-            .map(|node| node.switch().map_or(Hashing::USUAL, |own| own.path_choice.hashing()))
-            .collect()
+    pub(crate) fn hashing(&self) -> Vec<NodeHashing> {
+        let of_node = |node: &NodeSpec| {
+            let Some(own) = node.switch() else { return NodeHashing::default() };
+            let weights = (!own.weights.are_equal()).then(|| Arc::clone(&own.weights));
+            NodeHashing { hashing: own.path_choice.hashing(), weights }
+        };
+        self.nodes.iter().map(of_node).collect()
     }
 }
 

@@ -103,7 +103,7 @@ impl View<'_> {
         for &place in &tree.places {
             for ((flow, priority), more) in self.s.frames_at_root(place) {
                 // The receive buffer of a host that sends PAUSE holds what comes from all queues towards it.
-                let class = self.s.node_at(tree.root.0).classes.class(Priority(priority)).0;
+                let class = self.s.port(tree.root.0).classes.class(Priority(priority)).0;
                 if tree.why != Why::SlowReceiver || class == tree.root.1 {
                     *frames.entry(flow).or_default() += more;
                 }
@@ -148,14 +148,15 @@ impl View<'_> {
                 anywhere[flow as usize] = true;
                 continue;
             }
-            let priority = self.s.spec.flows[flow as usize].priority;
+            let mut priority = self.s.spec.flows[flow as usize].priority;
             for &port in self.s.path_of(path) {
-                let class = self.s.node_at(port).classes.class(priority).0;
+                let class = self.s.port(port).classes.class(priority).0;
                 for &tree in rooted.get(&(port, class)).into_iter().flatten() {
                     if let Some(part) = parts.get_mut(&(tree, flow as usize)) {
                         part.passes = true;
                     }
                 }
+                priority = self.s.cold(port).new_priority(priority);
             }
         }
         // Where switches choose, some frames of a flow pass any port of a switch.

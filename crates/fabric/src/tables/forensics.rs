@@ -321,7 +321,7 @@ impl View<'_> {
     /// fills one is a consequence.
     fn held_by(&self, pauses: &[Pause], (port, class): QueuePlace, pause: &Pause) -> Option<usize> {
         let Pause { sent, of_bypass, .. } = *pause;
-        let priorities = self.s.node_at(port).classes.numbers_of(TrafficClass(class));
+        let priorities = self.s.port(port).classes.numbers_of(TrafficClass(class));
         let after = pauses.partition_point(|pause| (pause.record.port, pause.record.start) <= (port, sent));
         let before =
             pauses[..after].iter().enumerate().rev().take_while(|(_, pause)| pause.record.port == port);
@@ -335,7 +335,7 @@ impl View<'_> {
 
     /// The root of a pause that follows from no other.
     fn root_of(&self, record: &PauseRecord, queue: Option<QueuePlace>, why: Why) -> QueuePlace {
-        let class_at = |port: u32| self.s.node_at(port).classes.class(frame::Priority(record.priority)).0;
+        let class_at = |port: u32| self.s.port(port).classes.class(frame::Priority(record.priority)).0;
         let sender = self.s.peer(record.port);
         match (why, queue) {
             (Why::SlowReceiver | Why::RoundTrip, _) => (record.port, class_at(record.port)),

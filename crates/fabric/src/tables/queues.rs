@@ -10,7 +10,7 @@ impl View<'_> {
         let used = self.used_queues();
         let queue = |row: &UsedQueue| self.s.queue(row.port, row.class);
         let bytes = |row: &UsedQueue| {
-            let classes = &self.s.node_at(row.port).classes;
+            let classes = &self.s.port(row.port).classes;
             self.s.sent(row.port, classes.numbers_of(TrafficClass(row.class))).0
         };
         let waits = |row: &UsedQueue| {

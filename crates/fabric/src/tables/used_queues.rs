@@ -12,7 +12,7 @@ impl View<'_> {
     fn look_for_used_queues(&self) -> Vec<UsedQueue> {
         let mut used = Vec::new();
         for port in 0..self.s.ports() as u32 {
-            let classes = &self.s.node_at(port).classes;
+            let classes = &self.s.port(port).classes;
             for (class, queue) in (0..).zip(self.s.port_queues(port)) {
                 let (_, frames) = self.s.sent(port, classes.numbers_of(TrafficClass(class)));
                 if frames > 0 || queue.occupancy.frames > 0 || queue.drops > 0 {

@@ -50,6 +50,8 @@ pub fn host() -> HostSpec {
 /// A store-and-forward switch without limits, latency and flow control.
 pub fn switch() -> SwitchSpec {
     SwitchSpec {
+        remaps: Vec::new(),
+        weights: std::sync::Arc::default(),
         forwarding: Forwarding::StoreAndForward,
         latency: Time::ZERO,
         queueing: Queueing::Output,
@@ -182,6 +184,7 @@ impl Net {
             ports: None,
             tuples: Vec::new(),
             bypassable: false,
+            color: queueing::Color::Green,
         });
         self.0.flows.last_mut().unwrap()
     }

@@ -272,6 +272,8 @@ fn a_manager_and_an_outage_meet_frames_at_their_output() {
             counts: Counts::WithoutFrame,
             idle_exponent: IdleExponent::Elapsed,
             at: queueing::Moment::Enqueue,
+            yellow: None,
+            red: None,
         };
         spec.managers = vec![Some(ManagerSpec::Red(red))];
     });

@@ -241,6 +241,8 @@ fn manager(rolls: &mut Rolls) -> ManagerSpec {
             counts,
             idle_exponent: rolls.pick(&[IdleExponent::Elapsed, IdleExponent::ElapsedAndArrival]),
             at: queueing::Moment::Enqueue,
+            yellow: None,
+            red: None,
         }),
         1 => ManagerSpec::Step(StepParams {
             threshold: Amount::Frames(rolls.below(10)),
@@ -400,6 +402,8 @@ fn switch_of(draw: &Draw, classes: ClassMap, control: &Option<PauseSpec>, rolls:
             Vec::new()
         },
         flow_control: control.clone().map(Control::from),
+        remaps: Vec::new(),
+        weights: std::sync::Arc::default(),
     }
 }
 

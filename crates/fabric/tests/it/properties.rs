@@ -259,6 +259,8 @@ fn spec(dice: &Dice, drains: bool) -> Spec {
                     pools: None,
                     managers: Vec::new(),
                     flow_control: control.clone().map(Control::from),
+                    remaps: Vec::new(),
+                    weights: std::sync::Arc::default(),
                 })),
             };
             NodeSpec {

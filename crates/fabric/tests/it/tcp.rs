@@ -218,6 +218,8 @@ fn threads_do_not_show() -> Result<(), TestCaseError> {
             counts: Counts::WithFrame,
             idle_exponent: IdleExponent::Elapsed,
             at: queueing::Moment::Enqueue,
+            yellow: None,
+            red: None,
         };
         vec![Some(ManagerSpec::Red(red)); 8]
     };

@@ -3,9 +3,8 @@
 use super::Context;
 use crate::model::Model;
 use crate::place::Place;
-use fabric::spec::FlowSpec;
+use fabric::spec::{FlowSpec, NodeSpec, with_new_priorities};
 use flow_control::{Control, FlowControl};
-use std::collections::BTreeSet;
 
 /// The flow control of a station, checked where the station has settings of its own.
 pub fn lower(
@@ -35,9 +34,10 @@ pub fn check(flow_control: &FlowControl, model: &Model, at: &Place, context: &mu
 }
 
 /// Says what to beware of in all that was checked, now that the flows are known, those of files too.
-pub fn warn(flows: &[FlowSpec], context: &mut Context<'_>) {
-    let used = flows.iter().map(|flow| u32::from(flow.priority.0)).collect::<BTreeSet<u32>>();
-    let used: Vec<u32> = used.into_iter().collect();
+pub fn warn(nodes: &[NodeSpec], flows: &[FlowSpec], context: &mut Context<'_>) {
+    let used = flows.iter().fold(0, |set, flow| set | 1u32 << flow.priority.0);
+    let used = frame::members(with_new_priorities(nodes, used));
+    let used: Vec<u32> = used.map(|priority| priority as u32).collect();
     for (flow_control, at) in std::mem::take(&mut context.later) {
         flow_control.check(&used).warnings.into_iter().for_each(|why| context.beware(why, &at));
     }

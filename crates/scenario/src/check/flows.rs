@@ -109,15 +109,7 @@ fn one(
         numbers(flow, model, at, context);
         unused::of_flow(flow, end, at, context);
         let sizes = files::frame_sizes(&flow.frame, &at.key("frame"), context);
-        let arrivals = match &flow.source {
-            SourceText::Pushed(arrivals) => {
-                let wrong = arrivals.check();
-                wrong.into_iter().for_each(|why| context.refuse(why, &at.key("source")));
-                files::pictures(arrivals.clone(), &at.key("source"), context)
-            }
-            // Endpoints take what the fabric gives; when, they know themselves.
-            SourceText::Answered(_) => Arrivals::Greedy,
-        };
+        let arrivals = arrivals(flow, at, context);
         let transport = transports::lower(flow, sizes.as_ref(), end, at, context);
         times(flow, end, at, context);
         let script = script(flow, end, at, context);
@@ -156,6 +148,7 @@ fn one(
                 limit: flow.limit.value(),
                 jitter: flow.jitter,
             },
+            color: model.color(flow.color, flow.dscp),
             way: way.clone(),
             transport: transport.clone(),
             ports: ports.map(|ports| ports.or_drawn(drawn(&name))),
@@ -163,6 +156,19 @@ fn one(
             bypassable: flow.bypassable,
             name,
         });
+    }
+}
+
+/// When its frames are due.
+fn arrivals(flow: &Flow, at: &Place, context: &mut Context<'_>) -> Arrivals {
+    match &flow.source {
+        SourceText::Pushed(arrivals) => {
+            let wrong = arrivals.check();
+            wrong.into_iter().for_each(|why| context.refuse(why, &at.key("source")));
+            files::pictures(arrivals.clone(), &at.key("source"), context)
+        }
+        // Endpoints take what the fabric gives; when, they know themselves.
+        SourceText::Answered(_) => Arrivals::Greedy,
     }
 }
 
@@ -219,10 +225,37 @@ fn number(flow: &Flow, model: &Model, at: &Place, context: &mut Context<'_>) -> 
     })
 }
 
+/// The priority of a flow or of transfers.
+pub fn priority(priority: u64, at: &Place, context: &mut Context<'_>) {
+    if priority > 7 {
+        context.error(&at.key("priority"), format!("priority {priority}"), "expected 0 to 7 (IEEE 802.1Q)");
+    }
+}
+
+/// The DSCP of a flow or of transfers, beside their priority.
+pub fn dscp(dscp: Option<u64>, priority: u64, model: &Model, at: &Place, context: &mut Context<'_>) {
+    let Some(dscp) = dscp else { return };
+    let classes = model.switch.maps.clone().unwrap_or_default().traffic_classes();
+    let class = usize::try_from(dscp).ok().and_then(|dscp| classes.get(dscp)).copied();
+    match class {
+        None => context.error(&at.key("dscp"), format!("DSCP {dscp}"), "expected 0 to 63 (RFC 2474)"),
+        Some(class) if priority <= 7 && u64::from(class) != priority => {
+            let message =
+                format!("priority {priority} beside DSCP {dscp}, which is of traffic class {class}");
+            let help =
+                "expected one of the two: frames have the class that the maps of [switch] give their DSCP";
+            context.error(&at.key("priority"), message, help);
+        }
+        Some(_) => {}
+    }
+}
+
 fn numbers(flow: &Flow, model: &Model, at: &Place, context: &mut Context<'_>) {
-    if flow.priority > 7 {
-        let message = format!("priority {}", flow.priority);
-        context.error(&at.key("priority"), message, "expected 0 to 7 (IEEE 802.1Q)");
+    self::priority(flow.priority, at, context);
+    dscp(flow.dscp, flow.priority, model, at, context);
+    if let Some(dscp) = flow.dscp.filter(|_| flow.channel.is_some()) {
+        let message = format!("DSCP {dscp} beside a channel");
+        context.error(&at.key("dscp"), message, "expected one of the two");
     }
     if flow.bypassable && !model.all_flow_controls().any(|control| matches!(control, FlowControl::Credit(_)))
     {

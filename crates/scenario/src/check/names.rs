@@ -13,7 +13,7 @@ use fabric::topology::NodeRole;
 use frame::NodeId;
 use keys::Step;
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Whether a text names several nodes, unless a node is called so.
 pub fn is_several(text: &str) -> bool {
@@ -63,6 +63,34 @@ fn meant(text: &str, role: NodeRole, fabric: &Fabric) -> Option<String> {
             [first, .., last] => Some(format!("{first}..{last}")),
         }
     })
+}
+
+/// The neighbours of these switches that texts name, ascending. A text that names none is reported, if they are `said` of these
+/// switches and not of all.
+pub fn neighbours(
+    texts: &[String],
+    (of, said): (&[NodeId], bool),
+    at: &Place,
+    fabric: &Fabric,
+    context: &mut Context<'_>,
+) -> Vec<NodeId> {
+    let mut all = BTreeSet::new();
+    for (index, text) in texts.iter().enumerate() {
+        let of_role = |role| fitting(text, role, fabric).unwrap_or_default();
+        let found = [NodeRole::Switch, NodeRole::Host].into_iter().flat_map(of_role);
+        let linked: Vec<NodeId> =
+            found.filter(|&node| of.iter().any(|&switch| fabric.linked(switch, node))).collect();
+        if said && linked.is_empty() && !of.is_empty() {
+            let message = format!("no switch with these settings has a link to \"{text}\"");
+            let help = match fabric.find(text) {
+                Some(_) => "expected a host or switch at the other end of a link".to_string(),
+                None => fabric.hint(text, None),
+            };
+            context.error(&at.index(index), message, help);
+        }
+        all.extend(linked);
+    }
+    all.into_iter().collect()
 }
 
 /// The hosts that are linked to these switches and match.

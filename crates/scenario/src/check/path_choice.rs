@@ -1,15 +1,76 @@
 //! Which of several equal paths frames take, and whether there are several.
 
-use super::Context;
+use super::maps::Settings;
+use super::{Context, names};
 use crate::model::Model;
 use crate::place::Place;
 use fabric::choice::PathChoice;
 use fabric::spec::Spec;
-use std::collections::BTreeSet;
+use fabric::weights::Weights;
+use frame::NodeId;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use transport::Applications;
+
+/// The weights of links to neighbours; `said`: of these switches, and not of all.
+pub fn weights(
+    (keys, said): (&BTreeMap<String, u64>, bool),
+    choice: PathChoice,
+    settings: &Settings<'_>,
+    context: &mut Context<'_>,
+) -> Arc<Weights> {
+    let at = settings.at.key("path_weights");
+    if !goes_by_weight(choice) {
+        let needs = "path_choice hash, spray or flowlet";
+        context.unused(vec![keys::unused("path_weights", needs)], settings.at);
+    }
+    let mut found: BTreeMap<NodeId, (u32, &str)> = BTreeMap::new();
+    // What is named by its own name counts before patterns.
+    let (own, several): (Vec<_>, Vec<_>) =
+        keys.iter().partition(|(name, _)| settings.fabric.find(name).is_some());
+    let is_own = |name: &str| settings.fabric.find(name).is_some();
+    for (name, &weight) in own.into_iter().chain(several) {
+        let at = at.key(name);
+        let Some(weight) = u32::try_from(weight).ok().filter(|weight| (1..=Weights::MOST).contains(weight))
+        else {
+            context.error(&at, format!("weight {weight}"), format!("expected 1 to {}", Weights::MOST));
+            continue;
+        };
+        let named = std::slice::from_ref(name);
+        for node in names::neighbours(named, (settings.switches, said), &at, settings.fabric, context) {
+            let (known, other) = *found.entry(node).or_insert((weight, name));
+            if known != weight && !is_own(other) {
+                let message =
+                    format!("\"{name}\" and \"{other}\" both name \"{}\"", settings.fabric.name(node));
+                context.error(&at, message, "expected one weight for each neighbour");
+                break;
+            }
+        }
+    }
+    Arc::new(Weights::new(found.into_iter().map(|(node, (weight, _))| (node, weight))))
+}
+
+fn goes_by_weight(choice: PathChoice) -> bool {
+    matches!(choice, PathChoice::Hash(_) | PathChoice::Spray | PathChoice::Flowlet(_))
+}
+
+/// Warns of weights where there is nothing to choose.
+fn check_weights(model: &Model, spec: &Spec, context: &mut Context<'_>) {
+    if fabric::forwarding::has_equal_paths(spec, goes_by_weight) != Some(false) {
+        return;
+    }
+    let needs = "flows with several shortest paths";
+    let own = model.switches.iter().map(|(name, own)| (Place::of("switches").key(name), own));
+    for (at, own) in [(Place::of("switch"), &model.switch)].into_iter().chain(own) {
+        if own.path_weights.is_some() && own.path_choice.is_none_or(goes_by_weight) {
+            context.unused(vec![keys::unused("path_weights", needs)], &at);
+        }
+    }
+}
 
 /// Warns of choices where there is one path only, and of connections that they bring to a halt.
 pub fn check(model: &Model, spec: &Spec, context: &mut Context<'_>) {
+    check_weights(model, spec, context);
     let usual = crate::model::PathSeed::default();
     let hashes = |choice| matches!(choice, PathChoice::Hash(_));
     if model.simulation.path_seed != usual && fabric::forwarding::has_equal_paths(spec, hashes) == Some(false)

@@ -1,14 +1,14 @@
 //! Hosts and switches: settings of all, overridden by name.
 
 use super::topology::Fabric;
-use super::{Context, flow_control, queueing, receive};
+use super::{Context, flow_control, maps, path_choice, queueing, receive};
 use crate::model::{Buffer, HostSettings, Model, Queues, QueuesWord, SwitchSettings};
 use crate::place::Place;
 use ::flow_control::{Channels, Control, PauseSpec};
-use ::queueing::BufferSpec;
+use ::queueing::{BufferSpec, PoolsSpec, SharedMemorySpec};
 use fabric::spec::{Forwarding, HostSpec, NodeSpec, Queueing, ReceiveSpec, Role, SwitchSpec, WhenFull};
 use fabric::topology::NodeRole;
-use frame::{ClassMap, PRIORITIES};
+use frame::{ClassMap, NodeId, PRIORITIES};
 use scheduling::SchedulerSpec;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -35,7 +35,6 @@ pub fn lower(model: &Model, fabric: &Fabric, context: &mut Context<'_>) -> Vec<N
     }
     flow_control::check(&model.flow_control, model, &Place::of("flow_control"), context);
     let host = Arc::new(host(model, &model.host, None, &Place::of("host"), context));
-    let switch = Arc::new(switch(model, &model.switch, None, &Place::of("switch"), context));
     let hosts: BTreeMap<&str, Arc<HostSpec>> = model
         .hosts
         .iter()
@@ -44,14 +43,7 @@ pub fn lower(model: &Model, fabric: &Fabric, context: &mut Context<'_>) -> Vec<N
             (name.as_str(), Arc::new(self::host(model, &model.host, Some(own), &at, context)))
         })
         .collect();
-    let switches: BTreeMap<&str, Arc<SwitchSpec>> = model
-        .switches
-        .iter()
-        .map(|(name, own)| {
-            let at = Place::of("switches").key(name);
-            (name.as_str(), Arc::new(self::switch(model, &model.switch, Some(own), &at, context)))
-        })
-        .collect();
+    let (switch, switches) = switches(model, fabric, context);
     let tolerance = |node: &fabric::topology::GraphNode| match node.role {
         NodeRole::Host => {
             let own = model.hosts.get(&node.name).map(|own| &own.clock_tolerance);
@@ -76,6 +68,32 @@ pub fn lower(model: &Model, fabric: &Fabric, context: &mut Context<'_>) -> Vec<N
         },
     };
     fabric.graph.nodes.iter().map(station).collect()
+}
+
+/// What all switches have, and by name those with settings of their own.
+fn switches<'m>(
+    model: &'m Model,
+    fabric: &Fabric,
+    context: &mut Context<'_>,
+) -> (Arc<SwitchSpec>, BTreeMap<&'m str, Arc<SwitchSpec>>) {
+    let others: Vec<NodeId> =
+        fabric.graph.switches().filter(|&node| !model.switches.contains_key(fabric.name(node))).collect();
+    let at = Place::of("switch");
+    let own = model.switch.maps.as_ref();
+    let settings = maps::Settings { model, fabric, switches: &others, at: &at, own };
+    let all = Arc::new(switch(&settings, &model.switch, None, context));
+    let own: BTreeMap<&str, Arc<SwitchSpec>> = model
+        .switches
+        .iter()
+        .map(|(name, own)| {
+            let at = Place::of("switches").key(name);
+            let switches: Vec<NodeId> = fabric.find(name).into_iter().collect();
+            let maps = own.maps.as_ref();
+            let settings = maps::Settings { model, fabric, switches: &switches, at: &at, own: maps };
+            (name.as_str(), Arc::new(self::switch(&settings, &model.switch, Some(own), context)))
+        })
+        .collect();
+    (all, own)
 }
 
 fn known_names<'a>(
@@ -172,29 +190,85 @@ fn check_latency(latency: Time, at: &Place, context: &mut Context<'_>) {
 }
 
 fn switch(
-    model: &Model,
+    settings: &maps::Settings<'_>,
     all: &SwitchSettings,
     own: Option<&SwitchSettings>,
-    at: &Place,
     context: &mut Context<'_>,
 ) -> SwitchSpec {
+    let (model, at) = (settings.model, settings.at);
     check_mtu(own.map_or(all.mtu, |own| own.mtu), at, context);
     let latency = pick(own.map(|o| &o.latency), &all.latency).unwrap_or(Time::ZERO);
     check_latency(latency, at, context);
     let control = flow_control::lower(model, &all.flow_control, own.map(|o| &o.flow_control), at, context);
-    let classes = classes(pick(own.map(|o| &o.queues), &all.queues), control.as_ref(), at, context);
+    let mut classes = classes(pick(own.map(|o| &o.queues), &all.queues), control.as_ref(), at, context);
     let (own_buffer, all_buffer) = (own.and_then(|o| o.buffer.as_ref()), all.buffer.as_ref());
-    let buffer = buffer(own_buffer, all_buffer, at, context);
+    let counts_at_ingress =
+        control.as_ref().and_then(Control::pauses).is_some_and(PauseSpec::counts_at_ingress);
+    let Memory { buffer, shared_memory, mut pools } =
+        memory(own_buffer, all_buffer, counts_at_ingress, at, context);
+    let mut to = maps::Mapped { queues: &mut classes, pools: &mut pools, control: control.as_ref() };
+    let remaps = maps::lower(settings, &mut to, context);
+    let managers = queueing::managers(
+        &pick(own.map(|o| &o.queue_managers), &all.queue_managers).unwrap_or_default(),
+        classes,
+        &at.key("queue_managers"),
+        context,
+    );
+    let path_choice = pick(own.map(|o| &o.path_choice), &all.path_choice).unwrap_or_default();
+    if let Err(remark) = path_choice.check() {
+        context.refuse(remark, &at.key("path_choice"));
+    }
+    let weights = pick(own.map(|o| &o.path_weights), &all.path_weights).unwrap_or_default();
+    let said = own.is_none_or(|own| own.path_weights.is_some());
+    let weights = path_choice::weights((&weights, said), path_choice, settings, context);
+    let queueing = pick(own.map(|o| &o.queueing), &all.queueing).unwrap_or(Queueing::Output);
+    if let Err(remark) = queueing.check() {
+        context.refuse(remark, &at.key("queueing"));
+    }
+    context.unused(queueing.unused(), &at.key("queueing"));
+    SwitchSpec {
+        forwarding: pick(own.map(|o| &o.forwarding), &all.forwarding).unwrap_or(Forwarding::StoreAndForward),
+        latency,
+        queueing,
+        path_choice,
+        weights,
+        classes,
+        scheduler: pick(own.map(|o| &o.scheduler), &all.scheduler)
+            .unwrap_or_else(|| SchedulerSpec::default_for(PRIORITIES)),
+        buffer,
+        shared_memory,
+        pools,
+        managers,
+        flow_control: control,
+        remaps,
+    }
+}
+
+/// The memory of a switch.
+struct Memory {
+    buffer: BufferSpec,
+    shared_memory: Option<SharedMemorySpec>,
+    pools: Option<Arc<PoolsSpec>>,
+}
+
+fn memory(
+    own: Option<&Buffer>,
+    all: Option<&Buffer>,
+    counts_at_ingress: bool,
+    at: &Place,
+    context: &mut Context<'_>,
+) -> Memory {
+    let buffer = buffer(own, all, at, context);
     let of = |buffer: Option<&'_ Buffer>| buffer.and_then(|buffer| buffer.dynamic_threshold);
     let shared_memory = queueing::shared_memory(
-        of(own_buffer).or_else(|| of(all_buffer)).as_ref(),
+        of(own).or_else(|| of(all)).as_ref(),
         buffer.total,
-        control.as_ref().and_then(Control::pauses).is_some_and(PauseSpec::counts_at_ingress),
+        counts_at_ingress,
         &at.key("buffer"),
         context,
     );
     let of = |buffer: Option<&'_ Buffer>| buffer.and_then(|buffer| buffer.memory.clone());
-    let memory = of(own_buffer).or_else(|| of(all_buffer));
+    let memory = of(own).or_else(|| of(all));
     let pools = queueing::pools(memory.as_ref(), &at.key("buffer"), context);
     if memory.is_some() {
         let is_limited = [buffer.total, buffer.port, buffer.class, buffer.queue].iter().any(Option::is_some);
@@ -206,35 +280,7 @@ fn switch(
             );
         }
     }
-    let managers = queueing::managers(
-        &pick(own.map(|o| &o.queue_managers), &all.queue_managers).unwrap_or_default(),
-        classes,
-        &at.key("queue_managers"),
-        context,
-    );
-    let path_choice = pick(own.map(|o| &o.path_choice), &all.path_choice).unwrap_or_default();
-    if let Err(remark) = path_choice.check() {
-        context.refuse(remark, &at.key("path_choice"));
-    }
-    let queueing = pick(own.map(|o| &o.queueing), &all.queueing).unwrap_or(Queueing::Output);
-    if let Err(remark) = queueing.check() {
-        context.refuse(remark, &at.key("queueing"));
-    }
-    context.unused(queueing.unused(), &at.key("queueing"));
-    SwitchSpec {
-        forwarding: pick(own.map(|o| &o.forwarding), &all.forwarding).unwrap_or(Forwarding::StoreAndForward),
-        latency,
-        queueing,
-        path_choice,
-        classes,
-        scheduler: pick(own.map(|o| &o.scheduler), &all.scheduler)
-            .unwrap_or_else(|| SchedulerSpec::default_for(PRIORITIES)),
-        buffer,
-        shared_memory,
-        pools,
-        managers,
-        flow_control: control,
-    }
+    Memory { buffer, shared_memory, pools }
 }
 
 fn classes(

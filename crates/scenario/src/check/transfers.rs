@@ -41,7 +41,7 @@ pub fn lower(model: &Model, fabric: &Fabric, context: &mut Context<'_>) -> Optio
                 context.error(&at.key("name"), message, "names of flows and transfers must differ");
             }
             let lists = context.clean(|context| one(entry, model, &at, fabric, context)).flatten();
-            made.extend(lists.into_iter().flat_map(|lists| lists.flows(entry, fabric)));
+            made.extend(lists.into_iter().flat_map(|lists| lists.flows(entry, model, fabric)));
             if context.full() {
                 break;
             }
@@ -103,7 +103,7 @@ impl Lists {
     }
 
     /// A flow for each sender and priority that has transfers.
-    fn flows(self, entry: &Transfers, fabric: &Fabric) -> Vec<FlowSpec> {
+    fn flows(self, entry: &Transfers, model: &Model, fabric: &Fabric) -> Vec<FlowSpec> {
         let used =
             |priority: usize| self.lists.iter().skip(priority).step_by(PRIORITIES).any(Option::is_some);
         let several = (0..PRIORITIES).filter(|&priority| used(priority)).count() > 1;
@@ -137,6 +137,7 @@ impl Lists {
                     limit: None,
                     jitter: Time::ZERO,
                 },
+                color: model.color(entry.color, entry.dscp.filter(|_| priority as u64 == entry.priority)),
                 way: Way::Shortest,
                 transport: self.connection.clone(),
                 ports: None,
@@ -157,10 +158,8 @@ fn one(
 ) -> Option<Lists> {
     let carrier = carrier(entry, at, context);
     let stop = times(entry, model.simulation.duration, at, context);
-    if entry.priority > 7 {
-        let message = format!("priority {}", entry.priority);
-        context.error(&at.key("priority"), message, "expected 0 to 7 (IEEE 802.1Q)");
-    }
+    flows::priority(entry.priority, at, context);
+    flows::dscp(entry.dscp, entry.priority, model, at, context);
     let ports =
         entry.ports.as_ref().map(|keys| ports::lower(keys, &at.key("ports"), context)).unwrap_or_default();
     let sizes = match &entry.sizes {

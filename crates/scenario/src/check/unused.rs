@@ -9,6 +9,7 @@ use fabric::PauseNeeds;
 use fabric::spec::{FaultSpec, FlowSpec, LimiterSpec, NodeSpec, OnDeadlock, OnLosslessDrop, Spec};
 use frame::Priority;
 use keys::{Remark, Unused, unused};
+use queueing::Configuration;
 use std::collections::BTreeMap;
 use transport::{Application, ApplicationSpec};
 use units::Time;
@@ -23,6 +24,7 @@ pub fn check(model: &Model, spec: &Spec, needs: &[PauseNeeds], entries: &[usize]
     limiters(model, spec, context);
     marks(model, spec, context);
     bypassable(model, spec, context);
+    colors(model, spec, context);
     pause_losses(spec, needs, entries, context);
 }
 
@@ -170,6 +172,43 @@ fn place_of<'m>(model: &'m Model, flow: &FlowSpec) -> Option<(&'m str, Vec<Place
     let source = Place::of("flows").index(i).key("source");
     let at = source.key(model.flows[i].source.name());
     Some((&model.flows[i].name, vec![at.key("tcp"), at, source]))
+}
+
+/// Colors that no queue manager asks for, and what one has for colors that no flow has.
+fn colors(model: &Model, spec: &Spec, context: &mut Context<'_>) {
+    let managers = spec.nodes.iter().filter_map(NodeSpec::switch).flat_map(|switch| &switch.managers);
+    if !managers.flatten().any(|manager| !manager.colors().is_empty()) {
+        let needs = "queue_managers with `yellow` or `red` of red";
+        let flows = model.flows.iter().map(|flow| flow.color).enumerate();
+        let flows = flows.map(|(index, color)| (Place::of("flows").index(index), color));
+        let transfers = model.transfers.iter().map(|entry| entry.color).enumerate();
+        let transfers = transfers.map(|(index, color)| (Place::of("transfers").index(index), color));
+        for (at, _) in flows.chain(transfers).filter(|(_, color)| color.is_some()) {
+            context.beware(unused("color", needs), &at);
+        }
+        let own = model.switches.iter().map(|(name, own)| (Place::of("switches").key(name), own));
+        for (at, own) in [(Place::of("switch"), &model.switch)].into_iter().chain(own) {
+            if own.maps.as_ref().is_some_and(|maps| maps.dscp_to_color.is_some()) {
+                context.beware(unused("dscp_to_color", needs), &at.key("maps"));
+            }
+        }
+    }
+    let own = model.switches.iter().map(|(name, own)| (Place::of("switches").key(name), own));
+    for (at, own) in [(Place::of("switch"), &model.switch)].into_iter().chain(own) {
+        for (index, entry) in own.queue_managers.iter().flatten().enumerate() {
+            let Ok(manager) = entry.manager() else { continue };
+            let at = at.key("queue_managers").index(index).key(manager.name());
+            for color in manager.colors() {
+                if spec.flows.iter().all(|flow| flow.color != color) {
+                    let needs = format!(
+                        "flows with color = \"{0}\", or a DSCP that is {0} by dscp_to_color",
+                        color.name()
+                    );
+                    context.beware(unused(color.name(), &needs), &at);
+                }
+            }
+        }
+    }
 }
 
 /// Flows whose frames may be bypassed, in channels that have no bypass queue.

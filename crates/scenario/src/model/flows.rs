@@ -2,6 +2,7 @@
 
 use super::PortKeys;
 use keys::{Choice, by_form};
+use queueing::Color;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::borrow::Cow;
@@ -33,6 +34,13 @@ pub struct Flow {
     #[serde(default)]
     #[schemars(range(min = 0, max = 7))]
     pub priority: u64,
+    /// DSCP of all frames (RFC 2474), of which switches make a traffic class by their `maps`. Its class by the maps of all switches is the priority of the frames, and need not be given. A whole number, 0 to 63. Default: none (switches go by the priority).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 63))]
+    pub dscp: Option<u64>,
+    /// Color of all frames, as a meter at the edge has marked them: "green", "yellow" or "red"; queue managers may treat each in its way (`yellow` and `red` of `red`). Default: what `maps.dscp_to_color` of all switches says of the DSCP, or else "green".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub color: Option<Color>,
     /// The virtual channel of all frames, where links have credits: a name, or a number as text, among the `channels` of `[flow_control.credit]`. In place of `priority`. Default: the channel of the priority.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("pattern" = "^([BO][0-7]|M[0-3]|[0-9]+)$"))]

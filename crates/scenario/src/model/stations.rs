@@ -1,6 +1,6 @@
 //! `[host]`, `[switch]`, their overrides by name, and `[flow_control]`.
 
-use super::{Receive, Send};
+use super::{MapKeys, Receive, Send};
 use dcbx::Settings;
 use fabric::choice::PathChoice;
 use fabric::spec::{Forwarding, Queueing, WhenFull};
@@ -9,6 +9,7 @@ use queueing::{DynamicThreshold, ManagerEntry, MemoryKeys, RateLimiters};
 use scheduling::SchedulerSpec;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use units::{Amount, Bytes, ClockTolerance, Or, Time, Unlimited};
 
 /// Which queue each priority uses.
@@ -95,10 +96,16 @@ pub struct SwitchSettings {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "hash"))]
     pub path_choice: Option<PathChoice>,
+    /// Weights of the links to neighbours in the choice of paths (weighted ECMP): a table of hosts and switches at their other ends, by name, range or pattern, each with a whole number, 1 to 65535, like `{ spine0 = 3, spine1 = 1 }`; each of several links to a neighbour has its weight, and all others have 1. `path_choice` "hash" shares flows by weight, "spray" frames, and `flowlet` bursts. Default: 1 for all (ECMP).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path_weights: Option<BTreeMap<String, u64>>,
     /// Queues of a port: "per_priority", "shared", or the class (0 to 7) of each of the eight priorities. Default: "per_priority" (IEEE 802.1Q with eight classes).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "per_priority"))]
     pub queues: Option<Queues>,
+    /// Maps from DSCP to traffic class, and of the priorities of pauses; a switch takes from all of them what it does not say itself. Default: none (a traffic class for each priority).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub maps: Option<MapKeys>,
     /// Which queue sends; the crate of the schedulers describes the key.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(description = scheduling::KEY)]

@@ -1,6 +1,7 @@
 //! `[[transfers]]`: so many bytes from one host to another, many times.
 
 use super::PortKeys;
+use queueing::Color;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use transport::TcpKeys;
@@ -35,6 +36,13 @@ pub struct Transfers {
     #[serde(default)]
     #[schemars(range(min = 0, max = 7))]
     pub priority: u64,
+    /// DSCP of all frames (RFC 2474), of which switches make a traffic class by their `maps`. Its class by the maps of all switches is the priority of the frames, and need not be given; frames of a priority in a file have none. A whole number, 0 to 63. Default: none (switches go by the priority).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 63))]
+    pub dscp: Option<u64>,
+    /// Color of all frames, as a meter at the edge has marked them: "green", "yellow" or "red"; queue managers may treat each in its way (`yellow` and `red` of `red`). Default: what `maps.dscp_to_color` of all switches says of the DSCP, or else "green".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub color: Option<Color>,
     /// Ports of UDP, or of TCP where endpoints answer each other: a table of `from` and `to`. Switches hash them (`path_choice`), captures show them. Default: none is given; that of the sender is drawn for each transfer, or for each new connection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ports: Option<PortKeys>,

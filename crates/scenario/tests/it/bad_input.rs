@@ -1214,6 +1214,73 @@ fn loops_that_swing() {
     }
 }
 
+/// DSCPs, and what switches make of them.
+#[test]
+fn maps_of_switches() {
+    let maps = |maps: &str, keys: &str| flow_and(keys, &format!("[switch.maps]\n{maps}"));
+    errors(vec![
+        (flow("dscp = ‸64"), "DSCP 64", "0 to 63"),
+        (
+            flow("dscp = 26\npriority = ‸4"),
+            "priority 4 beside DSCP 26, which is of traffic class 3",
+            "one of the two",
+        ),
+        (maps("dscp_to_tc = { DSCP = ‸3 }", "dscp = 26"), "DSCP \"DSCP\"", "0 to 63, or other"),
+        (maps("dscp_to_tc = { 26 = ‸8 }", "dscp = 26"), "traffic class 8", "0 to 7"),
+        (maps("dscp_to_tc = { 064 = ‸3 }", "dscp = 26"), "DSCP \"064\"", "0 to 63"),
+        (flow("color = ‸\"blue\""), "blue", "green"),
+        (maps("dscp_to_color = { 77 = ‸\"red\" }", "dscp = 26"), "DSCP \"77\"", "0 to 63"),
+        (
+            maps(
+                "dscp_to_color = { 26 = \"red\" }\n[switches.sw.maps]\n‸dscp_to_color = { 27 = \"red\" }",
+                "dscp = 26",
+            ),
+            "DSCP 26 is green here, and red by the maps of [switch]",
+            "the same in both",
+        ),
+        (maps("pfc_to_queue = ‸[0, 1]", ""), "pfc_to_queue = [0, 1]", "eight numbers"),
+        (maps("pfc_to_group = ‸[0, 1, 2, 3, 4, 5, 6, 8]", ""), "pfc_to_group", "0 to 7"),
+        (
+            maps("remap = [{ to = [‸\"h7\"], dscp = { 26 = 8 } }]", "dscp = 26"),
+            "a link to \"h7\"",
+            "nodes are",
+        ),
+        (maps("remap = [{ to = ‸[], dscp = { 26 = 8 } }]", "dscp = 26"), "an empty list", "neighbours"),
+        (
+            maps("remap = [{ to = [\"h0\"], dscp = { 26 = ‸70 } }]", "dscp = 26"),
+            "DSCP \"26\" becomes 70",
+            "0 to 63",
+        ),
+    ]);
+    let mut text = maps("remap = ‸[{ to = [\"h0\"], dscp = { 26 = 8 } }]", "dscp = 26");
+    text.more += "\n[flow_control.pfc]\naccounting = \"egress\"\nxoff = \"66 frames\"\nxon = \"11 frames\"";
+    check(&text, Severity::Error, "counted at the egress", "accounting = \"ingress\"");
+    let mut text = maps("dscp_to_tc = { 8 = 1 }", "dscp = 26");
+    text.more = text.more.replace("[switch.maps]\n", "[switch.‸maps]\n");
+    text.more += "\n[flow_control.credit]\nbuffer = \"64 KiB\"\nchannels = \"all\"";
+    check(&text, Severity::Error, "maps beside channels", "other channels");
+}
+
+/// Weights of neighbours in the choice of paths.
+#[test]
+fn path_weights() {
+    let weights = |text: &str| {
+        let mut all = fabric(
+            "[topology.leaf_spine]\nleaves = 2\nspines = 2\nhosts_per_leaf = 2\nrate = \"10 Gb/s\"",
+            "h0",
+            "h3",
+        );
+        all.more = format!("[switch]\npath_weights = {text}");
+        all
+    };
+    errors(vec![
+        (weights("{ spine0 = ‸0 }"), "weight 0", "1 to 65535"),
+        (weights("{ spine0 = ‸70000 }"), "weight 70000", "1 to 65535"),
+        (weights("{ spine7 = ‸2 }"), "a link to \"spine7\"", "did you mean \"spine0\"?"),
+        (weights("{ \"spine*\" = 2, \"spine0..spine1\" = ‸3 }"), "both name \"spine0\"", "one weight"),
+    ]);
+}
+
 /// The profiles of a memory in pools: who they are attached to.
 #[test]
 fn profiles_of_a_memory() {
@@ -1266,6 +1333,8 @@ fn queue_managers_and_shared_memory() {
         ),
         (red("weight = ‸0.0"), "a weight of 0", "above 0 to 1"),
         (red("max_probability = ‸1.5"), "a probability of 1.5", "above 0 to 1"),
+        (red("yellow = { min = \"5 frames\", max = ‸\"4 frames\" }"), "max 4 frames is not above min", ""),
+        (red("red = { min = ‸\"5 KiB\", max = \"9 KiB\" }"), "min 5 KiB beside 5 frames", "all frames"),
         (red("mean_frame = ‸\"0 B\""), "a mean frame of 0 B", "1 to 65535 B"),
         (red("‸maximum = \"5 frames\""), "unknown key `maximum`", ""),
         (red("spacing = ‸\"unifrom\""), "unknown value `unifrom`", "did you mean \"uniform\"?"),

@@ -8,6 +8,7 @@ mod faults;
 mod guards;
 mod links;
 mod lossless;
+mod maps;
 mod names;
 mod pinned;
 mod robust;

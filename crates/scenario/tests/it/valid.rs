@@ -642,6 +642,8 @@ idle_exponent = "elapsed_and_arrival"
         counts: Counts::WithFrame,
         idle_exponent: IdleExponent::ElapsedAndArrival,
         at: queueing::Moment::Enqueue,
+        yellow: None,
+        red: None,
     };
     let step =
         StepParams { threshold: Amount::Bytes(50_000), at: Moment::Dequeue, counts: Counts::WithFrame };
