@@ -1143,10 +1143,17 @@ class SwitchKeys(TypedDict, total=False):
     """Which of several equal paths a frame takes: "hash", or `hash` with fields and a seed, like `{ hash
     = { fields = ["source", "destination"], seed = 7 } }`. Default: "hash".
     """
+    path_weights: Mapping[str, int] | None
+    """Weights of the links to neighbours in the choice of paths (weighted ECMP): a table of hosts and
+    switches at their other ends, by name, range or pattern, each with a whole number, 1 to 65535,
+    like `{ spine0 = 3, spine1 = 1 }`. Default: 1 for all.
+    """
     queues: Queues | None
     """Queues of a port: "per_priority", "shared", or the class (0 to 7) of each of the eight priorities.
     Default: "per_priority".
     """
+    maps: MapKeys | None
+    """Maps from DSCP to traffic class, and of the priorities of pauses. Default: none."""
     scheduler: Scheduler | None
     """Which queue sends: the name of a scheduler, or a table of that name with its keys. Default:
     "strict_priority".
@@ -1218,6 +1225,40 @@ class FlowletKeys(TypedDict, total=False):
     """A flow that has sent nothing for this long begins a new burst."""
     entries: int | None
     """Entries of the table of a switch. Default: 65536."""
+
+
+class MapKeys(TypedDict, total=False):
+    """Maps of a switch."""
+
+    dscp_to_tc: Mapping[str, int] | None
+    """The traffic class of each DSCP: a table of numbers, 0 to 63, each with a class, 0 to 7, like `{ 26
+    = 3, 48 = 6, other = 1 }`. Default: DSCP / 8.
+    """
+    dscp_to_color: Mapping[str, Color] | None
+    """The color of each DSCP: a table of numbers, 0 to 63, each with "green", "yellow" or "red", like `{
+    10 = "green", 12 = "yellow", 14 = "red" }`. Default: all are "green".
+    """
+    pfc_to_queue: Sequence[int] | None
+    """The queue that a pause of each priority stops here: eight numbers, 0 to 7. Default: the queue of
+    the traffic class of the same number.
+    """
+    pfc_to_group: Sequence[int] | None
+    """The priority group for which pauses of each priority are sent: eight numbers, 0 to 7. Default: the
+    group of the traffic class of the same number.
+    """
+    remap: Sequence[RemapKeys] | None
+    """Other DSCPs for frames that leave to some neighbours, as tunnels have them: a list of tables of
+    `to` and `dscp`. Default: none.
+    """
+
+
+class RemapKeys(TypedDict, total=False):
+    """Other DSCPs for frames that leave to some neighbours."""
+
+    to: Required[Sequence[str]]
+    """The neighbours: a list of names, ranges or patterns of hosts and switches."""
+    dscp: Required[Mapping[str, int]]
+    """The new DSCP of each: a table of numbers, 0 to 63, like `{ 3 = 2, 4 = 6 }`."""
 
 
 BufferKeys = TypedDict(
@@ -1386,6 +1427,29 @@ class RedKeys(TypedDict, total=False):
     at: Moment | None
     """When a frame is picked: as it enters ("enqueue") or as it leaves ("dequeue"), by the queue that is
     then. Default: "enqueue".
+    """
+    yellow: ColorKeysKeys | None
+    """What is other for frames of yellow flows: a table of `min`, `max`, `max_probability` and `action`.
+    Default: nothing.
+    """
+    red: ColorKeysKeys | None
+    """What is other for frames of red flows: a table of `min`, `max`, `max_probability` and `action`.
+    Default: nothing.
+    """
+
+
+class ColorKeysKeys(TypedDict, total=False):
+    """What RED does to frames of one color."""
+
+    min: str | None
+    """Minimum threshold for frames of this color. Default: that for green frames."""
+    max: str | None
+    """Maximum threshold for frames of this color. Default: that for green frames."""
+    max_probability: float | None
+    """Probability at the maximum threshold. Default: that for green frames."""
+    action: Action | None
+    """What happens to a frame of this color that is picked: "drop", "mark" or "mark_only". Default: as
+    for green frames.
     """
 
 
@@ -1685,6 +1749,14 @@ class FlowKeys(TypedDict, total=False):
     """Where frames go: a host."""
     priority: int | None
     """Priority of all frames (IEEE 802.1Q). Default: 0."""
+    dscp: int | None
+    """DSCP of all frames (RFC 2474), of which switches make a traffic class by their `maps`. Default:
+    none.
+    """
+    color: Color | None
+    """Color of all frames, as a meter at the edge has marked them: "green", "yellow" or "red". Default:
+    what `maps.dscp_to_color` of all switches says of the DSCP, or else "green".
+    """
     channel: str | None
     """The virtual channel of all frames, where links have credits: a name, or a number as text, among
     the `channels` of `[flow_control.credit]`. Default: the channel of the priority.
@@ -2201,6 +2273,14 @@ class TransfersKeys(TypedDict, total=False):
     """Bytes of a transfer, without the headers of its frames: a size with unit."""
     priority: int | None
     """Priority of all frames (IEEE 802.1Q). Default: 0."""
+    dscp: int | None
+    """DSCP of all frames (RFC 2474), of which switches make a traffic class by their `maps`. Default:
+    none.
+    """
+    color: Color | None
+    """Color of all frames, as a meter at the edge has marked them: "green", "yellow" or "red". Default:
+    what `maps.dscp_to_color` of all switches says of the DSCP, or else "green".
+    """
     ports: PortKeys | None
     """Ports of UDP, or of TCP where endpoints answer each other: a table of `from` and `to`. Default:
     none is given; that of the sender is drawn for each transfer, or for each new connection.
@@ -2405,6 +2485,8 @@ Room = Literal["longest", "frame"]
 """When an output buffer takes a frame."""
 Field = Literal["source", "destination", "protocol", "source_port", "destination_port"]
 """A field that a switch may hash."""
+Color = Literal["green", "yellow", "red"]
+"""What a meter at the edge has made of a flow (RFC 2697): who is dropped or marked first."""
 Side = Literal["ingress", "egress"]
 """Where a pool counts frames."""
 PoolMode = Literal["dynamic", "static"]
