@@ -159,7 +159,7 @@ def test_wrong_plans(more: dict[str, object], told: str) -> None:
         ("max(flows.flow)", "flows.flow is text"),
         ("flows.flow", "flows.flow is text"),
         ("run.name", "is no number of the run"),
-        ("ports.node == ports.port", "several rows"),
+        ("pauses.priority", "several rows"),
         ('"a" * 1000000000', "is no number"),
         ("sum(1)", "expected a column"),
         ("max(flows)", "flows is a table; name a column, such as flows[.]"),

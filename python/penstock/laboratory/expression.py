@@ -139,8 +139,10 @@ class Expression:
         """
         try:
             return given.outcome(self._value(self._tree, given))
-        except (PenstockError, ArithmeticError) as error:
+        except PenstockError as error:
             raise ArgumentError(f'{self.about} "{self.text}": {error}') from None
+        except (ArithmeticError, ValueError):  # Python's, of numbers beyond floats and of thousands of digits
+            raise ArgumentError(f'{self.about} "{self.text}" comes to a number that is too large') from None
         except RecursionError:
             raise ArgumentError(f'{self.about} "{self.text}" is nested too deeply') from None
 

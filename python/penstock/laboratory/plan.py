@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import json
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -364,9 +365,10 @@ def from_scenario(read: Scenario, file: Path) -> Plan | None:
             raise InputError(f"{file}: mode of [sweep] is {mode}; expected {{ latin = NUMBER }}")
         mode, points = "latin", mode["latin"]
     beside = file.parent / table["scenario"]
-    base = Scenario.from_file(beside if beside.exists() else table["scenario"])
+    is_beside = os.path.exists(beside)  # noqa: PTH110 - no error where a name is too long
+    base = Scenario.from_file(beside if is_beside else table["scenario"])
     if SWEEP in base.to_dict():
-        whose = "this file" if beside.exists() and beside.resolve() == file.resolve() else beside
+        whose = "this file" if is_beside and beside.resolve() == file.resolve() else beside
         raise InputError(f"{file}: scenario of [sweep] names {whose}, which is a sweep; expected a scenario")
     try:
         return Plan(
