@@ -30,6 +30,7 @@ mod qcn;
 mod quiet;
 mod rate_control;
 mod red;
+mod red_line;
 mod sampling;
 mod shared_memory;
 mod step;

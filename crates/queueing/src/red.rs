@@ -36,10 +36,10 @@
 //! Not modelled: adaptive RED (the largest probability is fixed), averages of single colors (RIO), meters that color
 //! frames (flows have a color), the hard limit (that of the buffer).
 
-use crate::manager::number;
 use crate::manager::{
     Color, Configuration, Counts, Departures, Fill, FrameFacts, LinkFacts, QueueManager, Verdict,
 };
+use crate::red_line::{Common, Line, Rules};
 use crate::step::Moment;
 use keys::{Remark, Unused};
 use schemars::JsonSchema;
@@ -248,53 +248,6 @@ impl Configuration for RedParams {
     }
 }
 
-/// What holds for frames of one color.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Rules {
-    min: Amount,
-    max: Amount,
-    max_probability: f64,
-    action: Action,
-}
-
-impl Rules {
-    /// `unit`: the threshold in whose unit the queue is counted.
-    fn check(&self, unit: Amount) -> Result<(), Remark> {
-        let Rules { min, max, max_probability, .. } = *self;
-        let wrong = |key, message: String, help| Err(Remark::about(key, message, help));
-        if !(max_probability > 0.0 && max_probability <= 1.0) {
-            let message = format!("a probability of {max_probability}");
-            return wrong("max_probability", message, "accepted is above 0 to 1");
-        }
-        if !min.comparable(unit) {
-            let message = format!("min {min} beside {unit}");
-            return wrong("min", message, "thresholds of all colors have to be bytes, or all frames");
-        }
-        if !min.comparable(max) {
-            let message = format!("max {max} beside min {min}");
-            return wrong("max", message, "both have to be bytes, or both frames");
-        }
-        if number(max) <= number(min) {
-            let message = format!("max {max} is not above min {min}");
-            return wrong("max", message, "the probability rises from min to max");
-        }
-        Ok(())
-    }
-    /// p of a frame of the mean length at this average; `None` where every frame is picked.
-    fn probability(&self, average: f64, gentle: bool) -> Option<f64> {
-        let (min, max) = (number(self.min) as f64, number(self.max) as f64);
-        if average < min {
-            Some(0.0)
-        } else if average < max {
-            Some(self.max_probability * (average - min) / (max - min))
-        } else if gentle && average < 2.0 * max {
-            Some(self.max_probability + (1.0 - self.max_probability) * (average - max) / max)
-        } else {
-            None
-        }
-    }
-}
-
 impl RedParams {
     /// p of a green frame of the mean length at this average; `None` where every frame is picked.
     pub fn probability(&self, average: f64) -> Option<f64> {
@@ -324,52 +277,6 @@ impl RedParams {
     /// What it does to frames of any color.
     fn actions(&self) -> impl Iterator<Item = Action> + use<> {
         [Color::Green, Color::Yellow, Color::Red].map(|color| self.of(color).action).into_iter()
-    }
-}
-
-/// What holds for frames of any color.
-#[derive(Clone, Copy, Debug)]
-struct Common {
-    weight: f64,
-    /// In its unit the queue is counted.
-    min: Amount,
-    gentle: bool,
-    mode: Mode,
-    spacing: Spacing,
-    mark_above_max: bool,
-    mean_frame: Bytes,
-    counts: Counts,
-    idle_exponent: IdleExponent,
-    at: Moment,
-}
-
-/// Frames that are counted together.
-#[derive(Clone, Copy, Debug)]
-struct Line {
-    rules: Rules,
-    /// Frames (in byte mode: mean frames) since the last pick, this one included; `None` if there was none since the
-    /// average rose above the minimum.
-    since_pick: Option<f64>,
-}
-
-impl Line {
-    /// Whether a frame is picked between the thresholds, at the probability `p` of a frame of the mean length.
-    fn picks(&mut self, p: f64, common: &Common, bytes: u16, random: &mut impl FnMut() -> u64) -> bool {
-        let length = match common.mode {
-            Mode::Frame => 1.0,
-            Mode::Byte => f64::from(bytes) / common.mean_frame.get() as f64,
-        };
-        let count = self.since_pick.map_or(0.0, |count| count + length);
-        let spread = match common.spacing {
-            Spacing::Geometric => p,
-            Spacing::Uniform if count * p < 1.0 => p / (1.0 - count * p),
-            Spacing::Wait if count * p < 1.0 => 0.0,
-            Spacing::Wait if count * p < 2.0 => p / (2.0 - count * p),
-            Spacing::Uniform | Spacing::Wait => 1.0,
-        };
-        let picked = happens(spread * if spread < 1.0 { length } else { 1.0 }, random);
-        self.since_pick = Some(if picked { 0.0 } else { count });
-        picked
     }
 }
 
@@ -504,15 +411,6 @@ impl QueueManager for Red {
         self.wire = WireClock::new(rate);
         self.mean_time = self.link.time_of(self.params.mean_frame.get() as u32);
     }
-}
-
-/// Something of this probability; draws only where the outcome is open.
-fn happens(probability: f64, random: &mut impl FnMut() -> u64) -> bool {
-    if probability <= 0.0 {
-        return false;
-    }
-    // 53 bits are a number from 0 to below 1.
-    probability >= 1.0 || ((random() >> 11) as f64) < probability * (1u64 << 53) as f64
 }
 
 /// base^exponent by squares: multiplications alone, so that every machine gets the same bits.

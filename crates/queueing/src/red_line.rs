@@ -1,0 +1,109 @@
+//! A line of RED: from the minimum threshold to the maximum one, for frames of one color, and how picks on it are spread.
+
+use crate::manager::{Counts, number};
+use crate::red::{Action, IdleExponent, Mode, Spacing};
+use crate::step::Moment;
+use keys::Remark;
+use units::{Amount, Bytes};
+
+/// What holds for frames of one color.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Rules {
+    pub min: Amount,
+    pub max: Amount,
+    pub max_probability: f64,
+    pub action: Action,
+}
+
+impl Rules {
+    /// `unit`: the threshold in whose unit the queue is counted.
+    pub fn check(&self, unit: Amount) -> Result<(), Remark> {
+        let Rules { min, max, max_probability, .. } = *self;
+        let wrong = |key, message: String, help| Err(Remark::about(key, message, help));
+        if !(max_probability > 0.0 && max_probability <= 1.0) {
+            let message = format!("a probability of {max_probability}");
+            return wrong("max_probability", message, "accepted is above 0 to 1");
+        }
+        if !min.comparable(unit) {
+            let message = format!("min {min} beside {unit}");
+            return wrong("min", message, "thresholds of all colors have to be bytes, or all frames");
+        }
+        if !min.comparable(max) {
+            let message = format!("max {max} beside min {min}");
+            return wrong("max", message, "both have to be bytes, or both frames");
+        }
+        if number(max) <= number(min) {
+            let message = format!("max {max} is not above min {min}");
+            return wrong("max", message, "the probability rises from min to max");
+        }
+        Ok(())
+    }
+    /// p of a frame of the mean length at this average; `None` where every frame is picked.
+    pub fn probability(&self, average: f64, gentle: bool) -> Option<f64> {
+        let (min, max) = (number(self.min) as f64, number(self.max) as f64);
+        if average < min {
+            Some(0.0)
+        } else if average < max {
+            Some(self.max_probability * (average - min) / (max - min))
+        } else if gentle && average < 2.0 * max {
+            Some(self.max_probability + (1.0 - self.max_probability) * (average - max) / max)
+        } else {
+            None
+        }
+    }
+}
+
+/// What holds for frames of any color.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Common {
+    pub weight: f64,
+    /// In its unit the queue is counted.
+    pub min: Amount,
+    pub gentle: bool,
+    pub mode: Mode,
+    pub spacing: Spacing,
+    pub mark_above_max: bool,
+    pub mean_frame: Bytes,
+    pub counts: Counts,
+    pub idle_exponent: IdleExponent,
+    pub at: Moment,
+}
+
+/// Frames that are counted together.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Line {
+    pub rules: Rules,
+    /// Frames (in byte mode: mean frames) since the last pick, this one included; `None` if there was none since the
+    /// average rose above the minimum.
+    pub since_pick: Option<f64>,
+}
+
+impl Line {
+    /// Whether a frame is picked between the thresholds, at the probability `p` of a frame of the mean length.
+    pub fn picks(&mut self, p: f64, common: &Common, bytes: u16, random: &mut impl FnMut() -> u64) -> bool {
+        let length = match common.mode {
+            Mode::Frame => 1.0,
+            Mode::Byte => f64::from(bytes) / common.mean_frame.get() as f64,
+        };
+        let count = self.since_pick.map_or(0.0, |count| count + length);
+        let spread = match common.spacing {
+            Spacing::Geometric => p,
+            Spacing::Uniform if count * p < 1.0 => p / (1.0 - count * p),
+            Spacing::Wait if count * p < 1.0 => 0.0,
+            Spacing::Wait if count * p < 2.0 => p / (2.0 - count * p),
+            Spacing::Uniform | Spacing::Wait => 1.0,
+        };
+        let picked = happens(spread * if spread < 1.0 { length } else { 1.0 }, random);
+        self.since_pick = Some(if picked { 0.0 } else { count });
+        picked
+    }
+}
+
+/// Something of this probability; draws only where the outcome is open.
+fn happens(probability: f64, random: &mut impl FnMut() -> u64) -> bool {
+    if probability <= 0.0 {
+        return false;
+    }
+    // 53 bits are a number from 0 to below 1.
+    probability >= 1.0 || ((random() >> 11) as f64) < probability * (1u64 << 53) as f64
+}
