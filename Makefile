@@ -28,12 +28,13 @@ demo: $(VENV)/installed ## builds Penstock, reproduces one chapter of a paper, n
 	@$(BIN)/penstock demo
 
 # Two jobs at once: much of it is done by one thread, as linking the engine. What a job prints comes when it ends.
-test: | needs ## proves the tree: Rust, Python, docs, house rules, report page, speed
+test: | needs $(VENV)/bin/python ## proves the tree: Rust, Python, docs, house rules, report page, speed
 	@echo "two parts at a time; each prints when it has ended"
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target checks
 	@echo "all of it holds"
 
-checks: format lint rustdoc rust fuzzed python viewer budget
+# What takes longest comes first.
+checks: $(VENV)/developed rust format lint python rustdoc fuzzed viewer budget
 
 # A change in one file of the engine takes some seconds. Python finds what was built before what is installed.
 dev: $(VENV)/developed ## builds the engine quickly into python/penstock, for who changes it; see CONTRIBUTING.md

@@ -55,7 +55,13 @@ fn a_line_code_leaves_the_rate_of_data_to_everything() {
         let rest = REST.replace("FROM", ends[0]).replace("TO", ends[1]);
         let (coded, plain) =
             (loaded(&format!("{head}{coded}{rest}")), loaded(&format!("{head}{plain}{rest}")));
-        assert_eq!(format!("{:?}", coded.spec), format!("{:?}", plain.spec));
+        // But for what is written: profiles of memories are attached by that.
+        let without_words = |scenario: &Scenario| {
+            let mut spec = scenario.spec.clone();
+            spec.links.iter_mut().for_each(|link| link.wire_rate = link.rate);
+            format!("{spec:?}")
+        };
+        assert_eq!(without_words(&coded), without_words(&plain));
         let run = |scenario: &Scenario| {
             let mut simulation = Simulation::new(&scenario.spec).unwrap();
             simulation.run().unwrap();
