@@ -197,11 +197,7 @@ impl<'a> Routes<'a> {
         is_dead: impl Fn(u32) -> bool,
     ) -> Routes<'a> {
         let links = wiring.peer.len() as u32 / 2;
-        let mut down: Vec<bool> = (0..links).map(is_dead).collect();
-        if !down.contains(&true) {
-            down.clear();
-        }
-        Routes::avoiding(wiring, is_host, down)
+        Routes::avoiding(wiring, is_host, (0..links).map(is_dead).collect())
     }
 
     fn avoiding(wiring: &'a Wiring, is_host: impl Fn(NodeId) -> bool, down: Vec<bool>) -> Routes<'a> {
@@ -247,20 +243,18 @@ impl<'a> Routes<'a> {
             return place;
         }
         match self.hashing.get(node.at()) {
-            Some(NodeHashing { weights: Some(weights), .. }) => {
+            Some(NodeHashing { hashing, weights: Some(weights) }) => {
                 let each = ports.map(|port| weights.to(self.wiring.neighbour(port)));
-                place(each, self.hash(tuple, node))
+                place(each, hashing.of(tuple, node))
             }
-            _ => scale(self.hash(tuple, node), count),
+            _ => self.hashed(count, tuple, node),
         }
     }
 
-    /// What is scaled to the number of ports. While links are down those flows alone take other ways that a failure parts: the
-    /// hashes of all that took one port lie close together, and have to be spread over the others.
-    fn hash(&self, tuple: &Tuple, node: NodeId) -> u64 {
+    /// The same by a hash.
+    fn hashed(&self, ports: usize, tuple: &Tuple, node: NodeId) -> usize {
         let own = self.hashing.get(node.at()).map_or(Hashing::USUAL, |own| own.hashing);
-        let hash = own.of(tuple, node);
-        if self.down.is_empty() { hash } else { mix(hash) }
+        own.choose(ports, tuple, node)
     }
 
     /// The distances to `destination`, by breadth-first search over the switches.
@@ -375,7 +369,7 @@ impl<'a> Routes<'a> {
             .iter()
             .map(|&node| {
                 let parallel = self.last_hops(node, from);
-                let choice = scale(self.hash(&tuple, from), parallel.clone().count());
+                let choice = self.hashed(parallel.clone().count(), &tuple, from);
                 let port = parallel.clone().nth(choice).ok_or(RouteError::NotAdjacent(from, node))?;
                 from = node;
                 Ok(port)
@@ -487,31 +481,6 @@ mod tests {
         assert_eq!(wiring.link_of, [0, 2, 1, 0, 1, 2]);
         assert_eq!(wiring.node_of, [0, 0, 1, 2, 2, 2].map(NodeId));
         assert_eq!((wiring.local(PortId(5)), wiring.neighbour(PortId(1))), (2, n(2)));
-    }
-
-    #[test]
-    fn what_a_failure_parts_is_spread_over_all_that_is_left() {
-        let graph = FatTree::new(8, CABLE).graph().unwrap();
-        let wiring = wire(&graph);
-        let all = routes(&graph, &wiring);
-        let hosts: Vec<NodeId> = graph.hosts().collect();
-        let (from, to) = (hosts[0], hosts[127]);
-        let edge = wiring.neighbour(PortId(wiring.first_port[from.at()]));
-        let dead = wiring.link_of[all.uplinks(edge)[0].port.at()];
-        let left = Routes::without(&wiring, |node| all.is_host(node), |link| link == dead);
-        let (before, after) = (all.distances(to), left.distances(to));
-        let mut taken = [0u32; 4];
-        for hash in 0..8_000u64 {
-            let old = all.path(&before, from, mix(hash)).unwrap();
-            if wiring.link_of[old[1].at()] == dead {
-                let new = left.path(&after, from, mix(hash)).unwrap();
-                let uplinks = all.uplinks(edge);
-                taken[uplinks.iter().position(|uplink| uplink.port == new[1]).unwrap()] += 1;
-            }
-        }
-        // Some 2,000 over three: 667 each, with a deviation of 21.
-        assert_eq!(taken[0], 0);
-        assert!(taken[1..].iter().all(|&flows| flows.abs_diff(667) < 90), "{taken:?}");
     }
 
     #[test]
