@@ -27,14 +27,17 @@ needs:
 demo: $(VENV)/installed ## builds Penstock, reproduces one chapter of a paper, names the picture
 	@$(BIN)/penstock demo
 
-# Two jobs at once: much of it is done by one thread, as linking the engine. What a job prints comes when it ends.
-test: | needs $(VENV)/bin/python ## proves the tree: Rust, Python, docs, house rules, report page, speed
+# Two rows of work side by side: much of it is done by one thread, as linking the engine. What a part prints comes when it ends.
+test: | needs ## proves the tree: Rust, Python, docs, house rules, report page, speed
 	@echo "two parts at a time; each prints when it has ended"
-	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target checks
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target of-python of-rust
 	@echo "all of it holds"
 
-# What takes longest comes first.
-checks: $(VENV)/developed rust format lint python rustdoc fuzzed viewer budget
+of-python:
+	@$(MAKE) --no-print-directory --jobs=1 format lint python
+
+of-rust:
+	@$(MAKE) --no-print-directory --jobs=1 rust rustdoc fuzzed viewer budget
 
 # A change in one file of the engine takes some seconds. Python finds what was built before what is installed.
 dev: $(VENV)/developed ## builds the engine quickly into python/penstock, for who changes it; see CONTRIBUTING.md
