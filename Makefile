@@ -15,7 +15,7 @@ WORKERS ?= $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1)))
 SOURCES := $(shell find crates packaging python/penstock Cargo.toml Cargo.lock pyproject.toml README.md \
 	-type f ! -name '*.pyc' ! -name '*.so' ! -name '.*' ! -path '*/.mypy_cache/*')
 
-.PHONY: help demo test dev checks format lint rustdoc rust fuzz fuzzed python site viewer budget bench docs clean needs
+.PHONY: help demo test of-python of-rust dev format lint rustdoc rust fuzz fuzzed python site viewer budget bench docs clean needs
 .DEFAULT_GOAL := help
 
 help: ## says what can be made
