@@ -36,11 +36,16 @@ struct Hop {
     passes: Passes,
     /// Frames take several of its kind: none waits for the one before.
     is_parallel: bool,
+    /// Some hop before is: frames may come in another order.
+    is_behind_parallel: bool,
     /// When the last frame began, and when it was done.
     began: Time,
     busy_until: Time,
     /// How much later the last frame began than the one before.
     distance: Time,
+    /// When the last frame came, and how much later than the one before.
+    came: Time,
+    apart: Time,
 }
 
 /// When a frame is at the next hop.
@@ -56,17 +61,23 @@ enum Passes {
 impl Hop {
     /// A frame is there at `at`; returns when it is at the next.
     fn pass(&mut self, at: Time, bytes: u16) -> Time {
-        let begins = if self.is_parallel { at } else { at.max(self.busy_until) };
+        // A short frame that has overtaken a long one on parallel links is here before that one, and goes first.
+        let overtakes = self.is_behind_parallel && at < self.came;
+        let begins = if self.is_parallel || overtakes { at } else { at.max(self.busy_until) };
         let mut took = self.per_frame;
         if let Some(clock) = &mut self.clock {
-            if self.busy_until < begins || self.is_parallel {
+            if self.busy_until < begins || self.is_parallel || overtakes {
                 clock.restart();
             }
             took += clock.advance(u64::from(bytes) + self.overhead);
         }
-        // Of several links a short frame may begin at one before a long one does at another.
-        self.distance = begins.saturating_sub(self.began);
-        (self.began, self.busy_until) = (begins, begins + took);
+        let done = begins + took;
+        if !overtakes {
+            (self.apart, self.came) = (at.saturating_sub(self.came), at);
+            // Of several links a short frame may begin at one before a long one does at another.
+            self.distance = begins.saturating_sub(self.began);
+            (self.began, self.busy_until) = (begins, done);
+        }
         let head = bytes.min(HEAD_BYTES);
         let head_left = || {
             let span = self.clock.map(|clock| clock.span_floor(u64::from(head) + self.overhead));
@@ -74,7 +85,7 @@ impl Hop {
         };
         self.after
             + match self.passes {
-                Passes::Whole => self.busy_until,
+                Passes::Whole => done,
                 Passes::Head => head_left(),
                 Passes::HeadAndRest(behind) => head_left() + behind.span_floor(u64::from(bytes - head)),
             }
@@ -85,6 +96,7 @@ impl Hop {
         let later = Time::from_ps(self.distance.ps() * frames);
         self.began += later;
         self.busy_until += later;
+        self.came += Time::from_ps(self.apart.ps() * frames);
     }
 }
 
@@ -186,9 +198,12 @@ impl View<'_> {
                 after: stage.iter().map(|&port| self.s.port(port).arrives_after).min()?,
                 passes,
                 is_parallel: stage.len() > 1,
+                is_behind_parallel: false,
                 began: Time::ZERO,
                 busy_until: Time::ZERO,
                 distance: Time::ZERO,
+                came: Time::ZERO,
+                apart: Time::ZERO,
             })
         };
         let work = |per_frame: Time, rate: Option<BitRate>| Hop {
@@ -198,9 +213,12 @@ impl View<'_> {
             after: Time::ZERO,
             passes: Passes::Whole,
             is_parallel: false,
+            is_behind_parallel: false,
             began: Time::ZERO,
             busy_until: Time::ZERO,
             distance: Time::ZERO,
+            came: Time::ZERO,
+            apart: Time::ZERO,
         };
         let begin = stages.first().and_then(|stage| stage.first());
         let begin = begin.map(|&port| self.s.wiring.node_of[port as usize].at());
@@ -210,6 +228,11 @@ impl View<'_> {
         let mut hops: Vec<Hop> = send.map(|send| work(send.time_per_frame, send.rate)).into_iter().collect();
         hops.extend(stages.iter().enumerate().filter_map(hop));
         hops.extend(receive.map(|receive| work(receive.time_per_frame, receive.rate)));
+        let mut is_behind_parallel = false;
+        for hop in &mut hops {
+            hop.is_behind_parallel = is_behind_parallel;
+            is_behind_parallel |= hop.is_parallel;
+        }
         let is_whole = hops.iter().all(|hop| hop.clock.is_none_or(|clock| clock.is_whole()));
         IdlePath { hops, is_whole }
     }

@@ -247,6 +247,28 @@ fn transfers_part_where_a_link_fails() {
     }
 }
 
+/// The short frame at the end overtakes the long one on the second of two links, and is not held back behind it where one link
+/// is left.
+#[test]
+fn a_short_frame_that_overtakes_waits_for_nobody() {
+    let mut net = Net::new(us(3_000));
+    let switches = [PathChoice::RoundRobin, PathChoice::HASH, PathChoice::HASH].map(choosing);
+    let mut nth = 0;
+    let [s, p, t] = switches.map(|spec| {
+        nth += 1;
+        net.switch(&format!("s{nth}"), spec)
+    });
+    let hosts = [net.host("a", host()), net.host("b", host())];
+    net.link(hosts[0], s, gbps(40), ns(100));
+    net.link(hosts[1], t, gbps(40), ns(100));
+    net.link(s, p, gbps(1), ns(50));
+    net.link(s, p, gbps(1), ns(50));
+    net.link(p, t, gbps(40), ns(3_000));
+    add(&mut net, "x[a]", hosts[0], &[hosts[1]], false, &[(0, 0, 1_461), (500, 0, 20_461)], Ports::default());
+    let slowdowns = net.run().reals("transfers", "slowdown").to_vec();
+    assert!(slowdowns.iter().all(|slowdown| *slowdown >= 1.0) && slowdowns[0] < 1.000_001, "{slowdowns:?}");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(cases(16)))]
 
