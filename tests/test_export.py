@@ -68,6 +68,21 @@ def test_ets_and_pfc_for_mlnx_qos(penstock: Command, tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("form", ["dcb", "mlnx_qos", "sonic"])
+def test_what_frames_depend_on_and_no_format_has_is_told(
+    form: str, penstock: Command, tmp_path: Path
+) -> None:
+    maps = "[switch]\nqueues = 'per_priority'\nmaps.dscp_to_tc = { 26 = 3 }\n"
+    red = "[[switch.queue_managers]]\nred = { yellow = { min = '2 frames' } }\n"
+    flow = BASE.replace("priority = 3", "dscp = 26\ncolor = 'yellow'").replace(
+        'rate = "10 Gb/s"', 'rate = "10 Gb/s"\nlength = "5 m"'
+    )
+    (tmp_path / "x.toml").write_text(flow + maps + red, "utf-8")
+    done = penstock("export", "x.toml", "--format", form)
+    for key in ("switch.maps.dscp_to_tc", "switch.queue_managers red.yellow"):
+        assert done.stderr.count(f"note: {key} is left out") == 1, done
+
+
 def test_strict_priority_without_pfc(penstock: Command, tmp_path: Path) -> None:
     lines = exported(penstock, tmp_path, "", "--format", "dcb", "--role", "host").splitlines()
     assert "prio-tc 0:0 1:1 2:2 3:3 4:4 5:5 6:6 7:7 tc-tsa 0:strict" in lines[1]

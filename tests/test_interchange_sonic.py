@@ -139,7 +139,7 @@ def test_the_usual_configuration() -> None:
         "QUEUE: queues 7 have no scheduler: taken as strict priority",
         "BUFFER_POOL: size is read as the part that is shared",
         "not read: VERSIONS: no part of a scenario",
-        "not read: PORT_QOS_MAP dscp_to_tc_map: frames have no DSCP",
+        "not read: PORT_QOS_MAP dscp_to_tc_map: priorities stand for it",
         "not read: PFC_WD POLL_INTERVAL: a watchdog sees a storm at once",
     ):
         assert told.count(said) == 1, said

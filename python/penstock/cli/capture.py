@@ -22,8 +22,8 @@ def capture(result: str, /, *, out: Path, port: tuple[str, ...] = ()) -> int:
     """Writes the frames of a run as pcapng, for Wireshark and `penstock decode`.
 
     Every port is an interface. Headers are made up: stations are numbered; the ports of UDP and TCP
-    are those that switches hash, and priorities are those of VLAN tags. What was dropped has a comment that
-    says why, as have pauses.
+    are those that switches hash, and priorities are those of VLAN tags, which stand for a DSCP too. What
+    was dropped has a comment that says why, as have pauses.
 
     Parameters
     ----------

@@ -96,6 +96,8 @@ def export(
     if re.fullmatch(r"[\w.:@-]{1,15}", name) is None:
         raise InputError(f"--interface {name}: no name of an interface, such as eth0; at most 15 letters")
     effective = library.toml(running.check(scenario))
+    for key in _left_out(effective, role):
+        say(f"note: {key} is left out")
     try:
         if format == "sonic":
             tables, told = _sonic(effective, name, role, link)
@@ -109,6 +111,15 @@ def export(
     lines = {"dcb": _dcb, "mlnx_qos": _mlnx_qos}[format](settings, name)
     write_data("".join(f"{line}\n" for line in lines))
     return EXIT_DONE
+
+
+def _left_out(effective: dict[str, Any], role: Role) -> Iterator[str]:
+    """Keys of ports that no format has here, and that frames depend on."""
+    ports = effective[role]
+    yield from (f"{role}.maps.{key}" for key in ports.get("maps", {}))
+    for entry in ports.get("queue_managers") or ():
+        colors = {"yellow", "red"} & {*entry.get("red", {})}
+        yield from (f"{role}.queue_managers red.{color}" for color in sorted(colors))
 
 
 def read(effective: dict[str, Any], role: Role, *, has_weights: bool = False) -> Settings:

@@ -5,8 +5,8 @@ SCHEDULER, QUEUE, WRED_PROFILE, PFC_WD, PORT) and its YANG models for the ranges
 the size of a pool is the part that is shared, and that of a profile its reserve; with a static one the
 profile's is XON and headroom, as NVIDIA has it.
 
-Not modelled: the mapping of DSCP: the frames of a scenario have priorities of IEEE
-802.1Q, so that DOT1P_TO_TC_MAP names them.
+Not written, and told: maps of DSCP (DOT1P_TO_TC_MAP names priorities of IEEE 802.1Q), and what is other for
+yellow and red frames.
 """
 
 from __future__ import annotations

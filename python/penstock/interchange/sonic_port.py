@@ -229,7 +229,7 @@ def _wred(tables: Tables, queue: Entry) -> Wred | None:
     if not drops and not marks:
         return None
     if marks and ecn != "ecn_all":
-        tables.tell(f"WRED_PROFILE|{entry.key}", f"ecn is {ecn}; frames have no colour: as ecn_all")
+        tables.tell(f"WRED_PROFILE|{entry.key}", f"ecn is {ecn}; all frames are taken as green: as ecn_all")
     least, most = (entry.whole(f"green_{key}_threshold", 0, LARGEST) for key in ("min", "max"))
     if least is None or most is None:
         raise entry.error("", "has no green_min_threshold and green_max_threshold; expected both")

@@ -18,16 +18,17 @@ from penstock.errors import InputError
 from .json_text import Part
 from .piece import Document, Note, brief
 
-NO_COLOUR = "frames have no colour: all are green"
-NO_DSCP = "frames have no DSCP: their priority stands for it"
+NO_COLOUR = "taken as green: where flows have a color, red.yellow and red.red of queue_managers say it"
+NO_DSCP = "priorities stand for it: where flows have a dscp, switch.maps.dscp_to_tc says it"
+NO_REMAP = "frames keep their DSCP: where it changes, switch.maps.remap says it"
 IGNORED: dict[tuple[str, str | None], str] = {
     ("PORT_QOS_MAP", "dscp_to_tc_map"): NO_DSCP,
-    ("PORT_QOS_MAP", "tc_to_dscp_map"): "a switch changes no DSCP",
+    ("PORT_QOS_MAP", "tc_to_dscp_map"): NO_REMAP,
     ("PORT_QOS_MAP", "pfcwd_sw_enable"): "PFC_WD says which ports have a watchdog",
     ("PORT_QOS_MAP", "pfc_to_pg_map"): "a priority with PFC has the group that its traffic class has",
     ("PORT_QOS_MAP", "scheduler"): "a port is not shaped",
     ("DSCP_TO_TC_MAP", None): NO_DSCP,
-    ("TC_TO_DSCP_MAP", None): "a switch changes no DSCP",
+    ("TC_TO_DSCP_MAP", None): NO_REMAP,
     ("PFC_PRIORITY_TO_PRIORITY_GROUP_MAP", None): "a priority with PFC has the group of its traffic class",
     ("MPLS_TC_TO_TC_MAP", None): "frames have no label",
     ("DOT1P_TO_TC_MAP", None): "no port that is read uses it",
