@@ -11,15 +11,18 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # One more than there are cores: some tests wait for others to speak, or for processes to be killed.
 WORKERS ?= $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1)))
 
+# What random tests draw from. `make test` draws the same each time, so that it fails by a change and not by luck.
+SEED ?= 1
+
 # What an installed Penstock is made of.
 SOURCES := $(shell find crates packaging python/penstock Cargo.toml Cargo.lock pyproject.toml README.md \
 	-type f ! -name '*.pyc' ! -name '*.so' ! -name '.*' ! -path '*/.mypy_cache/*')
 
-.PHONY: help demo test of-python of-rust dev format lint rustdoc rust fuzz fuzzed python site viewer budget bench docs clean needs
+.PHONY: help demo test of-python of-rust dev format lint rustdoc rust fuzz fuzzed properties python site viewer budget bench docs clean needs
 .DEFAULT_GOAL := help
 
 help: ## says what can be made
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' Makefile
 
 needs:
 	@tools/needs.sh $(PYTHON)
@@ -61,7 +64,7 @@ rustdoc: | needs ## builds the pages of the engine's crates, private modules and
 	cargo doc --locked --workspace --no-deps --document-private-items --keep-going --quiet
 
 rust: | needs ## runs the tests of the engine
-	cargo test --locked --workspace --quiet
+	PROPTEST_RNG_SEED=$(SEED) cargo test --locked --workspace --quiet
 
 fuzzed: | needs ## tries random scenarios, files, frames and segments for two minutes, from fixed seeds
 	cargo run --locked --quiet -p fuzz -- --seconds 30 --seed 1
@@ -69,8 +72,14 @@ fuzzed: | needs ## tries random scenarios, files, frames and segments for two mi
 fuzz: | needs ## tries each of them for a minute, from a new seed that it prints
 	cargo run --locked --quiet -p fuzz -- --seconds 60
 
+properties: SEED = $(shell date +%s)
+properties: $(VENV)/developed ## tries what `make test` draws from a fixed seed with many more draws, from a new seed that it prints
+	@echo "SEED=$(SEED)"
+	PROPTEST_RNG_SEED=$(SEED) PROPTEST_CASES=500 cargo test --locked --workspace --quiet
+	$(BIN)/python -m pytest --quiet --numprocesses $(WORKERS) -m hypothesis --hypothesis-seed=$(SEED)
+
 python: $(VENV)/developed ## runs the tests of the package, of the docs and of the house rules
-	$(BIN)/python -m pytest --quiet --numprocesses $(WORKERS) --dist loadfile
+	$(BIN)/python -m pytest --quiet --numprocesses $(WORKERS) --dist loadfile --hypothesis-profile=ci
 
 site: $(VENV)/developed ## builds the documentation site in build/site; a warning is an error
 	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet -c docs . build/site

@@ -57,7 +57,7 @@ class Hierarchy:
         rate, found, unsure = np.zeros_like(demand), demand <= 0, False
         while not found.all():
             asks = np.where(found, rate, demand)
-            given = self._given(problem, ~found, asks)
+            given = self._given(problem, ~found, asks, found)
             sure = np.minimum(demand, given.min(axis=0, initial=np.inf))
             settled = ~found & (sure >= demand * (1 - SAME))
             # By how much each link gives its flows more than the others do.
@@ -69,7 +69,7 @@ class Hierarchy:
                 for link in nearest[:_MOST_TRIED]:
                     of = on[link] & ~found
                     held = np.where(of, given[link], asks)
-                    elsewhere = self._given(problem, of, held).min(axis=0)
+                    elsewhere = self._given(problem, of, held, found).min(axis=0)
                     if (elsewhere >= held * (1 - _NEAR))[of].all():
                         settled, rates = of, held
                         break
@@ -79,12 +79,21 @@ class Hierarchy:
             found |= settled
         return self._with_the_rest(problem, rate) if unsure else rate
 
-    def _given(self, problem: Problem, flows: NDArray[np.bool_], asks: Array) -> Array:
+    def _given(
+        self, problem: Problem, flows: NDArray[np.bool_], asks: Array, found: NDArray[np.bool_]
+    ) -> Array:
         """What each link on the ways of these flows gives each of its flows; infinite elsewhere."""
         given = np.full(problem.usage.shape, np.inf)
         for link in np.flatnonzero((problem.usage[:, flows] > 0).any(axis=1)):
             of = np.flatnonzero(problem.usage[link] > 0)
-            given[link, of] = self.among(of)._fill(problem.usage[link, of], problem.capacity[link], asks[of])
+            usage, capacity, asked = problem.usage[link, of], problem.capacity[link], asks[of]
+            rates, has = self.among(of)._fill(usage, capacity, asked), found[of]
+            # Rates that were found in doubt may be more than this link would give them. They hold, and the others share the rest.
+            if (rates < asked * (1 - _NEAR))[has].any():
+                rates[has] = asked[has]
+                left = max(capacity - float(usage[has] @ asked[has]), 0.0)
+                rates[~has] = self.among(of[~has])._fill(usage[~has], left, asked[~has])
+            given[link, of] = rates
         return given
 
     def _with_the_rest(self, problem: Problem, rate: Array) -> Array:

@@ -132,7 +132,9 @@ impl IdlePath {
             latest = at;
             // The second frame is the first that follows one.
             if is_same && sent > 2 {
-                self.hops.iter_mut().for_each(|hop| hop.skip(frames - 1 - sent));
+                let left = frames - 1 - sent;
+                self.hops.iter_mut().for_each(|hop| hop.skip(left));
+                latest += Time::from_ps(self.hops.last().map_or(0, |last| last.distance.ps() * left));
                 break;
             }
         }

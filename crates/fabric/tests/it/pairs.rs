@@ -127,10 +127,13 @@ impl Draw {
     /// Computed headroom and nothing that takes frames away: what is lossless has to arrive.
     fn lossless(&self, spec: &Spec) -> bool {
         let forwards = |action| matches!(action, StormAction::Drop | StormAction::Forward);
+        // Messages that begin at a switch have no headroom in its memory: no pause holds them back where that is full.
         let drops = |node: &NodeSpec| match &node.role {
-            Role::Switch(switch) => {
-                switch.managers.iter().flatten().any(|manager| matches!(manager, ManagerSpec::Red(_)))
-            }
+            Role::Switch(switch) => switch
+                .managers
+                .iter()
+                .flatten()
+                .any(|manager| self.has(SHARED) || matches!(manager, ManagerSpec::Red(_))),
             Role::Host(_) => false,
         };
         matches!(self.control, 1 | 2)
