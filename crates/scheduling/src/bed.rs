@@ -27,6 +27,8 @@ pub(crate) enum Step {
     },
     Stop(usize),
     Go(usize),
+    /// What waits in this queue is dropped.
+    Discard(usize),
     /// Time passes, and the port sends while it can.
     Run {
         ns: u64,
@@ -81,6 +83,15 @@ impl Bed {
             self.scheduler.go(queue as u32, head, self.now);
         }
     }
+    /// Drops what waits in a queue; how many frames.
+    pub fn discard(&mut self, queue: usize) -> u64 {
+        let dropped = self.frames[queue].len() as u64;
+        self.frames[queue].clear();
+        if dropped > 0 {
+            self.scheduler.discard(queue as u32, self.now);
+        }
+        dropped
+    }
     pub fn pick(&mut self) -> Option<u32> {
         let eligible =
             (0..QUEUES).filter(|&queue| self.is_active(queue)).fold(0, |set, queue| set | 1 << queue);
@@ -117,6 +128,7 @@ impl Bed {
             }
             Step::Stop(queue) => self.stop(queue),
             Step::Go(queue) => self.go(queue),
+            Step::Discard(queue) => sent += self.discard(queue),
             Step::Run { ns } => {
                 let end = self.now + Time::from_ns(ns);
                 while self.now < end {

@@ -29,6 +29,9 @@ pub trait Discipline {
     /// Flow control stops `queue`, its head may be stamped already. No effect if it is not active.
     fn deactivate(&mut self, queue: u32, now: Time);
 
+    /// The frames that wait in `queue` are gone unsent, and cost it nothing. It is not active, or its last frame is in service.
+    fn forget(&mut self, _queue: u32, _now: Time) {}
+
     /// The queue that sends next; `None` if none is active, or those that are have to wait for tokens.
     fn pick(&mut self, now: Time) -> Option<u32>;
 

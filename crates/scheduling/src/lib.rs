@@ -283,6 +283,12 @@ macro_rules! schedulers {
                     $(Scheduler::$name(it) => it.replace_head(queue, head, now),)*
                 }
             }
+            fn forget(&mut self, queue: u32, now: Time) {
+                match self {
+                    $(Scheduler::$plain(it) => it.forget(queue, now),)*
+                    $(Scheduler::$name(it) => it.forget(queue, now),)*
+                }
+            }
             fn stall(&mut self, now: Time) {
                 match self {
                     $(Scheduler::$plain(it) => it.stall(now),)*

@@ -106,7 +106,8 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         6 => (queue.clone(), 64u32..=1522).prop_map(|(queue, bytes)| Step::Arrive { queue, bytes }),
         1 => queue.clone().prop_map(Step::Stop),
-        2 => queue.prop_map(Step::Go),
+        2 => queue.clone().prop_map(Step::Go),
+        1 => queue.prop_map(Step::Discard),
         3 => (0u64..4_000).prop_map(|ns| Step::Run { ns }),
     ]
 }

@@ -124,6 +124,11 @@ impl Discipline for Scfq {
     fn deactivate(&mut self, queue: u32, _now: Time) {
         self.active.remove(queue);
     }
+    fn forget(&mut self, queue: u32, _now: Time) {
+        let queue = &mut self.queues[queue as usize];
+        queue.tags.clear();
+        queue.last = queue.last.min(self.in_service);
+    }
     #[inline]
     fn pick(&mut self, _now: Time) -> Option<u32> {
         self.active.peek().map(|(_, queue)| queue)

@@ -52,6 +52,15 @@ impl<D: Discipline> Selector<D> {
             self.discipline.replace_head(queue, head, now);
         }
     }
+    /// All frames that wait in `queue` are dropped, and it has none.
+    pub fn discard(&mut self, queue: u32, now: Time) {
+        // Of the queue in service the scheduler hears at the end of its transmission.
+        if self.active >> queue & 1 != 0 && self.in_service != Some(queue as u8) {
+            self.active &= !(1 << queue);
+            self.discipline.deactivate(queue, now);
+        }
+        self.discipline.forget(queue, now);
+    }
     /// The transmitter is free, and these are the queues that may send; tells the scheduler what has changed.
     #[inline]
     fn update(&mut self, eligible: u32, head: impl Fn(u32) -> u32, now: Time) {
@@ -182,6 +191,47 @@ mod tests {
         }
         let wrr = SchedulerSpec::Wrr(WrrParams { weights: vec![3, 1].into(), interleaved: false });
         assert_eq!(sent(&wrr, [640, 2_176]), [300, 100]);
+    }
+
+    #[test]
+    fn what_is_dropped_unsent_costs_nothing() {
+        // Two queues with frames without end; of the first, a hundred frames are dropped at once.
+        let weights = vec![1, 1];
+        let frame = AccountedLength::FRAME;
+        let specs = [
+            SchedulerSpec::Drr(DrrParams::weighted(weights.clone(), frame)),
+            SchedulerSpec::Wrr(WrrParams { weights: weights.clone().into(), interleaved: false }),
+            SchedulerSpec::Ets(EtsParams::percentages(&[50, 50]).accounting(frame)),
+            SchedulerSpec::Scfq(crate::ScfqParams {
+                weights: weights.clone().into(),
+                ..crate::ScfqParams::by(frame)
+            }),
+            SchedulerSpec::Wfq(crate::WfqParams { weights: weights.into(), ..crate::WfqParams::by(frame) }),
+        ];
+        for (spec, in_service) in specs.iter().flat_map(|spec| [(spec, false), (spec, true)]) {
+            let facts = port(2);
+            let mut selector = Selector::new(spec.start(&facts));
+            let (mut now, mut sent, mut eligible) = (Time::ZERO, [0i32; 2], 3);
+            (0..2).for_each(|queue| selector.arrive(queue, 1_000, true, now));
+            (0..100).for_each(|_| selector.arrive(0, 1_000, false, now));
+            for round in 0..300 {
+                let queue = selector.pick(eligible, |_| 1_000, now).unwrap();
+                selector.arrive(queue, 1_000, false, now);
+                selector.sent(queue, 1_000, now);
+                // In the transmission of one or of the other; the first has no frames for a while.
+                if round == 50 + i32::from(in_service == (queue == 0)) {
+                    selector.discard(0, now);
+                    eligible = 2;
+                } else if round == 100 {
+                    selector.arrive(0, 1_000, true, now);
+                    (eligible, sent) = (3, [0; 2]);
+                }
+                sent[queue as usize] += 1;
+                now += facts.wire_time(1_000);
+                let gap = sent[0] - sent[1];
+                assert!(eligible == 2 || gap.abs() <= 3, "{}: {sent:?}", spec.name());
+            }
+        }
     }
 
     #[test]

@@ -311,6 +311,10 @@ impl Discipline for Shaped {
             self.scheduler.deactivate(queue, now);
         }
     }
+    fn forget(&mut self, queue: u32, now: Time) {
+        self.release(now);
+        self.scheduler.forget(queue, now);
+    }
     #[inline]
     fn pick(&mut self, now: Time) -> Option<u32> {
         self.release(now);

@@ -243,6 +243,14 @@ impl Discipline for Wfq {
         self.active.remove(queue);
         self.queues[queue as usize].active = false;
     }
+    fn forget(&mut self, queue: u32, now: Time) {
+        self.fluid.advance(now);
+        self.fluid.remove(queue);
+        let virtual_time = self.fluid.virtual_time;
+        let state = &mut self.queues[queue as usize];
+        state.tags.clear();
+        state.last = state.last.min(virtual_time.saturating_sub(state.moved));
+    }
     #[inline]
     fn pick(&mut self, _now: Time) -> Option<u32> {
         self.active.peek().map(|(_, queue)| queue)

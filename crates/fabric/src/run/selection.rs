@@ -64,11 +64,29 @@ impl Fabric {
         }
     }
 
-    /// The rest of [`Fabric::decide`] where somebody has to be asked.
+    /// The rest of [`Fabric::decide`] where somebody has to be asked. Pause frames go first; they wait for the frame on the
+    /// link only.
     #[inline(never)]
     fn decide_asking(&mut self, egress: u32, now: Time, windows: &mut Queued) {
-        if self.decide_once(egress, now, windows) {
-            self.decide_in_storm(egress, now, windows);
+        let port = &self.links.ports[egress as usize];
+        let busy_until = port.busy_until;
+        if port.hooks.has(Hooks::AHEAD) {
+            return self.decide_ahead(egress, now, windows);
+        }
+        if busy_until > now {
+            return self.arm(egress, busy_until, windows);
+        }
+        if port.hooks.has(Hooks::PAUSE_WAITING) {
+            self.transmit_pause(egress, now, windows);
+        } else if let Some(class) = self.pick(egress, now) {
+            self.serve(egress, class, now, windows);
+        } else {
+            return self.arm_next_eligible(egress, now, windows);
+        }
+        let port = &self.links.ports[egress as usize];
+        if port.waiting != 0 || port.hooks.has(Hooks::PAUSE_WAITING) {
+            let at = port.busy_until;
+            self.arm(egress, at, windows);
         }
     }
 
@@ -103,45 +121,6 @@ impl Fabric {
         if hooks.has(Hooks::COUNTED) {
             self.count_out(&waiting, now, windows);
         }
-    }
-
-    /// Decides until a frame is not dropped: a watchdog may drop a queue of any length.
-    #[cold]
-    #[inline(never)]
-    fn decide_in_storm(&mut self, egress: u32, now: Time, windows: &mut Queued) {
-        while self.decide_once(egress, now, windows) {}
-    }
-
-    /// Pause frames go first; they wait for the frame on the link only. True: a frame was dropped, decide again.
-    #[inline(always)]
-    fn decide_once(&mut self, egress: u32, now: Time, windows: &mut Queued) -> bool {
-        let port = &self.links.ports[egress as usize];
-        let (busy_until, watched) = (port.busy_until, port.hooks.has(Hooks::WATCHED));
-        if port.hooks.has(Hooks::AHEAD) {
-            self.decide_ahead(egress, now, windows);
-            return false;
-        }
-        if busy_until > now {
-            self.arm(egress, busy_until, windows);
-            return false;
-        }
-        if port.hooks.has(Hooks::PAUSE_WAITING) {
-            self.transmit_pause(egress, now, windows);
-        } else if let Some(class) = self.pick(egress, now) {
-            if watched && self.discard(egress, class, now, windows) {
-                return true;
-            }
-            self.serve(egress, class, now, windows);
-        } else {
-            self.arm_next_eligible(egress, now, windows);
-            return false;
-        }
-        let port = &self.links.ports[egress as usize];
-        if port.waiting != 0 || port.hooks.has(Hooks::PAUSE_WAITING) {
-            let at = port.busy_until;
-            self.arm(egress, at, windows);
-        }
-        false
     }
 
     /// Nothing may go now.

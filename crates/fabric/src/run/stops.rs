@@ -62,7 +62,7 @@ impl Fabric {
         let mut stopped = cold.control.stopped(classes, now);
         if let Some(watch) = &mut cold.watch {
             watch.free(!stopped);
-            stopped = watch.stopped(stopped, port.waiting);
+            stopped = watch.stopped(stopped);
         }
         if cold.down != 0 {
             stopped = u32::MAX;

@@ -2,12 +2,11 @@
 
 use crate::run::event::{Event, Kind, Queued};
 use crate::run::losses::Cause;
-use crate::run::pool::Waiting;
 use crate::run::port::Hooks;
 use crate::run::world::Fabric;
 use engine::Timer;
 use flow_control::watchdog::{QueueWatch, StormAction, Verdict, WatchdogSpec};
-use frame::{PRIORITIES, TrafficClass};
+use frame::{PRIORITIES, TrafficClass, members};
 use units::Time;
 
 /// The watchdog of a switch port.
@@ -45,10 +44,9 @@ impl PortWatch {
             storms: Vec::new(),
         }
     }
-    /// Which classes count as stopped, if pauses stop `paused` and frames of `waiting` are there. Where frames
-    /// are dropped, those that wait have their turn, and an empty queue is closed.
-    pub fn stopped(&self, paused: u32, waiting: u32) -> u32 {
-        (paused & !self.dropping | self.dropping & !waiting) & !self.forwarding
+    /// Which classes count as stopped, if pauses stop `paused`: a queue whose frames are dropped is empty, and closed.
+    pub fn stopped(&self, paused: u32) -> u32 {
+        (paused | self.dropping) & !self.forwarding
     }
     /// These classes are not paused now.
     pub fn free(&mut self, classes: u32) {
@@ -127,6 +125,7 @@ impl Fabric {
             return;
         }
         let map = self.links.ports[port as usize].classes;
+        let mut drops = 0u32;
         for class in 0..map.classes() as u8 {
             let paused_until =
                 self.links.cold[port as usize].control.until(map.priorities(TrafficClass(class)));
@@ -150,7 +149,7 @@ impl Fabric {
                     watch.storms.push(storm);
                     match spec.action {
                         StormAction::Report => {}
-                        StormAction::Drop => watch.dropping |= 1 << class,
+                        StormAction::Drop => drops |= 1 << class,
                         StormAction::Forward => watch.forwarding |= 1 << class,
                     }
                     let at = paused_until + spec.restoration;
@@ -167,34 +166,31 @@ impl Fabric {
                 }
             }
         }
+        watch.dropping |= drops;
         self.links.cold[port as usize].watch = Some(watch);
         self.update_stopped(port, now);
+        members(drops).for_each(|class| self.drain(port, TrafficClass(class as u8), now, windows));
         if self.links.ports[port as usize].waiting != 0 {
             self.try_transmit(port, now, windows);
         }
     }
 
-    /// The next frame of a class has its turn; true if it was dropped because of a storm.
+    /// Drops what waits in a class. The scheduler hears of a queue that is empty, not of service.
     #[inline(never)]
-    pub fn discard(&mut self, egress: u32, class: TrafficClass, now: Time, windows: &mut Queued) -> bool {
-        if self.links.cold[egress as usize].watch.as_ref().is_none_or(|watch| !watch.drops(class)) {
-            return false;
+    fn drain(&mut self, egress: u32, class: TrafficClass, now: Time, windows: &mut Queued) {
+        while self.links.ports[egress as usize].waiting >> class.0 & 1 != 0 {
+            let (waiting, before) = self.take(egress, class, now);
+            if let Some(watch) = &mut self.links.cold[egress as usize].watch {
+                watch.count(class, waiting.frame.bytes);
+            }
+            if self.links.ports[egress as usize].waiting >> class.0 & 1 == 0
+                && self.links.ports[egress as usize].hooks.has(Hooks::SCHEDULER)
+            {
+                self.links.cold[egress as usize].scheduler.discard(u32::from(class.0), now);
+            }
+            self.lose(egress, class, &waiting.frame, waiting.ingress, Cause::Watchdog, now);
+            self.after_dequeue(egress, class, &waiting, before, now, windows);
+            self.output_left(egress, class, &waiting.frame, now, windows);
         }
-        let (waiting, before) = self.take(egress, class, now);
-        let Waiting { frame, ingress, .. } = waiting;
-        if let Some(watch) = &mut self.links.cold[egress as usize].watch {
-            watch.count(class, frame.bytes);
-        }
-        if self.links.ports[egress as usize].waiting >> class.0 & 1 == 0 {
-            // What comes now is dropped at the door, and must not find the way free.
-            self.update_stopped(egress, now);
-        }
-        if self.links.ports[egress as usize].hooks.has(Hooks::SCHEDULER) {
-            self.on_sent(egress, class, frame.bytes, now);
-        }
-        self.lose(egress, class, &frame, ingress, Cause::Watchdog, now);
-        self.after_dequeue(egress, class, &waiting, before, now, windows);
-        self.output_left(egress, class, &frame, now, windows);
-        true
     }
 }
