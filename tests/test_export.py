@@ -68,7 +68,7 @@ def test_ets_and_pfc_for_mlnx_qos(penstock: Command, tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("form", ["dcb", "mlnx_qos", "sonic"])
+@pytest.mark.parametrize("form", ["dcb", "mlnx_qos"])
 def test_what_frames_depend_on_and_no_format_has_is_told(
     form: str, penstock: Command, tmp_path: Path
 ) -> None:

@@ -98,16 +98,34 @@ def configurations(draw: st.DrawFn) -> dict[str, Any]:
         for one in range(8)
     }
     tables["QUEUE"] = {f"Ethernet0|{one}": {"scheduler": f"s{one}"} for one in range(8)}
-    least = draw(st.integers(1_000, 10**6))
-    tables["WRED_PROFILE"] = {
-        "wred": {
-            "wred_green_enable": draw(st.sampled_from(["true", "false"])),
-            "ecn": "ecn_all",
-            "green_min_threshold": number(least),
-            "green_max_threshold": number(least + draw(st.integers(1, 10**6))),
-            "green_drop_probability": number(draw(st.integers(1, 100))),
+    wred = {"ecn": draw(st.sampled_from(["ecn_all", "ecn_green", "ecn_green_yellow", "ecn_green_red"]))}
+    for color in ("green", "yellow", "red")[: draw(st.sampled_from([1, 3]))]:
+        least = draw(st.integers(1_000, 10**6))
+        # Of the others, what is neither dropped nor marked is told.
+        drops = draw(st.booleans()) or (color not in wred["ecn"] and wred["ecn"] != "ecn_all")
+        wred |= {
+            f"wred_{color}_enable": str(drops).lower(),
+            f"{color}_min_threshold": number(least),
+            f"{color}_max_threshold": number(least + draw(st.integers(1, 10**6))),
+            f"{color}_drop_probability": number(draw(st.integers(1, 100))),
         }
-    }
+    if "wred_red_enable" not in wred:
+        wred["ecn"] = "ecn_all"
+    tables["WRED_PROFILE"] = {"wred": wred}
+    maps = tables["PORT_QOS_MAP"]["Ethernet0"]
+    if draw(st.booleans()):
+        named = draw(st.sampled_from([range(64), range(0, 64, 5), [26, 48]]))
+        maps["dscp_to_tc_map"] = "AZURE"
+        tables["DSCP_TO_TC_MAP"] = {"AZURE": {str(dscp): number(draw(st.integers(0, 7))) for dscp in named}}
+        if draw(st.booleans()):
+            maps["tc_to_dscp_map"] = "TUNNEL"
+            new = draw(st.dictionaries(st.integers(0, 7), st.integers(0, 63), min_size=1))
+            tables["TC_TO_DSCP_MAP"] = {"TUNNEL": {str(one): str(dscp) for one, dscp in new.items()}}
+    if draw(st.booleans()):
+        maps["pfc_to_queue_map"] = "AZURE"
+        tables["MAP_PFC_PRIORITY_TO_QUEUE"] = {
+            "AZURE": {str(one): str(one if one in lossless else draw(st.integers(0, 7))) for one in range(8)}
+        }
     for one in draw(st.lists(st.integers(0, 7), max_size=3, unique=True)):
         tables["QUEUE"][f"Ethernet0|{one}"]["wred_profile"] = "wred"
     return tables
@@ -142,6 +160,12 @@ def test_import_export_import_gives_the_same_document(tables: dict[str, Any]) ->
     if used["WRED_PROFILE"]:
         for name, value in tables["WRED_PROFILE"]["wred"].items():
             assert values(back, "WRED_PROFILE", name) == {str(value).strip()}, name
+    named = tables.get("DSCP_TO_TC_MAP", {}).get("AZURE", {})
+    assert back.get("DSCP_TO_TC_MAP", {}).get("PENSTOCK", {}) == {
+        dscp: one.strip() for dscp, one in named.items()
+    }
+    if stops := tables.get("MAP_PFC_PRIORITY_TO_QUEUE"):
+        assert back["MAP_PFC_PRIORITY_TO_QUEUE"]["PENSTOCK"] == stops["AZURE"]
     rounded = any("as whole per cent" in line for line in told)
     if not rounded:
         scheduled = [tables["SCHEDULER"][f"s{one}"] for one in range(8)]

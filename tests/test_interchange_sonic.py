@@ -139,7 +139,7 @@ def test_the_usual_configuration() -> None:
         "QUEUE: queues 7 have no scheduler: taken as strict priority",
         "BUFFER_POOL: size is read as the part that is shared",
         "not read: VERSIONS: no part of a scenario",
-        "not read: PORT_QOS_MAP dscp_to_tc_map: priorities stand for it",
+        "DSCP_TO_TC_MAP: is not in the document: dscp_to_tc_map counts for nothing",
         "not read: PFC_WD POLL_INTERVAL: a watchdog sees a storm at once",
     ):
         assert told.count(said) == 1, said
@@ -208,3 +208,42 @@ def test_what_cannot_be_imported(tables: object, said: str) -> None:
     with pytest.raises(InputError, match=r"config_db\.json") as wrong:
         read(tables)
     assert said in str(wrong.value)
+
+
+def test_maps_of_a_tunnel_and_of_colors() -> None:
+    """The maps that SONiC's templates make for tunnels: nine classes, and PFC of priorities 2 and 6."""
+    tables = json.loads(json.dumps(REAL))
+    dscp = {str(number): "1" for number in range(64)} | {"2": "2", "3": "3", "6": "6", "33": "8", "48": "7"}
+    tables["DSCP_TO_TC_MAP"] = {"AZURE": dscp}
+    queues = {str(number): str(number) for number in range(8)} | {"8": "1"}
+    tables["TC_TO_QUEUE_MAP"]["AZURE"] = queues
+    tables["TC_TO_DSCP_MAP"] = {"TUNNEL": {"1": "0", "3": "2", "7": "48"}}
+    tables["PFC_PRIORITY_TO_PRIORITY_GROUP_MAP"] = {"AZURE": {"3": "3", "4": "4", "2": "3"}}
+    wred = {"green_min_threshold": "1000", "green_max_threshold": "9000", "ecn": "ecn_green_yellow"}
+    wred |= {"yellow_min_threshold": "500", "yellow_max_threshold": "600", "yellow_drop_probability": "5"}
+    tables["WRED_PROFILE"] = {"W": wred}
+    tables["QUEUE"]["Ethernet0,Ethernet4|3-4"]["wred_profile"] = "W"
+    for port in ("Ethernet0", "Ethernet4"):
+        tables["PORT_QOS_MAP"][port] |= {"tc_to_dscp_map": "TUNNEL", "pfc_to_pg_map": "AZURE"}
+    piece = read(tables)
+    maps = piece.keys["switch"]["maps"]
+    # Class 8 has the queue of class 1, which most code points have.
+    assert maps["dscp_to_tc"] == {"2": 2, "3": 3, "6": 6, "48": 7, "other": 1}
+    assert maps["pfc_to_group"] == [0, 1, 3, 3, 4, 5, 6, 7]
+    assert "pfc_to_queue" not in maps
+    # Class 1 stays in its queue with DSCP 0, class 7 keeps 48; 3 would go from queue 3 to 2.
+    [remap] = maps["remap"]
+    assert (remap["to"], remap["dscp"]["1"], "3" in remap["dscp"]) == (["*"], 0, False)
+    [manager] = piece.keys["switch"]["queue_managers"]
+    assert manager["red"]["yellow"] == {"min": "500 B", "max": "600 B", "max_probability": 0.05}
+    assert manager["red"]["mark_above_max"] is True
+    told = "\n".join(piece.remarks)
+    for said in (
+        "TC_TO_QUEUE_MAP: traffic class 8 is taken as 1, which has the same queue",
+        "TC_TO_DSCP_MAP: frames of DSCP 3 wait in the queue of their old code point",
+        "WRED_PROFILE|W: spares red frames: they are taken as green",
+    ):
+        assert told.count(said) == 1, (said, told)
+    tables["TC_TO_QUEUE_MAP"]["AZURE"]["8"] = "9"
+    with pytest.raises(InputError, match="traffic class 8 has queue 9, as no other"):
+        read(tables)

@@ -18,6 +18,16 @@ from conftest import Command
 from test_interchange_sonic import DYNAMIC, ETS, STATIC, WATCHDOG
 
 NUMBER = {"type": "string", "pattern": "^(0|[1-9][0-9]{0,19})$"}
+ECN = (
+    "ecn_none",
+    "ecn_green",
+    "ecn_yellow",
+    "ecn_red",
+    "ecn_green_yellow",
+    "ecn_green_red",
+    "ecn_yellow_red",
+    "ecn_all",
+)
 COLOURS = ("green", "yellow", "red")
 EIGHT = {"type": "string", "pattern": "^[0-7]$"}
 
@@ -43,6 +53,11 @@ def of_eight(key: dict[str, Any]) -> dict[str, Any]:
     return entries("^[a-zA-Z0-9_-]{1,32}$", {str(number): key for number in range(8)}, *map(str, range(8)))
 
 
+def numbers(keys: int, values: int) -> dict[str, Any]:
+    """A named map of some numbers."""
+    return entries("^[a-zA-Z0-9_-]{1,32}$", {str(number): between(0, values - 1) for number in range(keys)})
+
+
 NAME = "^[a-zA-Z0-9_.-]{1,128}$"
 PORT = "^Ethernet[0-9]{1,4}$"
 NAMED = {"type": "string"}
@@ -55,6 +70,9 @@ SCHEMA: dict[str, Any] = {
         "TC_TO_QUEUE_MAP": of_eight(EIGHT),
         "TC_TO_PRIORITY_GROUP_MAP": of_eight(EIGHT),
         "MAP_PFC_PRIORITY_TO_QUEUE": of_eight(EIGHT),
+        "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP": of_eight(EIGHT),
+        "DSCP_TO_TC_MAP": numbers(64, 16),
+        "TC_TO_DSCP_MAP": numbers(16, 64),
         "PORT_QOS_MAP": entries(
             PORT,
             {
@@ -63,6 +81,9 @@ SCHEMA: dict[str, Any] = {
                 "tc_to_pg_map": NAMED,
                 "tc_to_queue_map": NAMED,
                 "pfc_to_queue_map": NAMED,
+                "pfc_to_pg_map": NAMED,
+                "dscp_to_tc_map": NAMED,
+                "tc_to_dscp_map": NAMED,
             },
         ),
         "SCHEDULER": entries(
@@ -75,7 +96,7 @@ SCHEMA: dict[str, Any] = {
         "WRED_PROFILE": entries(
             NAME,
             {
-                "ecn": {"enum": ["ecn_none", "ecn_all"]},
+                "ecn": {"enum": [*ECN]},
                 **{f"wred_{colour}_enable": {"enum": ["true", "false"]} for colour in COLOURS},
                 **{f"{colour}_{what}_threshold": NUMBER for colour in COLOURS for what in ("min", "max")},
                 **{f"{colour}_drop_probability": between(0, 100) for colour in COLOURS},
@@ -146,6 +167,9 @@ REFERENCES = (
     ("PORT_QOS_MAP", "tc_to_pg_map", "TC_TO_PRIORITY_GROUP_MAP"),
     ("PORT_QOS_MAP", "tc_to_queue_map", "TC_TO_QUEUE_MAP"),
     ("PORT_QOS_MAP", "pfc_to_queue_map", "MAP_PFC_PRIORITY_TO_QUEUE"),
+    ("PORT_QOS_MAP", "pfc_to_pg_map", "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP"),
+    ("PORT_QOS_MAP", "dscp_to_tc_map", "DSCP_TO_TC_MAP"),
+    ("PORT_QOS_MAP", "tc_to_dscp_map", "TC_TO_DSCP_MAP"),
     ("QUEUE", "scheduler", "SCHEDULER"),
     ("QUEUE", "wred_profile", "WRED_PROFILE"),
     ("BUFFER_PROFILE", "pool", "BUFFER_POOL"),
@@ -190,13 +214,53 @@ spacing = "geometric"
 action = "mark_only"
 mark_above_max = true
 """
+MAPS = """
+[switch]
+queues = "per_priority"
+[switch.maps]
+dscp_to_tc = { 26 = 3, 48 = 6, other = 1 }
+pfc_to_queue = [0, 1, 2, 3, 4, 5, 6, 0]
+pfc_to_group = [0, 1, 2, 3, 4, 5, 6, 0]
+remap = [{ to = ["*"], dscp = { 48 = 49 } }]
+"""
+COLORED = (
+    RED + 'yellow = { min = "50 kB", action = "mark" }\nred = { max_probability = 0.5, action = "drop" }\n'
+)
 SCENARIOS = {
+    "maps": STATIC + MAPS,
+    "colors": STATIC + COLORED,
     "WRED": STATIC + '\n[switch]\nmtu = "9122 B"\n' + RED,
     "static": STATIC,
     "watchdog": STATIC + WATCHDOG,
     "shares": STATIC + ETS,
     "dynamic": STATIC + DYNAMIC + WATCHDOG,
 }
+
+
+def test_maps_and_colors(penstock: Command, tmp_path: Path) -> None:
+    tables = exported(penstock, tmp_path, STATIC + MAPS)
+    assert tables["PORT_QOS_MAP"]["Ethernet0"].keys() == {
+        "dscp_to_tc_map",
+        "pfc_enable",
+        "pfc_to_pg_map",
+        "pfc_to_queue_map",
+        "tc_to_dscp_map",
+        "tc_to_pg_map",
+        "tc_to_queue_map",
+    }
+    of_dscp = tables["DSCP_TO_TC_MAP"]["PENSTOCK"]
+    assert [*map(of_dscp.get, ("0", "26", "48", "63"))] == ["1", "3", "6", "1"]
+    assert len(of_dscp) == 64
+    # Class 6 is DSCP 48 alone, which leaves as 49; of the others all keep theirs, which no class can say.
+    assert tables["TC_TO_DSCP_MAP"]["PENSTOCK"] == {"3": "26", "6": "49"}
+    for name in ("MAP_PFC_PRIORITY_TO_QUEUE", "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP"):
+        assert tables[name]["PENSTOCK"]["7"] == "0"
+    (wred,) = exported(penstock, tmp_path, STATIC + COLORED)["WRED_PROFILE"].values()
+    assert wred["ecn"] == "ecn_green_yellow"
+    enabled = {"green": "false", "yellow": "true", "red": "true"}
+    assert {color: wred[f"wred_{color}_enable"] for color in COLOURS} == enabled
+    assert [wred[f"{color}_min_threshold"] for color in COLOURS] == ["100000", "50000", "100000"]
+    assert [wred[f"{color}_drop_probability"] for color in COLOURS] == ["20", "20", "50"]
 
 
 @pytest.mark.parametrize("text", SCENARIOS.values(), ids=SCENARIOS)

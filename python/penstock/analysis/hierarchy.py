@@ -88,7 +88,8 @@ class Hierarchy:
             of = np.flatnonzero(problem.usage[link] > 0)
             usage, capacity, asked = problem.usage[link, of], problem.capacity[link], asks[of]
             rates, has = self.among(of)._fill(usage, capacity, asked), found[of]
-            # Rates that were found in doubt may be more than this link would give them. They hold, and the others share the rest.
+            # Rates that were found in doubt may be more than this link would give them. They hold, and the
+            # others share the rest.
             if (rates < asked * (1 - _NEAR))[has].any():
                 rates[has] = asked[has]
                 left = max(capacity - float(usage[has] @ asked[has]), 0.0)

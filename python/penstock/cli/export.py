@@ -96,8 +96,6 @@ def export(
     if re.fullmatch(r"[\w.:@-]{1,15}", name) is None:
         raise InputError(f"--interface {name}: no name of an interface, such as eth0; at most 15 letters")
     effective = library.toml(running.check(scenario))
-    for key in _left_out(effective, role):
-        say(f"note: {key} is left out")
     try:
         if format == "sonic":
             tables, told = _sonic(effective, name, role, link)
@@ -105,6 +103,8 @@ def export(
                 say(f"note: {line}")
             print_json(tables)
             return EXIT_DONE
+        for key in _left_out(effective, role):
+            say(f"note: {key} is left out")
         settings = read(effective, role)
     except InputError as error:
         raise InputError(f"{scenario}: {error}") from error
@@ -114,7 +114,7 @@ def export(
 
 
 def _left_out(effective: dict[str, Any], role: Role) -> Iterator[str]:
-    """Keys of ports that no format has here, and that frames depend on."""
+    """Keys of ports that commands of Linux have no words for here, and that frames depend on."""
     ports = effective[role]
     yield from (f"{role}.maps.{key}" for key in ports.get("maps", {}))
     for entry in ports.get("queue_managers") or ():

@@ -5,8 +5,7 @@ SCHEDULER, QUEUE, WRED_PROFILE, PFC_WD, PORT) and its YANG models for the ranges
 the size of a pool is the part that is shared, and that of a profile its reserve; with a static one the
 profile's is XON and headroom, as NVIDIA has it.
 
-Not written, and told: maps of DSCP (DOT1P_TO_TC_MAP names priorities of IEEE 802.1Q), and what is other for
-yellow and red frames.
+Not written, and told: colors by DSCP, and a change of DSCP for some neighbours only.
 """
 
 from __future__ import annotations
@@ -29,12 +28,20 @@ POOL = "ingress_lossless_pool"
 POLL_MS = 200
 DETECTION_MS, RESTORATION_MS, LEAST_MS = 5_000, 60_000, 100
 ACTIONS = {"report": "alert", "drop": "drop", "forward": "forward"}
-COLOURS = ("green", "yellow", "red")
+COLORS = ("green", "yellow", "red")
+CODE_POINTS = range(64)
 MTU_BYTES = (68 + 22, 9_216 + 22)
 """Frames of the MTUs that a port can have; 22 bytes of a frame are not counted."""
-OF_WRED = {"weight": 1.0, "gentle": False, "mode": "frame", "spacing": "geometric", "counts": "without_frame"}
+OF_WRED = {
+    "weight": 1.0,
+    "gentle": False,
+    "mode": "frame",
+    "spacing": "geometric",
+    "counts": "without_frame",
+    "at": "enqueue",
+}
 """Keys of RED that WRED has no words for, and how it is; `min`, `max`, `max_probability` and `action` it
-has."""
+has, for each color."""
 
 Database = dict[str, dict[str, Any]]
 
@@ -88,30 +95,92 @@ def config_db(effective: Mapping[str, Any], port: Port) -> tuple[Database, list[
         If SONiC has no words for what the scenario has; the message names the key.
     """
     told: list[str] = []
-    tables = _maps(port) | _schedulers(port) | _of_link(effective, port)
+    tables = _maps(effective, port, told) | _schedulers(port) | _of_link(effective, port)
     _wred(effective, port, tables, told)
     if port.lossless:
         tables |= _buffers(effective, port, told) | _watchdog(effective, port)
     return tables, told
 
 
-def _maps(port: Port) -> Database:
-    """Priority to traffic class, to priority group, to queue: classes of SONiC are our priorities."""
+def _maps(effective: Mapping[str, Any], port: Port, told: list[str]) -> Database:
+    """DSCP or priority to traffic class, to priority group, to queue: classes of SONiC are our priorities."""
+    keys = effective["switch"].get("maps", {})
     priorities = range(8)
     lossy = next((one for one in priorities if one not in port.lossless), 0)
     groups = {str(one): str(one if one in port.lossless else lossy) for one in priorities}
     queues = {str(one): str(port.class_of[one]) for one in priorities}
+    stops = {str(one): str(queue) for one, queue in enumerate(_stops(effective, port))}
     maps = {
         "dot1p_to_tc_map": ("DOT1P_TO_TC_MAP", {str(one): str(one) for one in priorities}),
         "tc_to_pg_map": ("TC_TO_PRIORITY_GROUP_MAP", groups),
         "tc_to_queue_map": ("TC_TO_QUEUE_MAP", queues),
-        "pfc_to_queue_map": ("MAP_PFC_PRIORITY_TO_QUEUE", queues),
+        "pfc_to_queue_map": ("MAP_PFC_PRIORITY_TO_QUEUE", stops),
     }
+    if (found := keys.get("dscp_to_tc")) is not None:
+        # A port trusts one of them.
+        del maps["dot1p_to_tc_map"]
+        maps["dscp_to_tc_map"] = ("DSCP_TO_TC_MAP", _code_points(found))
+        new = _new_code_points(found, keys.get("remap", ()), told)
+        if new:
+            maps["tc_to_dscp_map"] = ("TC_TO_DSCP_MAP", new)
+    elif "remap" in keys:
+        told.append("switch.maps.remap is left out: there is no dscp_to_tc")
+    if (found := keys.get("pfc_to_group")) is not None:
+        of_priorities = {str(one): str(group) for one, group in enumerate(found)}
+        maps["pfc_to_pg_map"] = ("PFC_PRIORITY_TO_PRIORITY_GROUP_MAP", of_priorities)
+    if "dscp_to_color" in keys:
+        told.append("switch.maps.dscp_to_color is left out: SONiC has no table for it")
     of_port = dict.fromkeys(maps, MAP)
     if port.lossless:
         of_port["pfc_enable"] = ",".join(map(str, port.lossless))
     tables: Database = {table: {MAP: entries} for table, entries in maps.values()}
     return {**tables, "PORT_QOS_MAP": {port.interface: of_port}}
+
+
+def _stops(effective: Mapping[str, Any], port: Port) -> Sequence[int]:
+    """The queue that a pause of each priority stops, by the numbers that queues have in SONiC."""
+    switch = effective["switch"]
+    found = switch.get("maps", {}).get("pfc_to_queue")
+    if found is None:
+        return port.class_of
+    queues = switch["queues"] if isinstance(switch["queues"], list) else [*range(8)]
+    numbers = dict(zip(queues, port.class_of, strict=True))
+    return [numbers.get(queue, queue) for queue in found]
+
+
+def _code_points(named: Mapping[str, int]) -> dict[str, str]:
+    """A map of code points as SONiC has it; those that it does not name have class 0."""
+    other = named.get("other", 0)
+    every = {str(dscp): other for dscp in CODE_POINTS} if other else {}
+    found = every | {dscp: one for dscp, one in named.items() if dscp != "other"}
+    if not other and "other" in named:
+        found = {str(dscp): 0 for dscp in CODE_POINTS} | found
+    return {str(dscp): str(found[str(dscp)]) for dscp in CODE_POINTS if str(dscp) in found}
+
+
+def _new_code_points(
+    class_of: Mapping[str, int], remap: Sequence[Mapping[str, Any]], told: list[str]
+) -> dict[str, str]:
+    """The code point of each traffic class on the way out; empty, and told, if it is not one for each."""
+    if not remap:
+        return {}
+    if len(remap) > 1 or "*" not in remap[0]["to"]:
+        to = ", ".join(name for entry in remap for name in entry["to"])
+        told.append(
+            f"switch.maps.remap is left out: it is for {to}; for all neighbours (*) it can be exported"
+        )
+        return {}
+    found: dict[int, set[int]] = {}
+    for dscp in CODE_POINTS:
+        number = class_of.get(str(dscp), class_of.get("other", 0))
+        found.setdefault(number, set()).add(remap[0]["dscp"].get(str(dscp), dscp))
+    new = {number: points for number, points in found.items() if len(points) == 1}
+    said = {str(dscp) for dscp in CODE_POINTS if class_of.get(str(dscp), class_of.get("other", 0)) in new}
+    if missed := sorted({*remap[0]["dscp"]} - said, key=int):
+        told.append(
+            f"switch.maps.remap of DSCP {', '.join(missed)} is left out: SONiC has one new DSCP for a class"
+        )
+    return {str(number): str(*points) for number, points in sorted(new.items())}
 
 
 def _schedulers(port: Port) -> Database:
@@ -164,12 +233,31 @@ def _wred(effective: Mapping[str, Any], port: Port, tables: Database, told: list
 def _profile(key: str, kind: str, keys: Mapping[str, Any], told: list[str]) -> dict[str, str]:
     if kind == "step":
         threshold = _bytes(f"{key}.threshold", keys["threshold"])
-        return _colours(threshold, threshold, 100, drops=False, marks=True)
+        step = _Line(threshold, threshold, 100, drops=False, marks=True)
+        return _colors(dict.fromkeys(COLORS, step))
     if kind != "red":
         raise InputError(f"{key}: only red and step can be exported")
     for name, value in OF_WRED.items():
         if keys[name] != value:
             told.append(f"{key}.{name} is {keys[name]}: WRED of SONiC has {value}")
+    lines = {color: _line(key, {**keys, **keys.get(color, {})}) for color in COLORS}
+    if any(line.marks for line in lines.values()) and not keys["mark_above_max"]:
+        told.append(f"{key}.mark_above_max is false: ECN of SONiC marks all frames above max")
+    return _colors(lines)
+
+
+@dataclass(frozen=True)
+class _Line:
+    """What frames of a color meet: thresholds in bytes, per cent at the upper one, and what happens."""
+
+    least: int
+    most: int
+    percent: int
+    drops: bool
+    marks: bool
+
+
+def _line(key: str, keys: Mapping[str, Any]) -> _Line:
     percent = Fraction(repr(keys["max_probability"])) * 100
     if percent.denominator != 1:
         raise InputError(
@@ -177,19 +265,19 @@ def _profile(key: str, kind: str, keys: Mapping[str, Any], told: list[str]) -> d
         )
     least, most = (_bytes(f"{key}.{name}", keys[name]) for name in ("min", "max"))
     action = keys["action"]
-    if action != "drop" and not keys["mark_above_max"]:
-        told.append(f"{key}.mark_above_max is false: ECN of SONiC marks all frames above max")
-    return _colours(least, most, int(percent), drops=action != "mark_only", marks=action != "drop")
+    return _Line(least, most, int(percent), drops=action != "mark_only", marks=action != "drop")
 
 
-def _colours(least: int, most: int, percent: int, *, drops: bool, marks: bool) -> dict[str, str]:
-    """The same for each colour."""
-    profile = {f"wred_{colour}_enable": str(drops).lower() for colour in COLOURS}
-    profile["ecn"] = "ecn_all" if marks else "ecn_none"
-    for colour in COLOURS:
-        profile[f"{colour}_min_threshold"] = str(least)
-        profile[f"{colour}_max_threshold"] = str(most)
-        profile[f"{colour}_drop_probability"] = str(percent)
+def _colors(lines: Mapping[str, _Line]) -> dict[str, str]:
+    """A profile."""
+    profile = {f"wred_{color}_enable": str(line.drops).lower() for color, line in lines.items()}
+    marked = [color for color, line in lines.items() if line.marks]
+    every = len(marked) == len(COLORS)
+    profile["ecn"] = "ecn_all" if every else f"ecn_{'_'.join(marked) or 'none'}"
+    for color, line in lines.items():
+        profile[f"{color}_min_threshold"] = str(line.least)
+        profile[f"{color}_max_threshold"] = str(line.most)
+        profile[f"{color}_drop_probability"] = str(line.percent)
     return profile
 
 

@@ -9,6 +9,7 @@ headroom of the pool come on top.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import fields
 from fractions import Fraction
@@ -17,7 +18,7 @@ from typing import Any
 from .json_text import whole
 from .lossless_profile import Profile
 from .piece import Document, Piece, size
-from .sonic_port import ACTIONS, PRIORITIES, Pool, View, Wred, ports, view
+from .sonic_port import ACTIONS, CODE_POINTS, PRIORITIES, Pool, View, Wred, ports, view
 from .sonic_tables import Tables
 
 KNOWN = ("PORT_QOS_MAP", "BUFFER_PG", "BUFFER_POOL", "QUEUE")
@@ -98,6 +99,10 @@ _ABOUT = {
     "mtu": "mtu",
     "cable": "cable length",
     "watchdog": "watchdog",
+    "class_of_dscp": "maps of DSCP",
+    "new_dscp": "new DSCPs",
+    "stops": "queues that pauses stop",
+    "pause_group": "groups that send pauses",
 }
 
 
@@ -131,6 +136,8 @@ class _Settings:
             switch["scheduler"] = scheduler
         if managers := self._managers(set(queues)):
             switch["queue_managers"] = managers
+        if maps := self._maps():
+            switch["maps"] = maps
         if self.port.mtu is not None:
             switch["mtu"] = f"{self.port.mtu + FRAME_BYTES} B"
         keys: dict[str, Any] = {"switch": switch}
@@ -150,6 +157,46 @@ class _Settings:
         elif self.port.watchdog:
             self.tables.tell("PFC_WD", "the port has no priority with PFC: no watchdog")
         return keys
+
+    def _maps(self) -> dict[str, Any]:
+        """What DSCPs and pauses stand for, where that is not what it is without maps."""
+        maps: dict[str, Any] = {}
+        port = self.port
+        if port.class_of_dscp is not None:
+            maps["dscp_to_tc"] = _shortest(dict(port.class_of_dscp))
+        for key, found, usual in (
+            ("pfc_to_queue", port.stops, port.queue_of),
+            ("pfc_to_group", port.pause_group, port.group_of),
+        ):
+            if found != usual:
+                maps[key] = [*found]
+        if remap := self._remap():
+            maps["remap"] = [{"to": ["*"], "dscp": remap}]
+        return maps
+
+    def _remap(self) -> dict[str, int]:
+        """The new code point of each that changes on the way out."""
+        port, where = self.port, "TC_TO_DSCP_MAP"
+        if port.new_dscp and port.class_of_dscp is None:
+            self.tables.tell(where, "the port has no map of DSCP: no frame has one that could change")
+            return {}
+        class_of = dict.fromkeys(CODE_POINTS, 0) | dict(port.class_of_dscp or ())
+        new = dict(port.new_dscp)
+        changed = {dscp: new.get(one, dscp) for dscp, one in class_of.items()}
+        changed = {dscp: to for dscp, to in changed.items() if to != dscp}
+        elsewhere = [
+            dscp
+            for dscp, to in changed.items()
+            if port.queue_of[class_of[dscp]] != port.queue_of[class_of[to]]
+        ]
+        if elsewhere:
+            named = ", ".join(map(str, elsewhere[:_NAMED])) + (", ..." if len(elsewhere) > _NAMED else "")
+            self.tables.tell(
+                where,
+                f"frames of DSCP {named} wait in the queue of their old code point, in a scenario in that of "
+                "the new one: they keep their DSCP",
+            )
+        return {str(dscp): to for dscp, to in changed.items() if dscp not in elsewhere}
 
     def _scheduler(self, queues: list[int], used: set[int]) -> dict[str, Any] | str | None:
         """How queues share the port; ``None`` if nothing is said."""
@@ -189,7 +236,7 @@ class _Settings:
         return [{"classes": numbers, **self._manager(wred)} for wred, numbers in alike.items()]
 
     def _manager(self, wred: Wred) -> dict[str, Any]:
-        if wred.least == wred.most or wred.percent == 0:
+        if not wred.rises:
             where = "WRED_PROFILE"
             if wred.drops:
                 self.tables.tell(where, f"marks above {wred.most} B; frames without ECN pass there")
@@ -197,17 +244,15 @@ class _Settings:
                 where, f"the probability of {wred.percent} % at {wred.most} B counts for nothing"
             )
             return {"step": {"threshold": size(wred.most)}}
-        action = ("mark" if wred.drops else "mark_only") if wred.marks else "drop"
+        green = _line(wred)
         keys: dict[str, Any] = {
             "weight": 1.0,
-            "min": size(wred.least),
-            "max": size(wred.most),
-            "max_probability": wred.percent / 100,
+            **green,
             "gentle": False,
             "spacing": "geometric",
-            "action": action,
+            **{color: _other(_line(one), green) for color, one in wred.others},
         }
-        if wred.marks:
+        if wred.marks or any(one.marks for _, one in wred.others):
             keys["mark_above_max"] = True
         return {"red": keys}
 
@@ -221,7 +266,7 @@ class _Settings:
             self.tables.tell(
                 "BUFFER_PG", f"priorities {', '.join(without)} have no profile: theirs is that of the others"
             )
-        numbers = [self.port.group_of[priority] for priority in groups]
+        numbers = [self.port.pause_group[priority] for priority in groups]
         if len(set(numbers)) < len(numbers):
             message = "lossless priorities share a priority group; expected one for each"
             raise self.tables.error("TC_TO_PRIORITY_GROUP_MAP", message, "TC_TO_PRIORITY_GROUP_MAP")
@@ -263,6 +308,29 @@ class _Settings:
         if self.port.group_of != tuple(PRIORITIES):
             memory["groups"] = [*self.port.group_of]
         return memory
+
+
+def _line(wred: Wred) -> dict[str, Any]:
+    """What frames of a color meet between two thresholds."""
+    return {
+        "min": size(wred.least),
+        "max": size(wred.most),
+        "max_probability": wred.percent / 100,
+        "action": ("mark" if wred.drops else "mark_only") if wred.marks else "drop",
+    }
+
+
+def _other(keys: Mapping[str, Any], green: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in keys.items() if value != green[key]}
+
+
+def _shortest(named: Mapping[int, int]) -> dict[str, int]:
+    """A map of code points. Of one that names all, the most frequent value is that of the others."""
+    if len(named) < len(CODE_POINTS):
+        return {str(dscp): one for dscp, one in named.items()}
+    counts = Counter(named.values())
+    other = max(sorted(counts), key=lambda one: counts[one])
+    return {str(dscp): one for dscp, one in named.items() if one != other} | {"other": other}
 
 
 def _percentages(weights: Mapping[int, int]) -> dict[int, int]:

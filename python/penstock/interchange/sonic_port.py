@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from .lossless_profile import Profile
 from .sonic_tables import Entry, Tables
@@ -21,7 +21,11 @@ ECN = (
     "ecn_yellow_red",
     "ecn_all",
 )
-MARKS_GREEN = ("ecn_green", "ecn_green_yellow", "ecn_green_red", "ecn_all")
+"""Of which colors frames are marked, by name: "ecn_green_red" of green and red ones."""
+COLORS = ("green", "yellow", "red")
+CODE_POINTS = range(64)
+_MAY_LACK = ("DSCP_TO_TC_MAP", "TC_TO_DSCP_MAP", "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP")
+"""Tables that a part of a configuration may leave out: what they map is something without them, too."""
 LARGEST = 2**62
 WEIGHTS = (1, 1_000_000)
 LONGEST_MTU = 9_216
@@ -36,7 +40,7 @@ class Scheduler:
 
 @dataclass(frozen=True)
 class Wred:
-    """WRED of green frames: thresholds in bytes, per cent at the upper one, and what happens.
+    """WRED of frames of one color: thresholds in bytes, per cent at the upper one, and what happens.
 
     Attributes
     ----------
@@ -46,6 +50,8 @@ class Wred:
         Whether frames without ECN are dropped.
     marks : bool
         Whether those with ECN are marked.
+    others : tuple
+        Colors beside green for which something is other, with their WRED; of green frames only.
     """
 
     least: int
@@ -53,6 +59,12 @@ class Wred:
     percent: int
     drops: bool
     marks: bool
+    others: tuple[tuple[str, Wred], ...] = ()
+
+    @property
+    def rises(self) -> bool:
+        """Whether there is a line between the thresholds."""
+        return self.least < self.most and self.percent > 0
 
 
 @dataclass(frozen=True)
@@ -92,6 +104,12 @@ class View:
         Its length, such as "40m".
     watchdog : tuple or None
         Detection and restoration in ms, and the action.
+    class_of_dscp : tuple of (int, int), optional
+        The traffic class of each code point that the map of the port names; ``None``: it has no map.
+    new_dscp : tuple of (int, int)
+        The code point that frames of each traffic class get as they leave.
+    stops, pause_group : tuple of int
+        The queue that a pause of each priority stops, and the priority group for which it is sent.
     """
 
     queue_of: tuple[int, ...]
@@ -106,6 +124,10 @@ class View:
     mtu: int | None = None
     cable: str | None = None
     watchdog: tuple[int, int, str] | None = None
+    class_of_dscp: tuple[tuple[int, int], ...] | None = None
+    new_dscp: tuple[tuple[int, int], ...] = ()
+    stops: tuple[int, ...] = tuple(PRIORITIES)
+    pause_group: tuple[int, ...] = tuple(PRIORITIES)
 
 
 def view(tables: Tables, port: str) -> View:
@@ -117,23 +139,28 @@ def view(tables: Tables, port: str) -> View:
         If a field is wrong, or a reference leads nowhere; the message names table, key and line.
     """
     maps = _maps_of(tables, port)
+    by_dscp = _named(tables, maps, "dscp_to_tc_map", "DSCP_TO_TC_MAP", CODE_POINTS, len(CLASSES) - 1)
     classes = _map(tables, maps, "dot1p_to_tc_map", "DOT1P_TO_TC_MAP", len(CLASSES) - 1)
+    if by_dscp is not None and classes != [*CLASSES]:
+        tables.tell("PORT_QOS_MAP", "the port has a map of DSCP: dot1p_to_tc_map counts for nothing")
+        classes = [*CLASSES]
     queues = _map(tables, maps, "tc_to_queue_map", "TC_TO_QUEUE_MAP", 63)
     groups = _map(tables, maps, "tc_to_pg_map", "TC_TO_PRIORITY_GROUP_MAP", 63)
-    stops = _map(tables, maps, "pfc_to_queue_map", "MAP_PFC_PRIORITY_TO_QUEUE", 63)
     queue_of = tuple(queues[classes[priority]] for priority in PRIORITIES)
     if maps and max(queue_of) > PRIORITIES[-1]:
         raise maps.error("tc_to_queue_map", f"queue {max(queue_of)} of {port}; expected queues 0 to 7")
+    stops = _named(tables, maps, "pfc_to_queue_map", "MAP_PFC_PRIORITY_TO_QUEUE", PRIORITIES, 7) or {}
     lossless = _lossless(maps)
-    for priority in lossless:
-        if stops[priority] != queue_of[priority]:
-            tables.tell(
-                f"MAP_PFC_PRIORITY_TO_QUEUE {priority}",
-                f"stops queue {stops[priority]}; a scenario stops that of the priority, {queue_of[priority]}",
-            )
     group_of = tuple(groups[classes[priority]] for priority in PRIORITIES)
     if maps and max(group_of) > PRIORITIES[-1]:
         raise maps.error("tc_to_pg_map", f"group {max(group_of)} of {port}; expected groups 0 to 7")
+    pauses = _named(tables, maps, "pfc_to_pg_map", "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP", PRIORITIES, 7) or {}
+    pause_group = tuple(pauses.get(priority, group_of[priority]) for priority in PRIORITIES)
+    new = _named(tables, maps, "tc_to_dscp_map", "TC_TO_DSCP_MAP", CLASSES, CODE_POINTS[-1]) or {}
+    class_of_dscp = None
+    if by_dscp is not None:
+        of_class = {one: _class_like(tables, one, queues, groups) for one in {*by_dscp.values()}}
+        class_of_dscp = tuple((dscp, of_class[one]) for dscp, one in by_dscp.items())
     entries = dict(tables.of_port("QUEUE", port))
     schedulers = {number: one for number, entry in entries.items() if (one := _scheduler(tables, entry))}
     wred = {number: found for number, entry in entries.items() if (found := _wred(tables, entry))}
@@ -144,12 +171,12 @@ def view(tables: Tables, port: str) -> View:
         lossless,
         schedulers,
         wred,
-        {priority: _profile(tables, profiles.get(group_of[priority])) for priority in lossless},
+        {priority: _profile(tables, profiles.get(pause_group[priority])) for priority in lossless},
         group_of,
         {
             number: own_profile
             for number, entry in profiles.items()
-            if number in set(group_of) - {group_of[priority] for priority in lossless}
+            if number in set(group_of) - {pause_group[priority] for priority in lossless}
             and (own_profile := _profile(tables, entry))
         },
         {
@@ -161,6 +188,10 @@ def view(tables: Tables, port: str) -> View:
         own.whole("mtu", 42, LONGEST_MTU) if own else None,
         _cable(tables, port),
         _watchdog(tables, port),
+        class_of_dscp,
+        tuple(new.items()),
+        tuple(stops.get(priority, queue_of[priority]) for priority in PRIORITIES),
+        pause_group,
     )
 
 
@@ -177,18 +208,47 @@ def _maps_of(tables: Tables, port: str) -> Entry | None:
     return None
 
 
+def _named(
+    tables: Tables, maps: Entry | None, key: str, table: str, numbers: range, most: int
+) -> dict[int, int] | None:
+    """What a map names, in the order of its numbers; ``None`` if the port has none."""
+    everywhere = tables.entry("PORT_QOS_MAP", "global") if key == "dscp_to_tc_map" else None
+    for owner, name in [(owner, owner.text(key)) for owner in (maps, everywhere) if owner]:
+        if name:
+            if table in _MAY_LACK and not tables.table(table):
+                tables.tell(table, f"is not in the document: {key} counts for nothing")
+                return None
+            entry = tables.named(table, name, owner, key)
+            found = {}
+            for number in entry.fields:
+                if not (number.isascii() and number.isdigit() and int(number[:3]) in numbers):
+                    expected = f"expected numbers from 0 to {numbers[-1]}"
+                    raise entry.error(number, f"{number} is mapped; {expected}")
+                if (target := entry.whole(number, 0, most)) is not None:
+                    found[int(number)] = target
+            return dict(sorted(found.items()))
+    return None
+
+
 def _map(tables: Tables, maps: Entry | None, key: str, table: str, most: int) -> list[int]:
     """What each number maps to; itself without a map."""
-    name = maps.text(key) if maps else None
-    if not maps or not name:
-        return [*CLASSES]
-    entry = tables.named(table, name, maps, key)
-    found = [*CLASSES]
-    for number in entry.fields:
-        if not (number.isascii() and number.isdigit() and int(number[:3]) in CLASSES):
-            raise entry.error(number, f"{number} is mapped; expected numbers from 0 to {CLASSES[-1]}")
-        target = entry.whole(number, 0, most)
-        found[int(number)] = int(number) if target is None else target
+    named = _named(tables, maps, key, table, CLASSES, most) or {}
+    return [named.get(number, number) for number in CLASSES]
+
+
+def _class_like(tables: Tables, number: int, queues: list[int], groups: list[int]) -> int:
+    """A traffic class of a scenario for one of SONiC: itself, or one with the same queue and group."""
+    if number in PRIORITIES:
+        return number
+    table = "TC_TO_QUEUE_MAP"
+    alike = [one for one in PRIORITIES if (queues[one], groups[one]) == (queues[number], groups[number])]
+    in_queue = [one for one in PRIORITIES if queues[one] == queues[number]]
+    if not in_queue:
+        message = f"traffic class {number} has queue {queues[number]}, as no other; expected classes 0 to 7"
+        raise tables.error(table, message, table)
+    found = (alike or in_queue)[0]
+    what = "queue and group" if alike else "queue"
+    tables.tell(table, f"traffic class {number} is taken as {found}, which has the same {what}")
     return found
 
 
@@ -223,21 +283,44 @@ def _wred(tables: Tables, queue: Entry) -> Wred | None:
     if not name:
         return None
     entry = tables.named("WRED_PROFILE", name, queue, "wred_profile")
-    drops = (entry.choice("wred_green_enable", "true", "false") or "false") == "true"
     ecn = entry.choice("ecn", *ECN) or "ecn_none"
-    marks = ecn in MARKS_GREEN
+    green = _of_color(entry, ecn, "green", None)
+    others = {color: _of_color(entry, ecn, color, green) for color in COLORS[1:]}
+    where = f"WRED_PROFILE|{entry.key}"
+    if green is None:
+        if named := [color for color, one in others.items() if one]:
+            tables.tell(where, f"is of {' and '.join(named)} frames alone: left out")
+        return None
+    different = []
+    for color, one in others.items():
+        if one == green:
+            continue
+        if one is None:
+            tables.tell(where, f"spares {color} frames: they are taken as green")
+        elif not (green.rises and one.rises):
+            tables.tell(
+                where, f"is other for {color} frames, and not a line for all: they are taken as green"
+            )
+        else:
+            different.append((color, one))
+    return replace(green, others=tuple(different))
+
+
+def _of_color(entry: Entry, ecn: str, color: str, green: Wred | None) -> Wred | None:
+    """What frames of a color meet; ``None``: nothing. A color without numbers has those of green frames."""
+    drops = (entry.choice(f"wred_{color}_enable", "true", "false") or "false") == "true"
+    marks = ecn == "ecn_all" or color in ecn.split("_")
+    least, most = (entry.whole(f"{color}_{key}_threshold", 0, LARGEST) for key in ("min", "max"))
+    percent = entry.whole(f"{color}_drop_probability", 0, 100)
     if not drops and not marks:
         return None
-    if marks and ecn != "ecn_all":
-        tables.tell(f"WRED_PROFILE|{entry.key}", f"ecn is {ecn}; all frames are taken as green: as ecn_all")
-    least, most = (entry.whole(f"green_{key}_threshold", 0, LARGEST) for key in ("min", "max"))
+    if green is not None and (least, most, percent) == (None, None, None):
+        least, most, percent = green.least, green.most, green.percent
     if least is None or most is None:
-        raise entry.error("", "has no green_min_threshold and green_max_threshold; expected both")
+        raise entry.error("", f"has no {color}_min_threshold and {color}_max_threshold; expected both")
     if least > most:
-        raise entry.error(
-            "green_min_threshold", f"green_min_threshold {least} is above green_max_threshold {most}"
-        )
-    percent = entry.whole("green_drop_probability", 0, 100)
+        name = f"{color}_min_threshold"
+        raise entry.error(name, f"{name} {least} is above {color}_max_threshold {most}")
     return Wred(least, most, 100 if percent is None else percent, drops, marks)
 
 

@@ -18,18 +18,13 @@ from penstock.errors import InputError
 from .json_text import Part
 from .piece import Document, Note, brief
 
-NO_COLOUR = "taken as green: where flows have a color, red.yellow and red.red of queue_managers say it"
-NO_DSCP = "priorities stand for it: where flows have a dscp, switch.maps.dscp_to_tc says it"
-NO_REMAP = "frames keep their DSCP: where it changes, switch.maps.remap says it"
 IGNORED: dict[tuple[str, str | None], str] = {
-    ("PORT_QOS_MAP", "dscp_to_tc_map"): NO_DSCP,
-    ("PORT_QOS_MAP", "tc_to_dscp_map"): NO_REMAP,
     ("PORT_QOS_MAP", "pfcwd_sw_enable"): "PFC_WD says which ports have a watchdog",
-    ("PORT_QOS_MAP", "pfc_to_pg_map"): "a priority with PFC has the group that its traffic class has",
     ("PORT_QOS_MAP", "scheduler"): "a port is not shaped",
-    ("DSCP_TO_TC_MAP", None): NO_DSCP,
-    ("TC_TO_DSCP_MAP", None): NO_REMAP,
-    ("PFC_PRIORITY_TO_PRIORITY_GROUP_MAP", None): "a priority with PFC has the group of its traffic class",
+    **{
+        (table, None): "no port that is read uses it"
+        for table in ("DSCP_TO_TC_MAP", "TC_TO_DSCP_MAP", "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP")
+    },
     ("MPLS_TC_TO_TC_MAP", None): "frames have no label",
     ("DOT1P_TO_TC_MAP", None): "no port that is read uses it",
     ("TC_TO_QUEUE_MAP", None): "no port that is read uses it",
@@ -48,13 +43,6 @@ IGNORED: dict[tuple[str, str | None], str] = {
     ("BUFFER_PORT_INGRESS_PROFILE_LIST", None): "a port as a whole has no limit",
     ("BUFFER_PORT_EGRESS_PROFILE_LIST", None): "a port as a whole has no limit",
     ("WRED_PROFILE", None): "no queue that is read uses it",
-    **{
-        ("WRED_PROFILE", f"{colour}_{what}"): NO_COLOUR
-        for colour in ("yellow", "red")
-        for what in ("min_threshold", "max_threshold", "drop_probability")
-    },
-    ("WRED_PROFILE", "wred_yellow_enable"): NO_COLOUR,
-    ("WRED_PROFILE", "wred_red_enable"): NO_COLOUR,
     ("PFC_WD", "POLL_INTERVAL"): "a watchdog sees a storm at once",
     ("PFC_WD", "pfc_stat_history"): "a run has all statistics",
     ("PORT", None): "of a port, its speed and MTU are read",
