@@ -58,12 +58,55 @@ def exported(text: str) -> dict[str, Any]:
 SIZES = st.integers(0, 500_000)
 
 
+def number_of(draw: st.DrawFn, value: int) -> str:
+    """A number as templates write it."""
+    return draw(st.sampled_from([str(value), f" {value}", f"{value} "]))
+
+
+def wred(draw: st.DrawFn) -> dict[str, str]:
+    """A profile of green frames, or of all colors."""
+    found = {"ecn": draw(st.sampled_from(["ecn_all", "ecn_green", "ecn_green_yellow", "ecn_green_red"]))}
+    colors = ("green", "yellow", "red")[: draw(st.sampled_from([1, 3]))]
+    for color in colors:
+        least = draw(st.integers(1_000, 10**6))
+        # Of the others, what is neither dropped nor marked is told.
+        drops = draw(st.booleans()) or (color not in found["ecn"] and found["ecn"] != "ecn_all")
+        found |= {
+            f"wred_{color}_enable": str(drops).lower(),
+            f"{color}_min_threshold": number_of(draw, least),
+            f"{color}_max_threshold": number_of(draw, least + draw(st.integers(1, 10**6))),
+            f"{color}_drop_probability": number_of(draw, draw(st.integers(1, 100))),
+        }
+    return found if len(colors) == 3 else found | {"ecn": "ecn_all"}
+
+
+def maps(draw: st.DrawFn, tables: dict[str, Any], lossless: list[int]) -> dict[str, str]:
+    """Maps of DSCP and of PFC, which go into the tables; their names."""
+    found = {}
+    if draw(st.booleans()):
+        named = draw(st.sampled_from([range(64), range(0, 64, 5), [26, 48]]))
+        found["dscp_to_tc_map"] = "AZURE"
+        tables["DSCP_TO_TC_MAP"] = {
+            "AZURE": {str(dscp): number_of(draw, draw(st.integers(0, 7))) for dscp in named}
+        }
+        if draw(st.booleans()):
+            found["tc_to_dscp_map"] = "TUNNEL"
+            new = draw(st.dictionaries(st.integers(0, 7), st.integers(0, 63), min_size=1))
+            tables["TC_TO_DSCP_MAP"] = {"TUNNEL": {str(one): str(dscp) for one, dscp in new.items()}}
+    if draw(st.booleans()):
+        found["pfc_to_queue_map"] = "AZURE"
+        tables["MAP_PFC_PRIORITY_TO_QUEUE"] = {
+            "AZURE": {str(one): str(one if one in lossless else draw(st.integers(0, 7))) for one in range(8)}
+        }
+    return found
+
+
 @st.composite
 def configurations(draw: st.DrawFn) -> dict[str, Any]:
     """A port with all that Penstock knows: numbers as templates write them, with blanks here and there."""
 
-    def number(value: int) -> str | int:
-        return draw(st.sampled_from([str(value), f" {value}", f"{value} "]))
+    def number(value: int) -> str:
+        return number_of(draw, value)
 
     lossless = draw(st.lists(st.integers(0, 7), min_size=1, max_size=3, unique=True))
     shared, dynamic = draw(st.booleans()), draw(st.booleans())
@@ -98,34 +141,8 @@ def configurations(draw: st.DrawFn) -> dict[str, Any]:
         for one in range(8)
     }
     tables["QUEUE"] = {f"Ethernet0|{one}": {"scheduler": f"s{one}"} for one in range(8)}
-    wred = {"ecn": draw(st.sampled_from(["ecn_all", "ecn_green", "ecn_green_yellow", "ecn_green_red"]))}
-    for color in ("green", "yellow", "red")[: draw(st.sampled_from([1, 3]))]:
-        least = draw(st.integers(1_000, 10**6))
-        # Of the others, what is neither dropped nor marked is told.
-        drops = draw(st.booleans()) or (color not in wred["ecn"] and wred["ecn"] != "ecn_all")
-        wred |= {
-            f"wred_{color}_enable": str(drops).lower(),
-            f"{color}_min_threshold": number(least),
-            f"{color}_max_threshold": number(least + draw(st.integers(1, 10**6))),
-            f"{color}_drop_probability": number(draw(st.integers(1, 100))),
-        }
-    if "wred_red_enable" not in wred:
-        wred["ecn"] = "ecn_all"
-    tables["WRED_PROFILE"] = {"wred": wred}
-    maps = tables["PORT_QOS_MAP"]["Ethernet0"]
-    if draw(st.booleans()):
-        named = draw(st.sampled_from([range(64), range(0, 64, 5), [26, 48]]))
-        maps["dscp_to_tc_map"] = "AZURE"
-        tables["DSCP_TO_TC_MAP"] = {"AZURE": {str(dscp): number(draw(st.integers(0, 7))) for dscp in named}}
-        if draw(st.booleans()):
-            maps["tc_to_dscp_map"] = "TUNNEL"
-            new = draw(st.dictionaries(st.integers(0, 7), st.integers(0, 63), min_size=1))
-            tables["TC_TO_DSCP_MAP"] = {"TUNNEL": {str(one): str(dscp) for one, dscp in new.items()}}
-    if draw(st.booleans()):
-        maps["pfc_to_queue_map"] = "AZURE"
-        tables["MAP_PFC_PRIORITY_TO_QUEUE"] = {
-            "AZURE": {str(one): str(one if one in lossless else draw(st.integers(0, 7))) for one in range(8)}
-        }
+    tables["WRED_PROFILE"] = {"wred": wred(draw)}
+    tables["PORT_QOS_MAP"]["Ethernet0"] |= maps(draw, tables, lossless)
     for one in draw(st.lists(st.integers(0, 7), max_size=3, unique=True)):
         tables["QUEUE"][f"Ethernet0|{one}"]["wred_profile"] = "wred"
     return tables
