@@ -18,7 +18,7 @@ from penstock.conformance.sim import SimDevice
 MISSING = lldpad.missing()
 FAMILIES = {"PF": 27, "ET": 13, "QN": 16, "DX": 34}
 ALL = [f"{family}-{number:02}" for family, count in FAMILIES.items() for number in range(1, count + 1)]
-NO_ANSWER = {"PF-20", "ET-12", "QN-02", "QN-13", "QN-14", "QN-15"}
+NO_ANSWER = {"PF-20", "QN-02", "QN-13", "QN-14", "QN-15"}
 """What the simulator has not."""
 
 

@@ -8,6 +8,7 @@
 //! | PHY | sublayers, in bit times at the rate | sum |
 //! |---|---|---|
 //! | 10GBASE-R | MAC 8,192, PCS 3,584, PMA and PMD 512 | 12,288 |
+//! | 10GBASE-X | MAC 8,192, PCS and PMA 2,048, PMD 512 | 10,752 |
 //! | 10GBASE-T | MAC 8,192, PHY 25,600 | 33,792 |
 //! | 25GBASE-R | MAC 8,192, PCS 3,584, PMA 4,096, PMD 512 | 16,384 |
 //! | 25GBASE-R FEC | and BASE-R FEC 6,144 | 22,528 |
@@ -20,6 +21,10 @@
 //! | 100GBASE-R FEC | and BASE-R FEC 122,880 | 194,048 |
 //! | 200GBASE-R | MAC 49,152, PCS with FEC 160,256, PMA 18,432, PMD 4,096 | 231,936 |
 //! | 400GBASE-R | MAC 98,304, PCS with FEC 320,000, PMA 36,864, PMD 8,192 | 463,360 |
+//!
+//! Port types stand for the PHY that they have: 10GBASE-SR, -LR and -ER for 10GBASE-R, 10GBASE-CX4 and -LX4 for 10GBASE-X,
+//! 25GBASE-CR, -SR and -LR for 25GBASE-R RS-FEC, 100GBASE-SR4 and -CR4 for 100GBASE-R RS-FEC, and so on. Where a type may go without
+//! its FEC, or choose between two (25GBASE-CR, 40GBASE-CR4), the one that takes longer is meant: headroom has to suffice for both.
 //!
 //! Source: IEEE 802.3, the delay constraints of each sublayer's clause, which the tables of clauses 44, 80,
 //! 105 and 116 collect.
@@ -74,7 +79,8 @@ impl PhyName {
     const SLOWEST: &str = "slowest";
 
     fn all() -> impl Iterator<Item = &'static str> {
-        std::iter::once(PhyName::SLOWEST).chain(PHYS.iter().map(|phy| phy.name))
+        let port_types = PORT_TYPES.iter().flat_map(|(_, types)| types.iter().copied());
+        std::iter::once(PhyName::SLOWEST).chain(PHYS.iter().map(|phy| phy.name)).chain(port_types)
     }
     /// The PHY, at a link of this rate; `None`: none of this name and rate is known.
     pub fn at(self, rate: BitRate) -> Option<&'static Phy> {
@@ -96,7 +102,7 @@ impl<'de> Deserialize<'de> for PhyName {
         if text == PhyName::SLOWEST {
             return Ok(PhyName(None));
         }
-        let known = PHYS.iter().find(|phy| phy.name == text);
+        let known = PhyName::all().find(|name| *name == text).and_then(Phy::named);
         known.map(|phy| PhyName(Some(phy.name))).ok_or_else(|| {
             let names: Vec<String> = PhyName::all().map(|name| format!("`{name}`")).collect();
             de::Error::custom(format!("unknown variant `{text}`, expected one of {}", names.join(", ")))
@@ -151,6 +157,7 @@ pub const PHYS: &[Phy] = &[
         10,
         &[MAC_10G, recalled("PCS", 3_584, "49"), recalled("PMA and PMD, serial", 512, "51, 52")],
     ),
+    phy("10GBASE-X", 10, &[MAC_10G, recalled("PCS and PMA", 2_048, "48"), recalled("PMD", 512, "53, 54")]),
     Phy {
         response_quanta: Some(crate::headroom::RESPONSE_QUANTA_10GBASE_T),
         ..phy("10GBASE-T", 10, &[MAC_10G, published("PCS and PMA", 25_600, "55")])
@@ -194,10 +201,70 @@ pub const PHYS: &[Phy] = &[
     ),
 ];
 
+/// The port types of each PHY, as IEEE 802.3 and the labels of transceivers name them.
+pub const PORT_TYPES: &[(&str, &[&str])] = &[
+    ("10GBASE-R", &["10GBASE-SR", "10GBASE-LR", "10GBASE-ER"]),
+    ("10GBASE-X", &["10GBASE-CX4", "10GBASE-LX4"]),
+    ("25GBASE-R FEC", &["25GBASE-CR-S", "25GBASE-KR-S"]),
+    ("25GBASE-R RS-FEC", &["25GBASE-CR", "25GBASE-KR", "25GBASE-SR", "25GBASE-LR", "25GBASE-ER"]),
+    ("40GBASE-R", &["40GBASE-SR4", "40GBASE-LR4", "40GBASE-ER4", "40GBASE-FR"]),
+    ("40GBASE-R FEC", &["40GBASE-CR4", "40GBASE-KR4"]),
+    ("50GBASE-R", &["50GBASE-CR", "50GBASE-KR", "50GBASE-SR", "50GBASE-FR", "50GBASE-LR", "50GBASE-ER"]),
+    ("100GBASE-R", &["100GBASE-SR10", "100GBASE-LR4", "100GBASE-ER4"]),
+    (
+        "100GBASE-R RS-FEC",
+        &[
+            "100GBASE-SR4",
+            "100GBASE-CR4",
+            "100GBASE-KR4",
+            "100GBASE-SR2",
+            "100GBASE-CR2",
+            "100GBASE-KR2",
+            "100GBASE-DR",
+            "100GBASE-FR1",
+            "100GBASE-LR1",
+        ],
+    ),
+    ("100GBASE-R FEC", &["100GBASE-CR10"]),
+    (
+        "200GBASE-R",
+        &[
+            "200GBASE-SR4",
+            "200GBASE-CR4",
+            "200GBASE-KR4",
+            "200GBASE-DR4",
+            "200GBASE-FR4",
+            "200GBASE-LR4",
+            "200GBASE-ER4",
+        ],
+    ),
+    (
+        "400GBASE-R",
+        &[
+            "400GBASE-SR16",
+            "400GBASE-SR8",
+            "400GBASE-SR4.2",
+            "400GBASE-DR4",
+            "400GBASE-FR4",
+            "400GBASE-FR8",
+            "400GBASE-LR4-6",
+            "400GBASE-LR8",
+            "400GBASE-ER8",
+        ],
+    ),
+];
+
 impl Phy {
-    /// The PHY of this name; capital and small letters are the same.
+    /// The PHY of this name, or of the port type of this name; capital and small letters are the same.
     pub fn named(name: &str) -> Option<&'static Phy> {
-        PHYS.iter().find(|phy| phy.name.eq_ignore_ascii_case(name.trim()))
+        let name = name.trim();
+        let is_it = |known: &str| known.eq_ignore_ascii_case(name);
+        let of_type = PORT_TYPES.iter().find(|(_, types)| types.iter().any(|known| is_it(known)));
+        PHYS.iter().find(|phy| is_it(phy.name) || of_type.is_some_and(|(known, _)| *known == phy.name))
+    }
+    /// The port types that have this PHY.
+    pub fn port_types(&self) -> &'static [&'static str] {
+        PORT_TYPES.iter().find(|(name, _)| *name == self.name).map_or(&[], |(_, types)| types)
     }
     /// The PHYs of a rate.
     pub fn at(rate: BitRate) -> impl Iterator<Item = &'static Phy> {
@@ -262,7 +329,25 @@ mod tests {
     #[test]
     fn names_and_the_slowest() {
         assert_eq!(Phy::named(" 25gbase-r rs-fec").map(|phy| phy.name), Some("25GBASE-R RS-FEC"));
-        assert_eq!(Phy::named("10GBASE-SR"), None);
+        for (port_type, name) in [
+            ("10GBASE-SR", "10GBASE-R"),
+            ("10gbase-lr", "10GBASE-R"),
+            ("10GBASE-CX4", "10GBASE-X"),
+            ("25GBASE-CR", "25GBASE-R RS-FEC"),
+            ("100GBASE-SR4", "100GBASE-R RS-FEC"),
+        ] {
+            assert_eq!(Phy::named(port_type).map(|phy| phy.name), Some(name));
+        }
+        assert_eq!(Phy::named("10GBASE-SR4"), None);
+        // Each port type has one PHY, of the rate that its name says.
+        let types: Vec<_> =
+            PORT_TYPES.iter().flat_map(|(phy, types)| types.iter().map(move |one| (phy, one))).collect();
+        for (nth, (phy, one)) in types.iter().enumerate() {
+            let named = Phy::named(one).unwrap();
+            assert_eq!(named.name, **phy);
+            assert!(one.starts_with(&format!("{}GBASE-", named.rate.bps() / 1_000_000_000)), "{one}");
+            assert!(types[..nth].iter().all(|(_, before)| before != one), "{one}");
+        }
         let slowest = |rate| Phy::slowest_at(gbps(rate)).map(|phy| phy.name);
         assert_eq!([10, 25, 100].map(slowest), ["10GBASE-T", "25GBASE-R RS-FEC", "100GBASE-R FEC"].map(Some));
         assert_eq!(slowest(56), None);

@@ -57,7 +57,9 @@ fn phy(name: Option<&str>, rate: BitRate) -> Result<Option<&'static Phy>, String
         Some(phy) => Err(format!("phy: \"{name}\" is a PHY of {}, not of {rate}", phy.rate)),
         None => {
             let names = |phys: &mut dyn Iterator<Item = &Phy>| {
-                phys.map(|phy| format!("\"{}\"", phy.name)).collect::<Vec<_>>().join(", ")
+                let names =
+                    phys.flat_map(|phy| [phy.name].into_iter().chain(phy.port_types().iter().copied()));
+                names.map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ")
             };
             let known = names(&mut Phy::at(rate));
             let known = if known.is_empty() { names(&mut PHYS.iter()) } else { known };

@@ -198,7 +198,7 @@ class SimDevice:
         scenario = dict(trial["scenario"])
         # Losses are judged by the case.
         scenario["simulation"] = {"duration": f"{self._now_ns} ns", "on_lossless_drop": "count"}
-        scenario["faults"] = self._faults
+        scenario["faults"] = [*scenario.get("faults", ()), *self._faults]
         log = {"what": "frames", "which": [trial["port"], *trial.get("watched", ())], "most": MOST_FRAMES}
         scenario["probes"] = [log, {"what": "pauses"}]
         source = Source(tomli_w.dumps(scenario), "the scenario of the trial")
