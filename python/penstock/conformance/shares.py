@@ -241,8 +241,8 @@ def _chain() -> Case:
     }
     device = {"scenario": scenario, "port": "s2.2->end", "link": ("end", "s2"), "station": "s2"}
     # The class keeps 46 % at every device, whatever came in: deviations do not add up. Hagen 2012, 3.2.2 and
-    # 3.3, tells of the opposite, of devices in line that deviate significantly; where each scheduler is off by
-    # a fixed part that cannot be.
+    # 3.3, tells of the opposite, of devices in line that deviate significantly. Where each scheduler is off by
+    # a fixed part, that cannot be.
     return Case(
         "ET-13",
         "three devices in a row, each 8 % off: at the end it is 8 % (the source saw deviations add up)",
