@@ -241,7 +241,7 @@ def _chain() -> Case:
     }
     device = {"scenario": scenario, "port": "s2.2->end", "link": ("end", "s2"), "station": "s2"}
     # The class keeps 46 % at every device, whatever came in: deviations do not add up. Hagen 2012, 3.2.2 and
-    # 3.3, tells of the opposite, of devices in line that deviate significantly. Where each scheduler is off by
+    # 3.3, tells of the opposite: devices in line deviate significantly. Where each scheduler is off by
     # a fixed part, that cannot be.
     return Case(
         "ET-13",
