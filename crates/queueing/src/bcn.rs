@@ -59,10 +59,10 @@ pub struct BackwardPointParams {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Samples {
-    /// The last of so many.
+    /// The last of so many frames or bytes.
     #[default]
     Regular,
-    /// Each with the same probability.
+    /// Each by itself, with a probability.
     Random,
 }
 

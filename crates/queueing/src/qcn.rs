@@ -3,7 +3,8 @@
 //! The switch part is a congestion point, a queue manager. It samples a frame every so many bytes: Qoff is how far the
 //! queue is above its set point, Qdelta how much it has grown since the last sample, and the feedback is
 //! Fb = -(Qoff + w Qdelta). If it is negative the source of the frame gets a congestion notification message (CNM) with
-//! |Fb| in six bits; the more congestion, the sooner the next sample.
+//! |Fb| in six bits; the more congestion, the sooner the next sample. Or each frame is sampled with a probability that
+//! depends on the congestion it meets, as the source of QCN and Hagen, section 2.1.3, tell it.
 //!
 //! The host part is a reaction point, the control of a rate limiter. A CNM cuts the current rate by Gd |Fb|, at most
 //! by half; the rate before truncation becomes the target rate. The way back goes in cycles, counted by bytes and by
@@ -23,11 +24,12 @@
 //! defences of a congestion notification domain, which remove tags at its edge; the limit of reaction points a port.
 
 use crate::ManagerSpec;
+use crate::bcn::Samples;
 use crate::checks::{above_zero, least_and_most, message_priority, overshoots, share, within};
 use crate::manager::{Configuration, Counts, Departures, Fill, FrameFacts, LinkFacts, QueueManager, Verdict};
 use crate::quiet::Quiet;
 use crate::rate_control::{RateConfiguration, RateControl, Told};
-use keys::Remark;
+use keys::{Remark, Unused};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{BitRate, Bytes, Or, Time, Unlimited};
@@ -49,6 +51,8 @@ pub struct CongestionPointParams {
     pub weight: f64,
     /// Bytes from one sample to the next while there is no congestion. A size with unit, at least "1 B". Default: "150000 B" (cpSampleBase).
     pub sample_base: Bytes,
+    /// How frames are sampled: "regular" (every so many bytes, IEEE 802.1Q) or "random" (each by itself with a probability, its length over that distance, by the congestion that it meets; Hagen 2012, section 2.1.3). Default: "regular".
+    pub sampling: Samples,
     /// Random variation of the distance between samples, in either direction, as a fraction. A number, 0 to 1 (exclusive). Default: 0.15.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub jitter_share: f64,
@@ -65,6 +69,7 @@ impl Default for CongestionPointParams {
             set_point: Bytes::new(26_000),
             weight: 2.0,
             sample_base: Bytes::new(150_000),
+            sampling: Samples::Regular,
             jitter_share: 0.15,
             message_priority: 7,
             counts: Counts::WithFrame,
@@ -81,6 +86,11 @@ impl Configuration for CongestionPointParams {
         within("weight", self.weight, 0.0, 1024.0)?;
         share("jitter_share", self.jitter_share)?;
         message_priority(self.message_priority)
+    }
+    fn unused(&self) -> Vec<Remark> {
+        Unused::of(self, &CongestionPointParams::default())
+            .unless(self.sampling == Samples::Regular, "`sampling = \"regular\"`", &["jitter_share"])
+            .remarks()
     }
     fn set_point(&self) -> Option<Bytes> {
         Some(self.set_point)
@@ -112,11 +122,25 @@ impl CongestionPoint {
         ((offset + weight * delta).clamp(0.0, most) * MOST as f64 / most) as u64
     }
 
+    /// Mean of the bytes until the next sample.
+    fn mean_distance(&self, feedback: u64) -> u64 {
+        let (part, whole) = SAMPLE[feedback as usize / 8];
+        self.params.sample_base.get() * part / whole
+    }
+
     /// Bytes until the next sample.
     fn distance(&self, feedback: u64, random: &mut impl FnMut() -> u64) -> i64 {
-        let (part, whole) = SAMPLE[feedback as usize / 8];
-        let mean = self.params.sample_base.get() * part / whole;
-        jittered(mean, self.params.jitter_share, random()) as i64
+        jittered(self.mean_distance(feedback), self.params.jitter_share, random()) as i64
+    }
+
+    /// Whether the frame is the one that goes beyond the distance.
+    fn is_beyond(&mut self, bytes: u16, random: &mut impl FnMut() -> u64) -> bool {
+        let left = match self.until_sample {
+            Some(left) => left,
+            None => self.distance(0, random),
+        } - i64::from(bytes);
+        self.until_sample = Some(left);
+        left < 0
     }
 }
 
@@ -128,12 +152,8 @@ impl QueueManager for CongestionPoint {
         frame: FrameFacts,
         random: &mut impl FnMut() -> u64,
     ) -> Verdict {
-        let left = match self.until_sample {
-            Some(left) => left,
-            None => self.distance(0, random),
-        } - i64::from(frame.bytes);
-        self.until_sample = Some(left);
-        if left >= 0 {
+        let by_distance = self.params.sampling == Samples::Regular;
+        if by_distance && !self.is_beyond(frame.bytes, random) {
             return Verdict::Pass;
         }
         let mut queue = fill.queue;
@@ -141,8 +161,16 @@ impl QueueManager for CongestionPoint {
             queue.add(frame.bytes);
         }
         let feedback = self.feedback(queue.bytes);
+        if by_distance {
+            self.until_sample = Some(self.distance(feedback, random));
+        } else {
+            // A frame longer than the distance is always picked.
+            let (length, mean) = (u64::from(frame.bytes), self.mean_distance(feedback));
+            if length < mean && random() >= u64::MAX / mean * length {
+                return Verdict::Pass;
+            }
+        }
         self.before = queue.bytes;
-        self.until_sample = Some(self.distance(feedback, random));
         if feedback > 0 { Verdict::Notify(feedback as u32) } else { Verdict::Pass }
     }
 
@@ -151,7 +179,7 @@ impl QueueManager for CongestionPoint {
     }
 
     fn quiet(&self) -> Quiet {
-        // The bytes until the next sample, which is the frame that goes beyond them.
+        // The bytes until the next sample, which is the frame that goes beyond them; a probability belongs to each frame.
         let until_sample = self.until_sample.and_then(|left| u64::try_from(left).ok());
         until_sample.map_or(Quiet::NEVER, Quiet::for_bytes)
     }
@@ -500,6 +528,39 @@ mod tests {
                 return;
             }
         }
+    }
+
+    #[test]
+    fn a_probability_picks_as_often_on_average_and_forgets() {
+        // A queue that stays at 90 kB has feedback 31 after the first sample: 500 B of 37.5 kB, one frame of 75.
+        let full = Fill { queue: Occupancy { bytes: 89_500, frames: 179 } };
+        let params = CongestionPointParams { sampling: Samples::Random, ..CongestionPointParams::default() };
+        let mut point = CongestionPoint { params, before: 90_000, until_sample: None };
+        let mut state = 1u64;
+        let mut random = || {
+            state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let mixed = (state ^ state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb)
+        };
+        let (mut gaps, mut gap) = (Vec::new(), 0.0);
+        for _ in 0..750_000 {
+            gap += 1.0;
+            match point.on_enqueue(Time::ZERO, &full, capable(500), &mut random) {
+                Verdict::Pass => {}
+                verdict => {
+                    assert_eq!(verdict, Verdict::Notify(31));
+                    gaps.push(std::mem::take(&mut gap));
+                }
+            }
+        }
+        let count = gaps.len() as f64;
+        let mean = gaps.iter().sum::<f64>() / count;
+        let deviation = (gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / count).sqrt();
+        // Geometric: the standard deviation is the mean, nearly; by distances it is less than a tenth of it.
+        assert!((mean - 75.0).abs() < 3.0, "{mean}");
+        assert!((deviation / mean - 1.0).abs() < 0.05, "{deviation} of {mean}");
+        // Every frame may be picked: none may pass unheard.
+        assert_eq!(point.quiet(), Quiet::NEVER);
     }
 
     #[test]

@@ -1486,6 +1486,11 @@ class CongestionPointKeys(TypedDict, total=False):
     """Weight of the growth of the queue relative to its length (w). Default: 2."""
     sample_base: str | None
     """Bytes from one sample to the next while there is no congestion. Default: "150000 B"."""
+    sampling: Samples | None
+    """How frames are sampled: "regular" (every so many bytes, IEEE 802.1Q) or "random" (each by itself
+    with a probability, its length over that distance, by the congestion that it meets. Default:
+    "regular".
+    """
     jitter_share: float | None
     """Random variation of the distance between samples, in either direction, as a fraction. Default:
     0.15.

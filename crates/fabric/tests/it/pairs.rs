@@ -266,6 +266,7 @@ fn congestion_point(rolls: &mut Rolls) -> ManagerSpec {
         0 => ManagerSpec::CongestionPoint(CongestionPointParams {
             set_point,
             sample_base: Bytes::new(rolls.pick(&[1_000, 20_000])),
+            sampling: if rolls.below(3) > 0 { Samples::Regular } else { Samples::Random },
             message_priority,
             ..CongestionPointParams::default()
         }),

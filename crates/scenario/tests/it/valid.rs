@@ -652,6 +652,7 @@ idle_exponent = "elapsed_and_arrival"
         set_point: units::Bytes::new(33_000),
         weight: 4.0,
         sample_base: units::Bytes::new(75_000),
+        sampling: queueing::Samples::Regular,
         jitter_share: 0.1,
         message_priority: 6,
         counts: Counts::WithoutFrame,
