@@ -28,12 +28,6 @@ IMAGES = DOCS / "images"
 RUNS = {"first-light": "timeline", "pause-storm": "congestion"}
 """Scenarios whose run is shown, and which of its pictures."""
 BEFORE_STAMPS = {
-    "congestion-compare",
-    "congestion-path-rates",
-    "congestion-stability",
-    "congestion-together",
-    "deadlock-ring",
-    "ets-conformance",
     "hagen-2012-ch3",
     "hagen-2012-ch4",
     "hagen-2012-ch5",
@@ -41,11 +35,7 @@ BEFORE_STAMPS = {
     "hagen-2012-ch7",
     "jiang-2007-fecn",
     "martinez-2006-qos",
-    "scheduling-accounting",
-    "scheduling-drr-awc",
-    "scheduling-latency-fairness",
     "storm-slow-receiver",
-    "victims-headline",
 }
 """Studies whose pictures are older than stamps; whoever draws them again takes the study out."""
 COVER = ("hagen-2012-ch7", "ch7")
