@@ -617,3 +617,47 @@ def test_weights_beyond_all_measure_are_an_error_and_no_crash() -> None:
     with pytest.raises(ConvergenceError):
         proportionally_fair(problem([[1, 1], [1, 0]], [1e10, 1e10], [1e10, 2.5e9], [1e-308, 1]))
     assert max_min(problem([[1, 1]], [1], demand=[1, 1], weight=[1e-308, 1])) == pytest.approx([0, 1])
+
+
+def test_nodes_share_whatever_the_number_of_their_flows(penstock: Command, tmp_path: Path) -> None:
+    """Three flows of h0 are due a sixth each by nodes and a quarter by flows; a FIFO divides by links."""
+    scenario = star(duration="2 ms").flow_control.pfc(priorities=[0])
+    for nth in range(3):
+        scenario = scenario.flow(f"many{nth}", from_="h0", to="h3", source="greedy")
+    scenario = scenario.flow("one", from_="h1", to="h3", source="greedy")
+    result = scenario.run()
+    link = 10e9 * 1522 / 1542
+    by_flow = oracle.assess(result, proportional=False)
+    assert [share.fair_bps["max_min"] / link for share in by_flow.shares] == pytest.approx([0.25] * 4)
+    by_node = oracle.assess(result, by="node")
+    assert [share.flow for share in by_node.shares] == ["h0", "h1"]
+    for definition in ("max_min", "proportional"):
+        fair = [share.fair_bps[definition] / link for share in by_node.shares]
+        assert fair == pytest.approx([0.5, 0.5], rel=1e-6)
+    assert all(abs(share.deviation("max_min") or 0) < 0.02 for share in by_node.shares)
+    assert sum(share.measured_bps for share in by_node.shares) == sum(
+        share.measured_bps for share in by_flow.shares
+    )
+    with pytest.raises(InputError, match="weights are of flows"):
+        oracle.assess(result, by="node", weights={"one": 2.0})
+    result.save(tmp_path / "out")
+    done = penstock("fair", tmp_path / "out", "--by", "node", "--json")
+    document = json_of(done)
+    assert document["by"] == "node"
+    assert [row["name"] for row in document["flows"]] == ["h0", "h1"]
+    assert "(node h" in penstock("fair", tmp_path / "out", "--by", "node").stdout
+    assert penstock("fair", tmp_path / "out", "--by", "node", "--weight", "one=2").returncode == 2
+
+
+def test_a_node_that_asks_for_less_leaves_the_rest() -> None:
+    """h0 asks for 2 of 10 Gb/s in two flows; h1, with one, gets what is left, and h2 the same, with two."""
+    scenario = star(duration="2 ms").flow_control.pfc(priorities=[0])
+    for nth in range(2):
+        scenario = scenario.flow(f"a{nth}", from_="h0", to="h3", source={"constant": {"rate": "1 Gb/s"}})
+    scenario = scenario.flow("b", from_="h1", to="h3", source="greedy")
+    for nth in range(2):
+        scenario = scenario.flow(f"c{nth}", from_="h2", to="h3", source="greedy")
+    found = oracle.assess(scenario.run(), by="node", proportional=False)
+    link = 10e9 * 1522 / 1542
+    due = [2e9, (link - 2e9) / 2, (link - 2e9) / 2]
+    assert [share.fair_bps["max_min"] for share in found.shares] == pytest.approx(due, rel=1e-3)

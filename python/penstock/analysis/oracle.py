@@ -24,7 +24,7 @@ frames, randomness of sources (their mean rate counts).
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -147,6 +147,7 @@ def assess(
     *,
     counts: Counts = "frame",
     weights: Mapping[str, float] | None = None,
+    by: Literal["flow", "node"] = "flow",
     proportional: bool = True,
     most_steps: int = MOST_STEPS,
 ) -> Assessment:
@@ -161,6 +162,9 @@ def assess(
     weights : mapping, optional
         Weight by flow, above 0; a name without ``[host]`` means all its flows. Default: the weights of the
         schedulers of the switches, by class; 1 where there are none.
+    by : {"flow", "node"}
+        Who shares: flows (default), or the nodes that send them, which count 1 each on every link and divide
+        that over their flows there; then each share is that of a node.
     proportional : bool
         Whether the proportionally fair rates are computed too. Default true.
     most_steps : int
@@ -169,18 +173,23 @@ def assess(
     Raises
     ------
     InputError
-        If the result has no table of paths or too many flows, or a weight is wrong.
+        If the result has no table of paths or too many flows, a weight is wrong, or nodes share and flows
+        have weights.
     ConvergenceError
         If the proportionally fair rates were not found, or shares change more often.
     """
     if counts not in COUNTS:
         raise InputError(f"counts is {counts!r}; expected one of {', '.join(COUNTS)}")
     fluid = _fluid(result, counts)
-    chosen, hierarchy, weights_from = _weights(result, weights, fluid)
-    by = hierarchy or fairness
-    definitions: dict[str, Callable[[Problem], Array]] = {"max_min": by.max_min}
+    if by == "node" and weights is not None:
+        raise InputError("weights are of flows; expected none where nodes share")
+    chosen, hierarchy, weights_from = (
+        _by_node(result, fluid) if by == "node" else _weights(result, weights, fluid)
+    )
+    rule = hierarchy or fairness
+    definitions: dict[str, Callable[[Problem], Array]] = {"max_min": rule.max_min}
     if proportional:
-        definitions["proportional"] = by.proportionally_fair
+        definitions["proportional"] = rule.proportionally_fair
     if hierarchy is not None and hierarchy.within is not None:
         most_steps = max(1, most_steps * _AS_LONG // len(fluid.flows))  # each takes longer with more flows
     fair = {name: fluid.run(chosen, allocate, most_steps) for name, allocate in definitions.items()}
@@ -198,6 +207,8 @@ def assess(
         for i, name in enumerate(names)
     ]
     notes, is_promised = _notes(result)
+    if by == "node":
+        shares, is_promised = _of_nodes(result, shares), False
     return Assessment(counts, weights_from, shares, notes, is_promised)
 
 
@@ -431,6 +442,33 @@ def _weights(
             raise InputError(f"no flow {name!r} in this result; {suggestion(name, names)}")
         weights[chosen] = weight
     return weights, None, "given"
+
+
+def _by_node(result: Measurements, fluid: Fluid) -> tuple[Array, Strict | None, str]:
+    """As `_weights`, where the nodes that send are what shares."""
+    names = [row["source"] for row in result.rows("flows")]
+    _, node = np.unique(names, return_inverse=True)
+    hierarchy = Hierarchy(np.ones(len(names)), node, node)
+    shown = hierarchy.beside(fluid.usage, np.ones(len(names), dtype=bool))
+    origin = "each node that sends counts 1, divided over its flows"
+    return shown, Strict(np.zeros(len(names), dtype=int), hierarchy), origin
+
+
+def _of_nodes(result: Measurements, shares: Sequence[Share]) -> list[Share]:
+    """The shares of flows, together for each node that sends."""
+    of_node: dict[str, list[Share]] = {}
+    for row, share in zip(result.rows("flows"), shares, strict=True):
+        of_node.setdefault(row["source"], []).append(share)
+    return [
+        Share(
+            node,
+            1.0,
+            sum(one.demand_bps for one in of),
+            sum(one.measured_bps for one in of),
+            {key: sum(one.fair_bps[key] for one in of) for key in of[0].fair_bps},
+        )
+        for node, of in of_node.items()
+    ]
 
 
 def _notes(result: Measurements) -> tuple[list[str], bool]:

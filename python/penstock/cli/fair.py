@@ -34,6 +34,7 @@ def fair(
     *,
     counts: Literal["frame", "payload", "wire"] = "frame",
     weight: tuple[str, ...] = (),
+    by: Literal["flow", "node"] = "flow",
     json: Annotated[bool, Parameter(negative=())] = False,
 ) -> int:
     """Compares what each flow got with its fair share.
@@ -51,6 +52,8 @@ def fair(
     weight
         FLOW=NUMBER, repeatable. A name without [host] means all flows of that name; flows that are not named
         count 1. Default: the weights of the switches' schedulers, or 1.
+    by
+        Who shares: flows, or the nodes that send them, whatever the number of their flows.
     json
         Prints one JSON object instead of a table.
     """
@@ -59,11 +62,13 @@ def fair(
 
     measured, origin = _result(result)
     given = _weights(weight)
-    found = oracle.assess(measured, counts=counts, weights=given or None)
+    if given and by == "node":
+        raise InputError("--weight is of flows, and --by node lets nodes share; expected one of them")
+    found = oracle.assess(measured, counts=counts, weights=given or None, by=by)
     if json:
-        print_json({"schema": SCHEMA, "run": origin, **as_json(found)})
+        print_json({"schema": SCHEMA, "run": origin, "by": by, **as_json(found)})
     else:
-        _show(found, accounted_length(measured.scenario_toml))
+        _show(found, by, accounted_length(measured.scenario_toml))
     return EXIT_DONE
 
 
@@ -97,10 +102,10 @@ def as_json(found: Assessment) -> dict[str, Any]:
     }
 
 
-def _show(found: Assessment, accounted: str | None) -> None:
+def _show(found: Assessment, by: str, accounted: str | None) -> None:
     out = console()
     what = COUNTED[found.counts].partition(" (")[0]
-    columns = ("flow", "weight", "asked", "measured", "max-min", "deviation", "proportional", "deviation")
+    columns = (by, "weight", "asked", "measured", "max-min", "deviation", "proportional", "deviation")
     shares = Table(f"Fair shares, counted in {what}", *columns, numeric=1)
     for share in found.shares:
         cells = [share.flow, f"{share.weight:g}", _asked(share.demand_bps), rate(share.measured_bps)]
@@ -113,7 +118,7 @@ def _show(found: Assessment, accounted: str | None) -> None:
         if verdict is not None:
             out.print(
                 f"{called}: {verdict.jain:.4f} (Jain), "
-                f"largest deviation {percent(verdict.largest_deviation)} (flow {verdict.flow})",
+                f"largest deviation {percent(verdict.largest_deviation)} ({by} {verdict.flow})",
             )
     out.print(f"weights  {found.weights_from}")
     others = " or ".join(f"--counts {word}" for word in COUNTED if word != found.counts)
