@@ -84,7 +84,7 @@ impl View<'_> {
         };
         let nth = path as u32 - self.s.source(number as usize).first_path;
         let transfers: Vec<Transfer> = list.iter().filter(|transfer| transfer.destination == nth).collect();
-        let Some((near, _)) = self.s.transfer_ends(path) else {
+        let Some(near) = self.s.transfer_ends(path) else {
             return OfPath::ByTransfer(transfers.iter().map(|transfer| transfer.ports).collect());
         };
         let outcomes = near.outcomes();
