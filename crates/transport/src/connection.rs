@@ -86,7 +86,7 @@ impl ConnectionSpec {
                 Endpoint::TransferReceiver(TransferReceiver::new(spec, due.len())),
             ),
             Application::Rdma(spec) | Application::RdmaTransfers(spec) => {
-                let facts = spec.facts(facts.rate, facts.base_rtt);
+                let facts = spec.facts(facts.rate, facts.base_rtt, facts.hops);
                 let sender = RdmaSender::new(spec, due.clone(), facts, start, stop);
                 (
                     Endpoint::RdmaSender(Box::new(sender)),
@@ -262,7 +262,7 @@ impl ApplicationSpec for Arc<TcpSpec> {
 /// RDMA: as if its path had no round trip of its own, which [`ConnectionSpec::start`] is told.
 impl ApplicationSpec for Arc<RdmaSpec> {
     fn ends(&self, start: Time, stop: Option<Time>, _near: Random, _far: Random) -> (Endpoint, Endpoint) {
-        let facts = self.facts(BitRate::from_gbps(100), Time::from_us(10));
+        let facts = self.facts(BitRate::from_gbps(100), Time::from_us(10), 1);
         (
             Endpoint::RdmaSender(Box::new(RdmaSender::new(self, [].into(), facts, start, stop))),
             Endpoint::RdmaReceiver(Box::new(RdmaReceiver::new(self, 0))),

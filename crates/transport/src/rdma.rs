@@ -4,26 +4,33 @@
 //! [`RdmaReceiver`](crate::RdmaReceiver) answers them and is the notification point; an [`RdmaController`] says how fast a queue pair sends and how much may be in flight, and knows
 //! nothing of retransmission.
 
+mod checks;
 mod control;
 mod dcqcn;
 mod dcqcn_keys;
 mod go_back_n;
 mod keys;
-mod none;
+mod no_control;
 pub(crate) mod psn;
 pub(crate) mod queue_pair;
+mod rdma_dctcp;
 mod recovery;
 mod selective_repeat;
 mod spec;
+mod swift;
+mod timely;
 
 pub use control::{PathFacts, RdmaAck, RdmaControl, RdmaLoss};
 pub use dcqcn::Dcqcn;
 pub use dcqcn_keys::{DcqcnKeys, DcqcnPreset};
 pub use keys::RdmaKeys;
-pub use none::{NoControl, NoControlKeys};
+pub use no_control::{NoControl, NoControlKeys};
 pub use psn::Word as RdmaWord;
 pub use queue_pair::{PairCounts, QueuePair};
+pub use rdma_dctcp::{RdmaDctcp, RdmaDctcpKeys};
 pub use spec::{CnpScope, QueuePairs, RdmaRecovery, RdmaSpec, RdmaTimeouts, StaticWindow};
+pub use swift::{Swift, SwiftKeys};
+pub use timely::{Timely, TimelyKeys};
 
 use ::keys::{Choice, Keyed, Remark, by_form};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -55,7 +62,7 @@ macro_rules! rdma_controls {
 
         /// Each control's name, the file that is its page, and the definition of its keys.
         pub const RDMA_CONTROL_PAGES: &[(&str, &str, &str)] =
-            &[$(($text, include_str!(concat!("rdma/", $file, ".rs")), stringify!($keys)),)*];
+            &[$(($file, include_str!(concat!("rdma/", $file, ".rs")), stringify!($keys)),)*];
 
         impl RdmaControlKeys {
             /// Its name.
@@ -192,9 +199,15 @@ impl RdmaControlSpec {
 
 rdma_controls! {
     /// Sends at the rate of the link.
-    "none": None(NoControlKeys => NoControl), "none", Hears::Nothing;
+    "none": None(NoControlKeys => NoControl), "no_control", Hears::Nothing;
     /// Rates that CNPs cut, and time and bytes bring back.
     "dcqcn": Dcqcn(DcqcnKeys => Dcqcn), "dcqcn", Hears::Cnps;
+    /// A rate that is cut by the share of packets that are marked.
+    "dctcp": Dctcp(RdmaDctcpKeys => RdmaDctcp), "rdma_dctcp", Hears::Marks;
+    /// A rate that follows the gradient of the round-trip time.
+    "timely": Timely(TimelyKeys => Timely), "timely", Hears::Delay;
+    /// A window that holds the round trip at a target.
+    "swift": Swift(SwiftKeys => Swift), "swift", Hears::Delay;
 }
 
 impl Default for RdmaControlKeys {

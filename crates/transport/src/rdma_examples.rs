@@ -41,13 +41,13 @@ fn transfers(keys: &RdmaKeys, due: &[(u64, u64)]) -> Wire {
     let spec = spec(keys);
     let due: Arc<[Due]> =
         due.iter().map(|&(at, bytes)| Due { start: us(at), bytes, ports: Ports::default() }).collect();
-    let facts = spec.facts(RATE, DELAY + DELAY);
+    let facts = spec.facts(RATE, DELAY + DELAY, 0);
     let receiver = RdmaReceiver::new(&spec, due.len());
     Pipe::new(RdmaSender::new(&spec, due, facts, Time::ZERO, None), receiver, RATE, DELAY)
 }
 fn flow(keys: &RdmaKeys, limit: Option<u64>, stop: Option<Time>) -> Wire {
     let (spec, _) = keys.carrier(limit.map(Bytes::new), 1_522).unwrap();
-    let facts = spec.facts(RATE, DELAY + DELAY);
+    let facts = spec.facts(RATE, DELAY + DELAY, 0);
     let sender = RdmaSender::new(&spec, [].into(), facts, us(3), stop);
     Pipe::new(sender, RdmaReceiver::new(&spec, 0), RATE, DELAY)
 }
@@ -325,7 +325,7 @@ proptest! {
         let (made, _) = keys.carrier(Some(Bytes::new(0)), 1_522).unwrap();
         let due: Arc<[Due]> =
             starts.iter().map(|&(at, bytes)| Due { start: us(at), bytes, ports: Ports::default() }).collect();
-        let facts = made.facts(RATE, DELAY + DELAY);
+        let facts = made.facts(RATE, DELAY + DELAY, 0);
         let sender = RdmaSender::new(&made, due.clone(), facts, Time::ZERO, None);
         let mut pipe = Pipe::new(sender, RdmaReceiver::new(&made, due.len()), RATE, DELAY);
         let mut draw = draws(seed).0;
@@ -378,7 +378,7 @@ proptest! {
         let (made, _) = keys.carrier(Some(Bytes::new(0)), 1_522).unwrap();
         let due: Arc<[Due]> =
             [0, 10, 20].iter().map(|&at| Due { start: us(at), bytes: 9_000, ports: Ports::default() }).collect();
-        let facts = made.facts(RATE, DELAY + DELAY);
+        let facts = made.facts(RATE, DELAY + DELAY, 0);
         let mut sender = RdmaSender::new(&made, due.clone(), facts, Time::ZERO, None);
         let mut receiver = RdmaReceiver::new(&made, due.len());
         let mut now = Time::ZERO;
@@ -434,6 +434,6 @@ fn what_cannot_be_meant_is_refused() {
     let (spec, _) = bdp.carrier(None, 1_522).unwrap();
     assert_eq!((spec.window, spec.ack_every), (StaticWindow::Bdp, 1));
     // 40 Gb/s and 24 us are 120 kB: 111 packets of 1090 B.
-    let facts = PathFacts { rate: units::BitRate::from_gbps(40), base_rtt: us(24), packet: 1_090 };
+    let facts = PathFacts { rate: units::BitRate::from_gbps(40), base_rtt: us(24), packet: 1_090, hops: 0 };
     assert_eq!(spec.most_in_flight(&facts), 111 * 1_090);
 }

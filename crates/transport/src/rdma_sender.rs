@@ -100,6 +100,11 @@ impl RdmaSender {
         !self.due.is_empty()
     }
 
+    /// The rate of its link, in bits a second.
+    pub fn line_rate(&self) -> f64 {
+        self.facts.rate.bps_f64()
+    }
+
     /// The name of their control.
     pub fn control(&self) -> &'static str {
         self.spec.control.name()

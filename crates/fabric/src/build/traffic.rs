@@ -174,7 +174,8 @@ fn facts(plan: &Plan, path: &[u32], connection: &ConnectionSpec) -> PathFacts {
     let back = &mut path.iter().rev().map(|&port| plan.wiring.peer[port as usize].0);
     let there = one_way(&mut path.iter().copied(), turn.out.full);
     let rate = path.first().map_or(BitRate::from_gbps(1), |&port| plan.link(port).rate);
-    PathFacts { rate, base_rtt: there + one_way(back, turn.back.full), packet: turn.out.full }
+    let hops = path.len().saturating_sub(1) as u16;
+    PathFacts { rate, base_rtt: there + one_way(back, turn.back.full), packet: turn.out.full, hops }
 }
 
 /// By destination, the transfers of a flow.

@@ -11,6 +11,7 @@ struct Row<'a> {
     destination: usize,
     number: u64,
     control: &'static str,
+    line: f64,
     pair: &'a QueuePair,
     received: PairReceived,
 }
@@ -36,15 +37,15 @@ impl View<'_> {
         .reals(
             "rate_bps",
             "b/s",
-            "The rate that its control allows at the end, in bits of frames (DA to FCS); infinite if only the link limits it.",
-            rows.iter().map(|row| row.pair.rate(end)),
+            "The rate that its control allows at the end, in bits of frames (DA to FCS): that of the link if nothing else limits it.",
+            rows.iter().map(|row| row.pair.rate(end).min(row.line)),
         )
         .reals(
             "window_bytes",
             "B",
-            "Bytes of frames that it may have in flight at the end; infinite without limit.",
+            "Bytes of frames that it may have in flight at the end; not a number without limit.",
             rows.iter().map(|row| match row.pair.window() {
-                u64::MAX => f64::INFINITY,
+                u64::MAX => f64::NAN,
                 bytes => bytes as f64,
             }),
         );
@@ -70,6 +71,7 @@ impl View<'_> {
             destination,
             number,
             control: sender.control(),
+            line: sender.line_rate(),
             pair,
             received: receiver.received(number as u32),
         };

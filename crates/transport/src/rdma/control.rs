@@ -11,6 +11,8 @@ pub struct PathFacts {
     pub base_rtt: Time,
     /// Bytes of a full packet, DA to FCS.
     pub packet: u16,
+    /// Switches on the way.
+    pub hops: u16,
 }
 
 impl PathFacts {

@@ -271,7 +271,7 @@ mod tests {
     use units::{BitRate, Or};
 
     const FACTS: PathFacts =
-        PathFacts { rate: BitRate::from_gbps(40), base_rtt: Time::from_us(4), packet: 1_090 };
+        PathFacts { rate: BitRate::from_gbps(40), base_rtt: Time::from_us(4), packet: 1_090, hops: 1 };
 
     fn us(us: u64) -> Time {
         Time::from_us(us)
