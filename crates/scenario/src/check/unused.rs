@@ -162,7 +162,7 @@ fn marks(model: &Model, spec: &Spec, context: &mut Context<'_>) {
 }
 
 /// The entry of the text that a flow was made of: its name, and the tables that its connection may stand in.
-fn place_of<'m>(model: &'m Model, flow: &FlowSpec) -> Option<(&'m str, Vec<Place>)> {
+pub fn place_of<'m>(model: &'m Model, flow: &FlowSpec) -> Option<(&'m str, Vec<Place>)> {
     if let Some(i) = model.transfers.iter().position(|entry| entry.name == entry_name(flow)) {
         let at = Place::of("transfers").index(i).key("over");
         return Some((

@@ -11,17 +11,24 @@ pub fn number(key: &str, value: f64, most: f64) -> Option<Remark> {
     } else {
         "expected a number above 0".to_string()
     };
-    (!(fits && value.is_finite())).then(|| Remark::about(key, format!("a {key} of {value}"), help))
+    (!(fits && value.is_finite()))
+        .then(|| Remark::about(key, format!("{} of {value}", with_article(key)), help))
 }
 
 /// A time above 0.
 pub fn time(key: &str, value: Time) -> Option<Remark> {
     let help = "expected a time above 0, like \"50 us\"";
-    (value == Time::ZERO).then(|| Remark::about(key, format!("a {key} of 0"), help))
+    (value == Time::ZERO).then(|| Remark::about(key, format!("{} of 0", with_article(key)), help))
 }
 
 /// A rate above 0.
 pub fn rate(key: &str, value: BitRate) -> Option<Remark> {
     let help = "expected a rate above 0, like \"100 Mb/s\"";
-    (value.bps() == 0).then(|| Remark::about(key, format!("a {key} of 0"), help))
+    (value.bps() == 0).then(|| Remark::about(key, format!("{} of 0", with_article(key)), help))
+}
+
+/// A key behind its article.
+pub fn with_article(key: &str) -> String {
+    let vowel = key.starts_with(['a', 'e', 'i', 'o']) || key == "fs_min" || key == "fs_max";
+    format!("{} {key}", if vowel { "an" } else { "a" })
 }

@@ -1,5 +1,6 @@
 //! The keys of DCQCN, and its presets by name.
 
+use super::checks::with_article;
 use keys::{Remark, Unused};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -65,7 +66,7 @@ dcqcn_keys! {
     monitor_period: Time,
     /// The period of the timer that increases the rate (`rpg_time_reset`). A time with unit, above 0. Default: "55 us" (preset "paper").
     time_reset: Time,
-    /// Bytes sent (DA to FCS) after which the rate is increased as well (`rpg_byte_reset`). A size with unit, at least "1 B"; or "never". Default: "10 MB" (preset "paper").
+    /// Bytes sent (DA to FCS) after which the rate is increased as well (`rpg_byte_reset`). A size with unit, at least "1 B"; or "never". Default: "10000000 B" (10 MB, preset "paper").
     byte_reset: Or<Bytes, Never>,
     /// Steps of timer or counter in fast recovery (F, `rpg_threshold`). A count, 1 to 1000. Default: 5 (preset "paper").
     #[schemars(range(min = 1, max = 1000))]
@@ -197,7 +198,7 @@ impl DcqcnKeys {
                 } else {
                     "expected a number above 0 and at most 1"
                 };
-                wrong.push(Remark::about(key, format!("a {key} of {value}"), help));
+                wrong.push(Remark::about(key, format!("{} of {value}", with_article(key)), help));
             }
         };
         number("g", self.g, false);
@@ -207,13 +208,13 @@ impl DcqcnKeys {
         for (key, time) in [("alpha_period", self.alpha_period), ("time_reset", self.time_reset)] {
             if time == Time::ZERO {
                 let help = "it would come without end; expected a time above 0, like \"55 us\"";
-                wrong.push(Remark::about(key, format!("a {key} of 0"), help));
+                wrong.push(Remark::about(key, format!("{} of 0", with_article(key)), help));
             }
         }
         for (key, count, range) in [("threshold", self.threshold, 1..=1_000), ("gd", self.gd, 0..=30)] {
             if !range.contains(&count) {
                 let help = format!("expected {} to {}", range.start(), range.end());
-                wrong.push(Remark::about(key, format!("a {key} of {count}"), help));
+                wrong.push(Remark::about(key, format!("{} of {count}", with_article(key)), help));
             }
         }
         if self.byte_reset.value() == Some(Bytes::new(0)) {

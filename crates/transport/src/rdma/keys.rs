@@ -19,7 +19,7 @@ const MOST_PACKETS_AN_ACK: u64 = 1024;
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RdmaKeys {
-    /// The congestion control of each queue pair: "none", "dcqcn" and others by name, or a table of that name with its keys. Default: "dcqcn" (preset "paper").
+    /// The congestion control of each queue pair: "none", "dcqcn" and others by name, or a table of that name with its keys. Default: dcqcn with its preset "paper".
     pub control: RdmaControlKeys,
     /// Bytes of data in a full packet. A size with unit, 1 B up to what `frame` holds beside `headers`; or "computed": the largest MTU of InfiniBand (256 to 4096 B) that fits. Default: "computed".
     pub mtu: Or<Bytes, Computed>,
