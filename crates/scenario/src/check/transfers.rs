@@ -160,13 +160,16 @@ fn one(
     let stop = times(entry, model.simulation.duration, at, context);
     flows::priority(entry.priority, at, context);
     flows::dscp(entry.dscp, entry.priority, model, at, context);
-    let ports =
+    let mut ports =
         entry.ports.as_ref().map(|keys| ports::lower(keys, &at.key("ports"), context)).unwrap_or_default();
     let sizes = match &entry.sizes {
         Some(text) => self::sizes(text, &at.key("sizes"), context),
         None => None,
     };
     let (framing, connection) = carrier?;
+    if connection.as_ref().is_some_and(|connection| connection.rdma().is_some()) && ports.destination == 0 {
+        ports.destination = wire::roce::UDP_PORT;
+    }
     let mut lists = Lists {
         framing,
         connection,

@@ -190,7 +190,7 @@ impl Dcqcn {
         }
         self.current = ((self.current + self.target) / 2.0).min(self.line);
         // What is left is less than a bit a second.
-        if self.current > self.line - 1.0 {
+        if self.current > self.line - 1.0 && !self.pending {
             self.release();
         }
     }
@@ -231,7 +231,8 @@ impl RdmaControl for Dcqcn {
                 self.alpha_at = now.saturating_add(self.alpha_period);
                 // The task that cuts runs after the one that updates alpha.
                 self.cut_at = now.saturating_add(self.monitor_period).saturating_add(Time::from_ns(1));
-                self.step_at = now.saturating_add(self.time_reset);
+                // Nothing is to be increased before the first cut.
+                self.step_at = Time::NEVER;
             }
             (self.seen, self.pending) = (true, true);
             return;
@@ -364,6 +365,13 @@ mod tests {
         assert_eq!(gbps(&it, us(200)), 20.0);
         // The target has stayed: half of the way back after 300 us.
         assert_eq!(gbps(&it, Time::from_ns(304_001)), 30.0);
+    }
+
+    #[test]
+    fn a_timer_as_short_as_the_period_of_cuts_releases_nothing_before_the_first() {
+        let mut it = Dcqcn::new(&DcqcnPreset::Mlx2016.keys(), &FACTS);
+        (0..200).for_each(|at| it.on_cnp(us(at)));
+        assert!(gbps(&it, us(200)) < 3.0, "{}", gbps(&it, us(200)));
     }
 
     #[test]

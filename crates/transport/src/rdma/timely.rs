@@ -41,7 +41,7 @@ pub struct TimelyKeys {
     pub min_rtt: Time,
     /// What an increase adds to the rate. A rate with unit, above 0. Default: "10 Mb/s" (SIGCOMM 2015).
     pub delta: BitRate,
-    /// The least rate. A rate with unit, above 0. Default: "10 Mb/s" (a choice).
+    /// The least rate. A rate with unit, above 0. Default: "100 Mb/s" (public simulators).
     pub min_rate: BitRate,
     /// Whether the range between the thresholds is that of the patched form. Default: false.
     pub patched: bool,
@@ -58,7 +58,7 @@ impl Default for TimelyKeys {
             t_high: Time::from_us(500),
             min_rtt: Time::from_us(20),
             delta: BitRate::from_bps(10_000_000),
-            min_rate: BitRate::from_bps(10_000_000),
+            min_rate: BitRate::from_bps(100_000_000),
             patched: false,
             patched_beta: 0.008,
         }
