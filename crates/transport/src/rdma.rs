@@ -44,7 +44,7 @@ pub const RDMA_RECOVERY_PAGES: &[(&str, &str)] = &[
     ("selective_repeat", include_str!("rdma/selective_repeat.rs")),
 ];
 
-/// Makes the closed enum of controls, that of their keys, and their dispatch from one list: the name in a scenario, keys, machine, file,
+/// The first of the list has no keys. Makes the closed enum of controls, that of their keys, and their dispatch from one list: the name in a scenario, keys, machine, file,
 /// and what it goes by.
 macro_rules! rdma_controls {
     ($($(#[$doc:meta])+ $text:literal: $name:ident($keys:ty => $machine:ident), $file:literal, $hears:expr;)*) => {
@@ -92,11 +92,11 @@ macro_rules! rdma_controls {
         impl Choice for RdmaControlKeys {
             const EXPECTED: &'static str = "the name of a control, or a table of that name with its keys";
             const NAMES: &'static [&'static str] = &[$($text,)*];
-            const WITH_KEYS: &'static [&'static str] = &[$($text,)*];
+            const WITH_KEYS: &'static [&'static str] = <Self as Choice>::NAMES.split_at(1).1;
             const TABLE: &'static str = "flows.source.rdma.control";
 
-            fn plain(_name: &str) -> Option<RdmaControlKeys> {
-                None
+            fn plain(name: &str) -> Option<RdmaControlKeys> {
+                (name == "none").then_some(RdmaControlKeys::None(NoControlKeys {}))
             }
             fn keyed<'de, D: Deserializer<'de>>(name: &str, table: D) -> Result<RdmaControlKeys, D::Error> {
                 match name {
@@ -108,6 +108,9 @@ macro_rules! rdma_controls {
 
         impl Serialize for RdmaControlKeys {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                if let RdmaControlKeys::None(_) = self {
+                    return serializer.serialize_str("none");
+                }
                 match self {
                     $(RdmaControlKeys::$name(keys) => serializer.serialize_newtype_variant("Control", 0, $text, keys),)*
                 }
@@ -119,8 +122,10 @@ macro_rules! rdma_controls {
                 "RdmaControl".into()
             }
             fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+                let about = [$(($text, first_line(&[$(stringify!($doc)),*])),)*];
                 let keyed = vec![$(Keyed::new::<$keys>($text, first_line(&[$(stringify!($doc)),*]), generator),)*];
-                ::keys::schema("The congestion control of queue pairs: a name, or a table of that name with its keys.", &[], keyed)
+                let keyed = keyed.into_iter().skip(1).collect();
+                ::keys::schema("The congestion control of queue pairs: a name, or a table of that name with its keys.", &about[..1], keyed)
             }
         }
 

@@ -1855,6 +1855,19 @@ fn schedulers() {
 fn warnings() {
     for (case, message, help) in [
         (
+            flow_and("source = { rdma = { control = ‸\"none\" } }", "[switch]\npath_choice = \"spray\""),
+            "\"f\" goes back N, and \"sw\" chooses a path for each frame",
+            "recovery = \"selective\"",
+        ),
+        (
+            flow_and(
+                "source = { rdma = { control = ‸\"none\" } }",
+                "[switch.buffer]\nqueue = \"100 frames\"",
+            ),
+            "goes back N, and nothing keeps priority 0 from loss at \"sw\"",
+            "recovery = \"selective\"",
+        ),
+        (
             star("line_code = \"64b/66b\"\nrate = ‸\"25 Gb/s\""),
             "25 Gb/s on the wire carries about 24.242424242 Gb/s",
             "expected \"25.78125 Gb/s\", or no line_code",
