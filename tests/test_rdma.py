@@ -1,4 +1,4 @@
-"""RDMA against models of a few lines: go-back-N at a loss rate, DCQCN at its fixed point, and what always holds."""
+"""RDMA against models of a few lines: go-back-N with losses, DCQCN at its fixed point, what always holds."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from = "h0"
 to = "h1"
 source = {{ rdma = {{ control = "none", recovery = "{recovery}", {more} }} }}
 [[faults]]
-link = ["h0", "switch"]
+link = ["h0", "sw"]
 frame_loss = {loss}
-towards = "switch"
+towards = "sw"
 """
 
 
@@ -43,7 +43,7 @@ def wire(length: int) -> float:
 
 @pytest.mark.parametrize("loss", [0.002, 0.01, 0.03])
 def test_go_back_n_wastes_what_is_on_its_way(loss: float) -> None:
-    """A loss costs what is sent between the lost packet and its NAK: Bertsekas and Gallager, section 2.4.2."""
+    """A loss costs what is sent between the lost packet and its NAK (Bertsekas and Gallager, 2.4.2)."""
     trip = 2 * wire(PACKET) + 2 * wire(ACK) + 4 * DELAY
     wasted = math.ceil(trip / wire(PACKET) + 1)
     efficiency = (1 - loss) / (1 - loss + loss * wasted)
@@ -74,7 +74,15 @@ xoff = "1 MB"
 xon = "900 kB"
 [[switch.queue_managers]]
 classes = [3]
-red = {{ weight = 1, min = "5 kB", max = "200 kB", max_probability = 0.01, gentle = false, action = "mark_only", spacing = "geometric", at = "dequeue" }}
+[switch.queue_managers.red]
+weight = 1
+min = "5 kB"
+max = "200 kB"
+max_probability = 0.01
+gentle = false
+action = "mark_only"
+spacing = "geometric"
+at = "dequeue"
 [[flows]]
 name = "f"
 from = "h1..h{senders}"
@@ -85,9 +93,10 @@ source = {{ rdma = {{ control = "dcqcn", mtu = "1000 B" }} }}
 
 
 def marked_share(senders: int) -> float:
-    """The share of marked packets at which DCQCN of the paper neither gains nor loses: its fluid model, by bisection.
+    """The share of marked packets at which DCQCN neither gains nor loses: its fluid model, by bisection.
 
-    Y. Zhu et al., CoNEXT 2016, section 3: packets of 1 kB, 40 Gb/s, a CNP in 50 us, alpha and timer of 55 us, 10 MB, F = 5, 40 Mb/s.
+    Y. Zhu et al., CoNEXT 2016, section 3: packets of 1 kB, 40 Gb/s, a CNP in 50 us, alpha and timer of 55 us,
+    10 MB, F = 5, 40 Mb/s.
     """
     packet = (1000 + HEADERS) * 8
     rate = RATE * 4 / packet / senders
@@ -97,7 +106,7 @@ def marked_share(senders: int) -> float:
         cut = 1 - (1 - p) ** (tau * rate)
         alpha = 1 - (1 - p) ** (period * rate)
         timer = period * rate
-        by_bytes, by_time = p / ((1 - p) ** -counter - 1), p / ((1 - p) ** -timer - 1)
+        by_bytes, by_time = (p / math.expm1(min(-n * math.log1p(-p), 700)) for n in (counter, timer))
         steps = rate * (by_bytes + by_time)
         adds = add * rate * ((1 - p) ** (stages * counter) * by_bytes + (1 - p) ** (stages * timer) * by_time)
         # The target stands above the rate by what its additions and its resets make of it.
@@ -111,16 +120,18 @@ def marked_share(senders: int) -> float:
     return low
 
 
-def test_dcqcn_comes_to_its_fixed_point() -> None:
-    senders = 4
-    assert marked_share(4) == pytest.approx(0.00189, rel=0.1), "the published table"
+@pytest.mark.parametrize("senders", [2, 4, 10])
+def test_dcqcn_comes_to_its_fixed_point(senders: int) -> None:
+    """The queue that marks this share; the model has no packets, and chance makes the queue longer."""
+    published = {2: 0.00078, 4: 0.00189, 10: 0.00603}
+    assert marked_share(senders) == pytest.approx(published[senders], rel=0.1), "the published table"
     result = ps.run(ps.Scenario.from_toml(DCQCN.format(hosts=senders + 1, senders=senders)))
-    rows = result.rows("queue_pairs")
-    share = sum(row["packets_marked"] for row in rows) / sum(row["packets_delivered"] for row in rows)
-    assert share == pytest.approx(marked_share(senders), rel=0.35)
+    queue = max(row["queue_bytes_mean"] for row in result.rows("queues"))
+    expected = 5e3 + marked_share(senders) / 0.01 * 195e3
+    assert expected < queue < 1.45 * expected
     rates = [row["throughput_bps"] for row in result.rows("flows")]
     assert ps.jain(rates) > 0.98
-    assert sum(rates) > 0.95 * 40e9 * PACKET / (PACKET + OVERHEAD)
+    assert sum(rates) > 0.99 * 40e9 * (1000 + HEADERS) / (1000 + HEADERS + OVERHEAD)
 
 
 @pytest.mark.parametrize("control", ["none", "dcqcn", "dctcp", "timely", "swift"])

@@ -417,6 +417,12 @@ proptest! {
 }
 
 #[test]
+fn a_queue_pair_is_small() {
+    let bytes = size_of::<crate::QueuePair>();
+    assert!(bytes <= 600, "{bytes} B");
+}
+
+#[test]
 fn what_cannot_be_meant_is_refused() {
     let dcqcn = |keys: DcqcnKeys| RdmaControlKeys::Dcqcn(keys);
     let wrong = |keys: RdmaKeys| keys.carrier(None, 1_522).unwrap_err()[0].to_string();
