@@ -160,16 +160,14 @@ fn one(
     let stop = times(entry, model.simulation.duration, at, context);
     flows::priority(entry.priority, at, context);
     flows::dscp(entry.dscp, entry.priority, model, at, context);
-    let mut ports =
+    let ports =
         entry.ports.as_ref().map(|keys| ports::lower(keys, &at.key("ports"), context)).unwrap_or_default();
     let sizes = match &entry.sizes {
         Some(text) => self::sizes(text, &at.key("sizes"), context),
         None => None,
     };
     let (framing, connection) = carrier?;
-    if connection.as_ref().is_some_and(|connection| connection.rdma().is_some()) && ports.destination == 0 {
-        ports.destination = wire::roce::UDP_PORT;
-    }
+    let ports = with_port_of_roce(ports, connection.as_deref());
     let mut lists = Lists {
         framing,
         connection,
@@ -217,6 +215,13 @@ fn one(
         draw.by_sender(&ends, &mut lists, context);
     }
     Some(lists)
+}
+
+/// The port of RoCEv2 at the receiver of RDMA, if no other is given.
+fn with_port_of_roce(ports: Ports, connection: Option<&ConnectionSpec>) -> Ports {
+    let rdma = connection.is_some_and(|connection| connection.rdma().is_some());
+    let destination = if rdma && ports.destination == 0 { wire::roce::UDP_PORT } else { ports.destination };
+    Ports { destination, ..ports }
 }
 
 /// Transfers that begin once need no time from which on none begins.
