@@ -255,7 +255,7 @@ def test_explain_searches_names_and_texts(penstock: Command) -> None:
 
 
 def test_words_of_the_field_are_explained() -> None:
-    for word in ("ecmp", "spray", "roce", "RoCEv2", "rdma", "dcqcn", "marking", "islip"):
+    for word in ("ecmp", "spray", "roce", "RoCEv2", "cnp", "irn", "marking", "islip"):
         [topic] = ps.explain(word).topics
         assert topic.kind == "concept"
     concepts = tomllib.loads(Path(glossary.__file__).with_name("concepts.toml").read_text("utf-8"))

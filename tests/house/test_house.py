@@ -120,10 +120,18 @@ def test_files_are_short(root: Path) -> None:
     assert not long
 
 
+INNER = re.compile(r'include_str!\("\w+/(\w+\.rs)"\)|, "(\w+)", Hears::')
+"""Entries of a registry beside a folder of its own."""
+
+
 def registered(library: Path) -> set[Path]:
-    """The files that the registry in a crate's lib.rs makes pages of."""
+    """The files that the registry in a crate's lib.rs, or one beside a folder of its own, makes pages of."""
     found = REGISTRY.findall(library.read_text("utf-8"))
-    return {library.with_name(file or f"{name or entry}.rs") for _, file, name, entry in found}
+    files = {library.with_name(file or f"{name or entry}.rs") for _, file, name, entry in found}
+    for inner in (path for path in library.parent.glob("*.rs") if path.with_suffix("").is_dir()):
+        entries = INNER.findall(inner.read_text("utf-8"))
+        files |= {inner.with_suffix("") / (file or f"{name}.rs") for file, name in entries}
+    return files
 
 
 def libraries(root: Path) -> list[Path]:
@@ -157,7 +165,9 @@ def test_every_mechanism_is_registered(root: Path) -> None:
     left_out = [
         str(path.relative_to(root))
         for library in libraries(root)
-        for path in sorted(set(library.parent.glob("*.rs")) - registered(library))
+        for path in sorted(
+            {*library.parent.glob("*.rs"), *library.parent.glob("*/*.rs")} - registered(library)
+        )
         if labels(path) == {"Source:", "Not modelled:"}
     ]
     assert not set(left_out) - SHARED

@@ -106,8 +106,13 @@ pub fn priorities_of(nodes: &[NodeSpec], flows: &[FlowSpec]) -> u32 {
     let limiters = nodes.iter().filter_map(|node| node.host()?.limiters.as_ref());
     let tags =
         limiters.filter_map(|limiters| queueing::RateConfiguration::return_priority(&limiters.control));
+    let answers = flows.iter().filter_map(|flow| flow.transport.as_ref()?.rdma());
+    let answers = answers.flat_map(|rdma| rdma.reply_priorities()).map(|priority| priority.0);
     let flows = flows.iter().map(|flow| flow.priority.0);
-    with_new_priorities(nodes, flows.chain(messages).chain(tags).fold(0, |set, priority| set | 1 << priority))
+    with_new_priorities(
+        nodes,
+        flows.chain(answers).chain(messages).chain(tags).fold(0, |set, priority| set | 1 << priority),
+    )
 }
 
 impl Spec {

@@ -20,6 +20,7 @@ mod losses;
 mod occupancies;
 mod pauses;
 mod ports;
+mod queue_pairs;
 mod queues;
 mod series;
 mod storms;
@@ -98,7 +99,7 @@ const LEAST_HOPS: u64 = 100_000;
 type Make = fn(&View<'_>) -> Vec<Table>;
 
 /// All that is to be made, in the order in which it is begun: first what others wait for, and they last.
-const BEGUN: [Make; 30] = [
+const BEGUN: [Make; 31] = [
     |view| none(view.forensics()),
     |view| none(view.series()),
     |view| vec![view.congestion_flows()],
@@ -109,6 +110,7 @@ const BEGUN: [Make; 30] = [
     |view| vec![view.demands()],
     |view| vec![view.paths()],
     |view| vec![view.connections()],
+    |view| vec![view.queue_pairs()],
     |view| vec![view.rate_limiters()],
     |view| vec![view.slowdowns()],
     |view| vec![view.transfers()],
@@ -136,11 +138,12 @@ const fn none<T: ?Sized>(_made_for_later: &T) -> Vec<Table> {
 }
 
 /// The tables in the order of documentation.
-const ORDER: [&str; 29] = [
+const ORDER: [&str; 30] = [
     "flows",
     "demands",
     "paths",
     "connections",
+    "queue_pairs",
     "rate_limiters",
     "slowdowns",
     "transfers",

@@ -10,6 +10,21 @@ use units::Time;
 pub enum Header {
     /// Of a TCP segment.
     Tcp(TcpHeader),
+    /// Of a packet of RDMA.
+    Rdma(RdmaHeader),
+}
+
+/// The fields of a RoCEv2 packet that do not fit into the word of its frame.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RdmaHeader {
+    /// What the word would say but for the queue pair.
+    pub word: u32,
+    /// The queue pair, as its hosts number those between them.
+    pub pair: u32,
+    /// Of an acknowledgement: when the packet was sent that it answers.
+    pub echo: Option<Time>,
+    /// Of a NACK: the packet out of order that has come (IRN).
+    pub arrived: Option<u32>,
 }
 
 /// The fields of a TCP segment that decide what its receiver does (RFC 9293 section 3.1), but the window, which does
@@ -38,7 +53,40 @@ pub struct TcpHeader {
 impl Header {
     /// Its contents, for fingerprints.
     pub fn digest(&self) -> u64 {
-        let Header::Tcp(tcp) = self;
+        match self {
+            Header::Tcp(tcp) => tcp.digest(),
+            Header::Rdma(rdma) => rdma.digest(),
+        }
+    }
+
+    /// It, if it is that of a TCP segment.
+    #[inline(always)]
+    pub fn tcp(&self) -> Option<&TcpHeader> {
+        match self {
+            Header::Tcp(tcp) => Some(tcp),
+            Header::Rdma(_) => None,
+        }
+    }
+}
+
+/// One more word of a digest.
+fn mixed(digest: u64, word: u64) -> u64 {
+    (digest.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+impl RdmaHeader {
+    fn digest(&self) -> u64 {
+        let told = [self.echo.is_some(), self.arrived.is_some()];
+        let told = told.into_iter().fold(1, |all, flag| all << 1 | u64::from(flag));
+        let words = u64::from(self.word) << 32 | u64::from(self.pair);
+        let [echo, arrived] = [self.echo.unwrap_or_default().ps(), self.arrived.unwrap_or_default().into()];
+        [words, echo, arrived].into_iter().fold(told, mixed)
+    }
+}
+
+impl TcpHeader {
+    fn digest(&self) -> u64 {
+        let tcp = self;
         let flags = [tcp.begins, tcp.reduced, tcp.payload.is_some(), tcp.echo.is_some()];
         let flags = flags.into_iter().fold(0, |all, flag| all << 1 | u64::from(flag));
         let first =
@@ -47,17 +95,30 @@ impl Header {
         // What a connection alone between its hosts does not need counts where it is there.
         let label = [1 << 32 | u64::from(tcp.connection), tcp.ends.map_or(0, |end| u64::from(end) + 1)];
         let label = (label != [1 << 32, 0]).then_some(label).into_iter().flatten();
-        first
-            .into_iter()
-            .chain(blocks)
-            .chain(label)
-            .fold(flags, |digest, word| (digest.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15))
+        first.into_iter().chain(blocks).chain(label).fold(flags, mixed)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_field_of_rdma_is_part_of_the_digest() {
+        let plain = RdmaHeader::default();
+        let others = [
+            plain,
+            RdmaHeader { word: 1, ..plain },
+            RdmaHeader { pair: 1, ..plain },
+            RdmaHeader { echo: Some(Time::ZERO), ..plain },
+            RdmaHeader { echo: Some(Time::from_ps(1)), ..plain },
+            RdmaHeader { arrived: Some(0), ..plain },
+            RdmaHeader { arrived: Some(1), ..plain },
+        ];
+        let digests = others.map(|rdma| Header::Rdma(rdma).digest());
+        assert!((0..others.len()).all(|n| !digests[..n].contains(&digests[n])));
+        assert_eq!(Header::Rdma(plain).tcp(), None);
+    }
 
     #[test]
     fn every_field_is_part_of_the_digest() {

@@ -13,7 +13,7 @@ mod route;
 mod tag;
 
 pub use flags::{Ecn, Flags, FrameKind};
-pub use header::{Header, TcpHeader};
+pub use header::{Header, RdmaHeader, TcpHeader};
 pub use occupancy::Occupancy;
 pub use ports::Ports;
 pub use route::{Heading, Route};

@@ -18,8 +18,14 @@ pub fn describe() -> String {
     let controllers = transport::CONTROLLER_PAGES.iter().map(|&(name, text)| ("controller", name, text, ""));
     let applications =
         transport::APPLICATION_PAGES.iter().map(|&(name, text)| ("application", name, text, ""));
+    let rdma_controls = transport::RDMA_CONTROL_PAGES
+        .iter()
+        .map(|&(name, text, keys)| ("congestion control of RDMA", name, text, keys));
+    let rdma_repairs =
+        transport::RDMA_RECOVERY_PAGES.iter().map(|&(name, text)| ("loss recovery", name, text, ""));
     let repairs = transport::REPAIR_PAGES.iter().map(|&(name, text)| ("loss recovery", name, text, ""));
-    let transports = endpoints.chain(controllers).chain(repairs).chain(applications);
+    let of_rdma = rdma_controls.chain(rdma_repairs);
+    let transports = endpoints.chain(controllers).chain(repairs).chain(of_rdma).chain(applications);
     let pages: Vec<Page> =
         schedulers.chain(controls).chain(queueing).chain(arrivals).chain(transports).collect();
     Value::Array(pages.iter().map(|page| page_of(page, &schema)).collect()).to_string()

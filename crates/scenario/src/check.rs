@@ -18,6 +18,7 @@ mod path_choice;
 mod ports;
 mod probes;
 mod queueing;
+mod rdma;
 mod receive;
 mod receivers;
 mod scheduler;
@@ -219,6 +220,7 @@ fn lower(model: &Model, context: &mut Context<'_>) -> Option<(Spec, Vec<u8>)> {
         path_choice::check(model, &spec, context);
         managers::check(model, &spec, &needs, context);
         transports::check_losses(model, &spec, context);
+        rdma::check(model, &spec, context);
         unused::check(model, &spec, &needs, &entries, context);
     }
     Some((spec, fabric.levels()))

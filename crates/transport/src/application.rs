@@ -132,6 +132,8 @@ macro_rules! applications {
             $($(#[$doc])+ $name($spec),)*
             /// Scheduled transfers over TCP.
             Transfers(Arc<TcpSpec>),
+            /// Scheduled transfers over RDMA.
+            RdmaTransfers(Arc<RdmaSpec>),
         }
 
         impl ApplicationSpec for Application {
@@ -139,36 +141,42 @@ macro_rules! applications {
                 match self {
                     $(Application::$name(spec) => spec.ends(start, stop, near, far),)*
                     Application::Transfers(spec) => spec.ends(start, stop, near, far),
+                    Application::RdmaTransfers(spec) => spec.ends(start, stop, near, far),
                 }
             }
             fn frames(&self) -> (u16, u16) {
                 match self {
                     $(Application::$name(spec) => spec.frames(),)*
                     Application::Transfers(spec) => spec.frames(),
+                    Application::RdmaTransfers(spec) => spec.frames(),
                 }
             }
             fn turn(&self) -> Turn {
                 match self {
                     $(Application::$name(spec) => spec.turn(),)*
                     Application::Transfers(spec) => spec.turn(),
+                    Application::RdmaTransfers(spec) => spec.turn(),
                 }
             }
             fn most_bps(&self, turn_secs: f64) -> f64 {
                 match self {
                     $(Application::$name(spec) => spec.most_bps(turn_secs),)*
                     Application::Transfers(spec) => spec.most_bps(turn_secs),
+                    Application::RdmaTransfers(spec) => spec.most_bps(turn_secs),
                 }
             }
             fn check(&self) -> Result<(), String> {
                 match self {
                     $(Application::$name(spec) => ApplicationSpec::check(spec),)*
                     Application::Transfers(spec) => ApplicationSpec::check(spec),
+                    Application::RdmaTransfers(spec) => ApplicationSpec::check(spec),
                 }
             }
             fn understands_marks(&self) -> bool {
                 match self {
                     $(Application::$name(spec) => spec.understands_marks(),)*
                     Application::Transfers(spec) => spec.understands_marks(),
+                    Application::RdmaTransfers(spec) => spec.understands_marks(),
                 }
             }
         }

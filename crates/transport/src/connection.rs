@@ -6,11 +6,12 @@ use crate::conversation::ConversationSpec;
 use crate::delay::Delay;
 use crate::exchange::{MAX_OUTSTANDING, MAX_SEGMENTS, Message};
 use crate::{
-    Application, ControllerSpec, Conversation, Endpoint, Requester, Responder, TcpReceiver, TcpSender,
-    TcpSpec, Train, TransferReceiver, TransferSender, Turn, WindowReceiver, WindowSender,
+    Application, ControllerSpec, Conversation, Endpoint, PathFacts, RdmaReceiver, RdmaSender, RdmaSpec,
+    Requester, Responder, StaticWindow, TcpReceiver, TcpSender, TcpSpec, Train, TransferReceiver,
+    TransferSender, Turn, WindowReceiver, WindowSender,
 };
 use std::sync::Arc;
-use units::{Amount, Time};
+use units::{Amount, BitRate, Time};
 use workload::Due;
 
 /// A connection between two hosts, checked.
@@ -70,15 +71,36 @@ pub struct RequestResponseSpec {
 
 impl ConnectionSpec {
     /// Both endpoints: the one that opens the connection, and its peer. The random streams should belong to
-    /// one endpoint each. `due`: the scheduled transfers, in order of their starts.
-    pub fn start(&self, due: &Arc<[Due]>, near: Random, far: Random) -> (Endpoint, Endpoint) {
+    /// one endpoint each. `due`: the scheduled transfers, in order of their starts. `facts`: those of their path.
+    pub fn start(
+        &self,
+        due: &Arc<[Due]>,
+        facts: PathFacts,
+        near: Random,
+        far: Random,
+    ) -> (Endpoint, Endpoint) {
         let (start, stop) = (self.start, self.stop);
         match &self.application {
             Application::Transfers(spec) => (
                 Endpoint::TransferSender(Box::new(TransferSender::new(spec, due.clone(), near))),
                 Endpoint::TransferReceiver(TransferReceiver::new(spec, due.len())),
             ),
+            Application::Rdma(spec) | Application::RdmaTransfers(spec) => {
+                let facts = spec.facts(facts.rate, facts.base_rtt, facts.hops);
+                let sender = RdmaSender::new(spec, due.clone(), facts, start, stop);
+                (
+                    Endpoint::RdmaSender(Box::new(sender)),
+                    Endpoint::RdmaReceiver(Box::new(RdmaReceiver::new(spec, due.len()))),
+                )
+            }
             other => other.ends(start, stop, near, far),
+        }
+    }
+    /// What it is, if it is RDMA.
+    pub fn rdma(&self) -> Option<&RdmaSpec> {
+        match &self.application {
+            Application::Rdma(spec) | Application::RdmaTransfers(spec) => Some(spec),
+            _ => None,
         }
     }
     /// The shortest frame that either endpoint may send, DA to FCS: what the look-ahead has to know.
@@ -234,6 +256,37 @@ impl ApplicationSpec for Arc<TcpSpec> {
     }
     fn understands_marks(&self) -> bool {
         self.ecn != crate::EcnMode::Off
+    }
+}
+
+/// RDMA: as if its path had no round trip of its own, which [`ConnectionSpec::start`] is told.
+impl ApplicationSpec for Arc<RdmaSpec> {
+    fn ends(&self, start: Time, stop: Option<Time>, _near: Random, _far: Random) -> (Endpoint, Endpoint) {
+        let facts = self.facts(BitRate::from_gbps(100), Time::from_us(10), 1);
+        (
+            Endpoint::RdmaSender(Box::new(RdmaSender::new(self, [].into(), facts, start, stop))),
+            Endpoint::RdmaReceiver(Box::new(RdmaReceiver::new(self, 0))),
+        )
+    }
+    fn frames(&self) -> (u16, u16) {
+        (self.shortest_frame(), self.longest_frame())
+    }
+    fn turn(&self) -> Turn {
+        let (out, back) = (Train::one(self.frame_bytes(self.mtu)), Train::one(self.ack_bytes()));
+        Turn { out, back, answers: f64::from(self.ack_every) }
+    }
+    fn most_bps(&self, turn_secs: f64) -> f64 {
+        match self.window {
+            StaticWindow::Bytes(bytes) => (bytes * 8) as f64 / turn_secs,
+            // What fills the path holds nothing back, and a control finds its own rate.
+            StaticWindow::Unlimited | StaticWindow::Bdp => f64::INFINITY,
+        }
+    }
+    fn check(&self) -> Result<(), String> {
+        RdmaSpec::check(self)
+    }
+    fn understands_marks(&self) -> bool {
+        RdmaSpec::understands_marks(self)
     }
 }
 

@@ -24,7 +24,7 @@ impl Duplex {
     /// Hands a frame to the direction that it belongs to, and says whether it is that of the peer. A SYN is if this end is
     /// `greeted`.
     pub fn handle_frame(&mut self, now: Time, received: &Received, greeted: bool) -> bool {
-        let begins = received.header.is_some_and(|Header::Tcp(tcp)| tcp.begins);
+        let begins = received.header.as_ref().and_then(Header::tcp).is_some_and(|tcp| tcp.begins);
         let of_peer = received.kind == FrameKind::Data || begins && greeted;
         if of_peer {
             self.receiver.handle_frame(now, received);

@@ -229,4 +229,10 @@ pub trait Protocol {
 
     /// Its next step begins then. It is called only after [`Progress::waits`].
     fn begin_step(&mut self, _at: Time) {}
+
+    /// Before [`Protocol::handle_frame`] of a frame that arrived marked: what its NIC tells the peer at once, past all that the
+    /// endpoint has to send. `port`: when the next such frame of the whole NIC may leave, if it counts them together.
+    fn notify(&mut self, _now: Time, _received: &Received, _port: &mut Time) -> Option<Segment> {
+        None
+    }
 }

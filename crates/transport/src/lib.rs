@@ -33,6 +33,9 @@ mod mpi_exchange_keys;
 mod newreno;
 mod pacer;
 mod prr;
+mod rdma;
+mod rdma_receiver;
+mod rdma_sender;
 mod repair;
 mod repairs;
 mod requester;
@@ -65,6 +68,8 @@ mod pipe;
 #[cfg(test)]
 mod properties;
 #[cfg(test)]
+mod rdma_examples;
+#[cfg(test)]
 mod tcp_calls;
 #[cfg(test)]
 mod tcp_examples;
@@ -94,6 +99,13 @@ pub use messages::{IscsiKeys, Messages};
 pub use mpi_exchange::{MpiExchange, MpiExchangeSpec};
 pub use mpi_exchange_keys::MpiExchangeKeys;
 pub use pacer::Pacer;
+pub use rdma::{
+    CnpScope, Dcqcn, DcqcnKeys, DcqcnPreset, PairCounts, PathFacts, QueuePair, QueuePairs,
+    RDMA_CONTROL_PAGES, RDMA_RECOVERY_PAGES, RdmaControl, RdmaControlKeys, RdmaControlSpec, RdmaController,
+    RdmaKeys, RdmaRecovery, RdmaSpec, RdmaTimeouts, RdmaWord, StaticWindow,
+};
+pub use rdma_receiver::{PairReceived, RdmaReceiver};
+pub use rdma_sender::RdmaSender;
 pub use repairs::RepairKind;
 pub use requester::Requester;
 pub use responder::Responder;
@@ -203,6 +215,9 @@ macro_rules! endpoints {
             fn begin_step(&mut self, at: Time) {
                 match self { $(Endpoint::$name(it) => it.begin_step(at),)* }
             }
+            fn notify(&mut self, now: Time, received: &Received, port: &mut Time) -> Option<Segment> {
+                match self { $(Endpoint::$name(it) => it.notify(now, received, port),)* }
+            }
         }
     };
 }
@@ -284,6 +299,10 @@ type BoxedTransferSender = Box<TransferSender>;
 type BoxedConversation = Box<Conversation>;
 /// Boxed, as a TCP sender is.
 type BoxedMpiExchange = Box<MpiExchange>;
+/// Boxed, as a TCP sender is.
+type BoxedRdmaSender = Box<RdmaSender>;
+/// Boxed: it is larger than most others.
+type BoxedRdmaReceiver = Box<RdmaReceiver>;
 
 endpoints! {
     /// Sends a bulk transfer, limited by a controller.
@@ -306,6 +325,10 @@ endpoints! {
     Conversation(BoxedConversation) = "conversation",
     /// Either end of a connection between two neighbouring ranks.
     MpiExchange(BoxedMpiExchange) = "mpi_exchange",
+    /// Sends messages over RDMA.
+    RdmaSender(BoxedRdmaSender) = "rdma_sender",
+    /// Takes in messages over RDMA.
+    RdmaReceiver(BoxedRdmaReceiver) = "rdma_receiver",
 }
 
 controllers! {
@@ -352,10 +375,11 @@ applications! {
     conversation: Conversation(Box<ConversationKeys> => Arc<ConversationSpec>),
     /// Steps of the ranks of MPI in a ring, over TCP; full segments have the length `frame`.
     mpi_exchange: MpiExchange(Box<MpiExchangeKeys> => Arc<MpiExchangeSpec>),
+    /// Messages over RDMA (RoCEv2); full packets are at most as long as `frame`.
+    rdma: Rdma(Box<RdmaKeys> => Arc<RdmaSpec>),
 }
 
 impl Application {
     /// How a source is told to understand marks.
-    pub const MARKED: &str =
-        "ecn = true in the source of a connection (window, request_response), or ecn = \"rfc3168\" (tcp)";
+    pub const MARKED: &str = "ecn = true in the source of a connection (window, request_response), ecn = \"rfc3168\" (tcp), or control = \"dcqcn\" (rdma)";
 }

@@ -1,6 +1,6 @@
 //! Two endpoints and a wire in each direction, for tests: rate, delay, and whatever happens to a frame.
 
-use crate::{ConnectionSpec, Protocol, Received, Record, Segment};
+use crate::{ConnectionSpec, PathFacts, Protocol, Received, Record, Segment};
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::cmp::Reverse;
@@ -44,6 +44,7 @@ pub struct Pipe<A, B> {
     pub arrived: Vec<(usize, Time, Received)>,
     pub records: Vec<Record>,
     busy_until: [Time; 2],
+    next_told: [Time; 2],
     /// By time, then order of making.
     events: BinaryHeap<Reverse<(Time, usize, usize, Event)>>,
     in_transit: Vec<Received>,
@@ -55,7 +56,8 @@ pub struct Pipe<A, B> {
 pub fn connect(spec: &ConnectionSpec, rate: BitRate, delay: Time) -> Pipe<crate::Endpoint, crate::Endpoint> {
     assert_eq!(spec.check(), Ok(()));
     let stream = Xoshiro256PlusPlus::seed_from_u64;
-    let (near, far) = spec.start(&[].into(), stream(1), stream(2));
+    let facts = PathFacts { rate, base_rtt: delay + delay, packet: 0, hops: 0 };
+    let (near, far) = spec.start(&[].into(), facts, stream(1), stream(2));
     Pipe::new(near, far, rate, delay)
 }
 
@@ -70,6 +72,7 @@ impl<A: Protocol, B: Protocol> Pipe<A, B> {
             arrived: vec![],
             records: vec![],
             busy_until: [Time::ZERO; 2],
+            next_told: [Time::ZERO; 2],
             events: BinaryHeap::new(),
             in_transit: vec![],
             made: 0,
@@ -95,6 +98,7 @@ impl<A: Protocol, B: Protocol> Pipe<A, B> {
                 Event::Arrives(frame) => {
                     let received = self.in_transit[frame];
                     self.arrived.push((end, at, received));
+                    self.tell(end, &received, &mut outcome);
                     self.end(end).handle_frame(at, &received);
                 }
                 Event::Timeout if self.end(end).poll_timeout() == Some(at) => {
@@ -136,6 +140,22 @@ impl<A: Protocol, B: Protocol> Pipe<A, B> {
             self.records.push(record);
         }
         self.arm(end);
+    }
+
+    /// What the NIC of an end tells the other at once.
+    fn tell(
+        &mut self,
+        end: usize,
+        received: &Received,
+        outcome: &mut impl FnMut(usize, &Segment) -> Outcome,
+    ) {
+        let (now, mut port) = (self.now, self.next_told[end]);
+        let told = received.congestion_experienced.then(|| self.end(end).notify(now, received, &mut port));
+        self.next_told[end] = port;
+        if let Some(segment) = told.flatten() {
+            let what = outcome(end, &segment);
+            self.transmit(end, segment, what);
+        }
     }
 
     /// What an end wishes is what it says when it is asked one by one.

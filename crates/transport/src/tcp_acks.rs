@@ -27,7 +27,7 @@ impl TcpSender {
     /// The same of one that tells of more, or of nothing.
     #[inline(never)]
     fn acknowledge_otherwise(&mut self, now: Time, received: &Received, echo: bool) {
-        let header = received.header.as_ref().map(|Header::Tcp(tcp)| tcp);
+        let header = received.header.as_ref().and_then(Header::tcp);
         let word = header.map_or(received.word, |tcp| tcp.number);
         let number = nearest(word, self.unacknowledged);
         if header.is_some_and(|tcp| tcp.begins) {

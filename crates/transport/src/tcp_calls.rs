@@ -26,7 +26,7 @@ fn ack(nth: u32, echo: bool) -> Received {
     Received { kind: if echo { FrameKind::MarkedAck } else { FrameKind::Ack }, ..data(nth, false) }
 }
 fn header(segment: &Segment) -> TcpHeader {
-    segment.header.map(|Header::Tcp(tcp)| tcp).unwrap()
+    segment.header.as_ref().and_then(Header::tcp).copied().unwrap()
 }
 /// Takes in what is said, and answers: number in segments, and whether it echoes.
 fn answers(receiver: &mut TcpReceiver, frames: &[Received]) -> Vec<(u32, bool)> {

@@ -54,7 +54,7 @@ fn around_ack(pipe: &Wire, number: u32) -> (Vec<u32>, Vec<u32>) {
     (sent(Time::ZERO, at), sent(at, next))
 }
 fn ack_number(received: &crate::Received) -> u32 {
-    received.header.map_or(received.word, |Header::Tcp(tcp)| tcp.number) / 1_000
+    received.header.as_ref().and_then(Header::tcp).map_or(received.word, |tcp| tcp.number) / 1_000
 }
 
 #[test]
@@ -339,7 +339,7 @@ fn a_lost_greeting_is_sent_again() {
         let mut pipe = tcp_pipe(TcpSpec { handshake: true, ..tcp(Some(1_000), RepairKind::Sack, 2) });
         let mut lost = false;
         pipe.run(NEVER, |end, segment| {
-            let begins = segment.header.is_some_and(|Header::Tcp(tcp)| tcp.begins);
+            let begins = segment.header.as_ref().and_then(Header::tcp).is_some_and(|tcp| tcp.begins);
             let outcome = Outcome { lost: end == lost_by && begins && !lost, ..Outcome::default() };
             lost |= outcome.lost;
             outcome

@@ -131,7 +131,7 @@ impl TcpReceiver {
 
     #[inline(always)]
     fn take(&mut self, now: Time, received: &Received) {
-        let header = received.header.as_ref().map(|Header::Tcp(tcp)| tcp);
+        let header = received.header.as_ref().and_then(Header::tcp);
         let data = header.and_then(|tcp| tcp.payload).unwrap_or_else(|| self.spec.data_in(received.bytes));
         let from = nearest(header.map_or(received.word, |tcp| tcp.number), self.expected);
         let to = from + u64::from(data);
@@ -231,7 +231,7 @@ impl TcpReceiver {
 impl Protocol for TcpReceiver {
     #[inline(always)]
     fn handle_frame(&mut self, now: Time, received: &Received) {
-        let header = received.header.as_ref().map(|Header::Tcp(tcp)| tcp);
+        let header = received.header.as_ref().and_then(Header::tcp);
         match (received.kind, header.filter(|tcp| tcp.begins)) {
             (FrameKind::Ack, Some(tcp)) => {
                 // A connection begins where the last one ended; what is late says so once more.

@@ -61,7 +61,7 @@ impl TransferReceiver {
 
 impl Protocol for TransferReceiver {
     fn handle_frame(&mut self, now: Time, received: &Received) {
-        let header = received.header.map_or_else(Default::default, |Header::Tcp(tcp)| tcp);
+        let header = received.header.as_ref().and_then(Header::tcp).copied().unwrap_or_default();
         let number = header.connection;
         let data = header.payload.unwrap_or_else(|| self.spec.data_in(received.bytes));
         let Some(receiver) = self.connection(number) else {

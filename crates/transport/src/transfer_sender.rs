@@ -176,7 +176,7 @@ impl TransferSender {
 
 impl Protocol for TransferSender {
     fn handle_frame(&mut self, now: Time, received: &Received) {
-        let number = received.header.map_or(0, |Header::Tcp(tcp)| tcp.connection);
+        let number = received.header.as_ref().and_then(Header::tcp).map_or(0, |tcp| tcp.connection);
         match self.connections.get_mut(number) {
             Some(sender) => sender.handle_frame(now, received),
             None => self.discarded += 1,
@@ -239,7 +239,7 @@ pub(crate) fn labelled(segment: Segment, connection: u32, ends: Option<u32>) -> 
     if connection == 0 && ends.is_none() {
         return segment;
     }
-    let plain = || Header::Tcp(TcpHeader { number: segment.word, ..TcpHeader::default() });
-    let Header::Tcp(tcp) = segment.header.unwrap_or_else(plain);
+    let plain = || TcpHeader { number: segment.word, ..TcpHeader::default() };
+    let tcp = segment.header.as_ref().and_then(Header::tcp).copied().unwrap_or_else(plain);
     Segment { header: Some(Header::Tcp(TcpHeader { connection, ends, ..tcp })), ..segment }
 }

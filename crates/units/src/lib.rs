@@ -27,7 +27,7 @@ pub use bit_rate::BitRate;
 pub use line_code::LineCode;
 pub use parse::{Amount, ParseUnitError};
 pub use station_clock::{ClockOffset, ClockTolerance};
-pub use text::{Available, Computed, Dimension, Never, Off, Or, Standard, Unlimited, Word};
+pub use text::{Available, Bdp, Computed, Dimension, Never, Off, Or, Standard, Unlimited, Word};
 pub use wire_clock::WireClock;
 
 use std::fmt;

@@ -126,6 +126,8 @@ word! {
     Available = "available";
     /// The limit that the standard sets for the rate.
     Standard = "standard";
+    /// What fills a path: the bandwidth-delay product.
+    Bdp = "bdp";
 }
 
 /// A quantity, or the one word `W` in its place.

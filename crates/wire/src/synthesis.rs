@@ -2,7 +2,8 @@
 //!
 //! Station n has the address 02:00:00:00:00:00 + n + 1 and 10.0.0.0 + n + 1. Every frame of data has a tag with its
 //! priority. What a source pushes is UDP, and with port 4791 a SEND of RoCEv2 to the queue pair of its flow; what a connection
-//! sends is TCP, with the number of the byte or segment as sequence number; payloads are zeros. Ports are those that switches
+//! sends is TCP, with the number of the byte or segment as sequence number, or with port 4791 RoCEv2: packets of SENDs (the first ones
+//! look like those behind them), acknowledgements and NAKs; payloads are zeros. Ports are those that switches
 //! hash. A frame that is shorter than its headers (a small
 //! message with the headers of RoCEv2, say) becomes as long as they are.
 
@@ -25,6 +26,18 @@ const BEFORE_TRANSPORT: usize = 14 + 4 + 20;
 const ROCE: usize = 8 + 12 + 4;
 /// A SEND of one packet over a reliable connection.
 const SEND_ONLY: u8 = 0x04;
+/// Packets of a longer one.
+const SEND_MIDDLE: u8 = 0x01;
+const SEND_LAST: u8 = 0x02;
+/// An acknowledgement, whose extended header (AETH) begins with a syndrome: with credits for ever, or a NAK for a packet out of
+/// sequence (InfiniBand Architecture Specification volume 1 section 9.3.5).
+const ACKNOWLEDGE: u8 = 0x11;
+const ACK_SYNDROME: u8 = 0x1F;
+const NAK_SYNDROME: u8 = 0x60;
+/// Flags of a word of RDMA above the packet sequence number: of data, that it is the last of a message; of an acknowledgement, that
+/// it is a NAK. And that of data that an acknowledgement is asked for.
+const LAST_OR_NAK: u32 = 1 << 24;
+const ASKS: u32 = 1 << 25;
 /// The most that a station number may be: what is left of an address of 10.0.0.0/8.
 const STATIONS: u32 = (1 << 24) - 2;
 
@@ -137,6 +150,22 @@ impl Simulated {
             Kind::Pushed => {
                 let payload = self.payload(BEFORE_TRANSPORT + UdpHeader::LEN);
                 Contents::Ipv4(self.way()?.udp(payload)?)
+            }
+            Kind::Data if self.ports.destination == roce::UDP_PORT => {
+                let last = self.word & LAST_OR_NAK != 0;
+                let opcode = if last { SEND_LAST } else { SEND_MIDDLE };
+                let payload = self.payload(BEFORE_TRANSPORT + ROCE);
+                let mut packet = Roce::new(opcode, self.flow & 0xFF_FFFF, self.word & 0xFF_FFFF, payload)?;
+                packet.acknowledge = self.word & ASKS != 0;
+                Contents::Ipv4(self.way()?.roce(packet)?)
+            }
+            Kind::Ack | Kind::MarkedAck if self.ports.source == roce::UDP_PORT => {
+                let nak = self.word & LAST_OR_NAK != 0;
+                // The number of messages is not known here.
+                let extended = vec![if nak { NAK_SYNDROME } else { ACK_SYNDROME }, 0, 0, 0];
+                let packet = Roce::new(ACKNOWLEDGE, self.flow & 0xFF_FFFF, self.word & 0xFF_FFFF, extended)?;
+                let way = Way { source_port: self.ports.destination, ..self.way()? };
+                Contents::Ipv4(way.roce(packet)?)
             }
             Kind::Data | Kind::Ack | Kind::MarkedAck => self.segment()?,
         };
@@ -304,5 +333,30 @@ mod tests {
     fn stations_beyond_the_addresses() {
         assert!(mac(STATIONS - 1).is_ok());
         assert!(Simulated { source: STATIONS, ..FRAME }.frame().is_err());
+    }
+
+    #[test]
+    fn queue_pairs_send_packets_and_acknowledgements() {
+        let ports = Ports { source: 49_155, destination: roce::UDP_PORT };
+        let transport = |frame: &Frame| match &frame.contents {
+            Contents::Ipv4(packet) => match packet.transport() {
+                Transport::Roce(_, packet) => packet.clone(),
+                other => panic!("{other:?}"),
+            },
+            other => panic!("{other:?}"),
+        };
+        let data =
+            Simulated { kind: Kind::Data, ports, bytes: 1_090, word: 77 | LAST_OR_NAK | ASKS, ..FRAME };
+        let packet = transport(&made(data, 1_086));
+        assert_eq!((packet.opcode, packet.sequence(), packet.acknowledge), (SEND_LAST, 77, true));
+        assert_eq!(packet.payload.len(), 1_024);
+        let middle = transport(&made(Simulated { word: 5, ..data }, 1_086));
+        assert_eq!((middle.opcode, middle.acknowledge, middle.queue_pair()), (SEND_MIDDLE, false, 3));
+        let back = Ports { source: roce::UDP_PORT, destination: 49_155 };
+        for (word, syndrome) in [(9, ACK_SYNDROME), (9 | LAST_OR_NAK, NAK_SYNDROME)] {
+            let ack = Simulated { kind: Kind::Ack, ports: back, bytes: 70, word, ecn: 0, ..FRAME };
+            let packet = transport(&made(ack, 66));
+            assert_eq!((packet.opcode, packet.sequence(), packet.payload[0]), (ACKNOWLEDGE, 9, syndrome));
+        }
     }
 }

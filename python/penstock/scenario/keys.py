@@ -1743,6 +1743,8 @@ class SourceTable(TypedDict, total=False):
     """Exchanges of messages over TCP."""
     mpi_exchange: MpiExchangeKeys
     """Steps of the ranks of MPI in a ring, over TCP."""
+    rdma: RdmaKeys
+    """Messages over RDMA (RoCEv2)."""
 
 
 class FlowKeys(TypedDict, total=False):
@@ -2162,6 +2164,184 @@ class MpiExchangeKeys(TypedDict, total=False):
     """
 
 
+class RdmaControlTable(TypedDict, total=False):
+    """Exactly one of these."""
+
+    dcqcn: DcqcnKeys
+    """Rates that CNPs cut, and time and bytes bring back."""
+    dctcp: RdmaDctcpKeys
+    """A rate that is cut by the share of packets that are marked."""
+    timely: TimelyKeys
+    """A rate that follows the gradient of the round-trip time."""
+    swift: SwiftKeys
+    """A window that holds the round trip at a target."""
+
+
+class RdmaKeys(TypedDict, total=False):
+    """Messages over RDMA (RoCEv2)."""
+
+    control: RdmaControl | None
+    """The congestion control of each queue pair: "none", "dcqcn" and others by name, or a table of that
+    name with its keys. Default: dcqcn with its preset "paper".
+    """
+    mtu: str | None
+    """Bytes of data in a full packet. Default: "computed"."""
+    headers: str | None
+    """Bytes of headers in a frame, DA to FCS. Default: "66 B"."""
+    message: str | None
+    """Bytes of a message of a flow. Default: "unlimited"."""
+    queue_pairs: QueuePairs | None
+    """Which queue pair takes a transfer: "one" (all of the same two hosts, one after the other), "free"
+    (one that has nothing to send, or a new one) or "each" (a new one). Default: "one".
+    """
+    recovery: RdmaRecovery | None
+    """How lost packets are repaired: "go_back_n", or "selective" (IRN: the receiver keeps what comes out
+    of order). Default: "go_back_n".
+    """
+    window: str | None
+    """Bytes of frames, or full packets, in flight at most, whatever the control says. Default: none, or
+    "bdp" with recovery = "selective".
+    """
+    base_rtt: str | None
+    """The round trip of a full packet and its acknowledgement without queues, of which windows are made.
+    Default: "computed".
+    """
+    ack_every: int | None
+    """Acknowledges every n-th packet, beside the last one of a message. Default: 1 where the control
+    goes by acknowledgements or recovery is selective, else 64.
+    """
+    ack_priority: int | None
+    """Priority of acknowledgements and NAKs. Default: that of the data."""
+    nak_gap: str | None
+    """The least time between two NAKs for the same packet. Default: "500 us"."""
+    timeout: str | None
+    """Without progress for this time, the first outstanding packet is sent again. Default: "67.108864
+    ms".
+    """
+    low_timeout: str | None
+    """The same with at most 3 packets in flight, which lose little by it. Default: that of `timeout`."""
+    retries: int | None
+    """Timeouts in a row that a queue pair survives. Default: 7."""
+    cnp_gap: str | None
+    """The least time between two congestion notification packets. Default: "50 us"."""
+    cnp_scope: CnpScope | None
+    """What shares it: "queue_pair" (each has its own), "address" (all from the same host) or "port" (all
+    of the NIC). Default: "queue_pair".
+    """
+    cnp_priority: int | None
+    """Priority of congestion notification packets. Default: 6."""
+
+
+class SwiftKeys(TypedDict, total=False):
+    """Keys of swift."""
+
+    base_target: str | None
+    """The target of a path without switches. Default: "20 us"."""
+    hop_delay: str | None
+    """What a switch adds to the target. Default: "3.05 us"."""
+    fs_range: str | None
+    """What the smallest windows add to the target. Default: "100 us"."""
+    fs_min: float | None
+    """The window, in packets, below which all of `fs_range` is added. Default: 0.1."""
+    fs_max: float | None
+    """The window, in packets, above which nothing is added. Default: 100."""
+    ai: float | None
+    """Packets that a window grows by in a round trip. Default: 1."""
+    beta: float | None
+    """How much a delay above the target takes of the window. Default: 0.8."""
+    max_mdf: float | None
+    """The largest share that a decrease takes. Default: 0.5."""
+    min_window: float | None
+    """The least window, in packets. Default: 0.01."""
+
+
+class DcqcnKeys(TypedDict, total=False):
+    """Keys of dcqcn."""
+
+    preset: DcqcnPreset | None
+    """The preset that supplies the keys that are not given. Default: "paper"."""
+    g: float | None
+    """g, the weight of the newest observation in alpha (`dce_tcp_g`: 1 - g in units of 1/1024). Default:
+    0.00390625.
+    """
+    initial_alpha: float | None
+    """alpha before the first CNP (`initial_alpha_value`). Default: 1."""
+    alpha_period: str | None
+    """The time after which alpha is updated without a CNP (`dce_tcp_rtt`). Default: "55 us"."""
+    monitor_period: str | None
+    """At most one cut in this time, at the beginning of the next one after a CNP
+    (`rate_reduce_monitor_period`). Default: "0 s".
+    """
+    time_reset: str | None
+    """The period of the timer that increases the rate (`rpg_time_reset`). Default: "55 us"."""
+    byte_reset: str | None
+    """Bytes sent (DA to FCS) after which the rate is increased as well (`rpg_byte_reset`). Default:
+    "10000000 B".
+    """
+    threshold: int | None
+    """Steps of timer or counter in fast recovery (F, `rpg_threshold`). Default: 5."""
+    ai_rate: str | None
+    """What a step of additive increase adds to the target rate (`rpg_ai_rate`). Default: "40 Mb/s"."""
+    hai_rate: str | None
+    """What a step of hyper increase adds (`rpg_hai_rate`). Default: "200 Mb/s"."""
+    scale_rates: bool | None
+    """Whether `ai_rate` and `hai_rate` are those of 25 Gb/s, and in proportion to the rate of the link.
+    Default: false.
+    """
+    gd: int | None
+    """A cut takes the share 1024 alpha / 2^gd of the rate: 11 is alpha / 2 (`rpg_gd`). Default: 11."""
+    min_factor: float | None
+    """The least factor of a cut (`rpg_min_dec_fac` in per cent). Default: 0.5."""
+    min_rate: str | None
+    """The least rate (`rpg_min_rate`). Default: "10 Mb/s"."""
+    max_rate: str | None
+    """The highest rate, at which the limiter is released (`rpg_max_rate`). Default: "unlimited"."""
+    first_factor: float | None
+    """The first CNP multiplies the rate by this, before anything else (`rate_to_set_on_first_cnp`).
+    Default: 1.
+    """
+    clamp_target: bool | None
+    """Whether each cut sets the target rate to the current one (`clamp_tgt_rate`). Default: true."""
+    clamp_target_after_time: bool | None
+    """Whether a cut does so if the timer has increased the rate since the last one
+    (`clamp_tgt_rate_after_time_inc`). Default: true.
+    """
+
+
+class RdmaDctcpKeys(TypedDict, total=False):
+    """Keys of dctcp for RDMA."""
+
+    gain: float | None
+    """g, the weight of the newest round trip in alpha. Default: 0.0625."""
+    ai_rate: str | None
+    """What a round trip without a mark adds to the rate. Default: "computed"."""
+    min_rate: str | None
+    """The least rate. Default: "100 Mb/s"."""
+
+
+class TimelyKeys(TypedDict, total=False):
+    """Keys of timely."""
+
+    ewma: float | None
+    """The weight of the newest difference of round trips. Default: 0.875."""
+    beta: float | None
+    """How much a round trip above `t_high`, or a gradient, takes of the rate. Default: 0.8."""
+    t_low: str | None
+    """The round trip below which the rate always grows. Default: "50 us"."""
+    t_high: str | None
+    """The round trip above which it always shrinks. Default: "500 us"."""
+    min_rtt: str | None
+    """The round trip that is the unit of the gradient. Default: "20 us"."""
+    delta: str | None
+    """What an increase adds to the rate. Default: "10 Mb/s"."""
+    min_rate: str | None
+    """The least rate. Default: "100 Mb/s"."""
+    patched: bool | None
+    """Whether the range between the thresholds is that of the patched form. Default: false."""
+    patched_beta: float | None
+    """How much the distance from `t_low` takes of the rate. Default: 0.008."""
+
+
 class StepKeys(TypedDict, total=False):
     """A change of a source."""
 
@@ -2261,6 +2441,8 @@ class CarrierTable(TypedDict, total=False):
 
     tcp: TcpKeys
     """TCP: a transfer has a connection for itself, one that is free or a new one."""
+    rdma: RdmaKeys
+    """RDMA (RoCEv2): a transfer is a message of a queue pair."""
 
 
 class TransfersKeys(TypedDict, total=False):
@@ -2293,8 +2475,8 @@ class TransfersKeys(TypedDict, total=False):
     frame: str | None
     """Length of full frames, DA to FCS: a size with unit, 1 to 9238 B. Default: "1522 B"."""
     over: Carrier | None
-    """What carries them: "frames", sent once and never acknowledged, or a table `tcp`. Default:
-    "frames".
+    """What carries them: "frames", sent once and never acknowledged, or a table `tcp` or `rdma`.
+    Default: "frames".
     """
     header: str | None
     """Bytes of each frame that do not belong to the transfer. Default: "18 B"."""
@@ -2590,7 +2772,7 @@ FrameWord = Literal["imix"]
 """Named distributions of frame lengths."""
 Frame = str | FrameWord | FrameTable
 """Length of frames."""
-Source = Literal["greedy", "window", "tcp"] | SourceTable
+Source = Literal["greedy", "window", "tcp", "rdma"] | SourceTable
 """When frames are due."""
 RateBasis = Literal["frame", "wire"]
 """What the bits of a rate count."""
@@ -2614,13 +2796,23 @@ Messages = (
     | MessagesTable
 )
 """The messages of an exchange."""
+RdmaControl = Literal["none", "dcqcn", "dctcp", "timely", "swift"] | RdmaControlTable
+"""The congestion control of queue pairs: a name, or a table of that name with its keys."""
+QueuePairs = Literal["one", "free", "each"]
+"""Which queue pair takes a transfer."""
+RdmaRecovery = Literal["go_back_n", "selective"]
+"""How lost packets are repaired."""
+CnpScope = Literal["queue_pair", "address", "port"]
+"""What shares the least time between two CNPs."""
+DcqcnPreset = Literal["paper", "mlx", "mlx-2016", "hpcc"]
+"""Where the keys of DCQCN come from that a scenario does not write."""
 Arrivals = Literal["once"] | ArrivalsTable
 """When transfers begin."""
 PublishedSizes = Literal["web_search", "fb_hadoop", "ali_storage", "google_rpc", "hadoop", "data_mining"]
 """A published distribution of sizes."""
 Sizes = str | PublishedSizes | SizesTable
 """Sizes of transfers."""
-Carrier = Literal["frames", "tcp"] | CarrierTable
+Carrier = Literal["frames", "tcp", "rdma"] | CarrierTable
 """What carries transfers."""
 ServiceOrder = Literal["round_robin", "fifo"]
 """Which of a source's transfers sends the next frame."""

@@ -19,6 +19,7 @@ __all__: list[str] = [
     "constant",
     "conversation",
     "cubic",
+    "dcqcn",
     "dctcp",
     "empirical",
     "exponential",
@@ -35,10 +36,13 @@ __all__: list[str] = [
     "permutation",
     "points",
     "poisson",
+    "rdma",
     "request_response",
     "streams",
+    "swift",
     "tcp",
     "threads",
+    "timely",
     "uniform",
     "video",
     "window",
@@ -110,9 +114,64 @@ def cubic(
     return made
 
 
-def dctcp(gain: float | None = None, *, alpha: float | None = None) -> k.TcpControllerTable:
-    """Reduces its window by how much is marked."""
-    made: k.TcpControllerTable = table("dctcp", None, gain=gain, alpha=alpha)
+def dcqcn(
+    preset: k.DcqcnPreset | None = None,
+    *,
+    g: float | None = None,
+    initial_alpha: float | None = None,
+    alpha_period: str | None = None,
+    monitor_period: str | None = None,
+    time_reset: str | None = None,
+    byte_reset: str | None = None,
+    threshold: int | None = None,
+    ai_rate: str | None = None,
+    hai_rate: str | None = None,
+    scale_rates: bool | None = None,
+    gd: int | None = None,
+    min_factor: float | None = None,
+    min_rate: str | None = None,
+    max_rate: str | None = None,
+    first_factor: float | None = None,
+    clamp_target: bool | None = None,
+    clamp_target_after_time: bool | None = None,
+) -> k.RdmaControlTable:
+    """Rates that CNPs cut, and time and bytes bring back."""
+    made: k.RdmaControlTable = table(
+        "dcqcn",
+        None,
+        preset=preset,
+        g=g,
+        initial_alpha=initial_alpha,
+        alpha_period=alpha_period,
+        monitor_period=monitor_period,
+        time_reset=time_reset,
+        byte_reset=byte_reset,
+        threshold=threshold,
+        ai_rate=ai_rate,
+        hai_rate=hai_rate,
+        scale_rates=scale_rates,
+        gd=gd,
+        min_factor=min_factor,
+        min_rate=min_rate,
+        max_rate=max_rate,
+        first_factor=first_factor,
+        clamp_target=clamp_target,
+        clamp_target_after_time=clamp_target_after_time,
+    )
+    return made
+
+
+def dctcp(
+    gain: float | None = None,
+    *,
+    ai_rate: str | None = None,
+    min_rate: str | None = None,
+    alpha: float | None = None,
+) -> Any:
+    """A rate that is cut by the share of packets that are marked. Or: Reduces its window by how much is
+    marked.
+    """
+    made: Any = table("dctcp", None, gain=gain, ai_rate=ai_rate, min_rate=min_rate, alpha=alpha)
     return made
 
 
@@ -265,6 +324,51 @@ def poisson(rate: str | None = None, *, load: float | None = None, gap: str | No
     return made
 
 
+def rdma(
+    control: k.RdmaControl | None = None,
+    *,
+    mtu: str | None = None,
+    headers: str | None = None,
+    message: str | None = None,
+    queue_pairs: k.QueuePairs | None = None,
+    recovery: k.RdmaRecovery | None = None,
+    window: str | None = None,
+    base_rtt: str | None = None,
+    ack_every: int | None = None,
+    ack_priority: int | None = None,
+    nak_gap: str | None = None,
+    timeout: str | None = None,
+    low_timeout: str | None = None,
+    retries: int | None = None,
+    cnp_gap: str | None = None,
+    cnp_scope: k.CnpScope | None = None,
+    cnp_priority: int | None = None,
+) -> Any:
+    """Messages over RDMA (RoCEv2). Or: RDMA (RoCEv2): a transfer is a message of a queue pair."""
+    made: Any = table(
+        "rdma",
+        None,
+        control=control,
+        mtu=mtu,
+        headers=headers,
+        message=message,
+        queue_pairs=queue_pairs,
+        recovery=recovery,
+        window=window,
+        base_rtt=base_rtt,
+        ack_every=ack_every,
+        ack_priority=ack_priority,
+        nak_gap=nak_gap,
+        timeout=timeout,
+        low_timeout=low_timeout,
+        retries=retries,
+        cnp_gap=cnp_gap,
+        cnp_scope=cnp_scope,
+        cnp_priority=cnp_priority,
+    )
+    return made
+
+
 def request_response(
     request: str,
     response: str,
@@ -293,6 +397,35 @@ def request_response(
 def streams(rate: str, *, count: int | None = None, counted: bool | None = None) -> k.SourceTable:
     """Many streams at a constant rate, with random phases."""
     made: k.SourceTable = table("streams", None, rate=rate, count=count, counted=counted)
+    return made
+
+
+def swift(
+    base_target: str | None = None,
+    *,
+    hop_delay: str | None = None,
+    fs_range: str | None = None,
+    fs_min: float | None = None,
+    fs_max: float | None = None,
+    ai: float | None = None,
+    beta: float | None = None,
+    max_mdf: float | None = None,
+    min_window: float | None = None,
+) -> k.RdmaControlTable:
+    """A window that holds the round trip at a target."""
+    made: k.RdmaControlTable = table(
+        "swift",
+        None,
+        base_target=base_target,
+        hop_delay=hop_delay,
+        fs_range=fs_range,
+        fs_min=fs_min,
+        fs_max=fs_max,
+        ai=ai,
+        beta=beta,
+        max_mdf=max_mdf,
+        min_window=min_window,
+    )
     return made
 
 
@@ -380,6 +513,35 @@ def threads(
     """Threads that send in a loop, with a delay after a burst."""
     made: k.SourceTable = table(
         "threads", None, rate=rate, count=count, burst=burst, delay=delay, random_phase=random_phase
+    )
+    return made
+
+
+def timely(
+    ewma: float | None = None,
+    *,
+    beta: float | None = None,
+    t_low: str | None = None,
+    t_high: str | None = None,
+    min_rtt: str | None = None,
+    delta: str | None = None,
+    min_rate: str | None = None,
+    patched: bool | None = None,
+    patched_beta: float | None = None,
+) -> k.RdmaControlTable:
+    """A rate that follows the gradient of the round-trip time."""
+    made: k.RdmaControlTable = table(
+        "timely",
+        None,
+        ewma=ewma,
+        beta=beta,
+        t_low=t_low,
+        t_high=t_high,
+        min_rtt=min_rtt,
+        delta=delta,
+        min_rate=min_rate,
+        patched=patched,
+        patched_beta=patched_beta,
     )
     return made
 

@@ -1,6 +1,6 @@
 //! What sends and receives, and the first events of it.
 
-use super::Part;
+use super::{Part, Plan};
 use crate::build::paths::Paths;
 use crate::run::completions::Completions;
 use crate::run::endpoint_state::EndpointState;
@@ -9,7 +9,7 @@ use crate::run::event::{Event, Kind, Queued};
 use crate::run::hosts::{Hosts, Receiver};
 use crate::run::overtaking::Overtaking;
 use crate::run::pool::NIL;
-use crate::run::port::Hooks;
+use crate::run::port::{HEAD_BYTES, Hooks};
 use crate::run::sources::SourceState;
 use crate::run::stream_counts::StreamCounts;
 use crate::run::world::Fabric;
@@ -19,8 +19,8 @@ use frame::{Ecn, Flags, FrameKind, NodeId};
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::sync::Arc;
-use transport::{ConnectionSpec, Protocol};
-use units::Time;
+use transport::{ConnectionSpec, PathFacts, Protocol};
+use units::{BitRate, Time};
 use workload::{Due, Source, TransferList};
 
 /// The sources of the part's hosts.
@@ -124,14 +124,19 @@ pub fn add_endpoints(part: &Part, paths: &Paths, fabric: &mut Fabric) {
                 (_, way) => format!("/{name}/{way}"),
             };
             let random = |end: &str| stream(spec.seed, &format!("flow/{}/{end}{of}", flow.name));
-            let (near, far) =
-                connection.start(&due.next().unwrap_or_default(), random("near"), random("far"));
             let start = fabric.routes.path_start[path];
+            let facts = facts(part.plan, fabric.routes.path(start), connection);
+            let due = due.next().unwrap_or_default();
+            let (near, far) = connection.start(&due, facts, random("near"), random("far"));
             let behind = start + fabric.routes.path(start).len() as u32;
             let ends = [(near, flow.from, None), (far, to, NonZeroU32::new(behind))];
             for (end, (endpoint, node, behind)) in ends.into_iter().enumerate() {
                 if part.owns(node) {
-                    let mut state = EndpointState::new(endpoint, number, path as u32, behind, flow.priority);
+                    let of_far = connection.rdma().and_then(|rdma| rdma.ack_priority);
+                    let priority = of_far.filter(|_| behind.is_some()).unwrap_or(flow.priority);
+                    let mut state = EndpointState::new(endpoint, number, path as u32, behind, priority);
+                    state.notifies =
+                        connection.rdma().filter(|own| own.sends_cnps()).map(|own| own.cnp_priority);
                     state.bypassable = flow.bypassable && behind.is_none();
                     if state.endpoint.progress().is_some() {
                         let next = fabric.hosts.peers.len() as u32;
@@ -151,6 +156,26 @@ pub fn add_endpoints(part: &Part, paths: &Paths, fabric: &mut Fabric) {
             path += 1;
         }
     }
+}
+
+/// What a connection over a path knows of it: the rate of its first link, and how long a full frame and an acknowledgement take
+/// on the links there and back, without queues.
+fn facts(plan: &Plan, path: &[u32], connection: &ConnectionSpec) -> PathFacts {
+    let turn = connection.turn();
+    let cuts = |port: u32| plan.node(plan.wiring.peer[port as usize].0).cuts_through();
+    let one_way = |ports: &mut dyn Iterator<Item = u32>, bytes: u16| {
+        ports.fold(Time::ZERO, |sum, port| {
+            let link = plan.link(port);
+            let bytes = if cuts(port) { bytes.min(HEAD_BYTES) } else { bytes };
+            let bits = (u64::from(bytes) + u64::from(link.overhead)) * 8;
+            sum + link.delay + link.rate.time_for_bits_ceil(bits)
+        })
+    };
+    let back = &mut path.iter().rev().map(|&port| plan.wiring.peer[port as usize].0);
+    let there = one_way(&mut path.iter().copied(), turn.out.full);
+    let rate = path.first().map_or(BitRate::from_gbps(1), |&port| plan.link(port).rate);
+    let hops = path.len().saturating_sub(1) as u16;
+    PathFacts { rate, base_rtt: there + one_way(back, turn.back.full), packet: turn.out.full, hops }
 }
 
 /// By destination, the transfers of a flow.

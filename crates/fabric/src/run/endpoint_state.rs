@@ -22,6 +22,8 @@ pub(crate) struct EndpointState {
     /// Its frames may be bypassed.
     pub bypassable: bool,
     pub priority: Priority,
+    /// The priority of what its NIC tells the peer because of marks, if it does.
+    pub notifies: Option<Priority>,
     /// The limiter that its frames pass; [`NIL`]: none.
     pub limiter: u32,
     /// Those of its host that its steps wait for; [`NIL`]: none.
@@ -79,6 +81,7 @@ impl EndpointState {
             way: None,
             bypassable: false,
             priority,
+            notifies: None,
             limiter: NIL,
             peers: NIL,
             wakes_at: Time::NEVER,
@@ -150,7 +153,10 @@ impl EndpointState {
                 }
                 RecordKind::Transfer => {
                     // Of these one connection may have many.
-                    if matches!(self.endpoint, Endpoint::TcpSender(_) | Endpoint::TransferSender(_)) {
+                    if matches!(
+                        self.endpoint,
+                        Endpoint::TcpSender(_) | Endpoint::TransferSender(_) | Endpoint::RdmaSender(_)
+                    ) {
                         self.measured.exchanges.record(took);
                     }
                     self.measured.completed = Some(record.end);

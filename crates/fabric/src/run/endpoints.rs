@@ -142,6 +142,10 @@ impl Fabric {
             congestion_experienced: frame.flags.ecn() == Ecn::Experienced,
             created: frame.created,
         };
+        if to_far && received.congestion_experienced {
+            self.notify_peer(nth, &received, now, windows);
+            state = &mut self.hosts.endpoints[nth as usize];
+        }
         let alone = state.is_alone() && self.hosts.receiving.is_empty() && self.probes.congestion.is_empty();
         let way = state.way.unwrap_or((u32::MAX, Route::default()));
         let free = alone && self.links.takes_past_nic(way.0, state.priority, now);
@@ -155,6 +159,27 @@ impl Fabric {
         }
         self.leave_past_nic(egress, frame, (segment, near), now, windows);
         self.after_leaving((egress, nth), calls, answer.then.has_work, now, windows);
+    }
+
+    /// A marked frame has come to the far end of a path: what its NIC tells the sender at once goes to the queue of its class,
+    /// past the endpoints that stand in line.
+    #[inline(never)]
+    fn notify_peer(&mut self, nth: u32, received: &Received, now: Time, windows: &mut Queued) {
+        let Some((egress, route)) = self.way_of(nth) else { return };
+        let state = &mut self.hosts.endpoints[nth as usize];
+        let Some(priority) = state.notifies else { return };
+        let node = self.node_of[egress as usize] as usize;
+        if self.hosts.next_cnp.len() <= node {
+            self.hosts.next_cnp.resize(node + 1, Time::ZERO);
+        }
+        let Some(segment) = state.endpoint.notify(now, received, &mut self.hosts.next_cnp[node]) else {
+            return;
+        };
+        let mut frame = Frame { priority, ..state.frame(&segment, route, now) };
+        if let Some(header) = segment.header {
+            self.headers.attach(&mut frame, Carried::Header(header));
+        }
+        self.originate(egress, frame, now, windows);
     }
 
     /// An endpoint asked to be called now.

@@ -218,6 +218,10 @@ impl Fabric {
             Some(
                 Carried::Header(Header::Tcp(tcp)) | Carried::Tagged { header: Some(Header::Tcp(tcp)), .. },
             ) => (tcp.number, tcp.connection),
+            Some(
+                Carried::Header(Header::Rdma(rdma))
+                | Carried::Tagged { header: Some(Header::Rdma(rdma)), .. },
+            ) => (rdma.word, rdma.pair),
             Some(Carried::Tagged { word, .. }) => (*word, 0),
             Some(Carried::Notice(notice)) => (notice.feedback, 0),
             Some(Carried::Returned(_)) => (0, 0),

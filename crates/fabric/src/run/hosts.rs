@@ -24,6 +24,8 @@ pub(crate) struct Hosts {
     /// By path, its near and far endpoint; [`RAW`](crate::run::endpoints::RAW) if it has none here. Empty without
     /// connections.
     pub endpoints_of_path: Vec<[u32; 2]>,
+    /// By node, when a CNP may follow of a NIC that counts those of all queue pairs together; empty until there is one.
+    pub next_cnp: Vec<Time>,
     /// Rate limiters of hosts.
     pub limiters: Vec<Limiter>,
     /// By path, the limiters that frames from its near end and from its far end pass; [`NIL`] if none,

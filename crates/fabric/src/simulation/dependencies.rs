@@ -60,10 +60,13 @@ pub(crate) fn cycle(fabric: &Simulation) -> Option<Vec<u32>> {
     for (path, &flow) in fabric.path_flow.iter().enumerate() {
         let ports = fabric.path_of(path);
         along_path(fabric, ports, own(flow), &mut used, &mut edges);
-        if fabric.spec.flows[flow as usize].transport.is_some() {
+        let answers = Kind::of_answers(&fabric.spec.flows[flow as usize]);
+        if !answers.is_empty() {
             // What the far end sends takes the same links back.
             let back: Vec<u32> = ports.iter().rev().map(|&port| fabric.peer(port)).collect();
-            along_path(fabric, &back, Kind { bypassable: false, ..own(flow) }, &mut used, &mut edges);
+            for kind in answers {
+                along_path(fabric, &back, kind, &mut used, &mut edges);
+            }
         }
     }
     // The routes that paths take while links are down.
@@ -92,6 +95,13 @@ struct Kind {
 impl Kind {
     fn of(flow: &FlowSpec) -> Kind {
         Kind { priority: flow.priority, bypassable: flow.bypassable }
+    }
+    /// Of what the far end of a connection sends.
+    fn of_answers(flow: &FlowSpec) -> Vec<Kind> {
+        let Some(connection) = &flow.transport else { return Vec::new() };
+        let other = connection.rdma().map(|rdma| rdma.reply_priorities()).into_iter().flatten();
+        let all = std::iter::once(flow.priority).chain(other);
+        all.map(|priority| Kind { priority, bypassable: false }).collect()
     }
 }
 
@@ -184,8 +194,8 @@ fn along_path(fabric: &Simulation, ports: &[u32], mut kind: Kind, used: &mut [bo
 /// Where switches choose: every port that a frame may take, with every port that it may take next.
 fn by_choice(fabric: &Simulation, spreading: &Spreading, used: &mut [bool], edges: &mut Edges) {
     let ends = |(flow, to): (&FlowSpec, Vec<NodeId>)| {
-        let back =
-            flow.transport.is_some().then_some((Kind { bypassable: false, ..Kind::of(flow) }, flow.from));
+        let from = flow.from;
+        let back = Kind::of_answers(flow).into_iter().map(move |kind| (kind, from));
         let kind = Kind::of(flow);
         to.into_iter().map(move |end| (kind, end)).chain(back)
     };

@@ -100,7 +100,7 @@ fn remedy_for(flow: &FlowSpec) -> Option<Remedy> {
         Application::Tcp(tcp) | Application::Transfers(tcp) => of_tcp(tcp.jitter),
         Application::Conversation(spec) => of_tcp(spec.tcp.jitter),
         Application::MpiExchange(spec) => of_tcp(spec.tcp.jitter),
-        // Windows, requests: nothing of theirs is random.
+        // Windows, requests, RDMA: nothing of theirs is random.
         _ => Some(Remedy::Start),
     }
 }

@@ -27,8 +27,37 @@ use crate::spec::Way;
 use frame::{NodeId, PortId, TrafficClass};
 use measure::{BinnedBits, Carried};
 use std::collections::{BTreeMap, BTreeSet};
-use transport::{Endpoint, TransferReceiver, TransferSender};
+use transport::{Endpoint, RdmaReceiver, RdmaSender, TransferOutcome, TransferReceiver, TransferSender};
 use units::Time;
+
+/// The two ends of what carries the transfers of a path.
+#[derive(Clone, Copy)]
+pub(crate) enum TransferEnds<'a> {
+    /// Connections of TCP.
+    Tcp(&'a TransferSender, &'a TransferReceiver),
+    /// Queue pairs.
+    Rdma(&'a RdmaSender, &'a RdmaReceiver),
+}
+
+impl TransferEnds<'_> {
+    /// Of each transfer that has begun, in order of their starts.
+    pub fn outcomes(&self) -> Vec<TransferOutcome> {
+        match self {
+            TransferEnds::Tcp(near, _) => near.outcomes(),
+            TransferEnds::Rdma(near, _) => near.outcomes(),
+        }
+    }
+    /// When all of the n-th was delivered; `None`: it is not.
+    pub fn delivered(&self, nth: usize) -> Option<Time> {
+        match self {
+            TransferEnds::Tcp(_, far) => far.delivered(nth),
+            TransferEnds::Rdma(near, far) => {
+                let (pair, ordinal) = near.place_of(nth)?;
+                far.delivered(pair, ordinal)
+            }
+        }
+    }
+}
 
 impl Simulation {
     /// The parts, in the order of their nodes.
@@ -210,8 +239,8 @@ impl Simulation {
         let hosts = &self.part_of_end(path).hosts;
         hosts.completions.get(hosts.receiver_of_path[path] as usize, nth)
     }
-    /// The two ends of the connections that carry the transfers of a path; `None`: they are pushed.
-    pub(crate) fn transfer_ends(&self, path: usize) -> Option<(&TransferSender, &TransferReceiver)> {
+    /// The two ends of what carries the transfers of a path; `None`: they are pushed.
+    pub(crate) fn transfer_ends(&self, path: usize) -> Option<TransferEnds<'_>> {
         let from = self.spec.flows[self.path_flow[path] as usize].from;
         let end =
             |part: &Fabric, end: usize| part.hosts.endpoints_of_path.get(path).map(|ends| ends[end] as usize);
@@ -219,7 +248,10 @@ impl Simulation {
         let near = near.endpoints.get(end(self.part_of(from), 0)?)?;
         let far = far.endpoints.get(end(self.part_of_end(path), 1)?)?;
         match (&near.endpoint, &far.endpoint) {
-            (Endpoint::TransferSender(near), Endpoint::TransferReceiver(far)) => Some((near, far)),
+            (Endpoint::TransferSender(near), Endpoint::TransferReceiver(far)) => {
+                Some(TransferEnds::Tcp(near, far))
+            }
+            (Endpoint::RdmaSender(near), Endpoint::RdmaReceiver(far)) => Some(TransferEnds::Rdma(near, far)),
             _ => None,
         }
     }

@@ -17,7 +17,7 @@ impl View<'_> {
                 .texts("flow", "Name of the flow.", rows.iter().map(|row| row.flow.clone()))
                 .texts(
                     "endpoint",
-                    "What opens it: window_sender, requester, tcp_sender, conversation or mpi_exchange.",
+                    "What opens it: window_sender, requester, tcp_sender, conversation, mpi_exchange or rdma_sender.",
                     rows.iter().map(|row| row.kind.into()),
                 );
         let table = with_messages(with_exchanges(with_round_trips(table, &rows), &rows), &rows)
@@ -66,7 +66,11 @@ impl View<'_> {
             }
         };
         // What the connections of scheduled transfers do is told by transfer.
-        let scheduled = |near: &EndpointState| matches!(near.endpoint, Endpoint::TransferSender(_));
+        let scheduled = |near: &EndpointState| match &near.endpoint {
+            Endpoint::TransferSender(_) => true,
+            Endpoint::RdmaSender(sender) => sender.is_scheduled(),
+            _ => false,
+        };
         self.s.connections().into_iter().filter(|ends| !scheduled(ends.0)).map(row).collect()
     }
 }

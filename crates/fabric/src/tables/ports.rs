@@ -58,6 +58,9 @@ pub(super) fn of_connections(
     ports.collect()
 }
 
+/// The port of UDP that packets of RoCEv2 go to.
+const ROCE: u16 = 4_791;
+
 impl View<'_> {
     /// The ports of a frame of the log, as it travels; 0 for a pause frame.
     pub(super) fn ports_of(&self, row: &Row, known: &mut KnownPorts) -> Ports {
@@ -79,12 +82,14 @@ impl View<'_> {
         let flow = &self.s.spec.flows[number as usize];
         let Some(list) = flow.source.transfers() else {
             // One for each flow between two hosts, as long as there are ports.
-            let drawn = Ports::default().or_drawn(u64::from(number & 0x3FFF) << 50);
+            let rdma = flow.transport.as_ref().is_some_and(|connection| connection.rdma().is_some());
+            let known = Ports { source: 0, destination: if rdma { ROCE } else { 0 } };
+            let drawn = known.or_drawn(u64::from(number & 0x3FFF) << 50);
             return OfPath::One(flow.ports.unwrap_or(drawn));
         };
         let nth = path as u32 - self.s.source(number as usize).first_path;
         let transfers: Vec<Transfer> = list.iter().filter(|transfer| transfer.destination == nth).collect();
-        let Some((near, _)) = self.s.transfer_ends(path) else {
+        let Some(near) = self.s.transfer_ends(path) else {
             return OfPath::ByTransfer(transfers.iter().map(|transfer| transfer.ports).collect());
         };
         let outcomes = near.outcomes();

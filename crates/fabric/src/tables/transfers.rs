@@ -62,7 +62,7 @@ impl View<'_> {
                 _ => Idle::Frames(there),
             }
         });
-        let outcomes = self.s.transfer_ends(path).map_or_else(Vec::new, |(near, _)| near.outcomes());
+        let outcomes = self.s.transfer_ends(path).map_or_else(Vec::new, |ends| ends.outcomes());
         let drawn = flow.source.transfers().is_some_and(|list| list.draws_ports());
         let ports = of_connections(transfers, &outcomes, drawn);
         OfPath { path, idle: idle.collect(), outcomes, ports, begun: 0 }
@@ -72,7 +72,7 @@ impl View<'_> {
     fn next_of(&self, of: &mut OfPath, framing: Framing) -> Option<Came> {
         let nth = of.begun;
         of.begun += 1;
-        let Some((_, far)) = self.s.transfer_ends(of.path) else {
+        let Some(ends) = self.s.transfer_ends(of.path) else {
             let (frames_missing, done) = self.s.completion(of.path, nth);
             return Some(Came {
                 frames_missing,
@@ -86,7 +86,7 @@ impl View<'_> {
         let outcome = of.outcomes.get(nth as usize)?;
         Some(Came {
             frames_missing: framing.frames(outcome.missing),
-            done: far.delivered(nth as usize),
+            done: ends.delivered(nth as usize),
             acknowledged: Some(outcome.acknowledged).filter(|&at| at != Time::NEVER),
             sent_again: outcome.sent_again,
             timeouts: outcome.timeouts,

@@ -54,8 +54,16 @@ pub fn check_tables(spec: &Spec, outcome: &Outcome) -> Result<(), TestCaseError>
                 let only_tcp = ["congestion_window_bytes", "round_trip_smoothed_ns"];
                 let nan_allowed = only_tcp.contains(&column.name)
                     || column.name.starts_with("held_by_")
-                    || ["throughput_stddev_bps", "ended_ns", "over_ns", "completed_ns", "deviation_ns"]
-                        .contains(&column.name)
+                    || [
+                        "throughput_stddev_bps",
+                        "ended_ns",
+                        "over_ns",
+                        "completed_ns",
+                        "deviation_ns",
+                        "failed_ns",
+                        "window_bytes",
+                    ]
+                    .contains(&column.name)
                     || ["completion_ns", "slowdown", "acknowledged_ns"].contains(&column.name)
                     || table.name == "faults" && column.name == "value";
                 prop_assert!(

@@ -29,6 +29,7 @@ mod pausing;
 mod probes;
 mod properties;
 mod queue_managers;
+mod rdma;
 mod receive;
 mod reconfiguration;
 mod remaps;

@@ -30,9 +30,10 @@ use queueing::{
 use scheduling::{AccountedLength, DrrParams, SchedulerSpec, WfqParams};
 use std::sync::Arc;
 use transport::{
-    AimdParams, Application, ConnectionSpec, ControllerSpec, ConversationSpec, CubicKeys, CubicParams,
-    DctcpKeys, DctcpParams, Delay, EcnMode, FixedRateParams, FixedWindowParams, Growth, MpiExchangeSpec,
-    RepairKind, RequestResponseSpec, TcpSpec, TimerSpec, TransferSpec, UnlimitedParams, WindowSpec,
+    AimdParams, Application, CnpScope, ConnectionSpec, ControllerSpec, ConversationSpec, CubicKeys,
+    CubicParams, DctcpKeys, DctcpParams, Delay, EcnMode, FixedRateParams, FixedWindowParams, Growth,
+    MpiExchangeSpec, QueuePairs, RdmaControlKeys, RdmaKeys, RdmaRecovery, RepairKind, RequestResponseSpec,
+    TcpSpec, TimerSpec, TransferSpec, UnlimitedParams, WindowSpec,
 };
 use units::{Amount, BitRate, Bytes, ClockTolerance, Or, Time};
 use workload::{
@@ -41,7 +42,7 @@ use workload::{
 };
 
 /// What can meet, one bit each.
-const NAMES: [&str; 25] = [
+const NAMES: [&str; 26] = [
     "window",
     "requests",
     "path choice",
@@ -67,6 +68,7 @@ const NAMES: [&str; 25] = [
     "probes",
     "by destination",
     "senders",
+    "rdma",
 ];
 const WINDOW: u32 = 1;
 const REQUESTS: u32 = 1 << 1;
@@ -93,6 +95,7 @@ const TRANSFERS: u32 = 1 << 21;
 const PROBES: u32 = 1 << 22;
 const BY_DESTINATION: u32 = 1 << 23;
 const SENDERS: u32 = 1 << 24;
+const RDMA: u32 = 1 << 25;
 /// What may lose a frame as often as it comes.
 const LOSSY: u32 = MANAGERS | SHARED | RECEIVERS | WATCHDOG | LIMITS;
 const FAULTS: u32 = DOWN | RESTART | OUTAGES | ERRORS | RATE;
@@ -624,6 +627,29 @@ fn scheduled_over_tcp(patient: bool, rolls: &mut Rolls) -> ConnectionSpec {
     ConnectionSpec { start: Time::ZERO, stop: None, application: Application::Transfers(spec.into()) }
 }
 
+/// What carries scheduled transfers over RDMA.
+fn scheduled_over_rdma(rolls: &mut Rolls) -> ConnectionSpec {
+    let control = rolls.pick(&["none", "dcqcn", "dctcp", "timely", "swift"]);
+    let keys = RdmaKeys {
+        control: <RdmaControlKeys as keys::Forms>::text::<serde::de::value::Error>(control).unwrap(),
+        mtu: Or::Value(Bytes::new(SEGMENT.into())),
+        headers: Bytes::new(40),
+        queue_pairs: rolls.pick(&[QueuePairs::One, QueuePairs::Free, QueuePairs::Each]),
+        // What chooses paths lets packets overtake each other.
+        recovery: rolls.pick(&[RdmaRecovery::Selective, RdmaRecovery::Selective, RdmaRecovery::GoBackN]),
+        ack_priority: rolls.pick(&[None, Some(0), Some(7)]),
+        cnp_priority: rolls.pick(&[3, 6]),
+        cnp_gap: us(rolls.below(50)),
+        cnp_scope: rolls.pick(&[CnpScope::QueuePair, CnpScope::Address, CnpScope::Port]),
+        nak_gap: us(20 + rolls.below(80)),
+        timeout: us(150 + rolls.below(100)),
+        retries: 255,
+        ..RdmaKeys::default()
+    };
+    let (spec, _) = keys.carrier(Some(Bytes::new(0)), SEGMENT + 40).unwrap();
+    ConnectionSpec { start: Time::ZERO, stop: None, application: Application::RdmaTransfers(spec) }
+}
+
 /// Messages in turn over TCP.
 fn conversation(patient: bool, rolls: &mut Rolls) -> ConnectionSpec {
     let messages: [&[u64]; 3] = [&[64, 3_000], &[1, 48, 2_500, 48], &[4_000, 1]];
@@ -769,6 +795,9 @@ fn spec(draw: &Draw, duration: Time) -> Spec {
         }
         if scheduled && rolls.below(4) > 0 {
             flow.transport = Some(Arc::new(scheduled_over_tcp(patient, rolls)));
+        }
+        if scheduled && draw.has(RDMA) && rolls.coin() {
+            flow.transport = Some(Arc::new(scheduled_over_rdma(rolls)));
         }
         if connects {
             let window = i % 2 == 0;
@@ -1124,7 +1153,7 @@ proptest! {
         for flow in spec.flows.iter().filter(|flow| flow.transport.is_some()) {
             let count = |column| outcome.count("connections", &flow.name, column);
             match flow.transport.as_ref().map(|connection| &connection.application) {
-                Some(Application::Transfers(_)) => {}
+                Some(Application::Transfers(_) | Application::RdmaTransfers(_)) => {}
                 Some(
                     Application::RequestResponse(_)
                     | Application::Conversation(_)
@@ -1141,7 +1170,7 @@ proptest! {
         }
         let scheduled = spec.flows.iter().filter(|flow| {
             let connection = flow.transport.as_ref().map(|connection| &connection.application);
-            matches!(connection, Some(Application::Transfers(_)))
+            matches!(connection, Some(Application::Transfers(_) | Application::RdmaTransfers(_)))
         });
         let acknowledged = outcome.reals("transfers", "acknowledged_ns");
         let delivered = outcome.reals("transfers", "completion_ns");

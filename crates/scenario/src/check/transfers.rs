@@ -10,7 +10,7 @@ use flow_control::FlowControl;
 use frame::{NodeId, PRIORITIES, Ports, Priority};
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use transport::{Application, ConnectionSpec, Delay};
+use transport::{Application, ConnectionSpec, Delay, RdmaKeys, TcpKeys};
 use units::{Bytes, Time};
 use workload::{
     Arrivals, ArrivalsText, Destinations, FrameSizes, Framing, Incast, PoissonTransfers, RateBasis,
@@ -167,6 +167,7 @@ fn one(
         None => None,
     };
     let (framing, connection) = carrier?;
+    let ports = with_port_of_roce(ports, connection.as_deref());
     let mut lists = Lists {
         framing,
         connection,
@@ -214,6 +215,13 @@ fn one(
         draw.by_sender(&ends, &mut lists, context);
     }
     Some(lists)
+}
+
+/// The port of RoCEv2 at the receiver of RDMA, if no other is given.
+fn with_port_of_roce(ports: Ports, connection: Option<&ConnectionSpec>) -> Ports {
+    let rdma = connection.is_some_and(|connection| connection.rdma().is_some());
+    let destination = if rdma && ports.destination == 0 { wire::roce::UDP_PORT } else { ports.destination };
+    Ports { destination, ..ports }
 }
 
 /// Transfers that begin once need no time from which on none begins.
@@ -349,7 +357,7 @@ fn carrier(
     context: &mut Context<'_>,
 ) -> Option<(Framing, Option<Arc<ConnectionSpec>>)> {
     let frame = files::take(frame_length(entry.frame), &at.key("frame"), context)?;
-    let CarrierText::Tcp(keys) = &entry.over else {
+    if entry.over == CarrierText::Frames {
         let header = entry.header.unwrap_or_default();
         let fits = u16::try_from(header.get()).ok().filter(|&header| header < frame);
         if fits.is_none() {
@@ -358,16 +366,53 @@ fn carrier(
             context.error(&at.key("header"), message, help);
         }
         return Some((Framing { frame, header: fits? }, None));
-    };
+    }
+    let (name, table) = if let CarrierText::Rdma(_) = entry.over { ("RDMA", "rdma") } else { ("TCP", "tcp") };
     if entry.header.is_some() {
-        let help = "expected `headers` in the table tcp, which counts those of IP and TCP too";
-        context.error(&at.key("header"), "header beside TCP", help);
+        let help =
+            format!("expected `headers` in the table {table}, which counts those of IP and {name} too");
+        context.error(&at.key("header"), format!("header beside {name}"), help);
     }
     if entry.order != ServiceOrder::RoundRobin {
         let help = "connections have the NIC in turn; expected \"round_robin\"";
-        context.error(&at.key("order"), "an order beside TCP", help);
+        context.error(&at.key("order"), format!("an order beside {name}"), help);
     }
-    let at = at.key("over").key("tcp");
+    let at = at.key("over").key(table);
+    let (framing, application) = match &entry.over {
+        CarrierText::Frames => return None,
+        CarrierText::Tcp(keys) => over_tcp(keys, frame, &at, context)?,
+        CarrierText::Rdma(keys) => over_rdma(keys, frame, &at, context)?,
+    };
+    Some((framing, Some(Arc::new(ConnectionSpec { start: entry.start, stop: None, application }))))
+}
+
+/// Queue pairs that carry transfers in frames of at most this length.
+fn over_rdma(
+    keys: &RdmaKeys,
+    frame: u16,
+    at: &Place,
+    context: &mut Context<'_>,
+) -> Option<(Framing, Application)> {
+    if keys.message.value().is_some() {
+        let help = "each transfer is a message, and `sizes` says how long it is; leave this key out";
+        context.error(&at.key("message"), "message of scheduled transfers", help);
+    }
+    let (spec, warnings) = keys
+        .carrier(Some(Bytes::new(0)), frame)
+        .map_err(|wrong| wrong.into_iter().for_each(|why| context.refuse(why, at)))
+        .ok()?;
+    warnings.into_iter().for_each(|why| context.beware(why, at));
+    let framing = Framing { frame: spec.frame_bytes(spec.mtu), header: spec.headers };
+    Some((framing, Application::RdmaTransfers(spec)))
+}
+
+/// Connections of TCP that carry transfers in frames of at most this length.
+fn over_tcp(
+    keys: &TcpKeys,
+    frame: u16,
+    at: &Place,
+    context: &mut Context<'_>,
+) -> Option<(Framing, Application)> {
     for (key, written) in
         [("transfer", keys.transfer.value().is_some()), ("idle", keys.idle != Delay::default())]
     {
@@ -378,12 +423,11 @@ fn carrier(
     }
     let (spec, warnings) = keys
         .carrier(Some(Bytes::new(0)), frame)
-        .map_err(|wrong| wrong.into_iter().for_each(|why| context.refuse(why, &at)))
+        .map_err(|wrong| wrong.into_iter().for_each(|why| context.refuse(why, at)))
         .ok()?;
-    warnings.into_iter().for_each(|why| context.beware(why, &at));
+    warnings.into_iter().for_each(|why| context.beware(why, at));
     let framing = Framing { frame: spec.frame_bytes(spec.segment), header: spec.headers };
-    let application = Application::Transfers(spec);
-    Some((framing, Some(Arc::new(ConnectionSpec { start: entry.start, stop: None, application }))))
+    Some((framing, Application::Transfers(spec)))
 }
 
 /// When the last transfer may begin.

@@ -162,16 +162,19 @@ fn marks(model: &Model, spec: &Spec, context: &mut Context<'_>) {
 }
 
 /// The entry of the text that a flow was made of: its name, and the tables that its connection may stand in.
-fn place_of<'m>(model: &'m Model, flow: &FlowSpec) -> Option<(&'m str, Vec<Place>)> {
+pub fn place_of<'m>(model: &'m Model, flow: &FlowSpec) -> Option<(&'m str, Vec<Place>)> {
     if let Some(i) = model.transfers.iter().position(|entry| entry.name == entry_name(flow)) {
         let at = Place::of("transfers").index(i).key("over");
-        return Some((&model.transfers[i].name, vec![at.key("tcp"), at]));
+        return Some((
+            &model.transfers[i].name,
+            vec![at.key("rdma").key("control"), at.key("rdma"), at.key("tcp"), at],
+        ));
     }
     let is_its = |entry: &Flow| entry.name == flow.name || entry.name == entry_name(flow);
     let i = model.flows.iter().position(is_its)?;
     let source = Place::of("flows").index(i).key("source");
     let at = source.key(model.flows[i].source.name());
-    Some((&model.flows[i].name, vec![at.key("tcp"), at, source]))
+    Some((&model.flows[i].name, vec![at.key("control"), at.key("tcp"), at, source]))
 }
 
 /// Colors that no queue manager asks for, and what one has for colors that no flow has.

@@ -625,6 +625,77 @@ fn stations_and_flow_control() {
 }
 
 #[test]
+fn queue_pairs() {
+    let rdma = |keys: &str| source(&format!("{{ rdma = {{ {keys} }} }}"));
+    let dcqcn = |keys: &str| rdma(&format!("control = {{ dcqcn = {{ {keys} }} }}"));
+    let timely = |keys: &str| rdma(&format!("control = {{ timely = {{ {keys} }} }}"));
+    let swift = |keys: &str| rdma(&format!("control = {{ swift = {{ {keys} }} }}"));
+    let dctcp = |keys: &str| rdma(&format!("control = {{ dctcp = {{ {keys} }} }}"));
+    errors(vec![
+        (rdma("control = ‸\"dcqn\""), "unknown value `dcqn`", "did you mean \"dcqcn\"?"),
+        (rdma("‸controls = \"dcqcn\""), "unknown key `controls`", "did you mean control?"),
+        (rdma("mtu = ‸\"4096 B\""), "an MTU of 4 KiB in a frame of 1522 B", "frame = \"4162 B\""),
+        (rdma("mtu = ‸\"0 B\""), "an MTU of 0 B", "1 B to 1456 B"),
+        (rdma("headers = ‸\"1522 B\""), "1522 B of headers in a frame of 1522 B", "1 B to 1521 B"),
+        (rdma("message = ‸\"0 B\""), "a message of 0 B", "\"1 B\""),
+        (rdma("window = ‸\"1 kB\""), "smaller than a packet of 1090 B", "\"1 frame\""),
+        (rdma("window = ‸\"bpd\""), "bpd", "\"bdp\""),
+        (rdma("recovery = ‸\"selectiv\""), "unknown value `selectiv`", "selective"),
+        (rdma("queue_pairs = ‸\"many\""), "unknown value `many`", "\"each\""),
+        (rdma("ack_every = ‸0"), "0 packets an acknowledgement", "1 to 1024"),
+        (rdma("ack_priority = ‸8"), "8 as a priority", "0 to 7"),
+        (rdma("cnp_priority = ‸8"), "8 as a priority", "0 to 7"),
+        (rdma("cnp_scope = ‸\"host\""), "unknown value `host`", "\"port\""),
+        (rdma("cnp_gap = ‸4"), "bare number", "did you mean"),
+        (rdma("nak_gap = ‸4"), "bare number", "did you mean"),
+        (rdma("retries = ‸256"), "256 retries", "0 to 255"),
+        (rdma("timeout = ‸\"0 s\""), "a timeout of 0", "above 0"),
+        (rdma("base_rtt = ‸\"0 s\", window = \"bdp\""), "a base_rtt of 0", "above 0"),
+        (rdma("recovery = \"selective\", low_timeout = ‸\"0 s\""), "a low_timeout of 0", "above 0"),
+        (
+            rdma("recovery = \"selective\", timeout = \"1 us\", low_timeout = ‸\"2 us\""),
+            "is above timeout (1 us)",
+            "\"1 us\"",
+        ),
+        (dcqcn("preset = ‸\"mlx-2017\""), "unknown value `mlx-2017`", "mlx-2016"),
+        (dcqcn("g = ‸0.0"), "a g of 0", "at most 1"),
+        (dcqcn("initial_alpha = ‸2.0"), "an initial_alpha of 2", "0 to 1"),
+        (dcqcn("min_factor = ‸0.0"), "a min_factor of 0", "at most 1"),
+        (dcqcn("monitor_period = \"4 us\", first_factor = ‸0.0"), "a first_factor of 0", "at most 1"),
+        (dcqcn("alpha_period = ‸\"0 s\""), "an alpha_period of 0", "above 0"),
+        (dcqcn("time_reset = ‸\"0 s\""), "a time_reset of 0", "above 0"),
+        (dcqcn("byte_reset = ‸\"0 B\""), "a byte_reset of 0", "\"never\""),
+        (dcqcn("threshold = ‸0"), "a threshold of 0", "1 to 1000"),
+        (dcqcn("gd = ‸31"), "a gd of 31", "0 to 30"),
+        (dcqcn("min_rate = ‸\"0 b/s\""), "a min_rate of 0", "above 0"),
+        (dcqcn("min_rate = \"2 Gb/s\", max_rate = ‸\"1 Gb/s\""), "is below min_rate (2 Gb/s)", "\"2 Gb/s\""),
+        (dcqcn("ai_rate = ‸5"), "bare number", "did you mean"),
+        (dcqcn("hai_rate = ‸5"), "bare number", "did you mean"),
+        (dcqcn("monitor_period = ‸4"), "bare number", "did you mean"),
+        (dctcp("gain = ‸0.0"), "a gain of 0", "at most 1"),
+        (dctcp("ai_rate = ‸\"0 b/s\""), "an ai_rate of 0", "above 0"),
+        (dctcp("min_rate = ‸\"0 b/s\""), "a min_rate of 0", "above 0"),
+        (timely("ewma = ‸0.0"), "an ewma of 0", "at most 1"),
+        (timely("beta = ‸1.5"), "a beta of 1.5", "at most 1"),
+        (timely("patched = true, patched_beta = ‸0.0"), "a patched_beta of 0", "at most 1"),
+        (timely("t_low = ‸\"0 s\""), "a t_low of 0", "above 0"),
+        (timely("t_high = ‸\"50 us\""), "is not above t_low (50 us)", "above t_low"),
+        (timely("min_rtt = ‸\"0 s\""), "a min_rtt of 0", "above 0"),
+        (timely("delta = ‸\"0 b/s\""), "a delta of 0", "above 0"),
+        (timely("min_rate = ‸\"0 b/s\""), "a min_rate of 0", "above 0"),
+        (swift("base_target = ‸\"0 s\""), "a base_target of 0", "above 0"),
+        (swift("hop_delay = ‸1"), "bare number", "did you mean"),
+        (swift("fs_range = ‸1"), "bare number", "did you mean"),
+        (swift("fs_min = ‸0.0"), "an fs_min of 0", "above 0"),
+        (swift("fs_max = ‸0.1"), "is not above fs_min (0.1)", "above fs_min"),
+        (swift("ai = ‸0.0"), "an ai of 0", "above 0"),
+        (swift("beta = ‸0.0"), "a beta of 0", "at most 1"),
+        (swift("max_mdf = ‸0.0"), "a max_mdf of 0", "at most 1"),
+        (swift("min_window = ‸0.0"), "a min_window of 0", "at most 1"),
+    ]);
+}
+
+#[test]
 fn tcp_connections() {
     let tcp = |keys: &str| source(&format!("{{ tcp = {{ {keys} }} }}"));
     let with = |change: &str| flow(&format!("{change}\nsource = {{ tcp = {{}} }}"));
@@ -1783,6 +1854,19 @@ fn schedulers() {
 #[test]
 fn warnings() {
     for (case, message, help) in [
+        (
+            flow_and("source = { rdma = { control = ‸\"none\" } }", "[switch]\npath_choice = \"spray\""),
+            "\"f\" goes back N, and \"sw\" chooses a path for each frame",
+            "recovery = \"selective\"",
+        ),
+        (
+            flow_and(
+                "source = { rdma = { control = ‸\"none\" } }",
+                "[switch.buffer]\nqueue = \"100 frames\"",
+            ),
+            "goes back N, and nothing keeps priority 0 from loss at \"sw\"",
+            "recovery = \"selective\"",
+        ),
         (
             star("line_code = \"64b/66b\"\nrate = ‸\"25 Gb/s\""),
             "25 Gb/s on the wire carries about 24.242424242 Gb/s",

@@ -29,6 +29,10 @@ const PLACES: &[(&str, &str)] = &[
         "[[flows]]\nname = \"f\"\nfrom = \"h0\"\nto = \"h1\"\nsource = { tcp = { controller = @, ecn = \"dctcp\" } }\n",
     ),
     (
+        "RdmaControl",
+        "[[flows]]\nname = \"f\"\nfrom = \"h0\"\nto = \"h1\"\nsource = { rdma = { control = @ } }\n",
+    ),
+    (
         "Messages",
         "[[flows]]\nname = \"f\"\nfrom = \"h0\"\nto = \"h1\"\nsource = { conversation = { messages = @ } }\n",
     ),

@@ -334,6 +334,9 @@ fn wrong_entries_are_refused() {
         (changed("over", "{ tcp = { idle = \"1 us\" } }"), "idle of scheduled", "`sizes`"),
         (changed("over", "{ tcp = {} }\nheader = \"18 B\""), "header beside TCP", "`headers`"),
         (changed("over", "{ tcp = {} }\norder = \"fifo\""), "an order beside TCP", "round_robin"),
+        (changed("over", "{ rdma = { message = \"1 kB\" } }"), "message of scheduled", "`sizes`"),
+        (changed("over", "{ rdma = {} }\nheader = \"18 B\""), "header beside RDMA", "`headers`"),
+        (changed("over", "{ rdma = {} }\norder = \"fifo\""), "an order beside RDMA", "round_robin"),
     ] {
         let found = refused(&entry, None);
         let fits =

@@ -1,0 +1,60 @@
+//! Whether queue pairs meet a fabric that their recovery can live with: go-back-N sends everything from a lost packet on again, and
+//! takes one that was overtaken for lost.
+
+use super::Context;
+use super::unused::place_of;
+use crate::model::Model;
+use fabric::choice::PathChoice;
+use fabric::spec::{FlowSpec, NodeSpec, Spec};
+use transport::RdmaRecovery;
+
+/// Warns once for each entry of the text.
+pub fn check(model: &Model, spec: &Spec, context: &mut Context<'_>) {
+    let mut told: Vec<&str> = Vec::new();
+    for flow in spec.flows.iter().filter(|flow| goes_back(flow)) {
+        let Some((name, tables)) = place_of(model, flow).filter(|(name, _)| !told.contains(name)) else {
+            continue;
+        };
+        told.push(name);
+        let written: Vec<_> =
+            tables.iter().map(|table| table.key("recovery")).chain(tables.clone()).collect();
+        let at = context.first_written(&written).unwrap_or_default();
+        if let Some(switch) = spec.nodes.iter().find(|node| sprays(node)) {
+            let message = format!(
+                "\"{name}\" goes back N, and \"{}\" chooses a path for each frame: a packet that is overtaken counts as lost",
+                switch.name
+            );
+            let help = "each sends all packets behind it again, and little else gets through: expected recovery = \"selective\", or path_choice = \"hash\"";
+            context.warn(&at, message, help);
+        } else if let Some(switch) = spec.nodes.iter().find(|node| may_drop(node, flow)) {
+            let message = format!(
+                "\"{name}\" goes back N, and nothing keeps priority {} from loss at \"{}\"",
+                flow.priority.0, switch.name
+            );
+            let help = "each loss sends all packets behind it again: expected flow_control for this priority, or recovery = \"selective\"";
+            context.warn(&at, message, help);
+        }
+    }
+}
+
+fn goes_back(flow: &FlowSpec) -> bool {
+    let rdma = flow.transport.as_ref().and_then(|connection| connection.rdma());
+    rdma.is_some_and(|rdma| rdma.recovery == RdmaRecovery::GoBackN)
+}
+
+/// Frames of one queue pair may overtake each other; those of a flowlet keep their order if its gap is long enough.
+fn sprays(node: &NodeSpec) -> bool {
+    let choice = node.switch().map(|switch| &switch.path_choice);
+    matches!(choice, Some(PathChoice::Spray | PathChoice::RoundRobin | PathChoice::LeastQueued))
+}
+
+/// A switch with a limit that frames of this priority may find full, and without flow control for it.
+fn may_drop(node: &NodeSpec, flow: &FlowSpec) -> bool {
+    let Some(switch) = node.switch() else { return false };
+    let buffer = &switch.buffer;
+    let bounded = [buffer.queue, buffer.port, buffer.class, buffer.total].iter().any(Option::is_some)
+        || switch.shared_memory.is_some()
+        || switch.pools.is_some();
+    let kept = node.pauses().map_or(0, |control| control.kind.priorities());
+    bounded && node.credits().is_none() && kept >> flow.priority.0 & 1 == 0
+}

@@ -1,0 +1,238 @@
+//! RDMA over converged Ethernet (RoCEv2): queue pairs, what repairs their losses, and their congestion controls.
+//!
+//! One mechanism is one file here. An [`RdmaSender`](crate::RdmaSender) has queue pairs that send messages, an
+//! [`RdmaReceiver`](crate::RdmaReceiver) answers them and is the notification point; an [`RdmaController`] says how fast a queue pair sends and how much may be in flight, and knows
+//! nothing of retransmission.
+
+mod checks;
+mod control;
+mod dcqcn;
+mod dcqcn_keys;
+mod go_back_n;
+mod keys;
+mod no_control;
+pub(crate) mod psn;
+pub(crate) mod queue_pair;
+mod rdma_dctcp;
+mod recovery;
+mod selective_repeat;
+mod spec;
+mod swift;
+mod timely;
+
+pub use control::{PathFacts, RdmaAck, RdmaControl, RdmaLoss};
+pub use dcqcn::Dcqcn;
+pub use dcqcn_keys::{DcqcnKeys, DcqcnPreset};
+pub use keys::RdmaKeys;
+pub use no_control::{NoControl, NoControlKeys};
+pub use psn::Word as RdmaWord;
+pub use queue_pair::{PairCounts, QueuePair};
+pub use rdma_dctcp::{RdmaDctcp, RdmaDctcpKeys};
+pub use spec::{CnpScope, QueuePairs, RdmaRecovery, RdmaSpec, RdmaTimeouts, StaticWindow};
+pub use swift::{Swift, SwiftKeys};
+pub use timely::{Timely, TimelyKeys};
+
+use ::keys::{Choice, Keyed, Remark, by_form};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::borrow::Cow;
+use units::Time;
+
+/// Each way of RDMA to repair losses, and the file that is its page.
+pub const RDMA_RECOVERY_PAGES: &[(&str, &str)] = &[
+    ("go_back_n", include_str!("rdma/go_back_n.rs")),
+    ("selective_repeat", include_str!("rdma/selective_repeat.rs")),
+];
+
+/// The first of the list has no keys. Makes the closed enum of controls, that of their keys, and their dispatch from one list: the name in a scenario, keys, machine, file,
+/// and what it goes by.
+macro_rules! rdma_controls {
+    ($($(#[$doc:meta])+ $text:literal: $name:ident($keys:ty => $machine:ident), $file:literal, $hears:expr;)*) => {
+        /// The congestion control of queue pairs, as a scenario has it.
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum RdmaControlKeys {
+            $($(#[$doc])+ $name($keys),)*
+        }
+
+        /// A control at work.
+        #[derive(Clone, Copy, Debug)]
+        pub enum RdmaController {
+            $($(#[$doc])+ $name($machine),)*
+        }
+
+        /// Each control's name, the file that is its page, and the definition of its keys.
+        pub const RDMA_CONTROL_PAGES: &[(&str, &str, &str)] =
+            &[$(($file, include_str!(concat!("rdma/", $file, ".rs")), stringify!($keys)),)*];
+
+        impl RdmaControlKeys {
+            /// Its name.
+            pub fn name(&self) -> &'static str {
+                match self { $(RdmaControlKeys::$name(_) => $text,)* }
+            }
+            /// It, checked.
+            ///
+            /// # Errors
+            /// All that is wrong.
+            pub fn spec(&self) -> Result<RdmaControlSpec, Vec<Remark>> {
+                let wrong = match self { $(RdmaControlKeys::$name(keys) => keys.check(),)* };
+                if wrong.is_empty() { Ok(RdmaControlSpec { keys: self.clone() }) } else { Err(wrong) }
+            }
+            /// Keys that change nothing.
+            pub fn unused(&self) -> Vec<Remark> {
+                match self { $(RdmaControlKeys::$name(keys) => keys.unused(),)* }
+            }
+            fn hears(&self) -> Hears {
+                match self { $(RdmaControlKeys::$name(_) => $hears,)* }
+            }
+            fn start(&self, facts: &PathFacts) -> RdmaController {
+                match self { $(RdmaControlKeys::$name(keys) => RdmaController::$name($machine::new(keys, facts)),)* }
+            }
+        }
+
+        impl Choice for RdmaControlKeys {
+            const EXPECTED: &'static str = "the name of a control, or a table of that name with its keys";
+            const NAMES: &'static [&'static str] = &[$($text,)*];
+            const WITH_KEYS: &'static [&'static str] = <Self as Choice>::NAMES.split_at(1).1;
+            const TABLE: &'static str = "flows.source.rdma.control";
+
+            fn plain(name: &str) -> Option<RdmaControlKeys> {
+                (name == "none").then_some(RdmaControlKeys::None(NoControlKeys {}))
+            }
+            fn keyed<'de, D: Deserializer<'de>>(name: &str, table: D) -> Result<RdmaControlKeys, D::Error> {
+                match name {
+                    $($text => <$keys>::deserialize(table).map(RdmaControlKeys::$name),)*
+                    other => Err(serde::de::Error::unknown_variant(other, Self::NAMES)),
+                }
+            }
+        }
+
+        impl Serialize for RdmaControlKeys {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                if let RdmaControlKeys::None(_) = self {
+                    return serializer.serialize_str("none");
+                }
+                match self {
+                    $(RdmaControlKeys::$name(keys) => serializer.serialize_newtype_variant("Control", 0, $text, keys),)*
+                }
+            }
+        }
+
+        impl JsonSchema for RdmaControlKeys {
+            fn schema_name() -> Cow<'static, str> {
+                "RdmaControl".into()
+            }
+            fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+                let about = [$(($text, first_line(&[$(stringify!($doc)),*])),)*];
+                let keyed = vec![$(Keyed::new::<$keys>($text, first_line(&[$(stringify!($doc)),*]), generator),)*];
+                // A table without keys is no definition.
+                generator.definitions_mut().remove("NoControlKeys");
+                let keyed = keyed.into_iter().skip(1).collect();
+                ::keys::schema("The congestion control of queue pairs: a name, or a table of that name with its keys.", &about[..1], keyed)
+            }
+        }
+
+        impl RdmaControl for RdmaController {
+            fn on_send(&mut self, now: Time, bytes: u32) {
+                match self { $(RdmaController::$name(it) => it.on_send(now, bytes),)* }
+            }
+            fn on_ack(&mut self, now: Time, ack: &RdmaAck) {
+                match self { $(RdmaController::$name(it) => it.on_ack(now, ack),)* }
+            }
+            fn on_cnp(&mut self, now: Time) {
+                match self { $(RdmaController::$name(it) => it.on_cnp(now),)* }
+            }
+            fn on_loss(&mut self, now: Time, loss: RdmaLoss) {
+                match self { $(RdmaController::$name(it) => it.on_loss(now, loss),)* }
+            }
+            fn due(&self, since: Time, bytes: u32) -> Time {
+                match self { $(RdmaController::$name(it) => it.due(since, bytes),)* }
+            }
+            fn rate(&self, now: Time) -> f64 {
+                match self { $(RdmaController::$name(it) => it.rate(now),)* }
+            }
+            fn window(&self) -> u64 {
+                match self { $(RdmaController::$name(it) => it.window(),)* }
+            }
+        }
+    };
+}
+
+by_form!(RdmaControlKeys);
+
+/// What a control goes by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Hears {
+    /// Nothing.
+    Nothing,
+    /// Congestion notification packets.
+    Cnps,
+    /// Marks that acknowledgements echo.
+    Marks,
+    /// The round trip of each packet.
+    Delay,
+}
+
+/// The congestion control of queue pairs, checked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RdmaControlSpec {
+    keys: RdmaControlKeys,
+}
+
+impl RdmaControlSpec {
+    /// Its name.
+    pub fn name(&self) -> &'static str {
+        self.keys.name()
+    }
+    /// Whether it goes by CNPs.
+    pub fn hears_cnps(&self) -> bool {
+        self.keys.hears() == Hears::Cnps
+    }
+    /// Whether it goes by marks that acknowledgements echo.
+    pub fn hears_marks(&self) -> bool {
+        self.keys.hears() == Hears::Marks
+    }
+    /// Whether it needs the round trip of each packet.
+    pub fn times_each(&self) -> bool {
+        self.keys.hears() == Hears::Delay
+    }
+    /// Whether it needs to know the round trip without queues.
+    pub fn needs_base_rtt(&self) -> bool {
+        matches!(self.keys.hears(), Hears::Marks | Hears::Delay)
+    }
+    fn start(&self, facts: &PathFacts) -> RdmaController {
+        self.keys.start(facts)
+    }
+}
+
+rdma_controls! {
+    /// Sends at the rate of the link.
+    "none": None(NoControlKeys => NoControl), "no_control", Hears::Nothing;
+    /// Rates that CNPs cut, and time and bytes bring back.
+    "dcqcn": Dcqcn(DcqcnKeys => Dcqcn), "dcqcn", Hears::Cnps;
+    /// A rate that is cut by the share of packets that are marked.
+    "dctcp": Dctcp(RdmaDctcpKeys => RdmaDctcp), "rdma_dctcp", Hears::Marks;
+    /// A rate that follows the gradient of the round-trip time.
+    "timely": Timely(TimelyKeys => Timely), "timely", Hears::Delay;
+    /// A window that holds the round trip at a target.
+    "swift": Swift(SwiftKeys => Swift), "swift", Hears::Delay;
+}
+
+impl Default for RdmaControlKeys {
+    fn default() -> RdmaControlKeys {
+        RdmaControlKeys::Dcqcn(DcqcnKeys::default())
+    }
+}
+
+/// Any of them, with its defaults.
+#[cfg(test)]
+pub(crate) fn any_control() -> impl proptest::strategy::Strategy<Value = RdmaControlKeys> {
+    let all = RdmaControlKeys::NAMES.iter().map(|name| <RdmaControlKeys as ::keys::Forms>::text(name));
+    let all: Result<Vec<RdmaControlKeys>, serde::de::value::Error> = all.collect();
+    proptest::sample::select(all.expect("each can be named alone"))
+}
+
+/// The text of the first line of a doc comment, from its attributes as text.
+fn first_line(attributes: &[&'static str]) -> &'static str {
+    let first = attributes.first().copied().unwrap_or_default();
+    first.split('"').nth(1).unwrap_or(first).trim()
+}

@@ -1,0 +1,81 @@
+//! What the congestion control of a queue pair hears and what it says.
+
+use units::{BitRate, Time};
+
+/// What a control knows of the way of its queue pair before it sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PathFacts {
+    /// The rate of the sender's link.
+    pub rate: BitRate,
+    /// The round trip of a full packet and its acknowledgement without queues.
+    pub base_rtt: Time,
+    /// Bytes of a full packet, DA to FCS.
+    pub packet: u16,
+    /// Switches on the way.
+    pub hops: u16,
+}
+
+impl PathFacts {
+    /// Bytes that fill the path: the rate times the round trip.
+    pub fn bdp(&self) -> f64 {
+        self.rate.bps_f64() * self.base_rtt.as_secs_f64() / 8.0
+    }
+}
+
+/// An acknowledgement that acknowledges something new.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RdmaAck {
+    /// Bytes of frames that it acknowledges for the first time.
+    pub bytes: u64,
+    /// The next packet that is expected, and the next one that has never been sent.
+    pub acknowledged: u64,
+    pub sent: u64,
+    /// It echoes a mark.
+    pub marked: bool,
+    /// The round trip of the packet that it answers.
+    pub round_trip: Option<Time>,
+}
+
+/// How a sender learns that packets are lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RdmaLoss {
+    /// The receiver has said so.
+    Nak,
+    /// Nothing came any more.
+    Timeout,
+}
+
+/// How fast a queue pair sends, and how much may be in flight.
+///
+/// The queue pair tells what happens; what does not concern a control it does not implement. Nothing is scheduled for it:
+/// what time alone changes is computed when somebody looks.
+pub trait RdmaControl {
+    /// A packet of so many bytes (DA to FCS) leaves.
+    fn on_send(&mut self, _now: Time, _bytes: u32) {}
+    /// Something new is acknowledged.
+    fn on_ack(&mut self, _now: Time, _ack: &RdmaAck) {}
+    /// A congestion notification packet has come.
+    fn on_cnp(&mut self, _now: Time) {}
+    /// Packets are lost.
+    fn on_loss(&mut self, _now: Time, _loss: RdmaLoss) {}
+
+    /// When the packet may leave that follows one of so many bytes (DA to FCS) which left at `since`, if nothing but time
+    /// changes the rate.
+    fn due(&self, since: Time, _bytes: u32) -> Time {
+        since
+    }
+    /// The rate as of now, in bits of frames (DA to FCS) a second; infinite: that of the link.
+    fn rate(&self, _now: Time) -> f64 {
+        f64::INFINITY
+    }
+    /// Bytes of frames that may be in flight; one packet always may.
+    fn window(&self) -> u64 {
+        u64::MAX
+    }
+}
+
+/// How long so many bytes take at a rate, to the next picosecond.
+#[inline]
+pub fn gap(bytes: u32, bps: f64) -> Time {
+    Time::from_ps((f64::from(bytes) * 8e12 / bps) as u64)
+}

@@ -1,0 +1,63 @@
+//! Go-back-N: everything from the first missing packet on is sent again.
+//!
+//! The receiver takes packets in order alone. One that comes after a gap is thrown away, and the first after each gap is
+//! answered with a NAK that names the packet that is expected; until that has come no other NAK follows, unless `nak_gap` has
+//! passed. The sender goes back to the named packet and sends on from there. With a loss rate p a packet and W packets on their way
+//! between a loss and its NAK, the share of packets sent that are of use is (1 - p) / (1 - p + p W).
+//!
+//! Source: InfiniBand Architecture Specification volume 1 section 9.7.5 (PSN sequence errors) and 9.9.2.1 (NAK); D. Bertsekas and R.
+//! Gallager, "Data Networks", 2nd edition, section 2.4.2 (go back n, its efficiency).
+//!
+//! Not modelled: going back to the beginning of the message, which early NICs did.
+
+/// The packet that is sent next.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct GoBackN {
+    next: u64,
+}
+
+impl GoBackN {
+    /// The packet that is sent next.
+    pub fn next(&self, unacknowledged: u64) -> u64 {
+        self.next.max(unacknowledged)
+    }
+    /// It was.
+    pub fn on_sent(&mut self, packet: u64) {
+        self.next = packet + 1;
+    }
+    /// Everything before this packet has arrived.
+    pub fn on_progress(&mut self, unacknowledged: u64) {
+        self.next = self.next.max(unacknowledged);
+    }
+    /// This packet is missing. Whether it has been sent since the last time.
+    pub fn on_nak(&mut self, unacknowledged: u64) -> bool {
+        let news = self.next > unacknowledged;
+        self.next = unacknowledged;
+        news
+    }
+    /// Nothing came any more.
+    pub fn on_timeout(&mut self, unacknowledged: u64) {
+        self.next = unacknowledged;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_nak_goes_back_and_what_arrived_all_the_same_is_skipped() {
+        let mut it = GoBackN::default();
+        (0..10).for_each(|packet| it.on_sent(packet));
+        assert_eq!(it.next(0), 10);
+        assert!(it.on_nak(4));
+        assert_eq!(it.next(4), 4);
+        // The same NAK again finds it there.
+        assert!(!it.on_nak(4));
+        it.on_sent(4);
+        it.on_progress(8);
+        assert_eq!(it.next(8), 8);
+        it.on_timeout(8);
+        assert_eq!(it.next(8), 8);
+    }
+}

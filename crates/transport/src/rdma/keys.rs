@@ -1,0 +1,263 @@
+//! The keys of RDMA: what a scenario says, and what cannot be meant.
+
+use super::RdmaControlKeys;
+use super::spec::{CnpScope, QueuePairs, RdmaRecovery, RdmaSpec, RdmaTimeouts, StaticWindow};
+use crate::application::ApplicationKeys;
+use frame::Priority;
+use keys::{Remark, Unused};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use units::{Amount, Bdp, Bytes, Computed, Or, Time, Unlimited};
+
+/// What a RoCE NIC cuts messages into (MTU of InfiniBand), largest first.
+const MTUS: [u16; 5] = [4096, 2048, 1024, 512, 256];
+/// Acknowledgements are never rarer.
+const MOST_PACKETS_AN_ACK: u64 = 1024;
+
+/// Messages over RDMA (RoCEv2); full packets are at most as long as `frame`.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct RdmaKeys {
+    /// The congestion control of each queue pair: "none", "dcqcn" and others by name, or a table of that name with its keys. Default: dcqcn with its preset "paper".
+    pub control: RdmaControlKeys,
+    /// Bytes of data in a full packet. A size with unit, 1 B up to what `frame` holds beside `headers`; or "computed": the largest MTU of InfiniBand (256 to 4096 B) that fits. Default: "computed".
+    pub mtu: Or<Bytes, Computed>,
+    /// Bytes of headers in a frame, DA to FCS. A size with unit, 1 B up to less than `frame`. Default: "66 B" (tagged Ethernet, IPv4, UDP, BTH, invariant CRC).
+    pub headers: Bytes,
+    /// Bytes of a message of a flow; `limit` is that of all. A size with unit, or "unlimited": one message of everything. Default: "unlimited".
+    pub message: Or<Bytes, Unlimited>,
+    /// Which queue pair takes a transfer: "one" (all of the same two hosts, one after the other), "free" (one that has nothing to send, or a new one) or "each" (a new one). Default: "one".
+    pub queue_pairs: QueuePairs,
+    /// How lost packets are repaired: "go_back_n", or "selective" (IRN: the receiver keeps what comes out of order). Default: "go_back_n".
+    pub recovery: RdmaRecovery,
+    /// Bytes of frames, or full packets, in flight at most, whatever the control says. A size with unit or a number of frames, at least one packet; or "bdp": what fills the path. Default: none, or "bdp" with recovery = "selective".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window: Option<Or<Amount, Bdp>>,
+    /// The round trip of a full packet and its acknowledgement without queues, of which windows are made. A time with unit, above 0; or "computed": that of the path. Default: "computed".
+    pub base_rtt: Or<Time, Computed>,
+    /// Acknowledges every n-th packet, beside the last one of a message. A count, 1 to 1024. Default: 1 where the control goes by acknowledgements or recovery is selective, else 64.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 1024))]
+    pub ack_every: Option<u64>,
+    /// Priority of acknowledgements and NAKs. A whole number, 0 to 7. Default: that of the data.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 7))]
+    pub ack_priority: Option<u64>,
+    /// The least time between two NAKs for the same packet. A time with unit. Default: "500 us" (public simulators).
+    pub nak_gap: Time,
+    /// Without progress for this time, the first outstanding packet is sent again. A time with unit, above 0. Default: "67.108864 ms" (a local ACK timeout of 14: 4.096 us 2^14).
+    pub timeout: Time,
+    /// The same with at most 3 packets in flight, which lose little by it; with recovery = "selective". A time with unit, above 0. Default: that of `timeout` (IRN has "100 us" beside "320 us").
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub low_timeout: Option<Time>,
+    /// Timeouts in a row that a queue pair survives; after the next it is in error, and sends nothing any more. A count, 0 to 255. Default: 7.
+    #[schemars(range(min = 0, max = 255))]
+    pub retries: u64,
+    /// The least time between two congestion notification packets. A time with unit. Default: "50 us" (SIGCOMM 2015; NICs of today "4 us" or less).
+    pub cnp_gap: Time,
+    /// What shares it: "queue_pair" (each has its own), "address" (all from the same host) or "port" (all of the NIC). Default: "queue_pair" (SIGCOMM 2015; NICs often have one a port).
+    pub cnp_scope: CnpScope,
+    /// Priority of congestion notification packets. A whole number, 0 to 7. Default: 6 (DSCP 48, as vendors recommend).
+    #[schemars(range(min = 0, max = 7))]
+    pub cnp_priority: u64,
+}
+
+impl Default for RdmaKeys {
+    fn default() -> RdmaKeys {
+        RdmaKeys {
+            control: RdmaControlKeys::default(),
+            mtu: Or::word(),
+            headers: Bytes::new(66),
+            message: Or::word(),
+            queue_pairs: QueuePairs::default(),
+            recovery: RdmaRecovery::default(),
+            window: None,
+            base_rtt: Or::word(),
+            ack_every: None,
+            ack_priority: None,
+            nak_gap: Time::from_us(500),
+            timeout: Time::from_ps(4_096_000 << 14),
+            low_timeout: None,
+            retries: 7,
+            cnp_gap: Time::from_us(50),
+            cnp_scope: CnpScope::default(),
+            cnp_priority: 6,
+        }
+    }
+}
+
+impl ApplicationKeys for Box<RdmaKeys> {
+    type Spec = Arc<RdmaSpec>;
+
+    fn spec(&self, limit: Option<Bytes>, frame: u16) -> Result<(Arc<RdmaSpec>, Vec<Remark>), Vec<Remark>> {
+        let (spec, mut warnings) = self.carrier(limit, frame)?;
+        warnings.extend(
+            Unused::of(&**self, &RdmaKeys::default())
+                .unless(false, "`[[transfers]]`: a flow has one queue pair", &["queue_pairs"])
+                .remarks(),
+        );
+        Ok((spec, warnings))
+    }
+}
+
+impl RdmaKeys {
+    /// What sends `limit` bytes in frames of at most `frame` bytes, whatever hands them over; and what to beware of.
+    ///
+    /// # Errors
+    /// All that is wrong.
+    pub fn carrier(
+        &self,
+        limit: Option<Bytes>,
+        frame: u16,
+    ) -> Result<(Arc<RdmaSpec>, Vec<Remark>), Vec<Remark>> {
+        let mtu = self.mtu(frame);
+        let control = self.control.spec().map_err(|wrong| -> Vec<Remark> {
+            wrong.into_iter().map(|why| why.within(self.control.name()).within("control")).collect()
+        });
+        let mut wrong = self.check();
+        wrong.extend(mtu.as_ref().err().cloned());
+        wrong.extend(control.as_ref().err().into_iter().flatten().cloned());
+        let (Ok(mtu), Ok(control), true) = (mtu, control, wrong.is_empty()) else { return Err(wrong) };
+        let selective = self.recovery == RdmaRecovery::Selective;
+        let packet = u64::from(mtu) + self.headers.get();
+        let window = match self.window {
+            None if selective => StaticWindow::Bdp,
+            None => StaticWindow::Unlimited,
+            Some(Or::Word(Bdp)) => StaticWindow::Bdp,
+            Some(Or::Value(Amount::Bytes(bytes))) => StaticWindow::Bytes(bytes),
+            Some(Or::Value(Amount::Frames(packets))) => StaticWindow::Bytes(packets.saturating_mul(packet)),
+        };
+        if let StaticWindow::Bytes(bytes) = window
+            && bytes < packet
+        {
+            let message = format!("a window of {bytes} B is smaller than a packet of {packet} B");
+            let help = format!("expected at least \"{packet} B\" or \"1 frame\"");
+            return Err(vec![Remark::about("window", message, help)]);
+        }
+        let each = selective || control.hears_marks() || control.times_each();
+        let priority = |priority: u64| Priority(priority as u8);
+        let spec = RdmaSpec {
+            mtu,
+            headers: self.headers.get() as u16,
+            message: self.message.value().map(Bytes::get),
+            total: limit.map(Bytes::get),
+            queue_pairs: self.queue_pairs,
+            ack_every: self.ack_every.unwrap_or(if each { 1 } else { 64 }) as u32,
+            nak_gap: self.nak_gap,
+            recovery: self.recovery,
+            timeouts: RdmaTimeouts {
+                high: self.timeout,
+                low: self.low_timeout.unwrap_or(self.timeout),
+                few: if self.low_timeout.is_some() { 3 } else { 0 },
+            },
+            retries: self.retries as u32,
+            window,
+            base_rtt: self.base_rtt.value(),
+            control,
+            ack_priority: self.ack_priority.map(priority),
+            cnp_priority: priority(self.cnp_priority),
+            cnp_gap: self.cnp_gap,
+            cnp_scope: self.cnp_scope,
+        };
+        let warnings = self.warnings(&spec);
+        Ok((spec.into(), warnings))
+    }
+
+    /// Bytes of data in a full packet.
+    fn mtu(&self, frame: u16) -> Result<u16, Remark> {
+        let headers = self.headers.get();
+        let room = u64::from(frame).saturating_sub(headers);
+        if headers == 0 || room == 0 {
+            let message = format!("{headers} B of headers in a frame of {frame} B");
+            let help = format!("expected 1 B to {} B: a packet has data", u64::from(frame) - 1);
+            return Err(Remark::about("headers", message, help));
+        }
+        match self.mtu.value() {
+            None => {
+                let fits = MTUS.into_iter().find(|&mtu| u64::from(mtu) <= room);
+                fits.ok_or_else(|| {
+                    let message = format!("no MTU of InfiniBand fits a frame of {frame} B");
+                    Remark::about(
+                        "mtu",
+                        message,
+                        format!("expected a longer `frame`, or mtu = \"{room} B\" at most"),
+                    )
+                })
+            }
+            Some(mtu) if (1..=room).contains(&mtu.get()) => Ok(mtu.get() as u16),
+            Some(mtu) => {
+                let message = format!("an MTU of {mtu} in a frame of {frame} B with {headers} B of headers");
+                let help = format!("expected 1 B to {room} B, or frame = \"{} B\"", mtu.get() + headers);
+                Err(Remark::about("mtu", message, help))
+            }
+        }
+    }
+
+    fn check(&self) -> Vec<Remark> {
+        let mut wrong = Vec::new();
+        let counts = [
+            ("ack_every", self.ack_every.unwrap_or(1), 1, MOST_PACKETS_AN_ACK, "packets an acknowledgement"),
+            ("ack_priority", self.ack_priority.unwrap_or(0), 0, 7, "as a priority"),
+            ("cnp_priority", self.cnp_priority, 0, 7, "as a priority"),
+            ("retries", self.retries, 0, 255, "retries"),
+        ];
+        for (key, value, least, most, what) in counts {
+            if !(least..=most).contains(&value) {
+                wrong.push(Remark::about(
+                    key,
+                    format!("{value} {what}"),
+                    format!("expected {least} to {most}"),
+                ));
+            }
+        }
+        let times = [
+            ("timeout", Some(self.timeout)),
+            ("low_timeout", self.low_timeout),
+            ("base_rtt", self.base_rtt.value()),
+        ];
+        for (key, time) in times {
+            if time == Some(Time::ZERO) {
+                let help = "expected a time above 0, like \"500 us\"";
+                wrong.push(Remark::about(key, format!("a {key} of 0"), help));
+            }
+        }
+        if let Some(low) = self.low_timeout.filter(|&low| low > self.timeout) {
+            let message = format!("low_timeout ({low}) is above timeout ({})", self.timeout);
+            wrong.push(Remark::about(
+                "low_timeout",
+                message,
+                format!("expected at most \"{}\"", self.timeout),
+            ));
+        }
+        if self.message.value() == Some(Bytes::new(0)) {
+            wrong.push(Remark::about("message", "a message of 0 B", "expected at least \"1 B\""));
+        }
+        wrong
+    }
+
+    /// Keys that change nothing.
+    fn warnings(&self, spec: &RdmaSpec) -> Vec<Remark> {
+        let selective = spec.recovery == RdmaRecovery::Selective;
+        let cnps = spec.sends_cnps();
+        let windows = spec.window == StaticWindow::Bdp || spec.control.needs_base_rtt();
+        Unused::of(self, &RdmaKeys::default())
+            .unless(selective, "recovery = \"selective\"", &["low_timeout"])
+            .unless(!selective, "recovery = \"go_back_n\"", &["nak_gap"])
+            .unless(
+                cnps,
+                "a control that hears of CNPs, like dcqcn",
+                &["cnp_gap", "cnp_scope", "cnp_priority"],
+            )
+            .unless(windows, "window = \"bdp\", or a control that goes by round trips", &["base_rtt"])
+            .remarks()
+            .into_iter()
+            .chain(
+                self.control
+                    .unused()
+                    .into_iter()
+                    .map(|why| why.within(self.control.name()).within("control")),
+            )
+            .collect()
+    }
+}

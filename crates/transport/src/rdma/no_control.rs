@@ -1,0 +1,57 @@
+//! No congestion control: a queue pair sends at the rate of its link.
+//!
+//! What is in flight is limited by the key `window` of the queue pair alone. On a fabric with PFC nothing is lost all the
+//! same, and pauses spread from the queue that overflows to those who feed it.
+//!
+//! Source: IEEE 802.1Q-2018 clause 36 (priority-based flow control, which is then alone); Y. Zhu et al., "Congestion Control
+//! for Large-Scale RDMA Deployments", SIGCOMM 2015, section 2 (what comes of that).
+//!
+//! Not modelled: static rate limits of a queue pair (the inter packet delay of InfiniBand).
+
+use super::control::{PathFacts, RdmaControl};
+use keys::Remark;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Keys of none: there are none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NoControlKeys {}
+
+impl NoControlKeys {
+    /// Nothing can be wrong.
+    pub fn check(&self) -> Vec<Remark> {
+        Vec::new()
+    }
+    /// Nothing can be unused.
+    pub fn unused(&self) -> Vec<Remark> {
+        Vec::new()
+    }
+}
+
+/// It never changes anything.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoControl;
+
+impl NoControl {
+    /// Of any queue pair.
+    pub fn new(_keys: &NoControlKeys, _facts: &PathFacts) -> NoControl {
+        NoControl
+    }
+}
+
+impl RdmaControl for NoControl {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use units::Time;
+
+    #[test]
+    fn a_mark_changes_nothing() {
+        let mut it = NoControl;
+        it.on_cnp(Time::ZERO);
+        assert_eq!((it.rate(Time::ZERO), it.window()), (f64::INFINITY, u64::MAX));
+        assert_eq!(it.due(Time::from_us(3), 1_000), Time::from_us(3));
+    }
+}

@@ -1,0 +1,96 @@
+//! Packet sequence numbers: 24 bits on the wire, 64 bits at the queue pairs.
+//!
+//! The word of a frame holds the number in its low 24 bits, two flags above, and the number of the queue pair in the
+//! highest six, unless there are too many of those: then the frame has a header.
+
+/// Bits of a packet sequence number (InfiniBand Architecture Specification volume 1 section 9.2).
+const BITS: u32 = 24;
+const MASK: u32 = (1 << BITS) - 1;
+/// Of data: the last packet of a message. Of an acknowledgement: it is a NAK for a packet out of sequence.
+const FIRST_FLAG: u32 = 1 << BITS;
+/// Of data: an acknowledgement is asked for (AckReq). Of an acknowledgement: it names a packet out of order.
+const SECOND_FLAG: u32 = 1 << (BITS + 1);
+const PAIR_SHIFT: u32 = BITS + 2;
+/// Queue pairs from this number on do not fit into the word.
+pub const WIDE_FROM: u32 = 63;
+
+/// What the word of a frame says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Word {
+    /// The packet sequence number, as on the wire.
+    pub number: u32,
+    /// Its two flags.
+    pub flags: [bool; 2],
+    /// The queue pair, if it fits.
+    pub pair: u32,
+}
+
+impl Word {
+    /// It in 32 bits.
+    #[inline]
+    pub fn bits(self) -> u32 {
+        let flag = |on: bool, bit: u32| if on { bit } else { 0 };
+        self.number & MASK
+            | flag(self.flags[0], FIRST_FLAG)
+            | flag(self.flags[1], SECOND_FLAG)
+            | self.pair.min(WIDE_FROM) << PAIR_SHIFT
+    }
+
+    /// It from 32 bits.
+    #[inline]
+    pub fn of(bits: u32) -> Word {
+        Word {
+            number: bits & MASK,
+            flags: [bits & FIRST_FLAG != 0, bits & SECOND_FLAG != 0],
+            pair: bits >> PAIR_SHIFT,
+        }
+    }
+}
+
+/// The number nearest to `reference` whose low 24 bits are `number`; of two at the same distance the higher. Right as long
+/// as the two differ by less than 2^23, which is why no more than that may be outstanding.
+#[inline]
+pub fn nearest(number: u32, reference: u64) -> u64 {
+    let ahead = number.wrapping_sub(reference as u32) & MASK;
+    if ahead <= 1 << (BITS - 1) {
+        return reference + u64::from(ahead);
+    }
+    let behind = u64::from(ahead.wrapping_neg() & MASK);
+    // Nothing lies before 0: then it is ahead after all.
+    reference.checked_sub(behind).unwrap_or(reference + u64::from(ahead))
+}
+
+/// Packets that may be outstanding (section 9.7.7.1: half of all numbers).
+pub const MOST_OUTSTANDING: u64 = 1 << (BITS - 1);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_near_the_wrap() {
+        let wrap = 1u64 << BITS;
+        for reference in [0, 5, wrap - 1, wrap, wrap + 7, 9 * wrap + 1_000] {
+            for offset in [0, 1, 1_000, (1 << (BITS - 1)) - 1] {
+                assert_eq!(nearest((reference + offset) as u32 & MASK, reference), reference + offset);
+                if let Some(before) = reference.checked_sub(offset) {
+                    assert_eq!(nearest(before as u32 & MASK, reference), before);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_word_says_what_it_was_made_of() {
+        for pair in [0, 1, 62, WIDE_FROM] {
+            for flags in [[false, false], [true, false], [false, true], [true, true]] {
+                for number in [0, 1, MASK] {
+                    let word = Word { number, flags, pair };
+                    assert_eq!(Word::of(word.bits()), word);
+                }
+            }
+        }
+        let beyond = Word { number: 1 << BITS | 7, flags: [false; 2], pair: 1_000 };
+        assert_eq!(Word::of(beyond.bits()), Word { number: 7, flags: [false; 2], pair: WIDE_FROM });
+    }
+}

@@ -1,0 +1,457 @@
+//! The sending end of a queue pair: messages in packets, what is outstanding, and what is sent next.
+//!
+//! A message is cut into packets of the MTU, each with the next packet sequence number (PSN, 24 bits on the wire). The next
+//! packet leaves when the rate of the control allows it and it fits the window. Acknowledgements are cumulative; a message is
+//! complete when its last packet is acknowledged. The last packet of a message asks for an acknowledgement, and so does one
+//! that fills the window.
+//!
+//! A NAK names the first missing packet: everything before it has arrived, and `recovery` says what is sent again. Without
+//! progress for the timeout the first outstanding packet and what follows is sent again; after `retries` timeouts in a row the queue
+//! pair is in error: it sends nothing any more, and what is left of its messages is lost.
+//!
+//! One packet a round trip is timed, from the instant the NIC takes it; one that was sent twice is not.
+
+use super::RdmaController;
+use super::control::{PathFacts, RdmaAck, RdmaControl, RdmaLoss};
+use super::psn::{self, WIDE_FROM, Word};
+use super::recovery::Recovery;
+use super::spec::RdmaSpec;
+use crate::endpoint::{Protocol, Received, Record, RecordKind, Segment};
+use frame::{FrameKind, Header, RdmaHeader};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use units::Time;
+
+/// Bytes of a message without end.
+pub const ENDLESS: u64 = 1 << 62;
+
+/// What a queue pair has done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PairCounts {
+    /// Packets sent.
+    pub sent: u64,
+    /// Those of them that had been sent before.
+    pub retransmitted: u64,
+    /// CNPs that have come.
+    pub cnps: u64,
+    /// NAKs that have come.
+    pub naks: u64,
+    /// Acknowledgements with an echoed mark that have come.
+    pub marks: u64,
+    /// Times that nothing came.
+    pub timeouts: u64,
+    /// Messages that are complete.
+    pub messages: u64,
+    /// Bytes of these.
+    pub bytes: u64,
+}
+
+/// A message that is complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Done {
+    /// Of scheduled transfers, which one it is.
+    pub transfer: u32,
+    /// When it was.
+    pub at: Time,
+    /// Packets of it that were sent again, and timeouts.
+    pub again: u32,
+    pub timeouts: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Message {
+    transfer: u32,
+    again: u32,
+    timeouts: u32,
+    start: Time,
+    /// Its first packet, and how many there are.
+    first: u64,
+    packets: u64,
+    /// Bytes of data before it and in it.
+    before: u64,
+    bytes: u64,
+}
+
+impl Message {
+    fn end(&self) -> u64 {
+        self.first + self.packets
+    }
+}
+
+/// Sends messages.
+#[derive(Clone, Debug)]
+pub struct QueuePair {
+    spec: Arc<RdmaSpec>,
+    number: u32,
+    window: u64,
+    packet: u32,
+    control: RdmaController,
+    recovery: Recovery,
+    /// Those that are not complete.
+    messages: VecDeque<Message>,
+    /// Which of them the last packet that was looked up is part of.
+    at: usize,
+    /// The first packet that is not acknowledged, and one behind the last that was ever sent.
+    unacknowledged: u64,
+    highest: u64,
+    /// One behind the last packet of the last message, and the bytes until there.
+    end: u64,
+    end_bytes: u64,
+    /// The last packet that left: when, and its length. Until `due` no other follows.
+    last: (Time, u32),
+    due: Time,
+    closed: bool,
+    retry: u32,
+    deadline: Time,
+    failed: Option<Time>,
+    timed: Option<(u64, Time)>,
+    /// What it has done.
+    pub counts: PairCounts,
+    done: VecDeque<Done>,
+    records: VecDeque<Record>,
+    discarded: u64,
+}
+
+impl QueuePair {
+    /// One without messages.
+    pub fn new(spec: &Arc<RdmaSpec>, number: u32, facts: &PathFacts) -> QueuePair {
+        QueuePair {
+            number,
+            window: spec.most_in_flight(facts),
+            packet: facts.packet.into(),
+            control: spec.start(facts),
+            recovery: Recovery::new(spec.recovery),
+            spec: spec.clone(),
+            messages: VecDeque::new(),
+            at: 0,
+            unacknowledged: 0,
+            highest: 0,
+            end: 0,
+            end_bytes: 0,
+            last: (Time::ZERO, 0),
+            due: Time::ZERO,
+            closed: false,
+            retry: 0,
+            deadline: Time::NEVER,
+            failed: None,
+            timed: None,
+            counts: PairCounts::default(),
+            done: VecDeque::new(),
+            records: VecDeque::new(),
+            discarded: 0,
+        }
+    }
+
+    /// As if so many packets had gone before.
+    #[cfg(test)]
+    pub(crate) fn start_at(&mut self, packet: u64) {
+        (self.unacknowledged, self.highest, self.end) = (packet, packet, packet);
+        self.recovery.on_progress(packet);
+    }
+
+    /// One more message, after all others.
+    pub fn post(&mut self, transfer: u32, start: Time, bytes: u64) {
+        let packets = bytes.div_ceil(self.spec.mtu.into());
+        let (first, before) = (self.end, self.end_bytes);
+        self.messages.push_back(Message {
+            transfer,
+            again: 0,
+            timeouts: 0,
+            start,
+            first,
+            packets,
+            before,
+            bytes,
+        });
+        (self.end, self.end_bytes) = (first + packets, before + bytes);
+    }
+
+    /// A message without end, if there is one, ends with the next packet: one that says so has to leave.
+    pub fn close(&mut self, now: Time) {
+        let Some(last) = self.messages.back_mut().filter(|last| last.bytes >= ENDLESS / 2) else { return };
+        let packets = (self.highest + 1).saturating_sub(last.first);
+        let bytes = packets * u64::from(self.spec.mtu);
+        (last.packets, last.bytes) = (packets, bytes);
+        (self.end, self.end_bytes) = (last.end(), last.before + bytes);
+        self.complete(now);
+    }
+
+    /// Whether all messages are complete.
+    pub fn is_idle(&self) -> bool {
+        self.messages.is_empty()
+    }
+    /// Whether everything that was posted has been sent.
+    pub fn has_sent_all(&self) -> bool {
+        self.highest == self.end
+    }
+    /// When it came to be in error; `None`: it is not.
+    pub fn failed(&self) -> Option<Time> {
+        self.failed
+    }
+    /// The rate of its control in bits of frames a second; infinite if nothing limits it.
+    pub fn rate(&self, now: Time) -> f64 {
+        self.control.rate(now)
+    }
+    /// Bytes of frames that may be in flight.
+    pub fn window(&self) -> u64 {
+        self.window.min(self.control.window())
+    }
+    /// Its control.
+    pub fn control(&self) -> &RdmaController {
+        &self.control
+    }
+    /// Packets that are outstanding.
+    pub fn outstanding(&self) -> u64 {
+        self.highest - self.unacknowledged
+    }
+    /// The next message that is complete and was not told of.
+    pub fn take_done(&mut self) -> Option<Done> {
+        self.done.pop_front()
+    }
+    /// Of the messages that are not complete: the transfer, bytes that are not acknowledged, packets sent again, timeouts.
+    pub fn left(&self) -> impl Iterator<Item = (u32, u64, u32, u32)> {
+        self.messages.iter().map(|message| {
+            let arrived = self.unacknowledged.saturating_sub(message.first) * u64::from(self.spec.mtu);
+            let missing = message.bytes - arrived.min(message.bytes);
+            (message.transfer, missing, message.again, message.timeouts)
+        })
+    }
+
+    /// Which message a packet is part of.
+    fn find(&self, packet: u64) -> usize {
+        let holds = |message: &Message| message.first <= packet && packet < message.end();
+        for at in [self.at, self.at + 1] {
+            if self.messages.get(at).is_some_and(holds) {
+                return at;
+            }
+        }
+        self.messages.partition_point(|message| message.end() <= packet)
+    }
+
+    /// Bytes of frames before a packet.
+    fn bytes_before(&self, packet: u64) -> u64 {
+        let data = match self.messages.get(self.find(packet)) {
+            Some(message) => {
+                let within = (packet - message.first.min(packet)) * u64::from(self.spec.mtu);
+                message.before + within.min(message.bytes)
+            }
+            None => self.end_bytes,
+        };
+        data + packet * u64::from(self.spec.headers)
+    }
+
+    fn in_flight(&self, next: u64) -> u64 {
+        self.bytes_before(next).saturating_sub(self.bytes_before(self.unacknowledged))
+    }
+
+    /// The packet that is sent next, if there is one and the window holds it.
+    fn next(&self) -> Option<u64> {
+        let next = self.recovery.next(self.unacknowledged, self.highest);
+        if next >= self.end || next - self.unacknowledged >= psn::MOST_OUTSTANDING {
+            return None;
+        }
+        let fits = next == self.unacknowledged || next < self.highest && self.recovery.is_selective() || {
+            let window = self.window();
+            window == u64::MAX || self.in_flight(next + 1) <= window
+        };
+        fits.then_some(next)
+    }
+
+    /// When the next packet may leave, after the control has heard of something.
+    fn pace(&mut self, now: Time) {
+        let (since, bytes) = self.last;
+        if bytes > 0 {
+            self.due = self.control.due(since, bytes);
+            self.closed = self.due > now;
+        }
+    }
+
+    fn timeout(&self) -> Time {
+        let timeouts = &self.spec.timeouts;
+        if self.outstanding() <= timeouts.few { timeouts.low } else { timeouts.high }
+    }
+
+    fn restart(&mut self, now: Time) {
+        let runs = self.unacknowledged < self.highest;
+        self.deadline = if runs { now.saturating_add(self.timeout()) } else { Time::NEVER };
+    }
+
+    fn acknowledge(&mut self, now: Time, until: u64, marked: bool, round_trip: Option<Time>) {
+        let before = self.bytes_before(self.unacknowledged);
+        let bytes = self.bytes_before(until) - before;
+        let timed = self.timed.take_if(|&mut (packet, _)| packet < until);
+        if let Some((_, sent)) = timed {
+            let bytes = self.packet.into();
+            self.records.push_back(Record { kind: RecordKind::RoundTrip, start: sent, end: now, bytes });
+        }
+        self.unacknowledged = until;
+        self.recovery.on_progress(until);
+        self.retry = 0;
+        self.complete(now);
+        self.restart(now);
+        let ack = RdmaAck { bytes, acknowledged: until, sent: self.highest, marked, round_trip };
+        self.control.on_ack(now, &ack);
+    }
+
+    fn complete(&mut self, now: Time) {
+        while let Some(&front) = self.messages.front().filter(|front| front.end() <= self.unacknowledged) {
+            self.messages.pop_front();
+            self.at = self.at.saturating_sub(1);
+            let Message { transfer, start, bytes, again, timeouts, .. } = front;
+            self.counts.messages += 1;
+            self.counts.bytes += bytes;
+            self.done.push_back(Done { transfer, at: now, again, timeouts });
+            if bytes > 0 {
+                self.records.push_back(Record { kind: RecordKind::Transfer, start, end: now, bytes });
+            }
+        }
+    }
+
+    fn on_answer(&mut self, now: Time, received: &Received) {
+        let header = header_of(received);
+        let word = Word::of(header.word);
+        let [nak, _] = word.flags;
+        let named = psn::nearest(word.number, self.unacknowledged);
+        let until = if nak { named } else { named + 1 };
+        if until > self.highest || until < self.unacknowledged {
+            self.discarded += 1;
+            return;
+        }
+        let marked = received.kind == FrameKind::MarkedAck;
+        self.counts.marks += u64::from(marked);
+        if until > self.unacknowledged {
+            let round_trip = header.echo.map(|sent| now.saturating_sub(sent));
+            self.acknowledge(now, until, marked, round_trip);
+        } else if !nak {
+            self.discarded += 1;
+        }
+        if nak {
+            self.counts.naks += 1;
+            let arrived = header.arrived.map(|number| psn::nearest(number, self.unacknowledged));
+            let arrived = arrived.filter(|&arrived| arrived < self.highest);
+            if self.recovery.on_nak(self.unacknowledged, self.highest, arrived) {
+                self.timed = None;
+                self.control.on_loss(now, RdmaLoss::Nak);
+            }
+        }
+        self.pace(now);
+    }
+
+    fn expire(&mut self, now: Time) {
+        self.counts.timeouts += 1;
+        self.retry += 1;
+        self.timed = None;
+        if let Some(front) = self.messages.front_mut() {
+            front.timeouts += 1;
+        }
+        if self.retry > self.spec.retries {
+            (self.failed, self.deadline) = (Some(now), Time::NEVER);
+            return;
+        }
+        self.recovery.on_timeout(self.unacknowledged, self.highest);
+        self.control.on_loss(now, RdmaLoss::Timeout);
+        self.deadline = now.saturating_add(self.timeout());
+        self.pace(now);
+    }
+}
+
+/// What a frame of RDMA carries, in its word or its header.
+pub fn header_of(received: &Received) -> RdmaHeader {
+    match received.header {
+        Some(Header::Rdma(header)) => header,
+        _ => RdmaHeader { word: received.word, pair: received.word >> 26, ..RdmaHeader::default() },
+    }
+}
+
+/// The word and the header of a frame: none if the word says everything.
+pub fn labelled(header: RdmaHeader) -> (u32, Option<Header>) {
+    let narrow = header.pair < WIDE_FROM && header.echo.is_none() && header.arrived.is_none();
+    (header.word, (!narrow).then_some(Header::Rdma(header)))
+}
+
+impl Protocol for QueuePair {
+    fn handle_frame(&mut self, now: Time, received: &Received) {
+        if self.failed.is_some() {
+            self.discarded += 1;
+            return;
+        }
+        match received.kind {
+            FrameKind::Ack | FrameKind::MarkedAck => self.on_answer(now, received),
+            FrameKind::Cnp => {
+                self.counts.cnps += 1;
+                self.control.on_cnp(now);
+                self.pace(now);
+            }
+            _ => self.discarded += 1,
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Time) {
+        self.closed = self.closed && self.due > now;
+        if self.deadline <= now {
+            self.expire(now);
+        }
+    }
+
+    fn poll_timeout(&self) -> Option<Time> {
+        // Who has nothing to send needs no call for that.
+        let opens = if self.closed && self.failed.is_none() { self.due } else { Time::NEVER };
+        let first = opens.min(self.deadline);
+        (first < Time::NEVER).then_some(first)
+    }
+
+    fn has_work(&self) -> bool {
+        !self.closed && self.failed.is_none() && self.next().is_some()
+    }
+
+    fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
+        if self.closed || self.failed.is_some() {
+            return None;
+        }
+        let packet = self.next()?;
+        self.at = self.find(packet);
+        let message = self.messages.get_mut(self.at)?;
+        let mtu = u64::from(self.spec.mtu);
+        let data = (message.bytes - (packet - message.first) * mtu).min(mtu) as u16;
+        let last = packet + 1 == message.end();
+        let again = packet < self.highest;
+        if again {
+            message.again += 1;
+            self.counts.retransmitted += 1;
+        } else {
+            self.timed.get_or_insert((packet, now));
+            self.highest = packet + 1;
+        }
+        self.counts.sent += 1;
+        self.recovery.on_sent(packet, again);
+        if self.deadline == Time::NEVER {
+            self.restart(now);
+        }
+        let bytes = self.spec.frame_bytes(data);
+        self.control.on_send(now, bytes.into());
+        self.last = (now, bytes.into());
+        self.pace(now);
+        let asks = last || self.next().is_none();
+        let word = Word { number: packet as u32, flags: [last, asks], pair: self.number };
+        let (word, header) =
+            labelled(RdmaHeader { word: word.bits(), pair: self.number, ..RdmaHeader::default() });
+        let ecn_capable = self.spec.understands_marks();
+        Some(Segment { kind: FrameKind::Data, word, header, bytes, ecn_capable })
+    }
+
+    fn poll_record(&mut self) -> Option<Record> {
+        self.records.pop_front()
+    }
+    fn retransmitted(&self) -> u64 {
+        self.counts.retransmitted
+    }
+    fn discarded(&self) -> u64 {
+        self.discarded
+    }
+    fn memory_bytes(&self) -> usize {
+        self.messages.capacity() * size_of::<Message>()
+            + self.done.capacity() * size_of::<Done>()
+            + self.records.capacity() * size_of::<Record>()
+            + self.recovery.memory_bytes()
+    }
+}

@@ -1,0 +1,148 @@
+//! DCTCP for RDMA: a rate that is cut by the share of packets that are marked.
+//!
+//! A queue pair begins at the rate of its link, and every packet is acknowledged with its mark. Once a round trip alpha = (1 -
+//! g) alpha + g F, with F the share of bytes acknowledged in it whose packets were marked. The first mark of a round
+//! trip cuts the rate by the share alpha / 2, at most once until what was under way then is acknowledged; a round trip without a mark
+//! adds `ai_rate`. It needs switches that mark above a fixed length of the queue.
+//!
+//! Source: M. Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010, section 3 (alpha, g = 1/16); Y. Li et al., "HPCC: High
+//! Precision Congestion Control", SIGCOMM 2019, section 5 (as a control of RDMA: a start at the rate of the link, no
+//! slow start, a packet a round trip).
+//!
+//! Not modelled: reactions to losses, which its recovery repairs.
+
+use super::checks;
+use super::control::{PathFacts, RdmaAck, RdmaControl, gap};
+use keys::Remark;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{BitRate, Computed, Or, Time};
+
+/// Keys of dctcp for RDMA.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct RdmaDctcpKeys {
+    /// g, the weight of the newest round trip in alpha. A number, above 0 and at most 1. Default: 0.0625 (SIGCOMM 2010: 1/16).
+    pub gain: f64,
+    /// What a round trip without a mark adds to the rate. A rate with unit, above 0; or "computed": a packet a round trip. Default: "computed".
+    pub ai_rate: Or<BitRate, Computed>,
+    /// The least rate. A rate with unit, above 0. Default: "100 Mb/s" (public simulators).
+    pub min_rate: BitRate,
+}
+
+impl Default for RdmaDctcpKeys {
+    fn default() -> RdmaDctcpKeys {
+        RdmaDctcpKeys { gain: 0.0625, ai_rate: Or::word(), min_rate: BitRate::from_bps(100_000_000) }
+    }
+}
+
+impl RdmaDctcpKeys {
+    /// What cannot be meant.
+    pub fn check(&self) -> Vec<Remark> {
+        let ai = self.ai_rate.value().and_then(|rate| checks::rate("ai_rate", rate));
+        let all = [checks::number("gain", self.gain, 1.0), ai, checks::rate("min_rate", self.min_rate)];
+        all.into_iter().flatten().collect()
+    }
+    /// Nothing can be unused.
+    pub fn unused(&self) -> Vec<Remark> {
+        Vec::new()
+    }
+}
+
+/// A rate that marks cut.
+#[derive(Clone, Copy, Debug)]
+pub struct RdmaDctcp {
+    line: f64,
+    min: f64,
+    ai: f64,
+    gain: f64,
+    rate: f64,
+    alpha: f64,
+    /// Bytes acknowledged in this round trip, and those with a mark.
+    acked: u64,
+    marked: u64,
+    /// The round trip ends with this packet.
+    until: u64,
+    /// No cut before this packet is acknowledged.
+    no_cut_until: u64,
+}
+
+impl RdmaDctcp {
+    /// A queue pair that has seen no mark.
+    pub fn new(keys: &RdmaDctcpKeys, facts: &PathFacts) -> RdmaDctcp {
+        let line = facts.rate.bps_f64();
+        let packet_a_trip = f64::from(facts.packet) * 8.0 / facts.base_rtt.as_secs_f64();
+        RdmaDctcp {
+            line,
+            min: keys.min_rate.bps_f64().min(line),
+            ai: keys.ai_rate.value().map_or(packet_a_trip, |rate| rate.bps_f64()),
+            gain: keys.gain,
+            rate: line,
+            alpha: 1.0,
+            acked: 0,
+            marked: 0,
+            until: 0,
+            no_cut_until: 0,
+        }
+    }
+}
+
+impl RdmaControl for RdmaDctcp {
+    fn on_ack(&mut self, _now: Time, ack: &RdmaAck) {
+        self.acked += ack.bytes;
+        self.marked += if ack.marked { ack.bytes } else { 0 };
+        if ack.marked && ack.acknowledged > self.no_cut_until {
+            self.rate = (self.rate * (1.0 - self.alpha / 2.0)).max(self.min);
+            self.no_cut_until = ack.sent;
+        }
+        if ack.acknowledged > self.until {
+            let share = self.marked as f64 / self.acked.max(1) as f64;
+            self.alpha = (1.0 - self.gain) * self.alpha + self.gain * share;
+            if self.marked == 0 {
+                self.rate = (self.rate + self.ai).min(self.line);
+            }
+            (self.acked, self.marked, self.until) = (0, 0, ack.sent);
+        }
+    }
+    fn due(&self, since: Time, bytes: u32) -> Time {
+        if self.rate < self.line { since.saturating_add(gap(bytes, self.rate)) } else { since }
+    }
+    fn rate(&self, _now: Time) -> f64 {
+        if self.rate < self.line { self.rate } else { f64::INFINITY }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FACTS: PathFacts =
+        PathFacts { rate: BitRate::from_gbps(100), base_rtt: Time::from_us(13), packet: 1_000, hops: 1 };
+
+    #[test]
+    fn a_round_trip_cuts_once_and_one_without_marks_adds_a_packet() {
+        let mut it = RdmaDctcp::new(&RdmaDctcpKeys::default(), &FACTS);
+        let ack = |acknowledged, sent, marked| RdmaAck {
+            bytes: 1_000,
+            acknowledged,
+            sent,
+            marked,
+            round_trip: None,
+        };
+        it.on_ack(Time::ZERO, &ack(1, 10, true));
+        assert_eq!((it.rate, it.alpha), (50e9, 1.0));
+        for packet in 2..=10 {
+            it.on_ack(Time::ZERO, &ack(packet, 20, true));
+        }
+        assert_eq!(it.rate, 50e9);
+        // The second round trip ends with packet 11, all of it marked but for that one; cuts are allowed again.
+        it.on_ack(Time::ZERO, &ack(11, 20, false));
+        let alpha = 15.0 / 16.0 + 0.9 / 16.0;
+        assert!((it.alpha - alpha).abs() < 1e-12);
+        for packet in 12..=21 {
+            it.on_ack(Time::ZERO, &ack(packet, 30, false));
+        }
+        // 8000 bits in 13 us: 615 Mb/s.
+        assert!((it.rate - 50e9 - 8_000.0 / 13e-6).abs() < 1.0);
+    }
+}

@@ -1,0 +1,190 @@
+//! What the queue pairs between two hosts are: plain, checked data, which both of their ends share.
+
+use super::RdmaControlSpec;
+use super::control::{PathFacts, RdmaControl};
+use frame::Priority;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{BitRate, Time};
+
+/// Extended header of an acknowledgement (AETH), and what a CNP carries.
+const AETH_BYTES: u16 = 4;
+const CNP_BYTES: u16 = 16;
+
+/// How lost packets are repaired.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RdmaRecovery {
+    /// The receiver drops what comes out of order, and the sender sends everything from the first missing packet on again.
+    #[default]
+    GoBackN,
+    /// The receiver keeps what comes out of order, and the sender sends the missing packets alone (IRN).
+    Selective,
+}
+
+/// Which queue pair takes a transfer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum QueuePairs {
+    /// The one between its two hosts, after all that was posted there before.
+    #[default]
+    One,
+    /// One that has nothing to send, or a new one.
+    Free,
+    /// A new one for each.
+    Each,
+}
+
+/// What shares the least time between two CNPs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CnpScope {
+    /// Each queue pair has its own.
+    #[default]
+    QueuePair,
+    /// All queue pairs from one host.
+    Address,
+    /// All of a NIC.
+    Port,
+}
+
+/// Bytes that may be in flight whatever the control says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StaticWindow {
+    /// As many as there are.
+    Unlimited,
+    /// So many bytes of frames.
+    Bytes(u64),
+    /// What fills the path.
+    Bdp,
+}
+
+/// When an unanswered packet is sent again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RdmaTimeouts {
+    /// After this time without progress, above zero.
+    pub high: Time,
+    /// The same with few packets in flight.
+    pub low: Time,
+    /// How many these are at most.
+    pub few: u64,
+}
+
+/// The queue pairs from one host to another, checked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RdmaSpec {
+    /// Bytes of data of a full packet, above 0.
+    pub mtu: u16,
+    /// Bytes of a frame beside its data, DA to FCS.
+    pub headers: u16,
+    /// Bytes of a message, above 0; `None`: one message of everything.
+    pub message: Option<u64>,
+    /// Bytes of all; `None`: without end.
+    pub total: Option<u64>,
+    /// Which queue pair takes a transfer.
+    pub queue_pairs: QueuePairs,
+    /// An acknowledgement for each so many packets, above 0, and for the last one of a message.
+    pub ack_every: u32,
+    /// The least time between two NAKs for the same packet.
+    pub nak_gap: Time,
+    /// How lost packets are repaired.
+    pub recovery: RdmaRecovery,
+    /// When they are sent again if nobody asks for them.
+    pub timeouts: RdmaTimeouts,
+    /// Timeouts without progress that a queue pair survives.
+    pub retries: u32,
+    /// Bytes in flight at most.
+    pub window: StaticWindow,
+    /// The round trip of a full packet without queues, if it is given.
+    pub base_rtt: Option<Time>,
+    /// How fast packets go out.
+    pub control: RdmaControlSpec,
+    /// Priority of acknowledgements; `None`: that of the data.
+    pub ack_priority: Option<Priority>,
+    /// Priority of CNPs.
+    pub cnp_priority: Priority,
+    /// The least time between two CNPs.
+    pub cnp_gap: Time,
+    /// What shares it.
+    pub cnp_scope: CnpScope,
+}
+
+impl RdmaSpec {
+    /// Length of a frame with so many bytes of data, DA to FCS.
+    #[inline]
+    pub fn frame_bytes(&self, data: u16) -> u16 {
+        self.headers.saturating_add(data).max(frame::MIN_FRAME_BYTES)
+    }
+    /// Length of an acknowledgement.
+    pub fn ack_bytes(&self) -> u16 {
+        self.frame_bytes(AETH_BYTES)
+    }
+    /// Length of a CNP.
+    pub fn cnp_bytes(&self) -> u16 {
+        self.frame_bytes(CNP_BYTES)
+    }
+    /// The shortest frame of either end.
+    pub fn shortest_frame(&self) -> u16 {
+        frame::MIN_FRAME_BYTES
+    }
+    /// The longest frame of either end.
+    pub fn longest_frame(&self) -> u16 {
+        self.frame_bytes(self.mtu).max(self.cnp_bytes())
+    }
+    /// Whether receivers send CNPs.
+    pub fn sends_cnps(&self) -> bool {
+        self.control.hears_cnps()
+    }
+    /// Whether switches may mark its packets.
+    pub fn understands_marks(&self) -> bool {
+        self.control.hears_cnps() || self.control.hears_marks()
+    }
+    /// The priorities of what the far end sends, beside that of the data.
+    pub fn reply_priorities(&self) -> impl Iterator<Item = Priority> {
+        let cnps = self.sends_cnps().then_some(self.cnp_priority);
+        self.ack_priority.into_iter().chain(cnps)
+    }
+    /// Of a path that begins at a link of this rate, on which a full packet and its acknowledgement take this time, over so many
+    /// switches.
+    pub fn facts(&self, rate: BitRate, round_trip: Time, hops: u16) -> PathFacts {
+        let base_rtt = self.base_rtt.unwrap_or(round_trip).max(Time::from_ps(1));
+        PathFacts { rate, base_rtt, packet: self.frame_bytes(self.mtu), hops }
+    }
+    /// Bytes of frames that may be in flight, as long as the control has nothing against it.
+    pub(crate) fn most_in_flight(&self, facts: &PathFacts) -> u64 {
+        match self.window {
+            StaticWindow::Unlimited => u64::MAX,
+            StaticWindow::Bytes(bytes) => bytes,
+            // Whole packets, as IRN counts them.
+            StaticWindow::Bdp => {
+                let packet = f64::from(facts.packet);
+                (libm::ceil(facts.bdp() / packet) * packet) as u64
+            }
+        }
+    }
+
+    /// What cannot be meant, and what would be accepted.
+    ///
+    /// # Errors
+    /// A value outside of its range.
+    pub fn check(&self) -> Result<(), String> {
+        let above_zero = |what: &str, value: u64| {
+            if value > 0 { Ok(()) } else { Err(format!("{what} of 0; expected above 0")) }
+        };
+        above_zero("an MTU", self.mtu.into())?;
+        above_zero("an acknowledgement for every number", self.ack_every.into())?;
+        above_zero("a timeout", self.timeouts.low.min(self.timeouts.high).ps())?;
+        above_zero("a message", self.message.unwrap_or(1))?;
+        if u32::from(self.mtu) + u32::from(self.headers) > u32::from(u16::MAX / 2) {
+            return Err(format!("a frame with {} B of data", self.mtu));
+        }
+        Ok(())
+    }
+
+    /// Its control at work, and how far that lets a fresh queue pair send.
+    pub(crate) fn start(&self, facts: &PathFacts) -> super::RdmaController {
+        let controller = self.control.start(facts);
+        debug_assert!(controller.window() > 0);
+        controller
+    }
+}

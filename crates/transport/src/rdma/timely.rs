@@ -1,0 +1,240 @@
+//! TIMELY: a rate that follows the gradient of the round-trip time, and the patched form that has a fixed point.
+//!
+//! Once a round trip the newest sample r is compared with the last one: the moving average of the difference, in units of
+//! `min_rtt`, is the gradient g. Below `t_low` the rate grows by `delta`; above `t_high` it is multiplied by 1 - beta (1 -
+//! t_high / r); between them it grows while g is not positive, by `delta`, or by five times that from the fifth time in a row on, and
+//! else it is multiplied by 1 - beta g. Any split of a link with g = 0 between the thresholds persists, so that the original has no
+//! fixed point.
+//!
+//! The patched form (`patched`) lets the middle range be delta (1 - w) + R (1 - patched_beta w (r - t_low) / t_low), with w = 2 g +
+//! 1/2 within 0 and 1. All N flows of a link of rate C then have the same rate, and its queue is C t_low (1 + N delta / (patched_beta C)).
+//!
+//! Source: R. Mittal et al., "TIMELY: RTT-based Congestion Control for the Datacenter", SIGCOMM 2015, sections 4 and 5; Y. Zhu
+//! et al., "ECN or Delay: Lessons Learnt from Analysis of DCQCN and TIMELY", CoNEXT 2016, sections 4 and footnote 4 (the patch, and
+//! parameters).
+//!
+//! Not modelled: samples by segment: one packet a round trip is looked at, as simulators do; bursts: each packet is paced.
+
+use super::checks;
+use super::control::{PathFacts, RdmaAck, RdmaControl, gap};
+use keys::{Remark, Unused};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{BitRate, Time};
+
+/// Increases in a row from which on they are larger.
+const HYPER_AFTER: u32 = 5;
+
+/// Keys of timely.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct TimelyKeys {
+    /// The weight of the newest difference of round trips. A number, above 0 and at most 1. Default: 0.875 (CoNEXT 2016).
+    pub ewma: f64,
+    /// How much a round trip above `t_high`, or a gradient, takes of the rate. A number, above 0 and at most 1. Default: 0.8 (SIGCOMM 2015).
+    pub beta: f64,
+    /// The round trip below which the rate always grows. A time with unit, above 0. Default: "50 us" (SIGCOMM 2015).
+    pub t_low: Time,
+    /// The round trip above which it always shrinks. A time with unit, above `t_low`. Default: "500 us" (SIGCOMM 2015).
+    pub t_high: Time,
+    /// The round trip that is the unit of the gradient. A time with unit, above 0. Default: "20 us" (CoNEXT 2016).
+    pub min_rtt: Time,
+    /// What an increase adds to the rate. A rate with unit, above 0. Default: "10 Mb/s" (SIGCOMM 2015).
+    pub delta: BitRate,
+    /// The least rate. A rate with unit, above 0. Default: "100 Mb/s" (public simulators).
+    pub min_rate: BitRate,
+    /// Whether the range between the thresholds is that of the patched form. Default: false.
+    pub patched: bool,
+    /// How much the distance from `t_low` takes of the rate; with `patched`. A number, above 0 and at most 1. Default: 0.008 (CoNEXT 2016).
+    pub patched_beta: f64,
+}
+
+impl Default for TimelyKeys {
+    fn default() -> TimelyKeys {
+        TimelyKeys {
+            ewma: 0.875,
+            beta: 0.8,
+            t_low: Time::from_us(50),
+            t_high: Time::from_us(500),
+            min_rtt: Time::from_us(20),
+            delta: BitRate::from_bps(10_000_000),
+            min_rate: BitRate::from_bps(100_000_000),
+            patched: false,
+            patched_beta: 0.008,
+        }
+    }
+}
+
+impl TimelyKeys {
+    /// What cannot be meant.
+    pub fn check(&self) -> Vec<Remark> {
+        let order = (self.t_high <= self.t_low).then(|| {
+            let message = format!("t_high ({}) is not above t_low ({})", self.t_high, self.t_low);
+            Remark::about("t_high", message, "expected a time above t_low")
+        });
+        let all = [
+            checks::number("ewma", self.ewma, 1.0),
+            checks::number("beta", self.beta, 1.0),
+            checks::number("patched_beta", self.patched_beta, 1.0),
+            checks::time("t_low", self.t_low),
+            checks::time("min_rtt", self.min_rtt),
+            order,
+            checks::rate("delta", self.delta),
+            checks::rate("min_rate", self.min_rate),
+        ];
+        all.into_iter().flatten().collect()
+    }
+    /// Keys that change nothing.
+    pub fn unused(&self) -> Vec<Remark> {
+        Unused::of(self, &TimelyKeys::default())
+            .unless(self.patched, "patched = true", &["patched_beta"])
+            .remarks()
+    }
+}
+
+/// A rate that follows round trips.
+#[derive(Clone, Copy, Debug)]
+pub struct Timely {
+    line: f64,
+    min: f64,
+    delta: f64,
+    ewma: f64,
+    beta: f64,
+    patched_beta: Option<f64>,
+    /// In picoseconds.
+    low: f64,
+    high: f64,
+    unit: f64,
+    rate: f64,
+    last: Option<f64>,
+    difference: f64,
+    increases: u32,
+    /// The next sample is that of this packet or a later one.
+    from: u64,
+}
+
+impl Timely {
+    /// A queue pair without a sample.
+    pub fn new(keys: &TimelyKeys, facts: &PathFacts) -> Timely {
+        let line = facts.rate.bps_f64();
+        let ps = |time: Time| time.ps() as f64;
+        Timely {
+            line,
+            min: keys.min_rate.bps_f64().min(line),
+            delta: keys.delta.bps_f64(),
+            ewma: keys.ewma,
+            beta: keys.beta,
+            patched_beta: keys.patched.then_some(keys.patched_beta),
+            low: ps(keys.t_low),
+            high: ps(keys.t_high),
+            unit: ps(keys.min_rtt),
+            rate: line,
+            last: None,
+            difference: 0.0,
+            increases: 0,
+            from: 0,
+        }
+    }
+
+    fn sample(&mut self, sample: f64) {
+        let Some(last) = self.last.replace(sample) else { return };
+        self.difference = (1.0 - self.ewma) * self.difference + self.ewma * (sample - last);
+        let gradient = self.difference / self.unit;
+        let rate = if sample < self.low {
+            self.rate + self.delta
+        } else if sample > self.high {
+            self.increases = 0;
+            self.rate * (1.0 - self.beta * (1.0 - self.high / sample))
+        } else {
+            self.between(sample, gradient)
+        };
+        self.rate = rate.clamp(self.min, self.line);
+    }
+
+    fn between(&mut self, sample: f64, gradient: f64) -> f64 {
+        if let Some(beta) = self.patched_beta {
+            let weight = (2.0 * gradient + 0.5).clamp(0.0, 1.0);
+            let error = (sample - self.low) / self.low;
+            return self.delta * (1.0 - weight) + self.rate * (1.0 - beta * weight * error);
+        }
+        if gradient <= 0.0 {
+            self.increases += 1;
+            let steps = if self.increases >= HYPER_AFTER { 5.0 } else { 1.0 };
+            return self.rate + steps * self.delta;
+        }
+        self.increases = 0;
+        self.rate * (1.0 - self.beta * gradient).max(0.0)
+    }
+}
+
+impl RdmaControl for Timely {
+    fn on_ack(&mut self, _now: Time, ack: &RdmaAck) {
+        if let Some(trip) = ack.round_trip.filter(|_| ack.acknowledged > self.from) {
+            self.from = ack.sent;
+            self.sample(trip.ps() as f64);
+        }
+    }
+    fn due(&self, since: Time, bytes: u32) -> Time {
+        if self.rate < self.line { since.saturating_add(gap(bytes, self.rate)) } else { since }
+    }
+    fn rate(&self, _now: Time) -> f64 {
+        if self.rate < self.line { self.rate } else { f64::INFINITY }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FACTS: PathFacts =
+        PathFacts { rate: BitRate::from_gbps(10), base_rtt: Time::from_us(20), packet: 1_000, hops: 1 };
+
+    fn at(keys: &TimelyKeys, rate: f64, last_us: f64) -> Timely {
+        Timely { rate, last: Some(last_us * 1e6), ..Timely::new(keys, &FACTS) }
+    }
+
+    #[test]
+    fn the_patched_form_stays_at_its_fixed_point() {
+        // Two flows at 10 Gb/s: the queue is 62.5 kB (1 + 2 x 10 / (0.008 x 10,000)), so that a round trip is 62.5 us.
+        let keys = TimelyKeys { patched: true, ..TimelyKeys::default() };
+        let mut it = at(&keys, 5e9, 62.5);
+        it.sample(62.5e6);
+        assert!((it.rate - 5e9).abs() < 1e-3);
+    }
+
+    #[test]
+    fn the_original_has_its_ranges() {
+        let keys = TimelyKeys::default();
+        let after = |rate: f64, last: f64, sample: f64| {
+            let mut it = at(&keys, rate, last);
+            it.sample(sample * 1e6);
+            it.rate
+        };
+        assert_eq!(after(1e9, 30.0, 40.0), 1.01e9);
+        // 0.8 (1 - 500 / 1000) of it.
+        assert!((after(1e9, 900.0, 1_000.0) - 0.6e9).abs() < 1.0);
+        // A gradient of 0.875 x 4 / 20.
+        assert!((after(1e9, 100.0, 104.0) - 1e9 * (1.0 - 0.8 * 0.175)).abs() < 1.0);
+        assert_eq!(after(9.999e9, 30.0, 40.0), 10e9);
+        let mut falling = at(&keys, 1e9, 200.0);
+        for n in 1..=6 {
+            falling.sample((200.0 - f64::from(n)) * 1e6);
+        }
+        assert!((falling.rate - 1e9 - (4.0 + 2.0 * 5.0) * 10e6).abs() < 1.0);
+    }
+
+    #[test]
+    fn any_split_persists_where_the_gradient_is_zero() {
+        // Round trips of 100 us for ever: the original adds the same to both and never brings them together; the patch does.
+        let step = |keys: &TimelyKeys| {
+            let mut both = [at(keys, 9e9, 100.0), at(keys, 1e9, 100.0)];
+            for _ in 0..2_000 {
+                // What both send beyond the link makes the queue longer.
+                both.iter_mut().for_each(|it| it.sample(100e6));
+            }
+            (both[0].rate - both[1].rate).abs()
+        };
+        let patched = TimelyKeys { patched: true, ..TimelyKeys::default() };
+        assert!(step(&patched) < 8e9 * 0.01);
+    }
+}

@@ -1,0 +1,445 @@
+//! Queue pairs over a wire: by hand, by closed forms, and what holds whatever is lost, marked, reordered and repeated.
+
+use crate::pipe::{Outcome, Pipe};
+use crate::rdma::queue_pair::header_of;
+use crate::testbed::{DELAY, RATE, draws, of_kind};
+use crate::{
+    CnpScope, DcqcnKeys, DcqcnPreset, PathFacts, Protocol, QueuePairs, RdmaControlKeys, RdmaKeys,
+    RdmaReceiver, RdmaRecovery, RdmaSender, RdmaSpec, RdmaWord, Received, RecordKind, Segment, StaticWindow,
+};
+use frame::{FrameKind, Ports};
+use proptest::prelude::*;
+use std::sync::Arc;
+use units::{Bytes, Or, Time};
+use workload::Due;
+
+type Wire = Pipe<RdmaSender, RdmaReceiver>;
+
+const NEVER: Time = Time::NEVER;
+
+fn us(us: u64) -> Time {
+    Time::from_us(us)
+}
+fn keys() -> RdmaKeys {
+    RdmaKeys {
+        control: RdmaControlKeys::None(Default::default()),
+        mtu: Or::Value(Bytes::new(1_000)),
+        headers: Bytes::new(58),
+        timeout: us(500),
+        ..RdmaKeys::default()
+    }
+}
+fn dcqcn() -> RdmaControlKeys {
+    RdmaControlKeys::Dcqcn(DcqcnPreset::Paper.keys())
+}
+fn spec(keys: &RdmaKeys) -> Arc<RdmaSpec> {
+    let (spec, warnings) = keys.carrier(Some(Bytes::new(0)), 1_522).unwrap();
+    assert_eq!((warnings, spec.check()), (vec![], Ok(())));
+    spec
+}
+fn transfers(keys: &RdmaKeys, due: &[(u64, u64)]) -> Wire {
+    let spec = spec(keys);
+    let due: Arc<[Due]> =
+        due.iter().map(|&(at, bytes)| Due { start: us(at), bytes, ports: Ports::default() }).collect();
+    let facts = spec.facts(RATE, DELAY + DELAY, 0);
+    let receiver = RdmaReceiver::new(&spec, due.len());
+    Pipe::new(RdmaSender::new(&spec, due, facts, Time::ZERO, None), receiver, RATE, DELAY)
+}
+fn flow(keys: &RdmaKeys, limit: Option<u64>, stop: Option<Time>) -> Wire {
+    let (spec, _) = keys.carrier(limit.map(Bytes::new), 1_522).unwrap();
+    let facts = spec.facts(RATE, DELAY + DELAY, 0);
+    let sender = RdmaSender::new(&spec, [].into(), facts, us(3), stop);
+    Pipe::new(sender, RdmaReceiver::new(&spec, 0), RATE, DELAY)
+}
+fn number(segment: &Segment) -> u32 {
+    let received = Received {
+        kind: segment.kind,
+        word: segment.word,
+        header: segment.header,
+        bytes: segment.bytes,
+        congestion_experienced: false,
+        created: Time::ZERO,
+    };
+    RdmaWord::of(header_of(&received).word).number
+}
+/// The numbers of the packets that were sent, in order.
+fn packets(pipe: &Wire) -> Vec<u32> {
+    pipe.sent_by(0).iter().map(|(_, segment)| number(segment)).collect()
+}
+/// Messages and packets that were delivered.
+fn came(pipe: &Wire) -> (u64, u64) {
+    let received = pipe.far.received_by_all();
+    (received.messages, received.packets)
+}
+fn delivered(pipe: &Wire, transfer: usize) -> Option<Time> {
+    let (pair, ordinal) = pipe.near.place_of(transfer)?;
+    pipe.far.delivered(pair, ordinal)
+}
+/// Loses the n-th packets of data that are sent, counted from 0.
+fn losing(lost: &[usize]) -> impl FnMut(usize, &Segment) -> Outcome {
+    let mut sent = 0;
+    move |end, _| {
+        let hit = end == 0 && lost.contains(&sent);
+        sent += usize::from(end == 0);
+        Outcome { lost: hit, ..Outcome::default() }
+    }
+}
+
+#[test]
+fn messages_of_one_queue_pair_follow_each_other() {
+    // Three packets, the last of 500 B, and one: all back to back. Packets of 1058 B take 846.4 ns.
+    let mut pipe = transfers(&keys(), &[(0, 2_500), (0, 1_000)]);
+    pipe.run_clean(NEVER);
+    assert_eq!(packets(&pipe), [0, 1, 2, 3]);
+    let wire = |bytes: u64| pipe.wire(bytes);
+    let first = wire(1_058) * 2 + wire(558) + DELAY;
+    assert_eq!(delivered(&pipe, 0), Some(first));
+    assert_eq!(delivered(&pipe, 1), Some(first + wire(1_058)));
+    let outcomes = pipe.near.outcomes();
+    let ack = wire(64) + DELAY;
+    assert_eq!(outcomes[0].acknowledged, first + ack);
+    assert_eq!((outcomes[1].acknowledged, outcomes[1].reused), (first + wire(1_058) + ack, true));
+    // The last packet of each asks for its acknowledgement; nobody else does.
+    assert_eq!(pipe.sent_by(1).iter().map(|(_, it)| number(it)).collect::<Vec<_>>(), [2, 3]);
+    assert_eq!((pipe.near.poll_timeout(), pipe.near.queue_pairs().count()), (None, 1));
+}
+
+#[test]
+fn queue_pairs_are_shared_reused_or_new() {
+    let due = [(0, 9_000), (0, 9_000), (100, 500)];
+    for (queue_pairs, expected) in
+        [(QueuePairs::One, [0, 0, 0]), (QueuePairs::Free, [0, 1, 1]), (QueuePairs::Each, [0, 1, 2])]
+    {
+        let mut pipe = transfers(&RdmaKeys { queue_pairs, ..keys() }, &due);
+        pipe.run_clean(NEVER);
+        let outcomes = pipe.near.outcomes();
+        assert_eq!([0, 1, 2].map(|nth: usize| outcomes[nth].connection), expected);
+        assert!((0..3).all(|nth| delivered(&pipe, nth).is_some()));
+        // Of two queue pairs each sends a packet in turn.
+        let pairs: Vec<u32> = pipe.sent_by(0)[..4].iter().map(|(_, it)| it.word >> 26).collect();
+        assert_eq!(pairs, if queue_pairs == QueuePairs::One { [0; 4] } else { [0, 1, 0, 1] });
+    }
+}
+
+#[test]
+fn a_gap_has_one_nak_and_everything_from_there_on_is_sent_again() {
+    let mut pipe = transfers(&keys(), &[(0, 40_000)]);
+    pipe.run(NEVER, losing(&[5]));
+    // 6 arrives after the gap; its NAK is there when so many have left.
+    let behind = packets(&pipe).iter().position(|&packet| packet == 5).unwrap();
+    let again = packets(&pipe)[behind + 1..].iter().position(|&packet| packet == 5).unwrap() + behind + 1;
+    assert_eq!(packets(&pipe)[again - 1], again as u32 - 1);
+    assert_eq!(packets(&pipe)[again..], (5..40).collect::<Vec<u32>>());
+    assert_eq!(pipe.near.counts().naks, 1);
+    assert_eq!(pipe.near.retransmitted(), pipe.far.discarded() + 1);
+    assert_eq!((pipe.near.counts().timeouts, pipe.far.received_by_all().naks), (0, 1));
+    let outcome = pipe.near.outcomes()[0];
+    assert_eq!(u64::from(outcome.sent_again), pipe.near.retransmitted());
+}
+
+#[test]
+fn selective_repeat_sends_the_missing_packets_alone() {
+    let keys =
+        RdmaKeys { recovery: RdmaRecovery::Selective, window: None, base_rtt: Or::Value(us(30)), ..keys() };
+    let mut pipe = transfers(&keys, &[(0, 40_000)]);
+    pipe.run(NEVER, losing(&[5, 8, 9]));
+    let mut again: Vec<u32> = packets(&pipe);
+    (0..40).for_each(|packet| {
+        let at = again.iter().position(|&sent| sent == packet).unwrap();
+        again.remove(at);
+    });
+    assert_eq!(again, [5, 8, 9]);
+    assert_eq!((pipe.near.counts().timeouts, pipe.far.discarded()), (0, 0));
+    assert!(delivered(&pipe, 0).is_some());
+}
+
+#[test]
+fn the_first_the_last_and_the_only_packet_may_be_lost() {
+    for (bytes, lost, timeouts) in [(5_000, 0, 0), (5_000, 4, 1), (500, 0, 1)] {
+        for recovery in [RdmaRecovery::GoBackN, RdmaRecovery::Selective] {
+            let mut pipe = transfers(&RdmaKeys { recovery, ..keys() }, &[(0, bytes)]);
+            pipe.run(NEVER, losing(&[lost]));
+            let counts = pipe.near.counts();
+            assert_eq!((counts.messages, counts.timeouts), (1, timeouts), "{recovery:?} {bytes} {lost}");
+            assert!(delivered(&pipe, 0).is_some());
+            assert!(!pipe.near.has_work() && pipe.near.poll_timeout().is_none());
+        }
+    }
+}
+
+#[test]
+fn a_lost_acknowledgement_costs_a_timeout_and_delivers_nothing_twice() {
+    let mut pipe = transfers(&keys(), &[(0, 2_000)]);
+    let mut acks = 0;
+    pipe.run(NEVER, |end, _| {
+        acks += u32::from(end == 1);
+        Outcome { lost: end == 1 && acks == 1, ..Outcome::default() }
+    });
+    assert_eq!((pipe.near.counts().timeouts, came(&pipe)), (1, (1, 2)));
+    assert_eq!(packets(&pipe), [0, 1, 0, 1]);
+    assert_eq!(delivered(&pipe, 0), Some(pipe.wire(1_058) * 2 + DELAY));
+}
+
+#[test]
+fn a_lost_nak_is_repeated_after_its_gap_or_a_timeout_helps() {
+    for nak_gap in [us(20), us(5_000)] {
+        let mut pipe = transfers(&RdmaKeys { nak_gap, ..keys() }, &[(0, 100_000)]);
+        let (mut naks, mut lose) = (0, losing(&[5]));
+        pipe.run(NEVER, |end, segment| {
+            let nak = end == 1 && RdmaWord::of(segment.word).flags[0];
+            naks += u32::from(nak);
+            if nak && naks == 1 { Outcome { lost: true, ..Outcome::default() } } else { lose(end, segment) }
+        });
+        assert_eq!(pipe.near.counts().timeouts, u64::from(nak_gap > us(500)));
+        assert!(delivered(&pipe, 0).is_some());
+    }
+}
+
+#[test]
+fn a_queue_pair_that_nobody_answers_is_in_error() {
+    let mut pipe = transfers(&RdmaKeys { retries: 2, ..keys() }, &[(0, 3_000), (0, 1_000), (9_000, 10)]);
+    pipe.run(NEVER, |end, _| Outcome { lost: end == 0, ..Outcome::default() });
+    let pair = pipe.near.queue_pairs().next().unwrap();
+    assert_eq!((pair.counts.timeouts, pair.failed()), (3, Some(us(1_500))));
+    assert_eq!(pipe.near.outcomes().map_missing(), [3_000, 1_000, 10]);
+    assert!(!pipe.near.has_work() && pipe.near.poll_timeout().is_none());
+}
+
+trait Missing {
+    fn map_missing(&self) -> Vec<u64>;
+}
+impl Missing for Vec<crate::TransferOutcome> {
+    fn map_missing(&self) -> Vec<u64> {
+        self.iter().map(|outcome| outcome.missing).collect()
+    }
+}
+
+#[test]
+fn a_static_window_gives_its_bytes_a_round_trip() {
+    // 4 packets of 1058 B in a round trip of 10 us and the two frames; the one that fills the window asks for its answer.
+    let keys = RdmaKeys { window: Some(Or::Value(units::Amount::Frames(4))), ..keys() };
+    let mut pipe = transfers(&keys, &[(0, 400_000)]);
+    pipe.run_clean(NEVER);
+    let trip = pipe.wire(1_058) * 4 + pipe.wire(64) + DELAY * 2;
+    let last = delivered(&pipe, 0).unwrap();
+    assert_eq!(last, trip * 99 + pipe.wire(1_058) * 4 + DELAY);
+}
+
+#[test]
+fn a_flow_sends_messages_until_its_limit_or_stop() {
+    let each = RdmaKeys { message: Or::Value(Bytes::new(3_000)), ..keys() };
+    let mut pipe = flow(&each, Some(10_000), None);
+    pipe.run_clean(NEVER);
+    let sizes: Vec<u64> = of_kind(&pipe.records, RecordKind::Transfer).iter().map(|it| it.bytes).collect();
+    assert_eq!((sizes, came(&pipe)), (vec![3_000, 3_000, 3_000, 1_000], (4, 10)));
+    // All are sent back to back.
+    assert_eq!(pipe.sent_by(0)[9].0, us(3) + pipe.wire(1_058) * 9);
+    let mut endless = flow(&keys(), None, Some(us(50)));
+    endless.run_clean(NEVER);
+    // The last one says that it is.
+    assert!(endless.sent_by(0).iter().all(|(at, _)| *at < us(51)));
+    let sent = endless.sent_by(0).len() as u64;
+    assert!(sent > 50 && endless.near.counts().bytes == sent * 1_000);
+}
+
+#[test]
+fn marks_are_answered_once_in_a_gap_and_never_without_one() {
+    let keys = RdmaKeys { control: dcqcn(), ..keys() };
+    let mut pipe = flow(&keys, None, None);
+    pipe.run_clean(us(2_000));
+    assert_eq!(pipe.far.received_by_all().cnps, 0);
+    let mut pipe = flow(&keys, None, None);
+    pipe.run(us(2_000), |_, _| Outcome { marked: true, ..Outcome::default() });
+    let cnps: Vec<Time> =
+        pipe.sent.iter().filter(|sent| sent.segment.kind == FrameKind::Cnp).map(|sent| sent.at).collect();
+    assert!(cnps.windows(2).all(|pair| pair[1] - pair[0] >= us(50)), "{cnps:?}");
+    assert!(cnps.len() > 10 && pipe.near.counts().cnps >= cnps.len() as u64 - 1);
+    // Marked all the time it is cut to its least rate.
+    let pair = pipe.near.queue_pairs().next().unwrap();
+    assert!(pair.rate(us(2_000)) < 200e6);
+}
+
+#[test]
+fn queue_pairs_may_share_the_gap_of_cnps() {
+    for (cnp_scope, expected) in [(CnpScope::QueuePair, 2), (CnpScope::Address, 1), (CnpScope::Port, 1)] {
+        let keys = RdmaKeys { control: dcqcn(), queue_pairs: QueuePairs::Each, cnp_scope, ..keys() };
+        let mut pipe = transfers(&keys, &[(0, 5_000), (0, 5_000)]);
+        pipe.run(NEVER, |_, _| Outcome { marked: true, ..Outcome::default() });
+        assert_eq!(pipe.far.received_by_all().cnps, expected);
+    }
+}
+
+#[test]
+fn go_back_n_has_the_efficiency_of_its_closed_form() {
+    // With loss p a packet, and W packets sent between a lost one and its NAK: (1 - p) / (1 - p + p W) of what is sent is of use.
+    for p in [0.002, 0.01, 0.05] {
+        let mut pipe = flow(&RdmaKeys { nak_gap: us(11), ..keys() }, None, None);
+        let mut draw = draws(7).0;
+        let lost = (p * 1e6) as u64;
+        pipe.run(Time::from_ms(40), |end, _| Outcome {
+            lost: end == 0 && draw(1_000_000) < lost,
+            ..Outcome::default()
+        });
+        let sent = pipe.near.counts().sent as f64;
+        let useful = came(&pipe).1 as f64;
+        // From the loss until the packet behind it has come and its NAK is back.
+        let trip = (pipe.wire(1_058) + pipe.wire(64) + DELAY * 2).ps() as f64 / pipe.wire(1_058).ps() as f64;
+        let exact = (1.0 - p) / (1.0 - p + p * (trip + 1.0).ceil());
+        assert!((useful / sent / exact - 1.0).abs() < 0.03, "{p}: {} and {exact}", useful / sent);
+    }
+}
+
+fn any_keys() -> impl Strategy<Value = RdmaKeys> {
+    let recovery = prop::sample::select(vec![RdmaRecovery::GoBackN, RdmaRecovery::Selective]);
+    let pairs = prop::sample::select(vec![QueuePairs::One, QueuePairs::Free, QueuePairs::Each]);
+    let controls = super::rdma::any_control();
+    (recovery, pairs, controls, 1u64..70, prop::option::of(1u64..20), 0u64..300).prop_map(
+        |(recovery, queue_pairs, control, ack_every, window, nak_gap)| RdmaKeys {
+            recovery,
+            queue_pairs,
+            control,
+            ack_every: Some(ack_every),
+            window: window.map(|packets| Or::Value(units::Amount::Frames(packets))),
+            nak_gap: us(nak_gap),
+            retries: 255,
+            ..keys()
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    /// Over a wire that loses, marks, reorders and repeats.
+    #[test]
+    fn every_message_arrives_once(
+        keys in any_keys(),
+        starts in prop::collection::vec((0u64..2_000, 1u64..30_000), 1..10),
+        loss in 0u64..15,
+        marks in 0u64..50,
+        jitter in 0u64..20_000,
+        seed in any::<u64>(),
+    ) {
+        let mut starts = starts;
+        starts.sort_unstable();
+        let (made, _) = keys.carrier(Some(Bytes::new(0)), 1_522).unwrap();
+        let due: Arc<[Due]> =
+            starts.iter().map(|&(at, bytes)| Due { start: us(at), bytes, ports: Ports::default() }).collect();
+        let facts = made.facts(RATE, DELAY + DELAY, 0);
+        let sender = RdmaSender::new(&made, due.clone(), facts, Time::ZERO, None);
+        let mut pipe = Pipe::new(sender, RdmaReceiver::new(&made, due.len()), RATE, DELAY);
+        let mut draw = draws(seed).0;
+        pipe.run(NEVER, |_, _| Outcome {
+            lost: draw(100) < loss,
+            marked: draw(100) < marks,
+            twice: draw(100) < 10,
+            extra: Time::from_ns(if jitter > 0 { draw(jitter) } else { 0 }),
+        });
+        let outcomes = pipe.near.outcomes();
+        prop_assert_eq!(outcomes.len(), due.len());
+        for (nth, (due, outcome)) in due.iter().zip(&outcomes).enumerate() {
+            let delivered = delivered(&pipe, nth).expect("delivered");
+            prop_assert!(due.start < delivered && delivered < outcome.acknowledged);
+            prop_assert!(outcome.acknowledged != NEVER && outcome.missing == 0);
+        }
+        let again: u64 = outcomes.iter().map(|it| u64::from(it.sent_again)).sum();
+        prop_assert_eq!(again, pipe.near.retransmitted());
+        let counts = pipe.near.counts();
+        let packets: u64 = starts.iter().map(|(_, bytes)| bytes.div_ceil(1_000)).sum();
+        prop_assert_eq!(counts.sent, packets + counts.retransmitted);
+        // Each is delivered once, and in all no more packets than there are.
+        prop_assert_eq!(came(&pipe), (starts.len() as u64, packets));
+        let received = pipe.far.received_by_all();
+        prop_assert!(received.cnps <= received.marked);
+        prop_assert!(!pipe.near.has_work() && !pipe.far.has_work());
+    }
+
+    /// Numbers wrap at 24 bits, whatever is lost there.
+    #[test]
+    fn numbers_wrap(seed in any::<u64>(), selective in any::<bool>()) {
+        let recovery = if selective { RdmaRecovery::Selective } else { RdmaRecovery::GoBackN };
+        let keys = RdmaKeys { recovery, retries: 255, ..keys() };
+        let mut pipe = transfers(&keys, &[(0, 300_000)]);
+        let first = (1 << 24) - 100;
+        pipe.near.start_at(first);
+        pipe.far.start_at(first);
+        let mut draw = draws(seed).0;
+        pipe.run(NEVER, |_, _| Outcome { lost: draw(100) < 5, ..Outcome::default() });
+        prop_assert_eq!(came(&pipe), (1, first + 300));
+        prop_assert!(packets(&pipe).contains(&((1 << 24) - 1)) && packets(&pipe).contains(&0));
+    }
+
+    /// Ends that hear anything at any time neither panic nor take what cannot be.
+    #[test]
+    fn nonsense_is_survived(
+        keys in any_keys(),
+        steps in prop::collection::vec((0u32..8, any::<u32>(), any::<u16>(), any::<[u8; 4]>()), 1..200),
+    ) {
+        let (made, _) = keys.carrier(Some(Bytes::new(0)), 1_522).unwrap();
+        let due: Arc<[Due]> =
+            [0, 10, 20].iter().map(|&at| Due { start: us(at), bytes: 9_000, ports: Ports::default() }).collect();
+        let facts = made.facts(RATE, DELAY + DELAY, 0);
+        let mut sender = RdmaSender::new(&made, due.clone(), facts, Time::ZERO, None);
+        let mut receiver = RdmaReceiver::new(&made, due.len());
+        let mut now = Time::ZERO;
+        for (step, word, bytes, salt) in steps {
+            now += Time::from_ns(u64::from(bytes));
+            let kinds = [FrameKind::Data, FrameKind::Ack, FrameKind::MarkedAck, FrameKind::Cnp];
+            let header = frame::RdmaHeader {
+                word: word ^ u32::from(salt[1]),
+                pair: u32::from(salt[2] % 5),
+                echo: (salt[3] < 100).then_some(now),
+                arrived: (salt[3] > 100).then_some(word >> 4),
+            };
+            let frame = Received {
+                kind: kinds[usize::from(salt[0] % 4)],
+                word: word & 0x0300_003F | u32::from(salt[1] % 3) << 26,
+                header: (salt[0] > 128).then_some(frame::Header::Rdma(header)),
+                bytes,
+                congestion_experienced: salt[1] > 99,
+                created: now,
+            };
+            match step {
+                0 | 1 => sender.handle_frame(now, &frame),
+                2 | 3 => {
+                    receiver.notify(now, &frame, &mut Time::ZERO.clone());
+                    receiver.handle_frame(now, &frame);
+                }
+                4 => sender.handle_timeout(now),
+                5 => receiver.handle_timeout(now),
+                6 => while sender.poll_transmit(now).is_some() {},
+                _ => while receiver.poll_transmit(now).is_some() {},
+            }
+            while sender.poll_record().is_some() {}
+            prop_assert!(sender.outcomes().iter().all(|it| it.missing <= 9_000));
+        }
+    }
+}
+
+#[test]
+fn a_queue_pair_is_small() {
+    let bytes = size_of::<crate::QueuePair>();
+    assert!(bytes <= 600, "{bytes} B");
+}
+
+#[test]
+fn what_cannot_be_meant_is_refused() {
+    let dcqcn = |keys: DcqcnKeys| RdmaControlKeys::Dcqcn(keys);
+    let wrong = |keys: RdmaKeys| keys.carrier(None, 1_522).unwrap_err()[0].to_string();
+    let mtu = RdmaKeys { mtu: Or::Value(Bytes::new(4_096)), ..RdmaKeys::default() };
+    assert!(wrong(mtu).contains("an MTU of 4 KiB in a frame of 1522 B"));
+    let alpha =
+        RdmaKeys { control: dcqcn(DcqcnKeys { g: 0.0, ..DcqcnKeys::default() }), ..RdmaKeys::default() };
+    assert!(wrong(alpha).contains("a g of 0"));
+    // The largest MTU that fits.
+    for (frame, mtu) in [(1_522, 1_024), (4_162, 4_096), (4_161, 2_048), (330, 256)] {
+        assert_eq!(RdmaKeys::default().carrier(None, frame).unwrap().0.mtu, mtu);
+    }
+    assert!(RdmaKeys::default().carrier(None, 300).is_err());
+    let bdp = RdmaKeys { recovery: RdmaRecovery::Selective, ..RdmaKeys::default() };
+    let (spec, _) = bdp.carrier(None, 1_522).unwrap();
+    assert_eq!((spec.window, spec.ack_every), (StaticWindow::Bdp, 1));
+    // 40 Gb/s and 24 us are 120 kB: 111 packets of 1090 B.
+    let facts = PathFacts { rate: units::BitRate::from_gbps(40), base_rtt: us(24), packet: 1_090, hops: 0 };
+    assert_eq!(spec.most_in_flight(&facts), 111 * 1_090);
+}

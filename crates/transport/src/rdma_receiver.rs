@@ -1,0 +1,300 @@
+//! The receiving end of RDMA between two hosts: what answers the queue pairs of an `rdma_sender`.
+//!
+//! A packet in order is delivered. One that asks for it is acknowledged, and so is every n-th (`ack_every`); acknowledgements are
+//! cumulative, and one that could not leave yet says what has come meanwhile too. A packet after a gap is answered with
+//! a NAK, one that has come before with an acknowledgement of what there is. A message is delivered when its last packet is, and all
+//! before it.
+//!
+//! The notification point answers marked packets, also those that it throws away, with congestion notification packets (CNP): no more
+//! than one in `cnp_gap` for each queue pair, for all of the same sender, or for all of the NIC (`cnp_scope`). They are
+//! frames of a priority of their own, which the NIC sends past everything that waits in other classes. Without a mark there is none.
+//!
+//! Source: InfiniBand Architecture Specification volume 1 sections 9.7.3 to 9.7.5 (responder) and annex A17.9 (CNP); Y. Zhu et
+//! al., "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM 2015, section 3 (notification point, 50 us).
+//!
+//! Not modelled: as for `rdma_sender`; a CNP that is due at the end of the gap for a mark within it (some simulators send it).
+
+use crate::endpoint::{Protocol, Received, Segment};
+use crate::rdma::psn::{self, Word};
+use crate::rdma::queue_pair::{header_of, labelled};
+use crate::rdma::{CnpScope, QueuePairs, RdmaRecovery, RdmaSpec};
+use frame::{FrameKind, RdmaHeader};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use units::Time;
+
+/// Packets that are kept ahead of one that is missing, at most.
+const MOST_KEPT: u64 = 1 << 16;
+/// Queue pairs that are known, at most.
+const MOST_PAIRS: u32 = 1 << 24;
+
+/// Takes in messages over RDMA.
+#[derive(Clone, Debug)]
+pub struct RdmaReceiver {
+    spec: Arc<RdmaSpec>,
+    pairs: Vec<ReceivePair>,
+    /// Whether it notes when messages are delivered, and how many there may be.
+    transfers: usize,
+    /// What is to be sent: the queue pair, and a packet out of order that has come.
+    replies: VecDeque<(u32, Option<u32>)>,
+    /// When a CNP of any queue pair may follow.
+    next_cnp: Time,
+    discarded: u64,
+}
+
+/// What has come to a queue pair, and what was sent for it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PairReceived {
+    /// Messages that are whole.
+    pub messages: u64,
+    /// Packets that were delivered, in order.
+    pub packets: u64,
+    /// Packets that came marked.
+    pub marked: u64,
+    /// CNPs that were sent.
+    pub cnps: u64,
+    /// NAKs that were sent.
+    pub naks: u64,
+}
+
+#[derive(Clone, Debug, Default)]
+struct ReceivePair {
+    /// The packet that comes next; all before have arrived.
+    expected: u64,
+    /// Packets since the last acknowledgement.
+    unanswered: u32,
+    /// A reply without a packet out of order stands in line.
+    in_line: bool,
+    /// It is a NAK; or it echoes a mark.
+    nak: bool,
+    marked: bool,
+    /// The packet of the last NAK and the one after it, and when there may be another.
+    named: Option<u64>,
+    nak_at: Time,
+    next_cnp: Time,
+    /// When the last packet that is answered was sent.
+    sent: Time,
+    /// From the expected packet on, which have arrived, and which of them are the last of a message.
+    kept: VecDeque<Option<bool>>,
+    /// When its messages were delivered.
+    delivered: Vec<Time>,
+    messages: u64,
+    came_marked: u64,
+    cnps: u64,
+    naks: u64,
+}
+
+impl RdmaReceiver {
+    /// A receiver of so many transfers, or of a flow.
+    pub fn new(spec: &Arc<RdmaSpec>, transfers: usize) -> RdmaReceiver {
+        RdmaReceiver {
+            spec: spec.clone(),
+            pairs: Vec::new(),
+            transfers,
+            replies: VecDeque::new(),
+            next_cnp: Time::ZERO,
+            discarded: 0,
+        }
+    }
+
+    /// When a message of a queue pair was delivered; `None`: it was not.
+    pub fn delivered(&self, pair: u32, ordinal: u32) -> Option<Time> {
+        self.pairs.get(pair as usize)?.delivered.get(ordinal as usize).copied()
+    }
+    /// What has come to a queue pair.
+    pub fn received(&self, pair: u32) -> PairReceived {
+        self.pairs.get(pair as usize).map_or_else(PairReceived::default, |pair| PairReceived {
+            messages: pair.messages,
+            packets: pair.expected,
+            marked: pair.came_marked,
+            cnps: pair.cnps,
+            naks: pair.naks,
+        })
+    }
+    /// What has come to all of them.
+    pub fn received_by_all(&self) -> PairReceived {
+        let all = (0..self.pairs.len() as u32).map(|pair| self.received(pair));
+        all.fold(PairReceived::default(), |sum, own| PairReceived {
+            messages: sum.messages + own.messages,
+            packets: sum.packets + own.packets,
+            marked: sum.marked + own.marked,
+            cnps: sum.cnps + own.cnps,
+            naks: sum.naks + own.naks,
+        })
+    }
+
+    /// As if so many packets had come before.
+    #[cfg(test)]
+    pub(crate) fn start_at(&mut self, packet: u64) {
+        if let Some(pair) = self.pair(0) {
+            pair.expected = packet;
+        }
+    }
+
+    fn pair(&mut self, number: u32) -> Option<&mut ReceivePair> {
+        let most = match self.spec.queue_pairs {
+            QueuePairs::One => 1,
+            _ => self.transfers.max(1) as u32,
+        };
+        if number >= most.min(MOST_PAIRS) {
+            return None;
+        }
+        if self.pairs.len() <= number as usize {
+            self.pairs.resize_with(number as usize + 1, ReceivePair::default);
+        }
+        self.pairs.get_mut(number as usize)
+    }
+
+    fn take(&mut self, number: u32, header: &RdmaHeader, received: &Received, now: Time) {
+        let selective = self.spec.recovery == RdmaRecovery::Selective;
+        let (every, gap, keeps) = (self.spec.ack_every, self.spec.nak_gap, self.transfers > 0);
+        let Some(pair) = self.pair(number) else {
+            self.discarded += 1;
+            return;
+        };
+        let Word { number: low, flags: [last, asks], .. } = Word::of(header.word);
+        let packet = psn::nearest(low, pair.expected);
+        pair.marked |= received.congestion_experienced;
+        pair.came_marked += u64::from(received.congestion_experienced);
+        pair.sent = received.created;
+        if packet == pair.expected {
+            pair.named = None;
+            pair.deliver(last, now, keeps);
+            pair.unanswered += 1;
+            while let Some(kept) = pair.kept.front().copied() {
+                let Some(last) = kept else { break };
+                pair.deliver(last, now, keeps);
+            }
+            // What comes after a gap that has just been closed is answered too.
+            if asks || pair.unanswered >= every || selective {
+                self.reply(number, None);
+            }
+            return;
+        }
+        let ahead = packet.checked_sub(pair.expected);
+        let Some(ahead) = ahead else {
+            self.discarded += 1;
+            return self.reply(number, None);
+        };
+        if selective && ahead < MOST_KEPT {
+            if pair.kept.len() <= ahead as usize {
+                pair.kept.resize(ahead as usize + 1, None);
+            }
+            let news = pair.kept[ahead as usize].is_none();
+            pair.kept[ahead as usize] = Some(last);
+            pair.naks += 1;
+            self.discarded += u64::from(!news);
+            return self.reply(number, Some(low));
+        }
+        let due = pair.named != Some(pair.expected) || pair.nak_at <= now;
+        if due {
+            (pair.named, pair.nak_at, pair.nak) = (Some(pair.expected), now.saturating_add(gap), true);
+            pair.naks += 1;
+            self.reply(number, None);
+        }
+        self.discarded += 1;
+    }
+
+    fn reply(&mut self, number: u32, arrived: Option<u32>) {
+        if arrived.is_some() {
+            return self.replies.push_back((number, arrived));
+        }
+        let Some(pair) = self.pairs.get_mut(number as usize) else { return };
+        if !std::mem::replace(&mut pair.in_line, true) {
+            self.replies.push_back((number, None));
+        }
+    }
+}
+
+impl ReceivePair {
+    /// The expected packet is delivered.
+    fn deliver(&mut self, last: bool, now: Time, keeps: bool) {
+        self.expected += 1;
+        self.kept.pop_front();
+        if last {
+            self.messages += 1;
+            if keeps {
+                self.delivered.push(now);
+            }
+        }
+    }
+}
+
+impl Protocol for RdmaReceiver {
+    fn handle_frame(&mut self, now: Time, received: &Received) {
+        if received.kind != FrameKind::Data {
+            self.discarded += 1;
+            return;
+        }
+        let header = header_of(received);
+        self.take(header.pair, &header, received, now);
+    }
+
+    fn handle_timeout(&mut self, _now: Time) {}
+
+    fn poll_timeout(&self) -> Option<Time> {
+        None
+    }
+
+    fn has_work(&self) -> bool {
+        !self.replies.is_empty()
+    }
+
+    fn poll_transmit(&mut self, _now: Time) -> Option<Segment> {
+        let (number, arrived) = self.replies.pop_front()?;
+        let (echoes, times) = (self.spec.control.hears_marks(), self.spec.control.times_each());
+        let pair = self.pairs.get_mut(number as usize)?;
+        let nak = pair.nak || arrived.is_some();
+        // An acknowledgement names the last packet that arrived in order, a NAK the one behind it.
+        let named = if nak { pair.expected } else { pair.expected.wrapping_sub(1) };
+        let kind = if echoes && pair.marked { FrameKind::MarkedAck } else { FrameKind::Ack };
+        let echo = times.then_some(pair.sent);
+        (pair.marked, pair.unanswered, pair.nak) = (false, 0, false);
+        if arrived.is_none() {
+            pair.in_line = false;
+        }
+        let word = Word { number: named as u32, flags: [nak, arrived.is_some()], pair: number };
+        let (word, header) = labelled(RdmaHeader { word: word.bits(), pair: number, echo, arrived });
+        Some(Segment { kind, word, header, bytes: self.spec.ack_bytes(), ecn_capable: false })
+    }
+
+    fn notify(&mut self, now: Time, received: &Received, port: &mut Time) -> Option<Segment> {
+        if !self.spec.sends_cnps() {
+            return None;
+        }
+        let (scope, gap) = (self.spec.cnp_scope, self.spec.cnp_gap);
+        let number = header_of(received).pair;
+        self.pair(number)?;
+        let pair = self.pairs.get_mut(number as usize)?;
+        let next = match scope {
+            CnpScope::QueuePair => &mut pair.next_cnp,
+            CnpScope::Address => &mut self.next_cnp,
+            CnpScope::Port => port,
+        };
+        if now < *next {
+            return None;
+        }
+        *next = now.saturating_add(gap);
+        pair.cnps += 1;
+        let word = Word { number: 0, flags: [false; 2], pair: number };
+        let (word, header) =
+            labelled(RdmaHeader { word: word.bits(), pair: number, ..RdmaHeader::default() });
+        let bytes = self.spec.cnp_bytes();
+        Some(Segment { kind: FrameKind::Cnp, word, header, bytes, ecn_capable: false })
+    }
+
+    fn has_records(&self) -> bool {
+        false
+    }
+    fn discarded(&self) -> u64 {
+        self.discarded
+    }
+    fn memory_bytes(&self) -> usize {
+        let of_pair = |pair: &ReceivePair| {
+            pair.kept.capacity() * size_of::<Option<bool>>() + pair.delivered.capacity() * size_of::<Time>()
+        };
+        self.pairs.capacity() * size_of::<ReceivePair>()
+            + self.pairs.iter().map(of_pair).sum::<usize>()
+            + self.replies.capacity() * size_of::<(u32, Option<u32>)>()
+    }
+}

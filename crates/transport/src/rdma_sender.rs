@@ -1,0 +1,294 @@
+//! The sending end of RDMA between two hosts: queue pairs, and the messages that they take.
+//!
+//! Messages are the scheduled transfers from one host to the other, or those of a flow: one of everything, or one after the
+//! other of the size `message`. By default all go through one queue pair, each after those posted before; with `queue_pairs`
+//! = "free" a transfer takes a queue pair that has nothing to send, or a new one, and with "each" always a new one, which begins at the
+//! rate of the link. Those with something to send have the NIC in turn, a packet each.
+//!
+//! A queue pair in error sends nothing any more. Transfers that it has, or would have got, stay incomplete.
+//!
+//! Source: InfiniBand Architecture Specification volume 1 sections 9.7 (reliable connections: packet sequence numbers, one
+//! acknowledgement for several packets, timeouts, retries) and 10.3 (states of a queue pair); annex A17 (RoCEv2).
+//!
+//! Not modelled: READ and atomic operations, whose data come back; the extended header of the first packet of a WRITE; receivers that are not ready (RNR);
+//! limits of a NIC (messages a second, misses of its cache of queue pairs); setting up of queue pairs, and resetting those in
+//! error.
+
+use crate::endpoint::{Protocol, Received, Record, Segment};
+use crate::members::Members;
+use crate::rdma::queue_pair::{Done, ENDLESS, header_of};
+use crate::rdma::{PairCounts, PathFacts, QueuePair, QueuePairs, RdmaSpec};
+use crate::transfer_sender::TransferOutcome;
+use std::sync::Arc;
+use units::Time;
+use workload::Due;
+
+/// Sends messages over RDMA.
+#[derive(Clone, Debug)]
+pub struct RdmaSender {
+    spec: Arc<RdmaSpec>,
+    facts: PathFacts,
+    due: Arc<[Due]>,
+    /// Of transfers that have begun.
+    outcomes: Vec<TransferOutcome>,
+    /// By transfer, the how manieth of its queue pair it is.
+    ordinals: Vec<u32>,
+    pairs: Members<QueuePair>,
+    /// By queue pair, messages posted.
+    posted: Vec<u32>,
+    /// Queue pairs without messages, the one that was used last at the end.
+    free: Vec<u32>,
+    flow: Flow,
+    records: std::collections::VecDeque<Record>,
+    discarded: u64,
+}
+
+/// The messages of a flow.
+#[derive(Clone, Copy, Debug)]
+struct Flow {
+    /// When the next one is posted.
+    start: Time,
+    stop: Option<Time>,
+    left: u64,
+}
+
+impl RdmaSender {
+    /// A sender of these transfers, in order of their starts; if there are none, of the messages of a flow from `start` to
+    /// `stop`.
+    pub fn new(
+        spec: &Arc<RdmaSpec>,
+        due: Arc<[Due]>,
+        facts: PathFacts,
+        start: Time,
+        stop: Option<Time>,
+    ) -> RdmaSender {
+        let left = spec.total.unwrap_or(ENDLESS);
+        let start = if left > 0 { start } else { Time::NEVER };
+        RdmaSender {
+            spec: spec.clone(),
+            facts,
+            due,
+            outcomes: Vec::new(),
+            ordinals: Vec::new(),
+            pairs: Members::new(),
+            posted: Vec::new(),
+            free: Vec::new(),
+            flow: Flow { start, stop: stop.filter(|_| left > 0), left },
+            records: Default::default(),
+            discarded: 0,
+        }
+    }
+
+    /// Of each transfer that has begun, in order of their starts.
+    pub fn outcomes(&self) -> Vec<TransferOutcome> {
+        let mut outcomes = self.outcomes.clone();
+        for (transfer, missing, again, timeouts) in self.pairs.iter().flat_map(QueuePair::left) {
+            if let Some(outcome) = outcomes.get_mut(transfer as usize) {
+                (outcome.missing, outcome.sent_again, outcome.timeouts) = (missing, again, timeouts);
+            }
+        }
+        outcomes
+    }
+
+    /// The queue pair of a transfer, and how many messages were posted there before.
+    pub fn place_of(&self, transfer: usize) -> Option<(u32, u32)> {
+        Some((self.outcomes.get(transfer)?.connection, *self.ordinals.get(transfer)?))
+    }
+
+    /// Whether its messages are scheduled transfers.
+    pub fn is_scheduled(&self) -> bool {
+        !self.due.is_empty()
+    }
+
+    /// The rate of its link, in bits a second.
+    pub fn line_rate(&self) -> f64 {
+        self.facts.rate.bps_f64()
+    }
+
+    /// The name of their control.
+    pub fn control(&self) -> &'static str {
+        self.spec.control.name()
+    }
+
+    /// Its queue pairs.
+    pub fn queue_pairs(&self) -> impl Iterator<Item = &QueuePair> {
+        self.pairs.iter()
+    }
+
+    /// What all of them have done.
+    pub fn counts(&self) -> PairCounts {
+        self.pairs.iter().fold(PairCounts::default(), |sum, pair| {
+            let own = pair.counts;
+            PairCounts {
+                sent: sum.sent + own.sent,
+                retransmitted: sum.retransmitted + own.retransmitted,
+                cnps: sum.cnps + own.cnps,
+                naks: sum.naks + own.naks,
+                marks: sum.marks + own.marks,
+                timeouts: sum.timeouts + own.timeouts,
+                messages: sum.messages + own.messages,
+                bytes: sum.bytes + own.bytes,
+            }
+        })
+    }
+
+    /// As if so many packets had gone before.
+    #[cfg(test)]
+    pub(crate) fn start_at(&mut self, packet: u64) {
+        let number = self.open();
+        if let Some(pair) = self.pairs.get_mut(number) {
+            pair.start_at(packet);
+        }
+    }
+
+    fn open(&mut self) -> u32 {
+        let number = self.pairs.len() as u32;
+        self.posted.push(0);
+        self.pairs.add(QueuePair::new(&self.spec, number, &self.facts))
+    }
+
+    /// The queue pair of the next transfer.
+    fn choose(&mut self) -> u32 {
+        let known = match self.spec.queue_pairs {
+            QueuePairs::One => (self.pairs.len() > 0).then_some(0),
+            QueuePairs::Free => self.free.pop(),
+            QueuePairs::Each => None,
+        };
+        known.unwrap_or_else(|| self.open())
+    }
+
+    fn post(&mut self, number: u32, transfer: u32, start: Time, bytes: u64) {
+        if let Some(pair) = self.pairs.get_mut(number) {
+            pair.post(transfer, start, bytes);
+        }
+        self.posted[number as usize] += 1;
+        self.pairs.update(number);
+    }
+
+    /// Posts what is due.
+    fn begin(&mut self, now: Time) {
+        while let Some(&due) = self.due.get(self.outcomes.len()).filter(|due| due.start <= now) {
+            let number = self.choose();
+            self.ordinals.push(self.posted[number as usize]);
+            self.outcomes.push(TransferOutcome {
+                acknowledged: Time::NEVER,
+                missing: due.bytes,
+                sent_again: 0,
+                timeouts: 0,
+                reused: self.posted[number as usize] > 0,
+                connection: number,
+            });
+            self.post(number, self.outcomes.len() as u32 - 1, due.start, due.bytes);
+        }
+    }
+
+    /// Posts the next message of a flow when the one before has been sent: a queue that never runs empty.
+    fn supply(&mut self, now: Time) {
+        if !self.due.is_empty() || self.flow.start > now {
+            return;
+        }
+        while self.flow.left > 0 && self.pairs.iter().all(QueuePair::has_sent_all) {
+            if self.pairs.len() == 0 {
+                self.open();
+            }
+            let bytes = self.spec.message.unwrap_or(u64::MAX).min(self.flow.left);
+            self.flow.left -= if self.spec.total.is_some() || bytes == ENDLESS { bytes } else { 0 };
+            self.post(0, u32::MAX, now, bytes);
+        }
+        self.flow.start = Time::NEVER;
+    }
+
+    /// Something has happened to a queue pair.
+    fn update(&mut self, number: u32, now: Time) {
+        let Some(pair) = self.pairs.get_mut(number) else { return };
+        while let Some(Done { transfer, at, again, timeouts }) = pair.take_done() {
+            if let Some(outcome) = self.outcomes.get_mut(transfer as usize) {
+                let done =
+                    TransferOutcome { acknowledged: at, missing: 0, sent_again: again, timeouts, ..*outcome };
+                *outcome = done;
+            }
+        }
+        if pair.is_idle() && self.spec.queue_pairs == QueuePairs::Free && !self.free.contains(&number) {
+            self.free.push(number);
+        }
+        while let Some(record) = pair.poll_record() {
+            self.records.push_back(record);
+        }
+        if self.flow.left > 0 && self.due.is_empty() && pair.has_sent_all() {
+            self.flow.start = now;
+            self.supply(now);
+        }
+        self.pairs.update(number);
+    }
+
+    /// Nothing new from now on.
+    fn close(&mut self, now: Time) {
+        self.flow = Flow { stop: None, left: 0, start: Time::NEVER };
+        if let Some(pair) = self.pairs.get_mut(0) {
+            pair.close(now);
+        }
+        self.update(0, now);
+    }
+}
+
+impl Protocol for RdmaSender {
+    fn handle_frame(&mut self, now: Time, received: &Received) {
+        let number = header_of(received).pair;
+        match self.pairs.get_mut(number) {
+            Some(pair) => pair.handle_frame(now, received),
+            None => self.discarded += 1,
+        }
+        self.update(number, now);
+    }
+
+    fn handle_timeout(&mut self, now: Time) {
+        self.begin(now);
+        self.supply(now);
+        if self.flow.stop.is_some_and(|stop| stop <= now) {
+            self.close(now);
+        }
+        while let Some(number) = self.pairs.due(now) {
+            if let Some(pair) = self.pairs.get_mut(number) {
+                pair.handle_timeout(now);
+            }
+            self.update(number, now);
+        }
+    }
+
+    fn poll_timeout(&self) -> Option<Time> {
+        let begins = self.due.get(self.outcomes.len()).map(|due| due.start);
+        let flow = self.due.is_empty().then_some(self.flow.start).filter(|&at| at < Time::NEVER);
+        [begins, flow, self.flow.stop, self.pairs.next_look()].into_iter().flatten().min()
+    }
+
+    fn has_work(&self) -> bool {
+        self.pairs.have_work()
+    }
+
+    fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
+        let number = self.pairs.take_turn()?;
+        let segment = self.pairs.get_mut(number)?.poll_transmit(now);
+        self.update(number, now);
+        segment
+    }
+
+    fn poll_record(&mut self) -> Option<Record> {
+        self.records.pop_front()
+    }
+    fn has_records(&self) -> bool {
+        !self.records.is_empty()
+    }
+    fn retransmitted(&self) -> u64 {
+        self.pairs.iter().map(Protocol::retransmitted).sum()
+    }
+    fn discarded(&self) -> u64 {
+        self.discarded + self.pairs.iter().map(Protocol::discarded).sum::<u64>()
+    }
+    fn memory_bytes(&self) -> usize {
+        size_of::<RdmaSender>()
+            + self.outcomes.capacity() * (size_of::<TransferOutcome>() + size_of::<u32>())
+            + self.pairs.memory_bytes()
+            + (self.posted.capacity() + self.free.capacity()) * size_of::<u32>()
+            + self.records.capacity() * size_of::<Record>()
+    }
+}

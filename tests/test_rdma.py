@@ -1,0 +1,152 @@
+"""RDMA against models of a few lines: go-back-N with losses, DCQCN at its fixed point, what always holds."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+import penstock as ps
+from penstock.library import read
+
+PACKET, HEADERS, OVERHEAD, ACK = 1024 + 66, 66, 20, 70
+RATE = 10e9
+DELAY = 5e-6
+
+LOSSY = """\
+[simulation]
+duration = "40 ms"
+[topology.star]
+hosts = 2
+rate = "10 Gb/s"
+delay = "5 us"
+[[flows]]
+name = "f"
+from = "h0"
+to = "h1"
+source = {{ rdma = {{ control = "none", recovery = "{recovery}", {more} }} }}
+[[faults]]
+link = ["h0", "sw"]
+frame_loss = {loss}
+towards = "sw"
+"""
+
+
+def pair(text: str) -> dict[str, float]:
+    return dict(ps.run(ps.Scenario.from_toml(text)).rows("queue_pairs")[0])
+
+
+def wire(length: int) -> float:
+    """Seconds that a frame takes on a link."""
+    return (length + OVERHEAD) * 8 / RATE
+
+
+@pytest.mark.parametrize("loss", [0.002, 0.01, 0.03])
+def test_go_back_n_wastes_what_is_on_its_way(loss: float) -> None:
+    """A loss costs what is sent between the lost packet and its NAK (Bertsekas and Gallager, 2.4.2)."""
+    trip = 2 * wire(PACKET) + 2 * wire(ACK) + 4 * DELAY
+    wasted = math.ceil(trip / wire(PACKET) + 1)
+    efficiency = (1 - loss) / (1 - loss + loss * wasted)
+    row = pair(LOSSY.format(recovery="go_back_n", loss=loss, more='nak_gap = "23 us", timeout = "1 ms"'))
+    assert row["packets_delivered"] / row["packets_sent"] == pytest.approx(efficiency, rel=0.05)
+
+
+@pytest.mark.parametrize("loss", [0.002, 0.01, 0.03])
+def test_selective_repeat_wastes_nothing(loss: float) -> None:
+    """The missing packets alone are sent again, and each of these is lost as often as any other."""
+    more = 'timeout = "320 us", low_timeout = "100 us", window = "500 kB"'
+    row = pair(LOSSY.format(recovery="selective", loss=loss, more=more))
+    assert row["packets_delivered"] / row["packets_sent"] == pytest.approx(1 - loss, rel=0.01)
+
+
+DCQCN = """\
+[simulation]
+duration = "80 ms"
+warmup = "40 ms"
+[topology.star]
+hosts = {hosts}
+rate = "40 Gb/s"
+delay = "500 ns"
+[flow_control.pfc]
+priorities = [3]
+accounting = "ingress"
+xoff = "1 MB"
+xon = "900 kB"
+[[switch.queue_managers]]
+classes = [3]
+[switch.queue_managers.red]
+weight = 1
+min = "5 kB"
+max = "200 kB"
+max_probability = 0.01
+gentle = false
+action = "mark_only"
+spacing = "geometric"
+at = "dequeue"
+[[flows]]
+name = "f"
+from = "h1..h{senders}"
+to = "h0"
+priority = 3
+source = {{ rdma = {{ control = "dcqcn", mtu = "1000 B" }} }}
+"""
+
+
+def marked_share(senders: int) -> float:
+    """The share of marked packets at which DCQCN neither gains nor loses: its fluid model, by bisection.
+
+    Y. Zhu et al., CoNEXT 2016, section 3: packets of 1 kB, 40 Gb/s, a CNP in 50 us, alpha and timer of 55 us,
+    10 MB, F = 5, 40 Mb/s.
+    """
+    packet = (1000 + HEADERS) * 8
+    rate = RATE * 4 / packet / senders
+    add, tau, period, counter, stages = 40e6 / packet, 50e-6, 55e-6, 10e6 * 8 / packet, 5
+
+    def gain(p: float) -> float:
+        cut = 1 - (1 - p) ** (tau * rate)
+        alpha = 1 - (1 - p) ** (period * rate)
+        timer = period * rate
+        by_bytes, by_time = (p / math.expm1(min(-n * math.log1p(-p), 700)) for n in (counter, timer))
+        steps = rate * (by_bytes + by_time)
+        adds = add * rate * ((1 - p) ** (stages * counter) * by_bytes + (1 - p) ** (stages * timer) * by_time)
+        # The target stands above the rate by what its additions and its resets make of it.
+        above = adds * tau / cut
+        return above / 2 * steps - rate * alpha / (2 * tau) * cut
+
+    low, high = 1e-7, 0.5
+    for _ in range(100):
+        middle = (low + high) / 2
+        low, high = (middle, high) if gain(middle) > 0 else (low, middle)
+    return low
+
+
+@pytest.mark.parametrize("senders", [2, 4, 10])
+def test_dcqcn_comes_to_its_fixed_point(senders: int) -> None:
+    """The queue that marks this share; the model has no packets, and chance makes the queue longer."""
+    published = {2: 0.00078, 4: 0.00189, 10: 0.00603}
+    assert marked_share(senders) == pytest.approx(published[senders], rel=0.1), "the published table"
+    result = ps.run(ps.Scenario.from_toml(DCQCN.format(hosts=senders + 1, senders=senders)))
+    queue = max(row["queue_bytes_mean"] for row in result.rows("queues"))
+    expected = 5e3 + marked_share(senders) / 0.01 * 195e3
+    assert expected < queue < 1.45 * expected
+    rates = [row["throughput_bps"] for row in result.rows("flows")]
+    assert ps.jain(rates) > 0.98
+    assert sum(rates) > 0.99 * 40e9 * (1000 + HEADERS) / (1000 + HEADERS + OVERHEAD)
+
+
+@pytest.mark.parametrize("control", ["none", "dcqcn", "dctcp", "timely", "swift"])
+@pytest.mark.parametrize("recovery", ["go_back_n", "selective"])
+def test_messages_arrive_once_and_cnps_follow_marks(control: str, recovery: str) -> None:
+    text = read("dcqcn-incast").text.replace('sizes = "4 MB"', 'sizes = "400 kB"')
+    own = f'control = "{control}", recovery = "{recovery}" }} }}'
+    text = text.replace('control = { dcqcn = { preset = "hpcc" } }, cnp_gap = "4 us" } }', own)
+    text = text.replace('"12 ms"', '"60 ms"')
+    result = ps.run(ps.Scenario.from_toml(text))
+    for row in result.rows("queue_pairs"):
+        assert (row["messages"], row["messages_delivered"], row["packets_delivered"]) == (1, 1, 98)
+        assert row["cnps_sent"] <= row["packets_marked"]
+        assert row["cnps_received"] == row["cnps_sent"]
+        assert row["packets_sent"] == 98 + row["packets_sent_again"]
+        assert 1e6 <= row["rate_bps"] <= 100e9
+        assert control == "dcqcn" or row["cnps_sent"] == 0
+    assert all(row["frames_missing"] == 0 for row in result.rows("transfers"))
