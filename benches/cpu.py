@@ -28,19 +28,19 @@ from typing import NamedTuple
 
 from instructions import ROOT, build
 
-# Simulated time: some seconds of CPU time, or what memory allows.
+# Simulated time: a second of CPU time or a few.
 WORKLOADS = {
-    "star": "500 ms",
-    "fat-tree-8": "30 ms",
-    "incast-8 pfc": "500 ms",
+    "star": "4 s",
+    "fat-tree-8": "60 ms",
+    "incast-8 pfc": "3 s",
     "hashed-8 pfc": "30 ms",
     "hashed-32": "600 us",
     "hashed-64": "100 us",
     "transfers-16": "500 us",
-    "transfers-32": "200 us",
-    "flows-65536": "100 ms",
-    "bottleneck": "200 s",
-    "classes-credits": "10 ms",
+    "transfers-32": "100 us",
+    "flows-65536": "200 ms",
+    "bottleneck": "500 s",
+    "classes-credits": "5 ms",
 }
 # Two simulated times each, as in `instructions`.
 COUNTED = {
