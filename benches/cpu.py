@@ -30,16 +30,16 @@ from instructions import ROOT, build
 
 # Simulated time: a second of CPU time or a few.
 WORKLOADS = {
-    "star": "4 s",
-    "fat-tree-8": "60 ms",
-    "incast-8 pfc": "3 s",
+    "star": "15 s",
+    "fat-tree-8": "80 ms",
+    "incast-8 pfc": "9 s",
     "hashed-8 pfc": "30 ms",
     "hashed-32": "600 us",
     "hashed-64": "100 us",
     "transfers-16": "500 us",
     "transfers-32": "100 us",
     "flows-65536": "200 ms",
-    "bottleneck": "500 s",
+    "bottleneck": "1000 s",
     "classes-credits": "5 ms",
 }
 # Two simulated times each, as in `instructions`.

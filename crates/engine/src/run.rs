@@ -138,29 +138,44 @@ impl<W: World> Runner<W> {
     /// The window that the limit ends: what happens in it is looked at one by one.
     fn run_last(&mut self, world: &mut W, last: u64, limit: Time) {
         if let Some(slot) = self.windows.open_next(last + 1) {
-            self.run_nodes(world, slot, limit);
+            self.run_nodes::<false>(world, slot, limit);
         }
         self.reached = limit;
     }
 
     #[inline(always)]
     fn run_window(&mut self, world: &mut W, slot: u32) {
+        if self.coming.is_some() {
+            self.run_far_window(world, slot);
+        } else {
+            self.run_events::<false>(world, slot, Time::NEVER);
+        }
+    }
+
+    /// Where memory is far. Compiled by itself, so that small fabrics do not pay for it: two hundredths of their time.
+    #[inline(never)]
+    fn run_far_window(&mut self, world: &mut W, slot: u32) {
+        self.run_events::<true>(world, slot, Time::NEVER);
+    }
+
+    #[inline(always)]
+    fn run_events<const FAR: bool>(&mut self, world: &mut W, slot: u32, limit: Time) {
         if self.windows.slots.next(slot) == NONE {
-            self.fetch_ahead(world);
+            self.fetch_ahead::<FAR>(world);
             self.windows.slots.free(slot);
             self.handle(world, *self.windows.slots.event(slot));
             if !self.windows.local.is_empty() {
-                self.run_node(world, NONE, Time::NEVER);
+                self.run_node::<FAR>(world, NONE, limit);
             }
         } else {
-            self.run_nodes(world, slot, Time::NEVER);
+            self.run_nodes::<FAR>(world, slot, limit);
         }
     }
 
     /// A window with several events, in a list from `slot` on.
     #[inline(never)]
-    fn run_nodes(&mut self, world: &mut W, slot: u32, limit: Time) {
-        if let Some(coming) = &mut self.coming {
+    fn run_nodes<const FAR: bool>(&mut self, world: &mut W, slot: u32, limit: Time) {
+        if FAR && let Some(coming) = &mut self.coming {
             coming.fetch_list(&self.windows);
         }
         let Range { start: lowest, end: highest } = if self.windows.is_crowded() {
@@ -168,7 +183,7 @@ impl<W: World> Runner<W> {
         } else {
             self.hand_out(world, slot)
         };
-        if let Some(coming) = &mut self.coming {
+        if FAR && let Some(coming) = &mut self.coming {
             let window = ByNode { touched: &self.touched, head: &self.head };
             coming.begin(world, &self.windows, &window, lowest..highest);
         }
@@ -181,13 +196,13 @@ impl<W: World> Runner<W> {
                 let head = std::mem::replace(&mut self.head[node], NONE);
                 // A node with a single event needs no sorting.
                 if self.windows.slots.next(head) == NONE && self.windows.slots.event(head).time() < limit {
-                    self.fetch_ahead(world);
+                    self.fetch_ahead::<FAR>(world);
                     self.dispatch(world, head);
                     if !self.windows.local.is_empty() {
-                        self.run_node(world, NONE, limit);
+                        self.run_node::<FAR>(world, NONE, limit);
                     }
                 } else {
-                    self.run_node(world, head, limit);
+                    self.run_node::<FAR>(world, head, limit);
                 }
             }
         }
@@ -232,22 +247,22 @@ impl<W: World> Runner<W> {
 
     /// An event of this window runs: what runs some time later is fetched.
     #[inline(always)]
-    fn fetch_ahead(&mut self, world: &W) {
-        if let Some(coming) = &mut self.coming {
+    fn fetch_ahead<const FAR: bool>(&mut self, world: &W) {
+        if FAR && let Some(coming) = &mut self.coming {
             coming.step(world, &self.windows, &ByNode { touched: &self.touched, head: &self.head });
         }
     }
 
     /// One node's events of this window, those included that it makes for itself on the way.
     #[inline(never)]
-    fn run_node(&mut self, world: &mut W, head: u32, limit: Time) {
+    fn run_node<const FAR: bool>(&mut self, world: &mut W, head: u32, limit: Time) {
         let mut slot = head;
         while slot != NONE {
             self.order.push((self.windows.key(slot), slot));
             slot = self.windows.slots.next(slot);
         }
         self.sort_by_key();
-        if let Some(coming) = &mut self.coming {
+        if FAR && let Some(coming) = &mut self.coming {
             coming.most_of_node = coming.most_of_node.max(self.order.len());
         }
         let mut place = 0;
@@ -259,7 +274,7 @@ impl<W: World> Runner<W> {
                     slot
                 }
                 (Some((_, slot)), _) => {
-                    self.fetch_ahead(world);
+                    self.fetch_ahead::<FAR>(world);
                     place += 1;
                     given = self.order.get(place).copied();
                     slot

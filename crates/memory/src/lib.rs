@@ -3,6 +3,8 @@
 //! Both are advice: they change how fast memory is, never what it holds. The only unsafe code of
 //! Penstock is here, beside that of its tests.
 
+#![warn(clippy::too_many_lines)]
+
 /// Bytes of a line of the caches.
 pub const LINE: usize = 64;
 
