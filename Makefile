@@ -100,6 +100,7 @@ bench: $(VENV)/developed | needs ## measures speed and size: beside ns-2 and ns-
 	$(PYTHON) benches/growth.py
 	$(PYTHON) benches/threads.py
 	$(PYTHON) benches/controls.py
+	$(PYTHON) benches/cpu.py
 	$(BIN)/python benches/connections.py
 	cargo test --locked --quiet -p fabric --test sizes -- --nocapture
 	$(BIN)/python benches/sweeps.py

@@ -12,6 +12,8 @@
 //! - *window*: the star with transfers of four 1500-byte frames in flight each, clocked by acknowledgements.
 //! - *red*: the same with RED that marks at the switch.
 //! - *tcp*: on the paths of *fat-tree*, a transfer over TCP from each host, with a window of 64 KiB.
+//! - *transfers*: on the paths of *hashed*, 13 transfers over TCP of 15 kB each from each host to 13 others, which begin within
+//!   100 us.
 //! - *bottleneck*: 10 transfers over TCP share 50 Mb/s behind a queue of 100 frames, as `peers/ns2.tcl` has it.
 //! - *classes*, *classes-credits*: seven service classes over an n-tree, as plain Ethernet and with credits and crossbars
 //!   (`service_classes`).
@@ -56,7 +58,7 @@ pub struct Options {
 }
 
 /// The workload of this name: `star`, `qcn`, `fecn`, `qcn-limiters`, `qcn-points`, `window`, `red`, `bottleneck`, `classes`,
-/// `classes-credits`, `dynamic-threshold-N` and `pools-N` (an incast of N whose switch shares its memory), `fat-tree-K`, `tcp-K`, `hashed-K`, `spray-K`, `requests-K`, `incast-N`, `flows-N`.
+/// `classes-credits`, `dynamic-threshold-N` and `pools-N` (an incast of N whose switch shares its memory), `fat-tree-K`, `tcp-K`, `transfers-K`, `hashed-K`, `spray-K`, `requests-K`, `incast-N`, `flows-N`.
 pub fn workload(name: &str, options: Options) -> Option<Spec> {
     if let Some(control) = options.control {
         let mut spec = workload(name, Options { control: None, ..options })?;
@@ -120,6 +122,9 @@ pub fn workload(name: &str, options: Options) -> Option<Spec> {
     {
         return half_way(kind, k.parse().ok()?, cable, options);
     }
+    if let Some(k) = name.strip_prefix("transfers-") {
+        return transfers(k.parse().ok()?, cable, options);
+    }
     if let Some(flows) = name.strip_prefix("flows-") {
         let flows: usize = flows.parse().ok().filter(|flows| flows % 16 == 0)?;
         let graph = Star::new(16, cable).graph().ok()?;
@@ -167,6 +172,27 @@ fn half_way(kind: &str, k: usize, cable: Cable, options: Options) -> Option<Spec
             _ => flow(hosts[i], hosts[to], rate.clone()),
         };
         FlowSpec { way, ..flow }
+    });
+    Some(spec(&graph, flows.collect(), options))
+}
+
+/// Transfers of each host of *transfers*.
+const TRANSFERS: usize = 13;
+
+/// Short transfers over TCP from each host of a fat-tree of `k` ports to hosts far and near.
+fn transfers(k: usize, cable: Cable, options: Options) -> Option<Spec> {
+    let graph = FatTree::new(k as u64, cable).graph().ok()?;
+    let hosts: Vec<NodeId> = graph.hosts().collect();
+    let n = hosts.len();
+    let sized = TcpPreset::Rfc.keys().sized(Some(Bytes::new(15_000)), 1500, 64).ok()?;
+    let application = Application::Tcp(sized.into());
+    let flows = (0..n * TRANSFERS).map(|nth| {
+        let (from, to) = (nth % n, (nth % n + 1 + nth / n * (n / TRANSFERS)) % n);
+        // A number without a pattern.
+        let start = Time::from_ns((nth * 7_919 % 100_000) as u64);
+        let transport = ConnectionSpec { start, stop: None, application: application.clone() };
+        let flow = flow(hosts[from], hosts[to], Arrivals::Greedy);
+        FlowSpec { name: nth.to_string(), transport: Some(Arc::new(transport)), ..flow }
     });
     Some(spec(&graph, flows.collect(), options))
 }

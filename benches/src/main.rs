@@ -8,7 +8,7 @@ use std::time::Instant;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    let usage = "benches star|window|red|bottleneck|classes|classes-credits|fat-tree-K|tcp-K|hashed-K|spray-K|requests-K|incast-N|flows-N \
+    let usage = "benches star|window|red|bottleneck|classes|classes-credits|fat-tree-K|tcp-K|transfers-K|hashed-K|spray-K|requests-K|incast-N|flows-N \
                  DURATION [pfc] [qcn|fecn] [probes] [two|auto]";
     let (name, rest) = words.split_first().ok_or(usage)?;
     let (duration, flags) = rest.split_first().ok_or(usage)?;

@@ -12,6 +12,7 @@
 #![warn(clippy::too_many_lines)]
 
 mod barrier;
+mod coming;
 mod random;
 mod run;
 mod timer;
@@ -57,6 +58,15 @@ pub trait World {
     /// own. It decides how fast that is, not what it does.
     fn is_common(&self, _event: &Self::Event) -> bool {
         true
+    }
+    /// Whether it is so large that what an event needs is worth fetching before it runs. The same from beginning to end.
+    fn is_far(&self) -> bool {
+        false
+    }
+    /// An event runs soon: fetches the memory that it needs. That takes several steps, because what one of them fetches says
+    /// what the next one has to: each is given what the one before it returned.
+    fn fetch<const STEP: usize>(&self, _event: &Self::Event, _found: u32) -> u32 {
+        0
     }
     /// Whether the world asks for an end: a broken invariant.
     fn stopped(&self) -> bool;

@@ -1,5 +1,6 @@
 //! The run loop: window by window, node by node, event by event.
 
+use crate::coming::{ByNode, Coming};
 use crate::windows::{NONE, ORDER_BITS};
 use crate::{Event, Windows, World};
 use std::cmp::Reverse;
@@ -34,6 +35,8 @@ pub struct Runner<W: World> {
     /// Scratch memory for sorting them.
     numbers: Vec<u64>,
     sorted: Vec<(u64, u32)>,
+    /// What runs soon, if the world is large enough for that.
+    coming: Option<Box<Coming>>,
     rounds: u64,
     /// The limit that the run has come to.
     reached: Time,
@@ -49,6 +52,7 @@ impl<W: World> Runner<W> {
             order: Vec::new(),
             numbers: Vec::new(),
             sorted: Vec::new(),
+            coming: world.is_far().then(|| Box::new(Coming::new())),
             rounds: 0,
             reached: Time::ZERO,
         }
@@ -134,32 +138,55 @@ impl<W: World> Runner<W> {
     /// The window that the limit ends: what happens in it is looked at one by one.
     fn run_last(&mut self, world: &mut W, last: u64, limit: Time) {
         if let Some(slot) = self.windows.open_next(last + 1) {
-            self.run_nodes(world, slot, limit);
+            self.run_nodes::<false>(world, slot, limit);
         }
         self.reached = limit;
     }
 
     #[inline(always)]
     fn run_window(&mut self, world: &mut W, slot: u32) {
+        if self.coming.is_some() {
+            self.run_far_window(world, slot);
+        } else {
+            self.run_events::<false>(world, slot, Time::NEVER);
+        }
+    }
+
+    /// Where memory is far. Compiled by itself, so that small fabrics do not pay for it: two hundredths of their time.
+    #[inline(never)]
+    fn run_far_window(&mut self, world: &mut W, slot: u32) {
+        self.run_events::<true>(world, slot, Time::NEVER);
+    }
+
+    #[inline(always)]
+    fn run_events<const FAR: bool>(&mut self, world: &mut W, slot: u32, limit: Time) {
         if self.windows.slots.next(slot) == NONE {
+            self.fetch_ahead::<FAR>(world);
             self.windows.slots.free(slot);
             self.handle(world, *self.windows.slots.event(slot));
             if !self.windows.local.is_empty() {
-                self.run_node(world, NONE, Time::NEVER);
+                self.run_node::<FAR>(world, NONE, limit);
             }
         } else {
-            self.run_nodes(world, slot, Time::NEVER);
+            self.run_nodes::<FAR>(world, slot, limit);
         }
     }
 
     /// A window with several events, in a list from `slot` on.
     #[inline(never)]
-    fn run_nodes(&mut self, world: &mut W, slot: u32, limit: Time) {
+    fn run_nodes<const FAR: bool>(&mut self, world: &mut W, slot: u32, limit: Time) {
+        if FAR && let Some(coming) = &mut self.coming {
+            coming.fetch_list(&self.windows);
+        }
         let Range { start: lowest, end: highest } = if self.windows.is_crowded() {
             self.hand_out_crowd(world, slot)
         } else {
             self.hand_out(world, slot)
         };
+        if FAR && let Some(coming) = &mut self.coming {
+            let window = ByNode { touched: &self.touched, head: &self.head };
+            coming.begin(world, &self.windows, &window, lowest..highest);
+        }
         // In the order of their numbers, so that large fabrics are gone through as they lie in memory.
         for word in lowest..highest {
             let mut nodes = std::mem::take(&mut self.touched[word]);
@@ -169,12 +196,13 @@ impl<W: World> Runner<W> {
                 let head = std::mem::replace(&mut self.head[node], NONE);
                 // A node with a single event needs no sorting.
                 if self.windows.slots.next(head) == NONE && self.windows.slots.event(head).time() < limit {
+                    self.fetch_ahead::<FAR>(world);
                     self.dispatch(world, head);
                     if !self.windows.local.is_empty() {
-                        self.run_node(world, NONE, limit);
+                        self.run_node::<FAR>(world, NONE, limit);
                     }
                 } else {
-                    self.run_node(world, head, limit);
+                    self.run_node::<FAR>(world, head, limit);
                 }
             }
         }
@@ -217,15 +245,26 @@ impl<W: World> Runner<W> {
         0..self.touched.len()
     }
 
+    /// An event of this window runs: what runs some time later is fetched.
+    #[inline(always)]
+    fn fetch_ahead<const FAR: bool>(&mut self, world: &W) {
+        if FAR && let Some(coming) = &mut self.coming {
+            coming.step(world, &self.windows, &ByNode { touched: &self.touched, head: &self.head });
+        }
+    }
+
     /// One node's events of this window, those included that it makes for itself on the way.
     #[inline(never)]
-    fn run_node(&mut self, world: &mut W, head: u32, limit: Time) {
+    fn run_node<const FAR: bool>(&mut self, world: &mut W, head: u32, limit: Time) {
         let mut slot = head;
         while slot != NONE {
             self.order.push((self.windows.key(slot), slot));
             slot = self.windows.slots.next(slot);
         }
         self.sort_by_key();
+        if FAR && let Some(coming) = &mut self.coming {
+            coming.most_of_node = coming.most_of_node.max(self.order.len());
+        }
         let mut place = 0;
         let mut given = self.order.first().copied();
         loop {
@@ -235,6 +274,7 @@ impl<W: World> Runner<W> {
                     slot
                 }
                 (Some((_, slot)), _) => {
+                    self.fetch_ahead::<FAR>(world);
                     place += 1;
                     given = self.order.get(place).copied();
                     slot
@@ -392,6 +432,13 @@ mod tests {
         }
         fn stopped(&self) -> bool {
             self.stopped
+        }
+        fn is_far(&self) -> bool {
+            self.seen.len() % 2 == 1
+        }
+        fn fetch<const STEP: usize>(&self, _: &Token, found: u32) -> u32 {
+            assert_eq!(found as usize, STEP, "a step follows another one");
+            found + 1
         }
         fn is_common(&self, token: &Token) -> bool {
             token.id.is_multiple_of(2)

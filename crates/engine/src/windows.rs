@@ -94,7 +94,8 @@ impl<E: Copy + Default> Slots<E> {
         self.free = self.slots.len() as u32;
         // By a quarter at a time, so that what is held is near what is needed.
         if self.slots.len() == self.slots.capacity() {
-            self.slots.reserve_exact((self.slots.len() / 4).max(64));
+            let more = (self.slots.len() / 4).max(64);
+            memory::make_room(&mut self.slots, more);
         }
         self.slots.push(Slot { event: E::default(), next: NONE });
     }
@@ -107,6 +108,12 @@ impl<E: Copy + Default> Slots<E> {
     #[inline]
     pub(crate) fn event(&self, slot: u32) -> &E {
         &self.slots[slot as usize].event
+    }
+
+    /// Fetches a slot that is read soon.
+    #[inline(always)]
+    pub(crate) fn fetch(&self, slot: u32) {
+        memory::fetch_all_at(&self.slots, slot as usize);
     }
 
     #[inline]
@@ -219,14 +226,47 @@ impl<E: Event> Windows<E> {
     /// Whether the running window probably holds so many of all events that each slot may be looked at: as many as the
     /// last one. Not if it has been opened before: then slots that are free may have its time.
     pub(crate) fn is_crowded(&self) -> bool {
-        let (window, events) = self.crowd;
+        self.crowd.0 != self.current && self.was_crowded()
+    }
+
+    /// Whether the last window held that many.
+    pub(crate) fn was_crowded(&self) -> bool {
         let slots = self.slots.len();
-        window != self.current && slots >= MANY_SLOTS && slots / CROWD <= events
+        slots >= MANY_SLOTS && slots / CROWD <= self.crowd.1
     }
 
     /// So many events lie in the running window.
     pub(crate) fn note_crowd(&mut self, events: u32) {
         self.crowd = (self.current, events);
+    }
+
+    /// How many events the last window had, of those with several.
+    pub(crate) fn last_crowd(&self) -> u32 {
+        self.crowd.1
+    }
+
+    /// The number of the running window.
+    pub(crate) fn current(&self) -> u64 {
+        self.current
+    }
+
+    /// The first slot of the next window that holds anything behind `window`, which becomes that one; [`NONE`] if it is not
+    /// among the next `reach` ones.
+    #[inline(always)]
+    pub(crate) fn first_after(&self, window: &mut u64, reach: u64) -> u32 {
+        let next = *window + 1;
+        let last = self.current + reach;
+        if next > last {
+            return NONE;
+        }
+        let bits = self.occupied[next as usize / 64 % WORDS] & u64::MAX << (next % 64);
+        let found = next / 64 * 64 + u64::from(bits.trailing_zeros());
+        *window = found.min(last + 1) - 1;
+        if bits == 0 || found > last {
+            return NONE;
+        }
+        *window = found;
+        self.ring[found as usize % RING]
     }
 
     /// Whether the event in a slot lies in the running window, which is opened for the first time. What lay in a slot that is

@@ -355,7 +355,7 @@ fn build_part(part: &Part, paths: &Paths, routes: RouteTable, faults: Faults, ev
         node_of,
         nodes: Vec::with_capacity(part.nodes().len()),
         links: Links::with_capacity(part.ports().len(), spec.numbers()),
-        buffers: Buffers::new(),
+        buffers: Buffers::new(part.ports().map(|port| plan.node(port).classes().classes()).sum()),
         ingress: Vec::new(),
         headers: Headers::default(),
         routes,
@@ -382,6 +382,7 @@ fn build_part(part: &Part, paths: &Paths, routes: RouteTable, faults: Faults, ev
         }
         fabric.nodes.push(node);
     }
+    traffic::make_room(part, &mut fabric);
     traffic::add_sources(part, paths, &mut fabric);
     traffic::add_endpoints(part, paths, &mut fabric);
     limiters::add_limiters(part, &mut fabric);

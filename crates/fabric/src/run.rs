@@ -21,6 +21,7 @@ pub(crate) mod endpoint_state;
 pub(crate) mod endpoints;
 pub(crate) mod event;
 pub(crate) mod faults;
+mod fetching;
 pub(crate) mod frame_log;
 pub(crate) mod headers;
 pub(crate) mod hosts;

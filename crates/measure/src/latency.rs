@@ -109,6 +109,18 @@ impl Latency {
         }
     }
 
+    /// Fetches the bin of a duration that will be recorded soon.
+    #[inline(always)]
+    pub fn fetch(&self, duration: Time) {
+        memory::fetch_at(&self.bins, place(duration.ps()).wrapping_sub(self.base as usize * SUBS));
+    }
+
+    /// Fetches the bin of the shortest one: mostly that, or one beside it.
+    #[inline(always)]
+    pub fn fetch_min(&self) {
+        self.fetch(Time::from_ps(self.min));
+    }
+
     #[cold]
     fn carry(&mut self, octave: u32, sub: usize) {
         self.carried.get_or_insert_default().0.push((octave, sub));

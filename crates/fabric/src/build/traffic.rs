@@ -23,6 +23,18 @@ use transport::{ConnectionSpec, PathFacts, Protocol};
 use units::{BitRate, Time};
 use workload::{Due, Source, TransferList};
 
+/// Room for the sources and endpoints of a part, which are many in large fabrics.
+pub fn make_room(part: &Part, fabric: &mut Fabric) {
+    let flows = &part.plan.spec.flows;
+    let connected = |flow: &&FlowSpec| flow.transport.is_some();
+    let ends = flows.iter().filter(connected).map(|flow| {
+        let to = flow.source.destinations.nodes();
+        to.iter().map(|&to| usize::from(part.owns(flow.from)) + usize::from(part.owns(to))).sum::<usize>()
+    });
+    fabric.hosts.endpoints = memory::with_room(ends.sum());
+    fabric.hosts.sources = memory::with_room(flows.iter().filter(|flow| part.owns(flow.from)).count());
+}
+
 /// The sources of the part's hosts.
 pub fn add_sources(part: &Part, paths: &Paths, fabric: &mut Fabric) {
     let (plan, spec) = (part.plan, part.plan.spec);
@@ -208,7 +220,7 @@ pub fn add_receivers(part: &Part, paths: &Paths, fabric: &mut Fabric) {
         if own { receivers - 1 } else { NIL }
     };
     fabric.hosts.receiver_of_path = paths.destinations.iter().map(receiver_of).collect();
-    fabric.hosts.receivers = vec![Receiver::default(); receivers as usize];
+    fabric.hosts.receivers = memory::filled(Receiver::default(), receivers as usize);
     fabric.hosts.overtaking = Overtaking::new(part.plan.spec, fabric.nodes.len()).map(Box::new);
     fabric.probes.watches_arrivals |= fabric.hosts.overtaking.is_some();
     fabric.hosts.completions = completions(&part.plan.spec.flows, &fabric.hosts);

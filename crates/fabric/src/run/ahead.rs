@@ -24,7 +24,7 @@ use frame::{Frame, TrafficClass};
 use units::Time;
 
 /// So many frames of a port are sent ahead at a time, at most: each takes a pending event.
-pub(crate) const MOST: u32 = 32;
+pub(crate) const MOST: u8 = 32;
 
 impl Fabric {
     /// Makes up for the departures of a port up to `now`.

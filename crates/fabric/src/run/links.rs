@@ -36,8 +36,8 @@ impl Links {
     /// Of so many ports, with so many priorities or channels.
     pub fn with_capacity(ports: usize, numbers: usize) -> Links {
         Links {
-            ports: Vec::with_capacity(ports),
-            cold: Vec::with_capacity(ports),
+            ports: memory::with_room(ports),
+            cold: memory::with_room(ports),
             nics: Vec::with_capacity(ports),
             passed: PassedPorts::new(ports, numbers),
             managers: Managers::default(),

@@ -74,7 +74,7 @@ impl Fabric {
             sent += 1;
             let Some(next) = self.next_of_lone(lone.source, at) else { break None };
             at = self.links.ports[egress as usize].busy_until;
-            if at >= until || sent == MOST {
+            if at >= until || sent == u32::from(MOST) {
                 break Some(next);
             }
             self.buffers.queues[queue].pass(next.bytes, at - next.created);

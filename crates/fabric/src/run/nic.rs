@@ -86,6 +86,24 @@ impl Nic {
         self.classes.iter_mut().flat_map(|class| class.line.drain(..)).collect()
     }
 
+    /// Fetches what is known of a class.
+    #[inline(always)]
+    pub fn fetch_class(&self, class: usize) {
+        memory::fetch_all_at(&self.classes, class);
+    }
+    /// Fetches the number of the first that stands in line.
+    #[inline(always)]
+    pub fn fetch_line(&self, class: usize) {
+        if let Some(first) = self.classes.get(class).and_then(|own| own.line.front()) {
+            memory::fetch(first);
+        }
+    }
+    /// The first that stands in line.
+    #[inline(always)]
+    pub fn first_in_line(&self, class: usize) -> Option<u32> {
+        self.classes.get(class)?.line.front().copied()
+    }
+
     /// Sources that wait for room, in order.
     pub fn blocked(&self, class: TrafficClass) -> &VecDeque<u32> {
         &self.classes[class.at()].blocked

@@ -74,7 +74,7 @@ pub(crate) struct PassedPorts {
 impl PassedPorts {
     /// Nothing has passed yet.
     pub fn new(ports: usize, numbers: usize) -> PassedPorts {
-        PassedPorts { ports, counts: vec![Passed::default(); ports * numbers] }
+        PassedPorts { ports, counts: memory::filled(Passed::default(), ports * numbers) }
     }
 
     /// How many ports there are.

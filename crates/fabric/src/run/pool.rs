@@ -83,7 +83,8 @@ impl Pool {
     fn grow(&mut self) {
         self.free = self.slots.len() as u32;
         if self.slots.len() == self.slots.capacity() {
-            self.slots.reserve_exact((self.slots.len() / 4).max(64));
+            let more = (self.slots.len() / 4).max(64);
+            memory::make_room(&mut self.slots, more);
         }
         self.slots.push(Waiting { next: NIL, ..Waiting::default() });
     }
@@ -110,6 +111,27 @@ impl Pool {
             self.slots[to.tail as usize].next = slot;
         }
         to.tail = slot;
+    }
+
+    /// Fetches the first of a list.
+    #[inline(always)]
+    pub fn fetch_first(&self, list: &List) {
+        memory::fetch_all_at(&self.slots, list.head as usize);
+    }
+    /// Fetches the last of a list.
+    #[inline(always)]
+    pub fn fetch_last(&self, list: &List) {
+        memory::fetch_all_at(&self.slots, list.tail as usize);
+    }
+    /// Fetches what is behind one that is the first of a list.
+    #[inline(always)]
+    pub fn fetch_second(&self, first: &Waiting) {
+        memory::fetch_all_at(&self.slots, first.next as usize);
+    }
+    /// What lies in a slot; nothing in [`NIL`].
+    #[inline(always)]
+    pub fn get(&self, slot: u32) -> Option<&Waiting> {
+        self.slots.get(slot as usize)
     }
 
     /// The last of a list.

@@ -86,6 +86,13 @@ impl World for Fabric {
     fn is_common(&self, event: &Event) -> bool {
         event.frame.flags == Flags::default()
     }
+    fn is_far(&self) -> bool {
+        self.is_large()
+    }
+    #[inline(always)]
+    fn fetch<const STEP: usize>(&self, event: &Event, found: u32) -> u32 {
+        self.fetch_for(STEP, event, found)
+    }
     fn stopped(&self) -> bool {
         self.ledger.failure.is_some()
     }
