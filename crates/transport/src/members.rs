@@ -13,24 +13,32 @@ pub struct Members<T> {
     line: VecDeque<u32>,
     /// When to look at whom. One that wishes to be called later than it did once has an entry that comes too early.
     looks: BinaryHeap<Reverse<(Time, u32)>>,
+    /// They are paced: see [`Members::paced`].
+    are_paced: bool,
 }
 
 #[derive(Clone, Debug)]
 struct Member<T> {
     endpoint: T,
     in_line: bool,
-    /// The earliest entry for it.
+    /// The earliest entry for it, and of a paced one an entry behind that.
     looked_at: Time,
+    looked_later: Time,
 }
 
 impl<T: Protocol> Members<T> {
     /// Nobody.
     pub fn new() -> Members<T> {
-        Members { all: Vec::new(), line: VecDeque::new(), looks: BinaryHeap::new() }
+        Members { all: Vec::new(), line: VecDeque::new(), looks: BinaryHeap::new(), are_paced: false }
+    }
+    /// Nobody yet, and all will be paced: between two packets each wishes for its timeout again, far away, which must not become
+    /// an entry more each time.
+    pub fn paced() -> Members<T> {
+        Members { are_paced: true, ..Members::new() }
     }
     /// One more; its number.
     pub fn add(&mut self, endpoint: T) -> u32 {
-        self.all.push(Member { endpoint, in_line: false, looked_at: Time::NEVER });
+        self.all.push(Member { endpoint, in_line: false, looked_at: Time::NEVER, looked_later: Time::NEVER });
         self.all.len() as u32 - 1
     }
     /// How many there are.
@@ -56,6 +64,9 @@ impl<T: Protocol> Members<T> {
         }
         member.in_line = has_work;
         if let Some(at) = member.endpoint.poll_timeout().filter(|&at| at < member.looked_at) {
+            if self.are_paced {
+                member.looked_later = member.looked_later.min(member.looked_at);
+            }
             member.looked_at = at;
             self.looks.push(Reverse((at, number)));
         }
@@ -71,7 +82,8 @@ impl<T: Protocol> Members<T> {
             if member.looked_at != at {
                 continue;
             }
-            member.looked_at = Time::NEVER;
+            let later = std::mem::replace(&mut member.looked_later, Time::NEVER);
+            member.looked_at = if later > now { later } else { Time::NEVER };
             if member.endpoint.poll_timeout().is_some_and(|at| at <= now) {
                 return Some(number);
             }

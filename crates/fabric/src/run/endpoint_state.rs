@@ -28,8 +28,10 @@ pub(crate) struct EndpointState {
     pub limiter: u32,
     /// Those of its host that its steps wait for; [`NIL`]: none.
     pub peers: u32,
-    /// The earliest pending call.
+    /// The earliest pending call, and of a queue pair one that is pending behind it: between two paced packets it asks for its
+    /// timeout again, which must not become an event more each time.
     pub wakes_at: Time,
+    pub wakes_later: Time,
     /// It stands in line at its NIC or its limiter, and since when.
     pub in_line: bool,
     pub since: Time,
@@ -85,6 +87,7 @@ impl EndpointState {
             limiter: NIL,
             peers: NIL,
             wakes_at: Time::NEVER,
+            wakes_later: Time::NEVER,
             in_line: false,
             since: Time::ZERO,
             stopped: Time::ZERO,
@@ -106,9 +109,18 @@ impl EndpointState {
         let at = call_at.max(now);
         let earlier = at < self.wakes_at;
         if earlier {
+            if matches!(self.endpoint, Endpoint::RdmaSender(_)) {
+                self.wakes_later = self.wakes_later.min(self.wakes_at);
+            }
             self.wakes_at = at;
         }
         earlier.then_some(at)
+    }
+
+    /// The call of now begins: what is pending from now on.
+    pub fn called(&mut self, now: Time) {
+        let later = std::mem::replace(&mut self.wakes_later, Time::NEVER);
+        self.wakes_at = if later > now { later } else { Time::NEVER };
     }
 
     /// The frame of a segment that leaves now, without its header.

@@ -190,7 +190,7 @@ impl Fabric {
         if state.wakes_at != now {
             return;
         }
-        state.wakes_at = Time::NEVER;
+        state.called(now);
         if state.endpoint.poll_timeout().is_some_and(|at| at <= now) {
             state.endpoint.handle_timeout(now);
         }
