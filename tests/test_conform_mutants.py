@@ -110,11 +110,6 @@ def under(key: str, **keys: Any) -> Callable[[dict[str, Any]], object]:
     return builds
 
 
-def queues(**keys: Any) -> Callable[[dict[str, Any]], object]:
-    """Another scheduler of the switch."""
-    return under("switch", **keys)
-
-
 def of_pauses(change: Callable[[Logged], Logged | None]) -> Callable[[list[Logged]], list[Logged]]:
     """Other pause frames than were sent."""
 
@@ -162,8 +157,8 @@ def cap(feedback: int) -> Callable[[bytes], Octets]:
 
     def hears(frame: bytes) -> Octets:
         at = 24 if frame[16:18] == b"\x22\xe9" else 20
-        head = min(frame[at - 1 + 1 - 1], 0xFF)
-        return [frame[: at - 1] + bytes([head & 0xC0 | min(head & 63, feedback)]) + frame[at:]]
+        last = frame[at - 1]
+        return [frame[: at - 1] + bytes([last & 0xC0 | min(last & 63, feedback)]) + frame[at:]]
 
     return hears
 
@@ -251,17 +246,18 @@ MUTANTS: dict[str, tuple[str, Mutant]] = {
     "sees a storm late": ("PF-27", Mutant(builds=under("watchdog", detection_time="6 ms"))),
     "has equal shares": ("ET-02", Mutant(builds=ets(50, 50))),
     "gives 9 where 10 are due": ("ET-11", Mutant(builds=less)),
-    "counts frames, not octets": ("ET-10", Mutant(builds=queues(scheduler="wrr"))),
+    "counts frames, not octets": ("ET-10", Mutant(builds=under("switch", scheduler="wrr"))),
     "lends nothing": (
         "ET-01",
         Mutant(
-            builds=queues(
-                scheduler={"shaper": {"port": {"token_bucket": {"rate": "5 Gb/s", "depth": "3 kB"}}}}
+            builds=under(
+                "switch",
+                scheduler={"shaper": {"port": {"token_bucket": {"rate": "5 Gb/s", "depth": "3 kB"}}}},
             )
         ),
     ),
-    "knows no strict class": ("ET-08", Mutant(builds=queues(scheduler="drr"))),
-    "knows strict priority only": ("ET-04", Mutant(builds=queues(scheduler="strict_priority"))),
+    "knows no strict class": ("ET-08", Mutant(builds=under("switch", scheduler="drr"))),
+    "knows strict priority only": ("ET-04", Mutant(builds=under("switch", scheduler="strict_priority"))),
     "keeps its shares": ("ET-12", Mutant(builds=lambda scenario: scenario.pop("faults", None))),
     "cuts by half of the feedback": ("QN-10", Mutant(builds=qcn(gain=1 / 256))),
     "cuts to a tenth": ("QN-10", Mutant(builds=qcn(least_factor=0.1, gain=1 / 64))),

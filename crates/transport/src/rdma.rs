@@ -1,8 +1,8 @@
 //! RDMA over converged Ethernet (RoCEv2): queue pairs, what repairs their losses, and their congestion controls.
 //!
 //! One mechanism is one file here. An [`RdmaSender`](crate::RdmaSender) has queue pairs that send messages, an
-//! [`RdmaReceiver`](crate::RdmaReceiver) answers them and is the notification point; an [`RdmaController`] says how fast a queue pair sends and how much may be in flight, and knows
-//! nothing of retransmission.
+//! [`RdmaReceiver`](crate::RdmaReceiver) answers them and is the notification point; an [`RdmaController`] says how fast a
+//! queue pair sends and how much may be in flight, and knows nothing of retransmission.
 
 mod checks;
 mod control;
@@ -44,8 +44,8 @@ pub const RDMA_RECOVERY_PAGES: &[(&str, &str)] = &[
     ("selective_repeat", include_str!("rdma/selective_repeat.rs")),
 ];
 
-/// The first of the list has no keys. Makes the closed enum of controls, that of their keys, and their dispatch from one list: the name in a scenario, keys, machine, file,
-/// and what it goes by.
+/// Makes the closed enum of controls, that of their keys, and their dispatch from one list: the name in a scenario, keys,
+/// machine, file, and what it goes by. The first of the list has no keys.
 macro_rules! rdma_controls {
     ($($(#[$doc:meta])+ $text:literal: $name:ident($keys:ty => $machine:ident), $file:literal, $hears:expr;)*) => {
         /// The congestion control of queue pairs, as a scenario has it.

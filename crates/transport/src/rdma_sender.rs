@@ -31,7 +31,7 @@ pub struct RdmaSender {
     due: Arc<[Due]>,
     /// Of transfers that have begun.
     outcomes: Vec<TransferOutcome>,
-    /// By transfer, the how manieth of its queue pair it is.
+    /// By transfer, its place among the messages of its queue pair.
     ordinals: Vec<u32>,
     pairs: Members<QueuePair>,
     /// By queue pair, messages posted.

@@ -21,6 +21,7 @@ from penstock.laboratory.quantity import Quantity
 
 from .lossless_profile import EXPONENTS
 from .memory import lossless_groups, shared_bytes
+from .sonic_port import CODE_POINTS, COLORS
 
 MAP = "PENSTOCK"
 """Name of all maps."""
@@ -28,8 +29,6 @@ POOL = "ingress_lossless_pool"
 POLL_MS = 200
 DETECTION_MS, RESTORATION_MS, LEAST_MS = 5_000, 60_000, 100
 ACTIONS = {"report": "alert", "drop": "drop", "forward": "forward"}
-COLORS = ("green", "yellow", "red")
-CODE_POINTS = range(64)
 MTU_BYTES = (68 + 22, 9_216 + 22)
 """Frames of the MTUs that a port can have; 22 bytes of a frame are not counted."""
 OF_WRED = {
