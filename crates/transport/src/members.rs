@@ -13,15 +13,14 @@ pub struct Members<T> {
     line: VecDeque<u32>,
     /// When to look at whom. One that wishes to be called later than it did once has an entry that comes too early.
     looks: BinaryHeap<Reverse<(Time, u32)>>,
-    /// They are paced: see [`Members::paced`].
-    are_paced: bool,
 }
 
 #[derive(Clone, Debug)]
 struct Member<T> {
     endpoint: T,
     in_line: bool,
-    /// The earliest entry for it, and of a paced one an entry behind that.
+    /// The earliest entry for it, and one behind that: who asks for its timeout again after each call that comes sooner must
+    /// not get an entry more each time.
     looked_at: Time,
     looked_later: Time,
 }
@@ -29,12 +28,7 @@ struct Member<T> {
 impl<T: Protocol> Members<T> {
     /// Nobody.
     pub fn new() -> Members<T> {
-        Members { all: Vec::new(), line: VecDeque::new(), looks: BinaryHeap::new(), are_paced: false }
-    }
-    /// Nobody yet, and all will be paced: between two packets each wishes for its timeout again, far away, which must not become
-    /// an entry more each time.
-    pub fn paced() -> Members<T> {
-        Members { are_paced: true, ..Members::new() }
+        Members { all: Vec::new(), line: VecDeque::new(), looks: BinaryHeap::new() }
     }
     /// One more; its number.
     pub fn add(&mut self, endpoint: T) -> u32 {
@@ -64,9 +58,7 @@ impl<T: Protocol> Members<T> {
         }
         member.in_line = has_work;
         if let Some(at) = member.endpoint.poll_timeout().filter(|&at| at < member.looked_at) {
-            if self.are_paced {
-                member.looked_later = member.looked_later.min(member.looked_at);
-            }
+            member.looked_later = member.looked_later.min(member.looked_at);
             member.looked_at = at;
             self.looks.push(Reverse((at, number)));
         }
@@ -111,5 +103,52 @@ impl<T: Protocol> Members<T> {
             + self.line.capacity() * size_of::<u32>()
             + self.looks.capacity() * size_of::<Reverse<(Time, u32)>>()
             + self.iter().map(Protocol::memory_bytes).sum::<usize>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::endpoint::{Received, Segment};
+
+    /// Wishes for a call soon, over and over, and for one far away in between.
+    struct Paced {
+        soon: Option<Time>,
+    }
+
+    const FAR: Time = Time::from_ms(1);
+
+    impl Protocol for Paced {
+        fn handle_frame(&mut self, _now: Time, _received: &Received) {}
+        fn handle_timeout(&mut self, _now: Time) {
+            self.soon = None;
+        }
+        fn poll_timeout(&self) -> Option<Time> {
+            Some(self.soon.unwrap_or(FAR))
+        }
+        fn has_work(&self) -> bool {
+            false
+        }
+        fn poll_transmit(&mut self, _now: Time) -> Option<Segment> {
+            None
+        }
+    }
+
+    #[test]
+    fn who_asks_again_for_a_call_far_away_gets_no_entry_more() {
+        let mut members = Members::new();
+        let number = members.add(Paced { soon: None });
+        members.update(number);
+        for us in 1..500 {
+            members.get_mut(number).unwrap().soon = Some(Time::from_us(us));
+            members.update(number);
+            assert_eq!(members.next_look(), Some(Time::from_us(us)));
+            assert_eq!(members.due(Time::from_us(us)), Some(number));
+            members.get_mut(number).unwrap().handle_timeout(Time::from_us(us));
+            members.update(number);
+            assert!(members.looks.len() <= 2, "{} entries", members.looks.len());
+        }
+        assert_eq!(members.next_look(), Some(FAR));
+        assert_eq!(members.due(FAR), Some(number));
     }
 }

@@ -70,7 +70,7 @@ impl RdmaSender {
             due,
             outcomes: Vec::new(),
             ordinals: Vec::new(),
-            pairs: Members::paced(),
+            pairs: Members::new(),
             posted: Vec::new(),
             free: Vec::new(),
             flow: Flow { start, stop: stop.filter(|_| left > 0), left },

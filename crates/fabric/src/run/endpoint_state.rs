@@ -28,8 +28,8 @@ pub(crate) struct EndpointState {
     pub limiter: u32,
     /// Those of its host that its steps wait for; [`NIL`]: none.
     pub peers: u32,
-    /// The earliest pending call, and of a queue pair one that is pending behind it: between two paced packets it asks for its
-    /// timeout again, which must not become an event more each time.
+    /// The earliest pending call, and one that is pending behind it: who asks for its timeout again after each call that comes
+    /// sooner must not get an event more each time.
     pub wakes_at: Time,
     pub wakes_later: Time,
     /// It stands in line at its NIC or its limiter, and since when.
@@ -109,9 +109,7 @@ impl EndpointState {
         let at = call_at.max(now);
         let earlier = at < self.wakes_at;
         if earlier {
-            if matches!(self.endpoint, Endpoint::RdmaSender(_)) {
-                self.wakes_later = self.wakes_later.min(self.wakes_at);
-            }
+            self.wakes_later = self.wakes_later.min(self.wakes_at);
             self.wakes_at = at;
         }
         earlier.then_some(at)
