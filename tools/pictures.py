@@ -28,14 +28,7 @@ IMAGES = DOCS / "images"
 RUNS = {"first-light": "timeline", "pause-storm": "congestion"}
 """Scenarios whose run is shown, and which of its pictures."""
 BEFORE_STAMPS = {
-    "hagen-2012-ch3",
-    "hagen-2012-ch4",
-    "hagen-2012-ch5",
-    "hagen-2012-ch6",
-    "hagen-2012-ch7",
-    "jiang-2007-fecn",
     "martinez-2006-qos",
-    "storm-slow-receiver",
 }
 """Studies whose pictures are older than stamps; whoever draws them again takes the study out."""
 COVER = ("hagen-2012-ch7", "ch7")

@@ -2,7 +2,7 @@
 
 use crate::held::Held;
 use frame::{FrameKind, Header};
-use units::Time;
+use units::{BitRate, Time};
 
 /// A frame of the connection that has arrived, DA to FCS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -234,5 +234,10 @@ pub trait Protocol {
     /// endpoint has to send. `port`: when the next such frame of the whole NIC may leave, if it counts them together.
     fn notify(&mut self, _now: Time, _received: &Received, _port: &mut Time) -> Option<Segment> {
         None
+    }
+
+    /// The link of its host has another rate from now on. What was derived from the old one follows; whether anything was.
+    fn on_link_rate(&mut self, _rate: BitRate, _now: Time) -> bool {
+        false
     }
 }

@@ -218,6 +218,9 @@ macro_rules! endpoints {
             fn notify(&mut self, now: Time, received: &Received, port: &mut Time) -> Option<Segment> {
                 match self { $(Endpoint::$name(it) => it.notify(now, received, port),)* }
             }
+            fn on_link_rate(&mut self, rate: BitRate, now: Time) -> bool {
+                match self { $(Endpoint::$name(it) => it.on_link_rate(rate, now),)* }
+            }
         }
     };
 }

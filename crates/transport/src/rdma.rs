@@ -84,6 +84,14 @@ macro_rules! rdma_controls {
             fn hears(&self) -> Hears {
                 match self { $(RdmaControlKeys::$name(_) => $hears,)* }
             }
+            fn on_link_rate(&self, it: &mut RdmaController, facts: &PathFacts, now: Time) {
+                match (self, it) {
+                    $((RdmaControlKeys::$name(keys), RdmaController::$name(it)) => {
+                        it.on_link_rate(now, &$machine::new(keys, facts));
+                    })*
+                    _ => unreachable!("the control of other keys"),
+                }
+            }
             fn start(&self, facts: &PathFacts) -> RdmaController {
                 match self { $(RdmaControlKeys::$name(keys) => RdmaController::$name($machine::new(keys, facts)),)* }
             }
@@ -201,6 +209,9 @@ impl RdmaControlSpec {
     }
     fn start(&self, facts: &PathFacts) -> RdmaController {
         self.keys.start(facts)
+    }
+    fn on_link_rate(&self, it: &mut RdmaController, facts: &PathFacts, now: Time) {
+        self.keys.on_link_rate(it, facts, now);
     }
 }
 

@@ -20,7 +20,7 @@ use crate::rdma::queue_pair::{Done, ENDLESS, header_of};
 use crate::rdma::{PairCounts, PathFacts, QueuePair, QueuePairs, RdmaSpec};
 use crate::transfer_sender::TransferOutcome;
 use std::sync::Arc;
-use units::Time;
+use units::{BitRate, Time};
 use workload::Due;
 
 /// Sends messages over RDMA.
@@ -283,6 +283,16 @@ impl Protocol for RdmaSender {
     }
     fn discarded(&self) -> u64 {
         self.discarded + self.pairs.iter().map(Protocol::discarded).sum::<u64>()
+    }
+    fn on_link_rate(&mut self, rate: BitRate, now: Time) -> bool {
+        self.facts.rate = rate;
+        for number in 0..self.pairs.len() as u32 {
+            if let Some(pair) = self.pairs.get_mut(number) {
+                pair.on_link_rate(&self.facts, now);
+            }
+            self.pairs.update(number);
+        }
+        true
     }
     fn memory_bytes(&self) -> usize {
         size_of::<RdmaSender>()

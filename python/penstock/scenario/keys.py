@@ -2191,8 +2191,9 @@ class RdmaKeys(TypedDict, total=False):
     message: str | None
     """Bytes of a message of a flow. Default: "unlimited"."""
     queue_pairs: QueuePairs | None
-    """Which queue pair takes a transfer: "one" (all of the same two hosts, one after the other), "free"
-    (one that has nothing to send, or a new one) or "each" (a new one). Default: "one".
+    """Which queue pair takes a transfer: "one" (all between the same two hosts that take the same of
+    several paths, one after the other), "free" (one that has nothing to send, or a new one) or "each"
+    (a new one). Default: "one".
     """
     recovery: RdmaRecovery | None
     """How lost packets are repaired: "go_back_n", or "selective" (IRN: the receiver keeps what comes out

@@ -199,7 +199,7 @@ impl Fabric {
 
     /// Something has happened to an endpoint.
     #[inline(never)]
-    fn update_endpoint(&mut self, nth: u32, now: Time, windows: &mut Queued) {
+    pub fn update_endpoint(&mut self, nth: u32, now: Time, windows: &mut Queued) {
         let wishes = self.hosts.endpoints[nth as usize].endpoint.wishes();
         self.grant(nth, wishes, now, windows);
     }

@@ -33,6 +33,7 @@ use flow_control::pause::PauseSignal;
 use frame::{CONTROL_FRAME_BYTES, NodeId, PRIORITIES, TrafficClass, members};
 use scheduling::{Scheduler, Selector};
 use std::sync::Arc;
+use transport::Protocol;
 use units::{BitRate, Time};
 
 /// From, until.
@@ -329,7 +330,7 @@ impl Fabric {
     }
 
     /// A link has another rate from the next frame on. All that was derived from the old one hears of it here: of the port its
-    /// clock, scheduler and queue managers, then the crossbar of its switch, then limiters and sources of its host.
+    /// clock, scheduler and queue managers, then the crossbar of its switch, then limiters, sources and endpoints of its host.
     fn change_rate(&mut self, port: u32, rate: BitRate, now: Time, windows: &mut Queued) {
         self.links.change_rate(port, rate, now);
         let (node, beside) = (self.node_of[port as usize], self.ports_beside(port));
@@ -352,6 +353,14 @@ impl Fabric {
             let start = self.routes.path_start[source.first_path as usize];
             if self.routes.path(start).first() == Some(&whole) {
                 source.source.on_link_rate(rate);
+            }
+        }
+        for nth in 0..self.hosts.endpoints.len() as u32 {
+            let state = &mut self.hosts.endpoints[nth as usize];
+            let start = self.routes.path_start[state.path as usize];
+            let leaves = state.behind.is_none() && self.routes.path(start).first() == Some(&whole);
+            if leaves && state.endpoint.on_link_rate(rate, now) {
+                self.update_endpoint(nth, now, windows);
             }
         }
         // What a shaper holds may go at another time than it said.

@@ -101,6 +101,58 @@ fn messages_by_hand() {
     assert_eq!(outcome.texts("queue_pairs", "destination"), ["b", "c"]);
 }
 
+/// All but `none`, which derives nothing from a rate.
+fn controls() -> Vec<RdmaControlKeys> {
+    vec![
+        dcqcn(),
+        RdmaControlKeys::Dcqcn(DcqcnPreset::Hpcc.keys()),
+        RdmaControlKeys::Dctcp(Default::default()),
+        RdmaControlKeys::Timely(Default::default()),
+        RdmaControlKeys::Swift(Default::default()),
+    ]
+}
+
+#[test]
+fn who_hears_of_another_rate_is_as_if_it_had_been_there_from_the_start() {
+    // The links of the senders change before the first packet; the round trip without queues is given.
+    for control in controls() {
+        for window in [None, Some(Or::word())] {
+            let keys = RdmaKeys { base_rtt: Or::Value(us(8)), window, ..keys(control.clone()) };
+            let sw = || SwitchSpec { managers: vec![Some(step(10)); 8], ..switch() };
+            let run = |before: u64, after: u64| {
+                let mut net = incast(4, 1, &keys, sw(), us(6_000));
+                net.0.flows.clear();
+                let to = NodeId(4);
+                (0..4).for_each(|from| {
+                    transfers(&mut net, NodeId(from), &[to], &keys, &[(us(10), 0, 1_000_000)])
+                });
+                for link in 0..4 {
+                    net.0.links[link].rate = gbps(before);
+                    if after != before {
+                        net.0.faults.push(FaultSpec::LinkRate {
+                            link: link as u32,
+                            at: us(1),
+                            rate: gbps(after),
+                        });
+                    }
+                }
+                let outcome = net.run();
+                let pairs =
+                    ["rate_bps", "window_bytes"].map(|name| outcome.reals("queue_pairs", name).to_vec());
+                assert!(outcome.reals("transfers", "acknowledged_ns").iter().all(|at| at.is_finite()));
+                (outcome.reals("transfers", "completion_ns").to_vec(), format!("{pairs:?}"))
+            };
+            for (before, after) in [(40, 10), (10, 40), (25, 10)] {
+                assert_eq!(
+                    run(before, after),
+                    run(after, after),
+                    "{control:?} from {before} to {after} Gb/s"
+                );
+            }
+        }
+    }
+}
+
 #[test]
 fn cnps_answer_marks_and_bring_the_queue_down() {
     let sw = |marks: bool| SwitchSpec {

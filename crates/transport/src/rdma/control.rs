@@ -59,6 +59,9 @@ pub trait RdmaControl {
     /// Packets are lost.
     fn on_loss(&mut self, _now: Time, _loss: RdmaLoss) {}
 
+    /// The link of the sender has another rate: what follows from it is as in `fresh`, which was made for that rate.
+    fn on_link_rate(&mut self, _now: Time, _fresh: &Self) {}
+
     /// When the packet may leave that follows one of so many bytes (DA to FCS) which left at `since`, if nothing but time
     /// changes the rate.
     fn due(&self, since: Time, _bytes: u32) -> Time {
@@ -71,6 +74,44 @@ pub trait RdmaControl {
     /// Bytes of frames that may be in flight; one packet always may.
     fn window(&self) -> u64 {
         u64::MAX
+    }
+}
+
+/// A rate between a minimum and that of the link, at which nothing limits it.
+#[derive(Clone, Copy, Debug)]
+pub struct LinkRate {
+    /// In bits of frames (DA to FCS) a second.
+    pub line: f64,
+    pub min: f64,
+    pub now: f64,
+}
+
+impl LinkRate {
+    /// That of the link.
+    pub fn new(facts: &PathFacts, min: BitRate) -> LinkRate {
+        let line = facts.rate.bps_f64();
+        LinkRate { line, min: min.bps_f64().min(line), now: line }
+    }
+    /// Another rate, within its limits.
+    pub fn set(&mut self, rate: f64) {
+        self.now = rate.clamp(self.min, self.line);
+    }
+    fn is_limited(&self) -> bool {
+        self.now < self.line
+    }
+    /// See [`RdmaControl::on_link_rate`].
+    pub fn on_link_rate(&mut self, fresh: &LinkRate) {
+        let now = if self.is_limited() { self.now } else { fresh.line };
+        *self = LinkRate { now, ..*fresh };
+        self.set(now);
+    }
+    /// See [`RdmaControl::due`].
+    pub fn due(&self, since: Time, bytes: u32) -> Time {
+        if self.is_limited() { since.saturating_add(gap(bytes, self.now)) } else { since }
+    }
+    /// See [`RdmaControl::rate`].
+    pub fn told(&self) -> f64 {
+        if self.is_limited() { self.now } else { f64::INFINITY }
     }
 }
 

@@ -242,6 +242,16 @@ impl RdmaControl for Dcqcn {
         self.alpha_at = now.saturating_add(self.alpha_period);
     }
 
+    fn on_link_rate(&mut self, now: Time, fresh: &Dcqcn) {
+        self.settle(now);
+        (self.line, self.min, self.ai, self.hai) = (fresh.line, fresh.min, fresh.ai, fresh.hai);
+        if self.limited {
+            (self.current, self.target) = (self.current.min(self.line), self.target.min(self.line));
+        } else {
+            (self.current, self.target) = (self.line, self.line);
+        }
+    }
+
     fn due(&self, since: Time, bytes: u32) -> Time {
         let mut it = *self;
         let mut at = since;

@@ -60,11 +60,11 @@ dcqcn_keys! {
     g: f64,
     /// alpha before the first CNP (`initial_alpha_value`). A number, 0 to 1. Default: 1 (preset "paper").
     initial_alpha: f64,
-    /// The time after which alpha is updated without a CNP (`dce_tcp_rtt`). A time with unit, above 0. Default: "55 us" (preset "paper").
+    /// The time after which alpha is updated without a CNP (`dce_tcp_rtt`). A time with unit, at least "10 ns". Default: "55 us" (preset "paper").
     alpha_period: Time,
     /// At most one cut in this time, at the beginning of the next one after a CNP (`rate_reduce_monitor_period`). A time with unit; "0 s": each CNP cuts at once, as in the paper. Default: "0 s" (preset "paper").
     monitor_period: Time,
-    /// The period of the timer that increases the rate (`rpg_time_reset`). A time with unit, above 0. Default: "55 us" (preset "paper").
+    /// The period of the timer that increases the rate (`rpg_time_reset`). A time with unit, at least "10 ns". Default: "55 us" (preset "paper").
     time_reset: Time,
     /// Bytes sent (DA to FCS) after which the rate is increased as well (`rpg_byte_reset`). A size with unit, at least "1 B"; or "never". Default: "10000000 B" (10 MB, preset "paper").
     byte_reset: Or<Bytes, Never>,
@@ -93,6 +93,9 @@ dcqcn_keys! {
     /// Whether a cut does so if the timer has increased the rate since the last one (`clamp_tgt_rate_after_time_inc`). Default: true (preset "paper").
     clamp_target_after_time: bool,
 }
+
+/// What happens each time of a shorter period could not be worked out for a queue pair that has waited long.
+const SHORTEST: Time = Time::from_ns(10);
 
 impl Default for DcqcnKeys {
     fn default() -> DcqcnKeys {
@@ -206,9 +209,9 @@ impl DcqcnKeys {
         number("min_factor", self.min_factor, false);
         number("first_factor", self.first_factor, false);
         for (key, time) in [("alpha_period", self.alpha_period), ("time_reset", self.time_reset)] {
-            if time == Time::ZERO {
-                let help = "it would come without end; expected a time above 0, like \"55 us\"";
-                wrong.push(Remark::about(key, format!("{} of 0", with_article(key)), help));
+            if time < SHORTEST {
+                let help = format!("expected at least \"{SHORTEST}\", like \"55 us\"");
+                wrong.push(Remark::about(key, format!("{} of {time}", with_article(key)), help));
             }
         }
         for (key, count, range) in [("threshold", self.threshold, 1..=1_000), ("gd", self.gd, 0..=30)] {

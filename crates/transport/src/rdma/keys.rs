@@ -27,14 +27,14 @@ pub struct RdmaKeys {
     pub headers: Bytes,
     /// Bytes of a message of a flow; `limit` is that of all. A size with unit, or "unlimited": one message of everything. Default: "unlimited".
     pub message: Or<Bytes, Unlimited>,
-    /// Which queue pair takes a transfer: "one" (all of the same two hosts, one after the other), "free" (one that has nothing to send, or a new one) or "each" (a new one). Default: "one".
+    /// Which queue pair takes a transfer: "one" (all between the same two hosts that take the same of several paths, one after the other), "free" (one that has nothing to send, or a new one) or "each" (a new one). Default: "one".
     pub queue_pairs: QueuePairs,
     /// How lost packets are repaired: "go_back_n", or "selective" (IRN: the receiver keeps what comes out of order). Default: "go_back_n".
     pub recovery: RdmaRecovery,
     /// Bytes of frames, or full packets, in flight at most, whatever the control says. A size with unit or a number of frames, at least one packet; or "bdp": what fills the path. Default: none, or "bdp" with recovery = "selective".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<Or<Amount, Bdp>>,
-    /// The round trip of a full packet and its acknowledgement without queues, of which windows are made. A time with unit, above 0; or "computed": that of the path. Default: "computed".
+    /// The round trip of a full packet and its acknowledgement without queues, of which windows are made. A time with unit, above 0; or "computed": that of the path with the rates of the beginning. Default: "computed".
     pub base_rtt: Or<Time, Computed>,
     /// Acknowledges every n-th packet, beside the last one of a message. A count, 1 to 1024. Default: 1 where the control goes by acknowledgements or recovery is selective, else 64.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -176,6 +176,13 @@ impl QueuePair {
         self.complete(now);
     }
 
+    /// The link of its host has another rate, and these are the facts with it.
+    pub fn on_link_rate(&mut self, facts: &PathFacts, now: Time) {
+        self.window = self.spec.most_in_flight(facts);
+        self.spec.control.on_link_rate(&mut self.control, facts, now);
+        self.pace(now);
+    }
+
     /// Whether all messages are complete.
     pub fn is_idle(&self) -> bool {
         self.messages.is_empty()

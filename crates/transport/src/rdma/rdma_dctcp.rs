@@ -12,7 +12,7 @@
 //! Not modelled: reactions to losses, which its recovery repairs.
 
 use super::checks;
-use super::control::{PathFacts, RdmaAck, RdmaControl, gap};
+use super::control::{LinkRate, PathFacts, RdmaAck, RdmaControl};
 use keys::Remark;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -52,11 +52,9 @@ impl RdmaDctcpKeys {
 /// A rate that marks cut.
 #[derive(Clone, Copy, Debug)]
 pub struct RdmaDctcp {
-    line: f64,
-    min: f64,
+    rate: LinkRate,
     ai: f64,
     gain: f64,
-    rate: f64,
     alpha: f64,
     /// Bytes acknowledged in this round trip, and those with a mark.
     acked: u64,
@@ -70,14 +68,11 @@ pub struct RdmaDctcp {
 impl RdmaDctcp {
     /// A queue pair that has seen no mark.
     pub fn new(keys: &RdmaDctcpKeys, facts: &PathFacts) -> RdmaDctcp {
-        let line = facts.rate.bps_f64();
         let packet_a_trip = f64::from(facts.packet) * 8.0 / facts.base_rtt.as_secs_f64();
         RdmaDctcp {
-            line,
-            min: keys.min_rate.bps_f64().min(line),
+            rate: LinkRate::new(facts, keys.min_rate),
             ai: keys.ai_rate.value().map_or(packet_a_trip, |rate| rate.bps_f64()),
             gain: keys.gain,
-            rate: line,
             alpha: 1.0,
             acked: 0,
             marked: 0,
@@ -92,23 +87,27 @@ impl RdmaControl for RdmaDctcp {
         self.acked += ack.bytes;
         self.marked += if ack.marked { ack.bytes } else { 0 };
         if ack.marked && ack.acknowledged > self.no_cut_until {
-            self.rate = (self.rate * (1.0 - self.alpha / 2.0)).max(self.min);
+            self.rate.set(self.rate.now * (1.0 - self.alpha / 2.0));
             self.no_cut_until = ack.sent;
         }
         if ack.acknowledged > self.until {
             let share = self.marked as f64 / self.acked.max(1) as f64;
             self.alpha = (1.0 - self.gain) * self.alpha + self.gain * share;
             if self.marked == 0 {
-                self.rate = (self.rate + self.ai).min(self.line);
+                self.rate.set(self.rate.now + self.ai);
             }
             (self.acked, self.marked, self.until) = (0, 0, ack.sent);
         }
     }
+    fn on_link_rate(&mut self, _now: Time, fresh: &RdmaDctcp) {
+        self.rate.on_link_rate(&fresh.rate);
+        self.ai = fresh.ai;
+    }
     fn due(&self, since: Time, bytes: u32) -> Time {
-        if self.rate < self.line { since.saturating_add(gap(bytes, self.rate)) } else { since }
+        self.rate.due(since, bytes)
     }
     fn rate(&self, _now: Time) -> f64 {
-        if self.rate < self.line { self.rate } else { f64::INFINITY }
+        self.rate.told()
     }
 }
 

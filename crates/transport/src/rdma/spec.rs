@@ -26,7 +26,7 @@ pub enum RdmaRecovery {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum QueuePairs {
-    /// The one between its two hosts, after all that was posted there before.
+    /// The one between its two hosts over its path, after all that was posted there before.
     #[default]
     One,
     /// One that has nothing to send, or a new one.

@@ -173,6 +173,10 @@ impl RdmaControl for Swift {
             self.set(self.window * (1.0 - self.max_mdf));
         }
     }
+    fn on_link_rate(&mut self, _now: Time, fresh: &Swift) {
+        self.max = fresh.max;
+        self.set(self.window);
+    }
     fn due(&self, since: Time, _bytes: u32) -> Time {
         if self.window >= 1.0 {
             return since;

@@ -16,7 +16,7 @@
 //! Not modelled: samples by segment: one packet a round trip is looked at, as simulators do; bursts: each packet is paced.
 
 use super::checks;
-use super::control::{PathFacts, RdmaAck, RdmaControl, gap};
+use super::control::{LinkRate, PathFacts, RdmaAck, RdmaControl};
 use keys::{Remark, Unused};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -95,8 +95,7 @@ impl TimelyKeys {
 /// A rate that follows round trips.
 #[derive(Clone, Copy, Debug)]
 pub struct Timely {
-    line: f64,
-    min: f64,
+    rate: LinkRate,
     delta: f64,
     ewma: f64,
     beta: f64,
@@ -105,7 +104,6 @@ pub struct Timely {
     low: f64,
     high: f64,
     unit: f64,
-    rate: f64,
     last: Option<f64>,
     difference: f64,
     increases: u32,
@@ -116,11 +114,9 @@ pub struct Timely {
 impl Timely {
     /// A queue pair without a sample.
     pub fn new(keys: &TimelyKeys, facts: &PathFacts) -> Timely {
-        let line = facts.rate.bps_f64();
         let ps = |time: Time| time.ps() as f64;
         Timely {
-            line,
-            min: keys.min_rate.bps_f64().min(line),
+            rate: LinkRate::new(facts, keys.min_rate),
             delta: keys.delta.bps_f64(),
             ewma: keys.ewma,
             beta: keys.beta,
@@ -128,7 +124,6 @@ impl Timely {
             low: ps(keys.t_low),
             high: ps(keys.t_high),
             unit: ps(keys.min_rtt),
-            rate: line,
             last: None,
             difference: 0.0,
             increases: 0,
@@ -141,29 +136,29 @@ impl Timely {
         self.difference = (1.0 - self.ewma) * self.difference + self.ewma * (sample - last);
         let gradient = self.difference / self.unit;
         let rate = if sample < self.low {
-            self.rate + self.delta
+            self.rate.now + self.delta
         } else if sample > self.high {
             self.increases = 0;
-            self.rate * (1.0 - self.beta * (1.0 - self.high / sample))
+            self.rate.now * (1.0 - self.beta * (1.0 - self.high / sample))
         } else {
             self.between(sample, gradient)
         };
-        self.rate = rate.clamp(self.min, self.line);
+        self.rate.set(rate);
     }
 
     fn between(&mut self, sample: f64, gradient: f64) -> f64 {
         if let Some(beta) = self.patched_beta {
             let weight = (2.0 * gradient + 0.5).clamp(0.0, 1.0);
             let error = (sample - self.low) / self.low;
-            return self.delta * (1.0 - weight) + self.rate * (1.0 - beta * weight * error);
+            return self.delta * (1.0 - weight) + self.rate.now * (1.0 - beta * weight * error);
         }
         if gradient <= 0.0 {
             self.increases += 1;
             let steps = if self.increases >= HYPER_AFTER { 5.0 } else { 1.0 };
-            return self.rate + steps * self.delta;
+            return self.rate.now + steps * self.delta;
         }
         self.increases = 0;
-        self.rate * (1.0 - self.beta * gradient).max(0.0)
+        self.rate.now * (1.0 - self.beta * gradient).max(0.0)
     }
 }
 
@@ -174,11 +169,14 @@ impl RdmaControl for Timely {
             self.sample(trip.ps() as f64);
         }
     }
+    fn on_link_rate(&mut self, _now: Time, fresh: &Timely) {
+        self.rate.on_link_rate(&fresh.rate);
+    }
     fn due(&self, since: Time, bytes: u32) -> Time {
-        if self.rate < self.line { since.saturating_add(gap(bytes, self.rate)) } else { since }
+        self.rate.due(since, bytes)
     }
     fn rate(&self, _now: Time) -> f64 {
-        if self.rate < self.line { self.rate } else { f64::INFINITY }
+        self.rate.told()
     }
 }
 
@@ -190,7 +188,11 @@ mod tests {
         PathFacts { rate: BitRate::from_gbps(10), base_rtt: Time::from_us(20), packet: 1_000, hops: 1 };
 
     fn at(keys: &TimelyKeys, rate: f64, last_us: f64) -> Timely {
-        Timely { rate, last: Some(last_us * 1e6), ..Timely::new(keys, &FACTS) }
+        {
+            let mut it = Timely { last: Some(last_us * 1e6), ..Timely::new(keys, &FACTS) };
+            it.rate.set(rate);
+            it
+        }
     }
 
     #[test]
@@ -199,7 +201,7 @@ mod tests {
         let keys = TimelyKeys { patched: true, ..TimelyKeys::default() };
         let mut it = at(&keys, 5e9, 62.5);
         it.sample(62.5e6);
-        assert!((it.rate - 5e9).abs() < 1e-3);
+        assert!((it.rate.now - 5e9).abs() < 1e-3);
     }
 
     #[test]
@@ -208,7 +210,7 @@ mod tests {
         let after = |rate: f64, last: f64, sample: f64| {
             let mut it = at(&keys, rate, last);
             it.sample(sample * 1e6);
-            it.rate
+            it.rate.now
         };
         assert_eq!(after(1e9, 30.0, 40.0), 1.01e9);
         // 0.8 (1 - 500 / 1000) of it.
@@ -220,7 +222,7 @@ mod tests {
         for n in 1..=6 {
             falling.sample((200.0 - f64::from(n)) * 1e6);
         }
-        assert!((falling.rate - 1e9 - (4.0 + 2.0 * 5.0) * 10e6).abs() < 1.0);
+        assert!((falling.rate.now - 1e9 - (4.0 + 2.0 * 5.0) * 10e6).abs() < 1.0);
     }
 
     #[test]
@@ -232,7 +234,7 @@ mod tests {
                 // What both send beyond the link makes the queue longer.
                 both.iter_mut().for_each(|it| it.sample(100e6));
             }
-            (both[0].rate - both[1].rate).abs()
+            (both[0].rate.now - both[1].rate.now).abs()
         };
         let patched = TimelyKeys { patched: true, ..TimelyKeys::default() };
         assert!(step(&patched) < 8e9 * 0.01);
