@@ -74,7 +74,7 @@ print(json.dumps({"memory_bytes": grown, "frame_hops": json.loads(result.run)["f
 
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_an_estimate_is_right_within_a_factor_of_two(penstock: Command, tmp_path: Path, name: str) -> None:
-    """Work instead of seconds, so that a busy machine makes no difference; memory as the system counts it."""
+    """Work, not seconds, and memory as the system counts it."""
     file = tmp_path / "scenario.toml"
     file.write_text(SCENARIOS[name], "utf-8")
     done = subprocess.run([sys.executable, "-c", RUN, file], capture_output=True, text=True, check=True)
