@@ -49,7 +49,7 @@ impl View<'_> {
                 bytes => bytes as f64,
             }),
         );
-        with_hearing(with_packets(table, &rows), &rows).reals(
+        with_counts(table, &rows).reals(
             "failed_ns",
             "ns",
             "When it came to be in error, after which it sends nothing; not a number if it is not.",
@@ -79,86 +79,34 @@ impl View<'_> {
     }
 }
 
-fn with_packets(table: Table, rows: &[Row<'_>]) -> Table {
-    let integers = |of: fn(&Row<'_>) -> u64| rows.iter().map(of).collect::<Vec<_>>();
-    table
-        .integers("messages", "", "Messages that are acknowledged.", integers(|row| row.pair.counts.messages))
-        .integers(
-            "messages_delivered",
-            "",
-            "Messages that the receiver has whole.",
-            integers(|row| row.received.messages),
-        )
-        .integers(
-            "application_bytes",
-            "B",
-            "Bytes of the acknowledged messages.",
-            integers(|row| row.pair.counts.bytes),
-        )
-        .integers(
-            "packets_sent",
-            "",
-            "Packets sent, those sent again included.",
-            integers(|row| row.pair.counts.sent),
-        )
-        .integers(
-            "packets_sent_again",
-            "",
-            "Packets that were retransmitted.",
-            integers(|row| row.pair.counts.retransmitted),
-        )
-        .integers(
-            "packets_delivered",
-            "",
-            "Packets that the receiver has delivered, in order.",
-            integers(|row| row.received.packets),
-        )
-        .integers(
-            "packets_outstanding",
-            "",
-            "Packets that were not acknowledged at the end.",
-            integers(|row| row.pair.outstanding()),
-        )
-}
+/// A count of each queue pair: its column, what it says, and where it comes from.
+type Count = (&'static str, &'static str, &'static str, fn(&Row<'_>) -> u64);
 
-fn with_hearing(table: Table, rows: &[Row<'_>]) -> Table {
-    let integers = |of: fn(&Row<'_>) -> u64| rows.iter().map(of).collect::<Vec<_>>();
-    table
-        .integers(
-            "packets_marked",
-            "",
-            "Packets that arrived marked (ECN).",
-            integers(|row| row.received.marked),
-        )
-        .integers(
-            "cnps_sent",
-            "",
-            "Congestion notification packets that the receiver has sent for it.",
-            integers(|row| row.received.cnps),
-        )
-        .integers(
-            "cnps_received",
-            "",
-            "Those that have come to the sender.",
-            integers(|row| row.pair.counts.cnps),
-        )
-        .integers(
-            "marks_echoed",
-            "",
-            "Acknowledgements that told the sender of a mark.",
-            integers(|row| row.pair.counts.marks),
-        )
-        .integers(
-            "naks_sent",
-            "",
-            "NAKs that the receiver has sent for it.",
-            integers(|row| row.received.naks),
-        )
-        .integers(
-            "naks_received",
-            "",
-            "Those that have come to the sender.",
-            integers(|row| row.pair.counts.naks),
-        )
-        .integers("timeouts", "", "Timeouts of the sender.", integers(|row| row.pair.counts.timeouts))
+const COUNTS: [Count; 14] = [
+    ("messages", "", "Messages that are acknowledged.", |row| row.pair.counts.messages),
+    ("messages_delivered", "", "Messages that the receiver has whole.", |row| row.received.messages),
+    ("application_bytes", "B", "Bytes of the acknowledged messages.", |row| row.pair.counts.bytes),
+    ("packets_sent", "", "Packets sent, those sent again included.", |row| row.pair.counts.sent),
+    ("packets_sent_again", "", "Packets that were retransmitted.", |row| row.pair.counts.retransmitted),
+    ("packets_delivered", "", "Packets that the receiver has delivered, in order.", |row| {
+        row.received.packets
+    }),
+    ("packets_outstanding", "", "Packets that were not acknowledged at the end.", |row| {
+        row.pair.outstanding()
+    }),
+    ("packets_marked", "", "Packets that arrived marked (ECN).", |row| row.received.marked),
+    ("cnps_sent", "", "Congestion notification packets that the receiver has sent for it.", |row| {
+        row.received.cnps
+    }),
+    ("cnps_received", "", "Those that have come to the sender.", |row| row.pair.counts.cnps),
+    ("marks_echoed", "", "Acknowledgements that told the sender of a mark.", |row| row.pair.counts.marks),
+    ("naks_sent", "", "NAKs that the receiver has sent for it.", |row| row.received.naks),
+    ("naks_received", "", "Those that have come to the sender.", |row| row.pair.counts.naks),
+    ("timeouts", "", "Timeouts of the sender.", |row| row.pair.counts.timeouts),
+];
+
+fn with_counts(table: Table, rows: &[Row<'_>]) -> Table {
+    COUNTS.iter().fold(table, |table, &(name, unit, says, of)| {
+        table.integers(name, unit, says, rows.iter().map(of).collect::<Vec<_>>())
+    })
 }

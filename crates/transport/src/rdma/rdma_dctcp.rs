@@ -129,11 +129,11 @@ mod tests {
             round_trip: None,
         };
         it.on_ack(Time::ZERO, &ack(1, 10, true));
-        assert_eq!((it.rate, it.alpha), (50e9, 1.0));
+        assert_eq!((it.rate.now, it.alpha), (50e9, 1.0));
         for packet in 2..=10 {
             it.on_ack(Time::ZERO, &ack(packet, 20, true));
         }
-        assert_eq!(it.rate, 50e9);
+        assert_eq!(it.rate.now, 50e9);
         // The second round trip ends with packet 11, all of it marked but for that one; cuts are allowed again.
         it.on_ack(Time::ZERO, &ack(11, 20, false));
         let alpha = 15.0 / 16.0 + 0.9 / 16.0;
@@ -142,6 +142,6 @@ mod tests {
             it.on_ack(Time::ZERO, &ack(packet, 30, false));
         }
         // 8000 bits in 13 us: 615 Mb/s.
-        assert!((it.rate - 50e9 - 8_000.0 / 13e-6).abs() < 1.0);
+        assert!((it.rate.now - 50e9 - 8_000.0 / 13e-6).abs() < 1.0);
     }
 }
