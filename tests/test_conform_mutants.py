@@ -260,7 +260,7 @@ MUTANTS: dict[str, tuple[str, Mutant]] = {
     "knows strict priority only": ("ET-04", Mutant(builds=under("switch", scheduler="strict_priority"))),
     "keeps its shares": ("ET-12", Mutant(builds=lambda scenario: scenario.pop("faults", None))),
     "cuts by half of the feedback": ("QN-10", Mutant(builds=qcn(gain=1 / 256))),
-    "cuts to a tenth": ("QN-10", Mutant(builds=qcn(least_factor=0.1, gain=1 / 64))),
+    "cuts to a tenth": ("QN-10", Mutant(builds=qcn(min_decrease_factor=0.1, gain=1 / 64))),
     "recovers at once": ("QN-11", Mutant(builds=qcn(time_reset="20 us"))),
     "gains ten times as much": ("QN-12", Mutant(builds=qcn(active_increase="50 Mb/s"))),
     "understands no more than feedback 20": ("QN-10", Mutant(hears=cap(20))),

@@ -29,7 +29,7 @@ def told() -> ps.Result:
         _incast()
         .probe("occupancy", which=["sw*"])
         .probe("latency", which="incast[h1]")
-        .probe("frames", which="sw.0->h0", most=1000)
+        .probe("frames", which="sw.0->h0", max_rows=1000)
         .probe("pauses", which="the 2 longest")
         .run()
     )

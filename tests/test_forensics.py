@@ -223,7 +223,7 @@ def test_reads_that_starve_beside_greedy_writes_are_victims() -> None:
 
 
 def test_how_long_a_bypass_queue_held_a_flow_is_not_said_where_waits_are_chosen() -> None:
-    chosen = '[[probes]]\nwhat = "pauses"\nwhich = "h0"\nmost = 200\n'
+    chosen = '[[probes]]\nwhat = "pauses"\nwhich = "h0"\nmax_rows = 200\n'
     said = " ".join(forensics.why(Scenario.from_toml(BYPASS + chosen).run(), "other-reads"))
     assert "at h0.0->sw for 83 % of the time, also in a bypass queue that others passed, because" in said
 

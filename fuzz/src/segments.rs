@@ -96,9 +96,9 @@ fn received(step: &[u8], sent: u32, now: Time) -> Received {
     let header = TcpHeader {
         number: near(4),
         payload: (flags & 1 != 0).then_some(u16::from_le_bytes([step[5], step[6]])),
-        begins: flags & 6 == 0,
-        reduced: flags & 8 != 0,
-        echo: (flags & 16 != 0).then_some(now.saturating_sub(Time::from_ns(step[7].into()))),
+        syn: flags & 6 == 0,
+        cwr: flags & 8 != 0,
+        ts_ecr: (flags & 16 != 0).then_some(now.saturating_sub(Time::from_ns(step[7].into()))),
         sacks: [(near(8), near(9)), (near(10), near(11)), (near(12), near(13))],
         ..TcpHeader::default()
     };

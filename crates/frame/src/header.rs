@@ -36,11 +36,11 @@ pub struct TcpHeader {
     /// Bytes of data, where the length of the frame does not tell them.
     pub payload: Option<u16>,
     /// SYN: the connection begins here.
-    pub begins: bool,
+    pub syn: bool,
     /// CWR: the sender has reduced its window (RFC 3168 section 6.1.2).
-    pub reduced: bool,
+    pub cwr: bool,
     /// TSecr: when the segment was sent that this acknowledges (RFC 7323 section 3).
-    pub echo: Option<Time>,
+    pub ts_ecr: Option<Time>,
     /// Blocks of bytes that have arrived, each from its first to the one behind its last; empty ones end the list
     /// (RFC 2018 section 3).
     pub sacks: [(u32, u32); 3],
@@ -87,10 +87,10 @@ impl RdmaHeader {
 impl TcpHeader {
     fn digest(&self) -> u64 {
         let tcp = self;
-        let flags = [tcp.begins, tcp.reduced, tcp.payload.is_some(), tcp.echo.is_some()];
+        let flags = [tcp.syn, tcp.cwr, tcp.payload.is_some(), tcp.ts_ecr.is_some()];
         let flags = flags.into_iter().fold(0, |all, flag| all << 1 | u64::from(flag));
         let first =
-            [tcp.number.into(), tcp.payload.unwrap_or_default().into(), tcp.echo.unwrap_or_default().ps()];
+            [tcp.number.into(), tcp.payload.unwrap_or_default().into(), tcp.ts_ecr.unwrap_or_default().ps()];
         let blocks = tcp.sacks.into_iter().map(|(from, to)| u64::from(from) << 32 | u64::from(to));
         // What a connection alone between its hosts does not need counts where it is there.
         let label = [1 << 32 | u64::from(tcp.connection), tcp.ends.map_or(0, |end| u64::from(end) + 1)];
@@ -133,10 +133,10 @@ mod tests {
             TcpHeader { number: 1, ..plain },
             TcpHeader { payload: Some(0), ..plain },
             TcpHeader { payload: Some(1), ..plain },
-            TcpHeader { begins: true, ..plain },
-            TcpHeader { reduced: true, ..plain },
-            TcpHeader { echo: Some(Time::ZERO), ..plain },
-            TcpHeader { echo: Some(Time::from_ps(1)), ..plain },
+            TcpHeader { syn: true, ..plain },
+            TcpHeader { cwr: true, ..plain },
+            TcpHeader { ts_ecr: Some(Time::ZERO), ..plain },
+            TcpHeader { ts_ecr: Some(Time::from_ps(1)), ..plain },
             with_sack(0, (1, 0)),
             with_sack(0, (0, 1)),
             with_sack(2, (0, 1)),

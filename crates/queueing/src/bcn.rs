@@ -188,7 +188,7 @@ pub struct BackwardReactionParams {
     pub increase_unit: BitRate,
     /// Lower bound of a cut: the rate after it is at least this fraction of the rate before. A number, 0 to 1 (exclusive). Default: 0.5.
     #[schemars(range(min = 0.0, max = 1.0))]
-    pub least_factor: f64,
+    pub min_decrease_factor: f64,
     /// No cut goes below it. A rate with unit, above 0. Default: "10 Mb/s" (a choice: a thousandth of 10 Gb/s).
     pub min_rate: BitRate,
     /// The longest stop after severe congestion; the length of each is drawn uniformly up to it. A time with unit, at most "1 s". Default: "100 us" (a choice).
@@ -207,7 +207,7 @@ impl Default for BackwardReactionParams {
             decrease_gain: 1.0 / 128.0,
             increase_gain: 4.0,
             increase_unit: BitRate::from_bps(8_000_000),
-            least_factor: 0.5,
+            min_decrease_factor: 0.5,
             min_rate: BitRate::from_bps(10_000_000),
             max_stop: Time::from_us(100),
             restart_share: 0.01,
@@ -227,7 +227,7 @@ impl RateConfiguration for BackwardReactionParams {
             let help = "expected a rate above 0, like \"8 Mb/s\"";
             return Err(Remark::about("increase_unit", "an increase of 0", help));
         }
-        share("least_factor", self.least_factor)?;
+        share("min_decrease_factor", self.min_decrease_factor)?;
         if self.min_rate.bps() == 0 {
             let help = "expected a rate above 0, like \"10 Mb/s\": only severe congestion stops a limiter";
             return Err(Remark::about("min_rate", "a rate of 0", help));
@@ -295,7 +295,7 @@ impl RateControl for BackwardReaction {
                 self.active = Some((self.bounded(current as f64 + gain), by));
             }
         } else if feedback < 0 {
-            let factor = (1.0 + self.params.decrease_gain * units).max(self.params.least_factor);
+            let factor = (1.0 + self.params.decrease_gain * units).max(self.params.min_decrease_factor);
             self.active = Some((self.bounded(current as f64 * factor), notice.point));
         } else {
             let longest = u128::from(self.params.max_stop.ps());
@@ -482,7 +482,7 @@ mod tests {
         assert_eq!(reaction(|it| it.decrease_gain = 0.0), about("decrease_gain"));
         assert_eq!(reaction(|it| it.increase_gain = f64::INFINITY), about("increase_gain"));
         assert_eq!(reaction(|it| it.increase_unit = BitRate::from_bps(0)), about("increase_unit"));
-        assert_eq!(reaction(|it| it.least_factor = 1.0), about("least_factor"));
+        assert_eq!(reaction(|it| it.min_decrease_factor = 1.0), about("min_decrease_factor"));
         assert_eq!(reaction(|it| it.min_rate = BitRate::from_bps(0)), about("min_rate"));
         assert_eq!(reaction(|it| it.max_stop = Time::from_ms(1_001)), about("max_stop"));
         assert_eq!(reaction(|it| it.restart_share = 0.0), about("restart_share"));

@@ -200,7 +200,7 @@ pub struct ReactionPointParams {
     pub gain: f64,
     /// Lower bound of a cut: the rate after it is at least this fraction of the rate before. A number, 0 to 1 (exclusive). Default: 0.5 (rpgMinDecFac).
     #[schemars(range(min = 0.0, max = 1.0))]
-    pub least_factor: f64,
+    pub min_decrease_factor: f64,
     /// Length of a cycle of the byte counter; halved after `recovery_cycles` cycles. A size with unit, at least "2 B". Default: "150000 B" (rpgByteReset).
     pub byte_reset: Bytes,
     /// Length of a cycle of the timer; halved after `recovery_cycles` cycles. A time with unit, at least "2 ns". Default: "15 ms" (rpgTimeReset).
@@ -220,7 +220,7 @@ pub struct ReactionPointParams {
     /// No increase goes above it. A rate with unit, above 0; or "unlimited": that of the link. Default: "unlimited" (rpgMaxRate).
     pub max_rate: Or<BitRate, Unlimited>,
     /// Whether a second cut within the same cycle leaves the target rate unchanged (extra fast recovery). Default: true.
-    pub keep_target: bool,
+    pub extra_fast_recovery: bool,
     /// Whether a target rate above ten times the current rate is divided by eight in the first cycle. Default: true.
     pub lower_target: bool,
 }
@@ -229,7 +229,7 @@ impl Default for ReactionPointParams {
     fn default() -> ReactionPointParams {
         ReactionPointParams {
             gain: 1.0 / 128.0,
-            least_factor: 0.5,
+            min_decrease_factor: 0.5,
             byte_reset: Bytes::new(150_000),
             time_reset: Time::from_ms(15),
             jitter_share: 0.15,
@@ -238,7 +238,7 @@ impl Default for ReactionPointParams {
             hyper_active_increase: BitRate::from_bps(50_000_000),
             min_rate: BitRate::from_bps(5_000_000),
             max_rate: Or::word(),
-            keep_target: true,
+            extra_fast_recovery: true,
             lower_target: true,
         }
     }
@@ -252,7 +252,7 @@ impl RateConfiguration for ReactionPointParams {
             let help = "expected a number above 0, at most 1, like 0.0078125 (1/128)";
             return Err(Remark::about("gain", format!("a gain of {}", self.gain), help));
         }
-        share("least_factor", self.least_factor)?;
+        share("min_decrease_factor", self.min_decrease_factor)?;
         share("jitter_share", self.jitter_share)?;
         if self.byte_reset < Bytes::new(2) {
             let message = format!("cycles of {}", self.byte_reset);
@@ -373,14 +373,14 @@ impl RateControl for ReactionPoint {
         let first = self.active.is_none();
         let mut rates = self.active.unwrap_or(fresh);
         let cycle_over = self.stages.bytes > 0 || first;
-        if cycle_over || !self.params.keep_target {
+        if cycle_over || !self.params.extra_fast_recovery {
             rates.target = rates.current;
         }
         self.stages = Stages { bytes: 0, timer: 0 };
         if cycle_over {
             rates.bytes_left = self.bytes_of_cycle(random());
         }
-        let factor = (1.0 - self.params.gain * feedback as f64).max(self.params.least_factor);
+        let factor = (1.0 - self.params.gain * feedback as f64).max(self.params.min_decrease_factor);
         let least = self.params.min_rate.bps().min(self.most);
         rates.current = ((rates.current as f64 * factor) as u64).max(least);
         rates.timer = now + self.time_of_cycle(random());
@@ -634,8 +634,9 @@ mod tests {
 
     #[test]
     fn cuts_in_a_row_keep_the_target() {
-        let two = |keep_target| {
-            let mut point = reaction(ReactionPointParams { keep_target, ..ReactionPointParams::default() });
+        let two = |extra_fast_recovery| {
+            let mut point =
+                reaction(ReactionPointParams { extra_fast_recovery, ..ReactionPointParams::default() });
             tell(&mut point, 64);
             tell(&mut point, 32);
             (point.target().unwrap(), point.rate().unwrap().bps())
@@ -715,7 +716,7 @@ mod tests {
         assert_eq!(wrong(|_| {}), Ok(()));
         assert_eq!(wrong(|it| it.gain = 0.0), about("gain"));
         assert_eq!(wrong(|it| it.gain = f64::NAN), about("gain"));
-        assert_eq!(wrong(|it| it.least_factor = 1.0), about("least_factor"));
+        assert_eq!(wrong(|it| it.min_decrease_factor = 1.0), about("min_decrease_factor"));
         assert_eq!(wrong(|it| it.time_reset = Time::ZERO), about("time_reset"));
         assert_eq!(wrong(|it| it.byte_reset = Bytes::new(1)), about("byte_reset"));
         assert_eq!(wrong(|it| it.recovery_cycles = 0), about("recovery_cycles"));

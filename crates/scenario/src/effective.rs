@@ -39,7 +39,7 @@ pub fn fill(model: &mut Model, file: &str) {
                     probe.every.get_or_insert(bin);
                 }
                 if probe.what == WhatText::Frames {
-                    probe.most.get_or_insert(FRAMES);
+                    probe.max_rows.get_or_insert(FRAMES);
                     probe.one_in.get_or_insert(1);
                     probe.start.get_or_insert(Time::ZERO);
                 }

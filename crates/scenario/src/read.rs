@@ -210,7 +210,12 @@ impl<'i> Reader<'_, 'i> {
 }
 
 /// Keys that had another name.
-const RENAMED: &[(&str, &str)] = &[("bills", "accounted_length")];
+const RENAMED: &[(&str, &str)] = &[
+    ("bills", "accounted_length"),
+    ("keep_target", "extra_fast_recovery"),
+    ("least_factor", "min_decrease_factor"),
+    ("most", "max_rows"),
+];
 
 /// A message of serde or toml about a value that is not what they take it for, or none of what they expect.
 fn retold(raw: &str, written: &str) -> String {

@@ -92,7 +92,7 @@ impl Aimd {
     /// Whether this acknowledgement may let the window grow.
     pub fn may_grow(&self, ack: &Ack) -> bool {
         // RFC 3168 section 6.1.2: no growth for an acknowledgement that echoes a mark.
-        !ack.repairing && !ack.echo && (ack.window_used || self.grows_unused)
+        !ack.recovering && !ack.ece && (ack.window_used || self.grows_unused)
     }
     /// The length of a segment.
     pub fn segment(&self) -> u64 {
@@ -124,10 +124,10 @@ impl Aimd {
         // RFC 5681 equation 4: at least two segments.
         let threshold = remaining.max(2 * self.segment());
         match kind {
-            LossKind::Repair => self.set(threshold, threshold),
-            LossKind::Restart => self.set(self.segment(), threshold),
+            LossKind::FastRecovery => self.set(threshold, threshold),
+            LossKind::Timeout => self.set(self.segment(), threshold),
             // RFC 5681 section 3.1: where the same segment timed out before, the threshold stays.
-            LossKind::RestartAgain => self.set(self.segment(), self.threshold),
+            LossKind::RepeatedTimeout => self.set(self.segment(), self.threshold),
         }
     }
 
@@ -164,12 +164,12 @@ impl CongestionControl for Aimd {
     fn on_loss(&mut self, _now: Time, loss: &Loss) {
         self.lose(loss.kind, loss.in_flight / 2);
     }
-    fn on_repaired(&mut self, _now: Time, in_flight: u64) {
+    fn on_recovered(&mut self, _now: Time, in_flight: u64) {
         // RFC 6582 section 3.2 step 3 (1): no burst where little is in flight.
         self.window = self.threshold.min(in_flight.max(self.segment()) + self.segment());
     }
     fn on_mark(&mut self, _now: Time) {
-        self.lose(LossKind::Repair, self.window / 2);
+        self.lose(LossKind::FastRecovery, self.window / 2);
     }
     fn on_idle(&mut self, _now: Time) {
         // RFC 5681 section 4.1: RW = min(IW, cwnd).
@@ -248,16 +248,16 @@ mod tests {
     fn a_loss_halves_what_was_in_flight_and_a_timeout_starts_anew() {
         let mut it = PARAMS.start(1_000);
         let loss = |kind, segments| Loss { kind, in_flight: segments * S };
-        it.on_loss(Time::ZERO, &loss(LossKind::Repair, 10));
+        it.on_loss(Time::ZERO, &loss(LossKind::FastRecovery, 10));
         assert_eq!((it.window(), it.is_in_slow_start()), (5 * S, false));
-        it.on_loss(Time::ZERO, &loss(LossKind::Restart, 5));
+        it.on_loss(Time::ZERO, &loss(LossKind::Timeout, 5));
         assert_eq!((it.window(), it.threshold), (S, 2_500));
-        it.on_loss(Time::ZERO, &loss(LossKind::RestartAgain, 1));
+        it.on_loss(Time::ZERO, &loss(LossKind::RepeatedTimeout, 1));
         assert_eq!((it.window(), it.threshold), (S, 2_500));
-        it.on_loss(Time::ZERO, &loss(LossKind::Restart, 1));
+        it.on_loss(Time::ZERO, &loss(LossKind::Timeout, 1));
         assert_eq!(it.threshold, 2 * S);
         assert_eq!([round(&mut it), round(&mut it)], [2 * S, 2_900]);
-        it.on_repaired(Time::ZERO, 0);
+        it.on_recovered(Time::ZERO, 0);
         assert_eq!(it.window(), 2 * S);
     }
 
@@ -279,8 +279,8 @@ mod tests {
     #[test]
     fn it_grows_neither_on_echoes_nor_during_repairs_nor_unused() {
         for (n, still) in [
-            Ack { echo: true, ..ack(S) },
-            Ack { repairing: true, ..ack(S) },
+            Ack { ece: true, ..ack(S) },
+            Ack { recovering: true, ..ack(S) },
             Ack { window_used: false, ..ack(S) },
         ]
         .into_iter()

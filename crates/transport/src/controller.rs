@@ -9,12 +9,12 @@ pub struct Ack {
     pub bytes: u64,
     /// Bytes still in flight.
     pub in_flight: u64,
-    /// Whether it echoes a mark.
-    pub echo: bool,
+    /// ECN-Echo (RFC 3168 section 6.1.3).
+    pub ece: bool,
     /// A new measurement of the round-trip time.
     pub round_trip: Option<Time>,
-    /// Whether the sender still repairs a loss that it has told of: no time to send more.
-    pub repairing: bool,
+    /// Whether the sender is in loss recovery: no time to grow the window.
+    pub recovering: bool,
     /// Whether the window was in use. One that is not says nothing of the path.
     pub window_used: bool,
 }
@@ -27,12 +27,12 @@ pub fn is_used(window: u64, in_flight: u64) -> bool {
 /// How the sender found out that a segment is lost, which says how much of the path it still knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LossKind {
-    /// Later segments have arrived: acknowledgements still clock what is sent.
-    Repair,
-    /// Nothing came any more, or the sender starts over: the clock has stopped.
-    Restart,
-    /// As before, and nothing came of the last attempt either.
-    RestartAgain,
+    /// Later segments have arrived: acknowledgements still clock what is sent (RFC 5681 section 3.2).
+    FastRecovery,
+    /// The retransmission timer has expired, or Tahoe goes back: slow start from one segment (RFC 5681 section 3.1).
+    Timeout,
+    /// It has expired again without an acknowledgement in between: the slow start threshold stays.
+    RepeatedTimeout,
 }
 
 /// A loss.
@@ -55,8 +55,8 @@ pub trait CongestionControl {
     /// The sender takes a segment for lost.
     fn on_loss(&mut self, _now: Time, _loss: &Loss) {}
 
-    /// The loss that it was told of is repaired, and so many bytes are in flight.
-    fn on_repaired(&mut self, _now: Time, _in_flight: u64) {}
+    /// Loss recovery has ended, with this many bytes in flight.
+    fn on_recovered(&mut self, _now: Time, _in_flight: u64) {}
 
     /// The peer saw a mark. Comes after [`CongestionControl::on_ack`] of the same acknowledgement.
     fn on_mark(&mut self, _now: Time) {}

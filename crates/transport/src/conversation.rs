@@ -305,7 +305,7 @@ mod tests {
     use crate::pipe::{Outcome, Pipe, connect};
     use crate::tcp_properties::{any_spec, nonsense};
     use crate::testbed::{DELAY, RATE, START, draws, over, tcp};
-    use crate::{Application, ConnectionSpec, Endpoint, RepairKind, TransferSpec};
+    use crate::{Application, ConnectionSpec, Endpoint, LossRecoveryKind, TransferSpec};
     use proptest::prelude::*;
 
     const NEVER: Time = Time::NEVER;
@@ -323,7 +323,7 @@ mod tests {
     }
     /// In segments of 1000 B, 1058 B with headers; acknowledgements have 64 B.
     fn spec(messages: &[u64], outstanding: u32, exchanges: u64) -> ConversationSpec {
-        spoken_over(tcp(None, RepairKind::Sack, 10), messages, outstanding, exchanges)
+        spoken_over(tcp(None, LossRecoveryKind::Sack, 10), messages, outstanding, exchanges)
     }
     fn pipe(spec: ConversationSpec) -> Pipe<Endpoint, Endpoint> {
         connect(&over(Application::Conversation(spec.into())), RATE, DELAY)
@@ -406,7 +406,8 @@ mod tests {
         assert!(wrong(|it| it.messages = [1, 0].into()).contains("a message of 0 B"));
         assert!(wrong(|it| it.outstanding = 0).contains("0 outstanding"));
         assert!(
-            wrong(|it| it.tcp = tcp(Some(9), RepairKind::Sack, 1).into()).contains("beside the messages")
+            wrong(|it| it.tcp = tcp(Some(9), LossRecoveryKind::Sack, 1).into())
+                .contains("beside the messages")
         );
     }
 

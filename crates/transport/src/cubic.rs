@@ -167,7 +167,7 @@ impl Stage {
         // Section 4.7.
         let gives_way = self.curve.fast_convergence && self.window < self.most;
         self.most = if gives_way { self.window * (1.0 + self.curve.beta) / 2.0 } else { self.window };
-        if kind != LossKind::Repair {
+        if kind != LossKind::FastRecovery {
             // Section 4.8: the next stage has its flat point at its beginning.
             self.most = 0.0;
         }
@@ -213,12 +213,12 @@ impl CongestionControl for Cubic {
     fn on_loss(&mut self, _now: Time, loss: &Loss) {
         self.reduce(loss.kind, loss.in_flight);
     }
-    fn on_repaired(&mut self, now: Time, in_flight: u64) {
-        self.aimd.on_repaired(now, in_flight);
+    fn on_recovered(&mut self, now: Time, in_flight: u64) {
+        self.aimd.on_recovered(now, in_flight);
         self.follow();
     }
     fn on_mark(&mut self, _now: Time) {
-        self.reduce(LossKind::Repair, self.aimd.window());
+        self.reduce(LossKind::FastRecovery, self.aimd.window());
     }
     fn on_idle(&mut self, now: Time) {
         self.aimd.on_idle(now);
@@ -264,7 +264,7 @@ mod tests {
     #[test]
     fn the_window_follows_its_closed_form() {
         let mut it = cubic(CubicKeys { friendly: false, ..CubicKeys::default() });
-        it.on_loss(Time::ZERO, &Loss { kind: LossKind::Repair, in_flight: 1_000 * S });
+        it.on_loss(Time::ZERO, &Loss { kind: LossKind::FastRecovery, in_flight: 1_000 * S });
         assert_eq!(it.window(), 700 * S);
         // K = cbrt(1000 * (1 - 0.7) / 0.4) = 9.086 s. With a round trip of 10 ms the window at t is W_cubic(t) but for
         // what the curve climbs in one round trip, at most 3 C K^2 * 0.01 = 1 segment.
@@ -278,7 +278,7 @@ mod tests {
     #[test]
     fn on_short_round_trips_it_is_as_fast_as_reno() {
         let mut it = cubic(CubicKeys::default());
-        it.on_loss(Time::ZERO, &Loss { kind: LossKind::Repair, in_flight: 100 * S });
+        it.on_loss(Time::ZERO, &Loss { kind: LossKind::FastRecovery, in_flight: 100 * S });
         // 3 (1 - beta) / (1 + beta) = 0.529 segments a round trip until the window before the loss (1000) is back.
         let seen = rounds(&mut it, Time::from_us(100), 50);
         for (n, &(_, window)) in seen.iter().enumerate() {
@@ -291,7 +291,7 @@ mod tests {
     fn who_loses_below_the_last_window_aims_lower() {
         for (fast_convergence, most) in [(true, 0.85 * 700.0), (false, 700.0)] {
             let mut it = cubic(CubicKeys { fast_convergence, ..CubicKeys::default() });
-            it.on_loss(Time::ZERO, &Loss { kind: LossKind::Repair, in_flight: 1_000 * S });
+            it.on_loss(Time::ZERO, &Loss { kind: LossKind::FastRecovery, in_flight: 1_000 * S });
             assert_eq!(it.stage.most, 1_000.0);
             it.on_mark(Time::ZERO);
             assert!((it.stage.most - most).abs() < 1e-9);
@@ -302,7 +302,7 @@ mod tests {
     #[test]
     fn after_a_timeout_it_starts_slowly_and_the_curve_begins_flat() {
         let mut it = cubic(CubicKeys { friendly: false, ..CubicKeys::default() });
-        it.on_loss(Time::ZERO, &Loss { kind: LossKind::Restart, in_flight: 100 * S });
+        it.on_loss(Time::ZERO, &Loss { kind: LossKind::Timeout, in_flight: 100 * S });
         assert_eq!(it.window(), S);
         let seen = rounds(&mut it, Time::from_ms(1), 30);
         let windows: Vec<f64> = seen[..7].iter().map(|seen| seen.1).collect();

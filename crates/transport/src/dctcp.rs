@@ -73,7 +73,7 @@ pub struct Dctcp {
 struct Estimate {
     gain: f64,
     alpha: f64,
-    /// Bytes acknowledged in this window of data, and those of them with an echo.
+    /// Bytes acknowledged in this window of data, and those of them with an ece.
     acked: u64,
     marked: u64,
     /// Bytes that are to be acknowledged until this window of data ends.
@@ -104,7 +104,7 @@ impl Dctcp {
 impl Estimate {
     fn on_ack(&mut self, ack: &Ack) {
         self.acked += ack.bytes;
-        self.marked += if ack.echo { ack.bytes } else { 0 };
+        self.marked += if ack.ece { ack.bytes } else { 0 };
         // Section 3.3: past WindowEnd, which is SND.NXT of the acknowledgement that ended the window before.
         if ack.bytes > self.left {
             let share = self.marked as f64 / self.acked as f64;
@@ -124,13 +124,13 @@ impl CongestionControl for Dctcp {
     fn on_loss(&mut self, now: Time, loss: &Loss) {
         self.aimd.on_loss(now, loss);
     }
-    fn on_repaired(&mut self, now: Time, in_flight: u64) {
-        self.aimd.on_repaired(now, in_flight);
+    fn on_recovered(&mut self, now: Time, in_flight: u64) {
+        self.aimd.on_recovered(now, in_flight);
     }
     fn on_mark(&mut self, _now: Time) {
         // Section 3.3: cwnd * (1 - alpha / 2).
         let remaining = self.aimd.window() as f64 * (1.0 - self.alpha() / 2.0);
-        self.aimd.lose(LossKind::Repair, remaining as u64);
+        self.aimd.lose(LossKind::FastRecovery, remaining as u64);
     }
     fn on_idle(&mut self, now: Time) {
         self.aimd.on_idle(now);
@@ -162,8 +162,8 @@ mod tests {
     fn alpha_follows_its_formula_window_by_window() {
         let mut it = PARAMS.start(1_000);
         // With 16 segments in flight, 15 are when one is acknowledged; the window of data ends with the 16th after it.
-        let mut acknowledge = |echo| {
-            it.on_ack(Time::ZERO, &Ack { in_flight: 15 * S, echo, ..ack(S) });
+        let mut acknowledge = |ece| {
+            it.on_ack(Time::ZERO, &Ack { in_flight: 15 * S, ece, ..ack(S) });
             it.alpha()
         };
         assert_eq!(acknowledge(true), 1.0);
@@ -185,7 +185,7 @@ mod tests {
             let mut it = params.start(1_000);
             it.on_mark(Time::ZERO);
             assert_eq!(it.window(), (16_000.0 * (1.0 - alpha / 2.0)) as u64);
-            it.on_loss(Time::ZERO, &Loss { kind: LossKind::Repair, in_flight: 10 * S });
+            it.on_loss(Time::ZERO, &Loss { kind: LossKind::FastRecovery, in_flight: 10 * S });
             assert_eq!(it.window(), 5 * S);
         }
         let mut it = PARAMS.start(1_000);

@@ -24,8 +24,8 @@ impl Duplex {
     /// Hands a frame to the direction that it belongs to, and says whether it is that of the peer. A SYN is if this end is
     /// `greeted`.
     pub fn handle_frame(&mut self, now: Time, received: &Received, greeted: bool) -> bool {
-        let begins = received.header.as_ref().and_then(Header::tcp).is_some_and(|tcp| tcp.begins);
-        let of_peer = received.kind == FrameKind::Data || begins && greeted;
+        let syn = received.header.as_ref().and_then(Header::tcp).is_some_and(|tcp| tcp.syn);
+        let of_peer = received.kind == FrameKind::Data || syn && greeted;
         if of_peer {
             self.receiver.handle_frame(now, received);
         } else {

@@ -75,7 +75,7 @@ pub struct Congestion {
 
 /// What an endpoint wants of its host: all that changes with a call, looked at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Wishes {
+pub struct Requests {
     /// When it wants to be called; [`Time::NEVER`]: not before something else happens.
     pub call_at: Time,
     /// It has a segment for the NIC.
@@ -88,11 +88,11 @@ pub struct Wishes {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answer {
     /// What it wishes because of the frame.
-    pub wishes: Wishes,
+    pub requests: Requests,
     /// What leaves at once.
     pub sent: Option<Segment>,
-    /// What it wishes after that.
-    pub then: Wishes,
+    /// What it requests after that.
+    pub then: Requests,
 }
 
 /// How far an endpoint is whose steps wait for those of others at its host.
@@ -132,7 +132,7 @@ impl Progress {
 ///
 /// The host keeps one timer an endpoint. After each call of [`handle_frame`], [`handle_timeout`] or
 /// [`poll_transmit`] it looks at [`poll_timeout`] and moves the timer there, calls [`poll_record`] until it
-/// has no more, and asks [`has_work`] whether the NIC may pull a segment; [`wishes`] answers all three at once.
+/// has no more, and asks [`has_work`] whether the NIC may pull a segment; [`requests`] answers all three at once.
 /// A new endpoint has no work: its first timeout is the start. One that is idle costs nothing but its place in memory.
 ///
 /// [`handle_frame`]: Protocol::handle_frame
@@ -140,7 +140,7 @@ impl Progress {
 /// [`poll_transmit`]: Protocol::poll_transmit
 /// [`poll_timeout`]: Protocol::poll_timeout
 /// [`poll_record`]: Protocol::poll_record
-/// [`wishes`]: Protocol::wishes
+/// [`requests`]: Protocol::requests
 /// [`has_work`]: Protocol::has_work
 pub trait Protocol {
     /// A frame from the peer has arrived.
@@ -170,31 +170,31 @@ pub trait Protocol {
     }
 
     /// What it wants of its host now.
-    fn wishes(&self) -> Wishes {
-        Wishes {
+    fn requests(&self) -> Requests {
+        Requests {
             call_at: self.poll_timeout().unwrap_or(Time::NEVER),
             has_work: self.has_work(),
             has_records: self.has_records(),
         }
     }
 
-    /// [`Protocol::handle_frame`], and what it wishes then. If that is to send, and its link is `free`,
+    /// [`Protocol::handle_frame`], and what it requests then. If that is to send, and its link is `free`,
     /// [`Protocol::transmit`] as well.
     #[inline(always)]
     fn answer(&mut self, now: Time, received: &Received, free: bool) -> Answer {
         self.handle_frame(now, received);
-        let wishes = self.wishes();
-        if free && wishes.has_work {
+        let requests = self.requests();
+        if free && requests.has_work {
             let (sent, then) = self.transmit(now);
-            return Answer { wishes, sent, then };
+            return Answer { requests, sent, then };
         }
-        Answer { wishes, sent: None, then: wishes }
+        Answer { requests, sent: None, then: requests }
     }
 
-    /// [`Protocol::poll_transmit`], and what it wishes then.
-    fn transmit(&mut self, now: Time) -> (Option<Segment>, Wishes) {
+    /// [`Protocol::poll_transmit`], and what it requests then.
+    fn transmit(&mut self, now: Time) -> (Option<Segment>, Requests) {
         let segment = self.poll_transmit(now);
-        (segment, self.wishes())
+        (segment, self.requests())
     }
 
     /// Segments sent again so far.

@@ -14,33 +14,33 @@
 //! Not modelled: duplicates are acknowledgements of the same number while something is in flight; windows that change
 //! and acknowledgements that carry data do not exist here.
 
-use crate::repair::{Flight, OnDuplicate, OnProgress, Repair};
+use crate::loss_recovery::{Flight, LossRecovery, OnDuplicate, OnProgress};
 
 /// Repairs one loss.
 #[derive(Clone, Debug, Default)]
 pub struct FastRecovery {
     duplicates: u32,
-    repairing: bool,
+    recovering: bool,
     /// After a timeout, duplicates count once everything before it is acknowledged.
     recover: u64,
     segment: u16,
 }
 
-impl Repair for FastRecovery {
+impl LossRecovery for FastRecovery {
     fn on_duplicate(&mut self, flight: &Flight) -> OnDuplicate {
         self.duplicates += 1;
         self.segment = flight.segment;
-        if self.repairing || self.duplicates != flight.threshold || flight.is_within(self.recover) {
+        if self.recovering || self.duplicates != flight.threshold || flight.is_within(self.recover) {
             return OnDuplicate::Nothing;
         }
-        self.repairing = true;
-        OnDuplicate::Lost
+        self.recovering = true;
+        OnDuplicate::FastRetransmit
     }
     fn on_progress(&mut self, _flight: &Flight, _acknowledged: u64) -> OnProgress {
         self.duplicates = 0;
-        match std::mem::take(&mut self.repairing) {
-            true => OnProgress::Repaired { gently: false },
-            false => OnProgress::Goes,
+        match std::mem::take(&mut self.recovering) {
+            true => OnProgress::Recovered { gently: false },
+            false => OnProgress::Open,
         }
     }
     fn on_timeout(&mut self, flight: &Flight) {
@@ -49,11 +49,11 @@ impl Repair for FastRecovery {
     fn duplicates(&self) -> u32 {
         self.duplicates
     }
-    fn is_repairing(&self) -> bool {
-        self.repairing
+    fn is_recovering(&self) -> bool {
+        self.recovering
     }
     fn inflation(&self) -> i64 {
         // Steps 3 and 4: a segment for each that has left the network.
-        if self.repairing { i64::from(self.duplicates) * i64::from(self.segment) } else { 0 }
+        if self.recovering { i64::from(self.duplicates) * i64::from(self.segment) } else { 0 }
     }
 }

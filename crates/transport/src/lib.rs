@@ -26,6 +26,8 @@ mod fixed_rate;
 mod fixed_window;
 mod held;
 mod load;
+mod loss_recoveries;
+mod loss_recovery;
 mod members;
 mod messages;
 mod mpi_exchange;
@@ -36,8 +38,6 @@ mod prr;
 mod rdma;
 mod rdma_receiver;
 mod rdma_sender;
-mod repair;
-mod repairs;
 mod requester;
 mod responder;
 mod retransmission;
@@ -89,12 +89,13 @@ pub use conversation_keys::ConversationKeys;
 pub use cubic::{Cubic, CubicKeys, CubicParams};
 pub use dctcp::{Dctcp, DctcpKeys, DctcpParams};
 pub use delay::Delay;
-pub use endpoint::{Answer, Congestion, Progress, Protocol, Received, Record, RecordKind, Segment, Wishes};
+pub use endpoint::{Answer, Congestion, Progress, Protocol, Received, Record, RecordKind, Requests, Segment};
 pub use exchange::{MAX_OUTSTANDING, MAX_SEGMENTS};
 pub use fixed_rate::{FixedRate, FixedRateParams};
 pub use fixed_window::{FixedWindow, FixedWindowParams};
 pub use held::Held;
 pub use load::{Train, Turn};
+pub use loss_recoveries::LossRecoveryKind;
 pub use messages::{IscsiKeys, Messages};
 pub use mpi_exchange::{MpiExchange, MpiExchangeSpec};
 pub use mpi_exchange_keys::MpiExchangeKeys;
@@ -106,7 +107,6 @@ pub use rdma::{
 };
 pub use rdma_receiver::{PairReceived, RdmaReceiver};
 pub use rdma_sender::RdmaSender;
-pub use repairs::RepairKind;
 pub use requester::Requester;
 pub use responder::Responder;
 pub use round_trip::TimerSpec;
@@ -183,15 +183,15 @@ macro_rules! endpoints {
             fn has_records(&self) -> bool {
                 match self { $(Endpoint::$name(it) => it.has_records(),)* }
             }
-            fn wishes(&self) -> Wishes {
-                match self { $(Endpoint::$name(it) => it.wishes(),)* }
+            fn requests(&self) -> Requests {
+                match self { $(Endpoint::$name(it) => it.requests(),)* }
             }
             #[inline]
             fn answer(&mut self, now: Time, received: &Received, free: bool) -> Answer {
                 match self { $(Endpoint::$name(it) => it.answer(now, received, free),)* }
             }
             #[inline]
-            fn transmit(&mut self, now: Time) -> (Option<Segment>, Wishes) {
+            fn transmit(&mut self, now: Time) -> (Option<Segment>, Requests) {
                 match self { $(Endpoint::$name(it) => it.transmit(now),)* }
             }
             fn retransmitted(&self) -> u64 {
@@ -272,8 +272,8 @@ macro_rules! controllers {
             fn on_loss(&mut self, now: Time, loss: &Loss) {
                 match self { $(Controller::$name(it) => it.on_loss(now, loss),)* }
             }
-            fn on_repaired(&mut self, now: Time, in_flight: u64) {
-                match self { $(Controller::$name(it) => it.on_repaired(now, in_flight),)* }
+            fn on_recovered(&mut self, now: Time, in_flight: u64) {
+                match self { $(Controller::$name(it) => it.on_recovered(now, in_flight),)* }
             }
             fn on_idle(&mut self, now: Time) {
                 match self { $(Controller::$name(it) => it.on_idle(now),)* }

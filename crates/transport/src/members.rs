@@ -111,7 +111,7 @@ mod tests {
     use super::*;
     use crate::endpoint::{Received, Segment};
 
-    /// Wishes for a call soon, over and over, and for one far away in between.
+    /// Requests for a call soon, over and over, and for one far away in between.
     struct Paced {
         soon: Option<Time>,
     }

@@ -224,7 +224,7 @@ mod tests {
     use crate::pipe::{Outcome, Pipe};
     use crate::tcp_properties::{any_spec, nonsense};
     use crate::testbed::{DELAY, RATE, START, draws, of_kind, tcp};
-    use crate::{Delay, RepairKind, TransferSpec};
+    use crate::{Delay, LossRecoveryKind, TransferSpec};
     use proptest::prelude::*;
 
     /// An end whose steps wait for no other.
@@ -272,7 +272,7 @@ mod tests {
     }
     /// Segments of 1000 B in 1058 B, acknowledgements of 64 B.
     fn pipe(message: u64, steps: u64, stop: Option<Time>) -> Pipe<Alone, Alone> {
-        let spec = over(tcp(None, RepairKind::Sack, 10), message, steps);
+        let spec = over(tcp(None, LossRecoveryKind::Sack, 10), message, steps);
         let end = |opens, seed| Alone(MpiExchange::new(&spec, opens, START, stop, draws(seed).1));
         Pipe::new(end(true, 1), end(false, 2), RATE, DELAY)
     }
@@ -306,7 +306,7 @@ mod tests {
 
     #[test]
     fn an_announcement_waits_for_a_peer_that_is_late() {
-        let spec = over(tcp(None, RepairKind::Sack, 10), 3_000, 1);
+        let spec = over(tcp(None, LossRecoveryKind::Sack, 10), 3_000, 1);
         let end = |opens, start, seed| Alone(MpiExchange::new(&spec, opens, start, None, draws(seed).1));
         let late = START + Time::from_us(100);
         let mut pipe = Pipe::new(end(true, START, 1), end(false, late, 2), RATE, DELAY);
@@ -352,13 +352,14 @@ mod tests {
     #[test]
     fn what_cannot_be_meant() {
         let wrong = |change: fn(&mut MpiExchangeSpec)| {
-            let mut spec = Arc::unwrap_or_clone(over(tcp(None, RepairKind::Sack, 1), 1, 1));
+            let mut spec = Arc::unwrap_or_clone(over(tcp(None, LossRecoveryKind::Sack, 1), 1, 1));
             change(&mut spec);
             spec.check().unwrap_err()
         };
         assert!(wrong(|it| it.steps = Some(0)).contains("0 steps"));
         assert!(
-            wrong(|it| it.tcp = tcp(Some(9), RepairKind::Sack, 1).into()).contains("beside the messages")
+            wrong(|it| it.tcp = tcp(Some(9), LossRecoveryKind::Sack, 1).into())
+                .contains("beside the messages")
         );
     }
 

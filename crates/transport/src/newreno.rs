@@ -11,13 +11,13 @@
 //! Not modelled: the tests for duplicates of segments that were sent again (section 4.1 of RFC 6582): until everything
 //! sent before a timeout or a repair is acknowledged, they count for nothing (its careful variant).
 
-use crate::repair::{Flight, OnDuplicate, OnProgress, Repair};
+use crate::loss_recovery::{Flight, LossRecovery, OnDuplicate, OnProgress};
 
 /// Repairs hole by hole.
 #[derive(Clone, Debug, Default)]
 pub struct NewReno {
     duplicates: u32,
-    repairing: bool,
+    recovering: bool,
     /// Whether something was acknowledged since it began.
     progressed: bool,
     /// The repair ends when everything before it is acknowledged; duplicates count from there on.
@@ -25,10 +25,10 @@ pub struct NewReno {
     inflation: i64,
 }
 
-impl Repair for NewReno {
+impl LossRecovery for NewReno {
     fn on_duplicate(&mut self, flight: &Flight) -> OnDuplicate {
         self.duplicates += 1;
-        if self.repairing {
+        if self.recovering {
             // Step 3 of RFC 5681 section 3.2, as in step 2 of RFC 6582.
             self.inflation += i64::from(flight.segment);
             return OnDuplicate::Nothing;
@@ -37,25 +37,25 @@ impl Repair for NewReno {
         if self.duplicates != flight.threshold || flight.is_within(self.recover) {
             return OnDuplicate::Nothing;
         }
-        (self.repairing, self.progressed, self.recover) = (true, false, flight.highest);
+        (self.recovering, self.progressed, self.recover) = (true, false, flight.highest);
         self.inflation = i64::from(self.duplicates) * i64::from(flight.segment);
-        OnDuplicate::Lost
+        OnDuplicate::FastRetransmit
     }
     fn on_progress(&mut self, flight: &Flight, acknowledged: u64) -> OnProgress {
         self.duplicates = 0;
-        if !self.repairing {
-            return OnProgress::Goes;
+        if !self.recovering {
+            return OnProgress::Open;
         }
         if flight.unacknowledged >= self.recover {
-            (self.repairing, self.inflation) = (false, 0);
-            return OnProgress::Repaired { gently: true };
+            (self.recovering, self.inflation) = (false, 0);
+            return OnProgress::Recovered { gently: true };
         }
         // Step 3, partial acknowledgement: deflate by what is acknowledged, add back one segment if it is that much.
         let segment = i64::from(flight.segment);
         let acknowledged = acknowledged as i64;
         self.inflation -= acknowledged - if acknowledged >= segment { segment } else { 0 };
         let first = !std::mem::replace(&mut self.progressed, true);
-        OnProgress::NextHole { restarts_timer: first || flight.steady }
+        OnProgress::PartialAck { restarts_timer: first || flight.steady }
     }
     fn on_timeout(&mut self, flight: &Flight) {
         // Step 4 of section 3.2.
@@ -64,8 +64,8 @@ impl Repair for NewReno {
     fn duplicates(&self) -> u32 {
         self.duplicates
     }
-    fn is_repairing(&self) -> bool {
-        self.repairing
+    fn is_recovering(&self) -> bool {
+        self.recovering
     }
     fn inflation(&self) -> i64 {
         self.inflation

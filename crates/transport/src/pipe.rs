@@ -158,13 +158,13 @@ impl<A: Protocol, B: Protocol> Pipe<A, B> {
         }
     }
 
-    /// What an end wishes is what it says when it is asked one by one.
+    /// What an end requests is what it says when it is asked one by one.
     fn assert_wishes(&mut self, end: usize) {
         let it = self.end(end);
-        let wishes = it.wishes();
-        assert_eq!(wishes.call_at, it.poll_timeout().unwrap_or(Time::NEVER));
-        assert_eq!(wishes.has_work, it.has_work());
-        if !wishes.has_records {
+        let requests = it.requests();
+        assert_eq!(requests.call_at, it.poll_timeout().unwrap_or(Time::NEVER));
+        assert_eq!(requests.has_work, it.has_work());
+        if !requests.has_records {
             assert_eq!(it.poll_record(), None);
         }
     }

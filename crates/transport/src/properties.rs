@@ -124,7 +124,7 @@ struct Witness {
 impl CongestionControl for Witness {
     fn on_ack(&mut self, _now: Time, ack: &Ack) {
         self.acked += ack.bytes;
-        self.echoes += u32::from(ack.echo);
+        self.echoes += u32::from(ack.ece);
         assert!(ack.in_flight <= 3_000);
         self.round_trips.extend(ack.round_trip);
     }
@@ -161,7 +161,7 @@ fn a_controller_hears_of_marks_losses_and_round_trips() {
     });
     let heard = heard.borrow();
     assert_eq!((heard.acked, heard.losses), (10_000, 1));
-    // Segment 7 arrived marked after the gap of 5 and again: its first echo is a duplicate acknowledgement.
+    // Segment 7 arrived marked after the gap of 5 and again: its first ece is a duplicate acknowledgement.
     assert_eq!((heard.marks, heard.echoes), (3, 2));
     let echoes = pipe.sent_by(1).iter().filter(|(_, it)| it.kind == FrameKind::MarkedAck).count();
     assert_eq!(echoes, 3);

@@ -13,15 +13,15 @@
 //!
 //! Not modelled: blocks of segments that arrived twice (RFC 2883); receivers that give up what they told of.
 
+use crate::loss_recovery::{Chosen, Flight, LossRecovery, OnDuplicate, OnProgress};
 use crate::prr::Prr;
-use crate::repair::{Chosen, Flight, OnDuplicate, OnProgress, Repair};
 use crate::scoreboard::{Blocks, Ranges};
 
 /// Repairs what is known to be missing.
 #[derive(Clone, Debug, Default)]
 pub struct Sack {
     duplicates: u32,
-    repairing: bool,
+    recovering: bool,
     /// Whether the last blocks told of anything new.
     news: bool,
     /// RecoveryPoint: the repair ends when everything before it is acknowledged.
@@ -95,12 +95,12 @@ impl Board {
     }
 }
 
-impl Repair for Sack {
+impl LossRecovery for Sack {
     fn on_duplicate(&mut self, flight: &Flight) -> OnDuplicate {
         // RFC 6675 section 2: a duplicate tells of something new.
         self.duplicates += u32::from(self.news);
         let Some(board) = &mut self.board else { return OnDuplicate::Nothing };
-        if self.repairing || flight.unacknowledged < self.recover {
+        if self.recovering || flight.unacknowledged < self.recover {
             return OnDuplicate::Nothing;
         }
         // Section 5, steps 1 and 2.
@@ -109,23 +109,23 @@ impl Repair for Sack {
             return OnDuplicate::Nothing;
         }
         // Step 4.
-        (self.repairing, self.recover) = (true, flight.highest);
+        (self.recovering, self.recover) = (true, flight.highest);
         (board.resent, board.rescued) = (flight.unacknowledged, 0);
         board.prr.begin(flight.outstanding());
-        OnDuplicate::Lost
+        OnDuplicate::FastRetransmit
     }
 
     fn on_progress(&mut self, flight: &Flight, _acknowledged: u64) -> OnProgress {
         self.duplicates = 0;
-        if !self.repairing {
-            return OnProgress::Goes;
+        if !self.recovering {
+            return OnProgress::Open;
         }
         // Section 5, step A.
         if flight.unacknowledged >= self.recover {
-            self.repairing = false;
-            return OnProgress::Repaired { gently: false };
+            self.recovering = false;
+            return OnProgress::Recovered { gently: false };
         }
-        OnProgress::Repairs
+        OnProgress::Recovering
     }
 
     fn on_timeout(&mut self, flight: &Flight) {
@@ -141,13 +141,13 @@ impl Repair for Sack {
         self.duplicates
     }
 
-    fn is_repairing(&self) -> bool {
-        self.repairing
+    fn is_recovering(&self) -> bool {
+        self.recovering
     }
 
     fn is_quiet(&self) -> bool {
         let knows = self.board.as_ref().is_some_and(|board| !board.arrived.all().is_empty());
-        self.duplicates == 0 && !self.repairing && !knows
+        self.duplicates == 0 && !self.recovering && !knows
     }
 
     fn on_blocks(&mut self, flight: &Flight, blocks: &Blocks) {
@@ -167,14 +167,14 @@ impl Repair for Sack {
 
     fn on_acknowledged(&mut self, flight: &Flight, acknowledged: u64, window: u64) {
         let Some(board) = &mut self.board else { return };
-        if !self.repairing && board.arrived.all().is_empty() {
+        if !self.recovering && board.arrived.all().is_empty() {
             return;
         }
         let before = flight.unacknowledged - acknowledged;
         // Of what is acknowledged, that had been told of before.
         let told = board.arrived.within(before, flight.unacknowledged);
         board.arrived.forget_before(flight.unacknowledged);
-        if self.repairing && flight.proportional {
+        if self.recovering && flight.proportional {
             let delivered = (acknowledged + board.newly).saturating_sub(told);
             let pipe = board.pipe(flight);
             board.prr.on_ack(delivered, pipe, window, flight.segment);
@@ -183,7 +183,7 @@ impl Repair for Sack {
     }
 
     fn choose(&self, flight: &Flight, sendable: u64, window: u64) -> Chosen {
-        let Some(board) = self.board.as_ref().filter(|_| self.repairing) else { return Chosen::BySender };
+        let Some(board) = self.board.as_ref().filter(|_| self.recovering) else { return Chosen::BySender };
         let Some((from, to)) = board.next(flight, sendable) else { return Chosen::Nothing };
         let room = if flight.proportional {
             board.prr.allowance()
@@ -195,7 +195,7 @@ impl Repair for Sack {
     }
 
     fn on_sent(&mut self, flight: &Flight, from: u64, to: u64) {
-        let Some(board) = self.board.as_mut().filter(|_| self.repairing) else { return };
+        let Some(board) = self.board.as_mut().filter(|_| self.recovering) else { return };
         board.prr.on_sent(to - from);
         if from >= flight.highest {
             return;

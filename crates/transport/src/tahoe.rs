@@ -10,7 +10,7 @@
 //!
 //! Not modelled: Tahoe of 4.3BSD, which sends one segment again and then goes on where it was.
 
-use crate::repair::{Flight, OnDuplicate, OnProgress, Repair};
+use crate::loss_recovery::{Flight, LossRecovery, OnDuplicate, OnProgress};
 
 /// Starts over.
 #[derive(Clone, Debug, Default)]
@@ -20,18 +20,18 @@ pub struct Tahoe {
     recover: u64,
 }
 
-impl Repair for Tahoe {
+impl LossRecovery for Tahoe {
     fn on_duplicate(&mut self, flight: &Flight) -> OnDuplicate {
         self.duplicates += 1;
         if self.duplicates != flight.threshold || flight.is_within(self.recover) {
             return OnDuplicate::Nothing;
         }
         self.recover = flight.highest;
-        OnDuplicate::StartOver
+        OnDuplicate::GoBack
     }
     fn on_progress(&mut self, _flight: &Flight, _acknowledged: u64) -> OnProgress {
         self.duplicates = 0;
-        OnProgress::Goes
+        OnProgress::Open
     }
     fn on_timeout(&mut self, flight: &Flight) {
         (self.duplicates, self.recover) = (0, flight.highest);

@@ -2,7 +2,7 @@
 
 use crate::ControllerSpec;
 use crate::controller::ControllerConfiguration;
-use crate::repairs::RepairKind;
+use crate::loss_recoveries::LossRecoveryKind;
 use crate::round_trip::TimerSpec;
 use crate::transfers::TransferSpec;
 use schemars::JsonSchema;
@@ -43,7 +43,7 @@ pub struct TcpSpec {
     /// How the window moves.
     pub controller: ControllerSpec,
     /// How losses are found and repaired.
-    pub repair: RepairKind,
+    pub recovery: LossRecoveryKind,
     /// Duplicate acknowledgements that mean a loss, above 0.
     pub duplicates: u32,
     /// Whether the first duplicate acknowledgements release new segments (RFC 3042).

@@ -2,7 +2,7 @@
 
 use crate::controller::{Ack, CongestionControl, LossKind, is_used};
 use crate::endpoint::{Received, Record, RecordKind};
-use crate::repair::{OnDuplicate, OnProgress, Repair};
+use crate::loss_recovery::{LossRecovery, OnDuplicate, OnProgress};
 use crate::scoreboard::Blocks;
 use crate::serial::nearest;
 use crate::tcp::EcnMode;
@@ -11,59 +11,59 @@ use frame::{Header, TcpHeader};
 use units::Time;
 
 impl TcpSender {
-    /// An acknowledgement has come, which may `echo` a mark.
+    /// An acknowledgement has come, which may `ece` a mark.
     #[inline(always)]
-    pub(crate) fn acknowledge(&mut self, now: Time, received: &Received, echo: bool) {
+    pub(crate) fn acknowledge(&mut self, now: Time, received: &Received, ece: bool) {
         let number = nearest(received.word, self.unacknowledged);
         let new = number > self.unacknowledged && number <= self.highest;
         // Where nothing is amiss, and this tells of nothing, there is nothing to be learnt for repairs.
-        if self.goes_well && new && !echo && received.header.is_none() {
+        if self.fast_path && new && !ece && received.header.is_none() {
             self.progress(now, number, false, None, true);
         } else {
-            self.acknowledge_otherwise(now, received, echo);
+            self.acknowledge_otherwise(now, received, ece);
         }
     }
 
     /// The same of one that tells of more, or of nothing.
     #[inline(never)]
-    fn acknowledge_otherwise(&mut self, now: Time, received: &Received, echo: bool) {
+    fn acknowledge_otherwise(&mut self, now: Time, received: &Received, ece: bool) {
         let header = received.header.as_ref().and_then(Header::tcp);
         let word = header.map_or(received.word, |tcp| tcp.number);
         let number = nearest(word, self.unacknowledged);
-        if header.is_some_and(|tcp| tcp.begins) {
+        if header.is_some_and(|tcp| tcp.syn) {
             return self.welcome(now, number);
         }
         if !self.is_open() || number < self.unacknowledged || number > self.highest {
             self.discarded += 1;
             return;
         }
-        let quiet = header.is_none() && self.repair.is_quiet();
+        let quiet = header.is_none() && self.recovery.is_quiet();
         if !quiet {
             let blocks = header.map_or(Blocks::default(), |tcp| {
                 tcp.sacks.map(|(from, to)| (nearest(from, number), nearest(to, number)))
             });
-            self.repair.on_blocks(&self.flight(), &blocks);
+            self.recovery.on_blocks(&self.flight(), &blocks);
         }
         if number > self.unacknowledged {
-            self.progress_apart(now, number, echo, header, quiet);
+            self.progress_apart(now, number, ece, header, quiet);
         } else if self.unacknowledged < self.highest {
             // RFC 5681 section 2: outstanding data, no data, no window that changes.
             self.duplicate(now);
         } else {
             self.discarded += 1;
         }
-        if echo && self.spec.ecn != EcnMode::Off {
+        if ece && self.spec.ecn != EcnMode::Off {
             self.marks += 1;
             if self.unacknowledged > self.reduced_until {
                 self.controller.on_mark(now);
                 self.reduced_until = self.highest;
-                self.tells_reduced |= self.spec.ecn == EcnMode::Rfc3168;
+                self.owes_cwr |= self.spec.ecn == EcnMode::Rfc3168;
             }
         }
     }
 
     fn welcome(&mut self, now: Time, number: u64) {
-        let State::Greeted { first } = self.state else {
+        let State::SynSent { first } = self.state else {
             self.discarded += 1;
             return;
         };
@@ -71,7 +71,7 @@ impl TcpSender {
             self.discarded += 1;
             return;
         }
-        (self.state, self.deadline) = (State::Open, Time::NEVER);
+        (self.state, self.deadline) = (State::Established, Time::NEVER);
         if let Some(sent) = first {
             self.measure(now, sent, 0);
         }
@@ -87,42 +87,42 @@ impl TcpSender {
     /// When the segment was sent whose round trip this acknowledgement ends.
     fn timed_by(&mut self, header: Option<&TcpHeader>) -> Option<Time> {
         if self.spec.timestamps {
-            return header?.echo;
+            return header?.ts_ecr;
         }
         self.timed.take_if(|timed| timed.0 <= self.unacknowledged).map(|timed| timed.1)
     }
 
     /// Something new is acknowledged; `quiet`: and nothing was amiss.
     #[inline(always)]
-    fn progress(&mut self, now: Time, number: u64, echo: bool, header: Option<&TcpHeader>, quiet: bool) {
+    fn progress(&mut self, now: Time, number: u64, ece: bool, header: Option<&TcpHeader>, quiet: bool) {
         let bytes = number - self.unacknowledged;
         let window_used = is_used(self.controller.window(), self.in_flight());
         self.unacknowledged = number;
         self.next = self.next.max(number);
         (self.limited, self.timed_out, self.resends) = (0, false, false);
-        let outcome = if quiet { OnProgress::Goes } else { self.repair.on_progress(&self.flight(), bytes) };
+        let outcome = if quiet { OnProgress::Open } else { self.recovery.on_progress(&self.flight(), bytes) };
         let sent = self.timed_by(header);
         if let Some(sent) = sent {
             self.measure(now, sent, u64::from(self.spec.segment));
         }
         // RFC 6298 sections 5.2 and 5.3; RFC 6582 section 4.
         match outcome {
-            OnProgress::NextHole { restarts_timer: false } => {}
+            OnProgress::PartialAck { restarts_timer: false } => {}
             _ if number < self.highest => self.start_timer(now),
             _ => self.deadline = Time::NEVER,
         }
-        self.resends = matches!(outcome, OnProgress::NextHole { .. });
-        let repairing = outcome != OnProgress::Goes;
+        self.resends = matches!(outcome, OnProgress::PartialAck { .. });
+        let recovering = outcome != OnProgress::Open;
         let (in_flight, round_trip) = (self.in_flight(), sent.map(|sent| now.saturating_sub(sent)));
-        self.controller.on_ack(now, &Ack { bytes, in_flight, echo, round_trip, repairing, window_used });
-        if outcome == (OnProgress::Repaired { gently: true }) {
-            self.controller.on_repaired(now, in_flight);
+        self.controller.on_ack(now, &Ack { bytes, in_flight, ece, round_trip, recovering, window_used });
+        if outcome == (OnProgress::Recovered { gently: true }) {
+            self.controller.on_recovered(now, in_flight);
         }
         if !quiet {
-            self.repair.on_acknowledged(&self.flight(), bytes, self.controller.window());
+            self.recovery.on_acknowledged(&self.flight(), bytes, self.controller.window());
         }
         if self.next < self.highest {
-            self.next = self.repair.skip(self.next).min(self.highest);
+            self.next = self.recovery.skip(self.next).min(self.highest);
         }
         if number == self.transfers.end() {
             self.complete(now);
@@ -131,34 +131,27 @@ impl TcpSender {
 
     /// The same, where it is seldom needed.
     #[inline(never)]
-    fn progress_apart(
-        &mut self,
-        now: Time,
-        number: u64,
-        echo: bool,
-        header: Option<&TcpHeader>,
-        quiet: bool,
-    ) {
-        self.progress(now, number, echo, header, quiet);
+    fn progress_apart(&mut self, now: Time, number: u64, ece: bool, header: Option<&TcpHeader>, quiet: bool) {
+        self.progress(now, number, ece, header, quiet);
     }
 
     /// The same acknowledgement again.
     fn duplicate(&mut self, now: Time) {
         let flight = self.flight();
-        match self.repair.on_duplicate(&flight) {
+        match self.recovery.on_duplicate(&flight) {
             OnDuplicate::Nothing => {}
-            OnDuplicate::Lost => {
-                self.lose(now, LossKind::Repair);
+            OnDuplicate::FastRetransmit => {
+                self.lose(now, LossKind::FastRecovery);
                 self.resends = true;
                 self.start_timer(now);
             }
-            OnDuplicate::StartOver => {
-                self.lose(now, LossKind::Restart);
+            OnDuplicate::GoBack => {
+                self.lose(now, LossKind::Timeout);
                 self.go_back();
                 self.start_timer(now);
             }
         }
-        self.repair.on_acknowledged(&flight, 0, self.controller.window());
+        self.recovery.on_acknowledged(&flight, 0, self.controller.window());
     }
 
     #[inline(never)]

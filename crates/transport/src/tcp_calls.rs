@@ -2,7 +2,7 @@
 
 use crate::endpoint::{Protocol, Received, Segment};
 use crate::testbed::{draws, tcp};
-use crate::{EcnMode, RepairKind, TcpReceiver, TcpSender, TcpSpec};
+use crate::{EcnMode, LossRecoveryKind, TcpReceiver, TcpSender, TcpSpec};
 use frame::{FrameKind, Header, TcpHeader};
 use std::sync::Arc;
 use units::Time;
@@ -22,8 +22,8 @@ fn data(nth: u32, marked: bool) -> Received {
     }
 }
 /// An acknowledgement, in segments.
-fn ack(nth: u32, echo: bool) -> Received {
-    Received { kind: if echo { FrameKind::MarkedAck } else { FrameKind::Ack }, ..data(nth, false) }
+fn ack(nth: u32, ece: bool) -> Received {
+    Received { kind: if ece { FrameKind::MarkedAck } else { FrameKind::Ack }, ..data(nth, false) }
 }
 fn header(segment: &Segment) -> TcpHeader {
     segment.header.as_ref().and_then(Header::tcp).copied().unwrap()
@@ -54,7 +54,7 @@ fn sent(sender: &mut TcpSender, now: Time) -> Vec<Segment> {
 
 #[test]
 fn acknowledgements_are_delayed_but_not_around_gaps() {
-    let mut it = receiver(TcpSpec { ack_every: 2, ..tcp(None, RepairKind::NewReno, 1) });
+    let mut it = receiver(TcpSpec { ack_every: 2, ..tcp(None, LossRecoveryKind::NewReno, 1) });
     let plain = |nth| data(nth, false);
     assert_eq!(answers(&mut it, &[plain(0), plain(1), plain(2)]), [(2, false)]);
     assert_eq!(it.poll_timeout(), Some(us(501)));
@@ -69,7 +69,7 @@ fn acknowledgements_are_delayed_but_not_around_gaps() {
 
 #[test]
 fn each_duplicate_is_an_acknowledgement_of_its_own() {
-    let mut it = receiver(tcp(None, RepairKind::NewReno, 1));
+    let mut it = receiver(tcp(None, LossRecoveryKind::NewReno, 1));
     // The NIC takes none of them before all has arrived.
     for nth in [0, 2, 3, 4] {
         it.handle_frame(us(1), &data(nth, false));
@@ -81,7 +81,7 @@ fn each_duplicate_is_an_acknowledgement_of_its_own() {
 #[test]
 fn blocks_tell_what_came_last_first() {
     // RFC 2018 section 4. 1 is missing, then 3, 5 and 7.
-    let mut it = receiver(tcp(None, RepairKind::Sack, 1));
+    let mut it = receiver(tcp(None, LossRecoveryKind::Sack, 1));
     let mut blocks = |nth| {
         it.handle_frame(us(1), &data(nth, false));
         let ack = it.poll_transmit(us(1)).unwrap();
@@ -102,14 +102,13 @@ fn blocks_tell_what_came_last_first() {
 
 #[test]
 fn an_echo_lasts_until_the_sender_has_reduced() {
-    let mut it = receiver(TcpSpec { ecn: EcnMode::Rfc3168, ..tcp(None, RepairKind::NewReno, 1) });
-    let reduced = |nth: u32, marked| Received {
-        header: Some(Header::Tcp(TcpHeader { number: nth * 1_000, reduced: true, ..TcpHeader::default() })),
+    let mut it = receiver(TcpSpec { ecn: EcnMode::Rfc3168, ..tcp(None, LossRecoveryKind::NewReno, 1) });
+    let cwr = |nth: u32, marked| Received {
+        header: Some(Header::Tcp(TcpHeader { number: nth * 1_000, cwr: true, ..TcpHeader::default() })),
         word: 0,
         ..data(nth, marked)
     };
-    let frames =
-        [data(0, false), data(1, true), data(2, false), reduced(3, true), data(4, false), reduced(5, false)];
+    let frames = [data(0, false), data(1, true), data(2, false), cwr(3, true), data(4, false), cwr(5, false)];
     assert_eq!(
         answers(&mut it, &frames),
         [(1, false), (2, true), (3, true), (4, true), (5, true), (6, false)]
@@ -119,7 +118,8 @@ fn an_echo_lasts_until_the_sender_has_reduced() {
 #[test]
 fn dctcp_echoes_where_marks_change() {
     // RFC 8257 section 3.2: an acknowledgement for every second, and at once where the mark changes.
-    let mut it = receiver(TcpSpec { ecn: EcnMode::Dctcp, ack_every: 2, ..tcp(None, RepairKind::NewReno, 1) });
+    let mut it =
+        receiver(TcpSpec { ecn: EcnMode::Dctcp, ack_every: 2, ..tcp(None, LossRecoveryKind::NewReno, 1) });
     let marks = [false, true, true, true, false, false, false, true];
     let frames: Vec<Received> = (0..).zip(marks).map(|(nth, marked)| data(nth, marked)).collect();
     assert_eq!(answers(&mut it, &frames), [(1, false), (3, true), (4, true), (6, false), (7, false)]);
@@ -130,7 +130,7 @@ fn dctcp_echoes_where_marks_change() {
 
 #[test]
 fn a_mark_reduces_the_window_once_a_window_and_the_peer_is_told() {
-    let mut it = sender(TcpSpec { ecn: EcnMode::Rfc3168, ..tcp(None, RepairKind::NewReno, 8) });
+    let mut it = sender(TcpSpec { ecn: EcnMode::Rfc3168, ..tcp(None, LossRecoveryKind::NewReno, 8) });
     assert!(sent(&mut it, us(0)).iter().all(|segment| segment.ecn_capable && segment.header.is_none()));
     let window = |it: &TcpSender| it.congestion().unwrap().window;
     for nth in 1..=8 {
@@ -142,7 +142,7 @@ fn a_mark_reduces_the_window_once_a_window_and_the_peer_is_told() {
         segments.iter().map(|it| it.header.is_some()).collect::<Vec<_>>(),
         [true, false, false, false]
     );
-    assert!(header(&segments[0]).reduced);
+    assert!(header(&segments[0]).cwr);
     // The first acknowledgement of what was sent since may reduce it again.
     it.handle_frame(us(20), &ack(9, true));
     assert_eq!((window(&it), it.congestion().unwrap().marks), (2_000, 9));
@@ -151,30 +151,31 @@ fn a_mark_reduces_the_window_once_a_window_and_the_peer_is_told() {
 #[test]
 fn timestamps_time_the_first_segment_of_each_acknowledgement() {
     // RFC 7323 section 4.3: with a delayed acknowledgement the earlier of the two, beyond a gap that before it.
-    let mut it = receiver(TcpSpec { timestamps: true, ack_every: 2, ..tcp(None, RepairKind::NewReno, 1) });
+    let mut it =
+        receiver(TcpSpec { timestamps: true, ack_every: 2, ..tcp(None, LossRecoveryKind::NewReno, 1) });
     let mut echoes = vec![];
     for nth in [0, 1, 2, 4, 3] {
         it.handle_frame(us(9), &data(nth, false));
-        echoes.extend(std::iter::from_fn(|| it.poll_transmit(us(9))).map(|ack| header(&ack).echo.unwrap()));
+        echoes.extend(std::iter::from_fn(|| it.poll_transmit(us(9))).map(|ack| header(&ack).ts_ecr.unwrap()));
     }
     assert_eq!(echoes, [us(0), us(2), us(3)]);
     // The sender measures what is echoed, also of a segment that was sent twice.
-    let mut it = sender(TcpSpec { timestamps: true, ..tcp(None, RepairKind::NewReno, 1) });
+    let mut it = sender(TcpSpec { timestamps: true, ..tcp(None, LossRecoveryKind::NewReno, 1) });
     sent(&mut it, us(0));
     it.handle_timeout(us(1_000));
     sent(&mut it, us(1_000));
-    let header = TcpHeader { number: 1_000, echo: Some(us(1_000)), ..TcpHeader::default() };
+    let header = TcpHeader { number: 1_000, ts_ecr: Some(us(1_000)), ..TcpHeader::default() };
     it.handle_frame(us(1_030), &Received { header: Some(Header::Tcp(header)), ..ack(1, false) });
     assert_eq!(it.congestion().unwrap().round_trip, Some(us(30)));
 }
 
 #[test]
 fn what_is_padded_says_its_length() {
-    let mut it = sender(tcp(Some(1_003), RepairKind::NewReno, 4));
+    let mut it = sender(tcp(Some(1_003), LossRecoveryKind::NewReno, 4));
     let segments = sent(&mut it, us(0));
     assert_eq!(segments.iter().map(|it| it.bytes).collect::<Vec<_>>(), [1_058, 64]);
     assert_eq!(header(&segments[1]), TcpHeader { number: 1_000, payload: Some(3), ..TcpHeader::default() });
-    let mut it = receiver(tcp(None, RepairKind::NewReno, 1));
+    let mut it = receiver(tcp(None, LossRecoveryKind::NewReno, 1));
     for segment in segments {
         it.handle_frame(
             us(1),
@@ -186,7 +187,7 @@ fn what_is_padded_says_its_length() {
 
 #[test]
 fn what_may_leave_waits_for_a_random_time() {
-    let mut it = sender(TcpSpec { jitter: us(3), ..tcp(None, RepairKind::NewReno, 2) });
+    let mut it = sender(TcpSpec { jitter: us(3), ..tcp(None, LossRecoveryKind::NewReno, 2) });
     let until = it.poll_timeout().unwrap();
     assert!(until < us(3) && until > Time::ZERO && !it.has_work());
     it.handle_timeout(until);

@@ -3,7 +3,7 @@
 use crate::controller::CongestionControl;
 use crate::endpoint::Protocol;
 use crate::held::Holder;
-use crate::repair::{Chosen, Repair};
+use crate::loss_recovery::{Chosen, LossRecovery};
 use crate::tcp_sender::{State, TcpSender};
 use units::Time;
 
@@ -22,23 +22,23 @@ impl TcpSender {
     fn choose_otherwise(&self) -> Option<(u64, u64)> {
         let segment = u64::from(self.spec.segment);
         match self.state {
-            State::Closed | State::Greeted { .. } => return None,
-            State::Greets { .. } => return Some((self.unacknowledged, self.unacknowledged)),
-            State::Open => {}
+            State::Closed | State::SynSent { .. } => return None,
+            State::SynDue { .. } => return Some((self.unacknowledged, self.unacknowledged)),
+            State::Established => {}
         }
         if self.resends {
             return Some((self.unacknowledged, self.highest.min(self.unacknowledged + segment)));
         }
         let (sendable, window) = (self.sendable(), self.controller.window());
         let goes_again = self.next < self.highest;
-        match self.repair.choose(&self.flight(), sendable, window) {
+        match self.recovery.choose(&self.flight(), sendable, window) {
             Chosen::Nothing => return None,
             Chosen::Bytes(from, to) => return Some((from, to)),
             Chosen::BySender => {}
         }
         let end = if goes_again { self.highest } else { sendable };
         let to = end.min(self.next + segment);
-        let known = if goes_again { self.repair.arrived_before(self.next) } else { 0 };
+        let known = if goes_again { self.recovery.arrived_before(self.next) } else { 0 };
         let in_flight = to - self.unacknowledged.min(to) - known;
         (to > self.next && in_flight <= self.allowance(window)).then_some((self.next, to))
     }
@@ -57,24 +57,24 @@ impl TcpSender {
 
     /// Bytes that may be in flight.
     fn allowance(&self, window: u64) -> u64 {
-        let (duplicates, segment) = (self.repair.duplicates(), u64::from(self.spec.segment));
+        let (duplicates, segment) = (self.recovery.duplicates(), u64::from(self.spec.segment));
         // RFC 3042 section 2: a new segment for each of the first two duplicates. Nothing that was sent before: who goes back
         // begins with one segment, into a queue that has just overflowed.
         let new = self.next == self.highest;
-        let limited = if self.spec.limited_transmit && new && !self.repair.is_repairing() {
+        let limited = if self.spec.limited_transmit && new && !self.recovery.is_recovering() {
             u64::from(duplicates.min(self.spec.duplicates - 1)) * segment
         } else {
             0
         };
-        window.saturating_add_signed(self.repair.inflation()).saturating_add(limited)
+        window.saturating_add_signed(self.recovery.inflation()).saturating_add(limited)
     }
 
     /// Looks anew at what may leave. What an event lets go may have to wait for a random time.
     #[inline(always)]
     pub(crate) fn look(&mut self, now: Time, waits: bool) {
         let new = self.is_open() && !self.resends && self.next == self.highest;
-        self.goes_well = new && self.repair.is_quiet();
-        let chosen = if self.goes_well { self.choose_new() } else { self.choose_otherwise() };
+        self.fast_path = new && self.recovery.is_quiet();
+        let chosen = if self.fast_path { self.choose_new() } else { self.choose_otherwise() };
         let had = std::mem::replace(&mut self.chosen, chosen).is_some();
         if self.rng.is_some() && !had && waits && self.chosen.is_some() && self.held_until == Time::NEVER {
             self.hold(now);
@@ -112,7 +112,7 @@ impl TcpSender {
         }
         Some(if self.has_work() {
             Holder::Nothing
-        } else if self.chosen.is_some() || !self.goes_well && (!self.is_open() || self.next < self.highest) {
+        } else if self.chosen.is_some() || !self.fast_path && (!self.is_open() || self.next < self.highest) {
             Holder::CongestionControl
         } else if self.highest == self.transfers.end() {
             Holder::Application

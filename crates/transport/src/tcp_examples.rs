@@ -3,8 +3,8 @@
 use crate::pipe::{Outcome, Pipe, connect};
 use crate::testbed::{DELAY, START, of_kind, over, tcp, tcp_pipe};
 use crate::{
-    AimdParams, Application, ControllerSpec, Delay, Endpoint, Protocol, RecordKind, RepairKind, Segment,
-    TcpSpec, TimerSpec, TransferSpec,
+    AimdParams, Application, ControllerSpec, Delay, Endpoint, LossRecoveryKind, Protocol, RecordKind,
+    Segment, TcpSpec, TimerSpec, TransferSpec,
 };
 use frame::{FrameKind, Header};
 use units::{BitRate, Time};
@@ -66,14 +66,14 @@ fn one_loss_is_repaired_by_every_variant_as_drawn() {
     // holds 7, 8, 9 and 2: full. Each further duplicate makes room for one: 10, 11, 12 as well.
     // 2 acknowledges up to 10: three are out, the window is 4: 13, then one for each acknowledgement.
     let (before, all) = ((0..10).chain([2]).collect::<Vec<u32>>(), (0..10).chain([2]).chain(10..20));
-    for repair in [RepairKind::Reno, RepairKind::NewReno, RepairKind::Sack] {
-        let (pipe, sent) = with_losses(tcp(Some(20_000), repair, 8), &[2]);
-        assert_eq!(sent, all.clone().collect::<Vec<_>>(), "{repair:?}");
-        assert_eq!(around_ack(&pipe, 10), ([&before[..], &[10, 11, 12]].concat(), vec![13]), "{repair:?}");
+    for recovery in [LossRecoveryKind::Reno, LossRecoveryKind::NewReno, LossRecoveryKind::Sack] {
+        let (pipe, sent) = with_losses(tcp(Some(20_000), recovery, 8), &[2]);
+        assert_eq!(sent, all.clone().collect::<Vec<_>>(), "{recovery:?}");
+        assert_eq!(around_ack(&pipe, 10), ([&before[..], &[10, 11, 12]].concat(), vec![13]), "{recovery:?}");
         assert_eq!((timeouts(&pipe), pipe.near.retransmitted(), pipe.far.discarded()), (0, 1, 0));
     }
     // Tahoe starts over at 2 with a window of 1: nothing new goes before 2 acknowledges up to 10, then two.
-    let (pipe, sent) = with_losses(tcp(Some(20_000), RepairKind::Tahoe, 8), &[2]);
+    let (pipe, sent) = with_losses(tcp(Some(20_000), LossRecoveryKind::Tahoe, 8), &[2]);
     assert_eq!(sent, all.collect::<Vec<_>>());
     assert_eq!(around_ack(&pipe, 10), (before, vec![10, 11]));
     assert_eq!(timeouts(&pipe), 0);
@@ -83,7 +83,7 @@ fn one_loss_is_repaired_by_every_variant_as_drawn() {
 #[test]
 fn who_starts_over_begins_with_one_segment() {
     // The first two duplicates let 10 and 11 go, the third starts over at 2.
-    let spec = TcpSpec { limited_transmit: true, ..tcp(Some(20_000), RepairKind::Tahoe, 8) };
+    let spec = TcpSpec { limited_transmit: true, ..tcp(Some(20_000), LossRecoveryKind::Tahoe, 8) };
     let (pipe, _) = with_losses(spec, &[2]);
     assert_eq!(around_ack(&pipe, 12), ((0..12).chain([2]).collect(), vec![12, 13]));
     assert_eq!((timeouts(&pipe), pipe.near.retransmitted()), (0, 1));
@@ -95,7 +95,7 @@ fn a_second_loss_costs_reno_half_of_what_is_in_flight_then() {
     // The wire holds 17 segments at the third duplicate for 2, and lets five more go before 5 is missed: 5 to 23 are out
     // then, 19. Half of them is 9.5 segments, where half of the halved window would be 4.25. After 5 has closed the gap 24 to 59
     // are acknowledged one by one, each of which adds 1 / window.
-    let (pipe, sent) = with_losses(tcp(Some(60_000), RepairKind::Reno, 40), &[2, 5]);
+    let (pipe, sent) = with_losses(tcp(Some(60_000), LossRecoveryKind::Reno, 40), &[2, 5]);
     assert_eq!((timeouts(&pipe), pipe.near.retransmitted()), (0, 2));
     let again = sent.iter().rposition(|&number| number == 5).unwrap();
     assert_eq!(sent[..again].iter().max(), Some(&23));
@@ -107,19 +107,19 @@ fn a_second_loss_costs_reno_half_of_what_is_in_flight_then() {
 #[test]
 fn of_two_losses_in_a_window_reno_times_out_and_newreno_and_sack_do_not() {
     // 2 and 5 are lost, ten go out: 3, 4, 6, 7, 8 and 9 cause six duplicates. 6 sends 2 again, window 4.
-    let run = |repair| with_losses(tcp(Some(20_000), repair, 8), &[2, 5]);
+    let run = |recovery| with_losses(tcp(Some(20_000), recovery, 8), &[2, 5]);
     // NewReno: 8 and 9 let 10 and 11 go (4 + 5 and 4 + 6). The partial acknowledgement of 5 sends 5 and deflates by 3 - 1:
     // 8 with 5 to 11 out, so 12 goes. 10 and 11 are duplicates: 13 and 14. 5 acknowledges up to 12: 15.
-    let (pipe, sent) = run(RepairKind::NewReno);
+    let (pipe, sent) = run(LossRecoveryKind::NewReno);
     assert_eq!(sent[10..], [2, 10, 11, 5, 12, 13, 14, 15, 16, 17, 18, 19]);
     assert_eq!((timeouts(&pipe), around_ack(&pipe, 12).1), (0, vec![15]));
     // SACK: 8 is the third above 5, which is lost then: the pipe holds 9 and 2, so 5 and 10 go, and 11 after 9.
-    let (pipe, sent) = run(RepairKind::Sack);
+    let (pipe, sent) = run(LossRecoveryKind::Sack);
     assert_eq!(sent[10..], [2, 5, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19]);
     assert_eq!((timeouts(&pipe), around_ack(&pipe, 5).1), (0, vec![12]));
     // Reno: the acknowledgement of 5 ends the recovery with a window of 4 and 5 to 11 out. 10 and 11 are two duplicates,
     // no more: it times out and starts slowly.
-    let (pipe, sent) = run(RepairKind::Reno);
+    let (pipe, sent) = run(LossRecoveryKind::Reno);
     assert_eq!(sent[10..], [2, 10, 11, 5, 12, 13, 14, 15, 16, 17, 18, 19]);
     assert_eq!((timeouts(&pipe), around_ack(&pipe, 5).1, around_ack(&pipe, 12).1), (1, vec![], vec![12, 13]));
 }
@@ -129,7 +129,7 @@ fn a_window_of_which_half_is_in_flight_grows() {
     // The wire is as fast as the path: each acknowledgement lets two segments go, the wire takes one, and the rest of the
     // window is never in flight. Slow start goes on all the same, as for a sender that never looks at what is in flight.
     let ends = [false, true].map(|grows_unused| {
-        let spec = tcp(Some(60_000), RepairKind::Sack, 2);
+        let spec = tcp(Some(60_000), LossRecoveryKind::Sack, 2);
         let ControllerSpec::Aimd(aimd) = spec.controller.clone() else { unreachable!() };
         let controller = ControllerSpec::Aimd(AimdParams { threshold: None, grows_unused, ..aimd });
         let (pipe, _) = with_losses(TcpSpec { controller, ..spec }, &[]);
@@ -143,7 +143,7 @@ fn a_timeout_in_a_long_repair_halves_what_the_window_allowed() {
     // Of 64 every second is lost, and NewReno fills a hole a round trip of 200 us. Meanwhile the window of 32 lets new
     // segments go on, round after round, until the timer ends. Half of what is not acknowledged then would be more than
     // was in flight before the losses; half of the window is 16, and above it the window grows by a segment a round trip.
-    let spec = tcp(Some(2_000_000), RepairKind::NewReno, 64);
+    let spec = tcp(Some(2_000_000), LossRecoveryKind::NewReno, 64);
     let timer = TimerSpec { min: Time::from_ms(2), initial: Time::from_ms(2), ..spec.timer };
     let mut pipe = tcp_pipe(TcpSpec { timer, ..spec });
     pipe.delay = Time::from_us(100);
@@ -170,7 +170,7 @@ fn newreno_fills_a_hole_a_round_trip_patiently_or_not() {
     // Six of sixteen are lost. One hole a round trip of 11 us; the timeout is 200 us at least.
     let lost = [3, 5, 7, 9, 11, 13];
     for (min, steady, expected) in [(200, false, 0), (200, true, 0), (40, false, 1), (40, true, 0)] {
-        let spec = tcp(Some(40_000), RepairKind::NewReno, 16);
+        let spec = tcp(Some(40_000), LossRecoveryKind::NewReno, 16);
         let timer = TimerSpec { min: Time::from_us(min), ..spec.timer };
         let (pipe, sent) = with_losses(TcpSpec { steady, timer, ..spec }, &lost);
         assert_eq!(timeouts(&pipe), expected, "{min} us, steady: {steady}");
@@ -184,7 +184,7 @@ fn newreno_fills_a_hole_a_round_trip_patiently_or_not() {
         }
     }
     // SACK sends all that it knows of in two round trips.
-    let (pipe, _) = with_losses(tcp(Some(40_000), RepairKind::Sack, 16), &lost);
+    let (pipe, _) = with_losses(tcp(Some(40_000), LossRecoveryKind::Sack, 16), &lost);
     let again: Vec<Time> =
         pipe.sent_by(0).iter().filter(|it| lost.contains(&nth(&it.1))).map(|it| it.0).collect();
     assert!(again[11] - again[6] < Time::from_us(22));
@@ -194,7 +194,7 @@ fn newreno_fills_a_hole_a_round_trip_patiently_or_not() {
 #[test]
 fn the_timeout_doubles_and_what_was_sent_twice_is_not_timed() {
     // The first segment is lost four times. The initial timeout is 1 ms.
-    let (pipe, _) = with_losses(tcp(Some(3_000), RepairKind::NewReno, 1), &[0, 0, 0, 0]);
+    let (pipe, _) = with_losses(tcp(Some(3_000), LossRecoveryKind::NewReno, 1), &[0, 0, 0, 0]);
     let times: Vec<u64> = pipe.sent_by(0)[..5].iter().map(|it| (it.0 - START).ps() / 1_000_000).collect();
     assert_eq!(times, [0, 1_000, 3_000, 7_000, 15_000]);
     // Its acknowledgement measures nothing (Karn): the first measurement is that of segment 1, 11 us.
@@ -202,7 +202,7 @@ fn the_timeout_doubles_and_what_was_sent_twice_is_not_timed() {
     assert_eq!((trips.len(), trips[0].start), (1, pipe.sent_by(0)[5].0));
     assert_eq!((timeouts(&pipe), pipe.near.retransmitted()), (4, 4));
     // The doubling lasts until then: segment 1 would have waited for 16 ms.
-    let spec = tcp(Some(2_000), RepairKind::NewReno, 1);
+    let spec = tcp(Some(2_000), LossRecoveryKind::NewReno, 1);
     let (pipe, _) = with_losses(spec, &[0, 1]);
     let sent = pipe.sent_by(0);
     assert_eq!((sent[3].0 - sent[2].0).ps(), 2_000_000_000);
@@ -210,7 +210,7 @@ fn the_timeout_doubles_and_what_was_sent_twice_is_not_timed() {
 
 #[test]
 fn slow_start_doubles_each_round_trip() {
-    let mut pipe = tcp_pipe(in_slow_start(tcp(Some(127_000), RepairKind::NewReno, 1)));
+    let mut pipe = tcp_pipe(in_slow_start(tcp(Some(127_000), LossRecoveryKind::NewReno, 1)));
     pipe.run_clean(NEVER);
     // The round trip is 10.9 us; a window of 8 is sent in 6.8 us, and one of 16 fills the wire.
     let mut rounds = vec![0; 4];
@@ -226,7 +226,7 @@ fn slow_start_doubles_each_round_trip() {
 #[test]
 fn renos_window_is_a_sawtooth() {
     // A wire that loses what would be the 20th segment on its way, as a queue without room for it does.
-    let spec = over(Application::Tcp(tcp(None, RepairKind::NewReno, 2).into()));
+    let spec = over(Application::Tcp(tcp(None, LossRecoveryKind::NewReno, 2).into()));
     let mut pipe = connect(&spec, BitRate::from_gbps(100), DELAY);
     let mut on_the_way = 0;
     let mut windows = vec![];
@@ -257,7 +257,7 @@ fn throughput_is_window_over_round_trip() {
     let round_trip = Time::from_ps(846_400 + 51_200) + DELAY * 2;
     for segments in 1..=12u64 {
         // What does not fill a segment is of no use.
-        let spec = TcpSpec { window: segments * 1_000 + 999, ..tcp(None, RepairKind::Sack, 2) };
+        let spec = TcpSpec { window: segments * 1_000 + 999, ..tcp(None, LossRecoveryKind::Sack, 2) };
         let mut pipe = tcp_pipe(spec);
         pipe.run_clean(Time::from_ms(3));
         let times: Vec<Time> =
@@ -272,11 +272,13 @@ fn throughput_is_window_over_round_trip() {
 fn the_first_duplicates_let_new_segments_go_if_they_may() {
     // A window of 4 that loses its second segment: 2 and 3 cause two duplicates. Without limited transmit that is all,
     // and it times out. With it, 5 and 6 go (after 4, which the acknowledgement of 0 has let go): the third and fourth.
-    for repair in [RepairKind::Tahoe, RepairKind::Reno, RepairKind::NewReno, RepairKind::Sack] {
+    for recovery in
+        [LossRecoveryKind::Tahoe, LossRecoveryKind::Reno, LossRecoveryKind::NewReno, LossRecoveryKind::Sack]
+    {
         for (limited_transmit, expected) in [(false, 1), (true, 0)] {
-            let spec = TcpSpec { limited_transmit, ..tcp(Some(10_000), repair, 3) };
+            let spec = TcpSpec { limited_transmit, ..tcp(Some(10_000), recovery, 3) };
             let (pipe, sent) = with_losses(spec, &[1]);
-            assert_eq!(timeouts(&pipe), expected, "{repair:?}, {limited_transmit}: {sent:?}");
+            assert_eq!(timeouts(&pipe), expected, "{recovery:?}, {limited_transmit}: {sent:?}");
         }
     }
 }
@@ -287,7 +289,7 @@ fn a_reduction_in_proportion_keeps_the_clock() {
     // a segment go, without it the sixth, which brings the pipe below half.
     let silence = |proportional| {
         let (pipe, _) =
-            with_losses(TcpSpec { proportional, ..tcp(Some(60_000), RepairKind::Sack, 16) }, &[2]);
+            with_losses(TcpSpec { proportional, ..tcp(Some(60_000), LossRecoveryKind::Sack, 16) }, &[2]);
         assert_eq!((timeouts(&pipe), pipe.near.retransmitted()), (0, 1));
         let sent = pipe.sent_by(0);
         let again = sent.iter().rposition(|it| nth(&it.1) == 2).unwrap();
@@ -304,8 +306,12 @@ fn transfers_follow_each_other_over_one_connection_or_several() {
     for (handshake, reconnect, greetings) in
         [(false, false, 0), (true, false, 1), (true, true, 3), (false, true, 0)]
     {
-        let spec =
-            TcpSpec { transfers, handshake, reconnect, ..in_slow_start(tcp(None, RepairKind::NewReno, 2)) };
+        let spec = TcpSpec {
+            transfers,
+            handshake,
+            reconnect,
+            ..in_slow_start(tcp(None, LossRecoveryKind::NewReno, 2))
+        };
         let mut pipe = tcp_pipe(spec);
         pipe.run_clean(NEVER);
         let done = of_kind(&pipe.records, RecordKind::Transfer);
@@ -324,8 +330,11 @@ fn transfers_follow_each_other_over_one_connection_or_several() {
     // After an idle time above the timeout the window is the initial one again, if it restarts.
     for (restart_after_idle, trips) in [(true, 2), (false, 1)] {
         let transfers = TransferSpec { idle: Delay::Fixed(us(1_000)), ..transfers };
-        let spec =
-            TcpSpec { transfers, restart_after_idle, ..in_slow_start(tcp(None, RepairKind::NewReno, 2)) };
+        let spec = TcpSpec {
+            transfers,
+            restart_after_idle,
+            ..in_slow_start(tcp(None, LossRecoveryKind::NewReno, 2))
+        };
         let mut pipe = tcp_pipe(spec);
         pipe.run_clean(NEVER);
         let done = of_kind(&pipe.records, RecordKind::Transfer);
@@ -336,11 +345,11 @@ fn transfers_follow_each_other_over_one_connection_or_several() {
 #[test]
 fn a_lost_greeting_is_sent_again() {
     for lost_by in [0, 1] {
-        let mut pipe = tcp_pipe(TcpSpec { handshake: true, ..tcp(Some(1_000), RepairKind::Sack, 2) });
+        let mut pipe = tcp_pipe(TcpSpec { handshake: true, ..tcp(Some(1_000), LossRecoveryKind::Sack, 2) });
         let mut lost = false;
         pipe.run(NEVER, |end, segment| {
-            let begins = segment.header.as_ref().and_then(Header::tcp).is_some_and(|tcp| tcp.begins);
-            let outcome = Outcome { lost: end == lost_by && begins && !lost, ..Outcome::default() };
+            let syn = segment.header.as_ref().and_then(Header::tcp).is_some_and(|tcp| tcp.syn);
+            let outcome = Outcome { lost: end == lost_by && syn && !lost, ..Outcome::default() };
             lost |= outcome.lost;
             outcome
         });

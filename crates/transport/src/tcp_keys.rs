@@ -6,7 +6,7 @@ use crate::settings::ack_bytes;
 use crate::tcp_presets::TcpPreset;
 use crate::{
     AimdParams, ControllerSpec, CubicKeys, CubicParams, DctcpKeys, DctcpParams, Delay, EcnMode, Growth,
-    RepairKind, TcpSpec, TimerSpec, TransferSpec,
+    LossRecoveryKind, TcpSpec, TimerSpec, TransferSpec,
 };
 use keys::{Choice, Keyed, Remark, Unused, by_form};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -57,7 +57,7 @@ tcp_keys! {
     /// How the window moves: "aimd" (slow start and congestion avoidance), "cubic" or "dctcp", or a table of one of the last two with its keys. Default: "aimd" (preset "rfc").
     controller: TcpController,
     /// How losses are detected and repaired: "tahoe", "reno", "newreno" or "sack". Default: "sack" (preset "rfc").
-    recovery: RepairKind,
+    recovery: LossRecoveryKind,
     /// The window at the start: bytes of data or full segments, at least one. A size with unit or a number of frames. Default: "10 frames" (preset "rfc"; RFC 6928).
     initial_window: Amount,
     /// The window at which slow start ends, before the first loss (ssthresh). A size with unit or a number of frames, at least one segment; or "unlimited". Default: "unlimited" (preset "rfc").
@@ -222,7 +222,7 @@ impl TcpKeys {
         let wide = !matches!(self.receive_window.value(), Some(Amount::Bytes(bytes)) if bytes <= UNSCALED);
         Unused::of(self, &self.preset.keys())
             .unless(self.ack_every > 1, "an `ack_every` above 1", &["ack_delay"])
-            .unless(self.recovery == RepairKind::NewReno, "recovery = \"newreno\"", &["impatient"])
+            .unless(self.recovery == LossRecoveryKind::NewReno, "recovery = \"newreno\"", &["impatient"])
             .unless(wide, "a `receive_window` above 65535 B", &["window_scaling"])
             .remarks()
     }
@@ -260,7 +260,7 @@ impl TcpKeys {
             ack_every: self.ack_every as u32,
             ack_delay: self.ack_delay,
             controller,
-            repair: self.recovery,
+            recovery: self.recovery,
             duplicates: self.duplicates as u32,
             limited_transmit: self.limited_transmit,
             steady: !self.impatient,
@@ -349,7 +349,7 @@ impl TcpKeys {
                 wrong.push(Remark::about(key, format!("{value} {what}"), help));
             }
         }
-        if self.proportional && self.recovery != RepairKind::Sack {
+        if self.proportional && self.recovery != LossRecoveryKind::Sack {
             let help = "it counts what arrives; expected recovery = \"sack\"";
             wrong.push(Remark::about(
                 "proportional",

@@ -1,7 +1,7 @@
 //! TCP as others have it: the defaults of standards, simulators and kernels, by name.
 
 use crate::tcp_keys::{TcpController, TcpKeys};
-use crate::{CubicKeys, DctcpKeys, Delay, EcnMode, Growth, RepairKind};
+use crate::{CubicKeys, DctcpKeys, Delay, EcnMode, Growth, LossRecoveryKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Amount, Bytes, Or, Time};
@@ -43,7 +43,7 @@ fn rfc() -> TcpKeys {
     TcpKeys {
         preset: TcpPreset::Rfc,
         controller: TcpController::Aimd,
-        recovery: RepairKind::Sack,
+        recovery: LossRecoveryKind::Sack,
         initial_window: Amount::Frames(10),
         initial_threshold: Or::word(),
         growth: Growth::Bytes,
@@ -77,7 +77,7 @@ fn rfc() -> TcpKeys {
 /// `Agent/TCP/Newreno` and `Agent/TCPSink` of ns-2.35 (ns-default.tcl).
 fn ns2() -> TcpKeys {
     TcpKeys {
-        recovery: RepairKind::NewReno,
+        recovery: LossRecoveryKind::NewReno,
         initial_window: Amount::Frames(2),
         initial_threshold: Or::Value(Amount::Frames(20)),
         growth: Growth::Acks,

@@ -1,12 +1,12 @@
 //! What holds for TCP over any wire: everything arrives once and in order, whatever is lost, marked, repeated or late.
 
 use crate::controller::CongestionControl;
+use crate::loss_recovery::LossRecovery;
 use crate::pipe::{Outcome, Pipe};
-use crate::repair::Repair;
 use crate::testbed::{DELAY, RATE, START, draws, tcp};
 use crate::{
     AimdParams, ControllerSpec, CubicKeys, CubicParams, DctcpKeys, DctcpParams, Delay, EcnMode, Growth,
-    Protocol, Received, RecordKind, RepairKind, Segment, TcpReceiver, TcpSender, TcpSpec, TimerSpec,
+    LossRecoveryKind, Protocol, Received, RecordKind, Segment, TcpReceiver, TcpSender, TcpSpec, TimerSpec,
     TransferSpec,
 };
 use frame::{FrameKind, Header, TcpHeader};
@@ -44,7 +44,7 @@ impl Protocol for Watched {
             // RFC 6298 section 5: a timeout after the last progress, but for the tick that has begun. The impatient
             // NewReno lets the timer run through progress.
             let waited = now - self.quiet_since.get() + self.spec.timer.tick;
-            let impatient = self.spec.repair == RepairKind::NewReno && !self.spec.steady;
+            let impatient = self.spec.recovery == LossRecoveryKind::NewReno && !self.spec.steady;
             assert!(impatient || waited >= self.spec.timer.min.min(self.spec.timer.initial), "{waited}");
             self.quiet_since.set(now);
         }
@@ -60,13 +60,13 @@ impl Protocol for Watched {
             self.quiet_since.set(now);
         }
         let (sent, window) = (self.sender.sent(), self.sender.controller().window());
-        let repairs = self.sender.repair.is_repairing() || self.sender.repair.duplicates() > 0;
+        let recovering = self.sender.recovery.is_recovering() || self.sender.recovery.duplicates() > 0;
         let segment = self.sender.poll_transmit(now);
         let out = self.sender.sent() - self.sender.acknowledged();
         assert!(out <= self.spec.window, "{out} B out, and the receiver takes {}", self.spec.window);
         // New data leaves only where all that is out fits the congestion window too, but for what repairs and duplicates let
         // go (RFC 5681 section 3.2, RFC 3042).
-        assert!(sent == self.sender.sent() || repairs || out <= window, "{out} B out, window {window}");
+        assert!(sent == self.sender.sent() || recovering || out <= window, "{out} B out, window {window}");
         segment
     }
     fn poll_record(&mut self) -> Option<crate::Record> {
@@ -75,7 +75,7 @@ impl Protocol for Watched {
 }
 
 pub fn any_spec() -> impl Strategy<Value = TcpSpec> {
-    let repair = prop::sample::select(RepairKind::ALL);
+    let recovery = prop::sample::select(LossRecoveryKind::ALL);
     let ecn = prop::sample::select(vec![EcnMode::Off, EcnMode::Rfc3168, EcnMode::Dctcp]);
     let growth = prop::sample::select(vec![Growth::Acks, Growth::Bytes]);
     let switches = prop::array::uniform8(any::<bool>());
@@ -83,12 +83,12 @@ pub fn any_spec() -> impl Strategy<Value = TcpSpec> {
     let transfers = (1u64..60_000, prop::option::of(1u64..20_000), 0u64..3_000);
     let controller = (0u32..3, 1u64..20, prop::option::of(1u64..40_000), growth);
     let window = (prop::option::of(1_000u64..30_000), 1u32..4, 1u32..5, prop::option::of(1u64..30));
-    (repair, ecn, switches, tick, transfers, controller, window).prop_map(
-        |(repair, ecn, on, tick, (total, size, idle), (which, initial, threshold, growth), window)| {
+    (recovery, ecn, switches, tick, transfers, controller, window).prop_map(
+        |(recovery, ecn, on, tick, (total, size, idle), (which, initial, threshold, growth), window)| {
             let (window, ack_every, duplicates, jitter) = window;
             let initial = Amount::Frames(initial);
             let begin = AimdParams { initial, threshold, growth, grows_unused: on[0] };
-            let base = tcp(None, repair, 1);
+            let base = tcp(None, recovery, 1);
             TcpSpec {
                 transfers: TransferSpec {
                     size,
@@ -232,9 +232,9 @@ pub fn nonsense(word: u32, bytes: u16, salt: [u8; 8], now: Time, sent: u64) -> R
     let header = TcpHeader {
         number: near(salt[0]),
         payload: (salt[1] < 64).then_some(bytes),
-        begins: salt[1] & 3 == 0,
-        reduced: salt[1] & 4 == 0,
-        echo: (salt[2] < 128).then_some(now.saturating_add(Time::from_ns(salt[2].into()))),
+        syn: salt[1] & 3 == 0,
+        cwr: salt[1] & 4 == 0,
+        ts_ecr: (salt[2] < 128).then_some(now.saturating_add(Time::from_ns(salt[2].into()))),
         sacks: [(near(salt[3]), near(salt[4])), (near(salt[5]), near(salt[6])), (0, 0)],
         connection: if salt[6] < 128 { u32::from(salt[6]) % 4 } else { word },
         ends: (salt[5] < 64).then_some(u32::from(salt[5]) % 5),

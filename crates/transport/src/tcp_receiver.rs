@@ -6,7 +6,7 @@
 //! acknowledgements up to three blocks tell what was kept, the one that grew last first. With timestamps they say when
 //! the first segment that they acknowledge was sent.
 //!
-//! Of marks there are two echoes. That of RFC 3168 begins with a mark and lasts until the sender says that it has reduced
+//! Of marks there are two echoes. That of RFC 3168 begins with a mark and lasts until the sender says that it has cwr
 //! its window. That of DCTCP tells of each segment: where the mark changes, what came before is acknowledged at once.
 //!
 //! Source: RFC 9293, sections 3.8.6.3 and 3.10.7.4; RFC 5681, section 4.2; RFC 2018, section 4; RFC 7323, section 4.3;
@@ -15,8 +15,8 @@
 //! Not modelled: an application that reads more slowly than data arrives: the window that is advertised does not change.
 //! Delays of acknowledgements that end at ticks of a clock. Blocks of repeated data (RFC 2883).
 
-use crate::endpoint::{Protocol, Received, Segment, Wishes};
-use crate::repairs::RepairKind;
+use crate::endpoint::{Protocol, Received, Requests, Segment};
+use crate::loss_recoveries::LossRecoveryKind;
 use crate::scoreboard::Ranges;
 use crate::serial::nearest;
 use crate::tcp::{EcnMode, TcpSpec};
@@ -46,7 +46,7 @@ pub struct TcpReceiver {
     /// When the segment was sent that the next acknowledgement answers (TS.Recent).
     first_sent: Time,
     /// What the next acknowledgement echoes.
-    echo: bool,
+    ece: bool,
     discarded: u64,
 }
 
@@ -62,8 +62,8 @@ struct Beyond {
 #[derive(Clone, Copy, Debug)]
 struct Due {
     number: u64,
-    echo: bool,
-    begins: bool,
+    ece: bool,
+    syn: bool,
     first_sent: Time,
 }
 
@@ -71,7 +71,7 @@ impl Due {
     /// What its segment is, and its number there.
     #[inline(always)]
     fn kind_and_word(&self) -> (FrameKind, u32) {
-        (if self.echo { FrameKind::MarkedAck } else { FrameKind::Ack }, self.number as u32)
+        (if self.ece { FrameKind::MarkedAck } else { FrameKind::Ack }, self.number as u32)
     }
 }
 
@@ -88,7 +88,7 @@ impl TcpReceiver {
             deadline: Time::NEVER,
             answered: 0,
             first_sent: Time::ZERO,
-            echo: false,
+            ece: false,
             discarded: 0,
         }
     }
@@ -99,8 +99,8 @@ impl TcpReceiver {
     }
 
     #[inline(always)]
-    fn answer(&mut self, begins: bool) {
-        let due = Due { number: self.expected, echo: self.echo, begins, first_sent: self.first_sent };
+    fn answer(&mut self, syn: bool) {
+        let due = Due { number: self.expected, ece: self.ece, syn, first_sent: self.first_sent };
         if self.due.is_none() {
             self.due = Some(due);
         } else {
@@ -110,21 +110,21 @@ impl TcpReceiver {
     }
     /// The same, where it is seldom needed.
     #[inline(never)]
-    fn answer_apart(&mut self, begins: bool) {
-        self.answer(begins);
+    fn answer_apart(&mut self, syn: bool) {
+        self.answer(syn);
     }
 
-    fn see_marks(&mut self, marked: bool, reduced: bool) {
+    fn see_marks(&mut self, marked: bool, cwr: bool) {
         match self.spec.ecn {
             EcnMode::Off => {}
-            // RFC 3168 section 6.1.3: CWR ends the echo, and a mark on the same segment begins it anew.
-            EcnMode::Rfc3168 => self.echo = marked || self.echo && !reduced,
+            // RFC 3168 section 6.1.3: CWR ends the ece, and a mark on the same segment begins it anew.
+            EcnMode::Rfc3168 => self.ece = marked || self.ece && !cwr,
             // RFC 8257 section 3.2: what came before the change is told of at once.
             EcnMode::Dctcp => {
-                if marked != self.echo && self.unanswered > 0 {
+                if marked != self.ece && self.unanswered > 0 {
                     self.answer_apart(false);
                 }
-                self.echo = marked;
+                self.ece = marked;
             }
         }
     }
@@ -139,7 +139,7 @@ impl TcpReceiver {
         if from <= self.answered {
             self.first_sent = received.created;
         }
-        self.see_marks(received.congestion_experienced, header.is_some_and(|tcp| tcp.reduced));
+        self.see_marks(received.congestion_experienced, header.is_some_and(|tcp| tcp.cwr));
         if from > self.expected {
             self.keep(from, to);
             self.answer_apart(false);
@@ -198,9 +198,9 @@ impl TcpReceiver {
     fn wide(&self, due: &Due) -> Segment {
         let (kind, number) = due.kind_and_word();
         let (sacks, count) = self.blocks();
-        let echo = (self.spec.timestamps && !due.begins).then_some(due.first_sent);
-        let header = TcpHeader { number, begins: due.begins, echo, sacks, ..TcpHeader::default() };
-        let says_more = due.begins || echo.is_some() || count > 0;
+        let ts_ecr = (self.spec.timestamps && !due.syn).then_some(due.first_sent);
+        let header = TcpHeader { number, syn: due.syn, ts_ecr, sacks, ..TcpHeader::default() };
+        let says_more = due.syn || ts_ecr.is_some() || count > 0;
         Segment {
             kind,
             word: number,
@@ -213,7 +213,8 @@ impl TcpReceiver {
     /// Up to three blocks, the one that grew last first, and how many there are.
     fn blocks(&self) -> ([(u32, u32); 3], usize) {
         let (mut blocks, mut count) = ([(0, 0); 3], 0);
-        let Some(beyond) = self.beyond.as_ref().filter(|_| self.spec.repair == RepairKind::Sack) else {
+        let Some(beyond) = self.beyond.as_ref().filter(|_| self.spec.recovery == LossRecoveryKind::Sack)
+        else {
             return (blocks, 0);
         };
         let latest = beyond.latest.iter().filter_map(|&byte| beyond.ranges.around(byte));
@@ -232,12 +233,12 @@ impl Protocol for TcpReceiver {
     #[inline(always)]
     fn handle_frame(&mut self, now: Time, received: &Received) {
         let header = received.header.as_ref().and_then(Header::tcp);
-        match (received.kind, header.filter(|tcp| tcp.begins)) {
+        match (received.kind, header.filter(|tcp| tcp.syn)) {
             (FrameKind::Ack, Some(tcp)) => {
                 // A connection begins where the last one ended; what is late says so once more.
                 let number = nearest(tcp.number, self.expected);
                 if number == self.expected {
-                    self.echo = false;
+                    self.ece = false;
                     self.answer_apart(true);
                 } else {
                     self.discarded += 1;
@@ -271,20 +272,20 @@ impl Protocol for TcpReceiver {
     }
 
     #[inline(always)]
-    fn transmit(&mut self, _now: Time) -> (Option<Segment>, Wishes) {
+    fn transmit(&mut self, _now: Time) -> (Option<Segment>, Requests) {
         let due = self.due.take();
         if !self.later.is_empty() {
             self.due = self.later.pop_front();
         }
-        let wishes = self.wishes();
-        let Some(due) = due else { return (None, wishes) };
+        let requests = self.requests();
+        let Some(due) = due else { return (None, requests) };
         let keeps = self.beyond.as_ref().is_some_and(|beyond| !beyond.ranges.all().is_empty());
-        if keeps || due.begins || self.spec.timestamps {
-            return (Some(self.wide(&due)), wishes);
+        if keeps || due.syn || self.spec.timestamps {
+            return (Some(self.wide(&due)), requests);
         }
         let (kind, word) = due.kind_and_word();
         let bytes = self.spec.ack_frame_bytes(0);
-        (Some(Segment { kind, word, header: None, bytes, ecn_capable: false }), wishes)
+        (Some(Segment { kind, word, header: None, bytes, ecn_capable: false }), requests)
     }
 
     fn discarded(&self) -> u64 {

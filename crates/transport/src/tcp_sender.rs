@@ -19,11 +19,11 @@
 //! longer timeout after a lost SYN (RFC 6298 section 5.7); options in SYN; F-RTO, RACK and tail loss probes.
 
 use crate::controller::{CongestionControl, ControllerConfiguration, Loss, LossKind};
-use crate::endpoint::{Congestion, Protocol, Received, Record, Segment, Wishes};
+use crate::endpoint::{Congestion, Protocol, Received, Record, Requests, Segment};
 use crate::held::{Held, Holder, Holding};
+use crate::loss_recoveries::ActiveLossRecovery;
+use crate::loss_recovery::{Flight, LossRecovery};
 use crate::pacer::Pacer;
-use crate::repair::{Flight, Repair};
-use crate::repairs::Repairer;
 use crate::round_trip::RoundTrip;
 use crate::tcp::{EcnMode, TcpSpec};
 use crate::transfers::Transfers;
@@ -41,14 +41,11 @@ pub(crate) enum State {
     /// Nothing has begun.
     Closed,
     /// A SYN is to be sent, for the first time or again.
-    Greets {
-        again: bool,
-    },
+    SynDue { again: bool },
     /// It was sent, once (then the answer measures a round trip) or again.
-    Greeted {
-        first: Option<Time>,
-    },
-    Open,
+    SynSent { first: Option<Time> },
+    /// Data may flow.
+    Established,
 }
 
 /// Sends over TCP.
@@ -56,7 +53,7 @@ pub(crate) enum State {
 pub struct TcpSender {
     pub(crate) spec: Arc<TcpSpec>,
     pub(crate) controller: Controller,
-    pub(crate) repair: Repairer,
+    pub(crate) recovery: ActiveLossRecovery,
     pub(crate) transfers: Transfers,
     pub(crate) state: State,
     /// The first byte that is not acknowledged (SND.UNA).
@@ -68,7 +65,7 @@ pub struct TcpSender {
     /// What leaves next; `None`: nothing may.
     pub(crate) chosen: Option<(u64, u64)>,
     /// Nothing is amiss: data may flow, what comes next is new, and there is nothing to be learnt for repairs.
-    pub(crate) goes_well: bool,
+    pub(crate) fast_path: bool,
     /// The next transfer finds nothing of what it has learnt: its connection is another.
     pub(crate) renewed: bool,
     /// The first segment leaves again, whatever the window is.
@@ -87,7 +84,7 @@ pub struct TcpSender {
     /// Echoes of what was sent before this byte change nothing any more.
     pub(crate) reduced_until: u64,
     /// The peer is to be told of a reduction.
-    pub(crate) tells_reduced: bool,
+    pub(crate) owes_cwr: bool,
     pub(crate) pacer: Pacer,
     /// What may leave waits until then; [`Time::NEVER`]: for nothing.
     pub(crate) held_until: Time,
@@ -115,14 +112,14 @@ impl TcpSender {
         let draws = spec.jitter > Time::ZERO || !matches!(spec.transfers.idle, Delay::Fixed(_));
         TcpSender {
             controller: spec.controller.start(spec.segment),
-            repair: spec.repair.start(),
+            recovery: spec.recovery.start(),
             transfers: Transfers::new(&spec.transfers, start),
             state: State::Closed,
             unacknowledged: 0,
             next: 0,
             highest: 0,
             chosen: None,
-            goes_well: false,
+            fast_path: false,
             renewed: false,
             resends: false,
             limited: 0,
@@ -132,7 +129,7 @@ impl TcpSender {
             timed: None,
             sent_at: Time::ZERO,
             reduced_until: 0,
-            tells_reduced: false,
+            owes_cwr: false,
             pacer: Pacer::default(),
             held_until: Time::NEVER,
             stop: stop.unwrap_or(Time::NEVER),
@@ -173,12 +170,12 @@ impl TcpSender {
     }
     /// One behind the last byte of what leaves next, if that is data.
     pub(crate) fn next_end(&self) -> Option<u64> {
-        self.chosen.map(|(_, to)| to).filter(|_| self.state == State::Open)
+        self.chosen.map(|(_, to)| to).filter(|_| self.state == State::Established)
     }
     /// Whether data may flow.
     #[inline(always)]
     pub(crate) fn is_open(&self) -> bool {
-        matches!(self.state, State::Open)
+        matches!(self.state, State::Established)
     }
     /// Its controller.
     pub fn controller(&self) -> &Controller {
@@ -204,7 +201,7 @@ impl TcpSender {
     pub(crate) fn lose(&mut self, now: Time, kind: LossKind) {
         // RFC 3042 section 2: what limited transmit has sent does not count.
         let mut in_flight = self.in_flight().saturating_sub(self.limited);
-        if kind != LossKind::Repair {
+        if kind != LossKind::FastRecovery {
             // RFC 5681 equation 4 says "no more than" half of what is not acknowledged, and a long repair lets a multiple of
             // the window go before the first hole is filled: half of that would overrun the path at once.
             in_flight = in_flight.min(self.controller.window());
@@ -212,9 +209,9 @@ impl TcpSender {
         self.limited = 0;
         self.controller.on_loss(now, &Loss { kind, in_flight });
         self.timed = None;
-        // RFC 3168 section 6.1.2: a window of data is reduced once, for whatever reason.
+        // RFC 3168 section 6.1.2: a window of data is cwr once, for whatever reason.
         self.reduced_until = self.highest;
-        self.tells_reduced |= self.spec.ecn == EcnMode::Rfc3168;
+        self.owes_cwr |= self.spec.ecn == EcnMode::Rfc3168;
     }
 
     pub(crate) fn go_back(&mut self) {
@@ -226,14 +223,14 @@ impl TcpSender {
         self.timeouts += 1;
         self.holding.correct(Holder::CongestionControl);
         self.round_trip.double();
-        if self.state != State::Open {
-            self.state = State::Greets { again: true };
+        if self.state != State::Established {
+            self.state = State::SynDue { again: true };
             return;
         }
-        let kind = if self.timed_out { LossKind::RestartAgain } else { LossKind::Restart };
+        let kind = if self.timed_out { LossKind::RepeatedTimeout } else { LossKind::Timeout };
         self.lose(now, kind);
         self.timed_out = true;
-        self.repair.on_timeout(&self.flight());
+        self.recovery.on_timeout(&self.flight());
         self.go_back();
     }
 
@@ -256,10 +253,11 @@ impl TcpSender {
         let first = self.state == State::Closed;
         if first || self.spec.reconnect || std::mem::take(&mut self.renewed) {
             self.controller = self.spec.controller.start(self.spec.segment);
-            self.repair = self.spec.repair.start();
+            self.recovery = self.spec.recovery.start();
             self.round_trip = self.round_trip.forget();
             self.reduced_until = self.highest;
-            self.state = if self.spec.handshake { State::Greets { again: false } } else { State::Open };
+            self.state =
+                if self.spec.handshake { State::SynDue { again: false } } else { State::Established };
         } else if self.spec.restart_after_idle
             && now.saturating_sub(self.sent_at) > self.round_trip.timeout(&self.spec.timer)
         {
@@ -270,10 +268,10 @@ impl TcpSender {
 
     #[inline(never)]
     fn greet(&mut self, now: Time, again: bool) -> Segment {
-        self.state = State::Greeted { first: (!again).then_some(now) };
+        self.state = State::SynSent { first: (!again).then_some(now) };
         self.start_timer(now);
         let word = self.unacknowledged as u32;
-        let header = TcpHeader { number: word, begins: true, ..TcpHeader::default() };
+        let header = TcpHeader { number: word, syn: true, ..TcpHeader::default() };
         Segment {
             kind: FrameKind::Ack,
             word,
@@ -286,15 +284,15 @@ impl TcpSender {
     /// A segment leaves while it greets, repairs or goes back.
     #[inline(never)]
     fn transmit_otherwise(&mut self, now: Time, from: u64, to: u64) -> Segment {
-        if let State::Greets { again } = self.state {
+        if let State::SynDue { again } = self.state {
             let segment = self.greet(now, again);
             self.look_apart(now, false);
             return segment;
         }
         let again = from < self.highest;
-        if !self.repair.is_quiet() {
-            self.repair.on_sent(&self.flight(), from, to);
-            if !again && self.repair.duplicates() > 0 && !self.repair.is_repairing() {
+        if !self.recovery.is_quiet() {
+            self.recovery.on_sent(&self.flight(), from, to);
+            if !again && self.recovery.duplicates() > 0 && !self.recovery.is_recovering() {
                 self.limited += to - from;
             }
         }
@@ -308,14 +306,14 @@ impl TcpSender {
         self.next = self.next.max(to);
         self.highest = self.highest.max(to);
         if self.next < self.highest {
-            self.next = self.repair.skip(self.next).min(self.highest);
+            self.next = self.recovery.skip(self.next).min(self.highest);
         }
         self.resends = false;
         self.has_sent(now, from, to);
         // RFC 3168 section 6.1.2: CWR on the first new data.
-        let reduced = !again && std::mem::take(&mut self.tells_reduced);
+        let cwr = !again && std::mem::take(&mut self.owes_cwr);
         self.look(now, false);
-        self.segment(from, to, again, reduced)
+        self.segment(from, to, again, cwr)
     }
 
     /// Times the segment of new data that ends here, unless another one is timed.
@@ -340,26 +338,26 @@ impl TcpSender {
         }
     }
 
-    /// The segment of these bytes, which leave for the first time or `again`; `reduced`: the first new data since the window
+    /// The segment of these bytes, which leave for the first time or `again`; `cwr`: the first new data since the window
     /// was.
     #[inline(always)]
-    fn segment(&self, from: u64, to: u64, again: bool, reduced: bool) -> Segment {
+    fn segment(&self, from: u64, to: u64, again: bool, cwr: bool) -> Segment {
         let data = (to - from) as u16;
         let bytes = self.spec.frame_bytes(data);
         // RFC 3168 section 6.1.5: no marks on what is sent again.
         let ecn_capable = self.spec.ecn != EcnMode::Off && !again;
-        if reduced || self.spec.data_in(bytes) != data {
-            return self.wide(from, data, reduced, ecn_capable);
+        if cwr || self.spec.data_in(bytes) != data {
+            return self.wide(from, data, cwr, ecn_capable);
         }
         Segment { kind: FrameKind::Data, word: from as u32, header: None, bytes, ecn_capable }
     }
 
     /// The same of one that says more than its number.
     #[inline(never)]
-    fn wide(&self, from: u64, data: u16, reduced: bool, ecn_capable: bool) -> Segment {
+    fn wide(&self, from: u64, data: u16, cwr: bool, ecn_capable: bool) -> Segment {
         let bytes = self.spec.frame_bytes(data);
         let payload = (self.spec.data_in(bytes) != data).then_some(data);
-        let header = TcpHeader { number: from as u32, payload, reduced, ..TcpHeader::default() };
+        let header = TcpHeader { number: from as u32, payload, cwr, ..TcpHeader::default() };
         let header = Some(Header::Tcp(header));
         Segment { kind: FrameKind::Data, word: from as u32, header, bytes, ecn_capable }
     }
@@ -412,23 +410,23 @@ impl Protocol for TcpSender {
     }
 
     #[inline(always)]
-    fn transmit(&mut self, now: Time) -> (Option<Segment>, Wishes) {
+    fn transmit(&mut self, now: Time) -> (Option<Segment>, Requests) {
         let Some((from, to)) = self.chosen.filter(|_| self.has_work()) else {
-            return (None, self.wishes());
+            return (None, self.requests());
         };
-        if !self.goes_well {
+        if !self.fast_path {
             let segment = self.transmit_otherwise(now, from, to);
-            return (Some(segment), self.wishes());
+            return (Some(segment), self.requests());
         }
         self.time(now, to);
         (self.next, self.highest) = (to, to);
         self.has_sent(now, from, to);
         // RFC 3168 section 6.1.2: CWR on the first new data.
-        let reduced = std::mem::take(&mut self.tells_reduced);
+        let cwr = std::mem::take(&mut self.owes_cwr);
         self.chosen = self.choose_new();
         self.note_holder(now);
-        let wishes = self.wishes();
-        (Some(self.segment(from, to, false, reduced)), wishes)
+        let requests = self.requests();
+        (Some(self.segment(from, to, false, cwr)), requests)
     }
 
     fn poll_record(&mut self) -> Option<Record> {
@@ -447,7 +445,7 @@ impl Protocol for TcpSender {
         size_of::<TcpSender>()
             + self.records.capacity() * size_of::<Record>()
             + self.rng.as_ref().map_or(0, |_| size_of::<Xoshiro256PlusPlus>())
-            + self.repair.memory_bytes()
+            + self.recovery.memory_bytes()
     }
     fn held(&self, now: Time) -> Option<Held> {
         Some(self.holding.until(now))

@@ -3,7 +3,7 @@
 use crate::pipe::{Pipe, connect};
 use crate::{
     Ack, AimdParams, Application, ConnectionSpec, ControllerSpec, Delay, EcnMode, Endpoint,
-    FixedWindowParams, Growth, Record, RecordKind, RepairKind, RequestResponseSpec, TcpSpec, TimerSpec,
+    FixedWindowParams, Growth, LossRecoveryKind, Record, RecordKind, RequestResponseSpec, TcpSpec, TimerSpec,
     TransferSpec, WindowSpec,
 };
 use rand::SeedableRng;
@@ -64,12 +64,12 @@ pub fn draws(seed: u64) -> (impl FnMut(u64) -> u64, Xoshiro256PlusPlus) {
 
 /// An acknowledgement of so many bytes to a sender that its window held back.
 pub fn ack(bytes: u64) -> Ack {
-    Ack { bytes, in_flight: 0, echo: false, round_trip: None, repairing: false, window_used: true }
+    Ack { bytes, in_flight: 0, ece: false, round_trip: None, recovering: false, window_used: true }
 }
 
 /// A transfer over TCP in segments of 1000 B, none of it delayed, with a window of so many segments at the start and a
 /// threshold as high.
-pub fn tcp(bytes: Option<u64>, repair: RepairKind, initial: u64) -> TcpSpec {
+pub fn tcp(bytes: Option<u64>, recovery: LossRecoveryKind, initial: u64) -> TcpSpec {
     let aimd = AimdParams {
         initial: Amount::Frames(initial),
         threshold: Some(initial * 1_000),
@@ -86,7 +86,7 @@ pub fn tcp(bytes: Option<u64>, repair: RepairKind, initial: u64) -> TcpSpec {
         ack_every: 1,
         ack_delay: Time::from_us(500),
         controller: ControllerSpec::Aimd(aimd),
-        repair,
+        recovery,
         duplicates: 3,
         limited_transmit: false,
         steady: false,

@@ -4,8 +4,8 @@ use crate::pipe::{Outcome, Pipe, connect};
 use crate::tcp_properties::{any_spec, nonsense};
 use crate::testbed::{DELAY, RATE, draws, over, tcp};
 use crate::{
-    Application, Delay, Protocol, RepairKind, TcpSpec, TransferOutcome, TransferReceiver, TransferSender,
-    TransferSpec,
+    Application, Delay, LossRecoveryKind, Protocol, TcpSpec, TransferOutcome, TransferReceiver,
+    TransferSender, TransferSpec,
 };
 use frame::Ports;
 use proptest::prelude::*;
@@ -41,7 +41,7 @@ fn a_transfer_takes_a_free_connection_or_a_new_one() {
     // Segments of 1000 B in 1058 B take 846.4 ns, acknowledgements 51.2 ns, the wire 5 us. The first two begin together
     // and take turns: first, second, first (its end), second; the third begins when both are done.
     let due = [(0, 2_000), (0, 1_500), (100, 1_000)].map(|(at, bytes)| due_at(us(at), bytes));
-    let mut pipe = pool(tcp(None, RepairKind::NewReno, 4), &due);
+    let mut pipe = pool(tcp(None, LossRecoveryKind::NewReno, 4), &due);
     pipe.run_clean(Time::NEVER);
     let wire = |bytes: u64| pipe.wire(bytes);
     let third = wire(1_058) * 3 + DELAY;
@@ -65,7 +65,7 @@ fn a_connection_that_begins_anew_greets_and_starts_slowly() {
     let due = [0, 200].map(|at| due_at(us(at), 3_000));
     let took = |reconnect| {
         let mut pipe =
-            pool(TcpSpec { handshake: true, reconnect, ..tcp(None, RepairKind::NewReno, 1) }, &due);
+            pool(TcpSpec { handshake: true, reconnect, ..tcp(None, LossRecoveryKind::NewReno, 1) }, &due);
         pipe.run_clean(Time::NEVER);
         assert_eq!(pipe.near.connections(), 1);
         let outcomes = pipe.near.outcomes();
@@ -87,7 +87,7 @@ fn given_ports_are_a_connection() {
         .zip([1, 2, 1, 2, 2])
         .map(|(nth, source)| Due { ports: Ports { source, destination: 80 }, ..due_at(us(nth * 100), 5_000) })
         .collect();
-    let mut pipe = pool(tcp(None, RepairKind::Sack, 10), &due);
+    let mut pipe = pool(tcp(None, LossRecoveryKind::Sack, 10), &due);
     pipe.run_clean(Time::NEVER);
     // One is enough: it is closed and opened anew for other ports.
     assert_eq!(pipe.near.connections(), 1);
@@ -98,7 +98,7 @@ fn given_ports_are_a_connection() {
 #[test]
 fn a_loss_counts_for_the_transfer_that_it_hits() {
     let due = [0, 0, 0].map(|at| due_at(us(at), 1_000));
-    let mut pipe = pool(tcp(None, RepairKind::NewReno, 4), &due);
+    let mut pipe = pool(tcp(None, LossRecoveryKind::NewReno, 4), &due);
     let mut sent = 0;
     pipe.run(Time::NEVER, |end, _| {
         sent += usize::from(end == 0);
@@ -115,7 +115,7 @@ fn a_loss_counts_for_the_transfer_that_it_hits() {
 #[test]
 fn many_short_ones_take_the_memory_of_one() {
     let due: Vec<Due> = (0..1_000).map(|nth| due_at(us(nth * 50), 5_000)).collect();
-    let mut pipe = pool(TcpSpec { reconnect: true, ..tcp(None, RepairKind::Sack, 10) }, &due);
+    let mut pipe = pool(TcpSpec { reconnect: true, ..tcp(None, LossRecoveryKind::Sack, 10) }, &due);
     pipe.run_clean(Time::NEVER);
     assert_eq!((pipe.near.connections(), pipe.near.outcomes().len()), (1, 1_000));
     assert!((0..1_000).all(|nth| pipe.far.delivered(nth).is_some()));
@@ -123,7 +123,7 @@ fn many_short_ones_take_the_memory_of_one() {
 
 #[test]
 fn both_ends_are_made_together() {
-    let application = Application::Transfers(offered(tcp(None, RepairKind::Sack, 2)));
+    let application = Application::Transfers(offered(tcp(None, LossRecoveryKind::Sack, 2)));
     let mut pipe = connect(&over(application), RATE, DELAY);
     pipe.run_clean(us(1));
     assert_eq!((pipe.near.name(), pipe.far.name()), ("transfer_sender", "transfer_receiver"));

@@ -9,7 +9,7 @@
 //! once for a segment out of order, and for every second one); RFC 3168, section 6.1.3 (ECN-Echo).
 //!
 //! Not modelled: reassembly: a segment that overtakes another is thrown away, so that paths that reorder
-//! cost retransmissions. The echo of RFC 3168 that lasts until the sender reduces its window, and the exact
+//! cost retransmissions. The ece of RFC 3168 that lasts until the sender reduces its window, and the exact
 //! one of RFC 8257. An acknowledgement that could not leave yet takes in the next one: one frame says both.
 
 use crate::WindowSpec;
@@ -33,7 +33,7 @@ pub struct WindowReceiver {
     /// An acknowledgement waits for the NIC.
     ack_due: bool,
     /// A mark to be echoed.
-    echo: bool,
+    ece: bool,
     discarded: u64,
 }
 
@@ -48,7 +48,7 @@ impl WindowReceiver {
             unanswered: 0,
             deadline: None,
             ack_due: false,
-            echo: false,
+            ece: false,
             discarded: 0,
         }
     }
@@ -70,7 +70,7 @@ impl Protocol for WindowReceiver {
             self.discarded += 1;
             return;
         }
-        self.echo |= received.congestion_experienced;
+        self.ece |= received.congestion_experienced;
         if nearest(received.word, self.expected) != self.expected {
             self.discarded += 1;
             self.answer();
@@ -103,8 +103,8 @@ impl Protocol for WindowReceiver {
         if !self.ack_due {
             return None;
         }
-        let kind = if self.echo { FrameKind::MarkedAck } else { FrameKind::Ack };
-        (self.ack_due, self.echo, self.unanswered) = (false, false, 0);
+        let kind = if self.ece { FrameKind::MarkedAck } else { FrameKind::Ack };
+        (self.ack_due, self.ece, self.unanswered) = (false, false, 0);
         let word = self.expected as u32;
         Some(Segment { kind, word, header: None, bytes: self.ack_bytes, ecn_capable: false })
     }

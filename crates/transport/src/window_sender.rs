@@ -16,7 +16,7 @@
 //! section 3.4 (cumulative acknowledgements); RFC 6298, sections 3 and 5 (timing, Karn, the timer).
 //!
 //! Not modelled: set-up and tear-down; a timeout that adapts or backs off; fast retransmission and selective
-//! acknowledgements; RFC 3168's reply to an echo (CWR); headers above Ethernet. TCP is a sender of its own,
+//! acknowledgements; RFC 3168's reply to an ece (CWR); headers above Ethernet. TCP is a sender of its own,
 //! with the same controllers.
 
 use crate::bulk::Bulk;
@@ -108,13 +108,13 @@ impl<C: CongestionControl> WindowSender<C> {
 
     /// Sends everything again that is not acknowledged.
     fn go_back(&mut self, now: Time) {
-        let loss = Loss { kind: LossKind::Restart, in_flight: self.in_flight() };
+        let loss = Loss { kind: LossKind::Timeout, in_flight: self.in_flight() };
         self.next = self.unacknowledged;
         self.timed = None;
         self.controller.on_loss(now, &loss);
     }
 
-    fn acknowledge(&mut self, now: Time, acknowledged: u64, echo: bool) {
+    fn acknowledge(&mut self, now: Time, acknowledged: u64, ece: bool) {
         let bytes = self.bytes(self.unacknowledged, acknowledged);
         self.unacknowledged = acknowledged;
         // After going back, what had arrived all the same need not be sent again.
@@ -125,9 +125,9 @@ impl<C: CongestionControl> WindowSender<C> {
             self.records.push_back(Record { kind: RecordKind::RoundTrip, start: sent, end: now, bytes });
         }
         let round_trip = timed.map(|(_, sent)| now - sent);
-        let (in_flight, repairing) = (self.in_flight(), false);
+        let (in_flight, recovering) = (self.in_flight(), false);
         let window_used = is_used(self.controller.window(), in_flight + bytes);
-        self.controller.on_ack(now, &Ack { bytes, in_flight, echo, round_trip, repairing, window_used });
+        self.controller.on_ack(now, &Ack { bytes, in_flight, ece, round_trip, recovering, window_used });
         self.retransmission.on_ack(now, self.unacknowledged < self.next);
         self.finish(now);
     }
@@ -148,7 +148,7 @@ impl<C: CongestionControl> WindowSender<C> {
 
 impl<C: CongestionControl> Protocol for WindowSender<C> {
     fn handle_frame(&mut self, now: Time, received: &Received) {
-        let echo = match received.kind {
+        let ece = match received.kind {
             FrameKind::Ack => false,
             FrameKind::MarkedAck => true,
             // What a congested switch or receiver says of this path.
@@ -163,11 +163,11 @@ impl<C: CongestionControl> Protocol for WindowSender<C> {
         };
         let acknowledged = nearest(received.word, self.unacknowledged);
         if acknowledged > self.unacknowledged && acknowledged <= self.highest {
-            self.acknowledge(now, acknowledged, echo);
+            self.acknowledge(now, acknowledged, ece);
         } else {
             self.discarded += 1;
         }
-        if echo {
+        if ece {
             self.controller.on_mark(now);
         }
     }

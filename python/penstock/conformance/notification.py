@@ -176,7 +176,7 @@ def _recovery() -> list[Case]:
     for _ in range(CYCLES):
         current = (current + target) / 2
         fast += [us(TIMER_US), rate(current)]
-    # Without `keep_target` a second cut makes the rate before it the target, after any cycle.
+    # Without `extra_fast_recovery` a second cut makes the rate before it the target, after any cycle.
     target = (LINK_BPS * LEAST_FACTOR_OF_63 + LINK_BPS) / 2
     current = target * (1 - 32 / GAIN)
     active: list[Step] = [us(100), cnm(63), us(TIMER_US + 10), cnm(32), us(10)]
@@ -197,7 +197,7 @@ def _recovery() -> list[Case]:
         Case(
             "QN-12",
             "active increase: the target gains 5 Mb/s in each further cycle",
-            [Trial("timer", source(keep_target=False), tuple(active))],
+            [Trial("timer", source(extra_fast_recovery=False), tuple(active))],
         ),
     ]
 

@@ -199,7 +199,7 @@ class SimDevice:
         # Losses are judged by the case.
         scenario["simulation"] = {"duration": f"{self._now_ns} ns", "on_lossless_drop": "count"}
         scenario["faults"] = [*scenario.get("faults", ()), *self._faults]
-        log = {"what": "frames", "which": [trial["port"], *trial.get("watched", ())], "most": MOST_FRAMES}
+        log = {"what": "frames", "which": [trial["port"], *trial.get("watched", ())], "max_rows": MOST_FRAMES}
         scenario["probes"] = [log, {"what": "pauses"}]
         source = Source(tomli_w.dumps(scenario), "the scenario of the trial")
         return Traffic(running.run_source(source, threads=1), trial["port"])

@@ -77,7 +77,7 @@ class ProbeKeys(TypedDict, total=False):
     """Width of the bins of time series, those of occupancies among them. Default: a 500th of `duration`,
     rounded up to whole nanoseconds.
     """
-    most: int | None
+    max_rows: int | None
     """The largest number of rows of frames or pauses: the first ones are kept. Default: 100000 frames,
     all pauses.
     """
@@ -911,7 +911,7 @@ class ReactionPointKeys(TypedDict, total=False):
 
     gain: float | None
     """The fraction by which a unit of feedback cuts the rate (Gd), up to 63 units. Default: 0.0078125."""
-    least_factor: float | None
+    min_decrease_factor: float | None
     """Lower bound of a cut: the rate after it is at least this fraction of the rate before. Default:
     0.5.
     """
@@ -933,7 +933,7 @@ class ReactionPointKeys(TypedDict, total=False):
     """No cut goes below it. Default: "5 Mb/s"."""
     max_rate: str | None
     """No increase goes above it. Default: "unlimited"."""
-    keep_target: bool | None
+    extra_fast_recovery: bool | None
     """Whether a second cut within the same cycle leaves the target rate unchanged (extra fast recovery).
     Default: true.
     """
@@ -954,7 +954,7 @@ class BackwardReactionKeys(TypedDict, total=False):
     """The number of increase units that a unit of positive feedback adds (Gi). Default: 4."""
     increase_unit: str | None
     """The increase unit (Ru). Default: "8 Mb/s"."""
-    least_factor: float | None
+    min_decrease_factor: float | None
     """Lower bound of a cut: the rate after it is at least this fraction of the rate before. Default:
     0.5.
     """
@@ -1999,7 +1999,7 @@ class TcpKeys(TypedDict, total=False):
     """How the window moves: "aimd" (slow start and congestion avoidance), "cubic" or "dctcp", or a table
     of one of the last two with its keys. Default: "aimd".
     """
-    recovery: RepairKind | None
+    recovery: LossRecoveryKind | None
     """How losses are detected and repaired: "tahoe", "reno", "newreno" or "sack". Default: "sack"."""
     initial_window: str | None
     """The window at the start: bytes of data or full segments, at least one. Default: "10 frames"."""
@@ -2785,7 +2785,7 @@ TcpPreset = Literal["rfc", "ns2", "linux", "mcalpine-2005", "datacenter"]
 """Where the keys of a connection come from that a scenario does not write."""
 TcpController = Literal["aimd", "cubic", "dctcp"] | TcpControllerTable
 """How the window moves: a name, or a table of that name with its keys."""
-RepairKind = Literal["tahoe", "reno", "newreno", "sack"]
+LossRecoveryKind = Literal["tahoe", "reno", "newreno", "sack"]
 """How losses are found and repaired."""
 Growth = Literal["acks", "bytes"]
 """What lets a window grow."""

@@ -433,7 +433,7 @@ def tcp(
     preset: k.TcpPreset | None = None,
     *,
     controller: k.TcpController | None = None,
-    recovery: k.RepairKind | None = None,
+    recovery: k.LossRecoveryKind | None = None,
     initial_window: str | None = None,
     initial_threshold: str | None = None,
     growth: k.Growth | None = None,

@@ -147,7 +147,8 @@ impl Recording<'_> {
                     port.hooks.set(Hooks::RECORDED, true);
                 }
             }
-            let logs = entries.iter().map(|probe| Log::new(probe.start, probe.most as usize, probe.one_in));
+            let logs =
+                entries.iter().map(|probe| Log::new(probe.start, probe.max_rows as usize, probe.one_in));
             part.probes.frames = Some(Box::new(FrameLog { ports, logs: logs.collect() }));
         }
     }

@@ -21,7 +21,7 @@ use crate::run::world::Fabric;
 use frame::{Ecn, Frame, FrameKind, Header, Heading, PathId, Priority, Route, TrafficClass};
 use queueing::Told;
 use std::num::NonZeroU32;
-use transport::{Protocol, Received, Wishes};
+use transport::{Protocol, Received, Requests};
 use units::Time;
 
 /// A path that no endpoint uses.
@@ -152,9 +152,9 @@ impl Fabric {
         let answer = &state.endpoint.answer(now, &received, free);
         let Some(segment) = &answer.sent else { return self.grant(nth, answer.then, now, windows) };
         let (egress, route) = way;
-        let calls = [answer.wishes, answer.then].map(|wishes| state.wake(wishes.call_at, now));
+        let calls = [answer.requests, answer.then].map(|requests| state.wake(requests.call_at, now));
         let (frame, near) = (state.frame(segment, route, now), state.behind.is_none());
-        if answer.wishes.has_records {
+        if answer.requests.has_records {
             state.collect();
         }
         self.leave_past_nic(egress, frame, (segment, near), now, windows);
@@ -200,40 +200,40 @@ impl Fabric {
     /// Something has happened to an endpoint.
     #[inline(never)]
     pub fn update_endpoint(&mut self, nth: u32, now: Time, windows: &mut Queued) {
-        let wishes = self.hosts.endpoints[nth as usize].endpoint.wishes();
-        self.grant(nth, wishes, now, windows);
+        let requests = self.hosts.endpoints[nth as usize].endpoint.requests();
+        self.grant(nth, requests, now, windows);
     }
 
-    /// Takes an endpoint's records, and gives it what it wishes.
+    /// Takes an endpoint's records, and gives it what it requests.
     #[inline(never)]
-    fn grant(&mut self, nth: u32, wishes: Wishes, now: Time, windows: &mut Queued) {
+    fn grant(&mut self, nth: u32, requests: Requests, now: Time, windows: &mut Queued) {
         let peers = self.hosts.endpoints[nth as usize].peers;
-        if wishes.has_records || peers != NIL || !self.probes.congestion.is_empty() {
-            return self.take_notes(nth, wishes, now, windows);
+        if requests.has_records || peers != NIL || !self.probes.congestion.is_empty() {
+            return self.take_notes(nth, requests, now, windows);
         }
-        self.serve_endpoint(nth, wishes, now, windows);
+        self.serve_endpoint(nth, requests, now, windows);
     }
 
     /// Takes what an endpoint has measured, and lets those begin that its steps wait for.
     #[inline(never)]
-    fn take_notes(&mut self, nth: u32, mut wishes: Wishes, now: Time, windows: &mut Queued) {
+    fn take_notes(&mut self, nth: u32, mut requests: Requests, now: Time, windows: &mut Queued) {
         let state = &mut self.hosts.endpoints[nth as usize];
-        if wishes.has_records {
+        if requests.has_records {
             state.collect();
         }
         if state.peers != NIL {
-            wishes = self.begin_steps(nth, now, windows);
+            requests = self.begin_steps(nth, now, windows);
         }
         self.note_congestion(nth, now);
-        self.serve_endpoint(nth, wishes, now, windows);
+        self.serve_endpoint(nth, requests, now, windows);
     }
 
     /// Sets an endpoint's timer, and lets it send, or stand in line, if it has something to send.
     #[inline(always)]
-    fn serve_endpoint(&mut self, nth: u32, wishes: Wishes, now: Time, windows: &mut Queued) {
-        self.wake_in_time(nth, wishes.call_at, now, windows);
+    fn serve_endpoint(&mut self, nth: u32, requests: Requests, now: Time, windows: &mut Queued) {
+        self.wake_in_time(nth, requests.call_at, now, windows);
         let EndpointState { in_line, limiter, .. } = self.hosts.endpoints[nth as usize];
-        if in_line || !wishes.has_work || limiter == NIL && self.send_past_nic(nth, now, windows) {
+        if in_line || !requests.has_work || limiter == NIL && self.send_past_nic(nth, now, windows) {
             return;
         }
         let place = if limiter == NIL {
@@ -246,9 +246,9 @@ impl Fabric {
         }
     }
 
-    /// Endpoints of a host whose steps wait for each other begin theirs as far as that is known. What this one wishes then.
+    /// Endpoints of a host whose steps wait for each other begin theirs as far as that is known. What this one requests then.
     #[inline(never)]
-    fn begin_steps(&mut self, nth: u32, now: Time, windows: &mut Queued) -> Wishes {
+    fn begin_steps(&mut self, nth: u32, now: Time, windows: &mut Queued) -> Requests {
         let group = self.hosts.endpoints[nth as usize].peers as usize;
         let peers = std::mem::take(&mut self.hosts.peers[group]);
         let progress = |fabric: &Fabric, of: u32| fabric.hosts.endpoints[of as usize].endpoint.progress();
@@ -263,11 +263,11 @@ impl Fabric {
             };
             let endpoint = &mut self.hosts.endpoints[own as usize].endpoint;
             endpoint.begin_step(at);
-            let call_at = endpoint.wishes().call_at;
+            let call_at = endpoint.requests().call_at;
             self.wake_in_time(own, call_at, now, windows);
         }
         self.hosts.peers[group] = peers;
-        self.hosts.endpoints[nth as usize].endpoint.wishes()
+        self.hosts.endpoints[nth as usize].endpoint.requests()
     }
 
     /// Lets an endpoint send that has something if nobody is before it at its NIC, and the NIC takes it; else it stands in
@@ -350,19 +350,19 @@ impl Fabric {
         Fabric::limiter_in(entry).is_none() && of_endpoint(entry)
     }
 
-    /// A segment of an endpoint has been pulled, and this is what it wishes now: sets its timer, and lets it stand in line
+    /// A segment of an endpoint has been pulled, and this is what it requests now: sets its timer, and lets it stand in line
     /// again if it has more, at which port and class.
     #[inline(always)]
     pub fn endpoint_was_pulled(
         &mut self,
         nth: u32,
-        wishes: Wishes,
+        requests: Requests,
         now: Time,
         windows: &mut Queued,
     ) -> Option<(u32, TrafficClass)> {
-        self.wake_in_time(nth, wishes.call_at, now, windows);
+        self.wake_in_time(nth, requests.call_at, now, windows);
         let in_line = self.hosts.endpoints[nth as usize].in_line;
-        if wishes.has_work && !in_line { self.stand_in_line(nth, now, windows) } else { None }
+        if requests.has_work && !in_line { self.stand_in_line(nth, now, windows) } else { None }
     }
 
     /// The port that an endpoint sends through.

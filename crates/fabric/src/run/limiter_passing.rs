@@ -238,13 +238,13 @@ impl Fabric {
         let state = &mut self.hosts.endpoints[from as usize];
         state.in_line = false;
         let marked = limiter.marks(now);
-        let (segment, wishes) = state.endpoint.transmit(now);
+        let (segment, requests) = state.endpoint.transmit(now);
         let priority = state.priority;
         let tag = segment.as_ref().and_then(|segment| {
             limiter.measured.marks += u64::from(marked && segment.ecn_capable);
             limiter.leaves(priority, segment.bytes, overhead, now)
         });
-        let place = self.endpoint_was_pulled(from, wishes, now, windows);
+        let place = self.endpoint_was_pulled(from, requests, now, windows);
         let place = place.or_else(|| self.limiter_in_line(nth, now));
         if let Some(segment) = &segment {
             self.count_pulled(egress, class);

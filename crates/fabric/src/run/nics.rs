@@ -84,9 +84,9 @@ impl Fabric {
         now: Time,
         windows: &mut Queued,
     ) -> Option<(u32, TrafficClass)> {
-        let (segment, wishes) = self.hosts.endpoints[nth as usize].endpoint.transmit(now);
+        let (segment, requests) = self.hosts.endpoints[nth as usize].endpoint.transmit(now);
         // Back in line before the frame goes: sending it may pull the next one.
-        let place = self.endpoint_was_pulled(nth, wishes, now, windows);
+        let place = self.endpoint_was_pulled(nth, requests, now, windows);
         if let Some(segment) = &segment
             && let Some(frame) = self.frame_of(nth, segment, now)
         {

@@ -24,7 +24,7 @@ pub struct Probe {
     /// Width of the bins of a time series; `None`: that of all.
     pub every: Option<Time>,
     /// Rows of a log, or pauses, at most: the first.
-    pub most: u64,
+    pub max_rows: u64,
     /// Of so many frames one is in the log.
     pub one_in: u64,
     /// When a log begins.

@@ -110,7 +110,7 @@ impl View<'_> {
         }
         // Those of one time are in the order of ports.
         chosen.sort_by_key(|&at| all[at].record.start);
-        chosen.truncate(probe.most.try_into().unwrap_or(usize::MAX));
+        chosen.truncate(probe.max_rows.try_into().unwrap_or(usize::MAX));
         chosen
     }
 }

@@ -128,7 +128,7 @@ pub fn greedy(to: NodeId, bytes: u16, start: Time) -> SourceSpec {
 
 /// All of a kind is recorded.
 pub fn everything(what: Watched) -> Probe {
-    Probe { what, which: Which::All, every: None, most: 1_000_000, one_in: 1, start: Time::ZERO }
+    Probe { what, which: Which::All, every: None, max_rows: 1_000_000, one_in: 1, start: Time::ZERO }
 }
 
 /// A specification under construction.

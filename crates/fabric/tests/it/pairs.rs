@@ -32,8 +32,8 @@ use std::sync::Arc;
 use transport::{
     AimdParams, Application, CnpScope, ConnectionSpec, ControllerSpec, ConversationSpec, CubicKeys,
     CubicParams, DctcpKeys, DctcpParams, Delay, EcnMode, FixedRateParams, FixedWindowParams, Growth,
-    MpiExchangeSpec, QueuePairs, RdmaControlKeys, RdmaKeys, RdmaRecovery, RepairKind, RequestResponseSpec,
-    TcpSpec, TimerSpec, TransferSpec, UnlimitedParams, WindowSpec,
+    LossRecoveryKind, MpiExchangeSpec, QueuePairs, RdmaControlKeys, RdmaKeys, RdmaRecovery,
+    RequestResponseSpec, TcpSpec, TimerSpec, TransferSpec, UnlimitedParams, WindowSpec,
 };
 use units::{Amount, BitRate, Bytes, ClockTolerance, Or, Time};
 use workload::{
@@ -357,7 +357,7 @@ fn reaction_point(rolls: &mut Rolls) -> ReactionPointParams {
         byte_reset: Bytes::new(rolls.pick(&[2_000, 30_000])),
         time_reset: rolls.pick(&[us(3), us(50)]),
         min_rate: rolls.pick(&[gbps(1), gbps(4)]),
-        keep_target: rolls.coin(),
+        extra_fast_recovery: rolls.coin(),
         lower_target: rolls.coin(),
         ..ReactionPointParams::default()
     }
@@ -574,7 +574,7 @@ fn tcp(patient: bool, rolls: &mut Rolls) -> ConnectionSpec {
         ack_every: 1 + rolls.below(3) as u32,
         ack_delay: us(rolls.below(5)),
         controller: rolls.pick(&controllers),
-        repair: rolls.pick(RepairKind::ALL),
+        recovery: rolls.pick(LossRecoveryKind::ALL),
         duplicates: 3,
         limited_transmit: rolls.coin(),
         steady: rolls.coin(),
@@ -851,7 +851,7 @@ fn probe(what: Watched, rolls: &mut Rolls) -> Probe {
         _ => Which::All,
     };
     let (most, one_in) = (rolls.pick(&[1, 7, 100, 1_000_000]), rolls.pick(&[1, 3]));
-    Probe { which, most, one_in, start: us(rolls.pick(&[0, 10])), ..everything(what) }
+    Probe { which, max_rows: most, one_in, start: us(rolls.pick(&[0, 10])), ..everything(what) }
 }
 
 /// Receive buffers and shared memories as large as the pauses need, and no larger.

@@ -253,7 +253,7 @@ fn a_log_is_capped_and_sampled_alike_on_all_threads() {
     let chosen = |most, one_in, start, which: &str| {
         let mut net = incast(us(200));
         let which = Which::Named(vec![Pattern::new(which)]);
-        net.0.probes.chosen = Some(vec![Probe { which, most, one_in, start, ..everything(Watched::Frames) }]);
+        net.0.probes.chosen = Some(vec![Probe { which, max_rows: most, one_in, start, ..everything(Watched::Frames) }]);
         let once = log(&net.run());
         for threads in [2, 3] {
             assert_eq!(once, log(&net.run_on(threads, u64::MAX)), "{threads} threads");
@@ -315,7 +315,7 @@ fn pauses_are_chosen() {
     let all = incast(us(200)).run().pauses();
     let chosen = |which, most| {
         let mut net = incast(us(200));
-        net.0.probes.chosen = Some(vec![Probe { which, most, ..everything(Watched::Pauses) }]);
+        net.0.probes.chosen = Some(vec![Probe { which, max_rows: most, ..everything(Watched::Pauses) }]);
         net.run()
     };
     let named = |name: &str| Which::Named(vec![Pattern::new(name)]);

@@ -12,8 +12,8 @@ use units::Time;
 const MAX_BINS: u64 = 1_000_000;
 /// More than this are not few.
 const MOST_BUSIEST: u32 = 10_000;
-/// More rows than this are for a file of their own kind. The key `most` names it.
-const MOST_ROWS: u64 = 1_000_000;
+/// More rows than this are for a file of their own kind. The key `max_rows` names it.
+const MAX_ROWS: u64 = 1_000_000;
 /// The key `one_in` names it.
 const MOST_ONE_IN: u64 = 1_000_000_000;
 
@@ -62,7 +62,7 @@ fn one(probe: &ProbeText, at: &Place, model: &Model, context: &mut Context<'_>) 
         }
         Some(value)
     };
-    let most = count("most", probe.most, MOST_ROWS).unwrap_or(u64::MAX);
+    let max_rows = count("max_rows", probe.max_rows, MAX_ROWS).unwrap_or(u64::MAX);
     let one_in = count("one_in", probe.one_in, MOST_ONE_IN).unwrap_or(1);
     if let Some(start) = probe.start
         && start >= model.simulation.duration
@@ -72,7 +72,7 @@ fn one(probe: &ProbeText, at: &Place, model: &Model, context: &mut Context<'_>) 
         context.error(&at.key("start"), format!("start {start} is after the end"), help);
     }
     let start = probe.start.unwrap_or_default();
-    Some(Probe { what: probe.what.watched(), which, every: probe.every, most, one_in, start })
+    Some(Probe { what: probe.what.watched(), which, every: probe.every, max_rows, one_in, start })
 }
 
 /// Keys that say nothing of what is recorded.
@@ -82,9 +82,9 @@ fn keys_of_others(probe: &ProbeText, at: &Place, context: &mut Context<'_>) {
         let help = "leave it out: bins of time have flow, port, class, queue and occupancy";
         context.error(&at.key("every"), format!("{} have no bins", name(what)), help);
     }
-    if probe.most.is_some() && !matches!(what, WhatText::Pauses | WhatText::Frames) {
+    if probe.max_rows.is_some() && !matches!(what, WhatText::Pauses | WhatText::Frames) {
         let help = "leave it out: it counts pauses or frames";
-        context.error(&at.key("most"), format!("{} have no rows to count", name(what)), help);
+        context.error(&at.key("max_rows"), format!("{} have no rows to count", name(what)), help);
     }
     for (key, given) in [("one_in", probe.one_in.is_some()), ("start", probe.start.is_some())] {
         if given && what != WhatText::Frames {

@@ -42,7 +42,7 @@ pub struct ProbeText {
     pub every: Option<Time>,
     /// The largest number of rows of frames or pauses: the first ones are kept. A count, 1 to 1000000. Default: 100000 frames, all pauses.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub most: Option<u64>,
+    pub max_rows: Option<u64>,
     /// Records one frame in this many, chosen by a hash of its identity: a frame is logged at all ports on its path, or at none. A count, 1 to 1000000000. Only for frames; all pause frames are recorded. Default: 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub one_in: Option<u64>,

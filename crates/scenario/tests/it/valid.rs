@@ -527,7 +527,7 @@ fn ranks_share_one_description_and_copy_where_there_are_two() {
 
 #[test]
 fn tcp_takes_from_its_preset_what_is_not_written() {
-    use transport::{Application, EcnMode, RepairKind, TcpPreset};
+    use transport::{Application, EcnMode, LossRecoveryKind, TcpPreset};
     let specs = |source: &str| {
         let text = format!(
             "[simulation]\nduration = \"1 ms\"\n[topology.star]\nhosts = 2\nrate = \"10 Gb/s\"\n[[flows]]\nname = \"f\"\n\
@@ -551,8 +551,8 @@ fn tcp_takes_from_its_preset_what_is_not_written() {
         "{ preset = \"datacenter\", recovery = \"newreno\", proportional = false, min_timeout = \"200 ms\", max_timeout = \"2 s\" }",
     );
     assert_eq!(
-        (spec.repair, spec.ecn, spec.timer.min),
-        (RepairKind::NewReno, EcnMode::Dctcp, Time::from_ms(200))
+        (spec.recovery, spec.ecn, spec.timer.min),
+        (LossRecoveryKind::NewReno, EcnMode::Dctcp, Time::from_ms(200))
     );
     assert_eq!((spec.timer.initial, &spec), (Time::from_ms(10), &again));
 }
@@ -594,7 +594,7 @@ priorities = [4, 5]
 per = "destination"
 [host.rate_limiters.qcn]
 gain = 0.01
-least_factor = 0.4
+min_decrease_factor = 0.4
 byte_reset = "75 kB"
 time_reset = "1 ms"
 jitter_share = 0.0
@@ -603,7 +603,7 @@ active_increase = "10 Mb/s"
 hyper_active_increase = "100 Mb/s"
 min_rate = "1 Mb/s"
 max_rate = "5 Gb/s"
-keep_target = false
+extra_fast_recovery = false
 lower_target = false
 [[switch.queue_managers]]
 [switch.queue_managers.red]
@@ -740,7 +740,7 @@ feedback_unit = "64 B"
 decrease_gain = 0.01
 increase_gain = 2.0
 increase_unit = "1 Mb/s"
-least_factor = 0.25
+min_decrease_factor = 0.25
 min_rate = "1 Mb/s"
 max_stop = "10 us"
 restart_share = 0.1
@@ -806,7 +806,7 @@ tag_length = "16 B"
         decrease_gain: 0.01,
         increase_gain: 2.0,
         increase_unit: BitRate::from_bps(1_000_000),
-        least_factor: 0.25,
+        min_decrease_factor: 0.25,
         min_rate: BitRate::from_bps(1_000_000),
         max_stop: Time::from_us(10),
         restart_share: 0.1,

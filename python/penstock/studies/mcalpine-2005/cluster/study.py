@@ -82,7 +82,7 @@ def run(context: Context) -> list[Outcome]:
 
 def window(scenario: Scenario) -> Scenario:
     """From 44 to 84 ms, as the paper's chart of video, with all frames that arrive at hosts then."""
-    probe = {"what": "frames", "which": ["c1..c6", "s1..s4"], "start": "44 ms", "most": MOST_FRAMES}
+    probe = {"what": "frames", "which": ["c1..c6", "s1..s4"], "start": "44 ms", "max_rows": MOST_FRAMES}
     return scenario.with_value("probes", [probe]).with_value("simulation.duration", "84 ms")
 
 

@@ -1,4 +1,4 @@
-//! How a TCP sender finds out that segments are lost, and what it sends again: what its variants have in common.
+//! Loss recovery: how a TCP sender finds out that segments are lost, and what it retransmits: what its variants have in common.
 
 use crate::scoreboard::Blocks;
 
@@ -37,25 +37,25 @@ pub enum OnDuplicate {
     /// Nothing yet.
     Nothing,
     /// The first segment that is not acknowledged is lost: send it again.
-    Lost,
+    FastRetransmit,
     /// Go back to it and start over.
-    StartOver,
+    GoBack,
 }
 
 /// What the acknowledgement of new data means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnProgress {
-    /// All goes well.
-    Goes,
-    /// The repair goes on.
-    Repairs,
-    /// The repair goes on, and the first segment that is not acknowledged is lost as well.
-    NextHole {
+    /// There is no loss recovery.
+    Open,
+    /// Loss recovery goes on.
+    Recovering,
+    /// A partial acknowledgement: the first segment that is not acknowledged is lost as well (RFC 6582 section 3.2).
+    PartialAck {
         /// Whether the retransmission timer starts anew.
         restarts_timer: bool,
     },
-    /// The repair is done.
-    Repaired {
+    /// Loss recovery has ended.
+    Recovered {
         /// Whether the window should not exceed what is in flight by more than a segment.
         gently: bool,
     },
@@ -72,9 +72,9 @@ pub enum Chosen {
     Bytes(u64, u64),
 }
 
-/// A way to find losses and to repair them. It counts bytes, and knows neither time nor window.
-pub trait Repair {
-    /// The same acknowledgement once more, while something is in flight.
+/// An algorithm that detects and repairs losses. It counts bytes, and knows neither time nor window.
+pub trait LossRecovery {
+    /// A duplicate acknowledgement has arrived, while something is in flight.
     fn on_duplicate(&mut self, flight: &Flight) -> OnDuplicate;
 
     /// So many bytes were acknowledged for the first time; `flight` is what is left.
@@ -87,7 +87,7 @@ pub trait Repair {
     fn duplicates(&self) -> u32;
 
     /// Whether a loss that was found is not yet repaired.
-    fn is_repairing(&self) -> bool {
+    fn is_recovering(&self) -> bool {
         false
     }
 
@@ -95,7 +95,7 @@ pub trait Repair {
     /// acknowledgement. Then the window counts as it is, what to send next is the sender's affair, and there is nothing to
     /// be told of what leaves, or of the acknowledgement of new data without blocks.
     fn is_quiet(&self) -> bool {
-        self.duplicates() == 0 && !self.is_repairing()
+        self.duplicates() == 0 && !self.is_recovering()
     }
 
     /// Bytes by which the window counts as larger meanwhile, or smaller.
