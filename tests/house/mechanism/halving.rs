@@ -37,7 +37,7 @@ impl CongestionControl for Halving {
         self.window = (self.window / 2).max(self.segment);
     }
     fn on_ack(&mut self, _now: Time, ack: &Ack) {
-        self.window += u64::from(!ack.echo) * self.segment;
+        self.window += u64::from(!ack.ece) * self.segment;
     }
     fn window(&self) -> u64 {
         self.window
