@@ -51,12 +51,12 @@ dev: $(VENV)/developed ## builds the engine quickly into python/penstock, for wh
 # Quick and cheap first, so that a slip is told at once; `make -k test` goes on after a failure.
 format: $(VENV)/developed
 	cargo fmt --all --check
-	$(BIN)/ruff format --quiet --check python tests tools benches
+	$(BIN)/ruff format --quiet --check python tests tools benches docs/site
 
 lint: $(VENV)/developed
-	$(BIN)/ruff check --quiet python tests tools benches
+	$(BIN)/ruff check --quiet python tests tools benches docs/site
 	$(BIN)/mypy
-	$(BIN)/mypy tools benches
+	$(BIN)/mypy tools benches docs/site
 	cargo clippy --locked --workspace --all-targets --quiet -- -D warnings
 
 rustdoc: | needs ## builds the pages of the engine's crates, private modules and mechanisms too, in target/doc; a broken link is an error
@@ -81,7 +81,7 @@ properties: $(VENV)/developed ## tries what `make test` draws from a fixed seed 
 python: $(VENV)/developed ## runs the tests of the package, of the docs and of the house rules
 	$(BIN)/python -m pytest --quiet --numprocesses $(WORKERS) --dist loadfile --hypothesis-profile=ci
 
-site: $(VENV)/developed ## builds the documentation site in build/site; a warning is an error
+site: $(VENV)/developed ## builds the documentation site in build/site, with a small run of each mechanism; a warning is an error
 	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet -c docs . build/site
 	@echo "build/site/docs/index.html"
 

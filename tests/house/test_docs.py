@@ -18,7 +18,9 @@ from penstock.glossary import topics
 from penstock.plots.stamp import stamp, stamped
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+WRITTEN = [page for page in sorted((ROOT / "docs").rglob("*.md")) if page.parent.name != "mechanisms"]
+"""Pages of the repository: those of mechanisms are made with the site."""
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *WRITTEN]
 FENCE = re.compile(r"^```(?P<language>\w+)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?!https?:|#)(?P<target>[^)#\s]+)(?:#[^)]*)?\)")
 FILE = re.compile(r"# (?P<name>[\w-]+\.\w+)\n")

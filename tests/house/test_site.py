@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import pytest
@@ -15,10 +17,28 @@ from penstock.scenario import traffic
 ROOT = Path(__file__).parents[2]
 
 
+def test_each_mechanism_has_a_small_run_on_its_page(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    pytest.importorskip(
+        "sphinx", reason="the pages are written by an extension of Sphinx, which is not installed"
+    )
+    monkeypatch.syspath_prepend(ROOT / "docs" / "site")
+    pages = importlib.import_module("mechanisms")
+    runs = pages.runs()
+    assert list(runs) == [", ".join(one.names) for one in pages.mechanisms()]
+    for names, run in runs.items():
+        scenario = tmp_path / "scenario.toml"
+        scenario.write_text(run.text, "utf-8")
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            result = penstock.run(scenario)
+        assert sum(result.table("flows")["frames_delivered"].to_pylist()) > 0, names
+
+
 def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:
-    for module in ("sphinx", "myst_parser", "numpydoc"):
+    for module in ("sphinx", "myst_parser", "numpydoc", "furo", "sphinx_copybutton"):
         pytest.importorskip(module, reason=f"the site needs {module}, which is not installed")
-    words = ["-m", "sphinx", "--fail-on-warning", "--keep-going", "--quiet", "-c", "docs", ".", tmp_path]
+    words = ["-m", "sphinx", "--fail-on-warning", "--keep-going", "--quiet", "-c", "docs"]
+    words += ["-D", "penstock_runs=0", ".", tmp_path]
     done = subprocess.run([sys.executable, *words], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     told = re.search(r'^\t@echo "build/site/(\S+)"$', (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
