@@ -159,7 +159,7 @@ def deficits(context: Context) -> Outcome:
     base = with_scheduler(context.scenario("four-sizes"), "dtable")
     for nth in range(len(SIZES)):
         base = base.with_value(f"flows.{nth}.frame", {"uniform": {"min": "64 B", "max": "2176 B"}})
-    log = {"what": "frames", "which": "sw.4->h4", "start": "2 ms", "most": 100_000}
+    log = {"what": "frames", "which": "sw.4->h4", "start": "2 ms", "max_rows": 100_000}
     base = base.with_value("probes", [log])
     frames = [
         (row["priority"], row["bytes"]) for row in base.run(seed=1).rows("frames") if row["event"] == "sent"
