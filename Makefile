@@ -18,11 +18,11 @@ SEED ?= 1
 SOURCES := $(shell find crates packaging python/penstock Cargo.toml Cargo.lock pyproject.toml README.md \
 	-type f ! -name '*.pyc' ! -name '*.so' ! -name '.*' ! -path '*/.mypy_cache/*')
 
-.PHONY: help demo test of-python of-rust dev format lint rustdoc rust fuzz fuzzed properties python site viewer budget bench docs clean needs
+.PHONY: help demo test test-all of-python of-rust of-python-all of-rust-all python-all dev format lint rustdoc rust fuzz fuzzed properties python site viewer budget bench docs clean needs
 .DEFAULT_GOAL := help
 
 help: ## says what can be made
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' Makefile
 
 needs:
 	@tools/needs.sh $(PYTHON)
@@ -31,15 +31,28 @@ demo: $(VENV)/installed ## builds Penstock, reproduces one chapter of a paper, n
 	@$(BIN)/penstock demo
 
 # Two rows of work side by side: much of it is done by one thread, as linking the engine. What a part prints comes when it ends.
-test: | needs ## proves the tree: Rust, Python, docs, house rules, report page, speed
+SIDE_BY_SIDE = $(MAKE) --no-print-directory --jobs=2 --output-sync=target
+
+test: | needs ## proves the tree in some minutes: Rust, Python, docs, house rules, report page
 	@echo "two parts at a time; each prints when it has ended"
-	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target of-python of-rust
+	@$(SIDE_BY_SIDE) of-python of-rust
+	@echo "all of it holds; make test-all tries what takes longer, too"
+
+test-all: | needs ## proves all of it: studies, every command of the docs, random input, the engine's pages, speed
+	@echo "two parts at a time; each prints when it has ended"
+	@$(SIDE_BY_SIDE) of-python-all of-rust-all
 	@echo "all of it holds"
 
 of-python:
 	@$(MAKE) --no-print-directory --jobs=1 format lint python
 
+of-python-all:
+	@$(MAKE) --no-print-directory --jobs=1 format lint python-all
+
 of-rust:
+	@$(MAKE) --no-print-directory --jobs=1 rust viewer
+
+of-rust-all:
 	@$(MAKE) --no-print-directory --jobs=1 rust rustdoc fuzzed viewer budget
 
 # A change in one file of the engine takes some seconds. Python finds what was built before what is installed.
@@ -78,8 +91,13 @@ properties: $(VENV)/developed ## tries what `make test` draws from a fixed seed 
 	PROPTEST_RNG_SEED=$(SEED) PROPTEST_CASES=500 cargo test --locked --workspace --quiet
 	$(BIN)/python -m pytest --quiet --numprocesses $(WORKERS) -m hypothesis --hypothesis-seed=$(SEED)
 
-python: $(VENV)/developed ## runs the tests of the package, of the docs and of the house rules
-	$(BIN)/python -m pytest --quiet --numprocesses $(WORKERS) --dist loadfile --hypothesis-profile=ci
+PYTEST = $(BIN)/python -m pytest --quiet --numprocesses $(WORKERS) --dist loadfile --hypothesis-profile=ci
+
+python: $(VENV)/developed ## runs the tests of the package, of the docs and of the house rules, but those of tests/long.txt
+	$(PYTEST) -m "not slow and not long"
+
+python-all: $(VENV)/developed ## runs all of them
+	$(PYTEST)
 
 site: $(VENV)/developed ## builds the documentation site in build/site, with a small run of each mechanism; a warning is an error
 	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet -c docs . build/site

@@ -16,6 +16,19 @@ import pytest
 
 from penstock.result import Result
 
+LONG = frozenset(
+    line for line in Path(__file__).with_name("long.txt").read_text("utf-8").splitlines() if "::" in line
+)
+"""The tests that `make test` leaves to `make test-all`, by file and function."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks them."""
+    for item in items:
+        if item.nodeid.removeprefix("tests/").split("[")[0] in LONG:
+            item.add_marker("long")
+
+
 SMALL = """
 [simulation]
 name = "small"

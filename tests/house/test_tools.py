@@ -7,6 +7,7 @@ import shutil
 import stat
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,26 @@ def needs(environment: dict[str, str], python: str = sys.executable) -> subproce
         text=True,
         check=False,
     )
+
+
+def test_recipes_say_what_the_package_says() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    version = tomllib.loads((ROOT / "Cargo.toml").read_text("utf-8"))["workspace"]["package"]["version"]
+    recipe = (ROOT / "recipes/conda.yaml").read_text("utf-8")
+    assert f'version: "{version}"' in recipe
+    assert f"version: {version}\n" in (ROOT / "CITATION.cff").read_text("utf-8")
+    assert f"## [Unreleased]: {version}\n" in (ROOT / "CHANGELOG.md").read_text("utf-8")
+    wanted = {line.strip().removeprefix("- ").replace(" ", "") for line in recipe.splitlines()}
+    for needed in project["dependencies"]:
+        assert needed.replace("matplotlib>", "matplotlib-base>") in wanted, needed
+
+
+def test_what_takes_long_is_named_and_there() -> None:
+    named = [line for line in (ROOT / "tests/long.txt").read_text("utf-8").splitlines() if "::" in line]
+    assert named == sorted(set(named))
+    for line in named:
+        file, function = line.split("::")
+        assert f"def {function}(" in (ROOT / "tests" / file).read_text("utf-8"), line
 
 
 def test_a_machine_with_everything_hears_nothing(tmp_path: Path) -> None:
