@@ -9,8 +9,10 @@ use crate::run::managed::Managed;
 use crate::run::managers::Managers;
 use crate::run::node::Node;
 use crate::run::pause_sender::{PauseSender, PauseTiming};
+use crate::run::port::Hooks;
 use crate::run::receive::Receiving;
 use crate::run::sharing::Sharing;
+use crate::run::telemetry::PortTelemetry;
 use crate::run::world::Fabric;
 use crate::spec::routing::Wiring;
 use crate::spec::{NodeSpec, ReceiveSpec, Role, Spec, WhenFull};
@@ -22,6 +24,7 @@ use frame::{ClassMap, NodeId, PRIORITIES, PointId, PortId, Priority};
 use queueing::{
     BufferSpec, LinkFacts, ManagerSpec, PoolsSpec, PortProfiles, RateConfiguration, SharedMemory,
 };
+use transport::ConnectionSpec;
 use units::{Amount, BitRate};
 
 pub fn make_node(part: &Part, id: NodeId, node: &NodeSpec) -> Node {
@@ -195,4 +198,19 @@ pub fn pool_profiles(spec: &Spec, wiring: &Wiring, id: NodeId, pools: &PoolsSpec
         pools.of_port(&spec.nodes[neighbour.at()].name, link.wire_rate, link.delay)
     };
     wiring.ports(id).map(of_port).collect()
+}
+
+/// Ports of switches tell packets that ask what they know, if there is any such packet.
+pub fn add_telemetry(part: &Part, fabric: &mut Fabric) {
+    let spec = part.plan.spec;
+    let asks =
+        |connection: &ConnectionSpec| connection.rdma().is_some_and(|own| own.control.hears_telemetry());
+    if !spec.flows.iter().filter_map(|flow| flow.transport.as_deref()).any(asks) {
+        return;
+    }
+    let writes = |port: u32| part.plan.node(port).switch().is_some();
+    fabric.telemetry = part.ports().map(|port| PortTelemetry::new(writes(port))).collect();
+    for port in part.ports().filter(|&port| writes(port)) {
+        fabric.links.ports[part.port(port) as usize].hooks.set(Hooks::RECORDED, true);
+    }
 }
