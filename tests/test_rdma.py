@@ -170,7 +170,7 @@ to = "h0"
 frame = "1200 B"
 source = {{ rdma = {{ mtu = "1000 B", control = {{ {control} }} }} }}
 """
-#: Bits a second of the links, the whole length of a packet on the wire with telemetry, and seconds that it and its
+#: Bits a second of the links, the length of a packet on the wire with telemetry, and seconds that it and its
 #: acknowledgement take there and back.
 LINK, ON_WIRE = 100e9, 1000 + HEADERS + 42 + OVERHEAD
 TRIP = 4 * 2.5e-6 + 2 * (ON_WIRE + ACK + 42 + OVERHEAD) * 8 / LINK
@@ -202,7 +202,7 @@ def at_rest(senders: int, control: str) -> tuple[float, float]:
     ("senders", "mbps"), [(2, 20), (2, 5000), (4, 5000), (8, 20), (8, 600), (8, 2000), (32, 20), (32, 200)]
 )
 def test_hpcc_comes_to_rest_where_the_model_does(senders: int, mbps: int) -> None:
-    """Utilisation and queue together are eta + N W_AI / BDP, and what that has above all of the link waits."""
+    """Utilisation and queue together are eta + N W_AI / BDP; what that has above all of the link waits."""
     # An increase is one of bytes of frames.
     inside = rests(senders, 0.95, mbps * 1e6 * TRIP / 8 * ON_WIRE / (ON_WIRE - OVERHEAD))
     used, waits = at_rest(senders, f'hpcc = {{ ai_rate = "{mbps} Mb/s" }}')
@@ -222,7 +222,7 @@ def test_powertcp_comes_to_rest_where_the_model_does(senders: int) -> None:
 
 
 def test_an_incast_fills_no_more_than_the_windows() -> None:
-    """Sixteen windows of a round trip begin at once: fifteen of them wait, and are gone soon (MTU of 1000 B, 100 Gb/s)."""
+    """Sixteen windows of a round trip begin at once: fifteen of them wait."""
     for control in ("hpcc", "hpcc_pint", "powertcp"):
         text = TELEMETRY.format(hosts=17, senders=16, control=f"{control} = {{}}")
         rows = ps.run(ps.Scenario.from_toml(text.replace('warmup = "3 ms"', ""))).rows("queues")

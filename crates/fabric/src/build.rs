@@ -388,9 +388,7 @@ fn build_part(part: &Part, paths: &Paths, routes: RouteTable, faults: Faults, ev
     traffic::add_endpoints(part, paths, &mut fabric);
     limiters::add_limiters(part, &mut fabric);
     traffic::add_receivers(part, paths, &mut fabric);
-    nodes::add_receiving(part, &mut fabric);
-    nodes::add_ingress(part, &mut fabric);
-    nodes::add_telemetry(part, &mut fabric);
+    nodes::add_counters(part, &mut fabric);
     traffic::add_faults(part, events, &mut fabric);
     mark_faulted(&mut fabric);
     updates::let_them_be_read(part, &mut fabric);

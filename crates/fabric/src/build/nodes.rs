@@ -107,7 +107,7 @@ fn architecture(part: &Part, id: NodeId, node: &NodeSpec, memory: NodeMemory) ->
 }
 
 /// The counters of ports, if any node counts what comes in through them.
-pub fn add_ingress(part: &Part, fabric: &mut Fabric) {
+fn add_ingress(part: &Part, fabric: &mut Fabric) {
     let counts = |node: &Node| node.pause_sender.as_ref().is_some_and(|sender| sender.by_ingress());
     if !fabric.nodes.iter().any(counts) {
         return;
@@ -135,8 +135,15 @@ fn returns_tags(node: &NodeSpec) -> Option<Priority> {
     node.host()?.limiters.as_ref()?.control.return_priority().map(Priority)
 }
 
+/// What is kept at nodes of frames that come and go.
+pub fn add_counters(part: &Part, fabric: &mut Fabric) {
+    add_receiving(part, fabric);
+    add_ingress(part, fabric);
+    add_telemetry(part, fabric);
+}
+
 /// Hosts that take their time, with what arrives or with what they send.
-pub fn add_receiving(part: &Part, fabric: &mut Fabric) {
+fn add_receiving(part: &Part, fabric: &mut Fabric) {
     let plan = part.plan;
     let receiving = |port: u32| {
         let node = plan.node(port);
@@ -201,7 +208,7 @@ pub fn pool_profiles(spec: &Spec, wiring: &Wiring, id: NodeId, pools: &PoolsSpec
 }
 
 /// Ports of switches tell packets that ask what they know, if there is any such packet.
-pub fn add_telemetry(part: &Part, fabric: &mut Fabric) {
+fn add_telemetry(part: &Part, fabric: &mut Fabric) {
     let spec = part.plan.spec;
     let asks =
         |connection: &ConnectionSpec| connection.rdma().is_some_and(|own| own.control.hears_telemetry());
