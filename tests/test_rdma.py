@@ -134,7 +134,10 @@ def test_dcqcn_comes_to_its_fixed_point(senders: int) -> None:
     assert sum(rates) > 0.99 * 40e9 * (1000 + HEADERS) / (1000 + HEADERS + OVERHEAD)
 
 
-@pytest.mark.parametrize("control", ["none", "dcqcn", "dctcp", "timely", "swift"])
+CONTROLS = ["none", "dcqcn", "dctcp", "timely", "swift", "hpcc", "hpcc_pint", "powertcp", "theta_powertcp"]
+
+
+@pytest.mark.parametrize("control", CONTROLS)
 @pytest.mark.parametrize("recovery", ["go_back_n", "selective"])
 def test_messages_arrive_once_and_cnps_follow_marks(control: str, recovery: str) -> None:
     text = read("dcqcn-incast").text.replace('sizes = "4 MB"', 'sizes = "400 kB"')
@@ -150,3 +153,78 @@ def test_messages_arrive_once_and_cnps_follow_marks(control: str, recovery: str)
         assert 1e6 <= row["rate_bps"] <= 100e9
         assert control == "dcqcn" or row["cnps_sent"] == 0
     assert all(row["frames_missing"] == 0 for row in result.rows("transfers"))
+
+
+TELEMETRY = """\
+[simulation]
+duration = "6 ms"
+warmup = "3 ms"
+[topology.star]
+hosts = {hosts}
+rate = "100 Gb/s"
+delay = "2500 ns"
+[[flows]]
+name = "f"
+from = "h1..h{senders}"
+to = "h0"
+frame = "1200 B"
+source = {{ rdma = {{ mtu = "1000 B", control = {{ {control} }} }} }}
+"""
+#: Bits a second of the links, the length of a packet on the wire with telemetry, and seconds that it and its
+#: acknowledgement take there and back.
+LINK, ON_WIRE = 100e9, 1000 + HEADERS + 42 + OVERHEAD
+TRIP = 4 * 2.5e-6 + 2 * (ON_WIRE + ACK + 42 + OVERHEAD) * 8 / LINK
+
+
+def rests(senders: int, eta: float, increase: float) -> float:
+    """What senders have in flight whose window is W eta / U + increase, in parts of a round trip of the link.
+
+    Y. Li et al., SIGCOMM 2019, section 3.3, round trip by round trip.
+    """
+    most = LINK * TRIP / 8
+    window = most
+    for _ in range(3000):
+        window = min(window * eta / (senders * window / most) + increase, most)
+    return senders * window / most
+
+
+def at_rest(senders: int, control: str) -> tuple[float, float]:
+    """Utilisation of the receiver's link, and bytes that wait for it on average."""
+    text = TELEMETRY.format(hosts=senders + 1, senders=senders, control=control)
+    result = ps.run(ps.Scenario.from_toml(text))
+    bits = sum(row["throughput_bps"] for row in result.rows("flows"))
+    queue = max(row["queue_bytes_mean"] for row in result.rows("queues"))
+    frame = ON_WIRE - OVERHEAD
+    return bits / LINK * ON_WIRE / frame, queue * ON_WIRE / frame
+
+
+@pytest.mark.parametrize(
+    ("senders", "mbps"), [(2, 20), (2, 5000), (4, 5000), (8, 20), (8, 600), (8, 2000), (32, 20), (32, 200)]
+)
+def test_hpcc_comes_to_rest_where_the_model_does(senders: int, mbps: int) -> None:
+    """Utilisation and queue together are eta + N W_AI / BDP; what that has above all of the link waits."""
+    # An increase is one of bytes of frames.
+    inside = rests(senders, 0.95, mbps * 1e6 * TRIP / 8 * ON_WIRE / (ON_WIRE - OVERHEAD))
+    used, waits = at_rest(senders, f'hpcc = {{ ai_rate = "{mbps} Mb/s" }}')
+    assert used + waits * 8 / (LINK * TRIP) == pytest.approx(inside, rel=0.015)
+    # Packets of many senders wait for each other before the link is full.
+    assert min(inside, 1) - 0.04 < used < min(inside, 1) + 0.002
+
+
+@pytest.mark.parametrize("senders", [2, 4, 16])
+def test_powertcp_comes_to_rest_where_the_model_does(senders: int) -> None:
+    """At eta + N beta / B; by round trips alone, at 1.05 times eta: with a queue that stays."""
+    inside = rests(senders, 0.95, 600e6 * TRIP / 8 * ON_WIRE / (ON_WIRE - OVERHEAD))
+    used, waits = at_rest(senders, "powertcp = {}")
+    assert used + waits * 8 / (LINK * TRIP) == pytest.approx(inside, rel=0.01)
+    used, waits = at_rest(senders, "theta_powertcp = {}")
+    assert used + waits * 8 / (LINK * TRIP) == pytest.approx(1.05 * 0.95 + senders * 600e6 / LINK, rel=0.01)
+
+
+def test_an_incast_fills_no_more_than_the_windows() -> None:
+    """Sixteen windows of a round trip begin at once: fifteen of them wait."""
+    for control in ("hpcc", "hpcc_pint", "powertcp"):
+        text = TELEMETRY.format(hosts=17, senders=16, control=f"{control} = {{}}")
+        rows = ps.run(ps.Scenario.from_toml(text.replace('warmup = "3 ms"', ""))).rows("queues")
+        longest = max(row["queue_bytes_max"] for row in rows)
+        assert longest < 15 * TRIP * LINK / 8 + 17 * ON_WIRE, control

@@ -358,6 +358,7 @@ fn build_part(part: &Part, paths: &Paths, routes: RouteTable, faults: Faults, ev
         buffers: Buffers::new(part.ports().map(|port| plan.node(port).classes().classes()).sum()),
         ingress: Vec::new(),
         headers: Headers::default(),
+        telemetry: Vec::new(),
         routes,
         hosts: Hosts::default(),
         faults,
@@ -387,8 +388,7 @@ fn build_part(part: &Part, paths: &Paths, routes: RouteTable, faults: Faults, ev
     traffic::add_endpoints(part, paths, &mut fabric);
     limiters::add_limiters(part, &mut fabric);
     traffic::add_receivers(part, paths, &mut fabric);
-    nodes::add_receiving(part, &mut fabric);
-    nodes::add_ingress(part, &mut fabric);
+    nodes::add_counters(part, &mut fabric);
     traffic::add_faults(part, events, &mut fabric);
     mark_faulted(&mut fabric);
     updates::let_them_be_read(part, &mut fabric);

@@ -66,6 +66,7 @@ pub(crate) mod straight;
 pub(crate) mod stream_counts;
 mod tags;
 pub(crate) mod tallies;
+pub(crate) mod telemetry;
 pub(crate) mod ties;
 pub(crate) mod victims;
 pub(crate) mod world;

@@ -3,6 +3,7 @@
 //! Most frames carry nothing or one number. What is wider is a [`Header`]: the frame says that it has one
 //! ([`Flags::is_wide`](crate::Flags::is_wide)), and its word says where it lies.
 
+use crate::telemetry::Telemetry;
 use units::Time;
 
 /// What a frame carries beyond one word. A plain value: it moves with its frame from thread to thread.
@@ -25,6 +26,8 @@ pub struct RdmaHeader {
     pub echo: Option<Time>,
     /// Of a NACK: the packet out of order that has come (IRN).
     pub arrived: Option<u32>,
+    /// What the switches on the way of the data are asked for.
+    pub telemetry: Telemetry,
 }
 
 /// The fields of a TCP segment that decide what its receiver does (RFC 9293 section 3.1), but the window, which does
@@ -59,6 +62,15 @@ impl Header {
         }
     }
 
+    /// It, if it is that of a packet of RDMA.
+    #[inline(always)]
+    pub fn rdma(&self) -> Option<&RdmaHeader> {
+        match self {
+            Header::Rdma(rdma) => Some(rdma),
+            Header::Tcp(_) => None,
+        }
+    }
+
     /// It, if it is that of a TCP segment.
     #[inline(always)]
     pub fn tcp(&self) -> Option<&TcpHeader> {
@@ -70,7 +82,7 @@ impl Header {
 }
 
 /// One more word of a digest.
-fn mixed(digest: u64, word: u64) -> u64 {
+pub(crate) fn mixed(digest: u64, word: u64) -> u64 {
     (digest.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
@@ -80,7 +92,12 @@ impl RdmaHeader {
         let told = told.into_iter().fold(1, |all, flag| all << 1 | u64::from(flag));
         let words = u64::from(self.word) << 32 | u64::from(self.pair);
         let [echo, arrived] = [self.echo.unwrap_or_default().ps(), self.arrived.unwrap_or_default().into()];
-        [words, echo, arrived].into_iter().fold(told, mixed)
+        let digest = [words, echo, arrived].into_iter().fold(told, mixed);
+        // What asks for nothing is as it was before there was anything to ask for.
+        match self.telemetry {
+            Telemetry::None => digest,
+            telemetry => mixed(digest, telemetry.digest()),
+        }
     }
 }
 
@@ -114,10 +131,21 @@ mod tests {
             RdmaHeader { echo: Some(Time::from_ps(1)), ..plain },
             RdmaHeader { arrived: Some(0), ..plain },
             RdmaHeader { arrived: Some(1), ..plain },
+            RdmaHeader { telemetry: Telemetry::Hops(5), ..plain },
+            RdmaHeader { telemetry: Telemetry::Hops(6), ..plain },
+            RdmaHeader { telemetry: Telemetry::Worst { utilisation: 0, over: Time::ZERO }, ..plain },
+            RdmaHeader { telemetry: Telemetry::Worst { utilisation: 1, over: Time::ZERO }, ..plain },
+            RdmaHeader { telemetry: Telemetry::Worst { utilisation: 0, over: Time::from_ps(1) }, ..plain },
         ];
         let digests = others.map(|rdma| Header::Rdma(rdma).digest());
         assert!((0..others.len()).all(|n| !digests[..n].contains(&digests[n])));
-        assert_eq!(Header::Rdma(plain).tcp(), None);
+        assert_eq!((Header::Rdma(plain).tcp(), Header::Rdma(plain).rdma()), (None, Some(&plain)));
+        assert_eq!(Header::Tcp(TcpHeader::default()).rdma(), None);
+    }
+
+    #[test]
+    fn telemetry_makes_no_header_longer() {
+        assert_eq!(size_of::<Header>(), size_of::<TcpHeader>());
     }
 
     #[test]

@@ -11,6 +11,7 @@ mod occupancy;
 mod ports;
 mod route;
 mod tag;
+mod telemetry;
 
 pub use flags::{Ecn, Flags, FrameKind};
 pub use header::{Header, RdmaHeader, TcpHeader};
@@ -18,6 +19,7 @@ pub use occupancy::Occupancy;
 pub use ports::Ports;
 pub use route::{Heading, Route};
 pub use tag::{LevelsOn, Notice, PathNews, PointId, Tag};
+pub use telemetry::{MOST_STAMPS, Stamp, Stamps, Telemetry};
 
 use units::Time;
 

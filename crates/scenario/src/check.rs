@@ -23,6 +23,7 @@ mod receive;
 mod receivers;
 mod scheduler;
 mod stations;
+mod telemetry;
 mod together;
 mod topology;
 mod transfer_files;
@@ -221,6 +222,7 @@ fn lower(model: &Model, context: &mut Context<'_>) -> Option<(Spec, Vec<u8>)> {
         managers::check(model, &spec, &needs, context);
         transports::check_losses(model, &spec, context);
         rdma::check(model, &spec, context);
+        telemetry::check(model, &spec, context);
         unused::check(model, &spec, &needs, &entries, context);
     }
     Some((spec, fabric.levels()))

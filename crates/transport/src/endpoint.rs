@@ -1,7 +1,7 @@
 //! What passes between an endpoint and the host that runs it.
 
 use crate::held::Held;
-use frame::{FrameKind, Header};
+use frame::{FrameKind, Header, Stamps};
 use units::{BitRate, Time};
 
 /// A frame of the connection that has arrived, DA to FCS.
@@ -233,6 +233,15 @@ pub trait Protocol {
     /// Before [`Protocol::handle_frame`] of a frame that arrived marked: what its NIC tells the peer at once, past all that the
     /// endpoint has to send. `port`: when the next such frame of the whole NIC may leave, if it counts them together.
     fn notify(&mut self, _now: Time, _received: &Received, _port: &mut Time) -> Option<Segment> {
+        None
+    }
+
+    /// Before [`Protocol::handle_frame`] of a frame whose header says that it has stamps: these, of its queue pair.
+    fn on_stamps(&mut self, _pair: u32, _stamps: &Stamps) {}
+
+    /// The stamps that a frame takes along whose header says that it has some, and which its queue pair has just made; `None`: the
+    /// switches on its way have yet to write them.
+    fn stamps(&self, _pair: u32) -> Option<&Stamps> {
         None
     }
 

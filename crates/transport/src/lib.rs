@@ -101,9 +101,10 @@ pub use mpi_exchange::{MpiExchange, MpiExchangeSpec};
 pub use mpi_exchange_keys::MpiExchangeKeys;
 pub use pacer::Pacer;
 pub use rdma::{
-    CnpScope, Dcqcn, DcqcnKeys, DcqcnPreset, PairCounts, PathFacts, QueuePair, QueuePairs,
-    RDMA_CONTROL_PAGES, RDMA_RECOVERY_PAGES, RdmaControl, RdmaControlKeys, RdmaControlSpec, RdmaController,
-    RdmaKeys, RdmaRecovery, RdmaSpec, RdmaTimeouts, RdmaWord, StaticWindow,
+    CnpScope, Dcqcn, DcqcnKeys, DcqcnPreset, HpccKeys, HpccPintKeys, PairCounts, PathFacts, PowerTcpKeys,
+    QueuePair, QueuePairs, RDMA_CONTROL_PAGES, RDMA_RECOVERY_PAGES, RdmaControl, RdmaControlKeys,
+    RdmaControlSpec, RdmaController, RdmaKeys, RdmaRecovery, RdmaSpec, RdmaTimeouts, RdmaWord, StaticWindow,
+    ThetaPowerTcpKeys,
 };
 pub use rdma_receiver::{PairReceived, RdmaReceiver};
 pub use rdma_sender::RdmaSender;
@@ -124,6 +125,7 @@ pub use window_receiver::WindowReceiver;
 pub use window_sender::WindowSender;
 
 use application::applications;
+use frame::Stamps;
 use keys::Remark;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -217,6 +219,12 @@ macro_rules! endpoints {
             }
             fn notify(&mut self, now: Time, received: &Received, port: &mut Time) -> Option<Segment> {
                 match self { $(Endpoint::$name(it) => it.notify(now, received, port),)* }
+            }
+            fn on_stamps(&mut self, pair: u32, stamps: &Stamps) {
+                match self { $(Endpoint::$name(it) => it.on_stamps(pair, stamps),)* }
+            }
+            fn stamps(&self, pair: u32) -> Option<&Stamps> {
+                match self { $(Endpoint::$name(it) => it.stamps(pair),)* }
             }
             fn on_link_rate(&mut self, rate: BitRate, now: Time) -> bool {
                 match self { $(Endpoint::$name(it) => it.on_link_rate(rate, now),)* }

@@ -1,6 +1,7 @@
 //! Two endpoints and a wire in each direction, for tests: rate, delay, and whatever happens to a frame.
 
 use crate::{ConnectionSpec, PathFacts, Protocol, Received, Record, Segment};
+use frame::{FrameKind, Header, Stamp, Stamps};
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::cmp::Reverse;
@@ -47,7 +48,9 @@ pub struct Pipe<A, B> {
     next_told: [Time; 2],
     /// By time, then order of making.
     events: BinaryHeap<Reverse<(Time, usize, usize, Event)>>,
-    in_transit: Vec<Received>,
+    in_transit: Vec<(Received, Option<Stamps>)>,
+    /// Bytes that each end has sent.
+    sent_bytes: [u64; 2],
     made: usize,
     pub now: Time,
 }
@@ -75,6 +78,7 @@ impl<A: Protocol, B: Protocol> Pipe<A, B> {
             next_told: [Time::ZERO; 2],
             events: BinaryHeap::new(),
             in_transit: vec![],
+            sent_bytes: [0; 2],
             made: 0,
             now: Time::ZERO,
         };
@@ -96,8 +100,11 @@ impl<A: Protocol, B: Protocol> Pipe<A, B> {
             match event {
                 Event::Free => {}
                 Event::Arrives(frame) => {
-                    let received = self.in_transit[frame];
+                    let (received, stamps) = self.in_transit[frame];
                     self.arrived.push((end, at, received));
+                    if let (Some(stamps), Some(Header::Rdma(header))) = (stamps, received.header) {
+                        self.end(end).on_stamps(header.pair, &stamps);
+                    }
                     self.tell(end, &received, &mut outcome);
                     self.end(end).handle_frame(at, &received);
                 }
@@ -173,17 +180,20 @@ impl<A: Protocol, B: Protocol> Pipe<A, B> {
         assert!(segment.bytes > 0);
         self.sent.push(Sent { end, at: self.now, segment });
         let gone = self.now + self.wire(segment.bytes.into());
+        let stamps = self.stamped(end, &segment);
+        self.sent_bytes[end] += u64::from(segment.bytes);
         self.busy_until[end] = gone;
         self.push(gone, end, Event::Free);
         if !outcome.lost {
-            self.in_transit.push(Received {
+            let received = Received {
                 kind: segment.kind,
                 word: segment.word,
                 header: segment.header,
                 bytes: segment.bytes,
                 congestion_experienced: outcome.marked && segment.ecn_capable,
                 created: self.now,
-            });
+            };
+            self.in_transit.push((received, stamps));
             let arrives = Event::Arrives(self.in_transit.len() - 1);
             let at = gone + self.delay + outcome.extra;
             self.push(at, 1 - end, arrives);
@@ -191,6 +201,18 @@ impl<A: Protocol, B: Protocol> Pipe<A, B> {
                 self.push(at + Time::from_us(1), 1 - end, arrives);
             }
         }
+    }
+
+    /// The stamps that a segment takes along: the wire is the only hop.
+    fn stamped(&mut self, end: usize, segment: &Segment) -> Option<Stamps> {
+        let header = *segment.header.as_ref()?.rdma().filter(|header| header.telemetry.has_stamps())?;
+        if segment.kind != FrameKind::Data {
+            return self.end(end).stamps(header.pair).copied();
+        }
+        let mut stamps = Stamps::default();
+        let (at, sent, rate) = (self.now, self.sent_bytes[end], self.rate);
+        stamps.push(0, Stamp { at, sent, queue: 0, rate }, 1);
+        Some(stamps)
     }
 
     fn arm(&mut self, end: usize) {

@@ -9,8 +9,13 @@ mod control;
 mod dcqcn;
 mod dcqcn_keys;
 mod go_back_n;
+mod hops;
+mod hpcc;
+mod hpcc_pint;
 mod keys;
 mod no_control;
+mod path_window;
+mod powertcp;
 pub(crate) mod psn;
 pub(crate) mod queue_pair;
 mod rdma_dctcp;
@@ -18,25 +23,31 @@ mod recovery;
 mod selective_repeat;
 mod spec;
 mod swift;
+mod theta_powertcp;
 mod timely;
 
 pub use control::{PathFacts, RdmaAck, RdmaControl, RdmaLoss};
 pub use dcqcn::Dcqcn;
 pub use dcqcn_keys::{DcqcnKeys, DcqcnPreset};
+pub use hpcc::{Hpcc, HpccKeys};
+pub use hpcc_pint::{HpccPint, HpccPintKeys};
 pub use keys::RdmaKeys;
 pub use no_control::{NoControl, NoControlKeys};
+pub use powertcp::{PowerTcp, PowerTcpKeys};
 pub use psn::Word as RdmaWord;
 pub use queue_pair::{PairCounts, QueuePair};
 pub use rdma_dctcp::{RdmaDctcp, RdmaDctcpKeys};
 pub use spec::{CnpScope, QueuePairs, RdmaRecovery, RdmaSpec, RdmaTimeouts, StaticWindow};
 pub use swift::{Swift, SwiftKeys};
+pub use theta_powertcp::{ThetaPowerTcp, ThetaPowerTcpKeys};
 pub use timely::{Timely, TimelyKeys};
 
 use ::keys::{Choice, Keyed, Remark, by_form};
+use frame::{Stamps, Telemetry};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
-use units::Time;
+use units::{BitRate, Time};
 
 /// Each way of RDMA to repair losses, and the file that is its page.
 pub const RDMA_RECOVERY_PAGES: &[(&str, &str)] = &[
@@ -55,7 +66,7 @@ macro_rules! rdma_controls {
         }
 
         /// A control at work.
-        #[derive(Clone, Copy, Debug)]
+        #[derive(Clone, Debug)]
         pub enum RdmaController {
             $($(#[$doc])+ $name($machine),)*
         }
@@ -140,6 +151,12 @@ macro_rules! rdma_controls {
         }
 
         impl RdmaControl for RdmaController {
+            fn telemetry(&self) -> Telemetry {
+                match self { $(RdmaController::$name(it) => it.telemetry(),)* }
+            }
+            fn on_stamps(&mut self, stamps: &Stamps) {
+                match self { $(RdmaController::$name(it) => it.on_stamps(stamps),)* }
+            }
             fn on_send(&mut self, now: Time, bytes: u32) {
                 match self { $(RdmaController::$name(it) => it.on_send(now, bytes),)* }
             }
@@ -161,6 +178,9 @@ macro_rules! rdma_controls {
             fn window(&self) -> u64 {
                 match self { $(RdmaController::$name(it) => it.window(),)* }
             }
+            fn memory_bytes(&self) -> usize {
+                match self { $(RdmaController::$name(it) => it.memory_bytes(),)* }
+            }
         }
     };
 }
@@ -178,6 +198,8 @@ enum Hears {
     Marks,
     /// The round trip of each packet.
     Delay,
+    /// What switches write into each packet.
+    Telemetry,
 }
 
 /// The congestion control of queue pairs, checked.
@@ -205,7 +227,42 @@ impl RdmaControlSpec {
     }
     /// Whether it needs to know the round trip without queues.
     pub fn needs_base_rtt(&self) -> bool {
-        matches!(self.keys.hears(), Hears::Marks | Hears::Delay)
+        matches!(self.keys.hears(), Hears::Marks | Hears::Delay | Hears::Telemetry)
+    }
+    /// Whether it goes by what switches write into packets.
+    pub fn hears_telemetry(&self) -> bool {
+        self.keys.hears() == Hears::Telemetry
+    }
+    /// Hops for whose stamps its packets have room, if it goes by those.
+    pub fn stamps(&self) -> Option<u8> {
+        match &self.keys {
+            RdmaControlKeys::Hpcc(keys) => Some(hpcc::hops_within(keys.int_bytes)),
+            RdmaControlKeys::PowerTcp(keys) => Some(hpcc::hops_within(keys.int_bytes)),
+            _ => None,
+        }
+    }
+    /// Of a control that keeps a share of a link free: at which utilisation so many come to rest at a link of this rate, and the
+    /// highest increase of each that leaves something free.
+    pub fn rest(&self, many: u64, rate: BitRate) -> Option<(f64, BitRate)> {
+        let (eta, ai_rate) = match &self.keys {
+            RdmaControlKeys::Hpcc(keys) => (keys.eta, keys.ai_rate),
+            RdmaControlKeys::HpccPint(keys) => (keys.eta, keys.ai_rate),
+            _ => return None,
+        };
+        let added = ai_rate.value().map_or(hpcc::AI_AT_25G * rate.bps_f64() / 25e9, BitRate::bps_f64);
+        let most = ((1.0 - eta) * rate.bps_f64() / many.max(1) as f64).max(0.0);
+        // Who asks for more than all of a link wants a queue.
+        (eta < 1.0).then(|| (eta + many as f64 * added / rate.bps_f64(), BitRate::from_bps(most as u64)))
+    }
+    /// Bytes that this adds to each data packet and acknowledgement.
+    pub fn telemetry_bytes(&self) -> u16 {
+        let bytes = match &self.keys {
+            RdmaControlKeys::Hpcc(keys) => keys.int_bytes,
+            RdmaControlKeys::HpccPint(keys) => keys.int_bytes,
+            RdmaControlKeys::PowerTcp(keys) => keys.int_bytes,
+            _ => return 0,
+        };
+        bytes.get() as u16
     }
     fn start(&self, facts: &PathFacts) -> RdmaController {
         self.keys.start(facts)
@@ -226,6 +283,14 @@ rdma_controls! {
     "timely": Timely(TimelyKeys => Timely), "timely", Hears::Delay;
     /// A window that holds the round trip at a target.
     "swift": Swift(SwiftKeys => Swift), "swift", Hears::Delay;
+    /// A window that holds the busiest link of its path at a share of its rate, by telemetry.
+    "hpcc": Hpcc(HpccKeys => Hpcc), "hpcc", Hears::Telemetry;
+    /// The same by one byte of telemetry.
+    "hpcc_pint": HpccPint(HpccPintKeys => HpccPint), "hpcc_pint", Hears::Telemetry;
+    /// A window that follows the power of its path, by telemetry.
+    "powertcp": PowerTcp(PowerTcpKeys => PowerTcp), "powertcp", Hears::Telemetry;
+    /// The same by round trips alone.
+    "theta_powertcp": ThetaPowerTcp(ThetaPowerTcpKeys => ThetaPowerTcp), "theta_powertcp", Hears::Delay;
 }
 
 impl Default for RdmaControlKeys {

@@ -390,6 +390,7 @@ proptest! {
                 pair: u32::from(salt[2] % 5),
                 echo: (salt[3] < 100).then_some(now),
                 arrived: (salt[3] > 100).then_some(word >> 4),
+                telemetry: frame::Telemetry::None,
             };
             let frame = Received {
                 kind: kinds[usize::from(salt[0] % 4)],

@@ -5,6 +5,8 @@
 //! a NAK, one that has come before with an acknowledgement of what there is. A message is delivered when its last packet is, and all
 //! before it.
 //!
+//! What switches have written into a data packet goes back with its acknowledgement, or with that of a later packet.
+//!
 //! The notification point answers marked packets, also those that it throws away, with congestion notification packets (CNP): no more
 //! than one in `cnp_gap` for each queue pair, for all of the same sender, or for all of the NIC (`cnp_scope`). They are
 //! frames of a priority of their own, which the NIC sends past everything that waits in other classes. Without a mark there is none.
@@ -18,7 +20,7 @@ use crate::endpoint::{Protocol, Received, Segment};
 use crate::rdma::psn::{self, Word};
 use crate::rdma::queue_pair::{header_of, labelled};
 use crate::rdma::{CnpScope, QueuePairs, RdmaRecovery, RdmaSpec};
-use frame::{FrameKind, RdmaHeader};
+use frame::{FrameKind, RdmaHeader, Stamps, Telemetry};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use units::Time;
@@ -74,6 +76,9 @@ struct ReceivePair {
     next_cnp: Time,
     /// When the last packet that is answered was sent.
     sent: Time,
+    /// What that packet has learned on its way.
+    telemetry: Telemetry,
+    stamps: Option<Box<Stamps>>,
     /// From the expected packet on, which have arrived, and which of them are the last of a message.
     kept: VecDeque<Option<bool>>,
     /// When its messages were delivered.
@@ -156,7 +161,7 @@ impl RdmaReceiver {
         let packet = psn::nearest(low, pair.expected);
         pair.marked |= received.congestion_experienced;
         pair.came_marked += u64::from(received.congestion_experienced);
-        pair.sent = received.created;
+        (pair.sent, pair.telemetry) = (received.created, header.telemetry);
         if packet == pair.expected {
             pair.named = None;
             pair.deliver(last, now, keeps);
@@ -254,7 +259,9 @@ impl Protocol for RdmaReceiver {
             pair.in_line = false;
         }
         let word = Word { number: named as u32, flags: [nak, arrived.is_some()], pair: number };
-        let (word, header) = labelled(RdmaHeader { word: word.bits(), pair: number, echo, arrived });
+        let telemetry = pair.telemetry;
+        let (word, header) =
+            labelled(RdmaHeader { word: word.bits(), pair: number, echo, arrived, telemetry });
         Some(Segment { kind, word, header, bytes: self.spec.ack_bytes(), ecn_capable: false })
     }
 
@@ -283,6 +290,16 @@ impl Protocol for RdmaReceiver {
         Some(Segment { kind: FrameKind::Cnp, word, header, bytes, ecn_capable: false })
     }
 
+    fn on_stamps(&mut self, pair: u32, stamps: &Stamps) {
+        let Some(pair) = self.pair(pair) else { return };
+        match &mut pair.stamps {
+            Some(own) => **own = *stamps,
+            own => *own = Some(Box::new(*stamps)),
+        }
+    }
+    fn stamps(&self, pair: u32) -> Option<&Stamps> {
+        self.pairs.get(pair as usize)?.stamps.as_deref()
+    }
     fn has_records(&self) -> bool {
         false
     }
@@ -291,7 +308,9 @@ impl Protocol for RdmaReceiver {
     }
     fn memory_bytes(&self) -> usize {
         let of_pair = |pair: &ReceivePair| {
-            pair.kept.capacity() * size_of::<Option<bool>>() + pair.delivered.capacity() * size_of::<Time>()
+            pair.kept.capacity() * size_of::<Option<bool>>()
+                + pair.delivered.capacity() * size_of::<Time>()
+                + pair.stamps.as_ref().map_or(0, |_| size_of::<Stamps>())
         };
         self.pairs.capacity() * size_of::<ReceivePair>()
             + self.pairs.iter().map(of_pair).sum::<usize>()

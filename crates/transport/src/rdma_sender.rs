@@ -19,6 +19,7 @@ use crate::members::Members;
 use crate::rdma::queue_pair::{Done, ENDLESS, header_of};
 use crate::rdma::{PairCounts, PathFacts, QueuePair, QueuePairs, RdmaSpec};
 use crate::transfer_sender::TransferOutcome;
+use frame::Stamps;
 use std::sync::Arc;
 use units::{BitRate, Time};
 use workload::Due;
@@ -283,6 +284,11 @@ impl Protocol for RdmaSender {
     }
     fn discarded(&self) -> u64 {
         self.discarded + self.pairs.iter().map(Protocol::discarded).sum::<u64>()
+    }
+    fn on_stamps(&mut self, pair: u32, stamps: &Stamps) {
+        if let Some(pair) = self.pairs.get_mut(pair) {
+            pair.on_stamps(stamps);
+        }
     }
     fn on_link_rate(&mut self, rate: BitRate, now: Time) -> bool {
         self.facts.rate = rate;

@@ -2175,6 +2175,14 @@ class RdmaControlTable(TypedDict, total=False):
     """A rate that follows the gradient of the round-trip time."""
     swift: SwiftKeys
     """A window that holds the round trip at a target."""
+    hpcc: HpccKeys
+    """A window that holds the busiest link of its path at a share of its rate, by telemetry."""
+    hpcc_pint: HpccPintKeys
+    """The same by one byte of telemetry."""
+    powertcp: PowerTcpKeys
+    """A window that follows the power of its path, by telemetry."""
+    theta_powertcp: ThetaPowerTcpKeys
+    """The same by round trips alone."""
 
 
 class RdmaKeys(TypedDict, total=False):
@@ -2233,27 +2241,17 @@ class RdmaKeys(TypedDict, total=False):
     """Priority of congestion notification packets. Default: 6."""
 
 
-class SwiftKeys(TypedDict, total=False):
-    """Keys of swift."""
+class ThetaPowerTcpKeys(TypedDict, total=False):
+    """Keys of theta_powertcp."""
 
-    base_target: str | None
-    """The target of a path without switches. Default: "20 us"."""
-    hop_delay: str | None
-    """What a switch adds to the target. Default: "3.05 us"."""
-    fs_range: str | None
-    """What the smallest windows add to the target. Default: "100 us"."""
-    fs_min: float | None
-    """The window, in packets, below which all of `fs_range` is added. Default: 0.1."""
-    fs_max: float | None
-    """The window, in packets, above which nothing is added. Default: 100."""
-    ai: float | None
-    """Packets that a window grows by in a round trip. Default: 1."""
-    beta: float | None
-    """How much a delay above the target takes of the window. Default: 0.8."""
-    max_mdf: float | None
-    """The largest share that a decrease takes. Default: 0.5."""
-    min_window: float | None
-    """The least window, in packets. Default: 0.01."""
+    gamma: float | None
+    """The weight of the newest window. Default: 0.7."""
+    eta: float | None
+    """The power that a path is held at. Default: 0.95."""
+    ai_rate: str | None
+    """What an update adds to the rate: beta. Default: "computed"."""
+    min_rate: str | None
+    """The least rate. Default: "100 Mb/s"."""
 
 
 class DcqcnKeys(TypedDict, total=False):
@@ -2341,6 +2339,86 @@ class TimelyKeys(TypedDict, total=False):
     """Whether the range between the thresholds is that of the patched form. Default: false."""
     patched_beta: float | None
     """How much the distance from `t_low` takes of the rate. Default: 0.008."""
+
+
+class SwiftKeys(TypedDict, total=False):
+    """Keys of swift."""
+
+    base_target: str | None
+    """The target of a path without switches. Default: "20 us"."""
+    hop_delay: str | None
+    """What a switch adds to the target. Default: "3.05 us"."""
+    fs_range: str | None
+    """What the smallest windows add to the target. Default: "100 us"."""
+    fs_min: float | None
+    """The window, in packets, below which all of `fs_range` is added. Default: 0.1."""
+    fs_max: float | None
+    """The window, in packets, above which nothing is added. Default: 100."""
+    ai: float | None
+    """Packets that a window grows by in a round trip. Default: 1."""
+    beta: float | None
+    """How much a delay above the target takes of the window. Default: 0.8."""
+    max_mdf: float | None
+    """The largest share that a decrease takes. Default: 0.5."""
+    min_window: float | None
+    """The least window, in packets. Default: 0.01."""
+
+
+class HpccKeys(TypedDict, total=False):
+    """Keys of hpcc."""
+
+    eta: float | None
+    """The utilisation that the busiest link of a path is held at. Default: 0.95."""
+    max_stage: int | None
+    """Round trips in a row without congestion that only add to the window, before one sets it by the
+    utilisation again. Default: 0.
+    """
+    ai_rate: str | None
+    """What an update adds to the rate: W_AI / T. Default: "computed"."""
+    min_rate: str | None
+    """The least rate. Default: "100 Mb/s"."""
+    int_bytes: str | None
+    """What telemetry adds to each data packet and acknowledgement: 2 B, and 8 B for each hop that there
+    is room for. Default: "42 B".
+    """
+
+
+class HpccPintKeys(TypedDict, total=False):
+    """Keys of hpcc_pint."""
+
+    eta: float | None
+    """The utilisation that the busiest link of a path is held at. Default: 0.95."""
+    max_stage: int | None
+    """Round trips in a row without congestion that only add to the window, before one sets it by the
+    utilisation again. Default: 0.
+    """
+    ai_rate: str | None
+    """What an update adds to the rate: W_AI / T. Default: "computed"."""
+    min_rate: str | None
+    """The least rate. Default: "100 Mb/s"."""
+    base: float | None
+    """The utilisation is told as a power of this, to the nearest. Default: 1.05."""
+    probability: float | None
+    """The share of packets that tell the utilisation. Default: 1."""
+    int_bytes: str | None
+    """What telemetry adds to each data packet and acknowledgement. Default: "1 B"."""
+
+
+class PowerTcpKeys(TypedDict, total=False):
+    """Keys of powertcp."""
+
+    gamma: float | None
+    """The weight of the newest window. Default: 0.9."""
+    eta: float | None
+    """The power that the busiest link of a path is held at. Default: 0.95."""
+    ai_rate: str | None
+    """What an update adds to the rate: beta. Default: "computed"."""
+    min_rate: str | None
+    """The least rate. Default: "100 Mb/s"."""
+    int_bytes: str | None
+    """What telemetry adds to each data packet and acknowledgement: 2 B, and 8 B for each hop that there
+    is room for. Default: "42 B".
+    """
 
 
 class StepKeys(TypedDict, total=False):
@@ -2797,7 +2875,10 @@ Messages = (
     | MessagesTable
 )
 """The messages of an exchange."""
-RdmaControl = Literal["none", "dcqcn", "dctcp", "timely", "swift"] | RdmaControlTable
+RdmaControl = (
+    Literal["none", "dcqcn", "dctcp", "timely", "swift", "hpcc", "hpcc_pint", "powertcp", "theta_powertcp"]
+    | RdmaControlTable
+)
 """The congestion control of queue pairs: a name, or a table of that name with its keys."""
 QueuePairs = Literal["one", "free", "each"]
 """Which queue pair takes a transfer."""

@@ -25,6 +25,8 @@ __all__: list[str] = [
     "exponential",
     "file",
     "hot_spot",
+    "hpcc",
+    "hpcc_pint",
     "incast",
     "iscsi_read",
     "iscsi_write",
@@ -36,11 +38,13 @@ __all__: list[str] = [
     "permutation",
     "points",
     "poisson",
+    "powertcp",
     "rdma",
     "request_response",
     "streams",
     "swift",
     "tcp",
+    "theta_powertcp",
     "threads",
     "timely",
     "uniform",
@@ -207,6 +211,46 @@ def hot_spot(host: str, share: float) -> k.ReceiversTable:
     return made
 
 
+def hpcc(
+    eta: float | None = None,
+    *,
+    max_stage: int | None = None,
+    ai_rate: str | None = None,
+    min_rate: str | None = None,
+    int_bytes: str | None = None,
+) -> k.RdmaControlTable:
+    """A window that holds the busiest link of its path at a share of its rate, by telemetry."""
+    made: k.RdmaControlTable = table(
+        "hpcc", None, eta=eta, max_stage=max_stage, ai_rate=ai_rate, min_rate=min_rate, int_bytes=int_bytes
+    )
+    return made
+
+
+def hpcc_pint(
+    eta: float | None = None,
+    *,
+    max_stage: int | None = None,
+    ai_rate: str | None = None,
+    min_rate: str | None = None,
+    base: float | None = None,
+    probability: float | None = None,
+    int_bytes: str | None = None,
+) -> k.RdmaControlTable:
+    """The same by one byte of telemetry."""
+    made: k.RdmaControlTable = table(
+        "hpcc_pint",
+        None,
+        eta=eta,
+        max_stage=max_stage,
+        ai_rate=ai_rate,
+        min_rate=min_rate,
+        base=base,
+        probability=probability,
+        int_bytes=int_bytes,
+    )
+    return made
+
+
 def incast(every: str, *, senders: int | None = None) -> k.ArrivalsTable:
     """Rounds: several senders begin a transfer to one receiver at the same time."""
     made: k.ArrivalsTable = table("incast", None, every=every, senders=senders)
@@ -321,6 +365,21 @@ def poisson(rate: str | None = None, *, load: float | None = None, gap: str | No
     from a stream of its own.
     """
     made: Any = table("poisson", None, rate=rate, load=load, gap=gap)
+    return made
+
+
+def powertcp(
+    gamma: float | None = None,
+    *,
+    eta: float | None = None,
+    ai_rate: str | None = None,
+    min_rate: str | None = None,
+    int_bytes: str | None = None,
+) -> k.RdmaControlTable:
+    """A window that follows the power of its path, by telemetry."""
+    made: k.RdmaControlTable = table(
+        "powertcp", None, gamma=gamma, eta=eta, ai_rate=ai_rate, min_rate=min_rate, int_bytes=int_bytes
+    )
     return made
 
 
@@ -498,6 +557,20 @@ def tcp(
         transfer=transfer,
         idle=idle,
         reconnect=reconnect,
+    )
+    return made
+
+
+def theta_powertcp(
+    gamma: float | None = None,
+    *,
+    eta: float | None = None,
+    ai_rate: str | None = None,
+    min_rate: str | None = None,
+) -> k.RdmaControlTable:
+    """The same by round trips alone."""
+    made: k.RdmaControlTable = table(
+        "theta_powertcp", None, gamma=gamma, eta=eta, ai_rate=ai_rate, min_rate=min_rate
     )
     return made
 

@@ -36,7 +36,8 @@ pub fn mark(plan: &Plan, fabric: &mut Fabric) {
 /// Sets the bit of ports that send frames ahead of their time: where only the clock decides when a waiting frame leaves.
 fn mark_ports(plan: &Plan, fabric: &mut Fabric) {
     let spec = plan.spec;
-    if !spec.faults.is_empty() || fabric.probes.any_levels() {
+    // Telemetry tells of what waits when a frame leaves.
+    if !spec.faults.is_empty() || fabric.probes.any_levels() || !fabric.telemetry.is_empty() {
         return;
     }
     let in_use = spec.priorities_in_use();

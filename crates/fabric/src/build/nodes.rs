@@ -9,8 +9,10 @@ use crate::run::managed::Managed;
 use crate::run::managers::Managers;
 use crate::run::node::Node;
 use crate::run::pause_sender::{PauseSender, PauseTiming};
+use crate::run::port::Hooks;
 use crate::run::receive::Receiving;
 use crate::run::sharing::Sharing;
+use crate::run::telemetry::PortTelemetry;
 use crate::run::world::Fabric;
 use crate::spec::routing::Wiring;
 use crate::spec::{NodeSpec, ReceiveSpec, Role, Spec, WhenFull};
@@ -22,6 +24,7 @@ use frame::{ClassMap, NodeId, PRIORITIES, PointId, PortId, Priority};
 use queueing::{
     BufferSpec, LinkFacts, ManagerSpec, PoolsSpec, PortProfiles, RateConfiguration, SharedMemory,
 };
+use transport::ConnectionSpec;
 use units::{Amount, BitRate};
 
 pub fn make_node(part: &Part, id: NodeId, node: &NodeSpec) -> Node {
@@ -104,7 +107,7 @@ fn architecture(part: &Part, id: NodeId, node: &NodeSpec, memory: NodeMemory) ->
 }
 
 /// The counters of ports, if any node counts what comes in through them.
-pub fn add_ingress(part: &Part, fabric: &mut Fabric) {
+fn add_ingress(part: &Part, fabric: &mut Fabric) {
     let counts = |node: &Node| node.pause_sender.as_ref().is_some_and(|sender| sender.by_ingress());
     if !fabric.nodes.iter().any(counts) {
         return;
@@ -132,8 +135,15 @@ fn returns_tags(node: &NodeSpec) -> Option<Priority> {
     node.host()?.limiters.as_ref()?.control.return_priority().map(Priority)
 }
 
+/// What is kept at nodes of frames that come and go.
+pub fn add_counters(part: &Part, fabric: &mut Fabric) {
+    add_receiving(part, fabric);
+    add_ingress(part, fabric);
+    add_telemetry(part, fabric);
+}
+
 /// Hosts that take their time, with what arrives or with what they send.
-pub fn add_receiving(part: &Part, fabric: &mut Fabric) {
+fn add_receiving(part: &Part, fabric: &mut Fabric) {
     let plan = part.plan;
     let receiving = |port: u32| {
         let node = plan.node(port);
@@ -195,4 +205,19 @@ pub fn pool_profiles(spec: &Spec, wiring: &Wiring, id: NodeId, pools: &PoolsSpec
         pools.of_port(&spec.nodes[neighbour.at()].name, link.wire_rate, link.delay)
     };
     wiring.ports(id).map(of_port).collect()
+}
+
+/// Ports of switches tell packets that ask what they know, if there is any such packet.
+fn add_telemetry(part: &Part, fabric: &mut Fabric) {
+    let spec = part.plan.spec;
+    let asks =
+        |connection: &ConnectionSpec| connection.rdma().is_some_and(|own| own.control.hears_telemetry());
+    if !spec.flows.iter().filter_map(|flow| flow.transport.as_deref()).any(asks) {
+        return;
+    }
+    let writes = |port: u32| part.plan.node(port).switch().is_some();
+    fabric.telemetry = part.ports().map(|port| PortTelemetry::new(writes(port))).collect();
+    for port in part.ports().filter(|&port| writes(port)) {
+        fabric.links.ports[part.port(port) as usize].hooks.set(Hooks::RECORDED, true);
+    }
 }

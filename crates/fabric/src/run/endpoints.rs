@@ -57,6 +57,11 @@ impl Fabric {
             Some(Carried::Header(header)) => Some(header),
             _ => None,
         };
+        if let Some(rdma) = header.as_ref().and_then(Header::rdma)
+            && rdma.telemetry.has_stamps()
+        {
+            self.hand_over_stamps(frame, to_far, rdma.pair);
+        }
         self.hand_over_apart(frame, to_far, (0, header), now, windows);
     }
 
@@ -157,7 +162,7 @@ impl Fabric {
         if answer.requests.has_records {
             state.collect();
         }
-        self.leave_past_nic(egress, frame, (segment, near), now, windows);
+        self.leave_past_nic(egress, frame, (segment, nth, near), now, windows);
         self.after_leaving((egress, nth), calls, answer.then.has_work, now, windows);
     }
 

@@ -275,7 +275,7 @@ fn carried(word: u32, priority: Priority, flags: Flags, headers: &Headers) -> u6
 /// The same of what lies in a header.
 #[inline(never)]
 fn carried_in_header(word: u32, headers: &Headers) -> u64 {
-    headers.at(word).digest()
+    headers.digest(word)
 }
 
 impl engine::Event for Event {

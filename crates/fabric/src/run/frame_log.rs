@@ -224,7 +224,7 @@ impl Fabric {
             ) => (rdma.word, rdma.pair),
             Some(Carried::Tagged { word, .. }) => (*word, 0),
             Some(Carried::Notice(notice)) => (notice.feedback, 0),
-            Some(Carried::Returned(_)) => (0, 0),
+            Some(Carried::Returned(_) | Carried::Stamp(..)) => (0, 0),
             // Of a copy the slot that it is made of.
             None if frame.route.is_tree() => (0, 0),
             None => (frame.word, 0),

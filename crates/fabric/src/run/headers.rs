@@ -4,7 +4,9 @@
 //! takes what it carries along (`pack` and `unpack` of [`World`](engine::World)). The number of a slot is nobody's business:
 //! fingerprints are made of what the slot says.
 
-use frame::{Frame, Header, Notice, Tag};
+use frame::{Frame, Header, Notice, Stamp, Stamps, Tag, Telemetry};
+use std::iter::Peekable;
+use std::vec::Drain;
 
 /// What a wide frame carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,9 +19,21 @@ pub(crate) enum Carried {
     Notice(Notice),
     /// A tag on its way back.
     Returned(Tag),
+    /// No frame: on the way to another part, one of the stamps of the frame before, whose path this is.
+    Stamp(Stamp, u32),
 }
 
 impl Carried {
+    /// Whether it is the header of a packet that has stamps.
+    fn has_stamps(&self) -> bool {
+        match self {
+            Carried::Header(header) | Carried::Tagged { header: Some(header), .. } => {
+                header.rdma().is_some_and(|rdma| rdma.telemetry.has_stamps())
+            }
+            _ => false,
+        }
+    }
+
     /// Its contents, for fingerprints.
     pub fn digest(&self) -> u64 {
         match self {
@@ -30,6 +44,7 @@ impl Carried {
             }
             Carried::Notice(notice) => notice.digest(),
             Carried::Returned(tag) => tag.digest(),
+            Carried::Stamp(stamp, path) => Stamps::again(*path, [*stamp]).digest(),
         }
     }
 }
@@ -40,6 +55,8 @@ pub(crate) struct Headers {
     slots: Vec<Carried>,
     /// Slots that nobody uses, the one that was freed last at the end.
     free: Vec<u32>,
+    /// By slot, the stamps of a packet that has some; as long as nobody asks for any, there are none.
+    stamps: Vec<Stamps>,
 }
 
 impl Headers {
@@ -117,7 +134,60 @@ impl Headers {
         frame.flags.is_wide().then(|| self.take(frame.word))
     }
 
-    /// What comes from another part: its slot here.
+    /// What a packet asks the switches on its way for, to be written into.
+    pub fn asked(&mut self, frame: &Frame) -> Option<&mut Telemetry> {
+        match frame.flags.is_wide().then(|| &mut self.slots[frame.word as usize])? {
+            Carried::Header(Header::Rdma(rdma))
+            | Carried::Tagged { header: Some(Header::Rdma(rdma)), .. } => Some(&mut rdma.telemetry),
+            _ => None,
+        }
+    }
+
+    /// The stamps of a wide frame that has some, or has just had them: until its slot is another's. A tag that is put on or taken
+    /// off leaves a frame where it is.
+    pub fn stamps_mut(&mut self, frame: &Frame) -> &mut Stamps {
+        let slot = frame.word as usize;
+        if self.stamps.len() <= slot {
+            self.stamps.resize(slot + 1, Stamps::default());
+        }
+        &mut self.stamps[slot]
+    }
+
+    /// The stamps of a slot, if what it carries has some.
+    fn stamps(&self, slot: u32) -> Option<&Stamps> {
+        self.at(slot).has_stamps().then(|| self.stamps.get(slot as usize))?
+    }
+
+    /// What a slot carries, for fingerprints.
+    pub fn digest(&self, slot: u32) -> u64 {
+        let own = self.at(slot).digest();
+        self.stamps(slot).map_or(own, |stamps| own.rotate_left(9) ^ stamps.digest())
+    }
+
+    /// What goes to another part, by its slot, and its stamps behind it.
+    pub fn pack(&mut self, slot: u32, cargo: &mut Vec<Carried>) {
+        cargo.push(self.take(slot));
+        if let Some(stamps) = self.stamps(slot) {
+            cargo.extend(stamps.hops().iter().map(|&stamp| Carried::Stamp(stamp, stamps.path())));
+        }
+    }
+
+    /// The next of what comes from another part: its slot here.
+    pub fn unpack(&mut self, cargo: &mut Peekable<Drain<'_, Carried>>) -> Option<u32> {
+        let slot = self.insert(cargo.next()?);
+        if self.slots[slot as usize].has_stamps() {
+            let mut stamps = Stamps::default();
+            while let Some(&Carried::Stamp(stamp, path)) = cargo.peek() {
+                let before = stamps.hops().iter().copied();
+                stamps = Stamps::again(path, before.chain([stamp]));
+                cargo.next();
+            }
+            *self.stamps_mut(&Frame { word: slot, ..Frame::default() }) = stamps;
+        }
+        Some(slot)
+    }
+
+    /// A slot for what has none.
     #[inline(never)]
     pub fn insert(&mut self, carried: Carried) -> u32 {
         if let Some(slot) = self.free.pop() {
@@ -128,7 +198,7 @@ impl Headers {
         self.slots.len() as u32 - 1
     }
 
-    /// What goes to another part, by its slot.
+    /// What is no longer here, by its slot.
     pub fn take(&mut self, slot: u32) -> Carried {
         self.free.push(slot);
         self.slots[slot as usize]
@@ -145,7 +215,9 @@ impl Headers {
     }
 
     pub fn memory_bytes(&self) -> usize {
-        self.slots.capacity() * size_of::<Carried>() + self.free.capacity() * size_of::<u32>()
+        self.slots.capacity() * size_of::<Carried>()
+            + self.free.capacity() * size_of::<u32>()
+            + self.stamps.capacity() * size_of::<Stamps>()
     }
 }
 

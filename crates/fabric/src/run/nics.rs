@@ -5,6 +5,7 @@
 use crate::run::event::Queued;
 use crate::run::headers::Carried;
 use crate::run::port::Hooks;
+use crate::run::telemetry::begin_stamps;
 use crate::run::world::Fabric;
 use frame::{Frame, FrameKind, Tag, TrafficClass};
 use transport::{Protocol, Segment};
@@ -109,7 +110,7 @@ impl Fabric {
         let call = state.wake(then.call_at, now);
         if let Some(segment) = segment {
             let (frame, near) = (state.frame(segment, route, now), state.behind.is_none());
-            self.leave_past_nic(egress, frame, (segment, near), now, windows);
+            self.leave_past_nic(egress, frame, (segment, nth, near), now, windows);
         }
         self.after_leaving((egress, nth), [call, None], then.has_work, now, windows);
         true
@@ -121,11 +122,11 @@ impl Fabric {
         &mut self,
         egress: u32,
         mut frame: Frame,
-        (segment, near): (&Segment, bool),
+        (segment, nth, near): (&Segment, u32, bool),
         now: Time,
         windows: &mut Queued,
     ) {
-        self.count_made(&mut frame, segment, near);
+        self.count_made(&mut frame, segment, (nth, near));
         self.transmit_untold(egress, frame, now, windows);
     }
 
@@ -218,15 +219,19 @@ impl Fabric {
         let (_, route) = self.way_of(nth)?;
         let state = &self.hosts.endpoints[nth as usize];
         let (mut frame, near) = (state.frame(segment, route, now), state.behind.is_none());
-        self.count_made(&mut frame, segment, near);
+        self.count_made(&mut frame, segment, (nth, near));
         Some(frame)
     }
 
-    /// Counts the frame of a segment, from a `near` end or a far one, and gives it its header.
+    /// Counts the frame of a segment of an endpoint, from a `near` end or a far one, and gives it its header.
     #[inline(always)]
-    fn count_made(&mut self, frame: &mut Frame, segment: &Segment, near: bool) {
+    fn count_made(&mut self, frame: &mut Frame, segment: &Segment, (nth, near): (u32, bool)) {
         if let Some(header) = segment.header {
             self.headers.attach(frame, Carried::Header(header));
+            if let Some(rdma) = header.rdma().filter(|rdma| rdma.telemetry.has_stamps()) {
+                let endpoint = &self.hosts.endpoints[nth as usize].endpoint;
+                begin_stamps(&mut self.headers, frame, endpoint, rdma.pair);
+            }
         }
         if near && segment.kind == FrameKind::Data {
             let source = &mut self.hosts.sources[self.routes.path_source[frame.path.at()] as usize];

@@ -70,7 +70,7 @@ impl Hooks {
     pub const BOUNDED: Hooks = Hooks(1 << 9);
     /// Frames are sent ahead of their time: see `ahead`.
     pub const AHEAD: Hooks = Hooks(1 << 10);
-    /// What is sent is recorded over time.
+    /// What is sent is recorded over time, or told in packets: see `telemetry`.
     pub const RECORDED: Hooks = Hooks(1 << 11);
     /// Pauses in force begin at one of its queues: who comes to it is counted (`culprits`).
     pub const BLAMED: Hooks = Hooks(1 << 12);

@@ -101,6 +101,9 @@ impl Fabric {
     /// A frame goes to the link of a port, which is recorded; its last bit leaves when the port is free again.
     #[inline(never)]
     pub fn record_sent(&mut self, egress: u32, frame: &Frame, now: Time) {
+        if !self.telemetry.is_empty() {
+            self.write_telemetry(egress, frame, now);
+        }
         let port = &self.links.ports[egress as usize];
         let (end, took) = (port.busy_until, port.clock.span_ceil(u64::from(frame.bytes)));
         let passage = Passage { end, took, bits: u64::from(frame.bytes) * 8 };

@@ -149,7 +149,7 @@ impl Fabric {
         match self.headers.release(frame)? {
             Carried::Notice(notice) => Some(Told::Message(notice)),
             Carried::Returned(tag) => Some(Told::Returned(tag)),
-            Carried::Header(_) | Carried::Tagged { .. } => None,
+            Carried::Header(_) | Carried::Tagged { .. } | Carried::Stamp(..) => None,
         }
     }
 }

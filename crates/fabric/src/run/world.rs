@@ -27,6 +27,7 @@ use crate::run::numbering::Numbering;
 use crate::run::port::{HEAD_BYTES, Hooks};
 use crate::run::probes::Probes;
 use crate::run::route_table::RouteTable;
+use crate::run::telemetry::PortTelemetry;
 use engine::World;
 use frame::{Flags, Frame, FrameKind, PathId, Route};
 use units::Time;
@@ -49,6 +50,8 @@ pub(crate) struct Fabric {
     pub ingress: Vec<IngressPort>,
     /// What wide frames carry.
     pub headers: Headers,
+    /// By port, what it tells packets that ask; empty if none does.
+    pub telemetry: Vec<PortTelemetry>,
     /// Where frames go.
     pub routes: RouteTable,
     /// Who sends and receives them.
@@ -101,16 +104,18 @@ impl World for Fabric {
             return;
         }
         for event in mail.iter_mut().filter(|event| event.is_wide()) {
-            cargo.push(self.headers.take(event.frame.word));
+            self.headers.pack(event.frame.word, cargo);
         }
     }
     fn unpack(&mut self, mail: &mut [Event], cargo: &mut Vec<Carried>) {
         if cargo.is_empty() {
             return;
         }
-        let wide = mail.iter_mut().filter(|event| event.is_wide());
-        for (event, carried) in wide.zip(cargo.drain(..)) {
-            event.frame.word = self.headers.insert(carried);
+        let mut cargo = cargo.drain(..).peekable();
+        for event in mail.iter_mut().filter(|event| event.is_wide()) {
+            if let Some(slot) = self.headers.unpack(&mut cargo) {
+                event.frame.word = slot;
+            }
         }
     }
 
@@ -480,6 +485,7 @@ impl Fabric {
             + self.buffers.memory_bytes()
             + self.ingress.capacity() * size_of::<IngressPort>()
             + self.headers.memory_bytes()
+            + self.telemetry.capacity() * size_of::<PortTelemetry>()
             + self.copies.memory_bytes()
             + self.routes.memory_bytes()
             + self.hosts.memory_bytes()

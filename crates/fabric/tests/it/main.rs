@@ -40,6 +40,7 @@ mod spreading;
 mod storms;
 mod streams;
 mod tcp;
+mod telemetry;
 mod timing;
 mod transfers;
 mod tuples;

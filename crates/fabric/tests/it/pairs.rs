@@ -19,6 +19,7 @@ use flow_control::{
 };
 use flow_control::{ChannelKey, ChannelList, CreditSettings};
 use frame::{ClassMap, NodeId, Ports};
+use keys::Choice;
 use proptest::prelude::*;
 use queueing::{
     Action, Alpha, Arbitration, BackwardPointParams, BackwardReactionParams, BufferSpec,
@@ -629,7 +630,7 @@ fn scheduled_over_tcp(patient: bool, rolls: &mut Rolls) -> ConnectionSpec {
 
 /// What carries scheduled transfers over RDMA.
 fn scheduled_over_rdma(rolls: &mut Rolls) -> ConnectionSpec {
-    let control = rolls.pick(&["none", "dcqcn", "dctcp", "timely", "swift"]);
+    let control = rolls.pick(RdmaControlKeys::NAMES);
     let keys = RdmaKeys {
         control: <RdmaControlKeys as keys::Forms>::text::<serde::de::value::Error>(control).unwrap(),
         mtu: Or::Value(Bytes::new(SEGMENT.into())),
@@ -646,7 +647,7 @@ fn scheduled_over_rdma(rolls: &mut Rolls) -> ConnectionSpec {
         retries: 255,
         ..RdmaKeys::default()
     };
-    let (spec, _) = keys.carrier(Some(Bytes::new(0)), SEGMENT + 40).unwrap();
+    let (spec, _) = keys.carrier(Some(Bytes::new(0)), SEGMENT + 106).unwrap();
     ConnectionSpec { start: Time::ZERO, stop: None, application: Application::RdmaTransfers(spec) }
 }
 

@@ -4,6 +4,7 @@ use crate::common::consistent::{check_tables, same};
 use crate::common::*;
 use fabric::spec::{FaultSpec, HostSpec, Reaction, SwitchSpec};
 use frame::{NodeId, Ports};
+use keys::Choice;
 use proptest::prelude::*;
 use queueing::{Counts, ManagerSpec, Moment, StepParams};
 use std::sync::Arc;
@@ -17,7 +18,7 @@ const MTU: u64 = 1_000;
 const HEADERS: u64 = 66;
 const PACKET: u64 = MTU + HEADERS;
 
-fn keys(control: RdmaControlKeys) -> RdmaKeys {
+pub fn keys(control: RdmaControlKeys) -> RdmaKeys {
     RdmaKeys { control, mtu: Or::Value(Bytes::new(MTU)), timeout: us(500), ..RdmaKeys::default() }
 }
 fn none() -> RdmaControlKeys {
@@ -51,7 +52,7 @@ fn step(frames: u64) -> ManagerSpec {
     ManagerSpec::Step(StepParams { threshold, counts: Counts::WithoutFrame, at: Moment::Dequeue })
 }
 /// So many hosts at a switch, over links of 10 Gb/s and 1 us; all send so much to the last one.
-fn incast(senders: usize, bytes: u64, keys: &RdmaKeys, sw: SwitchSpec, duration: Time) -> Net {
+pub fn incast(senders: usize, bytes: u64, keys: &RdmaKeys, sw: SwitchSpec, duration: Time) -> Net {
     let mut net = Net::new(duration);
     let of_host = HostSpec { flow_control: sw.flow_control.clone(), ..host() };
     let hosts: Vec<NodeId> = (0..=senders).map(|n| net.host(&format!("h{n}"), of_host.clone())).collect();
@@ -65,7 +66,7 @@ fn incast(senders: usize, bytes: u64, keys: &RdmaKeys, sw: SwitchSpec, duration:
     }
     net
 }
-fn column(outcome: &Outcome, name: &str) -> u64 {
+pub fn column(outcome: &Outcome, name: &str) -> u64 {
     outcome.total("queue_pairs", name)
 }
 fn times(outcome: &Outcome, column: &str) -> Vec<Time> {
@@ -109,6 +110,10 @@ fn controls() -> Vec<RdmaControlKeys> {
         RdmaControlKeys::Dctcp(Default::default()),
         RdmaControlKeys::Timely(Default::default()),
         RdmaControlKeys::Swift(Default::default()),
+        RdmaControlKeys::Hpcc(Default::default()),
+        RdmaControlKeys::HpccPint(Default::default()),
+        RdmaControlKeys::PowerTcp(Default::default()),
+        RdmaControlKeys::ThetaPowerTcp(Default::default()),
     ]
 }
 
@@ -247,7 +252,7 @@ proptest! {
     /// Any control and recovery, with losses, marks and pauses: threads cannot be seen, and each message arrives once.
     #[test]
     fn controls_and_recoveries_on_threads(
-        name in prop::sample::select(vec!["none", "dcqcn", "dctcp", "timely", "swift"]),
+        name in prop::sample::select(RdmaControlKeys::NAMES),
         selective in any::<bool>(),
         paused in any::<bool>(),
         threshold in 2u64..60,

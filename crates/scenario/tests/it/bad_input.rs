@@ -635,6 +635,10 @@ fn queue_pairs() {
     let timely = |keys: &str| rdma(&format!("control = {{ timely = {{ {keys} }} }}"));
     let swift = |keys: &str| rdma(&format!("control = {{ swift = {{ {keys} }} }}"));
     let dctcp = |keys: &str| rdma(&format!("control = {{ dctcp = {{ {keys} }} }}"));
+    let hpcc = |keys: &str| rdma(&format!("control = {{ hpcc = {{ {keys} }} }}"));
+    let pint = |keys: &str| rdma(&format!("control = {{ hpcc_pint = {{ {keys} }} }}"));
+    let power = |keys: &str| rdma(&format!("control = {{ powertcp = {{ {keys} }} }}"));
+    let theta = |keys: &str| rdma(&format!("control = {{ theta_powertcp = {{ {keys} }} }}"));
     errors(vec![
         (rdma("control = ‸\"dcqn\""), "unknown value `dcqn`", "did you mean \"dcqcn\"?"),
         (rdma("‸controls = \"dcqcn\""), "unknown key `controls`", "did you mean control?"),
@@ -696,6 +700,28 @@ fn queue_pairs() {
         (swift("beta = ‸0.0"), "a beta of 0", "at most 1"),
         (swift("max_mdf = ‸0.0"), "a max_mdf of 0", "at most 1"),
         (swift("min_window = ‸0.0"), "a min_window of 0", "at most 1"),
+        (hpcc("eta = ‸0.0"), "an eta of 0", "at most 10"),
+        (hpcc("max_stage = ‸1001"), "a max_stage of 1001", "0 to 1000"),
+        (hpcc("ai_rate = ‸\"0 b/s\""), "an ai_rate of 0", "above 0"),
+        (hpcc("min_rate = ‸\"0 b/s\""), "a min_rate of 0", "above 0"),
+        (hpcc("int_bytes = ‸\"9 B\""), "int_bytes of 9 B", "\"10 B\" to \"66 B\""),
+        (hpcc("int_bytes = ‸\"67 B\""), "int_bytes of 67 B", "8 B for each of 1 to 8 hops"),
+        (pint("eta = ‸10.5"), "an eta of 10.5", "at most 10"),
+        (pint("max_stage = ‸1001"), "a max_stage of 1001", "0 to 1000"),
+        (pint("ai_rate = ‸\"0 b/s\""), "an ai_rate of 0", "above 0"),
+        (pint("min_rate = ‸\"0 b/s\""), "a min_rate of 0", "above 0"),
+        (pint("base = ‸1.0"), "a base of 1", "above 1 and at most 2"),
+        (pint("probability = ‸0.0"), "a probability of 0", "at most 1"),
+        (pint("int_bytes = ‸\"0 B\""), "int_bytes of 0 B", "\"1 B\" to \"66 B\""),
+        (power("gamma = ‸1.5"), "a gamma of 1.5", "at most 1"),
+        (power("eta = ‸0.0"), "an eta of 0", "at most 10"),
+        (power("ai_rate = ‸\"0 b/s\""), "an ai_rate of 0", "above 0"),
+        (power("min_rate = ‸\"0 b/s\""), "a min_rate of 0", "above 0"),
+        (power("int_bytes = ‸\"67 B\""), "int_bytes of 67 B", "\"10 B\" to \"66 B\""),
+        (theta("gamma = ‸0.0"), "a gamma of 0", "at most 1"),
+        (theta("eta = ‸0.0"), "an eta of 0", "at most 10"),
+        (theta("ai_rate = ‸\"0 b/s\""), "an ai_rate of 0", "above 0"),
+        (theta("min_rate = ‸\"0 b/s\""), "a min_rate of 0", "above 0"),
     ]);
 }
 
@@ -1875,6 +1901,25 @@ fn warnings() {
             ),
             "goes back N, and nothing keeps priority 0 from loss at \"sw\"",
             "recovery = \"selective\"",
+        ),
+        (
+            // 5 % are kept free, and one adds 10 %.
+            flow_and("source = { rdma = { control = { hpcc = { ai_rate = ‸\"1 Gb/s\" } } } }", ""),
+            "1 queue pair with telemetry, \"f\" among them, comes to rest with a queue of 0.05 base round trips at \"h0\"",
+            "an ai_rate of at most \"500 Mb/s\"",
+        ),
+        (
+            {
+                let between = fabric(
+                    "[topology.leaf_spine]\nleaves = 2\nspines = 1\nhosts_per_leaf = 1\nrate = \"10 Gb/s\"",
+                    "h0",
+                    "h1",
+                );
+                let told = source("{ rdma = { control = { powertcp = { int_bytes = ‸\"10 B\" } } } }");
+                Text { topology: between.topology, ..told }
+            },
+            "3 switches are on the way of \"f\"",
+            "int_bytes = \"26 B\"",
         ),
         (
             star("line_code = \"64b/66b\"\nrate = ‸\"25 Gb/s\""),

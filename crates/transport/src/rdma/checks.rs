@@ -27,6 +27,14 @@ pub fn rate(key: &str, value: BitRate) -> Option<Remark> {
     (value.bps() == 0).then(|| Remark::about(key, format!("{} of 0", with_article(key)), help))
 }
 
+/// A count from 0 to `most`.
+pub fn count(key: &str, value: u64, most: u64) -> Option<Remark> {
+    (value > most).then(|| {
+        let message = format!("{} of {value}", with_article(key));
+        Remark::about(key, message, format!("expected 0 to {most}"))
+    })
+}
+
 /// A key behind its article.
 pub fn with_article(key: &str) -> String {
     let vowel = key.starts_with(['a', 'e', 'i', 'o']) || key == "fs_min" || key == "fs_max";

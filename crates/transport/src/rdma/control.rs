@@ -1,5 +1,6 @@
 //! What the congestion control of a queue pair hears and what it says.
 
+use frame::{Stamps, Telemetry};
 use units::{BitRate, Time};
 
 /// What a control knows of the way of its queue pair before it sends.
@@ -34,6 +35,8 @@ pub struct RdmaAck {
     pub marked: bool,
     /// The round trip of the packet that it answers.
     pub round_trip: Option<Time>,
+    /// What it returns of what the packet has learned on its way, beside stamps.
+    pub telemetry: Telemetry,
 }
 
 /// How a sender learns that packets are lost.
@@ -50,6 +53,13 @@ pub enum RdmaLoss {
 /// The queue pair tells what happens; what does not concern a control it does not implement. Nothing is scheduled for it:
 /// what time alone changes is computed when somebody looks.
 pub trait RdmaControl {
+    /// What its packets ask the switches on their way for.
+    fn telemetry(&self) -> Telemetry {
+        Telemetry::None
+    }
+    /// Before the acknowledgement that returns them: the stamps of a packet.
+    fn on_stamps(&mut self, _stamps: &Stamps) {}
+
     /// A packet of so many bytes (DA to FCS) leaves.
     fn on_send(&mut self, _now: Time, _bytes: u32) {}
     /// Something new is acknowledged.
@@ -74,6 +84,10 @@ pub trait RdmaControl {
     /// Bytes of frames that may be in flight; one packet always may.
     fn window(&self) -> u64 {
         u64::MAX
+    }
+    /// Bytes that it has taken beside itself.
+    fn memory_bytes(&self) -> usize {
+        0
     }
 }
 

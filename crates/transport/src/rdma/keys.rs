@@ -111,16 +111,19 @@ impl RdmaKeys {
         limit: Option<Bytes>,
         frame: u16,
     ) -> Result<(Arc<RdmaSpec>, Vec<Remark>), Vec<Remark>> {
-        let mtu = self.mtu(frame);
         let control = self.control.spec().map_err(|wrong| -> Vec<Remark> {
             wrong.into_iter().map(|why| why.within(self.control.name()).within("control")).collect()
         });
+        // Where the control cannot be meant, that is said.
+        let telemetry = control.as_ref().map_or(0, super::RdmaControlSpec::telemetry_bytes);
+        let mtu = self.mtu(frame, telemetry);
         let mut wrong = self.check();
         wrong.extend(mtu.as_ref().err().cloned());
         wrong.extend(control.as_ref().err().into_iter().flatten().cloned());
         let (Ok(mtu), Ok(control), true) = (mtu, control, wrong.is_empty()) else { return Err(wrong) };
         let selective = self.recovery == RdmaRecovery::Selective;
-        let packet = u64::from(mtu) + self.headers.get();
+        let headers = self.headers.get() as u16 + telemetry;
+        let packet = u64::from(mtu) + u64::from(headers);
         let window = match self.window {
             None if selective => StaticWindow::Bdp,
             None => StaticWindow::Unlimited,
@@ -135,11 +138,11 @@ impl RdmaKeys {
             let help = format!("expected at least \"{packet} B\" or \"1 frame\"");
             return Err(vec![Remark::about("window", message, help)]);
         }
-        let each = selective || control.hears_marks() || control.times_each();
+        let each = selective || control.hears_marks() || control.times_each() || control.hears_telemetry();
         let priority = |priority: u64| Priority(priority as u8);
         let spec = RdmaSpec {
             mtu,
-            headers: self.headers.get() as u16,
+            headers,
             message: self.message.value().map(Bytes::get),
             total: limit.map(Bytes::get),
             queue_pairs: self.queue_pairs,
@@ -165,10 +168,10 @@ impl RdmaKeys {
     }
 
     /// Bytes of data in a full packet.
-    fn mtu(&self, frame: u16) -> Result<u16, Remark> {
-        let headers = self.headers.get();
+    fn mtu(&self, frame: u16, telemetry: u16) -> Result<u16, Remark> {
+        let headers = self.headers.get() + u64::from(telemetry);
         let room = u64::from(frame).saturating_sub(headers);
-        if headers == 0 || room == 0 {
+        if self.headers.get() == 0 || room == 0 {
             let message = format!("{headers} B of headers in a frame of {frame} B");
             let help = format!("expected 1 B to {} B: a packet has data", u64::from(frame) - 1);
             return Err(Remark::about("headers", message, help));

@@ -17,7 +17,7 @@ use super::psn::{self, WIDE_FROM, Word};
 use super::recovery::Recovery;
 use super::spec::RdmaSpec;
 use crate::endpoint::{Protocol, Received, Record, RecordKind, Segment};
-use frame::{FrameKind, Header, RdmaHeader};
+use frame::{FrameKind, Header, RdmaHeader, Stamps, Telemetry};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use units::Time;
@@ -183,6 +183,11 @@ impl QueuePair {
         self.pace(now);
     }
 
+    /// Before the acknowledgement that returns them: the stamps of a packet.
+    pub fn on_stamps(&mut self, stamps: &Stamps) {
+        self.control.on_stamps(stamps);
+    }
+
     /// Whether all messages are complete.
     pub fn is_idle(&self) -> bool {
         self.messages.is_empty()
@@ -283,7 +288,7 @@ impl QueuePair {
         self.deadline = if runs { now.saturating_add(self.timeout()) } else { Time::NEVER };
     }
 
-    fn acknowledge(&mut self, now: Time, until: u64, marked: bool, round_trip: Option<Time>) {
+    fn acknowledge(&mut self, now: Time, until: u64, marked: bool, header: &RdmaHeader) {
         let before = self.bytes_before(self.unacknowledged);
         let bytes = self.bytes_before(until) - before;
         let timed = self.timed.take_if(|&mut (packet, _)| packet < until);
@@ -296,8 +301,17 @@ impl QueuePair {
         self.retry = 0;
         self.complete(now);
         self.restart(now);
-        let ack = RdmaAck { bytes, acknowledged: until, sent: self.highest, marked, round_trip };
-        self.control.on_ack(now, &ack);
+        self.control.on_ack(
+            now,
+            &RdmaAck {
+                bytes,
+                acknowledged: until,
+                sent: self.highest,
+                marked,
+                round_trip: header.echo.map(|sent| now.saturating_sub(sent)),
+                telemetry: header.telemetry,
+            },
+        );
     }
 
     fn complete(&mut self, now: Time) {
@@ -327,8 +341,7 @@ impl QueuePair {
         let marked = received.kind == FrameKind::MarkedAck;
         self.counts.marks += u64::from(marked);
         if until > self.unacknowledged {
-            let round_trip = header.echo.map(|sent| now.saturating_sub(sent));
-            self.acknowledge(now, until, marked, round_trip);
+            self.acknowledge(now, until, marked, &header);
         } else if !nak {
             self.discarded += 1;
         }
@@ -372,7 +385,10 @@ pub fn header_of(received: &Received) -> RdmaHeader {
 
 /// The word and the header of a frame: none if the word says everything.
 pub fn labelled(header: RdmaHeader) -> (u32, Option<Header>) {
-    let narrow = header.pair < WIDE_FROM && header.echo.is_none() && header.arrived.is_none();
+    let narrow = header.pair < WIDE_FROM
+        && header.echo.is_none()
+        && header.arrived.is_none()
+        && header.telemetry == Telemetry::None;
     (header.word, (!narrow).then_some(Header::Rdma(header)))
 }
 
@@ -440,8 +456,9 @@ impl Protocol for QueuePair {
         self.pace(now);
         let asks = last || self.next().is_none();
         let word = Word { number: packet as u32, flags: [last, asks], pair: self.number };
-        let (word, header) =
-            labelled(RdmaHeader { word: word.bits(), pair: self.number, ..RdmaHeader::default() });
+        let telemetry = self.control.telemetry();
+        let header = RdmaHeader { word: word.bits(), pair: self.number, telemetry, ..RdmaHeader::default() };
+        let (word, header) = labelled(header);
         let ecn_capable = self.spec.understands_marks();
         Some(Segment { kind: FrameKind::Data, word, header, bytes, ecn_capable })
     }
@@ -460,5 +477,6 @@ impl Protocol for QueuePair {
             + self.done.capacity() * size_of::<Done>()
             + self.records.capacity() * size_of::<Record>()
             + self.recovery.memory_bytes()
+            + self.control.memory_bytes()
     }
 }

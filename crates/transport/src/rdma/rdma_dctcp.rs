@@ -127,6 +127,7 @@ mod tests {
             sent,
             marked,
             round_trip: None,
+            telemetry: frame::Telemetry::None,
         };
         it.on_ack(Time::ZERO, &ack(1, 10, true));
         assert_eq!((it.rate.now, it.alpha), (50e9, 1.0));

@@ -75,7 +75,7 @@ pub struct RdmaTimeouts {
 pub struct RdmaSpec {
     /// Bytes of data of a full packet, above 0.
     pub mtu: u16,
-    /// Bytes of a frame beside its data, DA to FCS.
+    /// Bytes of a frame beside its data, DA to FCS, telemetry included.
     pub headers: u16,
     /// Bytes of a message, above 0; `None`: one message of everything.
     pub message: Option<u64>,

@@ -216,6 +216,7 @@ mod tests {
             sent: 9,
             marked: false,
             round_trip: Some(Time::from_us(us)),
+            telemetry: frame::Telemetry::None,
         };
         it.on_ack(Time::from_us(50), &ack(10));
         assert_eq!(it.window, 100.01);

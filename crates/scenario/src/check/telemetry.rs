@@ -1,0 +1,159 @@
+//! Whether controls that go by telemetry can do what they are for: as many queue pairs as there are leave a link the share that it is
+//! meant to keep free, and packets have room for the stamps of all switches on their way.
+
+use super::Context;
+use super::unused::place_of;
+use crate::model::Model;
+use fabric::spec::{FlowSpec, Spec};
+use frame::NodeId;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use transport::RdmaControlSpec;
+use units::{BitRate, Time};
+
+/// Warns once for each entry of the text.
+pub fn check(model: &Model, spec: &Spec, context: &mut Context<'_>) {
+    let (mut crowded, mut far) = (BTreeSet::new(), BTreeSet::new());
+    if spec.flows.iter().all(|flow| control(flow).is_none()) {
+        return;
+    }
+    let crowds = crowds(spec);
+    let mut distances = Distances::new(spec);
+    for flow in &spec.flows {
+        let Some(control) = control(flow) else { continue };
+        let Some((name, tables)) = place_of(model, flow) else { continue };
+        let own = [control.name()];
+        let keys = |key: &'static str| {
+            let within = tables.iter().map(move |table| table.key(own[0]).key(key));
+            within.chain(tables.iter().cloned()).collect::<Vec<_>>()
+        };
+        let destinations = flow.source.destinations.nodes();
+        let to = || destinations.iter().copied();
+        let most = to().filter_map(|node| Some((crowds.get(&node)?, node))).max();
+        if let Some((&many, node)) = most
+            && let Some(rate) = rate_of(spec, node)
+            && let Some((rests, most)) = control.rest(many, rate)
+            && rests > 1.0
+            && crowded.insert(name)
+        {
+            let (pairs, come) = if many == 1 { ("pair", "comes") } else { ("pairs", "come") };
+            let message = format!(
+                "{many} queue {pairs} with telemetry, \"{name}\" among them, {come} to rest with a queue of {:.2} base round trips at \"{}\"",
+                rests - 1.0,
+                spec.nodes[node.at()].name
+            );
+            let help = format!(
+                "their increases are more than what eta keeps free: expected an ai_rate of at most \"{most}\", or a lower eta"
+            );
+            context.warn(&context.first_written(&keys("ai_rate")).unwrap_or_default(), message, help);
+        }
+        if let Some(room) = control.stamps()
+            && let Some((switches, node)) = to().map(|node| (distances.switches(flow.from, node), node)).max()
+            && switches > usize::from(room)
+            && far.insert(name)
+        {
+            let message = format!(
+                "{switches} switches are on the way of \"{name}\" to \"{}\", and its packets have room for the telemetry of {room}",
+                spec.nodes[node.at()].name
+            );
+            let help = match switches {
+                1..=8 => {
+                    format!("the last ones write nothing: expected int_bytes = \"{} B\"", 2 + 8 * switches)
+                }
+                _ => "the last ones write nothing: expected hpcc_pint, which needs a byte whatever the way"
+                    .to_string(),
+            };
+            context.warn(&context.first_written(&keys("int_bytes")).unwrap_or_default(), message, help);
+        }
+    }
+}
+
+/// The control of a flow that goes by telemetry.
+fn control(flow: &FlowSpec) -> Option<&RdmaControlSpec> {
+    let rdma = flow.transport.as_ref().and_then(|connection| connection.rdma())?;
+    Some(&rdma.control).filter(|control| control.hears_telemetry())
+}
+
+/// By host, how many senders with such a control send to it at once: all that always do, and those transfers that begin together.
+fn crowds(spec: &Spec) -> BTreeMap<NodeId, u64> {
+    let mut begins: BTreeMap<NodeId, BTreeMap<Option<Time>, u64>> = BTreeMap::new();
+    for flow in spec.flows.iter().filter(|flow| control(flow).is_some()) {
+        let destinations = flow.source.destinations.nodes();
+        match flow.source.transfers() {
+            None => {
+                for &to in destinations.iter() {
+                    *begins.entry(to).or_default().entry(None).or_default() += 1;
+                }
+            }
+            Some(list) => {
+                // One queue pair sends one message after the other.
+                let mut told = BTreeSet::new();
+                for one in list.iter() {
+                    let to = destinations[one.destination as usize];
+                    if told.insert((to, one.start)) {
+                        *begins.entry(to).or_default().entry(Some(one.start)).or_default() += 1;
+                    }
+                }
+            }
+        }
+    }
+    let many = |by_time: BTreeMap<Option<Time>, u64>| {
+        let always = by_time.get(&None).copied().unwrap_or_default();
+        always
+            + by_time.iter().filter(|(at, _)| at.is_some()).map(|(_, &many)| many).max().unwrap_or_default()
+    };
+    begins.into_iter().map(|(node, by_time)| (node, many(by_time))).collect()
+}
+
+/// The rate of the links of a host together.
+fn rate_of(spec: &Spec, node: NodeId) -> Option<BitRate> {
+    let own = spec.links.iter().filter(|link| link.a == node || link.b == node);
+    let bps = own.map(|link| link.rate.bps()).sum();
+    (bps > 0).then(|| BitRate::from_bps(bps))
+}
+
+/// How many switches lie between two nodes at least.
+struct Distances<'s> {
+    spec: &'s Spec,
+    neighbours: Vec<Vec<NodeId>>,
+    /// By the switch that it begins at, how far each node is.
+    known: BTreeMap<NodeId, Vec<usize>>,
+}
+
+impl Distances<'_> {
+    fn new(spec: &Spec) -> Distances<'_> {
+        let mut neighbours = vec![Vec::new(); spec.nodes.len()];
+        for link in &spec.links {
+            neighbours[link.a.at()].push(link.b);
+            neighbours[link.b.at()].push(link.a);
+        }
+        Distances { spec, neighbours, known: BTreeMap::new() }
+    }
+
+    fn switches(&mut self, from: NodeId, to: NodeId) -> usize {
+        let first = self.neighbours[from.at()].clone();
+        let through = first.into_iter().filter(|&first| first != to);
+        through.map(|first| self.from(first)[to.at()]).min().unwrap_or_default()
+    }
+
+    fn from(&mut self, first: NodeId) -> &[usize] {
+        let (neighbours, spec) = (&self.neighbours, self.spec);
+        self.known.entry(first).or_insert_with(|| {
+            let mut far = vec![0; neighbours.len()];
+            let mut line = VecDeque::from([first]);
+            let mut seen = vec![false; neighbours.len()];
+            seen[first.at()] = true;
+            while let Some(at) = line.pop_front() {
+                if spec.nodes[at.at()].switch().is_none() {
+                    continue;
+                }
+                for &next in &neighbours[at.at()] {
+                    if !std::mem::replace(&mut seen[next.at()], true) {
+                        far[next.at()] = far[at.at()] + 1;
+                        line.push_back(next);
+                    }
+                }
+            }
+            far
+        })
+    }
+}

@@ -1,0 +1,254 @@
+//! PowerTCP: a window that follows the power of its path, the product of what comes to a link and of what is under way there.
+//!
+//! Telemetry is that of HPCC. Of each hop the sender has the current, what comes to it: the growth of its queue and what it sent, at
+//! least half its rate B; and the voltage, its queue and B T, with T the base round trip. Their product in parts of B B T is the
+//! power of the hop, of which the highest is followed: U = (1 - t/T) U + (t/T) power for the time t between two packets. Each
+//! acknowledgement sets the rate to R = `gamma` (Rc / (U / `eta`) + `ai_rate`) + (1 - `gamma`) Rc, with Rc that of the last round trip, and
+//! the window to R T. So a queue that grows is reacted to before it is long, and one that drains does not keep windows
+//! small. Both begin at, and never exceed, the rate of the link and what fills the path.
+//!
+//! N queue pairs at a link come to rest at U = eta + N `ai_rate` / B: above 1, (U - 1) B T wait.
+//!
+//! Source: V. Addanki et al., "PowerTCP: Pushing the Performance Limits of Datacenter Networks", NSDI 2022, section 3
+//! (algorithm 1); the authors' simulator (rates for windows, the least current, `eta`, 150 Mb/s at 25 Gb/s).
+//!
+//! Not modelled: as for `hpcc`.
+
+use super::checks;
+use super::control::{PathFacts, RdmaAck, RdmaControl};
+use super::hops::{Hops, Interval, smoothed};
+use super::hpcc::{check_int_bytes, default_int_bytes, hops_within};
+use super::path_window::{self, PathWindow};
+use frame::{Stamps, Telemetry};
+use keys::Remark;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{BitRate, Bytes, Computed, Or, Time};
+
+/// Of the additive increase, at 25 Gb/s.
+const AI_AT_25G: f64 = 150e6;
+/// The least current, in parts of the rate of the link.
+pub const LEAST_CURRENT: f64 = 0.5;
+
+/// Keys of powertcp.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct PowerTcpKeys {
+    /// The weight of the newest window. A number, above 0 and at most 1. Default: 0.9 (NSDI 2022).
+    pub gamma: f64,
+    /// The power that the busiest link of a path is held at. A number, above 0 and at most 10; above 1 something always waits. Default: 0.95 (the authors' simulator).
+    pub eta: f64,
+    /// What an update adds to the rate: beta. A rate with unit, above 0; or "computed": 150 Mb/s at 25 Gb/s, in proportion to the link. Default: "computed" (the authors' simulator).
+    pub ai_rate: Or<BitRate, Computed>,
+    /// The least rate. A rate with unit, above 0. Default: "100 Mb/s" (public simulators).
+    pub min_rate: BitRate,
+    /// What telemetry adds to each data packet and acknowledgement: 2 B, and 8 B for each hop that there is room for. A size with unit, "10 B" to "66 B". Default: "42 B" (as for hpcc).
+    pub int_bytes: Bytes,
+}
+
+impl Default for PowerTcpKeys {
+    fn default() -> PowerTcpKeys {
+        PowerTcpKeys {
+            gamma: 0.9,
+            eta: 0.95,
+            ai_rate: Or::word(),
+            min_rate: BitRate::from_bps(100_000_000),
+            int_bytes: default_int_bytes(),
+        }
+    }
+}
+
+impl PowerTcpKeys {
+    /// What cannot be meant.
+    pub fn check(&self) -> Vec<Remark> {
+        let mut wrong = path_window::check(self.eta, self.ai_rate, self.min_rate);
+        wrong.extend(checks::number("gamma", self.gamma, 1.0));
+        wrong.extend(check_int_bytes(self.int_bytes));
+        wrong
+    }
+    /// Nothing can be unused.
+    pub fn unused(&self) -> Vec<Remark> {
+        Vec::new()
+    }
+}
+
+/// How power moves a window.
+#[derive(Clone, Copy, Debug)]
+pub struct PowerWindow {
+    pub window: PathWindow,
+    pub power: f64,
+    gamma: f64,
+    eta: f64,
+    added: f64,
+}
+
+impl PowerWindow {
+    /// One that fills its path, whose power is that of a link without a queue.
+    pub fn new(
+        facts: &PathFacts,
+        gamma: f64,
+        eta: f64,
+        ai_rate: Or<BitRate, Computed>,
+        min_rate: BitRate,
+    ) -> PowerWindow {
+        let window = PathWindow::new(facts, min_rate);
+        let added = window.bytes(path_window::additive(ai_rate, AI_AT_25G, facts));
+        PowerWindow { window, power: 1.0, gamma, eta, added }
+    }
+
+    /// An acknowledgement comes, and the power of the path is known.
+    pub fn update(&mut self, ack: &RdmaAck) {
+        let reference = self.window.reference;
+        let wanted = reference * self.eta / self.power + self.added;
+        self.window.set(self.gamma * wanted + (1.0 - self.gamma) * reference, ack);
+    }
+
+    /// The link has another rate.
+    pub fn on_link_rate(&mut self, fresh: &PowerWindow) {
+        self.window.on_link_rate(&fresh.window);
+        self.added = fresh.added;
+    }
+}
+
+/// The power of a hop, in parts of that of a busy link without a queue.
+fn power(hop: &Interval, trip: f64) -> f64 {
+    let [before, after] = hop.queues;
+    let current = (after - before) / hop.took + hop.sent_rate;
+    (current / hop.rate).max(LEAST_CURRENT) * (after / (hop.rate * trip) + 1.0)
+}
+
+/// A window that the power of its path moves.
+#[derive(Clone, Debug)]
+pub struct PowerTcp {
+    of: PowerWindow,
+    hops: Hops,
+    told: bool,
+    room: u8,
+}
+
+impl PowerTcp {
+    /// A queue pair that has heard of no hop.
+    pub fn new(keys: &PowerTcpKeys, facts: &PathFacts) -> PowerTcp {
+        PowerTcp {
+            of: PowerWindow::new(facts, keys.gamma, keys.eta, keys.ai_rate, keys.min_rate),
+            hops: Hops::default(),
+            told: false,
+            room: hops_within(keys.int_bytes),
+        }
+    }
+}
+
+impl RdmaControl for PowerTcp {
+    fn telemetry(&self) -> Telemetry {
+        Telemetry::Hops(self.room)
+    }
+    fn on_stamps(&mut self, stamps: &Stamps) {
+        let trip = self.of.window.trip;
+        let mut most: Option<(f64, f64)> = None;
+        self.hops.each_since_last(stamps, |hop| {
+            let own = (power(hop, trip), hop.took);
+            if most.is_none_or(|most| own.0 > most.0) {
+                most = Some(own);
+            }
+        });
+        self.told = most.is_some();
+        if let Some((power, took)) = most {
+            self.of.power = smoothed(self.of.power, power, took, trip);
+        }
+    }
+    fn on_ack(&mut self, _now: Time, ack: &RdmaAck) {
+        if std::mem::take(&mut self.told) {
+            self.of.update(ack);
+        } else if self.of.window.until == 0 {
+            self.of.window.begin(ack);
+        }
+    }
+    fn on_link_rate(&mut self, _now: Time, fresh: &PowerTcp) {
+        self.of.on_link_rate(&fresh.of);
+    }
+    fn due(&self, since: Time, bytes: u32) -> Time {
+        self.of.window.due(since, bytes)
+    }
+    fn rate(&self, _now: Time) -> f64 {
+        self.of.window.rate()
+    }
+    fn window(&self) -> u64 {
+        self.of.window.in_flight()
+    }
+    fn memory_bytes(&self) -> usize {
+        self.hops.memory_bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::hops::stamps;
+    use super::*;
+
+    /// A BDP of 153,000 B.
+    const FACTS: PathFacts =
+        PathFacts { rate: BitRate::from_gbps(100), base_rtt: Time::from_ns(12_240), packet: 1_090, hops: 1 };
+
+    fn ack(acknowledged: u64, sent: u64) -> RdmaAck {
+        RdmaAck {
+            bytes: 1_090,
+            acknowledged,
+            sent,
+            marked: false,
+            round_trip: None,
+            telemetry: Telemetry::None,
+        }
+    }
+
+    #[test]
+    fn power_is_current_times_voltage() {
+        // Over a round trip, in which the link sends 153,000 B: queues before and after, and the power.
+        let rows = [
+            (0, 0, 153_000, 1.0),
+            (153_000, 153_000, 153_000, 2.0),
+            // The same queue while it grows, and while it drains.
+            (76_500, 153_000, 153_000, 3.0),
+            (229_500, 153_000, 153_000, 1.0),
+            // Not less than half the current.
+            (153_000, 0, 153_000, 0.5),
+            (0, 0, 15_300, 0.5),
+        ];
+        for (before, after, sent, expected) in rows {
+            let mut it = PowerTcp::new(&PowerTcpKeys::default(), &FACTS);
+            it.on_stamps(&stamps(&[(0, 0, before)]));
+            it.on_stamps(&stamps(&[(12_240, sent, after)]));
+            assert!((it.of.power - expected).abs() < 1e-9, "{before} {after} {sent}: {}", it.of.power);
+        }
+    }
+
+    #[test]
+    fn the_window_follows_power() {
+        let mut it = PowerTcp::new(&PowerTcpKeys::default(), &FACTS);
+        it.on_stamps(&stamps(&[(0, 0, 153_000)]));
+        it.on_ack(Time::ZERO, &ack(1, 100));
+        it.on_stamps(&stamps(&[(12_240, 153_000, 153_000)]));
+        it.on_ack(Time::ZERO, &ack(50, 150));
+        // beta T is 600 Mb/s x 12.24 us = 918 B.
+        let window = 0.9 * (153_000.0 * 0.95 / 2.0 + 918.0) + 0.1 * 153_000.0;
+        assert!((it.of.window.now - window).abs() < 1e-6);
+        assert_eq!(it.of.window.reference, 153_000.0, "the round trip is not over");
+        it.on_stamps(&stamps(&[(24_480, 306_000, 153_000)]));
+        it.on_ack(Time::ZERO, &ack(101, 160));
+        assert!((it.of.window.reference - window).abs() < 1e-6);
+    }
+
+    #[test]
+    fn many_come_to_rest_where_the_closed_form_says() {
+        // A link that sends its rate, on which what does not fit into a round trip waits.
+        for n in [16u32, 50] {
+            let mut it = PowerTcp::new(&PowerTcpKeys::default(), &FACTS).of;
+            for trip in 1..2_000 {
+                it.power = (f64::from(n) * it.window.reference / 153_000.0).max(LEAST_CURRENT);
+                it.update(&ack(10 * trip + 1, 10 * trip + 10));
+            }
+            let rests = f64::from(n) * it.window.reference / 153_000.0;
+            // Rc eta / U + beta = Rc, with Rc = U B / N.
+            assert!((rests - (0.95 + f64::from(n) * 0.006)).abs() < 1e-9, "{n}: {rests}");
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! Theta-PowerTCP: the power of the path from round trips alone, where switches tell nothing.
+//!
+//! With r the round trip of a packet, T the lowest of all, and t the time between two acknowledgements, the power is (1 + change of r /
+//! t) r / (1.05 T): the gradient stands for the current, and the round trip for the voltage. The first factor is at least
+//! 1/2. U = (1 - t/T) U + (t/T) power, and the window follows U as with `powertcp`.
+//!
+//! N queue pairs at a link of rate B come to rest where (1.05 `eta` + N `ai_rate` / B - 1) B T wait.
+//!
+//! Source: V. Addanki et al., "PowerTCP: Pushing the Performance Limits of Datacenter Networks", NSDI 2022, section 3
+//! (algorithm 2); the authors' simulator (1.05 T, the least gradient, gamma 0.7, 150 Mb/s at 25 Gb/s).
+//!
+//! Not modelled: updates once a round trip, as in the paper's algorithm: the simulator's come with each acknowledgement.
+
+use super::checks;
+use super::control::{PathFacts, RdmaAck, RdmaControl};
+use super::hops::smoothed;
+use super::path_window;
+use super::powertcp::{LEAST_CURRENT, PowerWindow};
+use keys::Remark;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{BitRate, Computed, Or, Time};
+
+/// The round trip without queues that is aimed at, in parts of the lowest.
+const TARGET: f64 = 1.05;
+
+/// Keys of theta_powertcp.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ThetaPowerTcpKeys {
+    /// The weight of the newest window. A number, above 0 and at most 1. Default: 0.7 (the authors' simulator).
+    pub gamma: f64,
+    /// The power that a path is held at. A number, above 0 and at most 10. Default: 0.95 (the authors' simulator).
+    pub eta: f64,
+    /// What an update adds to the rate: beta. A rate with unit, above 0; or "computed": 150 Mb/s at 25 Gb/s, in proportion to the link. Default: "computed" (the authors' simulator).
+    pub ai_rate: Or<BitRate, Computed>,
+    /// The least rate. A rate with unit, above 0. Default: "100 Mb/s" (public simulators).
+    pub min_rate: BitRate,
+}
+
+impl Default for ThetaPowerTcpKeys {
+    fn default() -> ThetaPowerTcpKeys {
+        ThetaPowerTcpKeys {
+            gamma: 0.7,
+            eta: 0.95,
+            ai_rate: Or::word(),
+            min_rate: BitRate::from_bps(100_000_000),
+        }
+    }
+}
+
+impl ThetaPowerTcpKeys {
+    /// What cannot be meant.
+    pub fn check(&self) -> Vec<Remark> {
+        let mut wrong = path_window::check(self.eta, self.ai_rate, self.min_rate);
+        wrong.extend(checks::number("gamma", self.gamma, 1.0));
+        wrong
+    }
+    /// Nothing can be unused.
+    pub fn unused(&self) -> Vec<Remark> {
+        Vec::new()
+    }
+}
+
+/// A window that round trips move.
+#[derive(Clone, Copy, Debug)]
+pub struct ThetaPowerTcp {
+    of: PowerWindow,
+    /// The lowest round trip, in seconds.
+    lowest: f64,
+    /// When the last acknowledgement came, and its round trip in seconds.
+    last: Option<(Time, f64)>,
+}
+
+impl ThetaPowerTcp {
+    /// A queue pair without a round trip.
+    pub fn new(keys: &ThetaPowerTcpKeys, facts: &PathFacts) -> ThetaPowerTcp {
+        ThetaPowerTcp {
+            of: PowerWindow::new(facts, keys.gamma, keys.eta, keys.ai_rate, keys.min_rate),
+            lowest: f64::INFINITY,
+            last: None,
+        }
+    }
+}
+
+impl RdmaControl for ThetaPowerTcp {
+    fn on_ack(&mut self, now: Time, ack: &RdmaAck) {
+        let Some(trip) = ack.round_trip.map(Time::as_secs_f64) else { return };
+        self.lowest = self.lowest.min(trip);
+        let Some((then, before)) = self.last.replace((now, trip)) else {
+            return self.of.window.begin(ack);
+        };
+        let took = (now - then).as_secs_f64();
+        // Two acknowledgements at once are one.
+        if took > 0.0 {
+            let current = ((trip - before) / took + 1.0).max(LEAST_CURRENT);
+            let power = current * trip / (TARGET * self.lowest);
+            self.of.power = smoothed(self.of.power, power, took, self.lowest);
+            self.of.update(ack);
+        }
+    }
+    fn on_link_rate(&mut self, _now: Time, fresh: &ThetaPowerTcp) {
+        self.of.on_link_rate(&fresh.of);
+    }
+    fn due(&self, since: Time, bytes: u32) -> Time {
+        self.of.window.due(since, bytes)
+    }
+    fn rate(&self, _now: Time) -> f64 {
+        self.of.window.rate()
+    }
+    fn window(&self) -> u64 {
+        self.of.window.in_flight()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use frame::Telemetry;
+
+    const FACTS: PathFacts =
+        PathFacts { rate: BitRate::from_gbps(100), base_rtt: Time::from_us(12), packet: 1_090, hops: 1 };
+
+    fn ack(acknowledged: u64, us: u64) -> RdmaAck {
+        let round_trip = Some(Time::from_us(us));
+        RdmaAck {
+            bytes: 1_090,
+            acknowledged,
+            sent: 99,
+            marked: false,
+            round_trip,
+            telemetry: Telemetry::None,
+        }
+    }
+
+    #[test]
+    fn power_is_gradient_times_round_trip() {
+        // The round trip, after one of 12 us and as much time as that: the gradient and the power.
+        for (us, expected) in [(12, 1.0 / 1.05), (24, 4.0 / 1.05), (18, 2.25 / 1.05)] {
+            let mut it = ThetaPowerTcp::new(&ThetaPowerTcpKeys::default(), &FACTS);
+            it.on_ack(Time::from_us(100), &ack(1, 12));
+            assert_eq!((it.of.window.now, it.of.window.until), (150_000.0, 99));
+            it.on_ack(Time::from_us(112), &ack(2, us));
+            assert!((it.of.power - expected).abs() < 1e-9, "{us}");
+            let wanted = 0.7 * (150_000.0 * 0.95 / expected + 900.0) + 0.3 * 150_000.0;
+            assert!((it.of.window.now - wanted.min(150_000.0)).abs() < 1e-6);
+        }
+        // A queue that drains at once: not less than half the current.
+        let mut it = ThetaPowerTcp::new(&ThetaPowerTcpKeys::default(), &FACTS);
+        it.on_ack(Time::from_us(100), &ack(1, 24));
+        it.on_ack(Time::from_us(112), &ack(2, 12));
+        assert!((it.of.power - 0.5 / 1.05).abs() < 1e-9);
+    }
+}
