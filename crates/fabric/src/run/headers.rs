@@ -276,4 +276,37 @@ mod tests {
         }
         assert_eq!(headers.in_use(), 0);
     }
+
+    #[test]
+    fn stamps_move_with_their_packets() {
+        use frame::{RdmaHeader, Telemetry};
+        let (mut here, mut there) = (Headers::default(), Headers::default());
+        let data = Frame { flags: Flags::new(FrameKind::Data, Ecn::Capable), ..Frame::default() };
+        let stamp = |n: u64| Stamp {
+            at: units::Time::from_ns(n),
+            sent: n,
+            queue: n,
+            rate: units::BitRate::from_gbps(1),
+        };
+        let packet = |hops| {
+            let rdma = RdmaHeader { telemetry: Telemetry::Hops(hops), ..RdmaHeader::default() };
+            Carried::Header(Header::Rdma(rdma))
+        };
+        // Three stamps, none, and no room for any in a header of another kind.
+        let mut frames = [data; 3];
+        for (frame, carried) in frames.iter_mut().zip([packet(5), packet(5), header(7)]) {
+            here.attach(frame, carried);
+        }
+        (1..4).for_each(|n| here.stamps_mut(&frames[0]).push(n, stamp(n.into()), 5));
+        *here.stamps_mut(&frames[1]) = Stamps::default();
+        let digests = frames.map(|frame| here.digest(frame.word));
+        there.insert(header(0));
+        let mut cargo = Vec::new();
+        frames.iter().for_each(|frame| here.pack(frame.word, &mut cargo));
+        assert_eq!((cargo.len(), here.in_use()), (6, 0));
+        let mut cargo = cargo.drain(..).peekable();
+        let slots = frames.map(|_| there.unpack(&mut cargo).unwrap());
+        assert_eq!((slots.map(|slot| there.digest(slot)), there.in_use()), (digests, 4));
+        assert_eq!(there.unpack(&mut cargo), None);
+    }
 }

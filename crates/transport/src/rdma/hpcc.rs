@@ -14,6 +14,7 @@
 //! A packet and its acknowledgement are `int_bytes` longer for it, from the first link on: 2 B and 8 B a hop, for which the sender
 //! leaves room. A switch that finds none writes nothing. Bytes sent and waiting count as on the wire, with preamble and gap, so that
 //! a link that is always busy has sent B. The queue is all that waits at the port, whatever its class.
+//! Only packets of the same way are compared: where switches choose a path for each packet the control learns little.
 //!
 //! Source: Y. Li et al., "HPCC: High Precision Congestion Control", SIGCOMM 2019, section 3 (algorithm 1); the authors'
 //! simulator (42 B for five hops, increases by rate of the link, U begins at 1), and their page of results, which corrects the stages
