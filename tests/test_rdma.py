@@ -228,3 +228,33 @@ def test_an_incast_fills_no_more_than_the_windows() -> None:
         rows = ps.run(ps.Scenario.from_toml(text.replace('warmup = "3 ms"', ""))).rows("queues")
         longest = max(row["queue_bytes_max"] for row in rows)
         assert longest < 15 * TRIP * LINK / 8 + 17 * ON_WIRE, control
+
+
+@pytest.mark.parametrize("latency", ["0 s", "500 ns", "5 us"])
+@pytest.mark.parametrize("forwarding", ["store_and_forward", "cut_through"])
+def test_a_window_that_fills_the_path_fills_it_whatever_switches_take(latency: str, forwarding: str) -> None:
+    text = f"""
+[simulation]
+duration = "4 ms"
+
+[topology.dumbbell]
+left = 1
+right = 1
+rate = "100 Gb/s"
+delay = "1 us"
+bottleneck_rate = "400 Gb/s"
+bottleneck_delay = "1 us"
+
+[switch]
+latency = "{latency}"
+forwarding = "{forwarding}"
+
+[[flows]]
+name = "pair"
+from = "l0"
+to = "r0"
+frame = "4200 B"
+source = {{ rdma = {{ control = "none", window = "bdp" }} }}
+"""
+    [port] = [row for row in ps.run(ps.Scenario.from_toml(text)).rows("ports") if row["port"] == "l0.0->left"]
+    assert port["utilisation"] >= 0.98

@@ -171,16 +171,16 @@ pub fn add_endpoints(part: &Part, paths: &Paths, fabric: &mut Fabric) {
 }
 
 /// What a connection over a path knows of it: the rate of its first link, and how long a full frame and an acknowledgement take
-/// on the links there and back, without queues.
+/// there and back, on links and in switches, without queues.
 fn facts(plan: &Plan, path: &[u32], connection: &ConnectionSpec) -> PathFacts {
     let turn = connection.turn();
-    let cuts = |port: u32| plan.node(plan.wiring.peer[port as usize].0).cuts_through();
     let one_way = |ports: &mut dyn Iterator<Item = u32>, bytes: u16| {
         ports.fold(Time::ZERO, |sum, port| {
             let link = plan.link(port);
-            let bytes = if cuts(port) { bytes.min(HEAD_BYTES) } else { bytes };
+            let next = plan.node(plan.wiring.peer[port as usize].0);
+            let bytes = if next.cuts_through() { bytes.min(HEAD_BYTES) } else { bytes };
             let bits = (u64::from(bytes) + u64::from(link.overhead)) * 8;
-            sum + link.delay + link.rate.time_for_bits_ceil(bits)
+            sum + link.delay + link.rate.time_for_bits_ceil(bits) + next.latency()
         })
     };
     let back = &mut path.iter().rev().map(|&port| plan.wiring.peer[port as usize].0);

@@ -253,7 +253,8 @@ fn a_log_is_capped_and_sampled_alike_on_all_threads() {
     let chosen = |most, one_in, start, which: &str| {
         let mut net = incast(us(200));
         let which = Which::Named(vec![Pattern::new(which)]);
-        net.0.probes.chosen = Some(vec![Probe { which, max_rows: most, one_in, start, ..everything(Watched::Frames) }]);
+        net.0.probes.chosen =
+            Some(vec![Probe { which, max_rows: most, one_in, start, ..everything(Watched::Frames) }]);
         let once = log(&net.run());
         for threads in [2, 3] {
             assert_eq!(once, log(&net.run_on(threads, u64::MAX)), "{threads} threads");

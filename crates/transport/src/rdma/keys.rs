@@ -36,7 +36,7 @@ pub struct RdmaKeys {
     pub window: Option<Or<Amount, Bdp>>,
     /// The round trip of a full packet and its acknowledgement without queues, of which windows are made. A time with unit, above 0; or "computed": that of the path with the rates of the beginning. Default: "computed".
     pub base_rtt: Or<Time, Computed>,
-    /// Acknowledges every n-th packet, beside the last one of a message. A count, 1 to 1024. Default: 1 where the control goes by acknowledgements or recovery is selective, else 64.
+    /// Acknowledges every n-th packet, beside the last one of a message. A count, 1 to 1024. Default: 1 where the control goes by acknowledgements, a window limits what is in flight, or recovery is selective, else 64.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1024))]
     pub ack_every: Option<u64>,
@@ -138,7 +138,13 @@ impl RdmaKeys {
             let help = format!("expected at least \"{packet} B\" or \"1 frame\"");
             return Err(vec![Remark::about("window", message, help)]);
         }
-        let each = selective || control.hears_marks() || control.times_each() || control.hears_telemetry();
+        // What a window holds back waits for each acknowledgement.
+        let windowed = window != StaticWindow::Unlimited;
+        let each = selective
+            || windowed
+            || control.hears_marks()
+            || control.times_each()
+            || control.hears_telemetry();
         let priority = |priority: u64| Priority(priority as u8);
         let spec = RdmaSpec {
             mtu,

@@ -1,0 +1,87 @@
+"""The controls that are compared: what each changes in a workload."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+Changes = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Control:
+    """A congestion control above PFC.
+
+    Attributes
+    ----------
+    colour : str
+        In pictures: one for each kind of signal.
+    rdma : Mapping
+        Keys of the queue pairs.
+    changes : Mapping
+        Other keys of a scenario and their values.
+    """
+
+    colour: str
+    rdma: Changes = field(default_factory=lambda: {"control": "none"})
+    changes: Changes = field(default_factory=dict)
+
+
+def _notified(name: str, point: Changes, reaction: Changes, per: str = "flow") -> Control:
+    """Congestion points and rate limiters of layer 2, below queue pairs that do nothing themselves."""
+    changes = {
+        "switch.queue_managers": [{name: point}],
+        "host.rate_limiters": {"per": per, name: reaction},
+    }
+    return Control("#0072B2", changes=changes)
+
+
+_RED = {
+    "red": {
+        "weight": 1,
+        "min": "100 kB",
+        "max": "400 kB",
+        "max_probability": 0.2,
+        "gentle": False,
+        "action": "mark_only",
+        "spacing": "geometric",
+        "at": "dequeue",
+    }
+}
+_MARKS = {"switch.queue_managers": [_RED]}
+_STEP = {"switch.queue_managers": [{"step": {"threshold": "100 kB", "at": "dequeue"}}]}
+_CNP = {"cnp_gap": "4 us"}
+_DCQCN = {"dcqcn": {"preset": "hpcc"}}
+
+CONTROLS = {
+    "PFC alone": Control("#777777"),
+    "QCN": _notified(
+        "qcn",
+        {"set_point": "100 kB"},
+        {"time_reset": "100 us", "byte_reset": "300 kB", "active_increase": "500 Mb/s"},
+    ),
+    "FECN": _notified("fecn", {"interval": "100 us"}, {"interval": "100 us"}),
+    "PRC": _notified("prc", {"buffer": "640 kB"}, {"buffer": "640 kB"}, per="destination"),
+    "DCTCP": Control("#E69F00", {"control": "dctcp"}, _STEP),
+    "DCQCN": Control("#E69F00", {"control": _DCQCN, **_CNP}, _MARKS),
+    "DCQCN + window": Control("#E69F00", {"control": _DCQCN, "window": "bdp", **_CNP}, _MARKS),
+    "TIMELY, patched": Control(
+        "#009E73",
+        {"control": {"timely": {"patched": True, "t_low": "10 us", "t_high": "100 us", "delta": "100 Mb/s"}}},
+    ),
+    "Swift": Control("#009E73", {"control": "swift"}),
+    "theta-PowerTCP": Control("#009E73", {"control": "theta_powertcp"}),
+    "HPCC": Control("#CC79A7", {"control": "hpcc"}),
+    "HPCC-PINT": Control("#CC79A7", {"control": "hpcc_pint"}),
+    "PowerTCP": Control("#CC79A7", {"control": "powertcp"}),
+}
+SIGNALS = {
+    "nothing": "#777777",
+    "messages of layer 2": "#0072B2",
+    "marks": "#E69F00",
+    "round trips": "#009E73",
+    "telemetry": "#CC79A7",
+}
+TELEMETRY = ("HPCC", "HPCC-PINT", "PowerTCP")
+MARKED = ("DCTCP", "DCQCN", "DCQCN + window")

@@ -1,0 +1,368 @@
+"""Congestion controls of layer 2 and of RDMA on the same six workloads: one table, one picture."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from penstock.plots.style import style
+from penstock.result import Result
+from penstock.scenario import Scenario
+from penstock.studies.reproduce import Context, Outcome
+
+from .controls import CONTROLS, SIGNALS, TELEMETRY, Control
+
+STAR = ("sw.0->h0",)
+WORKLOADS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "sixteen": ("16 writers", STAR),
+    "joining": ("4 that join", STAR),
+    "victim": ("2 and a victim", ("right.0->r0",)),
+    "parking-lot": ("parking lot", ("s0.2->s1", "s1.2->s2")),
+    "bursts": ("2, and bursts of 14", STAR),
+    "web-search": ("web search, load 0.5", ()),
+}
+"""The title of each, and its full links."""
+JOINED_MS = 6.0
+SHORT_BYTES, LONG_BYTES = 30_000, 5_000_000
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one run came to; NaN where the workload has none of it."""
+
+    used: float
+    """What the full links were busy, as a share."""
+    jain: float
+    """Of the writers that stay, over the last fifth."""
+    settled_ms: float
+    """After the last has joined, until all rates stay near those of the end; infinite if they do not."""
+    queue_mean: float
+    """KiB, of the fullest of the full links."""
+    queue_max: float
+    paused_ms: float
+    """All ports together."""
+    lost: float
+    victim: float
+    """What the victim gets of a link."""
+    far: float
+    """Share of the writer over two full links of what the two beside it get."""
+    burst: float
+    """99th percentile of the slowdown of the bursts."""
+    short: float
+    """95th percentile of the slowdown of messages of at most 30 kB."""
+    long: float
+    """The same of those of at least 5 MB."""
+
+    @classmethod
+    def of(cls, result: Result, workload: str) -> Run:
+        """Reads a result."""
+        full = WORKLOADS[workload][1]
+        ports = [row for row in result.rows("ports") if row["port"] in full]
+        queues = [row for row in result.rows("queues") if row["port"] in full]
+        flows = result.all_series("flow_throughput_bps")
+        stay = {name: series for name, series in flows.items() if name.startswith("long")}
+        last = {}
+        for name, (times, rates) in stay.items():
+            last[name] = float(rates[times >= 0.8 * times[-1]].mean())
+        ends = np.array(list(last.values()))
+        rates_of = {row["flow"]: row["throughput_bps"] for row in result.rows("flows")}
+        beside = [last[name] for name in ("long-first", "long-second") if name in last]
+        moved = list(result.rows("transfers")) if workload in ("bursts", "web-search") else []
+        return cls(
+            used=fmean(row["utilisation"] for row in ports) if ports else math.nan,
+            jain=float(ends.sum() ** 2 / (len(ends) * (ends**2).sum())) if len(ends) else math.nan,
+            settled_ms=settled(stay, ends) if workload == "joining" else math.nan,
+            queue_mean=max((row["queue_bytes_mean"] for row in queues), default=math.nan) / 1024,
+            queue_max=max((row["queue_bytes_max"] for row in queues), default=math.nan) / 1024,
+            paused_ms=sum(row["paused_s"] for row in result.rows("ports")) * 1e3,
+            lost=sum(row["frames"] for row in result.rows("drops")),
+            victim=rates_of["victim"] / 100e9 if "victim" in rates_of else math.nan,
+            far=last["long-both"] / fmean(beside) if beside else math.nan,
+            burst=percentile(moved if workload == "bursts" else [], 99),
+            short=percentile(moved if workload == "web-search" else [], 95, largest=SHORT_BYTES),
+            long=percentile(moved if workload == "web-search" else [], 95, least=LONG_BYTES),
+        )
+
+
+def percentile(
+    moved: Sequence[Mapping[str, Any]], at: float, *, least: int = 0, largest: float = math.inf
+) -> float:
+    """Of the slowdowns of transfers of these sizes; NaN without any, infinite if too many never arrived."""
+    sized = [row["slowdown"] for row in moved if least <= row["bytes"] <= largest]
+    slow = [math.inf if value is None else value for value in sized]
+    return float(np.percentile(slow, at, method="higher")) if slow else math.nan
+
+
+def settled(stay: Mapping[str, tuple[np.ndarray, np.ndarray]], ends: np.ndarray) -> float:
+    """Milliseconds after the last join from which means over 0.2 ms stay within a quarter of a share."""
+    times = next(iter(stay.values()))[0] / 1e6
+    window = np.ones(4) / 4
+    means = np.array([np.convolve(rates, window, mode="same") for _, rates in stay.values()])
+    near = (np.abs(means - ends[:, None]) <= 0.25 * ends.mean()).all(axis=0)
+    off = times[(times > JOINED_MS + 0.1) & (times < times[-1] - 0.2) & ~near]
+    if not len(off):
+        return 0.0
+    return float(off[-1] - JOINED_MS) if off[-1] < 0.8 * times[-1] else math.inf
+
+
+Runs = Mapping[str, Mapping[str, Run]]
+
+
+def run(context: Context) -> list[Outcome]:
+    """All experiments."""
+    seeds = range(1, 2 if context.quick else 4)
+    runs: dict[str, dict[str, Run]] = {}
+    for name, control in CONTROLS.items():
+        context.say(name)
+        runs[name] = {
+            workload: mean(
+                [Run.of(arranged(context, workload, control).run(seed=s), workload) for s in seeds]
+            )
+            for workload in WORKLOADS
+        }
+    context.save_table("compare", "All controls on all workloads", COLUMNS, list(rows(runs)), note=NOTE)
+    cover = context.save_figure(picture(runs), "compare", cover=True)
+    return [
+        lossless(context, runs, [cover]),
+        victims(context, runs),
+        queues(context, runs),
+        shares(context, runs),
+        joins(context, runs),
+        bursts(context, runs),
+        searches(context, runs),
+        windows(context, runs),
+    ]
+
+
+def arranged(context: Context, workload: str, control: Control) -> Scenario:
+    """A workload under a control."""
+    scenario = context.scenario(workload)
+    written = scenario.to_dict()
+    for key, value in control.changes.items():
+        scenario = scenario.with_value(key, value)
+    for flow in written.get("flows", []):
+        scenario = scenario.with_value(f"flows.{flow['name']}.source", {"rdma": dict(control.rdma)})
+    for entry in written.get("transfers", []):
+        over = {"rdma": {"queue_pairs": "each", **control.rdma}}
+        scenario = scenario.with_value(f"transfers.{entry['name']}.over", over)
+    return scenario
+
+
+def mean(runs: Sequence[Run]) -> Run:
+    """Of runs with several seeds; NaN stays NaN, and one that is infinite makes the mean so."""
+    return Run(**{name: fmean(getattr(one, name) for one in runs) for name in Run.__dataclass_fields__})
+
+
+COLUMNS = (
+    "workload",
+    "control",
+    "link (%)",
+    "Jain",
+    "queue (KiB)",
+    "longest (KiB)",
+    "paused (ms)",
+    "besides",
+)
+NOTE = (
+    "Link: busy share of the full links. Jain: of the writers that go on, over the last fifth. Queue: time "
+    "mean and worst at the full link. Paused: all ports together. Besides: after the last has joined, until "
+    "all rates stay within a quarter of a share of where they end; what the victim gets of a link; what the "
+    "writer over two full links gets of what those beside it get; the 99th percentile of slowdowns of bursts; "
+    "the 95th percentile of slowdowns of messages of at most 30 kB, and of at least 5 MB."
+)
+
+
+def besides(workload: str, one: Run) -> str:
+    """What only this workload tells."""
+    told = {
+        "joining": f"settles in {one.settled_ms:.1f} ms"
+        if math.isfinite(one.settled_ms)
+        else "does not settle",
+        "victim": f"victim {one.victim:.0%}",
+        "parking-lot": f"over both {one.far:.0%}",
+        "bursts": f"bursts {factor(one.burst)}",
+        "web-search": f"short {factor(one.short)}, long {factor(one.long)}",
+    }
+    return told.get(workload, "")
+
+
+def factor(value: float) -> str:
+    """A slowdown in words."""
+    return f"{value:.2f}" if math.isfinite(value) else "not all done"
+
+
+def known(value: float, text: str) -> str:
+    """A dash where there is nothing."""
+    return "-" if math.isnan(value) else text
+
+
+def rows(runs: Runs) -> list[tuple[str, ...]]:
+    """One row a workload and control."""
+    return [
+        (
+            title,
+            name,
+            known(one.used, f"{100 * one.used:.1f}"),
+            known(one.jain, f"{one.jain:.3f}"),
+            known(one.queue_mean, f"{one.queue_mean:.1f}"),
+            known(one.queue_max, f"{one.queue_max:.1f}"),
+            f"{one.paused_ms:.2f}",
+            besides(workload, one),
+        )
+        for workload, (title, _) in WORKLOADS.items()
+        for name, of in runs.items()
+        for one in (of[workload],)
+    ]
+
+
+def told(runs: Runs, workload: str, what: Callable[[Run], str]) -> str:
+    """A figure of all controls in words."""
+    return ", ".join(f"{name} {what(of[workload])}" for name, of in runs.items())
+
+
+def lossless(context: Context, runs: Runs, pictures: list[str]) -> Outcome:
+    """M-1."""
+    lost = {name: sum(one.lost for one in of.values()) for name, of in runs.items()}
+    return context.outcome(
+        "M-1",
+        measured="lost on all workloads: "
+        + ", ".join(f"{name} {count:,.0f}" for name, count in lost.items()),
+        passed=not any(lost.values()),
+        pictures=pictures,
+    )
+
+
+def victims(context: Context, runs: Runs) -> Outcome:
+    """M-2."""
+    got = {name: of["victim"].victim for name, of in runs.items()}
+    others = [share for name, share in got.items() if name != "PFC alone"]
+    return context.outcome(
+        "M-2",
+        measured=told(runs, "victim", lambda one: f"{one.victim:.0%}"),
+        passed=got["PFC alone"] <= 0.6 and min(others) >= 0.9,
+    )
+
+
+def queues(context: Context, runs: Runs) -> Outcome:
+    """M-3."""
+    length = {name: of["sixteen"].queue_mean for name, of in runs.items()}
+    return context.outcome(
+        "M-3",
+        measured=told(runs, "sixteen", lambda one: f"{one.queue_mean:.0f} KiB"),
+        passed=max(length["HPCC"], length["PowerTCP"]) <= 0.1 * length["DCQCN"],
+    )
+
+
+def shares(context: Context, runs: Runs) -> Outcome:
+    """M-4."""
+    jain = {name: of["sixteen"].jain for name, of in runs.items()}
+    return context.outcome(
+        "M-4",
+        measured=told(runs, "sixteen", lambda one: f"{one.jain:.3f}"),
+        passed=min(jain[name] for name in ("DCQCN", "HPCC", "Swift", "PowerTCP")) >= 0.95,
+    )
+
+
+def joins(context: Context, runs: Runs) -> Outcome:
+    """M-5."""
+    times = {name: of["joining"].settled_ms for name, of in runs.items()}
+    return context.outcome(
+        "M-5",
+        measured=told(
+            runs, "joining", lambda one: f"{one.settled_ms:.1f}" if math.isfinite(one.settled_ms) else "no"
+        ),
+        passed=times["HPCC"] <= 2,
+    )
+
+
+def bursts(context: Context, runs: Runs) -> Outcome:
+    """M-6."""
+    slow = {name: of["bursts"].burst for name, of in runs.items()}
+    return context.outcome(
+        "M-6",
+        measured=told(runs, "bursts", lambda one: factor(one.burst)),
+        passed=max(slow[name] for name in TELEMETRY) < slow["DCQCN"],
+    )
+
+
+def searches(context: Context, runs: Runs) -> Outcome:
+    """M-7."""
+    short = {name: of["web-search"].short for name, of in runs.items()}
+    measured = told(runs, "web-search", lambda one: f"{factor(one.short)} and {factor(one.long)}")
+    return context.outcome(
+        "M-7",
+        measured=f"short and long: {measured}",
+        passed=short["HPCC"] < short["DCTCP"] < max(short["DCQCN + window"], short["TIMELY, patched"]),
+    )
+
+
+def windows(context: Context, runs: Runs) -> Outcome:
+    """M-8."""
+    paused = {name: sum(one.paused_ms for one in runs[name].values()) for name in ("DCQCN", "DCQCN + window")}
+    return context.outcome(
+        "M-8",
+        measured=", ".join(f"{name} {time:.2f} ms" for name, time in paused.items()),
+        passed=paused["DCQCN + window"] <= 0.5 * paused["DCQCN"],
+    )
+
+
+def picture(runs: Runs) -> Figure:
+    """A line a control, a column a question."""
+    asked: tuple[tuple[str, str, Callable[[Mapping[str, Run]], float], bool], ...] = (
+        ("16 writers:\nlink used (%)", "", lambda of: 100 * of["sixteen"].used, False),
+        ("16 writers:\nqueue (KiB),\nmean to longest", "queue", lambda of: of["sixteen"].queue_mean, True),
+        ("16 writers:\nJain's index", "", lambda of: of["sixteen"].jain, False),
+        ("one joins:\nsettled (ms)", "", lambda of: of["joining"].settled_ms, False),
+        ("victim of 2:\nits link (%)", "", lambda of: 100 * of["victim"].victim, False),
+        ("over 2 full links:\nshare (%)", "", lambda of: 100 * of["parking-lot"].far, False),
+        ("bursts:\nslowdown, p99", "", lambda of: of["bursts"].burst, True),
+        ("web search 0.5:\nslowdown, p95\n≤ 30 kB", "", lambda of: of["web-search"].short, True),
+        ("web search 0.5:\nslowdown, p95\n≥ 5 MB", "", lambda of: of["web-search"].long, True),
+        ("all six:\npaused (ms)", "", lambda of: sum(one.paused_ms for one in of.values()), False),
+    )
+    places = np.arange(len(runs))[::-1]
+    colours = [CONTROLS[name].colour for name in runs]
+    with style():
+        figure = Figure(figsize=(14, 5.2), layout="constrained")
+        axes = figure.subplots(1, len(asked), sharey=True)
+        for panel, (label, kind, value, logarithmic) in zip(axes, asked, strict=True):
+            values = np.array([value(of) for of in runs.values()])
+            finite = np.isfinite(values)
+            if logarithmic:
+                panel.set_xscale("log")
+            if kind == "queue":
+                longest = [of["sixteen"].queue_max for of in runs.values()]
+                panel.hlines(places, values, longest, color=colours, linewidth=1.5)
+            panel.scatter(
+                values[finite],
+                places[finite],
+                color=[colour for colour, shown in zip(colours, finite, strict=True) if shown],
+                s=22,
+                zorder=3,
+            )
+            for place in places[~finite]:
+                panel.annotate(
+                    "no", (0.97, place), xycoords=("axes fraction", "data"), ha="right", va="center"
+                )
+            panel.set_yticks(places, list(runs))
+            panel.set_title(label, fontsize=8)
+            if not logarithmic:
+                panel.set_xlim(left=0)
+        figure.legend(
+            handles=[
+                Line2D([], [], marker="o", linestyle="", color=colour, label=signal)
+                for signal, colour in SIGNALS.items()
+            ],
+            loc="outside lower center",
+            ncols=len(SIGNALS),
+            title="hears of",
+        )
+        figure.suptitle("Six workloads at 100 Gb/s over PFC, thirteen controls")
+    return figure
