@@ -53,10 +53,9 @@ pub fn make_node(part: &Part, id: NodeId, node: &NodeSpec) -> Node {
             spec: control.clone(),
             first_port,
             levels: ports.iter().map(|&port| plan.levels(control, receive_buffer, port)).collect(),
-            timing: ports
-                .iter()
-                .map(|&port| PauseTiming { renew_after: plan.renew_after(control, port) })
-                .collect(),
+            target: plan.target(id, control),
+            timing: PauseTiming::new(control, ports.iter().map(|&port| plan.renewal(port)).collect()),
+            searches: Vec::new(),
             egress: if by_ingress {
                 Vec::new()
             } else {
@@ -73,7 +72,6 @@ pub fn make_node(part: &Part, id: NodeId, node: &NodeSpec) -> Node {
         classes: node.classes(),
         is_host: node.host().is_some(),
         lossless: control.map_or(0, |control| control.kind.priorities()),
-        pause_quanta: control.map_or(0, |control| control.quanta),
         returns_tags: returns_tags(node),
         pause_sender,
         architecture: architecture(
