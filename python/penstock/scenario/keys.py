@@ -1505,6 +1505,11 @@ class CongestionPointKeys(TypedDict, total=False):
     """
     message_priority: int | None
     """Priority of the congestion messages. Default: 7."""
+    scope: Scope | None
+    """What a congestion point is of: "queue" (one for each queue, as IEEE 802.1Q has it), or "port": one
+    for all queues of a port, which samples their frames whatever their priority, and whose length is
+    that of all queues together (Hagen 2012, section 7.6). Default: "queue".
+    """
     counts: Counts | None
     """What the length of the queue includes besides the frames that wait: "without_frame" (only the
     others) or "with_frame" (the frame that enters, too). Default: "with_frame".
@@ -2759,6 +2764,8 @@ Moment = Literal["enqueue", "dequeue"]
 """When step marking looks at the queue."""
 Samples = Literal["regular", "random"]
 """Which frames a congestion point samples."""
+Scope = Literal["queue", "port"]
+"""What a congestion point is of."""
 Phase = Literal["aligned", "random"]
 """When intervals begin."""
 QueueControl = Literal["hyperbolic", "linear", "off"]

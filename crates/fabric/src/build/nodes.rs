@@ -6,7 +6,7 @@ use crate::run::architecture::{Architecture, NodeMemory};
 use crate::run::crossbar::{Crossbar, SwitchFacts};
 use crate::run::ingress::IngressPort;
 use crate::run::managed::Managed;
-use crate::run::managers::Managers;
+use crate::run::managers::{Assigned, Managers};
 use crate::run::node::Node;
 use crate::run::pause_sender::{PauseSender, PauseTiming};
 use crate::run::receive::Receiving;
@@ -20,7 +20,8 @@ use flow_control::tpfc::EgressCounter;
 use flow_control::{Accounting, PauseKind, PauseSpec};
 use frame::{ClassMap, NodeId, PRIORITIES, PointId, PortId, Priority};
 use queueing::{
-    BufferSpec, LinkFacts, ManagerSpec, PoolsSpec, PortProfiles, RateConfiguration, SharedMemory,
+    BufferSpec, Configuration, LinkFacts, ManagerSpec, PoolsSpec, PortProfiles, RateConfiguration,
+    SharedMemory,
 };
 use units::{Amount, BitRate};
 
@@ -158,10 +159,16 @@ pub fn add_managers(plan: &Plan, port: u32, (first_queue, managers): (u32, &mut 
     let specs = node.switch().map_or(&[][..], |switch| &switch.managers);
     let local = plan.wiring.local(PortId(port));
     let of_class = |(class, spec): (usize, &Option<ManagerSpec>)| {
+        let shared = spec.as_ref().filter(|spec| spec.of_port());
+        if let Some(first) = specs.iter().position(|other| shared.is_some() && other.as_ref() == shared)
+            && first < class
+        {
+            return Some(Assigned::OfClass(first));
+        }
         let random = stream(plan.spec.seed, &format!("node/{}/port/{local}/class/{class}", node.name));
         let point = PointId(port * PRIORITIES as u32 + class as u32);
         let facts = LinkFacts { rate: link.rate, overhead: u32::from(link.overhead), point };
-        spec.as_ref().map(|spec| Managed::new(spec, &facts, random))
+        spec.as_ref().map(|spec| Assigned::Own(Box::new(Managed::new(spec, &facts, random))))
     };
     managers.add(first_queue, specs.iter().enumerate().map(of_class));
     specs.iter().any(Option::is_some)

@@ -23,9 +23,9 @@ use proptest::prelude::*;
 use queueing::{
     Action, Alpha, Arbitration, BackwardPointParams, BackwardReactionParams, BufferSpec,
     CongestionPointParams, Counts, CrossbarKeys, Idle, IdleExponent, Inputs, Law, LimiterScope, ManagerSpec,
-    Method, Mode, Moment, PathPointParams, PathReactionParams, Phase, QueueControl, RateControlSpec,
-    RatePointParams, RateReactionParams, ReactionPointParams, RedParams, Room, Samples, SamplingParams,
-    SharedMemorySpec, Spacing, Speedup, StepParams,
+    Method, Mode, Moment, PathPointParams, PathReactionParams, Phase, PointScope, QueueControl,
+    RateControlSpec, RatePointParams, RateReactionParams, ReactionPointParams, RedParams, Room, Samples,
+    SamplingParams, SharedMemorySpec, Spacing, Speedup, StepParams,
 };
 use scheduling::{AccountedLength, DrrParams, SchedulerSpec, WfqParams};
 use std::sync::Arc;
@@ -286,6 +286,7 @@ fn congestion_point(rolls: &mut Rolls) -> ManagerSpec {
             sample_base: Bytes::new(rolls.pick(&[1_000, 20_000])),
             sampling: if rolls.below(3) > 0 { Samples::Regular } else { Samples::Random },
             message_priority,
+            scope: rolls.pick(&[PointScope::Queue, PointScope::Port]),
             ..CongestionPointParams::default()
         }),
         1 => ManagerSpec::BackwardPoint(BackwardPointParams {

@@ -1064,6 +1064,7 @@ fn congestion_points_and_rate_limiters() {
     let reaction = |keys: &str| limiters(&format!("{{ qcn = {{ {keys} }} }}"));
     errors(vec![
         (point("set_point = ‸\"0 B\""), "a set_point of 0", "at least \"1 B\""),
+        (point("scope = ‸\"ports\""), "unknown value `ports`", "did you mean \"port\"?"),
         (point("sample_base = ‸\"0 B\""), "a sample_base of 0", ""),
         (point("weight = ‸-1.0"), "a weight of -1", "0 to 1024"),
         (point("jitter_share = ‸1.5"), "a jitter_share of 1.5", "below 1"),

@@ -655,6 +655,7 @@ idle_exponent = "elapsed_and_arrival"
         sampling: queueing::Samples::Regular,
         jitter_share: 0.1,
         message_priority: 6,
+        scope: queueing::PointScope::Queue,
         counts: Counts::WithoutFrame,
     });
     let (red, step) = (Some(ManagerSpec::Red(red)), Some(ManagerSpec::Step(step)));
