@@ -16,6 +16,7 @@ mod control;
 pub mod credit;
 pub mod max_min;
 pub mod pause;
+mod pause_length;
 mod pause_settings;
 pub mod pfc;
 pub mod phy;
@@ -28,8 +29,9 @@ pub mod headroom;
 pub use channels::{ChannelKey, ChannelList, Channels};
 pub use control::{Configuration, Control, Findings};
 pub use credit::{CreditSettings, CreditSpec};
+pub use pause_length::{Drain, PauseLength, PauseQuanta};
 pub use pause_settings::PauseSettings;
-pub use tpfc::{Sampling, TargetMethod, TargetSpec};
+pub use tpfc::{Sampling, Target, TargetMethod, TargetSpec};
 
 use control::flow_controls;
 use pause::LinkPauses;
@@ -70,6 +72,7 @@ pub const PAGES: &[(&str, &str, &str)] = &[
     ("channels", include_str!("channels.rs"), "CreditSettings"),
     ("headroom", include_str!("headroom.rs"), ""),
     ("phy", include_str!("phy.rs"), ""),
+    ("pause_length", include_str!("pause_length.rs"), "PauseSettings"),
     ("renewal", include_str!("renewal.rs"), "PauseSettings"),
     ("watchdog", include_str!("watchdog.rs"), "WatchdogSpec"),
 ];
@@ -143,8 +146,8 @@ pub struct PauseSpec {
     pub accounting: Accounting,
     /// The watermarks; `None`: computed from the links so that nothing is lost and no queue runs dry.
     pub watermarks: Option<Watermarks>,
-    /// Length of a pause in quanta of 512 bit times, 1 to 65535.
-    pub quanta: u16,
+    /// Length of a pause.
+    pub quanta: PauseLength,
     /// Whether XON is sent at the low watermark; without it a pause ends by its timer alone.
     pub resume: bool,
     /// Whether a pause is renewed before it ends while the queue stays above the low watermark.

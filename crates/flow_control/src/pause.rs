@@ -11,8 +11,7 @@
 //!
 //! Source: IEEE 802.3 Annexes 31B and 31D; Hagen 2012 §2.1.1, §3.2.1, §7.3.
 //!
-//! Not modelled: different times for different priorities of one frame (a station here has one
-//! configured time; XOFF and XON of different priorities do share a frame).
+//! Not modelled: damaged pause frames whose times are still read.
 
 use crate::pause_settings::described_as_settings;
 use crate::{Configuration, Control, Findings, PauseKind, PauseSettings};

@@ -1,6 +1,7 @@
 //! The keys that PAUSE and PFC share, and what cannot be meant.
 
 use crate::control::{Findings, settings};
+use crate::pause_length::{PauseLength, PauseQuanta};
 use crate::{Accounting, PauseKind, PauseSpec, Sampling, TargetMethod, TargetSpec, Watermarks};
 use keys::{Remark, unused};
 use schemars::JsonSchema;
@@ -24,10 +25,10 @@ settings! {
         /// Room above `xoff` for what the link still has in flight; ingress accounting only. A size in bytes or frames, or "computed". Default: "computed" (IEEE 802.1Qbb Annex O).
         #[schemars(extend("default" = "computed"))]
         pub headroom: Or<Amount, Computed>,
-        /// Length of a pause in quanta of 512 bit times of the link, counted from the end of the pause frame's reception. The pause takes effect a response time after that end, so it stops the link for its length less the response time, and one that is no longer than the response time never acts. A renewed pause has to be longer by a longest frame and three pause frames. A count, 1 to 65535. Default: 65535 (most devices send the longest and rely on XON).
-        #[schemars(extend("default" = 65535), range(min = 1, max = 65535))]
-        pub pause_quanta: u64,
-        /// Whether XON is sent at the low watermark; it ends the pause a response time after its reception. Without it a pause ends by its timer alone, `pause_quanta` after the reception of the last XOFF. Default: true.
+        /// Length of a pause in quanta of 512 bit times of the link, counted from the end of the pause frame's reception. The pause takes effect a response time after that end, so it stops the link for its length less the response time, and one that is no longer than the response time never acts. A renewed pause has to be longer by a longest frame and three pause frames. A count, 1 to 65535; a list of eight, one for each priority, 0 to 7 (`pfc` only); or "computed": as long as it takes until the occupancy is down at the low watermark, and no XON. Default: 65535 (most devices send the longest and rely on XON).
+        #[schemars(extend("default" = 65535))]
+        pub pause_quanta: PauseQuanta,
+        /// Whether XON is sent at the low watermark; it ends the pause a response time after its reception. Without it a pause ends by its timer alone, `pause_quanta` after the reception of the last XOFF. Default: true; false if `pause_quanta` is "computed".
         #[schemars(extend("default" = true))]
         pub resume: bool,
         /// Whether a pause is renewed, early enough to go on without a gap, while the queue stays above the low watermark. Without renewal, frames arrive again when the pause ends, and are lost if the queue is still full. Default: true.
@@ -76,8 +77,8 @@ impl PauseSettings {
         if accounting == Accounting::Ingress {
             self.headroom.get_or_insert(Or::word());
         }
-        self.pause_quanta.get_or_insert(u16::MAX.into());
-        self.resume.get_or_insert(true);
+        let quanta = self.pause_quanta.get_or_insert(PauseQuanta::One(u16::MAX.into()));
+        self.resume.get_or_insert(*quanta != PauseQuanta::Computed);
         self.refresh.get_or_insert(true);
         self.response_time.get_or_insert(Or::word());
     }
@@ -86,7 +87,7 @@ impl PauseSettings {
         let mut found = Findings::default();
         self.check_priorities(single, used, &mut found);
         let rest = [
-            self.check_quanta(),
+            self.pause_quanta.as_ref().map_or(Ok(()), |quanta| quanta.check(single)),
             self.check_response(),
             self.check_watermarks(),
             self.check_headroom(),
@@ -97,6 +98,9 @@ impl PauseSettings {
         if self.target.is_some_and(|target| !samples(&target) && target.sampling != Sampling::default()) {
             let needs = "method = \"random_sampling\"";
             found.warnings.push(unused("sampling", needs).within("target"));
+        }
+        if self.target.is_some_and(|target| target.watermark.value().is_some() && target.partners != 1) {
+            found.warnings.push(unused("partners", "watermark = \"computed\"").within("target"));
         }
         found
     }
@@ -136,7 +140,7 @@ impl PauseSettings {
             kind,
             accounting: self.accounting(),
             watermarks: self.xoff().zip(self.xon()).map(marks),
-            quanta: self.pause_quanta.and_then(|quanta| u16::try_from(quanta).ok()).unwrap_or(u16::MAX),
+            quanta: self.pause_quanta.as_ref().map_or(PauseLength::from(u16::MAX), PauseQuanta::length),
             resume: self.resume.unwrap_or(true),
             refresh: self.refresh.unwrap_or(true),
             response_time: self.response_time.and_then(|time| time.value()),
@@ -174,16 +178,6 @@ impl PauseSettings {
                 found.warnings.push(about(message, &help).entry(i));
             }
         }
-    }
-    fn check_quanta(&self) -> Result<(), Remark> {
-        let why = match self.pause_quanta {
-            Some(0) => " is not a pause: 0 means XON",
-            Some(65_536..) => " does not fit the 16 bits of a pause frame",
-            _ => return Ok(()),
-        };
-        let quanta = self.pause_quanta.unwrap_or_default();
-        let message = format!("pause_quanta {quanta}{why}");
-        wrong("pause_quanta", message, "expected 1 to 65535 quanta of 512 bit times")
     }
     fn check_response(&self) -> Result<(), Remark> {
         match self.response_time.and_then(|time| time.value()) {
@@ -243,14 +237,23 @@ impl PauseSettings {
                 "expected accounting = \"egress\": targets are found in an egress queue",
             );
         }
-        let watermark = target.watermark;
-        let wrong =
-            |message: String, help: &str| Err(Remark::about("target", message, help).key("watermark"));
+        let about =
+            |key: &str, message: String, help: &str| Err(Remark::about("target", message, help).key(key));
+        if !(1..=1000).contains(&target.partners) {
+            return about("partners", format!("{} partners", target.partners), "expected 1 to 1000");
+        }
+        if target.search_time > Time::from_ms(1) {
+            let message = format!("a search_time of {} for each frame is too long", target.search_time);
+            return about("search_time", message, "expected at most \"1 ms\"");
+        }
+        let wrong = |message: String, help: &str| about("watermark", message, help);
         let order = "expected xon < target watermark < xoff";
         let Some((xoff, xon)) = self.xoff().zip(self.xon()) else {
             let help = "expected xoff and xon too: the target watermark lies between them";
             return wrong("a target watermark without xoff and xon".to_string(), help);
         };
+        // One that is computed is known with the links.
+        let Some(watermark) = target.watermark.value() else { return Ok(()) };
         if !watermark.comparable(xoff) {
             wrong(format!("watermark {watermark} has another unit than xoff {xoff}"), ONE_UNIT)
         } else if !xoff.exceeds(watermark) {

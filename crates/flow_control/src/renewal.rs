@@ -63,6 +63,18 @@ impl Renewal {
         if latest < shortest { usual } else { usual.min(latest) }
     }
 
+    /// From the decision to send a pause of `quanta` to the last time at which a renewal comes in time.
+    pub fn renew_late(&self, quanta: u16) -> Time {
+        let lasts = pause_time(quanta, self.rates.1);
+        lasts.saturating_sub(self.lead()).max(self.shortest_interval())
+    }
+
+    /// How long before the end of a pause the last look at it is, and what a longest frame takes more: a frame that
+    /// has just begun to leave counts for nothing that waits.
+    pub(crate) fn latest_lead(&self) -> Time {
+        self.lead() + self.wire(self.max_frame)
+    }
+
     /// The shortest pause that works, in quanta; more than 65535 if none does. `renewed`: it has to go on without
     /// a gap where that is needed; otherwise it only has to take effect.
     pub fn least_quanta(&self, renewed: bool) -> u64 {
@@ -75,11 +87,13 @@ impl Renewal {
     /// once: the response, and what the frame may have to wait for. Two picoseconds are for rounding, and
     /// because a port that is free in the instant in which both meet sends a frame.
     fn lead(&self) -> Time {
-        let wire = |bytes: u16| {
-            let bits = (u64::from(bytes) + u64::from(self.overhead)) * 8;
-            self.rates.0.time_for_bits_ceil(bits)
-        };
-        self.response + wire(self.max_frame) + wire(CONTROL_FRAME_BYTES) + Time::from_ps(2)
+        self.response + self.wire(self.max_frame) + self.wire(CONTROL_FRAME_BYTES) + Time::from_ps(2)
+    }
+
+    /// The longest that so many bytes take on the link.
+    fn wire(&self, bytes: u16) -> Time {
+        let bits = (u64::from(bytes) + u64::from(self.overhead)) * 8;
+        self.rates.0.time_for_bits_ceil(bits)
     }
 
     /// Pause frames in a row would leave nothing for data, and two neighbours that do that to each other would

@@ -11,11 +11,23 @@
 //!
 //! Without a target watermark the same rules are plain PFC with egress accounting.
 //!
+//! **Where the target watermark lies** may be computed: `partners` · F below the high watermark, where F is what is in
+//! flight for one partner when it is paused (equation 7.1, TW = N · F).
+//!
+//! **What a search costs** (§7.4.2): counters of frames by ingress port, kept as frames come and go, answer at once. A
+//! search through the queue takes `search_time` for each frame that it looks at: all that wait, and the one that is drawn
+//! with random sampling. It finds the targets of the moment in which it began, and no other search of the queue begins
+//! meanwhile. What it has found is no use any more if the queue is back at its low watermark by then. The high watermark
+//! waits for no search.
+//!
 //! Source: Hagen 2012 §7.2, §7.4, Appendices A and B.
 //!
-//! Not modelled: the time that a search for targets takes (they are known in the instant of the enqueue).
+//! Not modelled: other work that a search would have to wait for.
 //!
 //! Readings of the source:
+//! - Equation 7.1 sets TW = N · F, "so that there is enough queue space to handle frames in flight": here that space is
+//!   the distance below the high watermark, above which there is room for what all partners have in flight. F is
+//!   what a link needs as headroom, the largest of all links of the station.
 //! - Appendix B calls *b* "the number of frames from one source", which would make the test compare a
 //!   number with a part of itself. Equation 7.2 calls it the total available bandwidth; so *b* here is the
 //!   number of frames of all sources, and a port is a target if it has more than *b / N* of them.
@@ -30,7 +42,7 @@ use crate::pfc::{Levels, OutstandingPause};
 use frame::Occupancy;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Amount, Time};
+use units::{Amount, Computed, Or, Time};
 
 /// Targeted PFC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
@@ -38,11 +50,63 @@ use units::{Amount, Time};
 pub struct TargetSpec {
     /// How the link partners to pause are found: "fair_bandwidth" (all with more than a fair share of the queue; Hagen 2012, Appendix B), "random_sampling" (the sender of a frame drawn from the queue; Appendix A) or "max_min" (the fewest that bring the queue back, the heaviest first; Penstock's own). Required.
     pub method: TargetMethod,
-    /// Target watermark: at or above it the search begins. A size in bytes or frames, between `xon` and `xoff`; with "max_min" the room up to `xoff` is what one partner has in flight. Required.
-    pub watermark: Amount,
+    /// Target watermark: at or above it the search begins. A size in bytes or frames, between `xon` and `xoff`, or "computed": below `xoff` by what so many `partners` have in flight; with "max_min" the room up to `xoff` is what one partner has in flight. Required.
+    pub watermark: Or<Amount, Computed>,
+    /// Link partners whose frames in flight the room between a computed target watermark and `xoff` holds (N of equation 7.1). A count, 1 to 1000. Default: 1.
+    #[serde(default = "one")]
+    pub partners: u32,
+    /// Time that the search for targets takes for each frame that it looks at: all of the queue, or the one drawn with "random_sampling". A time with unit, at most "1 ms". Default: "0 s" (ports count their frames as they come and go; Hagen 2012, section 7.4.2).
+    #[serde(default)]
+    pub search_time: Time,
     /// When a random sample is drawn: "one_shot" (when the watermark is crossed) or "every_enqueue" (at each frame above it). Default: "one_shot".
     #[serde(default)]
     pub sampling: Sampling,
+}
+
+fn one() -> u32 {
+    1
+}
+
+/// [`TargetSpec`], with the target watermark in numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// How targets are found.
+    pub method: TargetMethod,
+    /// At or above: search.
+    pub watermark: Amount,
+    /// When a sample is drawn.
+    pub sampling: Sampling,
+    /// For each frame that a search looks at.
+    pub search_time: Time,
+}
+
+impl TargetSpec {
+    /// With a computed watermark in numbers. `in_flight`: bytes that one partner has in flight; `longest`: the longest
+    /// frame. `None`: that is more than the high watermark.
+    pub fn with(&self, xoff: Amount, in_flight: u64, longest: u16) -> Option<Target> {
+        let partners = u64::from(self.partners);
+        let below = |high: u64, room: u64| high.checked_sub(partners.saturating_mul(room));
+        let computed = match xoff {
+            Amount::Bytes(high) => below(high, in_flight).map(Amount::Bytes),
+            // Frames in flight are full-size ones in the source.
+            Amount::Frames(high) => {
+                below(high, in_flight.div_ceil(longest.max(1).into())).map(Amount::Frames)
+            }
+        };
+        let (method, sampling, search_time) = (self.method, self.sampling, self.search_time);
+        let watermark = self.watermark.value().or(computed)?;
+        Some(Target { method, watermark, sampling, search_time })
+    }
+}
+
+impl Target {
+    /// How long a search takes in a queue of so many frames.
+    pub fn search(&self, frames: u64) -> Time {
+        match self.method {
+            TargetMethod::RandomSampling => self.search_time,
+            TargetMethod::FairBandwidth | TargetMethod::MaxMin => self.search_time * frames,
+        }
+    }
 }
 
 /// How targets are found.
@@ -154,7 +218,7 @@ impl EgressCounter {
     pub fn aim(
         &mut self,
         xoff: Amount,
-        target: Option<&TargetSpec>,
+        target: Option<&Target>,
         before: Occupancy,
         now: Time,
         draw: impl FnOnce(u64) -> u64,
@@ -225,7 +289,7 @@ impl EgressCounter {
 
     /// A frame leaves; `after` is the queue without it.
     #[inline]
-    pub fn remove(&mut self, from: Option<u32>, bytes: u16, target: Option<&TargetSpec>, after: Occupancy) {
+    pub fn remove(&mut self, from: Option<u32>, bytes: u16, target: Option<&Target>, after: Occupancy) {
         if let Some(max_min) = &mut self.max_min {
             max_min.remove(from, bytes);
         }
@@ -247,7 +311,7 @@ impl EgressCounter {
     pub fn release(
         &mut self,
         levels: &Levels,
-        target: Option<&TargetSpec>,
+        target: Option<&Target>,
         before: Occupancy,
         after: Occupancy,
         mut xon: impl FnMut(u32),
@@ -286,10 +350,38 @@ impl EgressCounter {
 mod tests {
     use super::*;
 
-    fn target(method: TargetMethod, one_shot: bool) -> TargetSpec {
+    fn target(method: TargetMethod, one_shot: bool) -> Target {
         let sampling = if one_shot { Sampling::OneShot } else { Sampling::EveryEnqueue };
-        TargetSpec { method, watermark: Amount::Frames(6), sampling }
+        Target { method, watermark: Amount::Frames(6), sampling, search_time: Time::ZERO }
     }
+
+    #[test]
+    fn the_watermark_of_equation_7_1() {
+        let spec = |partners| TargetSpec {
+            method: TargetMethod::FairBandwidth,
+            watermark: Or::word(),
+            partners,
+            sampling: Sampling::OneShot,
+            search_time: Time::from_ns(10),
+        };
+        // Chapter 7: a high watermark of 66 frames, 11 full-size frames in flight for each partner.
+        let at =
+            |partners, xoff, in_flight| spec(partners).with(xoff, in_flight, 1522).map(|it| it.watermark);
+        assert_eq!(at(1, Amount::Frames(66), 11 * 1522), Some(Amount::Frames(55)));
+        assert_eq!(at(2, Amount::Frames(66), 10 * 1522 + 1), Some(Amount::Frames(44)));
+        assert_eq!(at(3, Amount::Bytes(100_000), 20_000), Some(Amount::Bytes(40_000)));
+        assert_eq!(at(6, Amount::Bytes(100_000), 20_000), None);
+        let given = TargetSpec { watermark: Or::Value(Amount::Frames(50)), ..spec(9) };
+        assert_eq!(
+            given.with(Amount::Frames(66), 11 * 1522, 1522).map(|it| it.watermark),
+            Some(Amount::Frames(50))
+        );
+        let target = spec(1).with(Amount::Frames(66), 11 * 1522, 1522).unwrap();
+        assert_eq!(target.search(55), Time::from_ns(550));
+        let drawn = Target { method: TargetMethod::RandomSampling, ..target };
+        assert_eq!(drawn.search(55), Time::from_ns(10));
+    }
+
     fn frames(frames: u64) -> Occupancy {
         Occupancy { bytes: frames * 1522, frames }
     }

@@ -171,9 +171,13 @@ pub fn write_log(path: &str, ports: Vec<(String, Option<u64>)>, log: &Log) -> Py
         .collect::<PyResult<_>>()?;
     let mut writer = begin(path, ports)?;
     let mut octets = Vec::with_capacity(2_048);
-    for row in 0..log.time_ps.0.len() {
+    let mut next = 0;
+    while next < log.time_ps.0.len() {
+        let row = next;
         let kind = kinds[log.kind.0[row] as usize];
-        let made = simulated(log, row, kind).and_then(|frame| frame.frame());
+        next = end_of_frame(log, row, kind);
+        let others = log.word.0[row + 1..next].iter().map(|&word| word as u32);
+        let made = simulated(log, row, kind).and_then(|frame| frame.with_times(others));
         octets.clear();
         made.map_err(|error| wrong(format!("frame {}: {error}", row + 1)))?.encode(&mut octets);
         let comment = log.comments.get(log.comment.0[row] as usize).filter(|text| !text.is_empty());
@@ -185,6 +189,16 @@ pub fn write_log(path: &str, ports: Vec<(String, Option<u64>)>, log: &Log) -> Py
         writer.write(&record).map_err(refused)?;
     }
     Ok(writer.into_inner().flush()?)
+}
+
+/// The row after those of a frame: one of PFC has a row for each time that it names.
+fn end_of_frame(log: &Log, row: usize, kind: Kind) -> usize {
+    let of = |row: usize| {
+        let columns = [&log.time_ps, &log.port, &log.outward, &log.kind, &log.comment];
+        columns.map(|column| column.0.get(row).copied())
+    };
+    let same = |other: usize| kind == Kind::Pfc && other < log.time_ps.0.len() && of(other) == of(row);
+    (row + 1..).find(|&other| !same(other)).unwrap_or(row + 1)
 }
 
 /// A frame of the log.

@@ -56,7 +56,7 @@ pub use pools::{
     ProfileKeys, ProfileSpec, Side,
 };
 pub use prc_source::{Law, Method, PathReaction, PathReactionParams};
-pub use qcn::{ReactionPoint, ReactionPointParams};
+pub use qcn::{ReactionPoint, ReactionPointParams, Scope as PointScope};
 pub use quiet::{NotHeard, Quiet, Unheard};
 pub use rate_control::{
     LimiterScope, Orders, PathFacts, Probe, RATE_CONTROL_PAGES, RateConfiguration, RateControl,
@@ -159,6 +159,9 @@ macro_rules! queue_managers {
             }
             fn set_point(&self) -> Option<Bytes> {
                 match self { $(ManagerSpec::$name(params) => params.set_point(),)* }
+            }
+            fn of_port(&self) -> bool {
+                match self { $(ManagerSpec::$name(params) => params.of_port(),)* }
             }
             fn start(&self, link: &LinkFacts) -> Manager {
                 match self { $(ManagerSpec::$name(params) => Manager::$name(params.start(link)),)* }

@@ -24,7 +24,7 @@ pub enum Verdict {
 /// A queue as its manager sees it, without the frame that is asked about.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Fill {
-    /// The other frames that wait in the queue. The frame that is being transmitted waits no more.
+    /// The other frames that wait in the queue, or at the port if it is one for a port. The frame that is being transmitted waits no more.
     pub queue: Occupancy,
 }
 
@@ -202,6 +202,11 @@ pub trait Configuration {
     /// The length of the queue that it aims at.
     fn set_point(&self) -> Option<Bytes> {
         None
+    }
+
+    /// Whether it is one for all queues of a port that have it, and looks at what waits in any queue of the port.
+    fn of_port(&self) -> bool {
+        false
     }
 
     /// Priority of its messages; `None`: that of the frame.

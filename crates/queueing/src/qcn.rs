@@ -6,6 +6,10 @@
 //! |Fb| in six bits; the more congestion, the sooner the next sample. Or each frame is sampled with a probability that
 //! depends on the congestion it meets, as the source of QCN and Hagen, section 2.1.3, tell it.
 //!
+//! A congestion point belongs to a queue, or to a port: then one samples the frames of all its queues, whatever their
+//! priority, and looks at what waits in all of them. Hagen, section 7.6, has it beside targeted PFC, which stays within a
+//! priority.
+//!
 //! The host part is a reaction point, the control of a rate limiter. A CNM cuts the current rate by Gd |Fb|, at most
 //! by half; the rate before truncation becomes the target rate. The way back goes in cycles, counted by bytes and by
 //! time: in the first F (fast recovery) the current rate goes half the way to the target; then the target rises too,
@@ -59,8 +63,21 @@ pub struct CongestionPointParams {
     /// Priority of the congestion messages. A whole number, 0 to 7. Default: 7 (a choice: ahead of what is congested).
     #[schemars(range(min = 0, max = 7))]
     pub message_priority: u32,
+    /// What a congestion point is of: "queue" (one for each queue, as IEEE 802.1Q has it), or "port": one for all queues of a port, which samples their frames whatever their priority, and whose length is that of all queues together (Hagen 2012, section 7.6). Default: "queue".
+    pub scope: Scope,
     /// What the length of the queue includes besides the frames that wait: "without_frame" (only the others) or "with_frame" (the frame that enters, too). Default: "with_frame".
     pub counts: Counts,
+}
+
+/// What a congestion point is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Scope {
+    /// One queue.
+    #[default]
+    Queue,
+    /// All queues of a port that have it.
+    Port,
 }
 
 impl Default for CongestionPointParams {
@@ -72,6 +89,7 @@ impl Default for CongestionPointParams {
             sampling: Samples::Regular,
             jitter_share: 0.15,
             message_priority: 7,
+            scope: Scope::Queue,
             counts: Counts::WithFrame,
         }
     }
@@ -94,6 +112,9 @@ impl Configuration for CongestionPointParams {
     }
     fn set_point(&self) -> Option<Bytes> {
         Some(self.set_point)
+    }
+    fn of_port(&self) -> bool {
+        self.scope == Scope::Port
     }
     fn message_priority(&self) -> Option<u8> {
         Some(self.message_priority as u8)
@@ -179,6 +200,10 @@ impl QueueManager for CongestionPoint {
     }
 
     fn quiet(&self) -> Quiet {
+        // What passes one queue is not known to the others.
+        if self.params.scope == Scope::Port {
+            return Quiet::OF_DEPARTURES;
+        }
         // The bytes until the next sample, which is the frame that goes beyond them; a probability belongs to each frame.
         let until_sample = self.until_sample.and_then(|left| u64::try_from(left).ok());
         until_sample.map_or(Quiet::NEVER, Quiet::for_bytes)

@@ -173,6 +173,20 @@ impl Simulated {
         Ok(Frame { vlan: Some(VlanTag::new(self.priority, 0)?), ..frame })
     }
 
+    /// A frame of PFC that names several times: this one's word and those of the others.
+    pub fn with_times(&self, others: impl IntoIterator<Item = u32>) -> Result<Frame, Error> {
+        let mut frame = self.frame()?;
+        for word in others {
+            let MacControl::Pfc(more) = (Simulated { word, ..*self }).pause() else { continue };
+            let Contents::MacControl(MacControl::Pfc(pfc)) = &mut frame.contents else { continue };
+            pfc.enabled.0 |= more.enabled.0;
+            for (known, quanta) in pfc.quanta.iter_mut().zip(more.quanta) {
+                *known = quanta.max(*known);
+            }
+        }
+        Ok(frame)
+    }
+
     /// As many zeros as the frame has room for behind so many octets of headers.
     fn payload(&self, headers: usize) -> Vec<u8> {
         vec![0; (usize::from(self.bytes).max(LEAST + FCS) - FCS).saturating_sub(headers)]
@@ -306,6 +320,9 @@ mod tests {
         assert_eq!(pfc.contents.to_string(), "PFC, 3 65535 quanta");
         let both = made(Simulated { kind: Kind::Pfc, word: 0x0064_1008, ..pause }, 60);
         assert_eq!(both.contents.to_string(), "PFC, 3 100 quanta, 4 continue");
+        let times =
+            Simulated { kind: Kind::Pfc, word: 0x0064_1008, ..pause }.with_times([0x0007_0041]).unwrap();
+        assert_eq!(times.contents.to_string(), "PFC, 0 7 quanta, 3 100 quanta, 4 continue, 6 7 quanta");
         let link = made(Simulated { kind: Kind::Pause, ..pause }, 60);
         assert_eq!(link.contents.to_string(), "PAUSE, 65535 quanta");
         let link = made(Simulated { kind: Kind::Pause, word: 0xFFFF_0100, ..pause }, 60);

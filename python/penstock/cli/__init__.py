@@ -50,6 +50,7 @@ COMMANDS = (
     ("view", "view:view", "Show reports in a browser, side by side if there are several."),
     ("why", "why:why", "Explain why a port was paused or a flow was slow."),
     ("fair", "fair:fair", "Compare the throughput of each flow with its fair share."),
+    ("fit", "fit:fit", "Fit the lines of DRR-AWC to measured fair weights."),
     ("headroom", "headroom:headroom", "Compute the headroom of a lossless queue."),
     ("capture", "capture:capture", "Write the frames of a run as pcapng."),
     ("decode", "decode:decode", "List the frames of a capture."),

@@ -748,12 +748,12 @@ class PauseKeys(TypedDict, total=False):
     """Low watermark: at or below it, XON is sent. Default: "computed"."""
     headroom: str | None
     """Room above `xoff` for what the link still has in flight. Default: "computed"."""
-    pause_quanta: int | None
+    pause_quanta: PauseQuanta | None
     """Length of a pause in quanta of 512 bit times of the link, counted from the end of the pause
     frame's reception. Default: 65535.
     """
     resume: bool | None
-    """Whether XON is sent at the low watermark. Default: true."""
+    """Whether XON is sent at the low watermark. Default: true; false if `pause_quanta` is "computed"."""
     refresh: bool | None
     """Whether a pause is renewed, early enough to go on without a gap, while the queue stays above the
     low watermark. Default: true.
@@ -777,6 +777,14 @@ class TargetKeys(TypedDict, total=False):
     """
     watermark: Required[str]
     """Target watermark: at or above it the search begins."""
+    partners: int | None
+    """Link partners whose frames in flight the room between a computed target watermark and `xoff` holds
+    (N of equation 7.1). Default: 1.
+    """
+    search_time: str | None
+    """Time that the search for targets takes for each frame that it looks at: all of the queue, or the
+    one drawn with "random_sampling". Default: "0 s".
+    """
     sampling: Sampling | None
     """When a random sample is drawn: "one_shot" (when the watermark is crossed) or "every_enqueue" (at
     each frame above it). Default: "one_shot".
@@ -1497,6 +1505,11 @@ class CongestionPointKeys(TypedDict, total=False):
     """
     message_priority: int | None
     """Priority of the congestion messages. Default: 7."""
+    scope: Scope | None
+    """What a congestion point is of: "queue" (one for each queue, as IEEE 802.1Q has it), or "port": one
+    for all queues of a port, which samples their frames whatever their priority, and whose length is
+    that of all queues together (Hagen 2012, section 7.6). Default: "queue".
+    """
     counts: Counts | None
     """What the length of the queue includes besides the frames that wait: "without_frame" (only the
     others) or "with_frame" (the frame that enters, too). Default: "with_frame".
@@ -2769,6 +2782,8 @@ Shaper = ShaperTable
 """A shaper: one of these."""
 Accounting = Literal["ingress", "egress"]
 """Where occupancy is counted."""
+PauseQuanta = Literal["computed"] | int | Sequence[int]
+"""Quanta of 512 bit times."""
 TargetMethod = Literal["fair_bandwidth", "random_sampling", "max_min"]
 """How targets are found."""
 Sampling = Literal["one_shot", "every_enqueue"]
@@ -2827,6 +2842,8 @@ Moment = Literal["enqueue", "dequeue"]
 """When step marking looks at the queue."""
 Samples = Literal["regular", "random"]
 """Which frames a congestion point samples."""
+Scope = Literal["queue", "port"]
+"""What a congestion point is of."""
 Phase = Literal["aligned", "random"]
 """When intervals begin."""
 QueueControl = Literal["hyperbolic", "linear", "off"]

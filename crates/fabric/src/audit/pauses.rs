@@ -15,17 +15,18 @@ pub(super) fn check(audit: &mut Audit<'_>) {
         let Some(control) = spec.nodes[need.node.at()].pauses() else { continue };
         length(need, control, audit);
         renewal(need, control, audit);
+        target(need, control, audit);
     }
     obeyed(audit);
 }
 
 /// A pause has to last longer than its peer takes to obey it, and than a renewal takes to get there.
 fn length(need: &PauseNeeds, control: &PauseSpec, audit: &mut Audit<'_>) {
-    if u64::from(control.quanta) >= need.least_quanta {
+    if u64::from(need.quanta) >= need.least_quanta {
         return;
     }
     let [node, peer] = [need.node, need.peer].map(|node| &audit.spec.nodes[node.at()].name);
-    let (quanta, lasts, response) = (control.quanta, need.lasts, need.response);
+    let (quanta, lasts, response) = (need.quanta, need.lasts, need.response);
     let why = if lasts <= response {
         format!("is over before \"{peer}\" obeys it, which takes {response}")
     } else {
@@ -48,6 +49,24 @@ fn renewal(need: &PauseNeeds, control: &PauseSpec, audit: &mut Audit<'_>) {
     let message = format!("pauses from \"{name}\" end after {} and are not renewed", need.lasts);
     let help = "frames can be lost where a queue is full for longer: expected refresh = true, or on_lossless_drop = \"count\"";
     audit.warn(Subject::Node(need.node), of_flow_control(control.name, "refresh", message, help));
+}
+
+/// A computed target watermark has to lie above the low watermark.
+fn target(need: &PauseNeeds, control: &PauseSpec, audit: &mut Audit<'_>) {
+    let (Some(target), Some(marks)) = (&control.target, control.watermarks) else { return };
+    if target.watermark.value().is_some() || need.target.is_some_and(|at| at.exceeds(marks.xon)) {
+        return;
+    }
+    let lies = need.target.map_or("below 0".to_string(), |at| format!("at {at}"));
+    let message = format!(
+        "the computed target watermark of \"{}\" lies {lies}, which is not above xon {}",
+        audit.spec.nodes[need.node.at()].name,
+        marks.xon
+    );
+    let help =
+        format!("expected xoff above xon by more than what partners = {} have in flight", target.partners);
+    let remark = Remark::about("target", message, help).key("watermark");
+    audit.error(Subject::Node(need.node), remark.within(control.name).within("flow_control"));
 }
 
 /// Whoever is paused has to obey.

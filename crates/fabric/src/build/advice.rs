@@ -54,7 +54,7 @@ pub(crate) fn advice(spec: &Spec, wiring: &Wiring, failure: &Failure) -> String 
             name(deaf.peer)
         );
     }
-    if let Some(short) = needs.iter().find(|need| u64::from(control.quanta) < need.least_quanta) {
+    if let Some(short) = needs.iter().find(|need| u64::from(need.quanta) < need.least_quanta) {
         return format!(
             "A pause ends after {}, and \"{}\" takes {} to obey one: pause_quanta has to be at least {}",
             short.lasts,

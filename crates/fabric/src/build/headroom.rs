@@ -11,7 +11,7 @@ use flow_control::headroom::{Headroom, TotalDelay, response_time, resume_level};
 use flow_control::pause::pause_time;
 use flow_control::pfc::Levels;
 use flow_control::renewal::Renewal;
-use flow_control::{PauseSpec, Watermarks};
+use flow_control::{PauseSpec, Target, Watermarks};
 use frame::{CONTROL_FRAME_BYTES, NodeId};
 use queueing::RateConfiguration;
 use units::{Amount, Bytes, Time};
@@ -39,8 +39,12 @@ pub struct PauseNeeds {
     pub response: Time,
     /// The shortest pause that works, in quanta.
     pub least_quanta: u64,
-    /// How long the pauses of this port last.
+    /// The shortest pause that the port sends, in quanta.
+    pub quanta: u16,
+    /// How long it lasts.
     pub lasts: Time,
+    /// Where the search for targets begins, if there are any and it is not below everything.
+    pub target: Option<Amount>,
 }
 
 /// What each port needs that sends pauses: all ports of switches with flow control, and of hosts with it whose
@@ -54,6 +58,8 @@ pub fn pause_needs(spec: &Spec) -> Vec<PauseNeeds> {
             Some(_) => Some(receive_buffer(plan.node(port))?),
             None => None,
         };
+        let least_quanta = plan.renewal(port).least_quanta(control.refresh);
+        let quanta = control.quanta.shortest(plan.paused(port), least_quanta);
         Some(PauseNeeds {
             node: wiring.node_of[port as usize],
             peer: wiring.node_of[wiring.peer[port as usize].at()],
@@ -64,8 +70,10 @@ pub fn pause_needs(spec: &Spec) -> Vec<PauseNeeds> {
             room: Bytes::new(plan.room(port)),
             levels: plan.levels(control, buffer, port),
             response: plan.response(wiring.peer[port as usize].0),
-            least_quanta: plan.renewal(port).least_quanta(control.refresh),
-            lasts: pause_time(control.quanta, plan.rates(port).1),
+            least_quanta,
+            quanta,
+            lasts: pause_time(quanta, plan.rates(port).1),
+            target: plan.target(wiring.node_of[port as usize], control).map(|target| target.watermark),
         })
     };
     (0..wiring.peer.len() as u32).filter_map(of_port).collect()
@@ -154,10 +162,11 @@ impl Plan<'_> {
             response: self.response(self.wiring.peer[port as usize].0),
         }
     }
-    /// From a pause sent through a port to its renewal, or to its end if it is not renewed.
-    pub fn renew_after(&self, control: &PauseSpec, port: u32) -> Time {
-        let lasts = pause_time(control.quanta, self.rates(port).1);
-        let after = if control.refresh { self.renewal(port).renew_after(control.quanta) } else { lasts };
-        after.max(Time::from_ps(1))
+    /// How a node finds whom to pause above its target watermark; `None` if it does not, or if that would lie below
+    /// everything.
+    pub fn target(&self, node: NodeId, control: &PauseSpec) -> Option<Target> {
+        let (spec, marks) = (control.target.as_ref()?, control.watermarks?);
+        let in_flight = self.wiring.ports(node).map(|port| self.room(port.0)).max().unwrap_or(0);
+        spec.with(marks.xoff, in_flight, self.frames.1)
     }
 }

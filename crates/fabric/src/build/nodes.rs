@@ -6,7 +6,7 @@ use crate::run::architecture::{Architecture, NodeMemory};
 use crate::run::crossbar::{Crossbar, SwitchFacts};
 use crate::run::ingress::IngressPort;
 use crate::run::managed::Managed;
-use crate::run::managers::Managers;
+use crate::run::managers::{Assigned, Managers};
 use crate::run::node::Node;
 use crate::run::pause_sender::{PauseSender, PauseTiming};
 use crate::run::port::Hooks;
@@ -22,7 +22,8 @@ use flow_control::tpfc::EgressCounter;
 use flow_control::{Accounting, PauseKind, PauseSpec};
 use frame::{ClassMap, NodeId, PRIORITIES, PointId, PortId, Priority};
 use queueing::{
-    BufferSpec, LinkFacts, ManagerSpec, PoolsSpec, PortProfiles, RateConfiguration, SharedMemory,
+    BufferSpec, Configuration, LinkFacts, ManagerSpec, PoolsSpec, PortProfiles, RateConfiguration,
+    SharedMemory,
 };
 use transport::ConnectionSpec;
 use units::{Amount, BitRate};
@@ -56,10 +57,9 @@ pub fn make_node(part: &Part, id: NodeId, node: &NodeSpec) -> Node {
             spec: control.clone(),
             first_port,
             levels: ports.iter().map(|&port| plan.levels(control, receive_buffer, port)).collect(),
-            timing: ports
-                .iter()
-                .map(|&port| PauseTiming { renew_after: plan.renew_after(control, port) })
-                .collect(),
+            target: plan.target(id, control),
+            timing: PauseTiming::new(control, ports.iter().map(|&port| plan.renewal(port)).collect()),
+            searches: Vec::new(),
             egress: if by_ingress {
                 Vec::new()
             } else {
@@ -76,7 +76,6 @@ pub fn make_node(part: &Part, id: NodeId, node: &NodeSpec) -> Node {
         classes: node.classes(),
         is_host: node.host().is_some(),
         lossless: control.map_or(0, |control| control.kind.priorities()),
-        pause_quanta: control.map_or(0, |control| control.quanta),
         returns_tags: returns_tags(node),
         pause_sender,
         architecture: architecture(
@@ -170,10 +169,16 @@ pub fn add_managers(plan: &Plan, port: u32, (first_queue, managers): (u32, &mut 
     let specs = node.switch().map_or(&[][..], |switch| &switch.managers);
     let local = plan.wiring.local(PortId(port));
     let of_class = |(class, spec): (usize, &Option<ManagerSpec>)| {
+        let shared = spec.as_ref().filter(|spec| spec.of_port());
+        if let Some(first) = specs.iter().position(|other| shared.is_some() && other.as_ref() == shared)
+            && first < class
+        {
+            return Some(Assigned::OfClass(first));
+        }
         let random = stream(plan.spec.seed, &format!("node/{}/port/{local}/class/{class}", node.name));
         let point = PointId(port * PRIORITIES as u32 + class as u32);
         let facts = LinkFacts { rate: link.rate, overhead: u32::from(link.overhead), point };
-        spec.as_ref().map(|spec| Managed::new(spec, &facts, random))
+        spec.as_ref().map(|spec| Assigned::Own(Box::new(Managed::new(spec, &facts, random))))
     };
     managers.add(first_queue, specs.iter().enumerate().map(of_class));
     specs.iter().any(Option::is_some)

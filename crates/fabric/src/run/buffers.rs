@@ -189,6 +189,16 @@ impl Buffers {
         self.queues[first..first + port.classes.classes()].iter().map(|queue| queue.occupancy.bytes).sum()
     }
 
+    /// What waits at a port in all its queues.
+    pub fn occupancy_at(&self, port: &Port) -> Occupancy {
+        let first = port.first_queue as usize;
+        let mut all = Occupancy::default();
+        for queue in &self.queues[first..first + port.classes.classes()] {
+            all.join(queue.occupancy);
+        }
+        all
+    }
+
     /// The lists of a queue.
     pub fn lists(&self, queue: u32) -> &[List] {
         let queue = &self.queues[queue as usize];

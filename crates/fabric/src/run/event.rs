@@ -213,6 +213,15 @@ impl Event {
             Frame { created: Time::from_ps(note), word, ..Frame::default() },
         )
     }
+    /// More of the pause frame of the event before it: another time.
+    pub fn same_frame(mut self) -> Event {
+        self.frame.bytes = 1;
+        self
+    }
+    /// Whether it is more of a pause frame that has been counted.
+    pub fn is_same_frame(&self) -> bool {
+        self.frame.bytes != 0
+    }
     /// The signal, quanta and note of a pause frame.
     pub fn signal(&self) -> (PauseSignal, u16, u64) {
         let word = self.frame.word;

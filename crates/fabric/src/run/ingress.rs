@@ -5,14 +5,14 @@
 
 use crate::run::event::Queued;
 use crate::run::pause_sender::PauseSender;
-use crate::run::pausing::RenewalsDue;
+use crate::run::pausing::{NO_QUANTA, RenewalsDue};
 use crate::run::pool::{NIL, Waiting};
 use crate::run::world::Fabric;
-use flow_control::PauseKind;
 use flow_control::pause::PauseSignal;
 use flow_control::pfc::{Counted, IngressCounter, Levels};
-use frame::{Frame, PRIORITIES};
-use units::Time;
+use flow_control::{Drain, PauseKind};
+use frame::{Frame, Occupancy, PRIORITIES};
+use units::{Amount, Time};
 
 /// The counters of one port.
 #[derive(Clone, Debug)]
@@ -75,20 +75,22 @@ impl Fabric {
         let Some(group) = self.ingress[ingress as usize].kind.group(frame.priority.0) else { return };
         let Some(mut pause_sender) = self.nodes[node as usize].pause_sender.take() else { return };
         let local = pause_sender.local(ingress);
-        let renew_at = now + pause_sender.timing[local].renew_after;
-        let IngressPort { levels, counters, .. } = &mut self.ingress[ingress as usize];
-        let counter = &mut counters[group];
-        counter.pause.set(renew_at);
+        let IngressPort { levels, counters, .. } = &self.ingress[ingress as usize];
+        let counter = &counters[group];
         let (counted, since) = (counter.occupancy, counter.rising_since);
         let occupancy = counted.count(levels.xoff);
         let queue = self.to_blame(&pause_sender, queue, (ingress, group), counted);
+        let priorities = pause_sender.bits(group);
+        let drain = pause_sender.timing.is_computed().then(|| self.ingress_drain((ingress, group), queue));
+        let (quanta, after) = pause_sender.timing.of(local, priorities, drain.as_ref());
+        self.ingress[ingress as usize].counters[group].pause.set(now + after);
         let cause = self.cause(false, queue, since, occupancy);
         if !cause.inherited {
             self.root_begins(ingress, group as u8, queue);
         }
-        self.schedule_renewal(&mut pause_sender, local, now, windows);
-        let signal = PauseSignal { xoff: pause_sender.bits(group), xon: 0 };
-        self.signal(ingress, signal, cause.pack(), now, windows);
+        self.schedule_renewal(&mut pause_sender, local, now + after, windows);
+        let signal = PauseSignal { xoff: priorities, xon: 0 };
+        self.signal(ingress, signal, &quanta, cause.pack(), now, windows);
         self.nodes[node as usize].pause_sender = Some(pause_sender);
     }
 
@@ -120,7 +122,7 @@ impl Fabric {
             .as_ref()
             .filter(|sender| sender.spec.resume);
         if let Some(bits) = sender.map(|sender| sender.bits(group)) {
-            self.signal(ingress, PauseSignal { xoff: 0, xon: bits }, 0, now, windows);
+            self.signal(ingress, PauseSignal { xoff: 0, xon: bits }, &NO_QUANTA, 0, now, windows);
         }
     }
 
@@ -132,22 +134,43 @@ impl Fabric {
         now: Time,
         due: &mut RenewalsDue,
     ) {
-        let renew_at = now + pause_sender.timing[pause_sender.local(port)].renew_after;
+        let local = pause_sender.local(port);
         for group in 0..PRIORITIES {
             let levels = self.moved(port, group);
-            let counter = &mut self.ingress[port as usize].counters[group];
-            let (renew, occupancy) = (counter.renew(&levels, now), counter.occupancy);
+            let counter = &self.ingress[port as usize].counters[group];
+            let (mut renew, occupancy) = (counter.renew(&levels, now), counter.occupancy);
+            let queue = if renew { self.to_blame(pause_sender, NIL, (port, group), occupancy) } else { NIL };
+            let drain = (renew && pause_sender.timing.is_computed())
+                .then(|| self.ingress_drain((port, group), queue));
+            renew &= drain.is_none_or(|drain| !drain.may_end(pause_sender.timing.link(local)));
             if renew {
-                counter.pause.set(renew_at);
+                let bits = pause_sender.bits(group);
+                let (quanta, after) = pause_sender.timing.of(local, bits, drain.as_ref());
+                self.ingress[port as usize].counters[group].pause.set(now + after);
+                due.add(bits, &quanta, self.cause(false, queue, now, occupancy.count(levels.xoff)).pack());
             }
-            if counter.pause.in_force() {
-                due.next = due.next.min(counter.pause.renew_at());
-            }
-            if renew {
-                due.bits |= pause_sender.bits(group);
-                let queue = self.to_blame(pause_sender, NIL, (port, group), occupancy);
-                due.note = self.cause(false, queue, now, occupancy.count(levels.xoff)).pack();
+            // One that may end is not said again, and must not hide those that are.
+            let pause = self.ingress[port as usize].counters[group].pause;
+            if pause.in_force() && !pause.is_due(now) {
+                due.next = due.next.min(pause.renew_at());
             }
         }
+    }
+
+    /// What has to leave before the pause of a counter may end; what it holds waits in `queue`. A host takes it in at
+    /// no rate that is known: that of its link.
+    fn ingress_drain(&self, (ingress, group): (u32, usize), queue: u32) -> Drain {
+        let levels = self.moved(ingress, group);
+        let held = self.ingress[ingress as usize].counters[group].occupancy;
+        let egress = if queue == NIL { ingress } else { self.links.place_of_queue(queue).0 };
+        let waiting = if queue == NIL { 0 } else { self.buffers.queues[queue as usize].occupancy.bytes };
+        self.what_drains(egress, held, (levels.xoff, levels.xon), waiting)
+    }
+
+    /// What has to leave through a port.
+    pub fn what_drains(&self, egress: u32, held: Occupancy, marks: (Amount, Amount), queue: u64) -> Drain {
+        let (rate, overhead) =
+            (self.links.cold[egress as usize].rate, self.links.ports[egress as usize].overhead);
+        Drain { held, marks, queue, rate, overhead }
     }
 }

@@ -42,9 +42,10 @@ pub(crate) struct PauseState {
     since: Time,
     until: Time,
     paused: Time,
-    /// The pause frame that waits, and the cause of each priority's XOFF in it.
+    /// The pause frame that waits, the cause of each priority's XOFF in it, and its time in quanta.
     signal: PauseSignal,
     causes: [u64; PRIORITIES],
+    quanta: [u16; PRIORITIES],
     /// Causes that a pause frame of this port could not carry, because it carried another: when it acts, which
     /// priority, why.
     pub other_causes: Vec<(Time, u8, u64)>,
@@ -202,6 +203,7 @@ impl PauseState {
             paused: Time::ZERO,
             signal: PauseSignal::default(),
             causes: [0; PRIORITIES],
+            quanta: [0; PRIORITIES],
             other_causes: Vec::new(),
         }
     }
@@ -237,18 +239,16 @@ impl PauseState {
     }
 
     /// Says something to the peer, with the next pause frame; one that waits already says both.
-    pub fn say(&mut self, signal: PauseSignal, cause: u64) {
+    pub fn say(&mut self, signal: PauseSignal, quanta: &[u16; PRIORITIES], cause: u64) {
         self.signal = self.signal.then(signal);
-        for (priority, noted) in self.causes.iter_mut().enumerate() {
-            if signal.xoff >> priority & 1 != 0 {
-                *noted = cause;
-            }
+        for priority in members(signal.xoff) {
+            (self.causes[priority], self.quanta[priority]) = (cause, quanta[priority]);
         }
     }
 
-    /// The pause frame that waits, and the cause of each priority's XOFF in it.
-    pub fn take_signal(&mut self) -> (PauseSignal, [u64; PRIORITIES]) {
-        (std::mem::take(&mut self.signal), self.causes)
+    /// The pause frame that waits, and of each priority's XOFF in it the cause and the time in quanta.
+    pub fn take_signal(&mut self) -> (PauseSignal, [u64; PRIORITIES], [u16; PRIORITIES]) {
+        (std::mem::take(&mut self.signal), self.causes, self.quanta)
     }
 
     /// Counts the time paused up to now, if the pause known of has run out before.

@@ -3,6 +3,7 @@
 //! A port has several parts, so that what every frame touches is one cache line: [`Port`], hot; [`ColdPort`], needed now
 //! and then; [`Passed`](crate::run::passed::Passed), counts; and [`Nic`], if it is a host's.
 
+use crate::run::managed::Managed;
 use crate::run::managers::Managers;
 use crate::run::nic::Nic;
 use crate::run::passed::PassedPorts;
@@ -138,7 +139,7 @@ impl Links {
         let sent = (0..self.len()).map(|port| self.sent_of(port, u32::MAX).1).sum();
         let mut before = Crossings { sent, ..Crossings::default() };
         self.passed.restart();
-        self.managers.iter_mut().for_each(|managed| managed.counts = Default::default());
+        self.managers.iter_mut().for_each(Managed::restart);
         for (cold, on_link_until) in self.cold.iter_mut().zip(on_link_until) {
             before.broken += cold.counts.broken.0;
             cold.control.restart(now);

@@ -12,7 +12,9 @@ use crate::run::pool::NIL;
 use crate::run::port::Hooks;
 use crate::run::world::Fabric;
 use engine::Stream;
-use frame::{CONTROL_FRAME_BYTES, Ecn, Flags, Frame, FrameKind, Notice, PointId, Priority, TrafficClass};
+use frame::{
+    CHANNELS, CONTROL_FRAME_BYTES, Ecn, Flags, Frame, FrameKind, Notice, PointId, Priority, TrafficClass,
+};
 use queueing::{
     Configuration, Departures, Fill, FrameFacts, LinkFacts, Manager, ManagerSpec, Moment, QueueManager,
     Quiet, Verdict,
@@ -26,11 +28,13 @@ use units::{BitRate, Time};
 #[repr(C, align(64))]
 pub(crate) struct Managed {
     random: Stream,
-    pub counts: ManagedCounts,
+    counts: ManagedCounts,
     /// What its messages call it.
     point: PointId,
     /// Priority of its messages; `None`: that of the frame.
     message_priority: Option<Priority>,
+    /// Of one for several queues of a port: its counts by class, in place of `counts`.
+    by_class: Option<Box<[ManagedCounts; CHANNELS]>>,
     manager: Manager,
 }
 
@@ -46,7 +50,26 @@ impl Managed {
         let (manager, message_priority) = (spec.start(link), spec.message_priority().map(Priority));
         let point = link.point;
         let counts = ManagedCounts::default();
-        Managed { manager, random, point, message_priority, counts }
+        let by_class = spec.of_port().then(|| Box::new([counts; CHANNELS]));
+        Managed { manager, random, point, message_priority, by_class, counts }
+    }
+
+    /// What it has done with frames of a class.
+    pub fn counts(&self, class: usize) -> ManagedCounts {
+        self.by_class.as_ref().map_or(self.counts, |by_class| by_class[class])
+    }
+
+    /// Measuring begins.
+    pub fn restart(&mut self) {
+        self.counts = ManagedCounts::default();
+        if let Some(by_class) = &mut self.by_class {
+            by_class.fill(ManagedCounts::default());
+        }
+    }
+
+    /// Bytes beside it.
+    pub fn memory_bytes(&self) -> usize {
+        self.by_class.as_ref().map_or(0, |by_class| size_of_val(&**by_class))
     }
 
     /// Whether it has to hear of departures.
@@ -198,13 +221,20 @@ impl Fabric {
         now: Time,
     ) -> Verdict {
         let queue = self.links.ports[egress as usize].first_queue as usize + class.at();
-        let fill = Fill { queue: self.buffers.queues[queue].occupancy };
         let passed = self.links.passed.of_mut(egress, class.at());
         let Some(managed) = self.links.managers.of_mut(queue) else {
             passed.be_quiet(Quiet::ALWAYS);
             return Verdict::Pass;
         };
-        let Managed { manager, random, counts, .. } = managed;
+        let Managed { manager, random, counts, by_class, .. } = managed;
+        let fill = Fill {
+            queue: if by_class.is_some() {
+                self.buffers.occupancy_at(&self.links.ports[egress as usize])
+            } else {
+                self.buffers.queues[queue].occupancy
+            },
+        };
+        let counts = by_class.as_mut().map_or(counts, |by_class| &mut by_class[class.at()]);
         let tag = self.headers.tag_of(frame);
         let ecn_capable = frame.flags.ecn() != Ecn::NotCapable;
         let color = self.routes.color(frame.path);
@@ -258,7 +288,9 @@ impl Fabric {
         }
         self.headers.release(&message);
         if let Some(managed) = self.links.managers.of_mut(queue) {
-            managed.counts.messages -= 1;
+            let counts = &mut managed.counts;
+            let counts = managed.by_class.as_mut().map_or(counts, |by_class| &mut by_class[class.at()]);
+            counts.messages -= 1;
         }
     }
 }

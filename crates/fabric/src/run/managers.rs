@@ -5,6 +5,15 @@ use crate::run::managed::Managed;
 use crate::run::pool::NIL;
 use crate::run::port::Port;
 
+/// What manages a queue.
+#[derive(Debug)]
+pub(crate) enum Assigned {
+    /// One of its own.
+    Own(Box<Managed>),
+    /// That of this class of the same port.
+    OfClass(usize),
+}
+
 /// Managers by queue.
 #[derive(Debug, Default)]
 pub(crate) struct Managers {
@@ -15,12 +24,17 @@ pub(crate) struct Managers {
 
 impl Managers {
     /// Adds those of a port's classes; no queue behind them has any yet.
-    pub fn add(&mut self, first_queue: u32, of_class: impl Iterator<Item = Option<Managed>>) {
-        for (queue, managed) in (first_queue as usize..).zip(of_class) {
-            let Some(managed) = managed else { continue };
+    pub fn add(&mut self, first_queue: u32, of_class: impl Iterator<Item = Option<Assigned>>) {
+        for (queue, assigned) in (first_queue as usize..).zip(of_class) {
+            let Some(assigned) = assigned else { continue };
             self.of_queue.resize(queue, NIL);
-            self.of_queue.push(self.all.len() as u32);
-            self.all.push(managed);
+            self.of_queue.push(match &assigned {
+                Assigned::Own(_) => self.all.len() as u32,
+                Assigned::OfClass(class) => self.of_queue[first_queue as usize + class],
+            });
+            if let Assigned::Own(managed) = assigned {
+                self.all.push(*managed);
+            }
         }
     }
 
@@ -58,7 +72,9 @@ impl Managers {
 
     /// Bytes of the table.
     pub fn memory_bytes(&self) -> usize {
-        self.of_queue.capacity() * size_of::<u32>() + self.all.capacity() * size_of::<Managed>()
+        self.of_queue.capacity() * size_of::<u32>()
+            + self.all.capacity() * size_of::<Managed>()
+            + self.all.iter().map(Managed::memory_bytes).sum::<usize>()
     }
 }
 

@@ -12,8 +12,6 @@ pub(crate) struct Node {
     pub is_host: bool,
     /// Priorities in which a loss breaks a promise.
     pub lossless: u8,
-    /// Length of the pauses it sends.
-    pub pause_quanta: u16,
     /// A host that returns the tags of frames: at this priority.
     pub returns_tags: Option<Priority>,
     /// The part that sends pauses.

@@ -1,20 +1,27 @@
 //! The part of a node that sends pauses: its watermarks, its counters, and the note that says why a pause was sent.
 
 use engine::{Stream, Timer};
+use flow_control::pause::{PauseSignal, pause_time};
 use flow_control::pfc::Levels;
+use flow_control::renewal::Renewal;
 use flow_control::tpfc::EgressCounter;
-use flow_control::{Accounting, PauseKind, PauseSpec};
+use flow_control::{Accounting, Drain, PauseKind, PauseLength, PauseSpec, Target};
+use frame::{PRIORITIES, TrafficClass, members};
 use units::{Amount, Time};
 
 /// The part of a switch that sends pauses.
 #[derive(Debug)]
 pub(crate) struct PauseSender {
     pub spec: PauseSpec,
+    /// Whom it pauses above the target watermark.
+    pub target: Option<Target>,
     pub first_port: u32,
     /// Watermarks of each port.
     pub levels: Vec<Levels>,
-    /// For each port, when a pause sent through it has to be renewed.
-    pub timing: Vec<PauseTiming>,
+    /// How long pauses are, and when they are renewed.
+    pub timing: PauseTiming,
+    /// Searches for targets under way.
+    pub searches: Vec<Search>,
     /// By port and class; empty with ingress accounting.
     pub egress: Vec<EgressCounter>,
     /// With egress accounting, by port and class: how many queues keep that port paused.
@@ -27,10 +34,77 @@ pub(crate) struct PauseSender {
     pub ports: Vec<u32>,
 }
 
-/// See [`PauseSender::timing`].
-#[derive(Clone, Copy, Debug)]
+/// How long the pauses of a node are, and when they are renewed.
+#[derive(Debug)]
 pub(crate) struct PauseTiming {
-    pub renew_after: Time,
+    length: PauseLength,
+    refresh: bool,
+    links: Vec<Renewal>,
+    /// By port, where all pauses are as long.
+    same: Vec<Time>,
+}
+
+impl PauseTiming {
+    /// `links`: what decides at each port.
+    pub fn new(control: &PauseSpec, links: Vec<Renewal>) -> PauseTiming {
+        let (length, refresh) = (control.quanta, control.refresh);
+        let mut timing = PauseTiming { length, refresh, links, same: Vec::new() };
+        if let PauseLength::Fixed(each) = length
+            && length.is_uniform()
+        {
+            timing.same = (0..timing.links.len()).map(|local| timing.after(local, each[0])).collect();
+        }
+        timing
+    }
+    /// Whether pauses are as long as what waits takes to drain.
+    pub fn is_computed(&self) -> bool {
+        self.length == PauseLength::Computed
+    }
+    /// The link of a port.
+    pub fn link(&self, local: usize) -> &Renewal {
+        &self.links[local]
+    }
+    /// The times in a pause frame for these priorities, and when the first of them has to be renewed, or ends if it is
+    /// not. `drain`: what has to leave, if that decides.
+    pub fn of(&self, local: usize, priorities: u8, drain: Option<&Drain>) -> (Quanta, Time) {
+        let (each, shortest) = match self.length {
+            PauseLength::Fixed(each) if !self.same.is_empty() => return (each, self.same[local]),
+            PauseLength::Fixed(each) => (each, self.length.shortest(priorities, 0)),
+            PauseLength::Computed => {
+                let quanta = drain.map_or(u16::MAX, |drain| drain.quanta(&self.links[local]));
+                ([quanta; PRIORITIES], quanta)
+            }
+        };
+        (each, self.after(local, shortest))
+    }
+    fn after(&self, local: usize, quanta: u16) -> Time {
+        let link = &self.links[local];
+        let after = match self.length {
+            _ if !self.refresh => pause_time(quanta, link.rates.1),
+            PauseLength::Fixed(_) => link.renew_after(quanta),
+            // Late, when it is known what was on its way.
+            PauseLength::Computed => link.renew_late(quanta),
+        };
+        after.max(Time::from_ps(1))
+    }
+    fn memory_bytes(&self) -> usize {
+        self.links.len() * size_of::<Renewal>() + self.same.len() * size_of::<Time>()
+    }
+}
+
+/// The times in a pause frame, by priority.
+pub(crate) type Quanta = [u16; PRIORITIES];
+
+/// A search for targets that is under way.
+#[derive(Debug)]
+pub(crate) struct Search {
+    pub ends: Time,
+    /// The queue: its port at the node and its class.
+    pub queue: (usize, TrafficClass),
+    pub priorities: u8,
+    pub cause: PauseCause,
+    /// What it will have found.
+    pub targets: Vec<u32>,
 }
 
 /// Why a pause was sent, packed into the pause frame's 64-bit note.
@@ -99,10 +173,44 @@ impl PauseSender {
     pub fn memory_bytes(&self) -> usize {
         let egress = self.egress.iter().map(|counter| size_of::<EgressCounter>() + counter.memory_bytes());
         size_of::<PauseSender>()
-            + self.levels.len() * (size_of::<Levels>() + size_of::<PauseTiming>() + size_of::<Timer>())
+            + self.levels.len() * (size_of::<Levels>() + size_of::<Timer>())
+            + self.timing.memory_bytes()
             + egress.sum::<usize>()
             + (self.pause_counts.len() + self.ports.capacity()) * size_of::<u32>()
     }
+}
+
+/// What a pause frame says, by time: XONs are with the first. The most are as many as there are priorities.
+#[derive(Debug)]
+pub(crate) struct Parts {
+    each: [(PauseSignal, u16); PRIORITIES],
+    count: usize,
+}
+
+impl Parts {
+    pub fn of(signal: PauseSignal, times: &Quanta) -> Parts {
+        // That of an XON alone says nothing: it is the time of the pause that it ends.
+        let first = if signal.xoff == 0 { signal.xon } else { signal.xoff };
+        let first = times[first.trailing_zeros() as usize % PRIORITIES];
+        let mut parts = Parts { each: [(PauseSignal::default(), first); PRIORITIES], count: 1 };
+        parts.each[0].0.xon = signal.xon;
+        for priority in members(signal.xoff) {
+            let known = (0..parts.count).find(|&part| parts.each[part].1 == times[priority]);
+            let part = known.unwrap_or(parts.count);
+            parts.count = parts.count.max(part + 1);
+            parts.each[part].0.xoff |= 1 << priority;
+            parts.each[part].1 = times[priority];
+        }
+        parts
+    }
+    pub fn iter(&self) -> impl Iterator<Item = (PauseSignal, u16)> + '_ {
+        self.each[..self.count].iter().copied()
+    }
+}
+
+/// The cause that an event carries: that of its lowest priority.
+pub(crate) fn cause_of(signal: PauseSignal, causes: &[u64; PRIORITIES]) -> u64 {
+    causes[signal.xoff.trailing_zeros() as usize % PRIORITIES]
 }
 
 /// The levels that a watermark is drawn at, for reports.
@@ -127,5 +235,14 @@ mod tests {
                 assert_eq!(PauseCause::unpack(cause.pack()), cause);
             }
         }
+    }
+
+    #[test]
+    fn one_frame_says_several_times() {
+        let times = [9, 5, 9, 7, 5, 1, 1, 1];
+        let parts = |xoff, xon| Parts::of(PauseSignal { xoff, xon }, &times).iter().collect::<Vec<_>>();
+        let part = |xoff, xon, quanta| (PauseSignal { xoff, xon }, quanta);
+        assert_eq!(parts(0b1_1111, 0x80), [part(0b101, 0x80, 9), part(0b1_0010, 0, 5), part(0b1000, 0, 7)]);
+        assert_eq!(parts(0, 0b1000), [part(0, 0b1000, 7)]);
     }
 }

@@ -2,23 +2,41 @@
 
 use crate::run::event::{Event, Kind, Queued};
 use crate::run::link_control::LinkControl;
-use crate::run::pause_sender::{PauseCause, PauseSender};
+use crate::run::pause_sender::{Parts, PauseCause, PauseSender, Quanta, Search, cause_of};
 use crate::run::pool::{NIL, Waiting};
 use crate::run::port::Hooks;
 use crate::run::world::Fabric;
+use flow_control::Drain;
 use flow_control::pause::PauseSignal;
 use flow_control::pfc::Counted;
 use flow_control::tpfc::Aim;
-use frame::{CONTROL_FRAME_BYTES, Frame, Occupancy, PRIORITIES, TrafficClass};
+use frame::{CONTROL_FRAME_BYTES, Frame, Occupancy, PRIORITIES, TrafficClass, members};
 use rand_xoshiro::rand_core::Rng;
 use units::Time;
 
-/// What has to be said again through a port: priorities, the note of the last of them, and when to look next.
+/// What has to be said again through a port: priorities and their times, the note of the last of them, and when to look
+/// next.
 pub(crate) struct RenewalsDue {
-    pub bits: u8,
-    pub note: u64,
+    bits: u8,
+    quanta: Quanta,
+    note: u64,
     pub next: Time,
 }
+
+impl RenewalsDue {
+    /// These priorities, too.
+    pub fn add(&mut self, bits: u8, quanta: &Quanta, note: u64) {
+        for priority in members(bits) {
+            // Of queues that share a pause the one that needs most time.
+            self.quanta[priority] = self.quanta[priority].max(quanta[priority]);
+        }
+        self.bits |= bits;
+        self.note = note;
+    }
+}
+
+/// The times of an XON.
+pub(crate) const NO_QUANTA: Quanta = [0; PRIORITIES];
 
 impl Fabric {
     /// A frame is about to wait: XOFF may be due. False: it does not fit the headroom of its ingress port.
@@ -74,13 +92,16 @@ impl Fabric {
         let queue_id = self.links.ports[egress as usize].first_queue + u32::from(class.0);
         let before = self.buffers.queues[queue_id as usize].occupancy;
         let first_port = pause_sender.first_port;
-        let PauseSender { egress: counters, random, spec, levels, ports, .. } = &mut *pause_sender;
+        let PauseSender { egress: counters, random, target, levels, ports, searches, .. } =
+            &mut *pause_sender;
         let (xoff, port_count) = (levels[local].xoff, levels.len() as u32);
         let counter = &mut counters[local * PRIORITIES + class.at()];
         let buffers = &self.buffers;
+        // While a search is under way, only the high watermark counts.
+        let searched = searches.iter().any(|search| search.queue == (local, class));
         let aim = counter.aim(
             xoff,
-            spec.target.as_ref(),
+            target.as_ref().filter(|_| !searched),
             before,
             now,
             |n| ((u128::from(random.next_u64()) * u128::from(n)) >> 64) as u64,
@@ -106,7 +127,18 @@ impl Fabric {
             self.note_tied_pause(egress, class, ingress, now);
         }
         let cause = self.cause(aim == Aim::Targets, queue_id, rising_since, before.count(xoff));
-        self.pause_ports(&mut pause_sender, (local, class), bits, cause, now, windows);
+        let takes = pause_sender.target.filter(|_| aim == Aim::Targets).map(|it| it.search(before.frames));
+        if let Some(takes) = takes.filter(|&takes| takes > Time::ZERO) {
+            let targets = pause_sender.ports.clone();
+            let search =
+                Search { ends: now + takes, queue: (local, class), priorities: bits, cause, targets };
+            self.schedule_renewal_at(&mut pause_sender, local, search.ends, windows);
+            pause_sender.searches.push(search);
+            self.nodes[node as usize].pause_sender = Some(pause_sender);
+            return;
+        }
+        let drain = self.egress_drain(&pause_sender, (local, class), bytes);
+        self.pause_ports(&mut pause_sender, (local, class), (bits, drain), cause, now, windows);
         self.nodes[node as usize].pause_sender = Some(pause_sender);
     }
 
@@ -115,29 +147,75 @@ impl Fabric {
         &mut self,
         pause_sender: &mut PauseSender,
         (local, class): (usize, TrafficClass),
-        xoff: u8,
+        (xoff, drain): (u8, Option<Drain>),
         cause: PauseCause,
         now: Time,
         windows: &mut Queued,
     ) {
         let ports = std::mem::take(&mut pause_sender.ports);
         for &port in &ports {
+            let (quanta, after) = pause_sender.timing.of(port as usize, xoff, drain.as_ref());
             let pause = pause_sender.egress[local * PRIORITIES + class.at()].pause_mut(port);
             if !pause.is_due(now) {
                 continue;
             }
             let fresh = !pause.in_force();
-            pause.set(now + pause_sender.timing[port as usize].renew_after);
+            pause.set(now + after);
             pause_sender.pause_counts[port as usize * PRIORITIES + class.at()] += u32::from(fresh);
             if fresh && !cause.inherited {
                 let queue = cause.queue - self.numbering.first_queue;
                 self.root_begins(pause_sender.first_port + port, class.0, queue);
             }
-            self.schedule_renewal(pause_sender, port as usize, now, windows);
+            self.schedule_renewal(pause_sender, port as usize, now + after, windows);
             let signal = PauseSignal { xoff, xon: 0 };
-            self.signal(pause_sender.first_port + port, signal, cause.pack(), now, windows);
+            self.signal(pause_sender.first_port + port, signal, &quanta, cause.pack(), now, windows);
         }
         pause_sender.ports = ports;
+    }
+
+    /// What has to leave a queue before its pauses may end, if that decides how long they are, with a frame of so many
+    /// bytes that comes to it, or none.
+    fn egress_drain(
+        &self,
+        pause_sender: &PauseSender,
+        (local, class): (usize, TrafficClass),
+        bytes: u16,
+    ) -> Option<Drain> {
+        pause_sender.timing.is_computed().then(|| {
+            let egress = pause_sender.first_port + local as u32;
+            let queue = self.links.ports[egress as usize].first_queue as usize + class.at();
+            let mut held = self.buffers.queues[queue].occupancy;
+            if bytes > 0 {
+                held.add(bytes);
+            }
+            let levels = pause_sender.levels[local];
+            self.what_drains(egress, held, (levels.xoff, levels.xon), held.bytes)
+        })
+    }
+
+    /// Searches for targets in the queues of a port that have come to an end.
+    #[inline(never)]
+    fn end_searches(
+        &mut self,
+        pause_sender: &mut PauseSender,
+        local: usize,
+        now: Time,
+        windows: &mut Queued,
+    ) {
+        let over = |search: &mut Search| search.ends <= now && search.queue.0 == local;
+        let ended: Vec<Search> = pause_sender.searches.extract_if(.., over).collect();
+        for Search { queue: (local, class), priorities, cause, targets, .. } in ended {
+            let egress = pause_sender.first_port + local as u32;
+            let queue = self.links.ports[egress as usize].first_queue as usize + class.at();
+            // Nothing would end the pauses.
+            if self.buffers.queues[queue].occupancy.within(pause_sender.levels[local].xon) {
+                continue;
+            }
+            pause_sender.ports.clear();
+            pause_sender.ports.extend(targets);
+            let drain = self.egress_drain(pause_sender, (local, class), 0);
+            self.pause_ports(pause_sender, (local, class), (priorities, drain), cause, now, windows);
+        }
     }
 
     /// A frame has left its queue, which held `before` with it: XON may be due.
@@ -175,12 +253,12 @@ impl Fabric {
         let after = self.buffers.queues[self.links.ports[egress as usize].first_queue as usize + class.at()]
             .occupancy;
         let first_port = pause_sender.first_port;
-        let PauseSender { egress: counters, ports, pause_counts, spec, .. } = &mut *pause_sender;
+        let PauseSender { egress: counters, ports, pause_counts, target, .. } = &mut *pause_sender;
         let counter = &mut counters[local * PRIORITIES + class.at()];
         let from = (waiting.ingress != NIL).then(|| waiting.ingress - first_port);
-        counter.remove(from, waiting.frame.bytes, spec.target.as_ref(), after);
+        counter.remove(from, waiting.frame.bytes, target.as_ref(), after);
         ports.clear();
-        counter.release(&levels, spec.target.as_ref(), before, after, |port| ports.push(port));
+        counter.release(&levels, target.as_ref(), before, after, |port| ports.push(port));
         let queue = self.links.ports[egress as usize].first_queue + u32::from(class.0);
         for &port in ports.iter() {
             self.root_ends(first_port + port, class.0, Some(queue), now);
@@ -194,7 +272,7 @@ impl Fabric {
         let ports = std::mem::take(&mut pause_sender.ports);
         for &port in ports.iter().filter(|_| pause_sender.spec.resume) {
             let signal = PauseSignal { xoff: 0, xon: bits };
-            self.signal(pause_sender.first_port + port, signal, 0, now, windows);
+            self.signal(pause_sender.first_port + port, signal, &NO_QUANTA, 0, now, windows);
         }
         pause_sender.ports = ports;
         self.nodes[node as usize].pause_sender = Some(pause_sender);
@@ -205,13 +283,22 @@ impl Fabric {
         &mut self,
         pause_sender: &mut PauseSender,
         local: usize,
-        now: Time,
+        at: Time,
         windows: &mut Queued,
     ) {
-        if !pause_sender.spec.refresh {
-            return;
+        if pause_sender.spec.refresh {
+            self.schedule_renewal_at(pause_sender, local, at, windows);
         }
-        let at = now + pause_sender.timing[local].renew_after;
+    }
+
+    /// Arms the timer of a port for renewals and searches.
+    fn schedule_renewal_at(
+        &mut self,
+        pause_sender: &mut PauseSender,
+        local: usize,
+        at: Time,
+        windows: &mut Queued,
+    ) {
         if at < pause_sender.renewals[local].due() && pause_sender.renewals[local].arm(at) {
             windows.push(Event::bare(Kind::Renew, at, pause_sender.first_port + local as u32));
         }
@@ -224,6 +311,7 @@ impl Fabric {
         let Some(mut pause_sender) = self.nodes[node].pause_sender.take() else { return };
         let local = pause_sender.local(port);
         if pause_sender.renewals[local].fires(now) {
+            self.end_searches(&mut pause_sender, local, now, windows);
             self.renew_due(&mut pause_sender, port, local, now, windows);
         }
         self.nodes[node].pause_sender = Some(pause_sender);
@@ -237,26 +325,28 @@ impl Fabric {
         now: Time,
         windows: &mut Queued,
     ) {
-        let mut due = RenewalsDue { bits: 0, note: 0, next: Time::NEVER };
-        if pause_sender.by_ingress() {
+        let searched = pause_sender.searches.iter().filter(|search| search.queue.0 == local);
+        let next = searched.map(|search| search.ends).min().unwrap_or(Time::NEVER);
+        let mut due = RenewalsDue { bits: 0, quanta: NO_QUANTA, note: 0, next };
+        if !pause_sender.spec.refresh {
+            // Only searches wait.
+        } else if pause_sender.by_ingress() {
             self.renew_by_ingress(pause_sender, port, now, &mut due);
-        }
-        if !pause_sender.by_ingress() {
+        } else {
             self.renew_by_egress(pause_sender, port, now, &mut due);
         }
-        let RenewalsDue { bits, note, next } = due;
+        let RenewalsDue { bits, quanta, note, next } = due;
         if next > now && next != Time::NEVER && pause_sender.renewals[local].arm(next) {
             windows.push(Event::bare(Kind::Renew, next, port));
         }
         if bits != 0 {
-            self.signal(port, PauseSignal { xoff: bits, xon: 0 }, note, now, windows);
+            self.signal(port, PauseSignal { xoff: bits, xon: 0 }, &quanta, note, now, windows);
         }
     }
 
     fn renew_by_egress(&self, pause_sender: &mut PauseSender, port: u32, now: Time, due: &mut RenewalsDue) {
         let local = pause_sender.local(port);
         let classes = self.links.ports[port as usize].classes;
-        let renew_at = now + pause_sender.timing[local].renew_after;
         for (queue_port, class) in (0..pause_sender.egress.len()).map(|at| (at / PRIORITIES, at % PRIORITIES))
         {
             if class >= classes.classes() {
@@ -266,14 +356,22 @@ impl Fabric {
             let queue_id = first_queue + class as u32;
             let occupancy = self.buffers.queues[queue_id as usize].occupancy;
             let levels = pause_sender.levels[queue_port];
-            let controlled = pause_sender.controlled();
-            let counter = &mut pause_sender.egress[queue_port * PRIORITIES + class];
+            let bits = classes.priorities(TrafficClass(class as u8)) & pause_sender.controlled();
+            let counter = &pause_sender.egress[queue_port * PRIORITIES + class];
             if counter.renew(local as u32, levels.xon, occupancy, now) {
-                counter.pause_mut(local as u32).set(renew_at);
-                due.bits |= classes.priorities(TrafficClass(class as u8)) & controlled;
-                let occupancy = occupancy.count(levels.xoff);
-                due.note = self.cause(false, queue_id, now, occupancy).pack();
+                let drain = self.egress_drain(pause_sender, (queue_port, TrafficClass(class as u8)), 0);
+                if drain.is_none_or(|drain| !drain.may_end(pause_sender.timing.link(local))) {
+                    let (quanta, after) = pause_sender.timing.of(local, bits, drain.as_ref());
+                    let counter = &mut pause_sender.egress[queue_port * PRIORITIES + class];
+                    counter.pause_mut(local as u32).set(now + after);
+                    due.add(
+                        bits,
+                        &quanta,
+                        self.cause(false, queue_id, now, occupancy.count(levels.xoff)).pack(),
+                    );
+                }
             }
+            let counter = &pause_sender.egress[queue_port * PRIORITIES + class];
             // A queue that stays at its low watermark needs no renewal, and must not hide those that do.
             let pause = counter.pause(local as u32);
             if pause.in_force() && !pause.is_due(now) {
@@ -285,7 +383,15 @@ impl Fabric {
     /// Sends a pause frame through `port` as soon as the frame on the link allows; one that waits already
     /// says both.
     #[inline(never)]
-    pub fn signal(&mut self, port: u32, signal: PauseSignal, cause: u64, now: Time, windows: &mut Queued) {
+    pub fn signal(
+        &mut self,
+        port: u32,
+        signal: PauseSignal,
+        quanta: &Quanta,
+        cause: u64,
+        now: Time,
+        windows: &mut Queued,
+    ) {
         // Nobody hears it. What was asked for is forgotten when the port comes back.
         if self.links.ports[port as usize].hooks.has(Hooks::DOWN) {
             return;
@@ -296,7 +402,7 @@ impl Fabric {
         if signal.is_empty() {
             return;
         }
-        pauses.say(signal, cause);
+        pauses.say(signal, quanta, cause);
         self.links.ports[port as usize].hooks.set(Hooks::PAUSE_WAITING, true);
         self.try_transmit(port, now, windows);
     }
@@ -304,18 +410,17 @@ impl Fabric {
     /// Puts the waiting pause frame on the link; the transmitter is free.
     #[inline(never)]
     pub fn transmit_pause(&mut self, egress: u32, now: Time, windows: &mut Queued) {
-        let node = self.node_of[egress as usize];
         let cold = &mut self.links.cold[egress as usize];
         let LinkControl::Pause(pauses) = &mut cold.control else {
             return self.transmit_update(egress, now, windows);
         };
-        let (signal, causes) = pauses.take_signal();
+        let (signal, causes, times) = pauses.take_signal();
         cold.counts.pause_frames += 1;
         cold.counts.pauses_sent += u64::from(signal.xoff != 0);
         cold.counts.resumes_sent += u64::from(signal.xon != 0);
-        // The frame carries one cause; where it stops several priorities for different ones, the others are
-        // kept here, to be found by time.
-        let cause = causes[signal.xoff.trailing_zeros() as usize % PRIORITIES];
+        // Each time in the frame is an event, which carries one cause; where it stops several priorities for different
+        // ones, the others are kept here, to be found by time.
+        let parts = Parts::of(signal, &times);
         let (delay, peer_response) = (cold.delay, pauses.peer_response);
         let port = &mut self.links.ports[egress as usize];
         port.hooks.set(Hooks::PAUSE_WAITING, false);
@@ -325,16 +430,18 @@ impl Fabric {
         port.busy_until = now + port.clock.advance(u64::from(CONTROL_FRAME_BYTES) + u64::from(port.overhead));
         let (ends_at, peer) = (port.busy_until + delay, port.arrives_as.number());
         let at = ends_at + peer_response;
-        for (priority, &other) in (0u8..).zip(&causes) {
-            if signal.xoff >> priority & 1 != 0 && other != cause && self.probes.pauses.is_some() {
-                pauses.other_causes.push((at, priority, other));
+        for priority in members(signal.xoff).filter(|_| self.probes.pauses.is_some()) {
+            let carried = parts.iter().find(|(part, _)| part.xoff >> priority & 1 != 0);
+            if carried.is_some_and(|(part, _)| cause_of(part, &causes) != causes[priority]) {
+                pauses.other_causes.push((at, priority as u8, causes[priority]));
             }
         }
-        let quanta = self.quanta_of(node);
         let faulted = self.links.ports[egress as usize].hooks.has(Hooks::FAULTED);
         let lost = faulted && self.pause_is_lost(egress, now, at);
         if self.probes.frames.is_some() {
-            self.log_pause(egress, signal, quanta, now, lost);
+            for (part, quanta) in parts.iter() {
+                self.log_pause(egress, part, quanta, now, lost);
+            }
         }
         if lost {
             self.links.cold[egress as usize].counts.pauses_lost += 1;
@@ -343,8 +450,11 @@ impl Fabric {
         if signal.xoff != 0 {
             self.tell_of_pause(egress, at);
         }
-        windows
-            .send(Event::pause(at, peer, signal, quanta, cause), || self.links.neighbours[egress as usize]);
+        for (number, (part, quanta)) in parts.iter().enumerate() {
+            let event = Event::pause(at, peer, part, quanta, cause_of(part, &causes));
+            let event = if number == 0 { event } else { event.same_frame() };
+            windows.send(event, || self.links.neighbours[egress as usize]);
+        }
     }
 
     /// Why a pause is sent: a queue fills a counter, that has risen since then.
@@ -363,10 +473,5 @@ impl Fabric {
         let (port, class) = self.links.place_of_queue(queue);
         let classes = self.links.ports[port as usize].classes;
         self.links.cold[port as usize].control.until(classes.priorities(TrafficClass(class))) > since
-    }
-
-    fn quanta_of(&self, node: u32) -> u16 {
-        // The pause sender is out of its place while it reacts to a frame; its quanta are then with the node.
-        self.nodes[node as usize].pause_quanta
     }
 }

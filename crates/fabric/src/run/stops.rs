@@ -25,7 +25,7 @@ impl Fabric {
             lone.pause_acts(now);
         }
         let LinkControl::Pause(pauses) = &mut cold.control else { return };
-        cold.counts.pauses_received += u64::from(signal.xoff != 0);
+        cold.counts.pauses_received += u64::from(signal.xoff != 0 && !event.is_same_frame());
         // A time that is over before it acts ends what runs when it acts.
         let until = ((now - pauses.response) + pause_time(quanta, cold.rate)).max(now);
         let shortens = until < pauses.timers.until(signal.xoff);

@@ -361,7 +361,7 @@ impl View<'_> {
         let sender = self.s.peer(pause.record.port);
         let node = self.s.node_at(sender);
         let Some(pause_sender) = &node.pause_sender else { return Amount::Bytes(0) };
-        if let Some(target) = pause_sender.spec.target.as_ref().filter(|_| pause.cause.targeted) {
+        if let Some(target) = pause_sender.target.as_ref().filter(|_| pause.cause.targeted) {
             return target.watermark;
         }
         let at = match pause_sender.spec.accounting {

@@ -19,7 +19,7 @@ impl View<'_> {
         };
         let managed = |row: &UsedQueue| {
             let managed = self.s.managed(row.port, row.class);
-            managed.map_or_else(Default::default, |own| own.counts)
+            managed.map_or_else(Default::default, |own| own.counts(row.class.into()))
         };
         let table =
             Table::new("queues", "One row per egress queue (a traffic class of a port) that carried frames.")

@@ -59,7 +59,7 @@ impl View<'_> {
                 let levels = sender.levels[(port - self.s.first_port_beside(port)) as usize];
                 [("xoff", levels.xoff), ("xon", levels.xon)]
             });
-            let target = sender.and_then(|sender| sender.spec.target.as_ref());
+            let target = sender.and_then(|sender| sender.target.as_ref());
             let target = target.map(|target| ("target", target.watermark));
             let all = limit.into_iter().chain(levels.into_iter().flatten()).chain(target);
             found.add(self.queue_name(port, class), all);

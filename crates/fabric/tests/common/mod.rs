@@ -73,7 +73,7 @@ pub fn pfc(priorities: u8) -> PauseSpec {
         kind: PauseKind::Priorities(priorities),
         accounting: Accounting::Ingress,
         watermarks: None,
-        quanta: u16::MAX,
+        quanta: u16::MAX.into(),
         resume: true,
         refresh: true,
         response_time: Some(Time::ZERO),

@@ -236,7 +236,7 @@ fn a_pause_that_nobody_obeys_changes_nothing() {
     let mut net = Net::new(us(300));
     net.0.on_lossless_drop = OnLosslessDrop::Count;
     let deaf = net.switch("deaf", switch());
-    let control = PauseSpec { quanta: 500, ..pfc(0xFF) };
+    let control = PauseSpec { quanta: 500.into(), ..pfc(0xFF) };
     let pauses = net.switch("pauses", SwitchSpec { flow_control: Some(control.into()), ..switch() });
     net.link(deaf, pauses, gbps(10), us(1));
     let to = net.host("to", host());

@@ -453,7 +453,7 @@ proptest! {
             1 => PauseSpec { accounting: Accounting::Egress, ..pfc_at(0xFF, xoff, xoff / 2) },
             2 => PauseSpec { kind: flow_control::PauseKind::Link, ..pfc_at(0xFF, xoff, 0) },
             // Short ones, said again and again.
-            _ => PauseSpec { quanta: 40, ..pfc_at(0xFF, xoff, xoff - 1) },
+            _ => PauseSpec { quanta: 40.into(), ..pfc_at(0xFF, xoff, xoff - 1) },
         };
         let mut net = Net::new(us(1200));
         net.0.on_lossless_drop = fabric::spec::OnLosslessDrop::Count;

@@ -106,7 +106,7 @@ fn a_deadlock_does_not_depend_on_threads_steps_or_how_often_one_looks() {
 
 #[test]
 fn without_renewal_a_deadlock_ends_when_the_pauses_run_out() {
-    let control = PauseSpec { refresh: false, quanta: 100, ..pfc_at(0xFF, 1, 0) };
+    let control = PauseSpec { refresh: false, quanta: 100.into(), ..pfc_at(0xFF, 1, 0) };
     let mut net = three_around(us(40));
     for node in &mut net.0.nodes {
         match &mut node.role {

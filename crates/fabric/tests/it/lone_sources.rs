@@ -77,7 +77,7 @@ fn control() -> impl Strategy<Value = Option<PauseSpec>> {
             kind,
             accounting,
             response_time,
-            quanta,
+            quanta: quanta.into(),
             resume,
             refresh,
             ..pfc_at(0, xoff, xoff / 2)

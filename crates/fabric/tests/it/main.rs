@@ -25,6 +25,7 @@ mod links;
 mod lone_sources;
 mod pairs;
 mod path_rates;
+mod pause_lengths;
 mod pausing;
 mod probes;
 mod properties;

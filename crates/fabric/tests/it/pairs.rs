@@ -15,7 +15,7 @@ use fabric::spec::{
 use fabric::topology::{Cable, FatTree, Graph, GraphLink, LeafSpine, NodeRole, Shape, Star};
 use flow_control::watchdog::{StormAction, WatchdogSpec};
 use flow_control::{
-    Accounting, Control, PauseKind, PauseSpec, Sampling, TargetMethod, TargetSpec, Watermarks,
+    Accounting, Control, PauseKind, PauseLength, PauseSpec, Sampling, TargetMethod, TargetSpec, Watermarks,
 };
 use flow_control::{ChannelKey, ChannelList, CreditSettings};
 use frame::{ClassMap, NodeId, Ports};
@@ -24,9 +24,9 @@ use proptest::prelude::*;
 use queueing::{
     Action, Alpha, Arbitration, BackwardPointParams, BackwardReactionParams, BufferSpec,
     CongestionPointParams, Counts, CrossbarKeys, Idle, IdleExponent, Inputs, Law, LimiterScope, ManagerSpec,
-    Method, Mode, Moment, PathPointParams, PathReactionParams, Phase, QueueControl, RateControlSpec,
-    RatePointParams, RateReactionParams, ReactionPointParams, RedParams, Room, Samples, SamplingParams,
-    SharedMemorySpec, Spacing, Speedup, StepParams,
+    Method, Mode, Moment, PathPointParams, PathReactionParams, Phase, PointScope, QueueControl,
+    RateControlSpec, RatePointParams, RateReactionParams, ReactionPointParams, RedParams, Room, Samples,
+    SamplingParams, SharedMemorySpec, Spacing, Speedup, StepParams,
 };
 use scheduling::{AccountedLength, DrrParams, SchedulerSpec, WfqParams};
 use std::sync::Arc;
@@ -140,7 +140,7 @@ impl Draw {
                 .any(|manager| self.has(SHARED) || matches!(manager, ManagerSpec::Red(_))),
             Role::Host(_) => false,
         };
-        matches!(self.control, 1 | 2)
+        matches!(self.control, 1 | 2 | 8 | 9)
             && !self.has(FAULTS | LIMITS)
             && !spec.guards.watchdog.is_some_and(|watchdog| forwards(watchdog.action))
             && !spec.nodes.iter().any(drops)
@@ -149,7 +149,7 @@ impl Draw {
     fn gets_done(&self) -> bool {
         // Pauses by egress queues can close a circle, and so can paths around a dead link.
         let around = self.has(REROUTE) && self.has(DOWN | RESTART);
-        self.control == 0 || self.control < 4 && !around
+        self.control == 0 || matches!(self.control, 1..4 | 8 | 9) && !around
     }
 }
 
@@ -157,7 +157,7 @@ fn draws() -> impl Strategy<Value = Draw> {
     let bits = NAMES.len() as u32;
     let with = (0..bits, 0..bits, any::<u32>(), any::<u32>())
         .prop_map(move |(a, b, c, d)| (1 << a | 1 << b | c & d & (c >> 5)) & ((1 << bits) - 1));
-    (with, 0u8..8, 0u8..4, any::<u64>()).prop_map(|(with, control, shape, seed)| Draw {
+    (with, 0u8..12, 0u8..4, any::<u64>()).prop_map(|(with, control, shape, seed)| Draw {
         with,
         control,
         shape,
@@ -217,8 +217,19 @@ fn control(draw: &Draw, rolls: &mut Rolls) -> Option<PauseSpec> {
     let response_time = if rolls.coin() { None } else { Some(ns(rolls.below(4_000))) };
     let base = PauseSpec { response_time, ..pfc(rolls.pick(&[0xFF, 0x08, 0x09])) };
     let egress = PauseSpec { accounting: Accounting::Egress, watermarks: marks(20, 4), ..base.clone() };
-    let target =
-        |method| Some(TargetSpec { method, watermark: Amount::Frames(10), sampling: Sampling::OneShot });
+    let target = |method| {
+        let watermark = Or::Value(Amount::Frames(10));
+        Some(TargetSpec {
+            method,
+            watermark,
+            partners: 1,
+            sampling: Sampling::OneShot,
+            search_time: Time::ZERO,
+        })
+    };
+    let searching = |method| target(method).map(|spec| TargetSpec { search_time: ns(20), ..spec });
+    let each = PauseLength::Fixed([400, 65_535, 700, 1_000, 2_000, 65_535, 500, 900]);
+    let computed = PauseSpec { quanta: PauseLength::Computed, resume: false, ..base.clone() };
     match draw.control {
         0 => None,
         1 => Some(base),
@@ -227,7 +238,11 @@ fn control(draw: &Draw, rolls: &mut Rolls) -> Option<PauseSpec> {
         4 => Some(egress),
         5 => Some(PauseSpec { target: target(TargetMethod::FairBandwidth), ..egress }),
         6 => Some(PauseSpec { target: target(TargetMethod::RandomSampling), ..egress }),
-        _ => Some(PauseSpec { target: target(TargetMethod::MaxMin), ..egress }),
+        7 => Some(PauseSpec { target: target(TargetMethod::MaxMin), ..egress }),
+        8 => Some(PauseSpec { quanta: each, ..base }),
+        9 => Some(computed),
+        10 => Some(PauseSpec { quanta: PauseLength::Computed, resume: false, ..egress }),
+        _ => Some(PauseSpec { target: searching(TargetMethod::FairBandwidth), quanta: each, ..egress }),
     }
 }
 
@@ -272,6 +287,7 @@ fn congestion_point(rolls: &mut Rolls) -> ManagerSpec {
             sample_base: Bytes::new(rolls.pick(&[1_000, 20_000])),
             sampling: if rolls.below(3) > 0 { Samples::Regular } else { Samples::Random },
             message_priority,
+            scope: rolls.pick(&[PointScope::Queue, PointScope::Port]),
             ..CongestionPointParams::default()
         }),
         1 => ManagerSpec::BackwardPoint(BackwardPointParams {

@@ -248,7 +248,7 @@ fn a_pause_ends_by_itself() {
     // 10 quanta: 512 ns from the end of the pause frame. Without XON (Hagen's lossless-HW) that is the
     // only way to go on.
     for refresh in [false, true] {
-        let control = PauseSpec { quanta: 10, resume: false, refresh, ..pfc_at(0x08, 1, 0) };
+        let control = PauseSpec { quanta: 10.into(), resume: false, refresh, ..pfc_at(0x08, 1, 0) };
         let Bench { mut net, h, sw, sink } = bench(&control);
         // The way out is free again at 1 233 600; the last pause then runs on.
         net.flow("hold", sw, 3, one(sink, 1522, Time::ZERO));
@@ -274,7 +274,7 @@ fn a_new_time_replaces_the_running_one() {
     // Golden vector 4 in the fabric: a second XOFF of the same length does not add to the first. 40 quanta
     // are 2 048 ns. With refresh the pause is said again before it ends; without XON the end is that of the
     // last one said.
-    let control = PauseSpec { quanta: 40, resume: false, ..pfc_at(0x08, 1, 0) };
+    let control = PauseSpec { quanta: 40.into(), resume: false, ..pfc_at(0x08, 1, 0) };
     let Bench { mut net, h, sw, sink } = bench(&control);
     net.flow("hold", sw, 3, one(sink, 1522, Time::ZERO));
     net.flow("f", h, 3, one(sink, 200, Time::ZERO));
@@ -328,7 +328,7 @@ fn a_renewal_leaves_no_gap() {
 #[test]
 fn the_smallest_quanta_work() {
     // One quantum: 51.2 ns. With a response time of 60 ns it is over before it begins: nothing stops.
-    let control = PauseSpec { quanta: 1, refresh: false, ..pfc_at(0x08, 1, 0) };
+    let control = PauseSpec { quanta: 1.into(), refresh: false, ..pfc_at(0x08, 1, 0) };
     let Bench { mut net, h, sw, sink } = bench(&control);
     net.flow("long", sw, 3, one(sink, 9216, Time::ZERO));
     net.flow("f", h, 3, burst(sink, 200, 3, Time::ZERO));
@@ -352,7 +352,7 @@ fn renewals_leave_room_for_data() {
     // Two hosts send to each other through a switch that holds both. A quantum lasts less than a pause frame:
     // if renewals came as often as that would ask for, they would take both links for good, and the queues that
     // they are for would never empty.
-    let control = PauseSpec { quanta: 1, ..pfc_at(0x08, 1, 0) };
+    let control = PauseSpec { quanta: 1.into(), ..pfc_at(0x08, 1, 0) };
     let mut net = Net::new(us(200));
     let sw = net.switch("sw", switch_with(&control));
     let [a, b] = ["a", "b"].map(|name| {
@@ -458,8 +458,12 @@ fn a_renewal_for_one_queue_does_not_forget_another() {
     // Egress accounting, two queues hold the port. The one to y falls to its low watermark, no further, and
     // is stuck there; it needs no renewal. The one to x is still above and does need one.
     let marks = Watermarks { xoff: Amount::Frames(3), xon: Amount::Frames(1), headroom: None };
-    let control =
-        PauseSpec { accounting: Accounting::Egress, watermarks: Some(marks), quanta: 1000, ..pfc(0x08) };
+    let control = PauseSpec {
+        accounting: Accounting::Egress,
+        watermarks: Some(marks),
+        quanta: 1000.into(),
+        ..pfc(0x08)
+    };
     let mut net = Net::new(us(900));
     let (h, sw) = (net.host("h", host_with(&control)), net.switch("sw", switch_with(&control)));
     let (x, y) = (net.host("x", host()), net.host("y", host()));
@@ -486,7 +490,7 @@ fn a_renewal_for_one_queue_does_not_forget_another() {
 fn the_end_of_one_pause_of_two_in_a_shared_queue_is_not_missed() {
     // One queue for priorities 3 and 4. Pauses for both are running and are not renewed; XON comes for
     // the later one, and the queue has to go on when the earlier one runs out, not when the later would have.
-    let control = PauseSpec { quanta: 100, refresh: false, ..pfc_at(0x18, 1, 0) };
+    let control = PauseSpec { quanta: 100.into(), refresh: false, ..pfc_at(0x18, 1, 0) };
     let h = HostSpec { classes: ClassMap::SHARED, scheduler: SchedulerSpec::Fifo, ..host_with(&control) };
     let mut net = Net::new(us(50));
     let (h, sw) = (net.host("h", h), net.switch("sw", switch_with(&control)));

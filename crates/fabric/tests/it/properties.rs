@@ -17,7 +17,7 @@ use queueing::BufferSpec;
 use scheduling::SchedulerSpec;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use units::{Amount, BitRate, Bytes, ClockTolerance, Time};
+use units::{Amount, BitRate, Bytes, ClockTolerance, Or, Time};
 use workload::{
     Arrivals, BernoulliParams, Change, ConstantParams, Destinations, FrameSizes, OnOffParams, Others, Period,
     PoissonParams, RateBasis, SourceSpec,
@@ -114,7 +114,8 @@ fn control(kind: u8, rolls: &mut Rolls) -> Option<PauseSpec> {
     let egress = PauseSpec { accounting: Accounting::Egress, ..base.clone() };
     let target = |method, rolls: &mut Rolls| {
         let sampling = if rolls.coin() { Sampling::OneShot } else { Sampling::EveryEnqueue };
-        Some(TargetSpec { method, watermark: Amount::Frames(10), sampling })
+        let watermark = Or::Value(Amount::Frames(10));
+        Some(TargetSpec { method, watermark, partners: 1, sampling, search_time: Time::ZERO })
     };
     let priorities = rolls.pick(&[0xFFu8, 0x08, 0x0F]);
     match kind {
@@ -128,7 +129,7 @@ fn control(kind: u8, rolls: &mut Rolls) -> Option<PauseSpec> {
             let kind = PauseKind::Priorities(priorities);
             // Without XON the longest pauses outlast the run.
             let (resume, refresh) = (quanta == u16::MAX || rolls.coin(), rolls.coin());
-            Some(PauseSpec { kind, watermarks: frames(5, 2), quanta, resume, refresh, ..base })
+            Some(PauseSpec { kind, watermarks: frames(5, 2), quanta: quanta.into(), resume, refresh, ..base })
         }
         4 => Some(PauseSpec { watermarks: frames(20, 4), ..egress }),
         5 => Some(PauseSpec {

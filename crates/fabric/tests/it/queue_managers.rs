@@ -12,7 +12,7 @@ use queueing::{
 use scheduling::SchedulerSpec;
 use std::sync::Arc;
 use transport::{Application, ConnectionSpec, ControllerSpec, FixedWindowParams, WindowSpec};
-use units::{Amount, Time};
+use units::{Amount, Bytes, Time};
 
 const SEGMENT: u16 = 1000;
 
@@ -443,4 +443,43 @@ fn weighted_red_drops_by_the_color_of_the_flow() {
         net.run().fingerprint
     };
     assert_eq!(plain(true), plain(false));
+}
+
+/// Two queues of 15 frames each are below the set point of 26 kB, and together above it.
+#[test]
+fn a_congestion_point_of_a_port_hears_of_all_its_queues() {
+    use queueing::{CongestionPointParams, PointScope};
+    let messages = |scope: PointScope| {
+        let point = CongestionPointParams { sample_base: Bytes::new(3_000), scope, ..Default::default() };
+        let manager = Some(ManagerSpec::CongestionPoint(point));
+        let mut net = Net::new(us(500));
+        let own =
+            SwitchSpec { managers: vec![None, None, manager, manager, None, None, None, None], ..switch() };
+        let (a, b, c) = (net.host("a", host()), net.host("b", host()), net.host("c", host()));
+        let sw = net.switch("sw", own);
+        for node in [a, b, c] {
+            net.link(node, sw, gbps(10), ns(100));
+        }
+        // 16 frames of each priority wait at once; what goes out goes first from the higher one.
+        net.flow("low", a, 2, crate::common::burst(c, 1_000, 16, Time::ZERO));
+        net.flow("high", b, 3, crate::common::burst(c, 1_000, 16, Time::ZERO));
+        net.flow("first", sw, 7, crate::common::one(c, 16_000, Time::ZERO));
+        let outcome = net.run();
+        let two = net.run_on(2, 10_000);
+        assert_eq!((two.error.clone(), two.fingerprint), (None, outcome.fingerprint));
+        let sent = |class: u64| {
+            let classes = outcome.integers("queues", "class").iter();
+            let (names, counts) = (outcome.texts("queues", "port"), outcome.integers("queues", "messages"));
+            let rows = classes.zip(names).zip(counts);
+            rows.filter(|((of, name), _)| **of == class && name.as_str() == "sw.2->c")
+                .map(|row| *row.1)
+                .sum::<u64>()
+        };
+        (sent(2), sent(3))
+    };
+    let (low, high) = messages(PointScope::Queue);
+    assert_eq!((low, high), (0, 0), "each queue stays below its set point");
+    let (low, high) = messages(PointScope::Port);
+    // One point, whose samples fall on frames of either priority.
+    assert!(low + high > 0, "{low} {high}");
 }

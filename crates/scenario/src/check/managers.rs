@@ -103,7 +103,7 @@ impl Aim {
     fn of(manager: &ManagerSpec, spec: &Spec) -> Option<Aim> {
         if let Some(bytes) = manager.set_point() {
             let help = "expected a set_point below that, or more room";
-            return Some(Aim { bytes, of_port: false, key: "set_point", help });
+            return Some(Aim { bytes, of_port: manager.of_port(), key: "set_point", help });
         }
         let limiters = spec.nodes.iter().filter_map(|node| node.host()?.limiters.as_ref());
         let bytes = limiters.filter_map(|limiters| limiters.control.aim(manager)).max()?;

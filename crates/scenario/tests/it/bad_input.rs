@@ -550,6 +550,13 @@ fn stations_and_flow_control() {
         (pfc("priorities = ‸[]"), "no priority is lossless", "like [3]"),
         (pfc("pause_quanta = ‸0"), "pause_quanta 0", "1 to 65535"),
         (pfc("pause_quanta = ‸65536"), "16 bits", "1 to 65535"),
+        (pfc("pause_quanta = ‸\"long\""), "unknown value `long`", "\"computed\""),
+        (pfc("pause_quanta = ‸[1, 2]"), "2 entries of pause_quanta", "one for each priority"),
+        (pfc("pause_quanta = [1, 2, 3, ‸0, 5, 6, 7, 8]"), "pause_quanta 0", "1 to 65535"),
+        (more("[flow_control.pause]\npause_quanta = ‸[1, 2, 3, 4, 5, 6, 7, 8]"), "whose frames have one time", "[flow_control.pfc]"),
+        (pfc("target = { method = \"fair_bandwidth\", watermark = \"50 frames\", search_time = ‸\"2 ms\" }"), "too long", "at most \"1 ms\""),
+        (pfc("target = { method = \"fair_bandwidth\", watermark = \"computed\", partners = ‸0 }"), "0 partners", "1 to 1000"),
+        (pfc("target = { method = \"fair_bandwidth\", watermark = ‸\"computed\", partners = 1000 }"), "lies below 0", "partners = 1000"),
         (pfc("response_time = ‸\"5 s\""), "too long", "\"standard\""),
         (buffer("pause_quanta = ‸60"), "a pause of 60 quanta (3.072 us) from \"sw\" is over before \"h0\" obeys it", "at least 89"),
         (buffer("pause_quanta = ‸88"), "over before a renewal can take effect", "at least 89"),
@@ -1087,6 +1094,7 @@ fn congestion_points_and_rate_limiters() {
     let reaction = |keys: &str| limiters(&format!("{{ qcn = {{ {keys} }} }}"));
     errors(vec![
         (point("set_point = ‸\"0 B\""), "a set_point of 0", "at least \"1 B\""),
+        (point("scope = ‸\"ports\""), "unknown value `ports`", "did you mean \"port\"?"),
         (point("sample_base = ‸\"0 B\""), "a sample_base of 0", ""),
         (point("weight = ‸-1.0"), "a weight of -1", "0 to 1024"),
         (point("jitter_share = ‸1.5"), "a jitter_share of 1.5", "below 1"),

@@ -48,6 +48,7 @@ const NUMBERS: &[&str] = &[
     "priorities",
     "priority",
     "pause_quanta",
+    "partners",
     "shift",
     "share",
     "small_share",

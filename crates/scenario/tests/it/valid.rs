@@ -283,11 +283,11 @@ fn everything_becomes_a_spec() {
     );
     // Its own quanta, everything else as for all.
     let pause = t.pauses().unwrap();
-    assert_eq!((pause.quanta, pause.resume, pause.response_time), (100, false, Some(Time::ZERO)));
-    assert_eq!(pause.target.unwrap().watermark, Amount::Frames(55));
+    assert_eq!((pause.quanta, pause.resume, pause.response_time), (100.into(), false, Some(Time::ZERO)));
+    assert_eq!(pause.target.unwrap().watermark.value(), Some(Amount::Frames(55)));
     let fabric::spec::Role::Switch(s) = role("s") else { panic!() };
     let pause = s.pauses().unwrap();
-    assert_eq!((pause.kind, pause.quanta, pause.resume), (flow_control::PauseKind::Link, 65535, true));
+    assert_eq!((pause.kind, pause.quanta, pause.resume), (flow_control::PauseKind::Link, 65535.into(), true));
     assert_eq!(spec.links.len(), 6);
     assert_eq!((spec.links[0].delay, spec.links[0].overhead), (Time::from_ns(1510), 24));
     assert_eq!((spec.links[1].delay, spec.links[2].delay), (Time::from_ns(1500), Time::from_ns(10)));
@@ -655,6 +655,7 @@ idle_exponent = "elapsed_and_arrival"
         sampling: queueing::Samples::Regular,
         jitter_share: 0.1,
         message_priority: 6,
+        scope: queueing::PointScope::Queue,
         counts: Counts::WithoutFrame,
     });
     let (red, step) = (Some(ManagerSpec::Red(red)), Some(ManagerSpec::Step(step)));

@@ -174,7 +174,7 @@ NOTE = (
     "Link: busy share of the full links. Jain: of the writers that go on, over the last fifth. Queue: time "
     "mean and worst at the full link. Paused: all ports together. Besides: after the last has joined, until "
     "all rates stay within a quarter of a share of where they end; what the victim gets of a link; what the "
-    "writer over two full links gets of what those beside it get; the 99th percentile of slowdowns of bursts; "
+    "writer over two full links gets of what those beside it get; the 99th percentile of slowdown of bursts, "
     "the 95th percentile of slowdowns of messages of at most 30 kB, and of at least 5 MB."
 )
 
