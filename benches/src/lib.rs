@@ -396,7 +396,7 @@ fn spec(graph: &Graph, flows: Vec<FlowSpec>, options: Options) -> Spec {
         kind: PauseKind::Priorities(1 << 3),
         accounting: Accounting::Ingress,
         watermarks: None,
-        quanta: 65_535,
+        quanta: 65_535.into(),
         resume: true,
         refresh: true,
         response_time: None,
