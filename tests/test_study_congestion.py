@@ -13,6 +13,7 @@ ROWS = {
     "congestion/path-rates": 2 * 4 * 6,
     "congestion/stability": 9 + 3 * 8,
     "congestion/together": 12 * 7,
+    "controls/compare": 13 * 6,
     "hagen-2012/ch3": 3,
 }
 

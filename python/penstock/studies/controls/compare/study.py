@@ -117,7 +117,7 @@ Runs = Mapping[str, Mapping[str, Run]]
 
 def run(context: Context) -> list[Outcome]:
     """All experiments."""
-    seeds = range(1, 2 if context.quick else 4)
+    seeds = (2,) if context.quick else (1, 2, 3)
     runs: dict[str, dict[str, Run]] = {}
     for name, control in CONTROLS.items():
         context.say(name)
