@@ -173,6 +173,18 @@ def test_every_mechanism_is_registered(root: Path) -> None:
     assert not set(left_out) - SHARED
 
 
+def test_comments_say_what_a_thing_is(root: Path) -> None:
+    """A doc comment that begins with "The same" makes its reader look for what it is the same as."""
+    sources = [*root.glob("crates/*/**/*.rs"), *root.glob("python/penstock/**/*.py")]
+    assert sources
+    for source in sources:
+        lines = source.read_text("utf-8").splitlines()
+        for before, line in zip(["", *lines], lines, strict=False):
+            says = line.lstrip()
+            opens = says.startswith("/// The same") and not before.lstrip().startswith("///")
+            assert not (opens or says.startswith('"""The same')), f"{source.relative_to(root)}: {says}"
+
+
 def test_libraries_do_not_print(root: Path) -> None:
     """Law 1: mechanisms do no I/O; clippy denies print, and nobody may allow it again."""
     allowed = [

@@ -55,7 +55,7 @@ impl Settings {
         self.administered_by(self.pfc.tlv, &nothing)
     }
 
-    /// The same beside other settings of a station. An error, too, if the port can have PFC for fewer priorities.
+    /// As `administered`, beside other settings of a station. An error, too, if the port can have PFC for fewer priorities.
     pub fn administered_beside(&self, beside: &Beside) -> Result<(Administered, Profile), Error> {
         let own = self.pfc.tlv;
         let enabled = if self.pfc.says_priorities { own.enabled() } else { beside.pfc };

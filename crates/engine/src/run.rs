@@ -225,7 +225,7 @@ impl<W: World> Runner<W> {
         lowest..highest + 1
     }
 
-    /// The same where a large part of all events lies in one window: they are found one slot after the other, which a
+    /// As `hand_out`, where a large part of all events lies in one window: they are found one slot after the other, which a
     /// processor reads ahead, and not one behind the other.
     #[inline(never)]
     fn hand_out_crowd(&mut self, world: &W, slot: u32) -> Range<usize> {
@@ -455,7 +455,7 @@ mod tests {
         }
     }
 
-    /// The same world on one globally sorted list.
+    /// Runs a world on one globally sorted list.
     fn plain(mut world: Nodes, tokens: &[Token], limit: u64) -> Vec<Vec<(u64, u32, u64)>> {
         let mut pending = tokens.to_vec();
         while let Some(at) = (0..pending.len()).min_by_key(|&i| (pending[i].time, pending[i].id)) {

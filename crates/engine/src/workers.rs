@@ -333,7 +333,7 @@ impl Until {
     }
 }
 
-/// The same on one thread, round by round.
+/// Runs all shards on one thread, round by round.
 fn run_alone<W: World>(shards: &mut [Shard<W>], until: Until) -> RunStatus {
     for shard in shards.iter_mut() {
         shard.runner.windows.settle();

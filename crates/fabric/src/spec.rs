@@ -346,7 +346,7 @@ pub struct LinkSpec {
     pub b: NodeId,
     /// Rate of data in each direction: what the line code leaves of the signalling rate, where there is one.
     pub rate: BitRate,
-    /// The same as it is written: the signalling rate, where there is a line code.
+    /// The rate as it is written: the signalling rate, where there is a line code.
     pub wire_rate: BitRate,
     /// One-way delay of cable and interfaces.
     pub delay: Time,

@@ -75,7 +75,7 @@ pub struct Findings {
 }
 
 impl Findings {
-    /// The same, as seen from the table around this key.
+    /// As `warnings`, as seen from the table around this key.
     pub(crate) fn within(self, key: &str) -> Findings {
         let within = |all: Vec<Remark>| all.into_iter().map(|remark| remark.within(key)).collect();
         Findings { wrong: within(self.wrong), warnings: within(self.warnings) }

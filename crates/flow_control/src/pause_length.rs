@@ -39,7 +39,7 @@ use crate::pause::QUANTUM_BITS;
 /// The key `pause_quanta`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PauseQuanta {
-    /// The same for all priorities.
+    /// One length for all priorities.
     One(u32),
     /// One for each priority.
     Each(Vec<u32>),

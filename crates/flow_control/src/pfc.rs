@@ -149,7 +149,7 @@ impl IngressCounter {
         self.occupancy.add(bytes);
         self.occupancy.reaches(levels.xoff) && self.pause.is_due(now)
     }
-    /// The same, if it fits at all.
+    /// As `add`, if it fits at all.
     #[inline(always)]
     pub fn admit(&mut self, bytes: u16, levels: &Levels, now: Time) -> Counted {
         if !self.occupancy.has_room(levels.capacity, bytes) {

@@ -94,7 +94,7 @@ impl Flags {
         self.0 |= ECN;
         true
     }
-    /// The same of a frame that carries more than a word.
+    /// The flags of a frame that carries more than a word.
     #[inline]
     pub const fn wide(self) -> Flags {
         Flags(self.0 | WIDE)
@@ -104,12 +104,12 @@ impl Flags {
     pub const fn is_wide(self) -> bool {
         self.0 & WIDE != 0
     }
-    /// The same of a frame with a [`Tag`](crate::Tag). What it carries beside is where the tag is: it is wide.
+    /// The flags of a frame with a [`Tag`](crate::Tag). What it carries beside is where the tag is: it is wide.
     #[inline]
     pub const fn tagged(self) -> Flags {
         Flags(self.0 | TAGGED | WIDE)
     }
-    /// The same without tag and header.
+    /// The flags without tag and header.
     #[inline]
     pub const fn narrow(self) -> Flags {
         Flags(self.0 & !(TAGGED | WIDE))
@@ -119,7 +119,7 @@ impl Flags {
     pub const fn is_tagged(self) -> bool {
         self.0 & TAGGED != 0
     }
-    /// The same of a frame that others of its virtual channel may pass while it lacks credits.
+    /// The flags of a frame that others of its virtual channel may pass while it lacks credits.
     #[inline]
     pub const fn bypassable(self, it_is: bool) -> Flags {
         if it_is { Flags(self.0 | BYPASSABLE) } else { self }

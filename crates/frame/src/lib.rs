@@ -146,7 +146,7 @@ impl ClassMap {
         }
         self.class_of_priority(priority)
     }
-    /// The same where there are no channels beyond the priorities.
+    /// As `class`, where there are no channels beyond the priorities.
     #[inline(always)]
     pub const fn class_of_priority(&self, priority: Priority) -> TrafficClass {
         debug_assert!((priority.0 as usize) < PRIORITIES);

@@ -57,13 +57,13 @@ impl Remark {
         self.path.push(Step::Key(key.to_string()));
         self
     }
-    /// The same, as seen from the table around this key.
+    /// As `key`, as seen from the table around this key.
     #[must_use]
     pub fn within(mut self, key: &str) -> Remark {
         self.path.insert(0, Step::Key(key.to_string()));
         self
     }
-    /// The same, as seen from the list around this entry.
+    /// As `within`, as seen from the list around this entry.
     #[must_use]
     pub fn within_entry(mut self, index: usize) -> Remark {
         self.path.insert(0, Step::Index(index));

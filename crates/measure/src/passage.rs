@@ -69,7 +69,7 @@ impl Train {
         is_alike && follows
     }
 
-    /// The same frames, later.
+    /// The train, later.
     pub fn delayed(mut self, delay: Time) -> Train {
         self.first.end += delay;
         self.end += delay;

@@ -220,7 +220,7 @@ impl Carried {
         finish(&self.sent, [&self.last].into_iter(), end)
     }
 
-    /// The same for bits received.
+    /// Bits received in all bins that begin before `end`.
     pub fn received(&self, end: Time) -> Vec<u64> {
         finish(&self.received, self.coming.iter().chain([&self.last_at_receiver()]), end)
     }
@@ -267,7 +267,7 @@ impl BinnedMax {
         }
         self.note(level);
     }
-    /// The same before [`BinnedMax::end`].
+    /// As `set`, before [`BinnedMax::end`].
     #[inline]
     pub fn note(&mut self, level: u64) {
         self.level = level;

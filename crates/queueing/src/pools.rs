@@ -106,7 +106,7 @@ pub struct ProfileKeys {
     /// What it may take of the pool, as a multiple of what is free there. A number, 1/1024 to 1024, in steps of 1/1024. Default: by the mode of the pool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alpha: Option<Alpha>,
-    /// The same in bytes, in place of `alpha`. A size. Default: by the mode of the pool.
+    /// The limit in bytes, in place of `alpha`. A size. Default: by the mode of the pool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threshold: Option<Bytes>,
     /// What a group may hold above its limit after XOFF. A size in bytes. Default: "0 B" (it is not lossless).

@@ -36,7 +36,7 @@ fn heard(reaction: &mut PathReaction, at: Time, level: u32) -> f64 {
     reaction.on_told(at, Told::Returned(Tag::Path(PathNews { level, ..NEWS })), &mut none);
     rate(reaction)
 }
-/// The same after an answer to what it asked then.
+/// As `heard`, after an answer to what it asked then.
 fn answered(reaction: &mut PathReaction, at: Time, asked: Time, level: u32) -> f64 {
     let news = PathNews { asked: Some(asked), level, ..NEWS };
     reaction.on_told(at, Told::Returned(Tag::Path(news)), &mut none);

@@ -72,7 +72,7 @@ pub enum Law {
     /// Gains by the loop time.
     #[default]
     Scaled,
-    /// The same gains for all.
+    /// Equal gains for all.
     Fixed,
 }
 

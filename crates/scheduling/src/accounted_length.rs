@@ -94,7 +94,7 @@ macro_rules! accounted {
             pub fn accounted_length(&self) -> $crate::AccountedLength {
                 $crate::AccountedLength::of(self.accounted_length, self.per_frame, self.cell)
             }
-            /// The same with another accounted length.
+            /// The scheduler with another accounted length.
             #[must_use]
             pub fn accounting(self, accounted: $crate::AccountedLength) -> $name {
                 $name {
@@ -133,7 +133,7 @@ impl AccountedLength {
     pub fn of(basis: Basis, per_frame: Bytes, cell: Bytes) -> AccountedLength {
         AccountedLength { basis, per_frame: count(per_frame), cell: count(cell) }
     }
-    /// The same at this port.
+    /// As `of`, at this port.
     pub fn at(self, port: &PortFacts) -> PortLength {
         let (less, around) = match self.basis {
             Basis::Payload => (u32::from(HEADER_BYTES), 0),

@@ -39,7 +39,7 @@ impl Weight {
         let (span, carry) = self.divide(exact);
         (span, Weight { carry, ..self })
     }
-    /// The same with twice the fraction bits, for virtual time that follows real time. `accounted` < 2^23.
+    /// As `span`, with twice the fraction bits, for virtual time that follows real time. `accounted` < 2^23.
     #[inline]
     pub fn fine_span(self, accounted: u32) -> (u64, Weight) {
         let exact = (u64::from(accounted) << (2 * FRACTION_BITS)) + u64::from(self.carry);

@@ -30,7 +30,7 @@ pub struct Held {
     pub times: [Time; 4],
 }
 
-/// The same, at work.
+/// The clock of [`Held`]: who holds the sender back now, and since when.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Holding {
     held: Held,

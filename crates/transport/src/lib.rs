@@ -358,7 +358,7 @@ controllers! {
 }
 
 impl ControllerSpec {
-    /// The same with a window that has grown beyond all others.
+    /// A controller whose window has grown beyond all others.
     #[must_use]
     pub fn grown(self) -> ControllerSpec {
         let wide = |begin: AimdParams| AimdParams { initial: units::Amount::Bytes(u64::MAX / 2), ..begin };

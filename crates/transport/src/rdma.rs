@@ -285,11 +285,11 @@ rdma_controls! {
     "swift": Swift(SwiftKeys => Swift), "swift", Hears::Delay;
     /// A window that holds the busiest link of its path at a share of its rate, by telemetry.
     "hpcc": Hpcc(HpccKeys => Hpcc), "hpcc", Hears::Telemetry;
-    /// The same by one byte of telemetry.
+    /// A window that holds the busiest link of its path at a share of its rate, by one byte of telemetry.
     "hpcc_pint": HpccPint(HpccPintKeys => HpccPint), "hpcc_pint", Hears::Telemetry;
     /// A window that follows the power of its path, by telemetry.
     "powertcp": PowerTcp(PowerTcpKeys => PowerTcp), "powertcp", Hears::Telemetry;
-    /// The same by round trips alone.
+    /// A window that follows the power of its path, by round trips alone.
     "theta_powertcp": ThetaPowerTcp(ThetaPowerTcpKeys => ThetaPowerTcp), "theta_powertcp", Hears::Delay;
 }
 

@@ -34,7 +34,7 @@ impl RoundTrip {
         RoundTrip { known: None, phase, doubled: 0, waits: Time::ZERO }
     }
 
-    /// The same clock, and nothing is known.
+    /// The clock of a new connection: nothing is known.
     #[must_use]
     pub fn forget(self) -> RoundTrip {
         RoundTrip::new(self.phase)

@@ -24,7 +24,7 @@ impl TcpSender {
         }
     }
 
-    /// The same of one that tells of more, or of nothing.
+    /// As `acknowledge`, of one that tells of more, or of nothing.
     #[inline(never)]
     fn acknowledge_otherwise(&mut self, now: Time, received: &Received, ece: bool) {
         let header = received.header.as_ref().and_then(Header::tcp);
@@ -129,13 +129,13 @@ impl TcpSender {
         }
     }
 
-    /// The same, where it is seldom needed.
+    /// As `progress`, where it is seldom needed.
     #[inline(never)]
     fn progress_apart(&mut self, now: Time, number: u64, ece: bool, header: Option<&TcpHeader>, quiet: bool) {
         self.progress(now, number, ece, header, quiet);
     }
 
-    /// The same acknowledgement again.
+    /// A duplicate acknowledgement.
     fn duplicate(&mut self, now: Time) {
         let flight = self.flight();
         match self.recovery.on_duplicate(&flight) {

@@ -17,7 +17,7 @@ impl TcpSender {
         (to > self.next && to - self.unacknowledged <= most).then_some((self.next, to))
     }
 
-    /// The same while it greets, repairs or goes back.
+    /// As `choose_new`, while it greets, repairs or goes back.
     #[inline(never)]
     fn choose_otherwise(&self) -> Option<(u64, u64)> {
         let segment = u64::from(self.spec.segment);
@@ -88,7 +88,7 @@ impl TcpSender {
         self.holding.change(self.holder(), now);
     }
 
-    /// The same, where it is seldom needed.
+    /// As `note_holder`, where it is seldom needed.
     #[inline(never)]
     pub(crate) fn look_apart(&mut self, now: Time, waits: bool) {
         self.look(now, waits);

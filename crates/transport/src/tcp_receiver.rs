@@ -108,7 +108,7 @@ impl TcpReceiver {
         }
         (self.unanswered, self.deadline, self.answered) = (0, Time::NEVER, self.expected);
     }
-    /// The same, where it is seldom needed.
+    /// As `answer`, where it is seldom needed.
     #[inline(never)]
     fn answer_apart(&mut self, syn: bool) {
         self.answer(syn);

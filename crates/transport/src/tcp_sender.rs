@@ -352,7 +352,7 @@ impl TcpSender {
         Segment { kind: FrameKind::Data, word: from as u32, header: None, bytes, ecn_capable }
     }
 
-    /// The same of one that says more than its number.
+    /// As `segment`, of one that says more than its number.
     #[inline(never)]
     fn wide(&self, from: u64, data: u16, cwr: bool, ecn_capable: bool) -> Segment {
         let bytes = self.spec.frame_bytes(data);

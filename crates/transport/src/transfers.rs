@@ -51,7 +51,7 @@ impl Transfers {
     pub fn next(&self) -> Option<Time> {
         Some(self.next).filter(|&at| at < Time::NEVER)
     }
-    /// The same; [`Time::NEVER`] for none.
+    /// As `next`; [`Time::NEVER`] for none.
     pub fn calls_at(&self) -> Time {
         self.next
     }

@@ -65,7 +65,7 @@ impl WindowSender {
 }
 
 impl<C: CongestionControl> WindowSender<C> {
-    /// The same with any controller instead of the one that is specified.
+    /// As `new`, with any controller instead of the one that is specified.
     pub fn with_controller(
         spec: &WindowSpec,
         controller: C,

@@ -80,7 +80,7 @@ impl WireClock {
         Time::from_ps(if self.ps_den == 1 { exact } else { exact / u64::from(self.ps_den) })
     }
 
-    /// The same, rounded up.
+    /// As `span_floor`, rounded up.
     #[inline]
     pub fn span_ceil(&self, bytes: u64) -> Time {
         Time::from_ps((bytes * self.ps_num).div_ceil(u64::from(self.ps_den)))

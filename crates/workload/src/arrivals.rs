@@ -40,7 +40,7 @@ pub trait Configuration {
     const RATE_COUNTS: bool = true;
     /// The rate while it sends, and the key that says it.
     fn rate(&self) -> (&'static str, BitRate);
-    /// The same at this rate.
+    /// The process at this rate.
     #[must_use]
     fn at_rate(self, rate: BitRate) -> Self;
     /// How many sources of that rate it stands for.
@@ -261,7 +261,7 @@ macro_rules! arrivals {
                     _ => None,
                 }
             }
-            /// The same with the pictures of its file.
+            /// The process with the pictures of its file.
             pub fn with_pictures(self, sizes: Arc<[u32]>) -> Arrivals {
                 match self {
                     Arrivals::Video(video) => Arrivals::Video(crate::VideoParams { sizes, ..video }),
@@ -304,7 +304,7 @@ macro_rules! arrivals {
                     $(Arrivals::$name(keys) => Some(keys.rate()),)*
                 }
             }
-            /// The same at this rate, if it has one.
+            /// The process at this rate, if it has one.
             #[must_use]
             pub fn at_rate(self, rate: BitRate) -> Arrivals {
                 match self {

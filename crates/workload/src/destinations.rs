@@ -92,7 +92,7 @@ impl Sampler {
         }
     }
 
-    /// The same, with a new draw for each `length` frames.
+    /// As `new`, with a new draw for each `length` frames.
     pub(crate) fn in_runs(self, length: u64) -> Sampler {
         if length < 2 || matches!(self, Sampler::Fixed) {
             return self;

@@ -116,7 +116,7 @@ class Hierarchy:
         return weight
 
     def among(self, flows: NDArray[np.int_]) -> Hierarchy:
-        """The same of some flows."""
+        """The weights of some flows."""
         return Hierarchy(self.weight[flows], self.queue[flows], self.group[flows])
 
     def _divided(self, active: NDArray[np.bool_]) -> Array:

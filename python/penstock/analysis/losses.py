@@ -30,13 +30,13 @@ ON_LINKS = {
     "bit_error": "on the link from {peer} to {node}, by wrong bits",
     "link_loss": "on the link from {peer} to {node}, which loses frames",
 }
-"""The same of frames that were on a link. The table names the port where they arrive."""
+"""Losses of frames that were on a link. The table names the port where they arrive."""
 
 UNCLEAR = {
     "link_down": "at {port}, whose link was down, waiting for it or arriving on it",
     "restart": "at {port}, waiting or arriving there, because a switch restarted",
 }
-"""The same where the path of the flow does not say which of the two, because it has changed since."""
+"""Losses where the path of the flow does not say which of the two, because it has changed since."""
 
 _NAMED = 5
 _FLOWS_NAMED = 3

@@ -113,7 +113,7 @@ def _subsets() -> list[Trial]:
 def _one(
     steps: Sequence[Step], name: str, *, priority: int = 3, frame: int = FRAME, **keys: Any
 ) -> list[Trial]:
-    """The same for a host and a switch that send frames of one priority as fast as they can."""
+    """Trials of a host and a switch that send frames of one priority as fast as they can."""
     return [
         Trial(
             f"{kind}, {name}" if name else kind,

@@ -86,11 +86,11 @@ class _Points:
         return found
 
     def most(self, stretch_ns: float, count: int) -> NDArray[np.float64]:
-        """The same, the largest of the series of a port; 0 where there is no point."""
+        """The largest of the series of a port in each stretch; 0 where there is no point."""
         return self._together(np.maximum, stretch_ns, count)
 
     def total(self, stretch_ns: float, count: int) -> NDArray[np.float64]:
-        """The same, the sum of all series of a port and of all their points."""
+        """The sum of all series of a port, and of all their points, in each stretch."""
         return self._together(np.add, stretch_ns, count)
 
     def _together(self, fold: np.ufunc, stretch_ns: float, count: int) -> NDArray[np.float64]:

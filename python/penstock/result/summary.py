@@ -78,7 +78,7 @@ def summarise(result: Measurements) -> dict[str, Any]:
 
 
 def in_rows(result: Measurements) -> dict[str, Any]:
-    """The same with iterators in place of the lists that are as long as the fabric is large."""
+    """A summary with iterators in place of the lists that are as long as the fabric is large."""
     return {
         "schema": SCHEMA,
         **{key: result.run[key] for key in _RUN_KEYS if key in result.run},

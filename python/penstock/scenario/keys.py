@@ -1346,7 +1346,7 @@ class ProfileKeys(TypedDict, total=False):
     pool.
     """
     threshold: str | None
-    """The same in bytes, in place of `alpha`. Default: by the mode of the pool."""
+    """The limit in bytes, in place of `alpha`. Default: by the mode of the pool."""
     headroom: str | None
     """What a group may hold above its limit after XOFF. Default: "0 B"."""
     xon: str | None
@@ -2191,11 +2191,11 @@ class RdmaControlTable(TypedDict, total=False):
     hpcc: HpccKeys
     """A window that holds the busiest link of its path at a share of its rate, by telemetry."""
     hpcc_pint: HpccPintKeys
-    """The same by one byte of telemetry."""
+    """A window that holds the busiest link of its path at a share of its rate, by one byte of telemetry."""
     powertcp: PowerTcpKeys
     """A window that follows the power of its path, by telemetry."""
     theta_powertcp: ThetaPowerTcpKeys
-    """The same by round trips alone."""
+    """A window that follows the power of its path, by round trips alone."""
 
 
 class RdmaKeys(TypedDict, total=False):
@@ -2241,7 +2241,7 @@ class RdmaKeys(TypedDict, total=False):
     ms".
     """
     low_timeout: str | None
-    """The same with at most 3 packets in flight, which lose little by it. Default: that of `timeout`."""
+    """The timeout with at most 3 packets in flight, which lose little by it. Default: that of `timeout`."""
     retries: int | None
     """Timeouts in a row that a queue pair survives. Default: 7."""
     cnp_gap: str | None

@@ -236,7 +236,7 @@ def hpcc_pint(
     probability: float | None = None,
     int_bytes: str | None = None,
 ) -> k.RdmaControlTable:
-    """The same by one byte of telemetry."""
+    """A window that holds the busiest link of its path at a share of its rate, by one byte of telemetry."""
     made: k.RdmaControlTable = table(
         "hpcc_pint",
         None,
@@ -568,7 +568,7 @@ def theta_powertcp(
     ai_rate: str | None = None,
     min_rate: str | None = None,
 ) -> k.RdmaControlTable:
-    """The same by round trips alone."""
+    """A window that follows the power of its path, by round trips alone."""
     made: k.RdmaControlTable = table(
         "theta_powertcp", None, gamma=gamma, eta=eta, ai_rate=ai_rate, min_rate=min_rate
     )

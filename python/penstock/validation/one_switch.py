@@ -204,7 +204,7 @@ def run(senders: Sequence[Sender], point: Point, delay: int, duration: int) -> i
 
 
 def scenario(scheme: str, starts: list[int], delay: int, duration: int, reaction: str, point: str) -> str:
-    """The same as a scenario.
+    """The case as a scenario.
 
     Parameters
     ----------

@@ -47,7 +47,7 @@ class Path:
         self._set(queued, self.rate * (1 + growth))
 
     def fixed(self, queued: float) -> None:
-        """The same with the other law, which knows neither the time nor the loop."""
+        """A step of the other law, which knows neither the time nor the loop."""
         percent, last = 100 * queued / _BUFFER, 100 * self.before / _BUFFER
         pressure = percent - 100 * _TARGET + 2 * (percent - last)
         if pressure > 0:

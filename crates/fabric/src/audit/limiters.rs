@@ -90,7 +90,7 @@ fn limiters_at<'a>(spec: &'a Spec, host: NodeId, flow: &FlowSpec) -> Option<&'a 
     own.filter(|own| own.priorities >> flow.priority.0 & 1 != 0)
 }
 
-/// The same at its sender.
+/// As `limiters_at`, at its sender.
 fn limiters_of<'a>(spec: &'a Spec, flow: &FlowSpec) -> Option<&'a LimiterSpec> {
     limiters_at(spec, flow.from, flow)
 }

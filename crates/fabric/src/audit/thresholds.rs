@@ -32,7 +32,7 @@ pub struct Threshold {
     pub reserved: u64,
     /// XOFF, or for a lossy queue its limit; `None`: there is none.
     pub xoff: Option<Amount>,
-    /// The same if all counters of the switch are busy, where that is less.
+    /// As `xoff`, if all counters of the switch are busy, where that is less.
     pub xoff_all_busy: Option<Amount>,
     /// XON.
     pub xon: Option<Amount>,

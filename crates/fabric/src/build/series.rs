@@ -82,7 +82,7 @@ impl Recording<'_> {
     fn at_port(&self, what: Watched, port: u32) -> Option<Time> {
         width(self.spec, what, |pattern| pattern.names_port(&self.port_name(port)))
     }
-    /// The same of a class.
+    /// As `at_port`, of a class.
     fn at_class(&self, what: Watched, port: u32, class: u32) -> Option<Time> {
         let names = |pattern: &Pattern| pattern.names_queue(&self.port_name(port), &class.to_string());
         width(self.spec, what, names)

@@ -30,7 +30,7 @@ use workload::{Arrivals, Destinations, TransferList};
 
 /// Sets of transfers that are kept apart, 0.2 kB each.
 const MOST_WAYS: usize = 1 << 20;
-/// The same where each tuple is one: as many as the flowlet table of a switch has entries (CONGA, SIGCOMM 2014, section 3.4).
+/// As `MOST_WAYS`, where each tuple is one: as many as the flowlet table of a switch has entries (CONGA, SIGCOMM 2014, section 3.4).
 const MOST_TUPLES: usize = 1 << 16;
 
 impl Spec {

@@ -49,7 +49,7 @@ impl Fabric {
             && self.links.cold[egress as usize].notes_departures
     }
 
-    /// The same where no queue manager has to hear of these departures.
+    /// As `hears_of_departures`, where no queue manager has to hear of these departures.
     #[inline(always)]
     fn settle_unheard(&mut self, egress: u32, now: Time) {
         let port = &mut self.links.ports[egress as usize];
@@ -70,7 +70,7 @@ impl Fabric {
         }
     }
 
-    /// The same where one notes departures, and may have to hear of these.
+    /// As `settle_unheard`, where one notes departures, and may have to hear of these.
     #[inline(never)]
     fn settle_noting(&mut self, egress: u32, now: Time) {
         loop {
@@ -145,7 +145,7 @@ impl Fabric {
         self.go_ahead((egress, class), frame, ingress, now, windows);
     }
 
-    /// The same at a port with a queue manager.
+    /// As `enqueue_ahead`, at a port with a queue manager.
     #[inline(never)]
     pub fn enqueue_managed_ahead(
         &mut self,
@@ -187,7 +187,7 @@ impl Fabric {
         }
     }
 
-    /// The same where the queue manager has to hear of the frame.
+    /// As `go_ahead`, where the queue manager has to hear of the frame.
     #[inline(never)]
     fn enqueue_heard_ahead(
         &mut self,

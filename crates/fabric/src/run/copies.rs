@@ -145,7 +145,7 @@ impl Fabric {
         }
     }
 
-    /// The same when its head is there.
+    /// As `copy_on`, when its head is there.
     #[inline(never)]
     pub fn copy_head(&mut self, ingress: u32, frame: Frame, now: Time, windows: &mut Queued) {
         if !self.is_outrun(ingress, frame.route) {

@@ -254,7 +254,7 @@ impl Fabric {
         }
     }
 
-    /// The same where there may be none.
+    /// As `meets_credits`, where there may be none.
     #[inline(never)]
     fn meets_none(&mut self, egress: u32, bit: u32, frame: &Frame, now: Time, windows: &mut Queued) {
         let reads = |credits: &mut CreditState| credits.reads() && credits.lacks(frame);
@@ -335,7 +335,7 @@ impl Fabric {
         self.change_short(egress, short, now, windows);
     }
 
-    /// The same where classes have bypass queues.
+    /// As `short_heads`, where classes have bypass queues.
     #[inline(never)]
     fn look_at_bypasses(&mut self, egress: u32, among: u32, now: Time, windows: &mut Queued) {
         if self.credits_mut(egress).is_some_and(|credits| credits.reads()) {

@@ -87,7 +87,7 @@ impl Fabric {
         self.wait(egress, class, frame, ingress, now);
     }
 
-    /// The same where somebody hears of each frame that begins to wait.
+    /// As `enqueue_stuck`, where somebody hears of each frame that begins to wait.
     #[inline(never)]
     fn enqueue_telling(
         &mut self,
@@ -257,7 +257,7 @@ impl Fabric {
         false
     }
 
-    /// The same when it goes at once.
+    /// As `admitted`, when it goes at once.
     #[inline(never)]
     fn transmit_admitted(
         &mut self,
@@ -379,7 +379,7 @@ impl Fabric {
         self.take_out(false, egress, class, now)
     }
 
-    /// The same; `send`: it goes to the link, so that its waiting time counts.
+    /// As `take`; `send`: it goes to the link, so that its waiting time counts.
     #[inline(always)]
     pub fn take_out(
         &mut self,

@@ -50,7 +50,7 @@ impl Fabric {
         self.hand_over(frame, to_far, (frame.word, None), now, windows);
     }
 
-    /// The same of a frame with a header.
+    /// As `deliver_to_endpoint`, of a frame with a header.
     #[inline(never)]
     fn deliver_wide(&mut self, frame: &Frame, to_far: bool, now: Time, windows: &mut Queued) {
         let header = match self.headers.release(frame) {

@@ -153,7 +153,7 @@ impl Event {
     pub fn place(&self) -> u32 {
         self.order & (Event::MAX_PLACES as u32 - 1)
     }
-    /// The same at another place.
+    /// The event at another place.
     pub fn at(self, place: u32) -> Event {
         Event { order: self.order & !(Event::MAX_PLACES as u32 - 1) | place, ..self }
     }
@@ -162,7 +162,7 @@ impl Event {
     pub fn is(&self, kind: Kind) -> bool {
         self.order >> PLACE_BITS == kind as u32
     }
-    /// The same for [`Kind::Decide`], the lowest.
+    /// Whether it is a [`Kind::Decide`], the lowest kind.
     #[inline(always)]
     pub fn is_decision(&self) -> bool {
         self.order < 1 << PLACE_BITS
@@ -281,7 +281,7 @@ fn carried(word: u32, priority: Priority, flags: Flags, headers: &Headers) -> u6
     (carried ^ u64::from(priority.0) << 48).wrapping_mul(0xc2b2_ae3d_27d4_eb4f)
 }
 
-/// The same of what lies in a header.
+/// What it carries if that lies in a header.
 #[inline(never)]
 fn carried_in_header(word: u32, headers: &Headers) -> u64 {
     headers.digest(word)

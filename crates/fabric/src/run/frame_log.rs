@@ -168,7 +168,7 @@ impl Fabric {
         self.log_passage(egress, row, Happened::Arrived);
     }
 
-    /// The same of a pause frame, which may get lost.
+    /// As `log_sent`, of a pause frame, which may get lost.
     #[inline(never)]
     pub fn log_pause(&mut self, egress: u32, signal: PauseSignal, quanta: u16, now: Time, lost: bool) {
         let word = u32::from(signal.xoff) | u32::from(signal.xon) << 8 | u32::from(quanta) << 16;

@@ -63,7 +63,7 @@ impl Fabric {
         }
     }
 
-    /// The same where the frame waits for something else, or somebody has to hear of it.
+    /// As `hold`, where the frame waits for something else, or somebody has to hear of it.
     #[inline(never)]
     fn limit_otherwise(&mut self, nth: u32, egress: u32, frame: &Frame, now: Time, windows: &mut Queued) {
         let limiter = &self.hosts.limiters[nth as usize];
@@ -223,7 +223,7 @@ impl Fabric {
         place
     }
 
-    /// The same if it is an endpoint's.
+    /// As `leave_limiter`, if it is an endpoint's.
     fn segment_leaves(
         &mut self,
         nth: u32,

@@ -110,7 +110,7 @@ impl Fabric {
             }
     }
 
-    /// The same of a frame from a far end. What switches choose a path for takes any port that is up if its own is down.
+    /// As `leaves_at`, of a frame from a far end. What switches choose a path for takes any port that is up if its own is down.
     fn answer_leaves_at(&self, next: &NextFrame, egress: u32) -> bool {
         let Some((planned, route)) = self.way_of_next(next) else { return false };
         let is_down = |port: u32| self.links.ports[port as usize].hooks.has(Hooks::DOWN);

@@ -165,7 +165,7 @@ impl Limiter {
         answer
     }
 
-    /// The same but for what then is to be done with the rate.
+    /// As `call`, but for what then is to be done with the rate.
     #[inline(always)]
     fn ask<T>(&mut self, call: impl FnOnce(&mut RateControls, &mut Stream) -> T) -> T {
         let (frames, bytes) = self.passage.unheard.passed();
@@ -247,7 +247,7 @@ impl Limiter {
         tag
     }
 
-    /// The same if the control need not hear of it; false: it has to, and nothing is done.
+    /// As `leaves`, if the control need not hear of it; false: it has to, and nothing is done.
     #[inline(always)]
     pub fn leaves_unheard(&mut self, bytes: u16, overhead: u16, now: Time) -> bool {
         let unheard = self.passage.unheard.counts(now, bytes);
@@ -257,7 +257,7 @@ impl Limiter {
         unheard
     }
 
-    /// The same as far as the control hears of it.
+    /// The part of it that the control hears of.
     #[inline(never)]
     fn leaves_heard(&mut self, priority: Priority, bytes: u16, now: Time) -> Option<(Tag, u8)> {
         self.lowest_sent = Some(self.lowest_sent.map_or(priority, |lowest| lowest.min(priority)));
@@ -326,7 +326,7 @@ impl Limiter {
         opens.min(self.orders.next_probe).min(self.orders.call_at)
     }
 
-    /// The same where it is not stopped, and none of its frames may leave ahead of its rate.
+    /// As `next_call`, where it is not stopped, and none of its frames may leave ahead of its rate.
     #[inline(always)]
     pub fn next_call_unless_stopped(&self) -> Time {
         let at = self.orders.next_probe.min(self.passage.pacer.calls_at());

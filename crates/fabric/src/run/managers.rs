@@ -57,7 +57,7 @@ impl Managers {
     pub fn of_port(&self, port: &Port) -> impl Iterator<Item = &Managed> {
         queues(port).filter_map(|queue| self.of(queue))
     }
-    /// The same, for each of them.
+    /// Acts on each of them.
     pub fn for_port(&mut self, port: &Port, mut act: impl FnMut(&mut Managed)) {
         queues(port).for_each(|queue| self.of_mut(queue).into_iter().for_each(&mut act));
     }

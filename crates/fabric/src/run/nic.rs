@@ -115,7 +115,7 @@ impl Nic {
         self.blocked |= 1 << class.0;
     }
 
-    /// The same before all others.
+    /// As `block`, before all others.
     pub fn block_again(&mut self, class: TrafficClass, source: u32) {
         self.classes[class.at()].blocked.push_front(source);
         self.blocked |= 1 << class.0;
@@ -185,7 +185,7 @@ fn take_first(set: &mut u32, class: TrafficClass, line: &mut VecDeque<u32>) -> O
     first
 }
 
-/// The same with one of them. Whether it was there.
+/// As `take_first`, with one of them. Whether it was there.
 fn take_out(set: &mut u32, class: usize, line: &mut VecDeque<u32>, entry: u32) -> bool {
     let before = line.len();
     line.retain(|&other| other != entry);

@@ -236,7 +236,7 @@ impl Fabric {
         }
     }
 
-    /// The same where queues are counted at the egress.
+    /// As `after_dequeue`, where queues are counted at the egress.
     #[inline(never)]
     fn release_egress(
         &mut self,

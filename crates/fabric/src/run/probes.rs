@@ -213,7 +213,7 @@ impl Probes {
         }
     }
 
-    /// The same where a bin has ended, or a tally listens.
+    /// As `queue_holds`, where a bin has ended, or a tally listens.
     #[inline(never)]
     fn queue_turns(&mut self, queue: usize, now: Time, level: Occupancy) {
         let before = self.queues[queue].turn(now, level);
@@ -235,7 +235,7 @@ impl Probes {
         }
     }
 
-    /// The same where a bin has ended, or a tally listens.
+    /// As `counter_holds`, where a bin has ended, or a tally listens.
     #[inline(never)]
     fn counter_turns(&mut self, counter: usize, now: Time, level: Occupancy) {
         let before = self.counters[counter].turn(now, level);

@@ -175,7 +175,7 @@ impl Receiving {
         self.occupancy.iter().chain(&self.prepared).map(|occupancy| occupancy.frames).sum()
     }
 
-    /// The same, one by one.
+    /// As `frames`, one by one.
     pub fn all_frames<'a>(&'a self, pool: &'a Pool) -> impl Iterator<Item = &'a Frame> {
         self.all(pool).map(|waiting| &waiting.frame)
     }

@@ -35,7 +35,7 @@ impl Fabric {
         }
     }
 
-    /// The same of a frame for which each switch chooses.
+    /// As `routed_otherwise`, of a frame for which each switch chooses.
     #[inline(never)]
     fn routed_by_choice(
         &mut self,

@@ -58,7 +58,7 @@ impl RouteTable {
         route.next_hop().is_some() || self.leads_to_end(path, route)
     }
 
-    /// The same where switches choose.
+    /// As `has_one_receiver`, where switches choose.
     #[inline(never)]
     fn leads_to_end(&self, path: PathId, route: Route) -> bool {
         let Heading::Destination(to) = route.heading() else { return false };
@@ -72,7 +72,7 @@ impl RouteTable {
         self.port_at(self.path_start[path as usize])
     }
 
-    /// The same for a place in the table of hops that is not the end of a path.
+    /// As `first_port`, for a place in the table of hops that is not the end of a path.
     #[inline(always)]
     pub fn port_at(&self, hop: u32) -> u32 {
         self.hops[hop as usize].wrapping_sub(self.first_port)
@@ -108,7 +108,7 @@ impl RouteTable {
         }
     }
 
-    /// The same for what goes back to the source of a path.
+    /// As `route_of`, for what goes back to the source of a path.
     pub fn route_back(&self, path: u32, planned: Route) -> Route {
         let ends = self.spreading.as_ref().and_then(|spreading| spreading.ends[path as usize]);
         ends.map_or(planned, |ends| Route::to(ends.from))

@@ -149,7 +149,7 @@ impl Fabric {
         self.buffers.queues[queue].occupancy.reaches(limit)
     }
 
-    /// The same where a rate limiter stands before the NIC: what waits in it counts.
+    /// As `nic_is_full`, where a rate limiter stands before the NIC: what waits in it counts.
     #[inline(never)]
     fn limiter_is_full(&mut self, source: u32, limit: Amount) -> bool {
         let state = &mut self.hosts.sources[source as usize];
@@ -175,7 +175,7 @@ impl Fabric {
         self.forward(self.routes.port_at(start), frame, NIL, now, windows);
     }
 
-    /// The same for a frame with nothing special but that it passes this rate limiter.
+    /// As `submit`, for a frame with nothing special but that it passes this rate limiter.
     #[inline(never)]
     fn submit_limited(&mut self, source: u32, limiter: u32, made: Made, now: Time, windows: &mut Queued) {
         let state = &self.hosts.sources[source as usize];
@@ -183,7 +183,7 @@ impl Fabric {
         self.limit(limiter, (start, state.in_nic > 0), frame, now, windows);
     }
 
-    /// The same for a frame that passes one of several limiters, on which its host spends time, whose path is not listed, which
+    /// As `submit_limited`, for a frame that passes one of several limiters, on which its host spends time, whose path is not listed, which
     /// says of what stream it is, or which is for several receivers.
     #[inline(never)]
     fn submit_otherwise(&mut self, source: u32, made: Made, now: Time, windows: &mut Queued) {
@@ -278,7 +278,7 @@ impl Fabric {
         self.feed_sources((egress, class), frame, now, windows);
     }
 
-    /// The same as far as sources are concerned.
+    /// The part of it that sources take.
     #[inline(always)]
     pub fn feed_sources(
         &mut self,

@@ -24,7 +24,7 @@ use units::Time;
 /// What switches need to choose for each frame.
 #[derive(Debug)]
 pub(crate) struct Spreading {
-    /// The same for all parts of a fabric, in numbers of the whole.
+    /// The table of all parts of a fabric, in numbers of the whole.
     pub table: Arc<ForwardingTable>,
     /// By path: both ends, and the hash of the flow; `None` if the flow has a route of its own. The same for all parts.
     pub ends: Arc<[Option<Ends>]>,

@@ -87,7 +87,7 @@ impl Fabric {
         }
     }
 
-    /// The same if a pause may have run out meanwhile.
+    /// As `update_stopped`, if a pause may have run out meanwhile.
     #[inline(always)]
     pub fn look_at_stops(&mut self, port_id: u32, now: Time) {
         if self.links.cold[port_id as usize].stops_until <= now {

@@ -330,7 +330,7 @@ impl Fabric {
         victims.present.sort_unstable();
     }
 
-    /// The same of a wait of the bypass queues of a class.
+    /// As `look`, of a wait of the bypass queues of a class.
     fn look_at_bypassed(
         &self,
         victims: &mut Victims,
@@ -365,7 +365,7 @@ impl Fabric {
         node.architecture.crossbar().is_none().then_some(Found { list, frames, left: None })
     }
 
-    /// The same of those of its bypass queue.
+    /// As `in_one_list`, of those of its bypass queue.
     fn in_one_bypass(&self, queue: u32) -> Option<Found<'_>> {
         let node = &self.nodes[self.node_of[self.links.place_of_queue(queue).0 as usize] as usize];
         let (list, frames, left) = self.buffers.one_bypass(queue as usize)?;

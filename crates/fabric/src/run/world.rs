@@ -217,7 +217,7 @@ impl Fabric {
         self.forward(egress, frame, ingress, now, windows);
     }
 
-    /// The same at the end of its way, or where it may be copied.
+    /// As `arrive`, at the end of its way, or where it may be copied.
     #[inline(always)]
     fn arrive_at_end(&mut self, event: Event, rest_of_way: Route, windows: &mut Queued) {
         let (ingress, mut frame, now) = (event.place(), event.frame, event.time);
@@ -317,7 +317,7 @@ impl Fabric {
         self.deliver_message(frame, now, windows);
     }
 
-    /// The same with a tag, which its host takes.
+    /// As `deliver_special`, with a tag, which its host takes.
     #[inline(never)]
     fn deliver_tagged(&mut self, frame: &Frame, now: Time, windows: &mut Queued) {
         // A planned route leads beyond the end of its path by now.

@@ -193,7 +193,7 @@ impl Simulation {
         let (part, local) = self.part_at(port);
         part.on_link_until(local as u32)
     }
-    /// The same as [`Simulation::frames_in`], each with the port that it came in through: none if it began its way there.
+    /// What [`Simulation::frames_in`] lists, each with the port that it came in through: none if it began its way there.
     pub(crate) fn frames_with_ingress(
         &self,
         port: u32,
@@ -217,7 +217,7 @@ impl Simulation {
             &hosts.receivers[hosts.receiver_of_path[path] as usize]
         })
     }
-    /// The same of each of its streams, if they are counted.
+    /// What has been received of each stream of a path, if they are counted.
     pub(crate) fn stream_counts(&self, path: usize) -> Vec<StreamCount> {
         let mut all = Vec::new();
         for part in self.parts_of_end(path) {
@@ -261,7 +261,7 @@ impl Simulation {
         let last = self.path_of(path).last();
         self.part_of(last.map_or(from, |&port| self.wiring.neighbour(PortId(port))))
     }
-    /// The same, or all parts if the path is not listed.
+    /// As `part_of_end`, or all parts if the path is not listed.
     fn parts_of_end(&self, path: usize) -> impl Iterator<Item = &Fabric> {
         let one = self.is_listed(path).then(|| self.part_of_end(path));
         one.into_iter().chain(self.parts().filter(move |_| one.is_none()))

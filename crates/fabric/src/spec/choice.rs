@@ -214,13 +214,13 @@ pub struct Chosen {
 pub enum Chooser {
     /// See [`PathChoice::Hash`].
     Hash(Hashing),
-    /// The same by weight.
+    /// See [`PathChoice::Hash`]; by the weights of ports.
     WeightedHash(Box<(Hashing, PortWeights)>),
     /// See [`PathChoice::DModK`].
     DModK(Arc<Digits>),
     /// See [`PathChoice::Spray`].
     Spray(Stream),
-    /// The same by weight.
+    /// See [`PathChoice::Spray`]; by the weights of ports.
     WeightedSpray(Box<(Stream, PortWeights)>),
     /// See [`PathChoice::RoundRobin`].
     RoundRobin(Turns),
@@ -249,7 +249,7 @@ impl Chooser {
         }
     }
 
-    /// The same for a node whose ports have weights, if its choice goes by them.
+    /// As `new`, for a node whose ports have weights, if its choice goes by them.
     pub(crate) fn weighted(self, weights: Option<PortWeights>) -> Chooser {
         match (self, weights) {
             (Chooser::Hash(own), Some(weights)) => Chooser::WeightedHash(Box::new((own, weights))),

@@ -150,7 +150,7 @@ impl Distances {
     pub fn destination(&self) -> NodeId {
         self.destination
     }
-    /// The same distances for another destination with the same neighbours as the one they were computed for.
+    /// The distances of another destination with the same neighbours as the one they were computed for.
     pub fn redirect(&mut self, destination: NodeId) {
         self.destination = destination;
     }
@@ -219,12 +219,12 @@ impl<'a> Routes<'a> {
         Routes { wiring, is_host, first_uplink, uplinks, down, digits: None, hashing: Vec::new() }
     }
 
-    /// The same, where some switches choose by digits of the destination.
+    /// As `avoiding`, where some switches choose by digits of the destination.
     pub fn with_digits(self, digits: Option<Arc<Digits>>) -> Routes<'a> {
         Routes { digits, ..self }
     }
 
-    /// The same, where each node hashes in its way.
+    /// As `with_digits`, where each node hashes in its way.
     pub fn with_hashing(self, hashing: Vec<NodeHashing>) -> Routes<'a> {
         Routes { hashing, ..self }
     }
@@ -251,7 +251,7 @@ impl<'a> Routes<'a> {
         }
     }
 
-    /// The same by a hash.
+    /// As `choice`, by a hash.
     fn hashed(&self, ports: usize, tuple: &Tuple, node: NodeId) -> usize {
         let own = self.hashing.get(node.at()).map_or(Hashing::USUAL, |own| own.hashing);
         own.choose(ports, tuple, node)

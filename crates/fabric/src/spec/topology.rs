@@ -124,7 +124,7 @@ pub struct GraphLink {
     pub b: NodeId,
     /// Rate of data in each direction.
     pub rate: BitRate,
-    /// The same as it is written: with a line code, that on the wire.
+    /// The rate as it is written: with a line code, that on the wire.
     pub wire_rate: BitRate,
     /// One-way delay of cable and interfaces.
     pub delay: Time,

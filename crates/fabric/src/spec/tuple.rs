@@ -180,13 +180,13 @@ impl Tuple {
         hashed.fold(self.salt, |hash, field| mix(hash ^ mix(value(field) | (field as u64 + 1) << 32)))
     }
 
-    /// The same with these ports.
+    /// As `of`, with these ports.
     pub(crate) fn with_ports(self, ports: Ports) -> Tuple {
         let known = Tuple { ports: Some(ports), ..self };
         Tuple { all: known.of(Fields::ALL), ..known }
     }
 
-    /// The same towards this node, of a flow whose paths are not listed.
+    /// As `with_ports`, towards this node, of a flow whose paths are not listed.
     #[inline]
     pub(crate) fn towards(self, node: NodeId) -> Tuple {
         let to = Tuple { destination: node, ..self };

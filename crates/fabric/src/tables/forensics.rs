@@ -344,7 +344,7 @@ impl View<'_> {
         }
     }
 
-    /// The same as the sender of the pause knows it.
+    /// The pause as its sender knows it.
     fn place_of_root(&self, record: &PauseRecord, cause: &PauseCause) -> RootPlace {
         if cause.queue != NIL {
             return RootPlace::Queue { queue: cause.queue, down: cause.down };

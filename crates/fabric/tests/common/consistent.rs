@@ -209,7 +209,7 @@ pub fn check_tables(spec: &Spec, outcome: &Outcome) -> Result<(), TestCaseError>
     Ok(())
 }
 
-/// The same to the last digit.
+/// As `check_tables`, to the last digit.
 pub fn same(a: &Outcome, b: &Outcome) -> Result<(), TestCaseError> {
     prop_assert_eq!(a.fingerprint, b.fingerprint);
     prop_assert_eq!((a.now, &a.error), (b.now, &b.error));

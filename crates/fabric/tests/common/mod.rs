@@ -188,7 +188,7 @@ impl Net {
         });
         self.0.flows.last_mut().unwrap()
     }
-    /// The same with a fault on every link after the end: each port decides for each frame, and each frame arrives as an event.
+    /// The fabric with a fault on every link after the end: each port decides for each frame, and each frame arrives as an event.
     pub fn deciding(&self) -> Net {
         let (from, until) = (self.0.duration + us(1), self.0.duration + us(2));
         let fault = |link| FaultSpec::FrameLoss { link, towards: None, from, until, probability: 0.5 };

@@ -297,7 +297,7 @@ fn a_circle_of_inputs_behind_crossbars_is_named_too() {
     assert_eq!(outcome.total("flows", "frames_delivered"), 9);
 }
 
-/// The same as `congestion` says, counted from the log of frames: h sends to a host that reads a fourth of its link. The room for
+/// What `congestion` says, counted from the log of frames: h sends to a host that reads a fourth of its link. The room for
 /// four frames at the switch is filled while four of them are between its two ports.
 #[test]
 fn waits_are_those_that_a_log_of_frames_shows() {

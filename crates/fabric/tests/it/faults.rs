@@ -33,7 +33,7 @@ fn lost(outcome: &Outcome, cause: &str) -> u64 {
     rows.filter(|(of, _)| *of == cause).map(|(_, frames)| frames).sum()
 }
 
-/// The same on one, two and three threads, conservation included.
+/// As `lost`, on one, two and three threads, conservation included.
 fn on_threads(net: &Net) -> Outcome {
     let outcome = net.try_run();
     for threads in [2, 3] {

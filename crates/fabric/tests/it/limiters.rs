@@ -126,7 +126,7 @@ fn the_highest_priority_of_a_path_goes_first() {
     assert!(latest[0] > 10_000.0, "the lower one waits for two turns: {latest:?}");
 }
 
-/// The same with a burst: frames of the upper priority do not wait for what the lower one took, and the rate is kept.
+/// As `the_highest_priority_of_a_path_goes_first`, with a burst: frames of the upper priority do not wait for what the lower one took, and the rate is kept.
 #[test]
 fn higher_priorities_leave_ahead_of_the_rate_by_a_burst_and_no_more() {
     let run = |burst: u64, upper: fn(NodeId) -> SourceSpec| {

@@ -930,7 +930,7 @@ fn may_cross(switch: &SwitchSpec) -> bool {
     !by_egress && !limited && !switch.managers.iter().flatten().any(along_paths)
 }
 
-/// The same fabric with crossbars where they can be: pauses, managers, outages and watchdogs meet them.
+/// That fabric with crossbars where they can be: pauses, managers, outages and watchdogs meet them.
 fn with_crossbars(draw: &Draw, duration: Time) -> Spec {
     let draw = Draw { with: draw.with & !(RESTART | LIMITS | SHARED), ..draw.clone() };
     let mut spec = spec(&draw, duration);
@@ -946,7 +946,7 @@ fn with_crossbars(draw: &Draw, duration: Time) -> Spec {
     spec
 }
 
-/// The same fabric with credits in place of pauses, and without what they leave no room for.
+/// That fabric with credits in place of pauses, and without what they leave no room for.
 fn with_credits(draw: &Draw, duration: Time) -> Spec {
     let without = DOWN | RESTART | OUTAGES | ERRORS | REROUTE | LIMITS | SHARED | WATCHDOG;
     let draw = Draw { with: draw.with & !without, control: 0, ..draw.clone() };
@@ -1017,7 +1017,7 @@ fn send_to_several(spec: &mut Spec, flow: usize, rolls: &mut Rolls) {
     }
 }
 
-/// The same fabric in which switches get new schedulers of the same kind, with all that waits, whatever else meets there.
+/// That fabric, in which switches get new schedulers of the same kind, with all that waits, whatever else meets there.
 fn with_new_schedulers(draw: &Draw, duration: Time) -> Spec {
     let mut spec = spec(&Draw { with: draw.with | SCHEDULERS, ..draw.clone() }, duration);
     let mut rolls = Rolls(draw.seed.rotate_left(13) | 1);

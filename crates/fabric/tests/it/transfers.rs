@@ -190,7 +190,7 @@ fn long_transfers_have_the_ideal_time_of_an_idle_run_too() {
     }
 }
 
-/// The same, carried by TCP.
+/// As `long_transfers_have_the_ideal_time_of_an_idle_run_too`, carried by TCP.
 fn over_tcp(
     net: &mut Net,
     name: &str,

@@ -90,7 +90,7 @@ impl Default for ProbesText {
 }
 
 impl WhatText {
-    /// The same for the fabric.
+    /// What the fabric watches.
     pub fn watched(self) -> Watched {
         match self {
             WhatText::Flow => Watched::Flow,

@@ -48,7 +48,7 @@ impl Hops {
         intervals
     }
 
-    /// The same, told one by one.
+    /// As `since_last`, told one by one.
     pub fn each_since_last(&mut self, stamps: &Stamps, mut tell: impl FnMut(&Interval)) {
         let Some(last) = &mut self.last else {
             self.last = Some(Box::new(*stamps));

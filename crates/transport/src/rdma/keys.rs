@@ -48,7 +48,7 @@ pub struct RdmaKeys {
     pub nak_gap: Time,
     /// Without progress for this time, the first outstanding packet is sent again. A time with unit, above 0. Default: "67.108864 ms" (a local ACK timeout of 14: 4.096 us 2^14).
     pub timeout: Time,
-    /// The same with at most 3 packets in flight, which lose little by it; with recovery = "selective". A time with unit, above 0. Default: that of `timeout` (IRN has "100 us" beside "320 us").
+    /// The timeout with at most 3 packets in flight, which lose little by it; with recovery = "selective". A time with unit, above 0. Default: that of `timeout` (IRN has "100 us" beside "320 us").
     #[serde(skip_serializing_if = "Option::is_none")]
     pub low_timeout: Option<Time>,
     /// Timeouts in a row that a queue pair survives; after the next it is in error, and sends nothing any more. A count, 0 to 255. Default: 7.

@@ -64,7 +64,7 @@ pub enum StaticWindow {
 pub struct RdmaTimeouts {
     /// After this time without progress, above zero.
     pub high: Time,
-    /// The same with few packets in flight.
+    /// The timeout with few packets in flight.
     pub low: Time,
     /// How many these are at most.
     pub few: u64,

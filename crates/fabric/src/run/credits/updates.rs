@@ -109,7 +109,7 @@ impl Fabric {
         }
     }
 
-    /// The same after all updates that are due now, where no other frame can leave that room at the same time: an update that it
+    /// As `credits_free`, after all updates that are due now, where no other frame can leave that room at the same time: an update that it
     /// makes due need not wait for them.
     #[inline(always)]
     pub fn credits_free_last(&mut self, ingress: u32, frame: &Frame, now: Time, windows: &mut Queued) {

@@ -44,7 +44,7 @@ impl Crossbar {
         self.waiting_in(egress, self.lanes_of(class), pool)
     }
 
-    /// The same in the bypass queues at the inputs.
+    /// As `waiting_for`, in the bypass queues at the inputs.
     pub fn bypassed_for<'a>(
         &'a self,
         egress: u32,

@@ -49,7 +49,7 @@ impl Cable {
             overhead: ethernet_overhead(),
         }
     }
-    /// The same at another rate, if one is given.
+    /// As `new`, at another rate, if one is given.
     #[must_use]
     pub fn at(self, rate: Option<BitRate>) -> Cable {
         Cable { rate: rate.unwrap_or(self.rate), ..self }

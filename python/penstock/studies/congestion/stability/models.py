@@ -105,7 +105,7 @@ class Sender:
 
 
 def qcn_sampled(sources: int, loop_us: float, end_ms: float) -> tuple[Series, Series]:
-    """The same with samples: the queue is a fluid, but a sample cuts one source, which counts for itself.
+    """The model with samples: the queue is a fluid, but a sample cuts one source, which counts for itself.
 
     Source: IEEE 802.1Q-2018 clauses 30 and 32, of which it has the sampling table, six bits of feedback,
     cycles of 150 kB and fast recovery.

@@ -78,7 +78,7 @@ class Run:
     victim: float
     """What the worst victim gets of its offer."""
     lan: float
-    """The same of the LAN, while it sends."""
+    """What the LAN gets of its offer, while it sends."""
     lost: float
     """Frames of storage."""
     paused_ms: float
@@ -90,7 +90,7 @@ class Run:
     shared: float
     """What the fullest links carry while the LAN sends; of several the least."""
     after: float
-    """The same after it has left."""
+    """What the fullest links carry after it has left."""
     queue_mean: float
     """KiB of storage at the fullest link."""
     queue_max: float

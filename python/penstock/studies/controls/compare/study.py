@@ -58,7 +58,7 @@ class Run:
     short: float
     """95th percentile of the slowdown of messages of at most 30 kB."""
     long: float
-    """The same of those of at least 5 MB."""
+    """95th percentile of the slowdown of messages of at least 5 MB."""
 
     @classmethod
     def of(cls, result: Result, workload: str) -> Run:

@@ -77,7 +77,7 @@ class Billing:
         return cost / (self.bytes(large) / counted(metric, large))
 
     def mixed_weight(self, metric: Metric, one: int, other: int, *, by_load: bool) -> float:
-        """The same for a queue with two sizes, half of the frames each or half of the bytes each."""
+        """That of a queue with two sizes, half of the frames each or half of the bytes each."""
         share = other / (one + other) if by_load else 0.5
         accounted = share * self.bytes(one) + (1 - share) * self.bytes(other)
         counts = share * counted(metric, one) + (1 - share) * counted(metric, other)

@@ -87,7 +87,7 @@ class Switch:
         return each(self.sizes, work, lambda *_: None)
 
     def with_4_more(self) -> dict[Metric, float]:
-        """The same for 68 B where 24 B a frame are accounted."""
+        """That of 68 B where 24 B a frame are accounted."""
         streams = self.context.scenario("two-streams").with_value("flows.small.frame", f"{SMALLEST} B")
         for name, value in WIRE_AND_4.keys().items():
             streams = streams.with_value(f"switch.scheduler.drr.{name}", value)

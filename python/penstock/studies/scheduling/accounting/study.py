@@ -55,7 +55,7 @@ def derived(rule: str, count: str, size: int) -> float:
 
 
 def measured(result: Result, count: str, size: int) -> float:
-    """The same from frames delivered."""
+    """Shares by frames delivered."""
     small, large = (row["frames_delivered"] for row in result.rows("flows"))
     return float(small * COUNTS[count](size) / (large * COUNTS[count](LARGE)))
 
