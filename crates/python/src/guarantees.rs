@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-/// One object a queue: port, class, scheduler, and rate and latency, or null.
+/// One object a queue: port, class, scheduler, rate and latency or null, and the longest frame on its link.
 pub fn describe(scenario: &scenario::Scenario) -> String {
     let queue = |it: &fabric::Guarantee| {
         json!({
@@ -11,6 +11,7 @@ pub fn describe(scenario: &scenario::Scenario) -> String {
             "scheduler": it.scheduler,
             "rate_bps": it.bound.map(|bound| bound.rate.bps()),
             "latency_ps": it.bound.map(|bound| bound.latency.ps()),
+            "longest_frame_bytes": it.longest_frame.get(),
         })
     };
     Value::Array(fabric::guarantees(&scenario.spec).iter().map(queue).collect()).to_string()

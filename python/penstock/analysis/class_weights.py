@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any
 
 from penstock.library import toml
@@ -73,6 +74,18 @@ def class_weights(scenario_toml: str) -> ClassWeights:
     return found[0]
 
 
+def queue_of_priority(scenario_toml: str, hosts: Collection[str]) -> Callable[[str], list[int]]:
+    """For the name of a node, the queue of each priority at its ports, and of the channels beyond."""
+    scenario = toml(scenario_toml)
+
+    @cache
+    def of_node(name: str) -> list[int]:
+        kind, each = ("host", "hosts") if name in hosts else ("switch", "switches")
+        return _queues({**scenario.get(kind, {}), **scenario.get(each, {}).get(name, {})})
+
+    return of_node
+
+
 def accounted_length(scenario_toml: str) -> str | None:
     """What the schedulers of the switches account; ``None`` if nothing, or not all the same."""
 
@@ -89,9 +102,7 @@ def accounted_length(scenario_toml: str) -> str | None:
 
 def _of_station(station: dict[str, Any]) -> ClassWeights:
     scheduler = station.get("scheduler", "strict_priority")
-    queues = station.get("queues", "per_priority")
-    classes = {"per_priority": list(range(PRIORITIES)), "shared": [0] * PRIORITIES}
-    of_priority = [*(queues if isinstance(queues, list) else classes[queues]), *range(PRIORITIES, _NUMBERS)]
+    of_priority = _queues(station)
     if isinstance(scheduler, str):
         level = [-one for one in of_priority] if scheduler == "strict_priority" else [0] * _NUMBERS
         return ClassWeights.equal(f"1 each: {scheduler} has no weights", of_priority, level=level)
@@ -113,6 +124,12 @@ def _of_station(station: dict[str, Any]) -> ClassWeights:
         counts_frames=name in _BY_FRAMES,
         limited=[one in limited for one in of_priority],
     )
+
+
+def _queues(station: dict[str, Any]) -> list[int]:
+    queues = station.get("queues", "per_priority")
+    classes = {"per_priority": list(range(PRIORITIES)), "shared": [0] * PRIORITIES}
+    return [*(queues if isinstance(queues, list) else classes[queues]), *range(PRIORITIES, _NUMBERS)]
 
 
 def _levels(name: str, keys: dict[str, Any]) -> dict[int, int]:

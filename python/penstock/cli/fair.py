@@ -11,7 +11,7 @@ from cyclopts import Parameter
 from penstock.errors import InputError
 from penstock.units import rate
 
-from . import EXIT_DONE
+from . import EXIT_DONE, starving
 from .console import Table, console, print_json
 
 if TYPE_CHECKING:
@@ -35,6 +35,8 @@ def fair(
     counts: Literal["frame", "payload", "wire"] = "frame",
     weight: tuple[str, ...] = (),
     by: Literal["flow", "node"] = "flow",
+    starvation: Annotated[bool, Parameter(negative=())] = False,
+    bound: str | None = None,
     json: Annotated[bool, Parameter(negative=())] = False,
 ) -> int:
     """Compares what each flow got with its fair share.
@@ -54,13 +56,25 @@ def fair(
         count 1. Default: the weights of the switches' schedulers, or 1.
     by
         Who shares: flows, or the nodes that send them, whatever the number of their flows.
+    starvation
+        Tells instead who starves: how long classes that could send were not served, and flows behind them.
+    bound
+        With --starvation, how long that may last, such as "20 us". Default: the round of each scheduler.
     json
         Prints one JSON object instead of a table.
     """
     from penstock.analysis import oracle
     from penstock.analysis.class_weights import accounted_length
 
+    if bound is not None and not starvation:
+        raise InputError("--bound is of --starvation; expected both, or neither")
+    if starvation and (weight or by == "node" or counts != "frame"):
+        raise InputError("--starvation measures time; expected it without --weight, --by and --counts")
+    longest = None if bound is None else starving.nanoseconds(bound)
     measured, origin = _result(result)
+    if starvation:
+        starving.show(measured, origin, longest, json=json)
+        return EXIT_DONE
     given = _weights(weight)
     if given and by == "node":
         raise InputError("--weight is of flows, and --by node lets nodes share; expected one of them")

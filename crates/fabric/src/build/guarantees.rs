@@ -7,6 +7,7 @@ use crate::build::Plan;
 use crate::spec::Spec;
 use frame::PortId;
 use scheduling::{Configuration, LatencyRate, PortFacts};
+use units::Bytes;
 
 /// The service that one egress queue is certain of.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,6 +20,8 @@ pub struct Guarantee {
     pub scheduler: &'static str,
     /// Rate and latency; `None` if nothing is certain.
     pub bound: Option<LatencyRate>,
+    /// The longest frame of all flows with what the link of the port adds around it.
+    pub longest_frame: Bytes,
 }
 
 /// Every egress queue of a fabric in the order of its ports.
@@ -34,6 +37,7 @@ pub fn guarantees(spec: &Spec) -> Vec<Guarantee> {
             class,
             scheduler: scheduler.name(),
             bound: scheduler.latency_rate_bound(class, &served).filter(|_| served.rate.bps() > 0),
+            longest_frame: Bytes::new((facts.largest_frame + facts.overhead).into()),
         })
     });
     queues.collect()

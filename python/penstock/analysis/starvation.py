@@ -1,0 +1,427 @@
+"""Who starves: how long classes that could send were not served, port by port, and the flows behind it.
+
+A class is enabled at a port while frames of it wait there and nothing stops it: no pause, no lack of credits,
+no link that is down. Weak fairness: a class that stays enabled is served eventually. Strong fairness: so is a
+class that is enabled again and again, however often it is stopped in between. No finite run shows
+"eventually"; what a run has are the longest time enabled without a break and without service, and the longest
+time enabled between two services, breaks left out. Either is held against a bound.
+
+Both come from time series, ``queue_bytes`` and ``class_tx_bps``, and are known to within their bins:
+``least`` is certain, ``most`` is not exceeded.
+
+Sources: M. Hagen, "Fairness in a data center", 2012, section 2.2 (the two definitions); D. Stiliadis and
+A. Varma, "Latency-rate servers", IEEE/ACM Trans. Networking 6(5), 1998 (the bound of a scheduler).
+Not modelled: shapers, behind which a class may have to wait for its tokens; order within a class; frames that
+a class holds in bypass queues alone; which of several links between two nodes is down.
+"""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock import _core
+from penstock.errors import ArgumentError
+
+from .class_weights import queue_of_priority
+
+if TYPE_CHECKING:
+    from penstock.measurements import Measurements
+
+Array = NDArray[np.float64]
+Intervals = list[tuple[float, float]]
+Key = tuple[str, int]
+"""Port and traffic class."""
+Judgement = Literal["fair", "starves", "undecided", "no bound"]
+
+ROUNDS = ("fifo", "strict_priority", "ets", "drr", "drr_awc", "wrr", "vc_table")
+"""Schedulers whose latency-rate bound holds from any moment on, not only from when a queue became active.
+
+Those of the others may let a queue wait for what it was served ahead."""
+
+
+@dataclass(frozen=True)
+class Span:
+    """A time that is known to within bins of a series.
+
+    Attributes
+    ----------
+    least_ns, most_ns : float
+        It is at least and at most this.
+    since_ns : float
+        When it began, to within a bin.
+    """
+
+    least_ns: float = 0.0
+    most_ns: float = 0.0
+    since_ns: float = 0.0
+
+    def judge(self, bound_ns: float | None) -> Judgement:
+        """Held against a bound; undecided if the bound is between the two, where narrower bins would tell."""
+        if bound_ns is None:
+            return "no bound"
+        if self.least_ns > bound_ns:
+            return "starves"
+        return "fair" if self.most_ns <= bound_ns else "undecided"
+
+
+@dataclass(frozen=True)
+class Service:
+    """How a class was served at a port.
+
+    Attributes
+    ----------
+    port : str
+        As in the table ``ports``.
+    traffic_class : int
+        As in the table ``queues``.
+    weak, strong : Span
+        Longest time enabled and not served: without a break, and in all between two services.
+    breaks : int
+        How often it was stopped in the time of ``strong``.
+    waits_still : bool
+        Whether the time of ``weak`` lasts until the end of the run.
+    bound_ns : float or None
+        What both are held against; ``None`` if there is none.
+    """
+
+    port: str
+    traffic_class: int
+    weak: Span
+    strong: Span
+    breaks: int
+    waits_still: bool
+    bound_ns: float | None
+
+    @property
+    def weakly(self) -> Judgement:
+        """Whether the port was weakly fair to the class."""
+        return self.weak.judge(self.bound_ns)
+
+    @property
+    def strongly(self) -> Judgement:
+        """Whether it was strongly fair to it."""
+        return self.strong.judge(self.bound_ns)
+
+
+@dataclass(frozen=True)
+class FlowService:
+    """Where the class of a flow had to wait longest on the flow's paths.
+
+    Attributes
+    ----------
+    flow : str
+        As in the table ``flows``.
+    worst : Service
+        That of the port where ``strong`` is longest.
+    silent_ns : float or None
+        The longest time in which nothing of the flow arrived, in whole bins; ``None`` if it has no series.
+    """
+
+    flow: str
+    worst: Service
+    silent_ns: float | None
+
+
+@dataclass(frozen=True)
+class Starvation:
+    """Services of a run, those that waited longest first.
+
+    Attributes
+    ----------
+    classes : list of Service
+        Every class of a port of which frames waited and the series are there.
+    flows : list of FlowService
+        Every flow behind one of these, from the table ``paths``.
+    unknown : list of str
+        Queues of which series are not recorded, or in other bins than what they sent.
+    bin_ns : float
+        The widest bin.
+    """
+
+    classes: list[Service]
+    flows: list[FlowService]
+    unknown: list[str]
+    bin_ns: float
+
+
+def starvation(result: Measurements, bound_ns: float | None = None) -> Starvation:
+    """Who starves in a run, and for how long.
+
+    Parameters
+    ----------
+    result : Result or Measurements
+        With the series ``queue_bytes`` and ``class_tx_bps``; by default the busiest of each are recorded.
+    bound_ns : float, optional
+        Longest time that a class which could send may not be served. Default: by scheduler, from `bounds`.
+
+    Raises
+    ------
+    ArgumentError
+        If the bound is not a time above 0.
+    """
+    if bound_ns is not None and not 0 < bound_ns < float("inf"):
+        raise ArgumentError(f"the bound is {bound_ns!r} ns; expected a time above 0")
+    promised = bounds(result) if bound_ns is None else {}
+    curves, ports = result.curves(), {row["port"]: row for row in result.rows("ports")}
+    sent, left = curves.get("class_tx_bps", {}), _left(result)
+    stops, unseen = _stops(result, ports)
+    changing = any(row["what"] == "rate" for row in result.rows("faults"))
+    found: list[Service] = []
+    unknown: list[str] = []
+    width = 0.0
+    waiting = curves.get("queue_bytes", {})
+    for name in sorted({*waiting, *(f"{port}/{one}" for port, one in left)}):
+        port, _, number = name.rpartition("/")
+        if port not in ports:
+            continue  # an ingress counter
+        line = sent.get(name)
+        if line is None and name in waiting and left.get((port, int(number))) == 0:
+            line = (waiting[name][0], np.zeros_like(waiting[name][1]))
+        if (
+            port in unseen
+            or name not in waiting
+            or line is None
+            or not np.array_equal(line[0], waiting[name][0])
+        ):
+            unknown.append(name)
+            continue
+        key = (port, int(number))
+        rate = float("inf") if changing else ports[port]["rate_bps"]
+        gaps = _Gaps(line[0], waiting[name][1] > 0, line[1], rate, stops.get(key, _NEVER))
+        width = max(width, gaps.width)
+        if gaps.waits.any():
+            found.append(gaps.service(key, bound_ns if bound_ns is not None else promised.get(key)))
+    found.sort(key=lambda one: (-one.strong.least_ns, -one.strong.most_ns, one.port, one.traffic_class))
+    return Starvation(found, _flows(result, found), unknown, width)
+
+
+def bounds(result: Measurements) -> dict[Key, float]:
+    """The longest time that a scheduler may leave a class unserved that could send, in ns.
+
+    The latency of its guarantee and the time of the longest frame at the certain rate: from any moment on, so
+    much later a whole frame has been sent. There is none for classes below a strict one, for groups of
+    several queues, for classes behind shapers, for schedulers that are not among `ROUNDS`, and at all ports
+    if `[[faults]]` change schedulers.
+    """
+    if any(row["what"] == "scheduler" for row in result.rows("faults")):
+        return {}
+    carried: dict[str, int] = defaultdict(int)
+    for port, number in _left(result):
+        carried[port] = max(carried[port], number)
+    found = {}
+    for queue in json.loads(_core.guarantees(result.scenario_toml, "scenario.toml")):
+        if queue["scheduler"] in ROUNDS and queue["rate_bps"]:
+            turn_ns = queue["longest_frame_bytes"] * 8e9 / queue["rate_bps"]
+            found[queue["port"], queue["class"]] = queue["latency_ps"] / 1e3 + turn_ns
+            if queue["scheduler"] == "strict_priority" and queue["port"] in carried:
+                # Of the strict queues the highest alone has a promise: the highest that is not empty has it.
+                found[queue["port"], carried[queue["port"]]] = found[queue["port"], queue["class"]]
+    return found
+
+
+@dataclass(frozen=True)
+class _Stops:
+    """Intervals in which a class was stopped: apart, and in order."""
+
+    starts: list[float] = field(default_factory=list)
+    ends: list[float] = field(default_factory=list)
+
+    @property
+    def total(self) -> float:
+        """How long it was stopped."""
+        return sum(self.ends) - sum(self.starts)
+
+    @classmethod
+    def of(cls, intervals: Intervals) -> _Stops:
+        merged = cls()
+        for start, end in sorted(intervals):
+            if merged.ends and start <= merged.ends[-1]:
+                merged.ends[-1] = max(merged.ends[-1], end)
+            else:
+                merged.starts.append(start)
+                merged.ends.append(end)
+        return merged
+
+    def free(self, start: float, end: float) -> Intervals:
+        """The pieces of an interval in which it was not stopped."""
+        pieces, at = [], bisect_right(self.ends, start)
+        while start < end:
+            stop = self.starts[at] if at < len(self.starts) else end
+            if min(stop, end) > start:
+                pieces.append((start, min(stop, end)))
+            start = self.ends[at] if at < len(self.ends) else end
+            at += 1
+        return pieces
+
+
+_NEVER = _Stops()
+_ROUNDING_NS = 1e-3
+
+
+class _Gaps:
+    """The times between services of one class, from its bins."""
+
+    def __init__(
+        self, times: Array, waits: NDArray[np.bool_], bps: Array, rate: float, stops: _Stops
+    ) -> None:
+        self.times, self.waits, self.stops = times, waits, stops
+        self.width = float(times[1] - times[0]) if len(times) > 1 else 0.0
+        self.sends = bps > 0
+        # What a bin can have without service while frames wait; at either end of the run there is none.
+        idle = np.where(waits, self.width * np.clip(1.0 - bps / rate, 0.0, 1.0), 0.0)
+        self.idle = np.concatenate([idle, [0.0]])  # [-1] is both before the first and after the last
+
+    def service(self, key: Key, bound: float | None) -> Service:
+        weak = strong = self._between_neighbours()
+        within = (0, 0)
+        for first, last in _runs(~self.sends):
+            pieces = [(first + begin, first + end) for begin, end in _runs(self.waits[first:last])]
+            for piece in pieces:
+                weak = _longer(weak, self._unbroken(*piece))
+            in_all = self._in_all(first, last, pieces)
+            if pieces and _order(in_all) > _order(strong):
+                within = (first, last)
+            strong = _longer(strong, in_all)
+        start, end = (self._at(index) for index in within)
+        breaks = sum(start < stop < end for stop in self.stops.starts)
+        # A time that lasts until the end is nothing but bins without service up to the last one.
+        lasts = (
+            weak.least_ns > 0 and weak.since_ns + weak.least_ns >= self._at(len(self.times)) - _ROUNDING_NS
+        )
+        return Service(*key, weak, strong, breaks, lasts, bound)
+
+    def _at(self, index: int) -> float:
+        return float(self.times[0] + index * self.width)
+
+    def _between_neighbours(self) -> Span:
+        """Of two bins that follow each other, both with service: no longer than what they have without it."""
+        most = self.idle[:-2] + self.idle[1:-1]
+        both = self.sends[:-1] & self.sends[1:] & (self.waits[:-1] | self.waits[1:])
+        longest, since = 0.0, 0.0
+        for at in np.flatnonzero(both)[np.argsort(-most[both], kind="stable")]:
+            if most[at] <= longest:
+                break
+            free = self.stops.free(self._at(at), self._at(at + 2))
+            known = min(float(most[at]), max((end - start for start, end in free), default=0.0))
+            if known > longest:
+                longest, since = known, self._at(at)
+        return Span(0.0, longest, since)
+
+    def _edges(self, begin: int, end: int) -> tuple[float, float]:
+        """What the bins before and after a run can have without service."""
+        return float(self.idle[begin - 1]), float(self.idle[end] if end < len(self.times) else 0.0)
+
+    def _unbroken(self, begin: int, end: int) -> Span:
+        # In the first bin frames may have come as late as its end; the bin before may have served none late.
+        before, after = self._edges(begin, end)
+        certain = self.stops.free(self._at(begin + 1), self._at(end))
+        possible = self.stops.free(self._at(begin) - before, self._at(end) + after)
+        least, since = max(((stop - start, start) for start, stop in certain), default=(0.0, self._at(begin)))
+        return Span(least, max((stop - start for start, stop in possible), default=0.0), since)
+
+    def _in_all(self, first: int, last: int, pieces: list[tuple[int, int]]) -> Span:
+        before, after = self._edges(first, last)
+        least = sum(self._free(begin + 1, end) for begin, end in pieces)
+        most = sum(self._free(begin, end) for begin, end in pieces)
+        return Span(least, most + before + after, self._at(first))
+
+    def _free(self, begin: int, end: int) -> float:
+        return sum(stop - start for start, stop in self.stops.free(self._at(begin), self._at(end)))
+
+
+def _order(span: Span) -> tuple[float, float]:
+    return span.least_ns, span.most_ns
+
+
+def _longer(one: Span, other: Span) -> Span:
+    """The bounds of the longer of two times; it began where the one that is certainly longer did."""
+    since = max(one, other, key=_order).since_ns
+    return Span(max(one.least_ns, other.least_ns), max(one.most_ns, other.most_ns), since)
+
+
+def _runs(mask: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
+    """Where it is true without a break: from, and up to but not with."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], mask, [False]]).astype(np.int8)))
+    yield from ((int(begin), int(end)) for begin, end in edges.reshape(-1, 2))
+
+
+def _left(result: Measurements) -> dict[Key, int]:
+    """Frames that left each queue while measured; of a run with a warm-up, others may have left before."""
+    return {(row["port"], row["class"]): row["frames"] for row in result.rows("queues")}
+
+
+def _stops(
+    result: Measurements, ports: Mapping[str, Mapping[str, Any]]
+) -> tuple[dict[Key, _Stops], set[str]]:
+    """When classes could not send whatever a scheduler chose, and ports of which pauses are not recorded."""
+    queues = queue_of_priority(result.scenario_toml, _hosts(result))
+    found: dict[Key, Intervals] = defaultdict(list)
+    paused: dict[str, Intervals] = defaultdict(list)
+    for row in result.rows("pauses"):
+        if row["reason"] != "bypass_credits":
+            interval = (row["start_ns"], float("inf") if row["end_ns"] is None else row["end_ns"])
+            found[row["port"], queues(ports[row["port"]]["node"])[row["priority"]]].append(interval)
+            paused[row["port"]].append(interval)
+    unseen = {
+        port
+        for port, row in ports.items()
+        if _Stops.of(paused[port]).total < row["paused_s"] * 1e9 - _ROUNDING_NS * (1 + len(paused[port]))
+    }
+    dark = _dark(result)
+    for port, facts in ports.items() if dark else ():
+        names = (facts["node"], f"{facts['node']}<->{facts['peer']}", f"{facts['peer']}<->{facts['node']}")
+        for number in set(queues(facts["node"])):
+            found[port, number] += [span for name in names for span in dark.get(name, ())]
+    return {key: _Stops.of(intervals) for key, intervals in found.items()}, unseen
+
+
+def _dark(result: Measurements) -> dict[str, Intervals]:
+    """When links were down, and switches restarted."""
+    found: dict[str, Intervals] = defaultdict(list)
+    for row in result.rows("faults"):
+        if row["what"] in ("link_down", "restart"):
+            found[row["where"]].append((row["time_ns"], float("inf")))
+        elif row["what"] in ("link_up", "restarted") and row["where"] in found:
+            found[row["where"]][-1] = (found[row["where"]][-1][0], row["time_ns"])
+    return found
+
+
+def _hosts(result: Measurements) -> set[str]:
+    return {row["source"] for row in result.rows("flows")} | {
+        row["destination"] for row in result.rows("paths")
+    }
+
+
+def _flows(result: Measurements, classes: list[Service]) -> list[FlowService]:
+    """Each flow at the port of its paths where its class had to wait longest."""
+    of_key = {(one.port, one.traffic_class): (rank, one) for rank, one in enumerate(classes)}
+    queues = queue_of_priority(result.scenario_toml, _hosts(result))
+    node = {row["port"]: row["node"] for row in result.rows("ports")}
+    priority = {row["flow"]: row["class"] for row in result.rows("flows")}
+    arrives = result.curves().get("flow_throughput_bps", {})
+    ways: dict[str, dict[str, None]] = defaultdict(dict)
+    for row in result.rows("paths"):
+        ways[row["flow"]] |= dict.fromkeys(row["ports"].split())
+    found = []
+    for flow, way in ways.items():
+        keys = [(port, queues(node[port])[priority[flow]]) for port in way]
+        ranked = [of_key[key] for key in keys if key in of_key]
+        if ranked:
+            worst = min(ranked, key=lambda one: one[0])
+            found.append((worst[0], FlowService(flow, worst[1], _silence(arrives.get(flow)))))
+    return [one for _, one in sorted(found, key=lambda one: (one[0], one[1].flow))]
+
+
+def _silence(line: tuple[Array, Array] | None) -> float | None:
+    if line is None or len(line[0]) < 2:
+        return None
+    longest = max((end - begin for begin, end in _runs(line[1] == 0)), default=0)
+    return longest * float(line[0][1] - line[0][0])
