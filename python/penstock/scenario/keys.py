@@ -2230,7 +2230,7 @@ class RdmaKeys(TypedDict, total=False):
     """
     ack_every: int | None
     """Acknowledges every n-th packet, beside the last one of a message. Default: 1 where the control
-    goes by acknowledgements or recovery is selective, else 64.
+    goes by acknowledgements, a window limits what is in flight, or recovery is selective, else 64.
     """
     ack_priority: int | None
     """Priority of acknowledgements and NAKs. Default: that of the data."""
