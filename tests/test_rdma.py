@@ -1,4 +1,4 @@
-"""RDMA against models of a few lines: go-back-N with losses, DCQCN at its fixed point, what always holds."""
+"""RDMA against the fluid model of DCQCN, and what always holds; `penstock validate` has the other models."""
 
 from __future__ import annotations
 
@@ -8,56 +8,7 @@ import pytest
 
 import penstock as ps
 from penstock.library import read
-
-PACKET, HEADERS, OVERHEAD, ACK = 1024 + 66, 66, 20, 70
-RATE = 10e9
-DELAY = 5e-6
-
-LOSSY = """\
-[simulation]
-duration = "40 ms"
-[topology.star]
-hosts = 2
-rate = "10 Gb/s"
-delay = "5 us"
-[[flows]]
-name = "f"
-from = "h0"
-to = "h1"
-source = {{ rdma = {{ control = "none", recovery = "{recovery}", {more} }} }}
-[[faults]]
-link = ["h0", "sw"]
-frame_loss = {loss}
-towards = "sw"
-"""
-
-
-def pair(text: str) -> dict[str, float]:
-    return dict(ps.run(ps.Scenario.from_toml(text)).rows("queue_pairs")[0])
-
-
-def wire(length: int) -> float:
-    """Seconds that a frame takes on a link."""
-    return (length + OVERHEAD) * 8 / RATE
-
-
-@pytest.mark.parametrize("loss", [0.002, 0.01, 0.03])
-def test_go_back_n_wastes_what_is_on_its_way(loss: float) -> None:
-    """A loss costs what is sent between the lost packet and its NAK (Bertsekas and Gallager, 2.4.2)."""
-    trip = 2 * wire(PACKET) + 2 * wire(ACK) + 4 * DELAY
-    wasted = math.ceil(trip / wire(PACKET) + 1)
-    efficiency = (1 - loss) / (1 - loss + loss * wasted)
-    row = pair(LOSSY.format(recovery="go_back_n", loss=loss, more='nak_gap = "23 us", timeout = "1 ms"'))
-    assert row["packets_delivered"] / row["packets_sent"] == pytest.approx(efficiency, rel=0.05)
-
-
-@pytest.mark.parametrize("loss", [0.002, 0.01, 0.03])
-def test_selective_repeat_wastes_nothing(loss: float) -> None:
-    """The missing packets alone are sent again, and each of these is lost as often as any other."""
-    more = 'timeout = "320 us", low_timeout = "100 us", window = "500 kB"'
-    row = pair(LOSSY.format(recovery="selective", loss=loss, more=more))
-    assert row["packets_delivered"] / row["packets_sent"] == pytest.approx(1 - loss, rel=0.01)
-
+from penstock.validation.rdma import HEADERS, LINK, ON_WIRE, OVERHEAD, TRIP
 
 DCQCN = """\
 [simulation]
@@ -99,7 +50,7 @@ def marked_share(senders: int) -> float:
     10 MB, F = 5, 40 Mb/s.
     """
     packet = (1000 + HEADERS) * 8
-    rate = RATE * 4 / packet / senders
+    rate = 40e9 / packet / senders
     add, tau, period, counter, stages = 40e6 / packet, 50e-6, 55e-6, 10e6 * 8 / packet, 5
 
     def gain(p: float) -> float:
@@ -170,55 +121,6 @@ to = "h0"
 frame = "1200 B"
 source = {{ rdma = {{ mtu = "1000 B", control = {{ {control} }} }} }}
 """
-#: Bits a second of the links, the length of a packet on the wire with telemetry, and seconds that it and its
-#: acknowledgement take there and back.
-LINK, ON_WIRE = 100e9, 1000 + HEADERS + 42 + OVERHEAD
-TRIP = 4 * 2.5e-6 + 2 * (ON_WIRE + ACK + 42 + OVERHEAD) * 8 / LINK
-
-
-def rests(senders: int, eta: float, increase: float) -> float:
-    """What senders have in flight whose window is W eta / U + increase, in parts of a round trip of the link.
-
-    Y. Li et al., SIGCOMM 2019, section 3.3, round trip by round trip.
-    """
-    most = LINK * TRIP / 8
-    window = most
-    for _ in range(3000):
-        window = min(window * eta / (senders * window / most) + increase, most)
-    return senders * window / most
-
-
-def at_rest(senders: int, control: str) -> tuple[float, float]:
-    """Utilisation of the receiver's link, and bytes that wait for it on average."""
-    text = TELEMETRY.format(hosts=senders + 1, senders=senders, control=control)
-    result = ps.run(ps.Scenario.from_toml(text))
-    bits = sum(row["throughput_bps"] for row in result.rows("flows"))
-    queue = max(row["queue_bytes_mean"] for row in result.rows("queues"))
-    frame = ON_WIRE - OVERHEAD
-    return bits / LINK * ON_WIRE / frame, queue * ON_WIRE / frame
-
-
-@pytest.mark.parametrize(
-    ("senders", "mbps"), [(2, 20), (2, 5000), (4, 5000), (8, 20), (8, 600), (8, 2000), (32, 20), (32, 200)]
-)
-def test_hpcc_comes_to_rest_where_the_model_does(senders: int, mbps: int) -> None:
-    """Utilisation and queue together are eta + N W_AI / BDP; what that has above all of the link waits."""
-    # An increase is one of bytes of frames.
-    inside = rests(senders, 0.95, mbps * 1e6 * TRIP / 8 * ON_WIRE / (ON_WIRE - OVERHEAD))
-    used, waits = at_rest(senders, f'hpcc = {{ ai_rate = "{mbps} Mb/s" }}')
-    assert used + waits * 8 / (LINK * TRIP) == pytest.approx(inside, rel=0.015)
-    # Packets of many senders wait for each other before the link is full.
-    assert min(inside, 1) - 0.04 < used < min(inside, 1) + 0.002
-
-
-@pytest.mark.parametrize("senders", [2, 4, 16])
-def test_powertcp_comes_to_rest_where_the_model_does(senders: int) -> None:
-    """At eta + N beta / B; by round trips alone, at 1.05 times eta: with a queue that stays."""
-    inside = rests(senders, 0.95, 600e6 * TRIP / 8 * ON_WIRE / (ON_WIRE - OVERHEAD))
-    used, waits = at_rest(senders, "powertcp = {}")
-    assert used + waits * 8 / (LINK * TRIP) == pytest.approx(inside, rel=0.01)
-    used, waits = at_rest(senders, "theta_powertcp = {}")
-    assert used + waits * 8 / (LINK * TRIP) == pytest.approx(1.05 * 0.95 + senders * 600e6 / LINK, rel=0.01)
 
 
 def test_an_incast_fills_no_more_than_the_windows() -> None:

@@ -45,6 +45,7 @@ TOPICS = {
     "bcn": "Backward congestion notification",
     "fecn": "Forward congestion notification",
     "prc": "Path rate control",
+    "rdma": "RDMA",
     "paths": "Path choice",
 }
 """Modules that register cases, in the order of the document, with the titles of their pages."""
