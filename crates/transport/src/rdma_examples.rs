@@ -216,13 +216,18 @@ impl Missing for Vec<crate::TransferOutcome> {
 
 #[test]
 fn a_static_window_gives_its_bytes_a_round_trip() {
-    // 4 packets of 1058 B in a round trip of 10 us and the two frames; the one that fills the window asks for its answer.
+    // 4 packets of 1058 B in a round trip of 10 us, one of them and its acknowledgement.
     let keys = RdmaKeys { window: Some(Or::Value(units::Amount::Frames(4))), ..keys() };
-    let mut pipe = transfers(&keys, &[(0, 400_000)]);
-    pipe.run_clean(NEVER);
-    let trip = pipe.wire(1_058) * 4 + pipe.wire(64) + DELAY * 2;
-    let last = delivered(&pipe, 0).unwrap();
-    assert_eq!(last, trip * 99 + pipe.wire(1_058) * 4 + DELAY);
+    let ends = |keys: &RdmaKeys| {
+        let mut pipe = transfers(keys, &[(0, 400_000)]);
+        pipe.run_clean(NEVER);
+        (delivered(&pipe, 0).unwrap(), pipe.wire(1_058), pipe.wire(64))
+    };
+    let (last, packet, ack) = ends(&keys);
+    assert_eq!(last, (packet + ack + DELAY * 2) * 99 + packet * 4 + DELAY);
+    // With an acknowledgement for 64 packets the one that fills the window asks for its answer, and the others wait for it.
+    let (last, packet, ack) = ends(&RdmaKeys { ack_every: Some(64), ..keys });
+    assert_eq!(last, (packet * 4 + ack + DELAY * 2) * 99 + packet * 4 + DELAY);
 }
 
 #[test]
