@@ -56,7 +56,7 @@ impl Configuration for StopGoKeys {
             kind: PauseKind::Link,
             accounting: Accounting::Ingress,
             watermarks: Some(Watermarks { xoff, xon, headroom: None }),
-            quanta: u16::MAX,
+            quanta: u16::MAX.into(),
             resume: true,
             refresh: true,
             response_time: None,
