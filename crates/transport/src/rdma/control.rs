@@ -1,5 +1,6 @@
 //! What the congestion control of a queue pair hears and what it says.
 
+use super::path_window::PathWindow;
 use frame::{Stamps, Telemetry};
 use units::{BitRate, Time};
 
@@ -72,18 +73,22 @@ pub trait RdmaControl {
     /// The link of the sender has another rate: what follows from it is as in `fresh`, which was made for that rate.
     fn on_link_rate(&mut self, _now: Time, _fresh: &Self) {}
 
+    /// The window of the path that it moves, and that says how fast; `None`: it moves something else.
+    fn path_window(&self) -> Option<&PathWindow> {
+        None
+    }
     /// When the packet may leave that follows one of so many bytes (DA to FCS) which left at `since`, if nothing but time
     /// changes the rate.
-    fn due(&self, since: Time, _bytes: u32) -> Time {
-        since
+    fn due(&self, since: Time, bytes: u32) -> Time {
+        self.path_window().map_or(since, |window| window.due(since, bytes))
     }
     /// The rate as of now, in bits of frames (DA to FCS) a second; infinite: that of the link.
     fn rate(&self, _now: Time) -> f64 {
-        f64::INFINITY
+        self.path_window().map_or(f64::INFINITY, PathWindow::rate)
     }
     /// Bytes of frames that may be in flight; one packet always may.
     fn window(&self) -> u64 {
-        u64::MAX
+        self.path_window().map_or(u64::MAX, PathWindow::in_flight)
     }
     /// Bytes that it has taken beside itself.
     fn memory_bytes(&self) -> usize {

@@ -215,14 +215,8 @@ impl RdmaControl for Hpcc {
     fn on_link_rate(&mut self, _now: Time, fresh: &Hpcc) {
         self.of.on_link_rate(&fresh.of);
     }
-    fn due(&self, since: Time, bytes: u32) -> Time {
-        self.of.window.due(since, bytes)
-    }
-    fn rate(&self, _now: Time) -> f64 {
-        self.of.window.rate()
-    }
-    fn window(&self) -> u64 {
-        self.of.window.in_flight()
+    fn path_window(&self) -> Option<&PathWindow> {
+        Some(&self.of.window)
     }
     fn memory_bytes(&self) -> usize {
         self.hops.memory_bytes()

@@ -14,7 +14,7 @@
 use super::checks;
 use super::control::{PathFacts, RdmaAck, RdmaControl};
 use super::hpcc::HpccWindow;
-use super::path_window;
+use super::path_window::{self, PathWindow};
 use frame::Telemetry;
 use keys::Remark;
 use schemars::JsonSchema;
@@ -133,14 +133,8 @@ impl RdmaControl for HpccPint {
     fn on_link_rate(&mut self, _now: Time, fresh: &HpccPint) {
         self.of.on_link_rate(&fresh.of);
     }
-    fn due(&self, since: Time, bytes: u32) -> Time {
-        self.of.window.due(since, bytes)
-    }
-    fn rate(&self, _now: Time) -> f64 {
-        self.of.window.rate()
-    }
-    fn window(&self) -> u64 {
-        self.of.window.in_flight()
+    fn path_window(&self) -> Option<&PathWindow> {
+        Some(&self.of.window)
     }
 }
 

@@ -14,7 +14,7 @@
 use super::checks;
 use super::control::{PathFacts, RdmaAck, RdmaControl};
 use super::hops::smoothed;
-use super::path_window;
+use super::path_window::{self, PathWindow};
 use super::powertcp::{LEAST_CURRENT, PowerWindow};
 use keys::Remark;
 use schemars::JsonSchema;
@@ -102,14 +102,8 @@ impl RdmaControl for ThetaPowerTcp {
     fn on_link_rate(&mut self, _now: Time, fresh: &ThetaPowerTcp) {
         self.of.on_link_rate(&fresh.of);
     }
-    fn due(&self, since: Time, bytes: u32) -> Time {
-        self.of.window.due(since, bytes)
-    }
-    fn rate(&self, _now: Time) -> f64 {
-        self.of.window.rate()
-    }
-    fn window(&self) -> u64 {
-        self.of.window.in_flight()
+    fn path_window(&self) -> Option<&PathWindow> {
+        Some(&self.of.window)
     }
 }
 
