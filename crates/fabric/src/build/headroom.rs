@@ -52,6 +52,10 @@ pub struct PauseNeeds {
 pub fn pause_needs(spec: &Spec) -> Vec<PauseNeeds> {
     let wiring = spec.wiring();
     let plan = Plan::new(spec, &wiring);
+    // Of a node, not of each of its ports: it looks at all of them.
+    let target = |node| Some(plan.target(node, spec.nodes[node.at()].pauses()?)?.watermark);
+    let targets: Vec<Option<Amount>> =
+        (0..spec.nodes.len() as u32).map(|node| target(NodeId(node))).collect();
     let of_port = |port: u32| {
         let control = plan.node(port).pauses()?;
         let buffer = match plan.node(port).host() {
@@ -73,7 +77,7 @@ pub fn pause_needs(spec: &Spec) -> Vec<PauseNeeds> {
             least_quanta,
             quanta,
             lasts: pause_time(quanta, plan.rates(port).1),
-            target: plan.target(wiring.node_of[port as usize], control).map(|target| target.watermark),
+            target: targets[wiring.node_of[port as usize].at()],
         })
     };
     (0..wiring.peer.len() as u32).filter_map(of_port).collect()
