@@ -25,6 +25,7 @@ mod fetching;
 pub(crate) mod frame_log;
 pub(crate) mod headers;
 pub(crate) mod hosts;
+pub(crate) mod index;
 pub(crate) mod ingress;
 pub(crate) mod ledger;
 pub(crate) mod levels;

@@ -4,6 +4,7 @@ use super::{Part, Plan, bypass_classes};
 use crate::build::headroom::{frame_bounds, receive_buffer};
 use crate::run::architecture::{Architecture, NodeMemory};
 use crate::run::crossbar::{Crossbar, SwitchFacts};
+use crate::run::index::QueueIx;
 use crate::run::ingress::IngressPort;
 use crate::run::managed::Managed;
 use crate::run::managers::{Assigned, Managers};
@@ -114,11 +115,11 @@ fn add_ingress(part: &Part, fabric: &mut Fabric) {
     let none = Amount::Bytes(0);
     let idle =
         IngressPort::new(Levels { xoff: none, xon: none, capacity: none }, PauseKind::Priorities(0), false);
-    fabric.ingress = vec![idle; fabric.links.len()];
+    fabric.ingress = vec![idle; fabric.links.len()].into();
     for node in fabric.nodes.iter().filter(|node| counts(node)) {
         let Some(sender) = &node.pause_sender else { continue };
-        let ports = &mut fabric.ingress[node.first_port as usize..];
-        let first = part.ports().start + node.first_port;
+        let ports = &mut fabric.ingress.raw[node.first_port.at()..];
+        let first = fabric.numbering.port(node.first_port);
         for ((port, &levels), number) in ports.iter_mut().zip(&sender.levels).zip(first..) {
             let kind = match sender.spec.kind {
                 PauseKind::Link => PauseKind::Link,
@@ -159,12 +160,12 @@ fn add_receiving(part: &Part, fabric: &mut Fabric) {
     let all: Vec<_> = part.ports().map(receiving).collect();
     // Where frames give credits back, hosts look at each.
     if all.iter().any(Option::is_some) || part.ports().any(|port| plan.node(port).credits().is_some()) {
-        fabric.hosts.receiving = all;
+        fabric.hosts.receiving = all.into();
     }
 }
 
 /// Adds the queue managers of a port, whose queues begin there, each with a random stream of its own. Whether it has any.
-pub fn add_managers(plan: &Plan, port: u32, (first_queue, managers): (u32, &mut Managers)) -> bool {
+pub fn add_managers(plan: &Plan, port: u32, (first_queue, managers): (QueueIx, &mut Managers)) -> bool {
     let (node, link) = (plan.node(port), plan.link(port));
     let specs = node.switch().map_or(&[][..], |switch| &switch.managers);
     let local = plan.wiring.local(PortId(port));
@@ -223,6 +224,6 @@ fn add_telemetry(part: &Part, fabric: &mut Fabric) {
     let writes = |port: u32| part.plan.node(port).switch().is_some();
     fabric.telemetry = part.ports().map(|port| PortTelemetry::new(writes(port))).collect();
     for port in part.ports().filter(|&port| writes(port)) {
-        fabric.links.ports[part.port(port) as usize].hooks.set(Hooks::RECORDED, true);
+        fabric.links.ports[part.port(port)].hooks.set(Hooks::RECORDED, true);
     }
 }

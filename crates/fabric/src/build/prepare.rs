@@ -6,7 +6,6 @@ use super::{BuildError, Plan, bypass_classes, control_frames, copies, reroute, s
 use crate::run::copies::Forks;
 use crate::run::event::Event;
 use crate::run::faults::Faults;
-use crate::run::pool::NIL;
 use crate::spec::{Spec, Subject};
 use frame::{NodeId, Route};
 use keys::Remark;
@@ -78,11 +77,13 @@ fn numbered(plan: &Plan) -> Result<(), BuildError> {
         ports * node.classes().classes() as u64 * each * voqs(node, ports)
     });
     let lists: u64 = lists.sum();
-    if lists < u64::from(NIL) {
+    if lists < u64::from(u32::MAX) {
         return Ok(());
     }
     let message = format!("{lists} queues");
-    let help =
-        format!("expected fewer than {NIL}; virtual output queues are one for each pair of ports and class");
+    let help = format!(
+        "expected fewer than {}; virtual output queues are one for each pair of ports and class",
+        u32::MAX
+    );
     Err(BuildError::new(Subject::Scenario, Remark::about("topology", message, help)))
 }

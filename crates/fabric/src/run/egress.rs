@@ -2,8 +2,9 @@
 
 use crate::run::architecture::Architecture;
 use crate::run::event::{Event, Kind, Queued};
+use crate::run::index::PortIx;
 use crate::run::losses::Cause;
-use crate::run::pool::{NIL, Waiting};
+use crate::run::pool::Waiting;
 use crate::run::port::{Hooks, Port};
 use crate::run::world::Fabric;
 use flow_control::pfc::Counted;
@@ -22,8 +23,15 @@ const ADMITS: Hooks = Hooks::MANAGED.or(Hooks::CREDITS).or(Hooks::CROSSBAR);
 
 impl Fabric {
     /// Lets a frame wait, if there is room.
-    pub fn enqueue(&mut self, egress: u32, frame: Frame, ingress: u32, now: Time, windows: &mut Queued) {
-        let port = &self.links.ports[egress as usize];
+    pub fn enqueue(
+        &mut self,
+        egress: PortIx,
+        frame: Frame,
+        ingress: Option<PortIx>,
+        now: Time,
+        windows: &mut Queued,
+    ) {
+        let port = &self.links.ports[egress];
         let class = port.classes.class(frame.priority);
         if port.busy_until <= now || port.hooks.has(ASKS) {
             if port.busy_until <= now && port.waiting | port.stopped == 0 && !port.hooks.has(Hooks::ASKED) {
@@ -58,27 +66,27 @@ impl Fabric {
     /// Whether all that waits at a port, some of this class among it, is stopped by pauses that have not run out, and nobody but a
     /// queue manager is asked about one frame more.
     #[inline(always)]
-    fn is_stuck(&self, egress: u32, class: TrafficClass, now: Time) -> bool {
-        let port = &self.links.ports[egress as usize];
+    fn is_stuck(&self, egress: PortIx, class: TrafficClass, now: Time) -> bool {
+        let port = &self.links.ports[egress];
         port.waiting >> class.0 & 1 != 0
             && port.waiting & !port.stopped == 0
             && port.busy_until <= now
             && !port.hooks.has(ASKS.or(TELLS).or(Hooks::PAUSE_WAITING))
-            && now < self.links.cold[egress as usize].stops_until
+            && now < self.links.cold[egress].stops_until
     }
 
     /// A frame comes to such a port: it waits, and the port looks when it would have looked without it.
     #[inline(never)]
     fn enqueue_stuck(
         &mut self,
-        egress: u32,
+        egress: PortIx,
         class: TrafficClass,
         frame: &Frame,
-        ingress: u32,
+        ingress: Option<PortIx>,
         now: Time,
         windows: &mut Queued,
     ) {
-        let port = &self.links.ports[egress as usize];
+        let port = &self.links.ports[egress];
         debug_assert!(port.decision.due() != Time::NEVER, "nobody looks at what waits");
         if port.hooks.has(Hooks::COUNTED) && !self.before_enqueue(egress, class, frame, ingress, now, windows)
         {
@@ -91,10 +99,10 @@ impl Fabric {
     #[inline(never)]
     fn enqueue_telling(
         &mut self,
-        egress: u32,
+        egress: PortIx,
         class: TrafficClass,
         frame: &Frame,
-        ingress: u32,
+        ingress: Option<PortIx>,
         now: Time,
         windows: &mut Queued,
     ) {
@@ -110,15 +118,15 @@ impl Fabric {
     #[inline(never)]
     fn wait_after_xoff(
         &mut self,
-        egress: u32,
+        egress: PortIx,
         class: TrafficClass,
         frame: &Frame,
-        ingress: u32,
+        ingress: Option<PortIx>,
         now: Time,
         windows: &mut Queued,
     ) {
-        let queue = self.links.ports[egress as usize].first_queue + u32::from(class.0);
-        self.send_xoff(frame, ingress, queue, now, windows);
+        let queue = self.links.ports[egress].queue(class);
+        self.send_xoff_to(frame, ingress, queue, now, windows);
         // The pause may begin at this very queue.
         self.tell_root(egress, class, frame);
         self.wait_for_link(egress, class, frame, ingress, now, windows);
@@ -128,15 +136,15 @@ impl Fabric {
     #[inline(always)]
     fn wait_for_link(
         &mut self,
-        egress: u32,
+        egress: PortIx,
         class: TrafficClass,
         frame: &Frame,
-        ingress: u32,
+        ingress: Option<PortIx>,
         now: Time,
         windows: &mut Queued,
     ) {
         self.wait(egress, class, frame, ingress, now);
-        let port = &mut self.links.ports[egress as usize];
+        let port = &mut self.links.ports[egress];
         let (at, stopped) = (port.busy_until, port.stopped);
         if port.decision.arm(at) {
             windows.push(Event::bare(Kind::Decide, at, egress));
@@ -150,14 +158,14 @@ impl Fabric {
     #[inline(always)]
     fn enqueue_asking(
         &mut self,
-        egress: u32,
+        egress: PortIx,
         class: TrafficClass,
         frame: Frame,
-        ingress: u32,
+        ingress: Option<PortIx>,
         now: Time,
         windows: &mut Queued,
     ) {
-        match self.nodes[self.node_of[egress as usize] as usize].architecture {
+        match self.nodes[self.node_of[egress]].architecture {
             Architecture::OutputQueued(_) => {
                 self.enqueue_at_output(egress, class, frame, ingress, now, windows)
             }
@@ -169,14 +177,14 @@ impl Fabric {
     #[inline(never)]
     pub fn enqueue_at_output(
         &mut self,
-        egress: u32,
+        egress: PortIx,
         class: TrafficClass,
         mut frame: Frame,
-        ingress: u32,
+        ingress: Option<PortIx>,
         now: Time,
         windows: &mut Queued,
     ) {
-        let hooks = self.links.ports[egress as usize].hooks;
+        let hooks = self.links.ports[egress].hooks;
         if hooks.has(Hooks::MANAGED) {
             if !self.admitted(egress, class, &mut frame, ingress, now, windows) {
                 return;
@@ -184,9 +192,7 @@ impl Fabric {
         } else if hooks.has(Hooks::CREDITS) {
             self.meets_credits(egress, class, &frame, ingress, now, windows);
         }
-        if self.links.ports[egress as usize].busy_until <= now
-            && self.goes_at_once(egress, class, &frame, now)
-        {
+        if self.links.ports[egress].busy_until <= now && self.goes_at_once(egress, class, &frame, now) {
             if hooks.has(ADMITS) {
                 return self.transmit_admitted(egress, class, frame, ingress, now, windows);
             }
@@ -200,9 +206,9 @@ impl Fabric {
             self.lose(egress, class, &frame, ingress, cause, now);
             return self.output_left(egress, class, &frame, now, windows);
         }
-        let node = self.node_of[egress as usize];
+        let node = self.node_of[egress];
         let bounded = hooks.has(Hooks::BOUNDED);
-        let shares = bounded && self.nodes[node as usize].memory().sharing.is_some();
+        let shares = bounded && self.nodes[node].memory().sharing.is_some();
         if shares && let Err(cause) = self.share_in(node, egress, class, &frame, ingress, now) {
             self.lose(egress, class, &frame, ingress, cause, now);
             return;
@@ -219,13 +225,13 @@ impl Fabric {
         if hooks.has(Hooks::CREDITS) && comes_in {
             self.tell_root(egress, class, &frame);
         }
-        if bounded && self.nodes[node as usize].memory().limited {
-            self.nodes[node as usize].memory_mut().add(class.at(), frame.bytes, now);
-            self.links.cold[egress as usize].occupancy.add(frame.bytes);
+        if bounded && self.nodes[node].memory().limited {
+            self.nodes[node].memory_mut().add(class.at(), frame.bytes, now);
+            self.links.cold[egress].occupancy.add(frame.bytes);
         }
         self.begin_to_wait(egress, class, &frame, ingress, now, windows);
         self.try_transmit(egress, now, windows);
-        if self.links.ports[egress as usize].stopped >> class.0 & 1 != 0 {
+        if self.links.ports[egress].stopped >> class.0 & 1 != 0 {
             self.note_stuck(egress, 1 << class.0, now, windows);
         }
     }
@@ -234,14 +240,14 @@ impl Fabric {
     #[inline(never)]
     fn admitted(
         &mut self,
-        egress: u32,
+        egress: PortIx,
         class: TrafficClass,
         frame: &mut Frame,
-        ingress: u32,
+        ingress: Option<PortIx>,
         now: Time,
         windows: &mut Queued,
     ) -> bool {
-        let hooks = self.links.ports[egress as usize].hooks;
+        let hooks = self.links.ports[egress].hooks;
         if hooks.has(Hooks::CREDITS) {
             self.meets_credits(egress, class, frame, ingress, now, windows);
         }
@@ -250,7 +256,9 @@ impl Fabric {
         {
             return true;
         }
-        if hooks.has(Hooks::CREDITS) && ingress != NIL {
+        if hooks.has(Hooks::CREDITS)
+            && let Some(ingress) = ingress
+        {
             self.credits_free(ingress, frame, now, windows);
         }
         self.output_left(egress, class, frame, now, windows);
@@ -261,14 +269,14 @@ impl Fabric {
     #[inline(never)]
     fn transmit_admitted(
         &mut self,
-        egress: u32,
+        egress: PortIx,
         class: TrafficClass,
         mut frame: Frame,
-        ingress: u32,
+        ingress: Option<PortIx>,
         now: Time,
         windows: &mut Queued,
     ) {
-        let hooks = self.links.ports[egress as usize].hooks;
+        let hooks = self.links.ports[egress].hooks;
         if hooks.has(Hooks::MANAGED) {
             frame = self.manager_on_dequeue(egress, class, frame, now, windows);
         }
@@ -283,8 +291,8 @@ impl Fabric {
 
     /// A frame is about to wait.
     #[inline(always)]
-    fn tell_scheduler(&mut self, egress: u32, class: TrafficClass, bytes: u16, now: Time) {
-        if self.links.ports[egress as usize].hooks.has(Hooks::SCHEDULER) {
+    fn tell_scheduler(&mut self, egress: PortIx, class: TrafficClass, bytes: u16, now: Time) {
+        if self.links.ports[egress].hooks.has(Hooks::SCHEDULER) {
             self.on_arrival(egress, class, bytes, now);
         }
     }
@@ -293,16 +301,16 @@ impl Fabric {
     #[inline(always)]
     pub fn begin_to_wait(
         &mut self,
-        egress: u32,
+        egress: PortIx,
         class: TrafficClass,
         frame: &Frame,
-        ingress: u32,
+        ingress: Option<PortIx>,
         now: Time,
         windows: &mut Queued,
     ) {
         self.tell_scheduler(egress, class, frame.bytes, now);
         self.wait(egress, class, frame, ingress, now);
-        let Port { hooks, stopped, .. } = self.links.ports[egress as usize];
+        let Port { hooks, stopped, .. } = self.links.ports[egress];
         if hooks.has(Hooks::CREDITS) && stopped >> class.0 & 1 != 0 {
             self.may_be_passed(egress, class, now, windows);
         }
@@ -310,11 +318,18 @@ impl Fabric {
 
     /// A frame begins to wait.
     #[inline(always)]
-    fn wait(&mut self, egress: u32, class: TrafficClass, frame: &Frame, ingress: u32, now: Time) {
-        let port = &mut self.links.ports[egress as usize];
+    fn wait(
+        &mut self,
+        egress: PortIx,
+        class: TrafficClass,
+        frame: &Frame,
+        ingress: Option<PortIx>,
+        now: Time,
+    ) {
+        let port = &mut self.links.ports[egress];
         port.waiting |= 1 << class.0;
-        let queue_id = port.first_queue as usize + class.at();
-        let first_port = || self.nodes[self.node_of[egress as usize] as usize].first_port;
+        let queue_id = port.queue(class);
+        let first_port = || self.nodes[self.node_of[egress]].first_port;
         self.buffers.enter(queue_id, frame, now, ingress, first_port);
         self.probes.queue_holds(queue_id, now, || self.buffers.queues[queue_id].occupancy);
     }
@@ -322,49 +337,48 @@ impl Fabric {
     /// Whether a frame at a port with a free transmitter need not wait: no pause frame goes first, its class is not
     /// stopped, and what waits in others is. It then takes no memory, and no limit of what waits speaks of it.
     #[inline(never)]
-    fn goes_at_once(&mut self, egress: u32, class: TrafficClass, frame: &Frame, now: Time) -> bool {
-        let port = &self.links.ports[egress as usize];
+    fn goes_at_once(&mut self, egress: PortIx, class: TrafficClass, frame: &Frame, now: Time) -> bool {
+        let port = &self.links.ports[egress];
         if port.hooks.has(Hooks::PAUSE_WAITING.or(Hooks::DOWN)) {
             return false;
         }
         if port.stopped != 0 {
             self.look_at_stops(egress, now);
         }
-        let port = &self.links.ports[egress as usize];
+        let port = &self.links.ports[egress];
         let first = port.waiting & !port.stopped == 0 && port.stopped >> class.0 & 1 == 0;
         first && (!port.hooks.has(Hooks::SCHEDULER) || self.may_pass(egress, class, frame.bytes, now))
     }
 
     /// Why a frame may not wait, if a limit, a watchdog or a fault speaks against it.
     #[inline(never)]
-    fn refusal(&mut self, egress: u32, class: TrafficClass, frame: &Frame) -> Option<Cause> {
-        let port = &self.links.ports[egress as usize];
-        if let Some(cause) = self.links.cold[egress as usize].refuses() {
+    fn refusal(&mut self, egress: PortIx, class: TrafficClass, frame: &Frame) -> Option<Cause> {
+        let port = &self.links.ports[egress];
+        if let Some(cause) = self.links.cold[egress].refuses() {
             return Some(cause);
         }
         if port.hooks.has(Hooks::WATCHED) && self.dropped_in_storm(egress, class, frame.bytes) {
             return Some(Cause::Watchdog);
         }
-        let node = &self.nodes[self.node_of[egress as usize] as usize];
+        let node = &self.nodes[self.node_of[egress]];
         if node.memory().limited { self.admit(egress, class, frame.bytes).err() } else { None }
     }
 
     /// What waits where a frame of this class and port would.
-    pub fn waiting(&self, egress: u32, class: TrafficClass) -> queueing::Backlog {
-        let node = &self.nodes[self.node_of[egress as usize] as usize];
+    pub fn waiting(&self, egress: PortIx, class: TrafficClass) -> queueing::Backlog {
+        let node = &self.nodes[self.node_of[egress]];
         queueing::Backlog {
             total: node.memory().total,
-            port: self.links.cold[egress as usize].occupancy,
+            port: self.links.cold[egress].occupancy,
             class: node.memory().by_class[class.at()],
-            queue: self.buffers.queues[self.links.ports[egress as usize].first_queue as usize + class.at()]
-                .occupancy,
+            queue: self.buffers.queues[self.links.ports[egress].queue(class)].occupancy,
         }
     }
 
     /// Whether the limits leave room for a frame.
     #[inline(always)]
-    fn admit(&self, egress: u32, class: TrafficClass, bytes: u16) -> Result<(), Cause> {
-        let node = &self.nodes[self.node_of[egress as usize] as usize];
+    fn admit(&self, egress: PortIx, class: TrafficClass, bytes: u16) -> Result<(), Cause> {
+        let node = &self.nodes[self.node_of[egress]];
         node.memory().buffer.admit(&self.waiting(egress, class), bytes).map_err(|refusal| match refusal {
             Refusal::Queue if node.is_host => Cause::NicFull,
             Refusal::Queue => Cause::Queue,
@@ -375,7 +389,7 @@ impl Fabric {
     }
 
     /// Takes the next frame of a class out of its queue, which held the returned occupancy with it.
-    pub fn take(&mut self, egress: u32, class: TrafficClass, now: Time) -> (Waiting, Occupancy) {
+    pub fn take(&mut self, egress: PortIx, class: TrafficClass, now: Time) -> (Waiting, Occupancy) {
         self.take_out(false, egress, class, now)
     }
 
@@ -384,12 +398,12 @@ impl Fabric {
     pub fn take_out(
         &mut self,
         send: bool,
-        egress: u32,
+        egress: PortIx,
         class: TrafficClass,
         now: Time,
     ) -> (Waiting, Occupancy) {
-        let port = &mut self.links.ports[egress as usize];
-        let queue_id = port.first_queue as usize + class.at();
+        let port = &mut self.links.ports[egress];
+        let queue_id = port.queue(class);
         let before = self.buffers.queues[queue_id].occupancy;
         let waiting = self.buffers.leave(queue_id, now, send);
         self.probes.queue_holds(queue_id, now, || self.buffers.queues[queue_id].occupancy);
@@ -404,16 +418,16 @@ impl Fabric {
 
     /// A frame has left its queue where limits or a shared memory count it.
     #[inline(never)]
-    pub fn count_leaving(&mut self, egress: u32, class: TrafficClass, waiting: &Waiting, now: Time) {
-        let node_id = self.node_of[egress as usize];
+    pub fn count_leaving(&mut self, egress: PortIx, class: TrafficClass, waiting: &Waiting, now: Time) {
+        let node_id = self.node_of[egress];
         let bytes = waiting.frame.bytes;
-        if self.nodes[node_id as usize].memory().sharing.is_some() {
-            self.share_out(node_id, egress, class, &waiting.frame, waiting.ingress, now);
+        if self.nodes[node_id].memory().sharing.is_some() {
+            self.share_out(node_id, egress, class, &waiting.frame, waiting.across, now);
         }
-        let memory = self.nodes[node_id as usize].memory_mut();
+        let memory = self.nodes[node_id].memory_mut();
         if memory.limited {
             memory.remove(class.at(), bytes);
-            self.links.cold[egress as usize].occupancy.remove(bytes);
+            self.links.cold[egress].occupancy.remove(bytes);
         }
     }
 }

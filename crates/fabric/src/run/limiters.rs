@@ -21,10 +21,11 @@
 //! to it are told to its limiter, and to nobody else.
 
 use crate::run::event::{Event, Queued};
+use crate::run::index::{EndpointIx, LimiterIx, PlaceIx, PortIx};
 use crate::run::limiter_counts::LimiterMeasured;
 use crate::run::limiter_line::{LimiterLine, Next};
 use crate::run::limiter_passage::Passage;
-use crate::run::pool::{List, NIL, Pool};
+use crate::run::pool::{List, Pool};
 use crate::run::world::Fabric;
 use crate::spec::LimiterSpec;
 use engine::Stream;
@@ -47,9 +48,6 @@ pub(crate) struct Planned {
     pub name: String,
 }
 
-/// Marks a limiter among the endpoints that stand in line at a NIC.
-pub(crate) const LIMITER: u32 = 1 << 31;
-
 /// A rate limiter of a host. What frames that pass it touch comes first, then what those that wait in it do: six cache lines. In all
 /// it is an odd number of them, so that the first ones of many do not compete for the same places of a cache.
 #[derive(Debug)]
@@ -59,9 +57,9 @@ pub(crate) struct Limiter {
     /// What the control said last.
     pub orders: Orders,
     /// Where it stands in line at a NIC.
-    pub stands: Option<(u32, TrafficClass)>,
+    pub stands: Option<(PortIx, TrafficClass)>,
     /// Its place among those of its part.
-    place: u32,
+    place: PlaceIx,
     pub occupancy: Occupancy,
     /// What the burst takes at the rate that it has.
     ahead: Time,
@@ -96,7 +94,7 @@ pub(crate) struct Limiter {
 impl Limiter {
     /// The limiter of a place.
     pub fn new(
-        (number, place): (u32, u32),
+        (number, place): (u32, PlaceIx),
         of: &Planned,
         spec: &LimiterSpec,
         link: BitRate,
@@ -274,7 +272,7 @@ impl Limiter {
     }
 
     /// An endpoint stands at it no more.
-    pub fn leave(&mut self, endpoint: u32) {
+    pub fn leave(&mut self, endpoint: EndpointIx) {
         self.line.leave(endpoint);
     }
 
@@ -343,30 +341,29 @@ impl Limiter {
 impl Fabric {
     /// The limiter that the frames from the near end of a path pass.
     #[inline]
-    pub fn limiter_of(&self, path: PathId) -> Option<u32> {
+    pub fn limiter_of(&self, path: PathId) -> Option<LimiterIx> {
         self.limiter_at(path, false)
     }
 
     /// The limiter that the frames from one end of a path pass.
     #[inline]
-    pub fn limiter_at(&self, path: PathId, far: bool) -> Option<u32> {
-        let ends = self.hosts.limiters_of_path.get(path.at())?;
-        Some(ends[usize::from(far)]).filter(|&nth| nth != NIL)
+    pub fn limiter_at(&self, path: PathId, far: bool) -> Option<LimiterIx> {
+        self.hosts.limiters_of_path.get(path.at())?[usize::from(far)]
     }
 
     /// An endpoint whose frames pass a limiter has something to send: the port and class where that now stands in line.
     #[inline(never)]
     pub fn stand_at_limiter(
         &mut self,
-        nth: u32,
-        endpoint: u32,
+        nth: LimiterIx,
+        endpoint: EndpointIx,
         now: Time,
         windows: &mut Queued,
-    ) -> Option<(u32, TrafficClass)> {
-        let state = &mut self.hosts.endpoints[endpoint as usize];
+    ) -> Option<(PortIx, TrafficClass)> {
+        let state = &mut self.hosts.endpoints[endpoint];
         state.in_line = true;
         let priority = state.priority;
-        let limiter = &mut self.hosts.limiters[nth as usize];
+        let limiter = &mut self.hosts.limiters[nth];
         limiter.holds_from(now);
         limiter.line.come(priority, endpoint);
         self.wake_limiter(nth, now, windows);
@@ -374,8 +371,15 @@ impl Fabric {
     }
 
     /// A congestion message that was sent then, or a tag, has come for the source of a path.
-    pub fn on_limiter_message(&mut self, nth: u32, told: Told, sent: Time, now: Time, windows: &mut Queued) {
-        let limiter = &mut self.hosts.limiters[nth as usize];
+    pub fn on_limiter_message(
+        &mut self,
+        nth: LimiterIx,
+        told: Told,
+        sent: Time,
+        now: Time,
+        windows: &mut Queued,
+    ) {
+        let limiter = &mut self.hosts.limiters[nth];
         let point = match told {
             Told::Message(notice) => Some((notice.point, false)),
             Told::Returned(Tag::Rate(written)) => written.map(|(_, point)| (point, false)),
@@ -389,14 +393,14 @@ impl Fabric {
         }
         let after = self.tell_limiter(nth, told, now);
         if let Some(point) = point {
-            self.hosts.limiters[nth as usize].measured.note_change(point, before, after);
+            self.hosts.limiters[nth].measured.note_change(point, before, after);
         }
         self.update_limiter(nth, now, windows);
     }
 
     /// The control of a limiter is told something: the rate that it then has.
-    pub fn tell_limiter(&mut self, nth: u32, told: Told, now: Time) -> BitRate {
-        let limiter = &mut self.hosts.limiters[nth as usize];
+    pub fn tell_limiter(&mut self, nth: LimiterIx, told: Told, now: Time) -> BitRate {
+        let limiter = &mut self.hosts.limiters[nth];
         limiter.call(|control, random| control.on_told(now, told, &mut || random.next_u64()));
         limiter.measured.lowest = limiter.measured.lowest.into_iter().chain(limiter.orders.rate).min();
         limiter.rate()
@@ -405,8 +409,8 @@ impl Fabric {
     /// A limiter asked to be called now, unless a later wish has overtaken that. Like a decision, its call is no part of a
     /// fingerprint: what it leads to is.
     #[inline(never)]
-    pub fn limiter_called(&mut self, nth: u32, now: Time, windows: &mut Queued) {
-        let limiter = &mut self.hosts.limiters[nth as usize];
+    pub fn limiter_called(&mut self, nth: LimiterIx, now: Time, windows: &mut Queued) {
+        let limiter = &mut self.hosts.limiters[nth];
         if limiter.wakes_at != now {
             return;
         }
@@ -420,8 +424,8 @@ impl Fabric {
     }
 
     /// Something has happened to a limiter: sets its timer, and lets it stand in line if it may send.
-    pub fn update_limiter(&mut self, nth: u32, now: Time, windows: &mut Queued) {
-        if self.hosts.limiters[nth as usize].orders.next_probe <= now {
+    pub fn update_limiter(&mut self, nth: LimiterIx, now: Time, windows: &mut Queued) {
+        if self.hosts.limiters[nth].orders.next_probe <= now {
             self.ask_path(nth, now, windows);
         }
         match self.next_to_leave(nth, now) {
@@ -442,10 +446,10 @@ impl Fabric {
 
     /// A limiter that is due to asks about the path of its next frame, if it holds one.
     #[inline(never)]
-    fn ask_path(&mut self, nth: u32, now: Time, windows: &mut Queued) {
+    fn ask_path(&mut self, nth: LimiterIx, now: Time, windows: &mut Queued) {
         let Some(next) = self.next_of_limiter(nth) else { return };
         let Some(way) = self.way_of_next(&next) else { return };
-        let limiter = &mut self.hosts.limiters[nth as usize];
+        let limiter = &mut self.hosts.limiters[nth];
         let Some(probe) = limiter.call(|control, _| control.probe(now)) else { return };
         limiter.measured.tags_sent += 1;
         let lowest = limiter.lowest_sent.take().unwrap_or(next.priority);
@@ -455,8 +459,8 @@ impl Fabric {
 
     /// Schedules the next call of a limiter, unless one is pending that is not later: then it is looked at anew.
     #[inline(always)]
-    pub fn wake_limiter(&mut self, nth: u32, now: Time, windows: &mut Queued) {
-        let limiter = &self.hosts.limiters[nth as usize];
+    pub fn wake_limiter(&mut self, nth: LimiterIx, now: Time, windows: &mut Queued) {
+        let limiter = &self.hosts.limiters[nth];
         let at = limiter.next_call(now);
         if at < limiter.wakes_at || !self.probes.limiter_rates.is_empty() {
             self.call_limiter_later(nth, at.max(now), now, windows);
@@ -464,15 +468,15 @@ impl Fabric {
     }
 
     #[inline(never)]
-    fn call_limiter_later(&mut self, nth: u32, at: Time, now: Time, windows: &mut Queued) {
+    fn call_limiter_later(&mut self, nth: LimiterIx, at: Time, now: Time, windows: &mut Queued) {
         self.call_limiter(nth, at, now, windows);
     }
 
     /// Schedules a call of a limiter, unless one is pending that is not later.
     #[inline(always)]
-    pub fn call_limiter(&mut self, nth: u32, at: Time, now: Time, windows: &mut Queued) {
-        let limiter = &mut self.hosts.limiters[nth as usize];
-        if let Some(rates) = self.probes.limiter_rates.get_mut(nth as usize) {
+    pub fn call_limiter(&mut self, nth: LimiterIx, at: Time, now: Time, windows: &mut Queued) {
+        let limiter = &mut self.hosts.limiters[nth];
+        if let Some(rates) = self.probes.limiter_rates.get_mut(nth.at()) {
             rates.set(now, limiter.rate().bps());
         }
         if at >= limiter.wakes_at {

@@ -5,7 +5,7 @@
 //! in fingerprints, in notes of pauses, in results. Frames carry paths and places in the table of hops, which are those
 //! of the whole: [`RouteTable`](crate::run::route_table::RouteTable) translates.
 
-use crate::run::pool::NIL;
+use crate::run::index::{PortIx, QueueIx};
 
 /// Where the numbers of a part begin among those of the whole.
 #[derive(Clone, Copy, Debug, Default)]
@@ -22,8 +22,8 @@ pub(crate) struct Numbering {
 impl Numbering {
     /// The number of a port in the whole.
     #[inline(always)]
-    pub fn port(&self, port: u32) -> u32 {
-        self.first_port + port
+    pub fn port(&self, port: PortIx) -> u32 {
+        self.first_port + port.number()
     }
     /// The number of a source in the whole: that of its place.
     #[inline(always)]
@@ -34,8 +34,12 @@ impl Numbering {
     pub fn endpoint(&self, number: u32) -> u32 {
         self.all_ports + self.all_flows + number
     }
-    /// The number of a queue in the whole; [`NIL`] stays.
-    pub fn queue(&self, queue: u32) -> u32 {
-        if queue == NIL { NIL } else { self.first_queue + queue }
+    /// The number of a queue in the whole.
+    pub fn queue(&self, queue: QueueIx) -> u32 {
+        self.first_queue + queue.number()
+    }
+    /// The queue of this part that has this number in the whole.
+    pub fn queue_here(&self, number: u32) -> QueueIx {
+        QueueIx::new(number - self.first_queue)
     }
 }

@@ -113,13 +113,13 @@ impl View<'_> {
     }
 
     /// Who stood at which paused port from which of its pauses to which. Numbers of the whole.
-    fn standing(&self, forensics: &Forensics) -> BTreeMap<Stopped, Vec<Held>> {
-        let mut standing: BTreeMap<Stopped, Vec<Held>> = BTreeMap::new();
+    fn standing(&self, forensics: &Forensics) -> BTreeMap<Stopped<u32>, Vec<Held>> {
+        let mut standing: BTreeMap<Stopped<u32>, Vec<Held>> = BTreeMap::new();
         for part in self.s.parts() {
             let victims = part.probes.victims.iter().flat_map(|victims| victims.places());
             for (stopped, place) in victims {
                 let (held, port) = (place.held().copied(), part.numbering.port(stopped.port));
-                standing.entry(Stopped { port, ..stopped }).or_default().extend(held);
+                standing.entry(stopped.at(port)).or_default().extend(held);
             }
         }
         // Pauses that are in force at the end.
