@@ -1,28 +1,17 @@
 //! The queues of an egress port: a frame enters one if there is room for it, and leaves it again.
 
-use crate::run::architecture::Architecture;
-use crate::run::event::{Event, Kind, Queued};
+use crate::run::event::Queued;
 use crate::run::index::PortIx;
 use crate::run::losses::Cause;
 use crate::run::pool::Waiting;
 use crate::run::port::{Hooks, Port};
 use crate::run::world::Fabric;
-use flow_control::pfc::Counted;
 use frame::{Frame, Occupancy, TrafficClass};
 use queueing::Refusal;
 use units::Time;
 
-/// At a port with one of these, somebody is asked before a frame waits.
-const ASKS: Hooks = Hooks::WATCHED.or(Hooks::DOWN).or(Hooks::BOUNDED).or(Hooks::CREDITS).or(Hooks::CROSSBAR);
-
-/// At a port with one of these, somebody hears of each frame that waits, beside the counter of where it came in.
-const TELLS: Hooks = Hooks::SCHEDULER.or(Hooks::BY_QUEUE).or(Hooks::BLAMED);
-
-/// With one of these, before it is known whether it will wait, and when it leaves.
-const ADMITS: Hooks = Hooks::MANAGED.or(Hooks::CREDITS).or(Hooks::CROSSBAR);
-
 impl Fabric {
-    /// Lets a frame wait, if there is room.
+    /// A frame comes to a port that it cannot go past: to its queue, or to the crossbar before that.
     pub fn enqueue(
         &mut self,
         egress: PortIx,
@@ -33,147 +22,13 @@ impl Fabric {
     ) {
         let port = &self.links.ports[egress];
         let class = port.classes.class(frame.priority);
-        if port.busy_until <= now || port.hooks.has(ASKS) {
-            if port.busy_until <= now && port.waiting | port.stopped == 0 && !port.hooks.has(Hooks::ASKED) {
-                return self.pass_manager(egress, class, frame, ingress, now, windows);
-            }
-            if self.is_stuck(egress, class, now)
-                && (!port.hooks.has(Hooks::MANAGED) || self.comes_unheard(egress, class, &frame, now))
-            {
-                return self.enqueue_stuck(egress, class, &frame, ingress, now, windows);
-            }
-            return self.enqueue_asking(egress, class, frame, ingress, now, windows);
+        if port.hooks.has(Hooks::CROSSBAR) {
+            return self.enter_crossbar(egress, class, frame, ingress, now, windows);
         }
-        let hooks = port.hooks;
-        if hooks.has(TELLS.or(Hooks::MANAGED)) {
-            if hooks.has(Hooks::MANAGED) && !self.comes_unheard(egress, class, &frame, now) {
-                return self.enqueue_asking(egress, class, frame, ingress, now, windows);
-            }
-            if hooks.has(TELLS) {
-                return self.enqueue_telling(egress, class, &frame, ingress, now, windows);
-            }
-        }
-        if hooks.has(Hooks::COUNTED) {
-            match self.count_in(&frame, ingress, now) {
-                Counted::Fits => {}
-                Counted::Full => return self.lose(egress, class, &frame, ingress, Cause::Headroom, now),
-                Counted::AtXoff => return self.wait_after_xoff(egress, class, &frame, ingress, now, windows),
-            }
-        }
-        self.wait_for_link(egress, class, &frame, ingress, now, windows);
+        self.enqueue_at_output(egress, class, frame, ingress, now, windows);
     }
 
-    /// Whether all that waits at a port, some of this class among it, is stopped by pauses that have not run out, and nobody but a
-    /// queue manager is asked about one frame more.
-    #[inline(always)]
-    fn is_stuck(&self, egress: PortIx, class: TrafficClass, now: Time) -> bool {
-        let port = &self.links.ports[egress];
-        port.waiting >> class.0 & 1 != 0
-            && port.waiting & !port.stopped == 0
-            && port.busy_until <= now
-            && !port.hooks.has(ASKS.or(TELLS).or(Hooks::PAUSE_WAITING))
-            && now < self.links.cold[egress].stops_until
-    }
-
-    /// A frame comes to such a port: it waits, and the port looks when it would have looked without it.
-    #[inline(never)]
-    fn enqueue_stuck(
-        &mut self,
-        egress: PortIx,
-        class: TrafficClass,
-        frame: &Frame,
-        ingress: Option<PortIx>,
-        now: Time,
-        windows: &mut Queued,
-    ) {
-        let port = &self.links.ports[egress];
-        debug_assert!(port.decision.due() != Time::NEVER, "nobody looks at what waits");
-        if port.hooks.has(Hooks::COUNTED) && !self.before_enqueue(egress, class, frame, ingress, now, windows)
-        {
-            return self.lose(egress, class, frame, ingress, Cause::Headroom, now);
-        }
-        self.wait(egress, class, frame, ingress, now);
-    }
-
-    /// As `enqueue_stuck`, where somebody hears of each frame that begins to wait.
-    #[inline(never)]
-    fn enqueue_telling(
-        &mut self,
-        egress: PortIx,
-        class: TrafficClass,
-        frame: &Frame,
-        ingress: Option<PortIx>,
-        now: Time,
-        windows: &mut Queued,
-    ) {
-        if !self.before_enqueue(egress, class, frame, ingress, now, windows) {
-            self.lose(egress, class, frame, ingress, Cause::Headroom, now);
-            return;
-        }
-        self.tell_scheduler(egress, class, frame.bytes, now);
-        self.wait_for_link(egress, class, frame, ingress, now, windows);
-    }
-
-    /// A frame begins to wait, and because of it its ingress port has to be paused.
-    #[inline(never)]
-    fn wait_after_xoff(
-        &mut self,
-        egress: PortIx,
-        class: TrafficClass,
-        frame: &Frame,
-        ingress: Option<PortIx>,
-        now: Time,
-        windows: &mut Queued,
-    ) {
-        let queue = self.links.ports[egress].queue(class);
-        self.send_xoff_to(frame, ingress, queue, now, windows);
-        // The pause may begin at this very queue.
-        self.tell_root(egress, class, frame);
-        self.wait_for_link(egress, class, frame, ingress, now, windows);
-    }
-
-    /// A frame begins to wait while the transmitter is busy: nothing can be decided before it is free.
-    #[inline(always)]
-    fn wait_for_link(
-        &mut self,
-        egress: PortIx,
-        class: TrafficClass,
-        frame: &Frame,
-        ingress: Option<PortIx>,
-        now: Time,
-        windows: &mut Queued,
-    ) {
-        self.wait(egress, class, frame, ingress, now);
-        let port = &mut self.links.ports[egress];
-        let (at, stopped) = (port.busy_until, port.stopped);
-        if port.decision.arm(at) {
-            windows.push(Event::bare(Kind::Decide, at, egress));
-        }
-        if stopped >> class.0 & 1 != 0 {
-            self.note_stuck(egress, 1 << class.0, now, windows);
-        }
-    }
-
-    /// The rest of [`Fabric::enqueue`] where somebody has to be asked: what then happens is the architecture's.
-    #[inline(always)]
-    fn enqueue_asking(
-        &mut self,
-        egress: PortIx,
-        class: TrafficClass,
-        frame: Frame,
-        ingress: Option<PortIx>,
-        now: Time,
-        windows: &mut Queued,
-    ) {
-        match self.nodes[self.node_of[egress]].architecture {
-            Architecture::OutputQueued(_) => {
-                self.enqueue_at_output(egress, class, frame, ingress, now, windows)
-            }
-            Architecture::Crossbar(_) => self.enter_crossbar(egress, class, frame, ingress, now, windows),
-        }
-    }
-
-    /// A frame comes to the queue of its egress port. It may be refused, or may go at once.
+    /// A frame comes to the queue of its egress port: the stages in their order. It may be refused, or may go at once.
     #[inline(never)]
     pub fn enqueue_at_output(
         &mut self,
@@ -185,89 +40,73 @@ impl Fabric {
         windows: &mut Queued,
     ) {
         let hooks = self.links.ports[egress].hooks;
-        if hooks.has(Hooks::MANAGED) {
-            if !self.admitted(egress, class, &mut frame, ingress, now, windows) {
-                return;
-            }
-        } else if hooks.has(Hooks::CREDITS) {
+        if hooks.has(Hooks::CREDITS) {
             self.meets_credits(egress, class, &frame, ingress, now, windows);
         }
-        if self.links.ports[egress].busy_until <= now && self.goes_at_once(egress, class, &frame, now) {
-            if hooks.has(ADMITS) {
-                return self.transmit_admitted(egress, class, frame, ingress, now, windows);
-            }
-            self.transmit(egress, frame, now, windows);
-            return;
-        }
-        if hooks.has(Hooks::BOUNDED.or(Hooks::WATCHED).or(Hooks::DOWN))
-            && let Some(cause) = self.refusal(egress, class, &frame)
+        if hooks.has(Hooks::MANAGED)
+            && !self.comes_unheard(egress, class, &frame, now)
+            && !self.admitted_by_manager(egress, class, &mut frame, ingress, now, windows)
         {
-            self.note_tied_loss(egress, class, &frame, cause, now);
+            return self.room_left(egress, class, &frame, ingress, now, windows);
+        }
+        if self.links.ports[egress].busy_until <= now && self.goes_at_once(egress, class, &frame, now) {
+            return self.leave_at_once(egress, class, frame, ingress, now, windows);
+        }
+        if let Err(cause) = self.takes_room(egress, class, &frame, ingress, now, windows) {
             self.lose(egress, class, &frame, ingress, cause, now);
             return self.output_left(egress, class, &frame, now, windows);
         }
-        let node = self.node_of[egress];
-        let bounded = hooks.has(Hooks::BOUNDED);
-        let shares = bounded && self.nodes[node].memory().sharing.is_some();
-        if shares && let Err(cause) = self.share_in(node, egress, class, &frame, ingress, now) {
-            self.lose(egress, class, &frame, ingress, cause, now);
-            return;
-        }
-        // A crossbar has counted it at its input.
-        let comes_in = !hooks.has(Hooks::CROSSBAR);
-        if hooks.has(Hooks::COUNTED)
-            && comes_in
-            && !self.before_enqueue(egress, class, &frame, ingress, now, windows)
-        {
-            self.lose(egress, class, &frame, ingress, Cause::Headroom, now);
-            return;
-        }
-        if hooks.has(Hooks::CREDITS) && comes_in {
-            self.tell_root(egress, class, &frame);
-        }
-        if bounded && self.nodes[node].memory().limited {
-            self.nodes[node].memory_mut().add(class.at(), frame.bytes, now);
-            self.links.cold[egress].occupancy.add(frame.bytes);
-        }
         self.begin_to_wait(egress, class, &frame, ingress, now, windows);
-        self.try_transmit(egress, now, windows);
+        self.decide_when_free(egress, class, now, windows);
         if self.links.ports[egress].stopped >> class.0 & 1 != 0 {
             self.note_stuck(egress, 1 << class.0, now, windows);
         }
     }
 
-    /// A frame comes to a port where a queue manager may refuse it.
-    #[inline(never)]
-    fn admitted(
+    /// Limits, the shared memory and the counters of flow control, in this order: why a frame may not wait, if one of them has no room
+    /// for it.
+    #[inline(always)]
+    fn takes_room(
         &mut self,
         egress: PortIx,
         class: TrafficClass,
-        frame: &mut Frame,
+        frame: &Frame,
         ingress: Option<PortIx>,
         now: Time,
         windows: &mut Queued,
-    ) -> bool {
+    ) -> Result<(), Cause> {
         let hooks = self.links.ports[egress].hooks;
-        if hooks.has(Hooks::CREDITS) {
-            self.meets_credits(egress, class, frame, ingress, now, windows);
-        }
-        if self.comes_unheard(egress, class, frame, now)
-            || self.admitted_by_manager(egress, class, frame, ingress, now, windows)
+        if hooks.has(Hooks::BOUNDED.or(Hooks::WATCHED).or(Hooks::DOWN))
+            && let Some(cause) = self.refusal(egress, class, frame)
         {
-            return true;
+            self.note_tied_loss(egress, class, frame, cause, now);
+            return Err(cause);
         }
-        if hooks.has(Hooks::CREDITS)
-            && let Some(ingress) = ingress
-        {
-            self.credits_free(ingress, frame, now, windows);
+        let bounded = hooks.has(Hooks::BOUNDED);
+        if bounded && self.nodes[self.node_of[egress]].memory().sharing.is_some() {
+            self.share_in(self.node_of[egress], egress, class, frame, ingress, now)?;
         }
-        self.output_left(egress, class, frame, now, windows);
-        false
+        // A crossbar has counted it at its input.
+        if hooks.has(Hooks::COUNTED.or(Hooks::CREDITS)) && !hooks.has(Hooks::CROSSBAR) {
+            if hooks.has(Hooks::COUNTED) && !self.before_enqueue(egress, class, frame, ingress, now, windows)
+            {
+                return Err(Cause::Headroom);
+            }
+            self.tell_root(egress, class, frame);
+        }
+        if bounded {
+            let memory = self.nodes[self.node_of[egress]].memory_mut();
+            if memory.limited {
+                memory.add(class.at(), frame.bytes, now);
+                self.links.cold[egress].occupancy.add(frame.bytes);
+            }
+        }
+        Ok(())
     }
 
-    /// As `admitted`, when it goes at once.
-    #[inline(never)]
-    fn transmit_admitted(
+    /// A frame leaves that has not waited.
+    #[inline(always)]
+    fn leave_at_once(
         &mut self,
         egress: PortIx,
         class: TrafficClass,
@@ -287,6 +126,25 @@ impl Fabric {
         if hooks.has(Hooks::CROSSBAR) {
             self.output_left(egress, class, &frame, now, windows);
         }
+    }
+
+    /// A queue manager has lost a frame: credits and a crossbar hear of its room.
+    #[cold]
+    fn room_left(
+        &mut self,
+        egress: PortIx,
+        class: TrafficClass,
+        frame: &Frame,
+        ingress: Option<PortIx>,
+        now: Time,
+        windows: &mut Queued,
+    ) {
+        if self.links.ports[egress].hooks.has(Hooks::CREDITS)
+            && let Some(ingress) = ingress
+        {
+            self.credits_free(ingress, frame, now, windows);
+        }
+        self.output_left(egress, class, frame, now, windows);
     }
 
     /// A frame is about to wait.
@@ -336,7 +194,7 @@ impl Fabric {
 
     /// Whether a frame at a port with a free transmitter need not wait: no pause frame goes first, its class is not
     /// stopped, and what waits in others is. It then takes no memory, and no limit of what waits speaks of it.
-    #[inline(never)]
+    #[inline(always)]
     fn goes_at_once(&mut self, egress: PortIx, class: TrafficClass, frame: &Frame, now: Time) -> bool {
         let port = &self.links.ports[egress];
         if port.hooks.has(Hooks::PAUSE_WAITING.or(Hooks::DOWN)) {

@@ -183,7 +183,7 @@ mod tests {
     use frame::Frame;
     use units::Time;
 
-    const fn endpoint(priority: u8, nth: u32) -> Next {
+    fn endpoint(priority: u8, nth: u32) -> Next {
         Next::Endpoint(Priority(priority), EndpointIx::new(nth))
     }
 

@@ -156,23 +156,6 @@ impl Fabric {
         true
     }
 
-    /// A frame of which the manager hears finds its port free, and nobody else is asked: it goes, unless it is lost.
-    #[inline(never)]
-    pub fn pass_manager(
-        &mut self,
-        egress: PortIx,
-        class: TrafficClass,
-        mut frame: Frame,
-        ingress: Option<PortIx>,
-        now: Time,
-        windows: &mut Queued,
-    ) {
-        if self.admitted_by_manager(egress, class, &mut frame, ingress, now, windows) {
-            frame = self.manager_on_dequeue(egress, class, frame, now, windows);
-            self.transmit(egress, frame, now, windows);
-        }
-    }
-
     /// A frame leaves the queue of a class for the link, perhaps with a mark.
     #[inline(always)]
     pub fn manager_on_dequeue(

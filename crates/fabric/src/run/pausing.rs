@@ -65,7 +65,6 @@ impl Fabric {
                 Counted::Full => return false,
             }
         }
-        self.tell_root(egress, class, frame);
         true
     }
 

@@ -29,6 +29,9 @@ const ASKS: Hooks = Hooks::PAUSE_WAITING
     .or(Hooks::CREDITS)
     .or(Hooks::CROSSBAR);
 
+/// At a port with one of these, somebody hears of each look that finds nothing to send.
+const STALLS: Hooks = Hooks::PAUSE_WAITING.or(Hooks::SCHEDULER).or(Hooks::WATCHED).or(Hooks::CREDITS);
+
 impl Fabric {
     /// The port has something to send: now if it is free, else when it will be.
     #[inline(always)]
@@ -38,6 +41,21 @@ impl Fabric {
             self.decide(egress, now, windows);
         } else {
             self.arm(egress, busy_until, windows);
+        }
+    }
+
+    /// A frame waits at a port: the port looks when it is free, or, if all that waits is stopped for some time and more of this class
+    /// waited before, when it would have looked without this frame.
+    #[inline(always)]
+    pub fn decide_when_free(&mut self, egress: PortIx, class: TrafficClass, now: Time, windows: &mut Queued) {
+        let port = &self.links.ports[egress];
+        let is_stuck = port.busy_until <= now
+            && port.waiting & !port.stopped == 0
+            && !port.hooks.has(STALLS)
+            && now < self.links.cold[egress].stops_until
+            && self.buffers.queues[port.queue(class)].occupancy.frames > 1;
+        if !is_stuck {
+            self.try_transmit(egress, now, windows);
         }
     }
 

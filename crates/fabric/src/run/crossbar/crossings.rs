@@ -5,15 +5,12 @@ use crate::run::event::{Event, Kind, Queued};
 use crate::run::index::PortIx;
 use crate::run::losses::Cause;
 use crate::run::pool::Waiting;
-use crate::run::port::{HEAD_BYTES, Hooks, Port};
+use crate::run::port::{HEAD_BYTES, Hooks};
 use crate::run::world::Fabric;
 use flow_control::pfc::Counted;
 use frame::{Frame, TrafficClass};
 use queueing::Crossing;
 use units::Time;
-
-/// At an output with one of these, somebody is asked before a frame waits.
-const ASKS: Hooks = Hooks::MANAGED.or(Hooks::BOUNDED).or(Hooks::WATCHED).or(Hooks::DOWN);
 
 impl Fabric {
     #[inline(always)]
@@ -238,32 +235,7 @@ impl Fabric {
             self.count_out(&waiting, now, windows);
         }
         if early {
-            self.come_to_output(egress, class, frame, now, windows);
-        }
-    }
-
-    /// A frame comes to the queue of its egress port over a crossbar. If the port is busy and nothing speaks against it, the
-    /// frame waits, and nothing can be decided before the port is free.
-    #[inline(always)]
-    fn come_to_output(
-        &mut self,
-        egress: PortIx,
-        class: TrafficClass,
-        frame: &Frame,
-        now: Time,
-        windows: &mut Queued,
-    ) {
-        let Port { busy_until, hooks, .. } = self.links.ports[egress];
-        if busy_until <= now || hooks.has(ASKS) {
-            return self.enqueue_at_output(egress, class, *frame, None, now, windows);
-        }
-        if hooks.has(Hooks::CREDITS) {
-            self.meets_credits(egress, class, frame, None, now, windows);
-        }
-        self.begin_to_wait(egress, class, frame, None, now, windows);
-        self.arm(egress, busy_until, windows);
-        if self.links.ports[egress].stopped >> class.0 & 1 != 0 {
-            self.note_stuck(egress, 1 << class.0, now, windows);
+            self.enqueue_at_output(egress, class, *frame, None, now, windows);
         }
     }
 
