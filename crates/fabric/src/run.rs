@@ -3,6 +3,7 @@
 //! Begin with `world`, the way of a frame. `links`, `buffers`, `node`, `route_table`, `hosts`, `ledger`, `faults` and
 //! `probes` are the parts that a fabric is made of.
 
+pub(crate) mod across;
 pub(crate) mod ahead;
 pub(crate) mod architecture;
 pub(crate) mod blame;

@@ -223,7 +223,7 @@ impl CreditState {
 }
 
 impl Fabric {
-    fn credits_mut(&mut self, port: PortIx) -> Option<&mut CreditState> {
+    pub(super) fn credits_mut(&mut self, port: PortIx) -> Option<&mut CreditState> {
         self.links.cold[port].control.credits_mut()
     }
 

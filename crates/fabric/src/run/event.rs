@@ -1,5 +1,6 @@
 //! The kinds of event at a node.
 
+use crate::run::across::PeerIx;
 use crate::run::headers::Headers;
 use crate::run::index::{LimiterIx, PlaceIx, PortIx};
 use engine::Windows;
@@ -124,8 +125,8 @@ impl Place {
     }
     /// As the part of the fabric counts that runs the node.
     #[inline(always)]
-    pub fn port(self) -> PortIx {
-        PortIx::new(self.0 & (Event::MAX_PLACES as u32 - 1))
+    pub fn peer(self) -> PeerIx {
+        PeerIx::new(self.0 & (Event::MAX_PLACES as u32 - 1))
     }
 }
 
@@ -197,7 +198,13 @@ impl Event {
         first..first + count
     }
     /// A frame that is lost on its way to the port where it would have arrived, and why.
-    pub fn broken(time: Time, port: PortIx, frame: Frame, loss_cause: LossCause, back: bool) -> Event {
+    pub fn broken(
+        time: Time,
+        port: impl Into<PlaceIx>,
+        frame: Frame,
+        loss_cause: LossCause,
+        back: bool,
+    ) -> Event {
         // It goes no further: all that matters of its route is which way it went.
         let cause = loss_cause as u32;
         let route = if back { Route::backward(cause) } else { Route::forward(cause) };
@@ -214,7 +221,7 @@ impl Event {
     }
     /// A pause frame: its signal and quanta in the word, and the note of its sender, which says why, in place of
     /// the time of creation.
-    pub fn pause(time: Time, port: PortIx, signal: PauseSignal, quanta: u16, note: u64) -> Event {
+    pub fn pause(time: Time, port: impl Into<PlaceIx>, signal: PauseSignal, quanta: u16, note: u64) -> Event {
         let word = u32::from(quanta) << 16 | u32::from(signal.xoff) << 8 | u32::from(signal.xon);
         Event::arrival(
             Kind::Pause,
@@ -241,7 +248,7 @@ impl Event {
     /// An update of credits: fifteen bits a channel, four channels in place of the time of creation, two each in place
     /// of path and route; which bank of counts they are in place of the length. No part of a fingerprint: most
     /// updates are read and are no event.
-    pub fn update(time: Time, port: PortIx, freed: Freed) -> Event {
+    pub fn update(time: Time, port: impl Into<PlaceIx>, freed: Freed) -> Event {
         let [a, b, c, d, e, f, g, h] = freed.counts.map(u64::from);
         let (created, path, route) = (a | b << 16 | c << 32 | d << 48, e | f << 16, g | h << 15);
         let frame = Frame {

@@ -197,11 +197,11 @@ impl Faults {
             loss_cause = Some(LossCause::BitError);
         }
         if let Some(loss_cause) = loss_cause {
-            return Event::broken(acts, port.arrives_as.port(), arrival.frame, loss_cause, back);
+            return Event::broken(acts, port.arrives_as.peer(), arrival.frame, loss_cause, back);
         }
         if arrival.kind() == Kind::Head && schedule.rates.iter().any(|&at| began < at && at < acts) {
             // The switch would compare rates that this frame did not travel at: it takes in all of it first.
-            return Event::arrival(Kind::Frame, acts, port.arrives_as.port(), arrival.frame);
+            return Event::arrival(Kind::Frame, acts, port.arrives_as.peer(), arrival.frame);
         }
         arrival
     }

@@ -102,15 +102,4 @@ impl Fabric {
         self.ledger.made += 1;
         Some(state.frame(made, &self.routes, now).1)
     }
-
-    /// A pause is sent through a port: whoever sends ahead at the other end hears when it acts.
-    pub fn tell_of_pause(&mut self, egress: PortIx, acts: Time) {
-        let node = self.links.neighbours[egress].wrapping_sub(self.numbering.first_node);
-        let peer = self.links.ports[egress].arrives_as.port();
-        if (node as usize) < self.nodes.len()
-            && let Some(lone) = &mut self.links.cold[peer].lone_source
-        {
-            lone.pause_sent(acts);
-        }
-    }
 }

@@ -433,7 +433,7 @@ impl Fabric {
             port.clock.restart();
         }
         port.busy_until = now + port.clock.advance(u64::from(CONTROL_FRAME_BYTES) + u64::from(port.overhead));
-        let (ends_at, peer) = (port.busy_until + delay, port.arrives_as.port());
+        let (ends_at, peer) = (port.busy_until + delay, port.arrives_as.peer());
         let at = ends_at + peer_response;
         for priority in members(signal.xoff).filter(|_| self.probes.pauses.is_some()) {
             let carried = parts.iter().find(|(part, _)| part.xoff >> priority & 1 != 0);

@@ -54,6 +54,10 @@ impl CreditState {
     pub fn read(&mut self, own: bool, other: bool) {
         (self.told.is_read, self.told.reads) = (own, other);
     }
+    /// This end looks then, if it does not look before: whether that is new.
+    pub(in crate::run) fn looks_at(&mut self, at: Time) -> bool {
+        at < self.told.look.due() && self.told.look.arm(at)
+    }
     /// Whether what the other end has told has to be read.
     #[inline(always)]
     pub(super) fn reads(&self) -> bool {
@@ -160,15 +164,14 @@ impl Fabric {
             }
         } else if told.awaited {
             let at = at + credits.takes;
-            self.look_at(self.links.ports[port].arrives_as.port(), at, windows);
+            self.peer_looks_at(port, at, windows);
         }
     }
 
     /// A port looks then whether the other end of its link has told of credits, if it does not look before.
     #[inline(never)]
     fn look_at(&mut self, port: PortIx, at: Time, windows: &mut Queued) {
-        let Some(credits) = self.credits_mut(port) else { return };
-        if at < credits.told.look.due() && credits.told.look.arm(at) {
+        if self.credits_mut(port).is_some_and(|credits| credits.looks_at(at)) {
             windows.push(Event::bare(Kind::Pause, at, port));
         }
     }
@@ -176,8 +179,7 @@ impl Fabric {
     /// A frame of a port lacks credits: when does it look again?
     #[inline(never)]
     pub(super) fn await_update(&mut self, port: PortIx, windows: &mut Queued) {
-        let peer = self.links.ports[port].arrives_as.port();
-        let Some(other) = self.credits_mut(peer) else { return };
+        let Some(other) = self.credits_across(port) else { return };
         other.told.awaited = true;
         let at = other.next_effect();
         if at != Time::NEVER {
@@ -189,9 +191,8 @@ impl Fabric {
     #[inline(never)]
     pub(super) fn read_updates(&mut self, port: PortIx, now: Time) -> bool {
         let before = if self.deciding { now } else { now + NEXT };
-        let peer = self.links.ports[port].arrives_as.port();
         let mut any = false;
-        while let Some(freed) = self.credits_mut(peer).and_then(|other| other.next_told(before)) {
+        while let Some(freed) = self.credits_across(port).and_then(|other| other.next_told(before)) {
             any = true;
             let Some(credits) = self.credits_mut(port) else { break };
             if let Err(why) = credits.sender.learn(freed) {
@@ -261,7 +262,7 @@ impl Fabric {
         if self.links.ports[port].hooks.has(Hooks::FAULTED) && self.pause_is_lost(port, now, at) {
             self.links.cold[port].counts.pauses_lost += 1;
         } else {
-            let peer = self.links.ports[port].arrives_as.port();
+            let peer = self.links.ports[port].arrives_as.peer();
             windows.send(Event::update(at, peer, freed), || self.links.neighbours[port]);
         }
         if rest {
@@ -316,8 +317,7 @@ impl Fabric {
         if credits.is_some_and(|credits| credits.short | credits.held != 0) {
             return self.await_update(port, windows);
         }
-        let peer = self.links.ports[port].arrives_as.port();
-        if let Some(other) = self.credits_mut(peer) {
+        if let Some(other) = self.credits_across(port) {
             other.told.awaited = false;
         }
     }
