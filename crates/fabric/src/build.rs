@@ -55,7 +55,7 @@ use crate::run::spreading::Spreading;
 use crate::run::storms::PortWatch;
 use crate::run::world::Fabric;
 use crate::spec::routing::Wiring;
-use crate::spec::{FaultSpec, Negotiated, NodeSpec, Queueing, Spec, Subject};
+use crate::spec::{FaultSpec, Negotiated, NodeSpec, Spec, Subject};
 use engine::Timer;
 use frame::{CONTROL_FRAME_BYTES, ClassMap, NodeId, Occupancy, PortId};
 use keys::Remark;
@@ -400,12 +400,6 @@ fn build_part(part: &Part, paths: &Paths, routes: RouteTable, faults: Faults, ev
     fabric
 }
 
-/// Lists of a queue: one, or one for each port that a frame may have come in through, and one for none.
-fn voqs(node: &NodeSpec, ports: u64) -> u64 {
-    let virtual_output = node.switch().is_some_and(|switch| switch.queueing == Queueing::VirtualOutput);
-    if virtual_output { ports + 1 } else { 1 }
-}
-
 /// Classes of which frames use virtual channels with a bypass queue.
 pub(crate) fn bypass_classes(spec: &Spec, node: &NodeSpec) -> u32 {
     let Some(credits) = node.credits() else { return 0 };
@@ -420,7 +414,7 @@ fn add_port(part: &Part, fabric: &mut Fabric, port: u32) {
     let peer_node = plan.node(peer);
     let first_queue = fabric.buffers.queues.next_key();
     let ports = plan.wiring.ports(plan.wiring.node_of[port as usize]).len();
-    let voqs = voqs(node, ports as u64) as u32;
+    let voqs = nodes::voqs(node, ports as u64) as u32;
     let bypass = bypass_classes(plan.spec, node);
     for class in 0..node.classes().classes() {
         match bypass >> class & 1 != 0 {

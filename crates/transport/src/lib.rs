@@ -24,7 +24,7 @@ mod exchange;
 mod fast_recovery;
 mod fixed_rate;
 mod fixed_window;
-mod held;
+mod limited;
 mod load;
 mod loss_recoveries;
 mod loss_recovery;
@@ -93,7 +93,7 @@ pub use endpoint::{Answer, Congestion, Progress, Protocol, Received, Record, Rec
 pub use exchange::{MAX_OUTSTANDING, MAX_SEGMENTS};
 pub use fixed_rate::{FixedRate, FixedRateParams};
 pub use fixed_window::{FixedWindow, FixedWindowParams};
-pub use held::Held;
+pub use limited::LimitedTimes;
 pub use load::{Train, Turn};
 pub use loss_recoveries::LossRecoveryKind;
 pub use messages::{IscsiKeys, Messages};
@@ -208,7 +208,7 @@ macro_rules! endpoints {
             fn congestion(&self) -> Option<Congestion> {
                 match self { $(Endpoint::$name(it) => it.congestion(),)* }
             }
-            fn held(&self, now: Time) -> Option<Held> {
+            fn held(&self, now: Time) -> Option<LimitedTimes> {
                 match self { $(Endpoint::$name(it) => it.held(now),)* }
             }
             fn progress(&self) -> Option<Progress> {

@@ -16,7 +16,7 @@ use crate::run::sharing::Sharing;
 use crate::run::telemetry::PortTelemetry;
 use crate::run::world::Fabric;
 use crate::spec::routing::Wiring;
-use crate::spec::{NodeSpec, ReceiveSpec, Role, Spec, WhenFull};
+use crate::spec::{NodeSpec, Queueing, ReceiveSpec, Role, Spec, WhenFull};
 use engine::{Timer, stream};
 use flow_control::pfc::Levels;
 use flow_control::tpfc::EgressCounter;
@@ -86,6 +86,12 @@ pub fn make_node(part: &Part, id: NodeId, node: &NodeSpec) -> Node {
             NodeMemory::new(buffer, sharing(part, id, node), node.classes().classes()),
         ),
     }
+}
+
+/// Lists of a queue: one, or one for each port that a frame may have come in through, and one for none.
+pub fn voqs(node: &NodeSpec, ports: u64) -> u64 {
+    let virtual_output = node.switch().is_some_and(|switch| switch.queueing == Queueing::VirtualOutput);
+    if virtual_output { ports + 1 } else { 1 }
 }
 
 /// How a node brings frames to their egress ports.

@@ -2,7 +2,7 @@
 
 use super::fault_plan::FaultPlan;
 use super::paths::{Paths, find_paths};
-use super::{BuildError, Plan, bypass_classes, control_frames, copies, reroute, scheduler_changes, voqs};
+use super::{BuildError, Plan, bypass_classes, control_frames, copies, reroute, scheduler_changes};
 use crate::run::copies::Forks;
 use crate::run::event::Event;
 use crate::run::faults::Faults;
@@ -74,7 +74,7 @@ fn numbered(plan: &Plan) -> Result<(), BuildError> {
         let node = &plan.spec.nodes[id.at()];
         let ports = plan.wiring.ports(id).len() as u64;
         let each = if bypass_classes(plan.spec, node) == 0 { 1 } else { 2 };
-        ports * node.classes().classes() as u64 * each * voqs(node, ports)
+        ports * node.classes().classes() as u64 * each * super::nodes::voqs(node, ports)
     });
     let lists: u64 = lists.sum();
     if lists < u64::from(u32::MAX) {

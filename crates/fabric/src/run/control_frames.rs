@@ -16,7 +16,7 @@ use crate::run::pause_sender::PauseCause;
 use crate::run::world::Fabric;
 use flow_control::pause::PauseSignal;
 use frame::{Notice, PathId};
-use queueing::Told;
+use queueing::Feedback;
 use units::Time;
 
 impl Fabric {
@@ -45,7 +45,7 @@ impl Fabric {
     pub fn hear_congestion(&mut self, path: u32, feedback: u8, now: Time, windows: &mut Queued) {
         let Some(limiter) = self.limiter_of(PathId(path)) else { return };
         let notice = Notice { feedback: feedback.into(), ..Notice::default() };
-        self.tell_limiter(limiter, Told::Message(notice), now);
+        self.tell_limiter(limiter, Feedback::Message(notice), now);
         self.update_limiter(limiter, now, windows);
     }
 }

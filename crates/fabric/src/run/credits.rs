@@ -8,7 +8,7 @@ mod bypass_waits;
 mod updates;
 
 use self::bypass_waits::BypassWaits;
-use self::updates::Told;
+use self::updates::UpdatesRead;
 use crate::run::credit_waits::Fills;
 use crate::run::event::Queued;
 use crate::run::index::{PortIx, QueueIx};
@@ -33,7 +33,7 @@ pub(crate) struct CreditState {
     /// When the next update is due, and when the last one has left, once a frame has carried one.
     update: Timer,
     left: Time,
-    told: Told,
+    told: UpdatesRead,
     /// Classes whose next frame lacks credits.
     short: u32,
     /// Where that is recorded, those whose bypass queue lacks them.
@@ -78,7 +78,7 @@ impl CreditState {
             takes: delay + peer.update_delay,
             update: Timer::IDLE,
             left: Time::ZERO,
-            told: Told::NONE,
+            told: UpdatesRead::NONE,
             short: 0,
             held: 0,
             over: 0,

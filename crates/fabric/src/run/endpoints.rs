@@ -21,7 +21,7 @@ use crate::run::nic::InLine;
 use crate::run::port::Hooks;
 use crate::run::world::Fabric;
 use frame::{Ecn, Frame, FrameKind, Header, Heading, PathId, Priority, Route, TrafficClass};
-use queueing::Told;
+use queueing::Feedback;
 use std::num::NonZeroU32;
 use transport::{Protocol, Received, Requests};
 use units::Time;
@@ -86,7 +86,7 @@ impl Fabric {
             return self.on_limiter_message(limiter, told, frame.created, now, windows);
         }
         let word = match told {
-            Some(Told::Message(notice)) => notice.feedback,
+            Some(Feedback::Message(notice)) => notice.feedback,
             _ => frame.word,
         };
         self.hand_over_apart(frame, to_far, (word, None), now, windows);

@@ -29,11 +29,11 @@ impl Fabric {
     ) {
         let egress = self.routes.port_at(start);
         let limiter = &mut self.hosts.limiters[nth];
-        if limiter.passage.is_open(now) {
+        if limiter.gate.is_open(now) {
             debug_assert!(limiter.is_idle() && !limiter.is_held(now), "it has to be looked at");
             if self.hosts.receiving.is_empty()
                 && let Some(straight) = self.links.straight(egress, frame.priority, now)
-                && limiter.passage.passes(frame.bytes, straight.overhead(), now)
+                && limiter.gate.passes(frame.bytes, straight.overhead(), now)
             {
                 // No call of the limiter: it wants none that it has not asked for when its control last spoke.
                 debug_assert!(limiter.wakes_at <= limiter.next_call(now), "a call that nobody has asked for");
@@ -55,7 +55,7 @@ impl Fabric {
     #[inline(always)]
     fn hold(&mut self, nth: LimiterIx, frame: &Frame, now: Time, windows: &mut Queued) {
         let limiter = &mut self.hosts.limiters[nth];
-        limiter.passage.close();
+        limiter.gate.close();
         limiter.push(&mut self.buffers.pool, frame, now);
         let at = limiter.next_call_unless_stopped();
         debug_assert_eq!(at, limiter.next_call(now), "nothing else holds it");
@@ -85,7 +85,7 @@ impl Fabric {
         let limiter = &mut self.hosts.limiters[nth];
         limiter.holds_from(now);
         limiter.push(&mut self.buffers.pool, frame, now);
-        if is_held && limiter.is_held(now) && limiter.orders.next_probe > now {
+        if is_held && limiter.is_held(now) && limiter.rate_limit.next_probe > now {
             self.wake_limiter(nth, now, windows);
         } else {
             self.update_limiter(nth, now, windows);
@@ -294,7 +294,7 @@ impl Limiter {
     /// Whether it stands in no line, and asks nothing about its path.
     #[inline(always)]
     fn is_settled(&self) -> bool {
-        self.stands.is_none() && self.orders.next_probe == Time::NEVER
+        self.stands.is_none() && self.rate_limit.next_probe == Time::NEVER
     }
 
     /// Whether its rate and nothing else holds what waits in it.
@@ -307,8 +307,8 @@ impl Limiter {
     /// closes the limiter behind it.
     #[inline(always)]
     fn next_pushed(&self, now: Time) -> Option<Priority> {
-        let alone = self.stands.is_none() && self.orders.rate.is_some();
-        if alone && !self.is_held(now) && self.orders.next_probe > now {
+        let alone = self.stands.is_none() && self.rate_limit.rate.is_some();
+        if alone && !self.is_held(now) && self.rate_limit.next_probe > now {
             self.line.only_pushed()
         } else {
             None
@@ -318,16 +318,16 @@ impl Limiter {
     /// A frame comes where nothing waits, and leaves at once.
     #[inline(always)]
     fn enters_empty(&mut self, bytes: u16, now: Time) {
-        self.passage.enters_empty(now);
+        self.gate.enters_empty(now);
         self.sojourns.enter([bytes.into(), 1]);
-        self.passage.note_length(bytes);
+        self.gate.note_length(bytes);
     }
 
     /// Whether a frame of this priority comes behind others while the limiter stands in line, and asks nothing: then it only waits.
     #[inline(always)]
     fn has_before(&self, priority: Priority, now: Time) -> bool {
         self.stands.is_some()
-            && self.orders.next_probe > now
+            && self.rate_limit.next_probe > now
             && self.line.only_pushed().is_some_and(|first| first >= priority)
     }
 

@@ -46,7 +46,7 @@ impl Fabric {
         now: Time,
     ) -> Option<(NextFrame, (PortIx, TrafficClass))> {
         let limiter = &mut self.hosts.limiters[nth];
-        limiter.passage.pacer.handle_timeout(now);
+        limiter.gate.pacer.handle_timeout(now);
         if limiter.is_held(now) {
             return None;
         }

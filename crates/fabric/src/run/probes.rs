@@ -92,7 +92,7 @@ impl<Port: Copy> PauseRecord<Port> {
 }
 
 impl PauseRecord {
-    /// The same where its port has another number.
+    /// It, where its port has another number.
     pub fn at<Port>(self, port: Port) -> PauseRecord<Port> {
         let PauseRecord { priority, start, end, cause, bypass, .. } = self;
         PauseRecord { port, priority, start, end, cause, bypass }
@@ -100,7 +100,7 @@ impl PauseRecord {
 }
 
 impl<Port> Stopped<Port> {
-    /// The same where its port has another number.
+    /// It, where its port has another number.
     pub fn at<Other>(self, port: Other) -> Stopped<Other> {
         Stopped { port, priority: self.priority, bypass: self.bypass }
     }

@@ -13,7 +13,7 @@ use frame::{
     CONTROL_FRAME_BYTES, Ecn, Flags, Frame, FrameKind, Heading, LevelsOn, PRIORITIES, PathId, PathNews,
     Priority, Route, Tag,
 };
-use queueing::Told;
+use queueing::Feedback;
 use units::{Amount, BitRate, Time};
 
 /// What tags on their way back and probes have in common.
@@ -146,10 +146,10 @@ impl Fabric {
     }
 
     /// What a congestion message or a returned tag tells; the frame is no more.
-    pub fn told_by(&mut self, frame: &Frame) -> Option<Told> {
+    pub fn told_by(&mut self, frame: &Frame) -> Option<Feedback> {
         match self.headers.release(frame)? {
-            Carried::Notice(notice) => Some(Told::Message(notice)),
-            Carried::Returned(tag) => Some(Told::Returned(tag)),
+            Carried::Notice(notice) => Some(Feedback::Message(notice)),
+            Carried::Returned(tag) => Some(Feedback::Returned(tag)),
             Carried::Header(_) | Carried::Tagged { .. } | Carried::Stamp(..) => None,
         }
     }

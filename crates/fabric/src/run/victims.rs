@@ -6,7 +6,7 @@
 //! at a paused class of a NIC count as well, though their frames are not made yet; of a rate limiter in line, whose frame is
 //! the next.
 //!
-//! A flow that stands at a port from one pause to the next is one entry, not one a pause: [`Held`].
+//! A flow that stands at a port from one pause to the next is one entry, not one a pause: [`BlockedFlow`].
 //!
 //! A wait of a bypass queue holds back what stands in that, and in lines of a NIC whose frames would. Frames count from
 //! when they came to the queue of their class, in which they may have stood behind ordered ones first.
@@ -24,7 +24,7 @@ use units::Time;
 
 /// A flow stood at a port from one of its pauses to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Held {
+pub(crate) struct BlockedFlow {
     pub flow: u32,
     /// The pauses of the port and priority, counted from 0 in the order of time.
     pub first: u32,
@@ -39,8 +39,8 @@ pub(crate) struct PausedPlace {
     /// Pauses that have ended.
     pauses: u32,
     /// Those who stood there in the last of them, by flow, and those who had gone before.
-    standing: Vec<Held>,
-    gone: Vec<Held>,
+    standing: Vec<BlockedFlow>,
+    gone: Vec<BlockedFlow>,
     line: Line,
 }
 
@@ -208,10 +208,10 @@ impl PausedPlace {
             }
             let before = old.next_if(|held| held.flow == flow);
             match before {
-                Some(held) if since <= start => self.standing.push(Held { last: number, ..held }),
+                Some(held) if since <= start => self.standing.push(BlockedFlow { last: number, ..held }),
                 _ => {
                     self.gone.extend(before);
-                    self.standing.push(Held { flow, first: number, last: number, since });
+                    self.standing.push(BlockedFlow { flow, first: number, last: number, since });
                 }
             }
         }
@@ -219,7 +219,7 @@ impl PausedPlace {
     }
 
     /// All who have stood there.
-    pub fn held(&self) -> impl Iterator<Item = &Held> {
+    pub fn held(&self) -> impl Iterator<Item = &BlockedFlow> {
         self.gone.iter().chain(&self.standing)
     }
 }
@@ -254,7 +254,7 @@ impl Victims {
     pub fn memory_bytes(&self) -> usize {
         let of = |place: &PausedPlace| {
             size_of::<(Stopped, PausedPlace)>()
-                + (place.standing.capacity() + place.gone.capacity()) * size_of::<Held>()
+                + (place.standing.capacity() + place.gone.capacity()) * size_of::<BlockedFlow>()
                 + place.line.flows.capacity() * size_of::<InLine>()
         };
         let seen = self.seen.last.capacity() + self.in_line.last.capacity();
@@ -412,7 +412,7 @@ mod tests {
         place.ended(us(10), &[(7, us(1))]);
         place.ended(us(20), &[(7, us(22))]);
         let held: Vec<_> = place.held().copied().collect();
-        let one = |number, since| Held { flow: 7, first: number, last: number, since };
+        let one = |number, since| BlockedFlow { flow: 7, first: number, last: number, since };
         assert_eq!(held, [one(0, us(1)), one(1, us(22))]);
     }
 

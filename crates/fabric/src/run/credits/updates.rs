@@ -23,7 +23,7 @@ const NEXT: Time = Time::from_ps(1);
 
 /// What an end keeps of updates that are read.
 #[derive(Debug)]
-pub(super) struct Told {
+pub(super) struct UpdatesRead {
     /// Whether this end's updates are read, and whether those of the other end are.
     is_read: bool,
     reads: bool,
@@ -35,9 +35,14 @@ pub(super) struct Told {
     look: Timer,
 }
 
-impl Told {
-    pub const NONE: Told =
-        Told { is_read: false, reads: false, updates: VecDeque::new(), awaited: false, look: Timer::IDLE };
+impl UpdatesRead {
+    pub const NONE: UpdatesRead = UpdatesRead {
+        is_read: false,
+        reads: false,
+        updates: VecDeque::new(),
+        awaited: false,
+        look: Timer::IDLE,
+    };
 
     /// Bytes of what is kept.
     pub fn memory_bytes(&self) -> usize {
