@@ -19,7 +19,7 @@ use frame::{Ecn, Flags, FrameKind, NodeId};
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::sync::Arc;
-use transport::{ConnectionSpec, PathFacts, Protocol};
+use transport::{ConnectionSpec, Endpoint, PathFacts, Protocol, SharedNic};
 use units::{BitRate, Time};
 use workload::{Due, Source, TransferList};
 
@@ -117,6 +117,7 @@ pub fn add_endpoints(part: &Part, paths: &Paths, fabric: &mut Fabric) {
     fabric.hosts.endpoints_of_path = vec![[RAW; 2]; paths.flows.len()];
     // Connections that share a description are of one application.
     let mut groups: BTreeMap<(NodeId, *const ConnectionSpec), u32> = BTreeMap::new();
+    let mut nics: BTreeMap<NodeId, SharedNic> = BTreeMap::new();
     let (mut path, mut number) = (0, 0);
     for flow in &spec.flows {
         let Some(connection) = &flow.transport else {
@@ -139,7 +140,12 @@ pub fn add_endpoints(part: &Part, paths: &Paths, fabric: &mut Fabric) {
             let start = fabric.routes.path_start[path];
             let facts = facts(part.plan, fabric.routes.path(start), connection);
             let due = due.next().unwrap_or_default();
-            let (near, far) = connection.start(&due, facts, random("near"), random("far"));
+            let (mut near, far) = connection.start(&due, facts, random("near"), random("far"));
+            if let Endpoint::RdmaSender(sender) = &mut near
+                && let Some(limits) = spec.nodes[flow.from.at()].host().and_then(|host| host.rdma)
+            {
+                sender.attach(nics.entry(flow.from).or_insert_with(|| limits.start()), number);
+            }
             let behind = start + fabric.routes.path(start).len() as u32;
             let ends = [(near, flow.from, None), (far, to, NonZeroU32::new(behind))];
             for (end, (endpoint, node, behind)) in ends.into_iter().enumerate() {

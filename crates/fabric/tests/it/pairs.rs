@@ -33,7 +33,7 @@ use std::sync::Arc;
 use transport::{
     AimdParams, Application, CnpScope, ConnectionSpec, ControllerSpec, ConversationSpec, CubicKeys,
     CubicParams, DctcpKeys, DctcpParams, Delay, EcnMode, FixedRateParams, FixedWindowParams, Growth,
-    LossRecoveryKind, MpiExchangeSpec, QueuePairs, RdmaControlKeys, RdmaKeys, RdmaRecovery,
+    LossRecoveryKind, MpiExchangeSpec, QueuePairs, RdmaControlKeys, RdmaKeys, RdmaRecovery, RdmaVerb,
     RequestResponseSpec, TcpSpec, TimerSpec, TransferSpec, UnlimitedParams, WindowSpec,
 };
 use units::{Amount, BitRate, Bytes, ClockTolerance, Or, Time};
@@ -466,6 +466,7 @@ fn host_of(draw: &Draw, classes: ClassMap, control: &Option<PauseSpec>, rolls: &
             script: (0..rolls.below(3)).map(|n| (us(20 + 30 * n), costlier(rolls))).collect(),
         }),
         limiters: (draw.has(LIMITERS) && rolls.below(4) > 0).then(|| limiters(rolls)),
+        rdma: None,
     }
 }
 
@@ -661,9 +662,10 @@ fn scheduled_over_rdma(rolls: &mut Rolls) -> ConnectionSpec {
         nak_gap: us(20 + rolls.below(80)),
         timeout: us(150 + rolls.below(100)),
         retries: 255,
+        verb: rolls.pick(&[RdmaVerb::Send, RdmaVerb::Write, RdmaVerb::Read]),
         ..RdmaKeys::default()
     };
-    let (spec, _) = keys.carrier(Some(Bytes::new(0)), SEGMENT + 106).unwrap();
+    let (spec, _) = keys.carrier(Some(Bytes::new(0)), SEGMENT + 122).unwrap();
     ConnectionSpec { start: Time::ZERO, stop: None, application: Application::RdmaTransfers(spec) }
 }
 

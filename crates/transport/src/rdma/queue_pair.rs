@@ -9,13 +9,17 @@
 //! progress for the timeout the first outstanding packet and what follows is sent again; after `retries` timeouts in a row the queue
 //! pair is in error: it sends nothing any more, and what is left of its messages is lost.
 //!
+//! A NAK of a receiver that is not ready lets it wait for `rnr_timer`, and send on from there; after `rnr_retries` in a row it is
+//! in error too. Responses to a READ are sent in the same way, but for the timeout: see `read`.
+//!
 //! One packet a round trip is timed, from the instant the NIC takes it; one that was sent twice is not.
 
 use super::RdmaController;
 use super::control::{PathFacts, RdmaAck, RdmaControl, RdmaLoss};
+use super::nic::SharedNic;
 use super::psn::{self, WIDE_FROM, Word};
 use super::recovery::Recovery;
-use super::spec::RdmaSpec;
+use super::spec::{RdmaSpec, RdmaVerb};
 use crate::endpoint::{Protocol, Received, Record, RecordKind, Segment};
 use frame::{FrameKind, Header, RdmaHeader, Stamps, Telemetry};
 use std::collections::VecDeque;
@@ -44,6 +48,10 @@ pub struct PairCounts {
     pub messages: u64,
     /// Bytes of these.
     pub bytes: u64,
+    /// NAKs of a receiver that is not ready.
+    pub not_ready: u64,
+    /// Fetches of its context by the NIC.
+    pub fetches: u64,
 }
 
 /// A message that is complete.
@@ -67,7 +75,7 @@ struct Message {
     /// Its first packet, and how many there are.
     first: u64,
     packets: u64,
-    /// Bytes of data before it and in it.
+    /// Bytes of data and of extended headers before it, and of data in it.
     before: u64,
     bytes: u64,
 }
@@ -102,6 +110,14 @@ pub struct QueuePair {
     due: Time,
     closed: bool,
     retry: u32,
+    /// The receiver is not ready: not before then, and how often in a row.
+    waits: Time,
+    not_ready: u32,
+    /// The packet that the NIC is ready for.
+    admitted: Option<u64>,
+    /// A request that came too early is answered: the one before it is missing.
+    request_missing: bool,
+    told_missing: Option<u64>,
     deadline: Time,
     failed: Option<Time>,
     timed: Option<(u64, Time)>,
@@ -132,6 +148,11 @@ impl QueuePair {
             due: Time::ZERO,
             closed: false,
             retry: 0,
+            waits: Time::ZERO,
+            not_ready: 0,
+            admitted: None,
+            request_missing: false,
+            told_missing: None,
             deadline: Time::NEVER,
             failed: None,
             timed: None,
@@ -163,7 +184,80 @@ impl QueuePair {
             before,
             bytes,
         });
-        (self.end, self.end_bytes) = (first + packets, before + bytes);
+        (self.end, self.end_bytes) = (first + packets, before + bytes + self.extended(packets, packets));
+    }
+
+    /// Bytes of extended headers of so many packets of a message of `packets`, from its first on.
+    fn extended(&self, sent: u64, packets: u64) -> u64 {
+        let [first, last, only] =
+            [(true, false), (false, true), (true, true)].map(|(first, last)| self.spec.extended(first, last));
+        match (sent, packets) {
+            (0, _) => 0,
+            (1, 1) => only.into(),
+            (sent, packets) if sent < packets => first.into(),
+            _ => u64::from(first) + u64::from(last),
+        }
+    }
+
+    /// The request of a READ has come, which is the n-th of this queue pair. Whether it is news.
+    pub fn on_request(&mut self, now: Time, header: &RdmaHeader, nth: u32) -> bool {
+        let word = Word::of(header.word);
+        let from = psn::nearest(word.number, self.unacknowledged);
+        if from > self.end {
+            // One NAK until what is missing has come.
+            self.request_missing |= self.told_missing != Some(self.end);
+            self.told_missing = Some(self.end);
+            self.discarded += 1;
+            return false;
+        }
+        if from == self.end {
+            self.told_missing = None;
+            self.post(nth, now, header.asked.into());
+            // So many are under way at most: those before are whole.
+            while self.messages.len() > self.spec.max_reads as usize
+                && let Some(until) = self.messages.front().map(Message::end)
+            {
+                self.has_arrived(until, now);
+            }
+            return true;
+        }
+        if word.flags[2] && from >= self.unacknowledged {
+            self.counts.naks += 1;
+            self.has_arrived(from, now);
+            if self.recovery.on_nak(from, self.highest, None) {
+                self.control.on_loss(now, RdmaLoss::Nak);
+            } else if self.recovery.is_selective() {
+                self.recovery.on_timeout(from, self.highest);
+            }
+            self.pace(now);
+        }
+        false
+    }
+
+    /// The requester has everything before a packet.
+    fn has_arrived(&mut self, until: u64, now: Time) {
+        let until = until.min(self.highest);
+        if until > self.unacknowledged {
+            self.unacknowledged = until;
+            self.timed.take_if(|&mut (packet, _)| packet < until);
+            self.recovery.on_progress(until);
+            self.complete(now);
+        }
+    }
+
+    /// Whether the NIC is ready for its next packet; if not, it waits until it is.
+    pub fn is_admitted(&mut self, nic: &SharedNic, number: u64, now: Time) -> bool {
+        let Some(next) = self.next().filter(|&next| self.admitted != Some(next)) else { return true };
+        let begins = next == self.highest
+            && self.messages.get(self.find(next)).is_some_and(|message| message.first == next);
+        let Ok(mut nic) = nic.lock() else { return true };
+        let (at, fetches) = nic.admit(number, begins, now);
+        self.counts.fetches += u64::from(fetches);
+        self.admitted = Some(next);
+        if at > now {
+            (self.due, self.closed) = (at, true);
+        }
+        at <= now
     }
 
     /// A message without end, if there is one, ends with the next packet: one that says so has to leave.
@@ -172,7 +266,8 @@ impl QueuePair {
         let packets = (self.highest + 1).saturating_sub(last.first);
         let bytes = packets * u64::from(self.spec.mtu);
         (last.packets, last.bytes) = (packets, bytes);
-        (self.end, self.end_bytes) = (last.end(), last.before + bytes);
+        let (end, before) = (last.end(), last.before);
+        (self.end, self.end_bytes) = (end, before + bytes + self.extended(packets, packets));
         self.complete(now);
     }
 
@@ -244,8 +339,9 @@ impl QueuePair {
     fn bytes_before(&self, packet: u64) -> u64 {
         let data = match self.messages.get(self.find(packet)) {
             Some(message) => {
-                let within = (packet - message.first.min(packet)) * u64::from(self.spec.mtu);
-                message.before + within.min(message.bytes)
+                let sent = packet - message.first.min(packet);
+                let within = sent * u64::from(self.spec.mtu);
+                message.before + within.min(message.bytes) + self.extended(sent, message.packets)
             }
             None => self.end_bytes,
         };
@@ -273,7 +369,7 @@ impl QueuePair {
     fn pace(&mut self, now: Time) {
         let (since, bytes) = self.last;
         if bytes > 0 {
-            self.due = self.control.due(since, bytes);
+            self.due = self.control.due(since, bytes).max(self.waits);
             self.closed = self.due > now;
         }
     }
@@ -284,7 +380,8 @@ impl QueuePair {
     }
 
     fn restart(&mut self, now: Time) {
-        let runs = self.unacknowledged < self.highest;
+        // Of a READ the requester has the timer.
+        let runs = self.unacknowledged < self.highest && self.spec.verb != RdmaVerb::Read;
         self.deadline = if runs { now.saturating_add(self.timeout()) } else { Time::NEVER };
     }
 
@@ -298,7 +395,7 @@ impl QueuePair {
         }
         self.unacknowledged = until;
         self.recovery.on_progress(until);
-        self.retry = 0;
+        (self.retry, self.not_ready) = (0, 0);
         self.complete(now);
         self.restart(now);
         self.control.on_ack(
@@ -322,7 +419,7 @@ impl QueuePair {
             self.counts.messages += 1;
             self.counts.bytes += bytes;
             self.done.push_back(Done { transfer, at: now, again, timeouts });
-            if bytes > 0 {
+            if bytes > 0 && self.spec.verb != RdmaVerb::Read {
                 self.records.push_back(Record { kind: RecordKind::Transfer, start, end: now, bytes });
             }
         }
@@ -331,7 +428,7 @@ impl QueuePair {
     fn on_answer(&mut self, now: Time, received: &Received) {
         let header = header_of(received);
         let word = Word::of(header.word);
-        let [nak, _] = word.flags;
+        let [nak, _, not_ready] = word.flags;
         let named = psn::nearest(word.number, self.unacknowledged);
         let until = if nak { named } else { named + 1 };
         if until > self.highest || until < self.unacknowledged {
@@ -345,7 +442,9 @@ impl QueuePair {
         } else if !nak {
             self.discarded += 1;
         }
-        if nak {
+        if nak && not_ready {
+            self.wait_for_receiver(now);
+        } else if nak {
             self.counts.naks += 1;
             let arrived = header.arrived.map(|number| psn::nearest(number, self.unacknowledged));
             let arrived = arrived.filter(|&arrived| arrived < self.highest);
@@ -355,6 +454,21 @@ impl QueuePair {
             }
         }
         self.pace(now);
+    }
+
+    /// The receiver has no room for the next message.
+    fn wait_for_receiver(&mut self, now: Time) {
+        self.counts.not_ready += 1;
+        self.not_ready += 1;
+        self.timed = None;
+        if self.spec.rnr_retries.is_some_and(|most| self.not_ready > most) {
+            (self.failed, self.deadline) = (Some(now), Time::NEVER);
+            return;
+        }
+        self.recovery.on_nak(self.unacknowledged, self.highest, None);
+        self.waits = now.saturating_add(self.spec.rnr_timer);
+        // Nothing is under way that would be answered.
+        self.deadline = Time::NEVER;
     }
 
     fn expire(&mut self, now: Time) {
@@ -379,7 +493,10 @@ impl QueuePair {
 pub fn header_of(received: &Received) -> RdmaHeader {
     match received.header {
         Some(Header::Rdma(header)) => header,
-        _ => RdmaHeader { word: received.word, pair: received.word >> 26, ..RdmaHeader::default() },
+        _ => {
+            let (word, pair) = (received.word, Word::of(received.word).pair);
+            RdmaHeader { word, pair, ..RdmaHeader::default() }
+        }
     }
 }
 
@@ -388,7 +505,8 @@ pub fn labelled(header: RdmaHeader) -> (u32, Option<Header>) {
     let narrow = header.pair < WIDE_FROM
         && header.echo.is_none()
         && header.arrived.is_none()
-        && header.telemetry == Telemetry::None;
+        && header.telemetry == Telemetry::None
+        && header.asked == 0;
     (header.word, (!narrow).then_some(Header::Rdma(header)))
 }
 
@@ -424,10 +542,17 @@ impl Protocol for QueuePair {
     }
 
     fn has_work(&self) -> bool {
-        !self.closed && self.failed.is_none() && self.next().is_some()
+        self.request_missing || !self.closed && self.failed.is_none() && self.next().is_some()
     }
 
     fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
+        if std::mem::take(&mut self.request_missing) {
+            let word = Word { number: self.end as u32, flags: [true, false, false], pair: self.number };
+            let header = RdmaHeader { word: word.bits(), pair: self.number, ..RdmaHeader::default() };
+            let (word, header) = labelled(header);
+            let bytes = self.spec.ack_bytes();
+            return Some(Segment { kind: FrameKind::Ack, word, header, bytes, ecn_capable: false });
+        }
         if self.closed || self.failed.is_some() {
             return None;
         }
@@ -436,7 +561,7 @@ impl Protocol for QueuePair {
         let message = self.messages.get_mut(self.at)?;
         let mtu = u64::from(self.spec.mtu);
         let data = (message.bytes - (packet - message.first) * mtu).min(mtu) as u16;
-        let last = packet + 1 == message.end();
+        let (first, last) = (packet == message.first, packet + 1 == message.end());
         let again = packet < self.highest;
         if again {
             message.again += 1;
@@ -450,12 +575,13 @@ impl Protocol for QueuePair {
         if self.deadline == Time::NEVER {
             self.restart(now);
         }
-        let bytes = self.spec.frame_bytes(data);
+        self.admitted = None;
+        let bytes = self.spec.frame_bytes(data + self.spec.extended(first, last));
         self.control.on_send(now, bytes.into());
         self.last = (now, bytes.into());
         self.pace(now);
-        let asks = last || self.next().is_none();
-        let word = Word { number: packet as u32, flags: [last, asks], pair: self.number };
+        let asks = self.spec.acknowledges() && (last || self.next().is_none());
+        let word = Word { number: packet as u32, flags: [last, asks, first], pair: self.number };
         let telemetry = self.control.telemetry();
         let header = RdmaHeader { word: word.bits(), pair: self.number, telemetry, ..RdmaHeader::default() };
         let (word, header) = labelled(header);
