@@ -10,6 +10,7 @@ mod dcqcn;
 mod dcqcn_keys;
 mod dcqcn_rest;
 mod go_back_n;
+mod headers;
 mod hops;
 mod hpcc;
 mod hpcc_pint;

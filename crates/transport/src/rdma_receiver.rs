@@ -192,8 +192,7 @@ impl RdmaReceiver {
 
     fn take(&mut self, number: u32, header: &RdmaHeader, received: &Received, now: Time) {
         let selective = self.spec.recovery == RdmaRecovery::Selective;
-        let (every, gap, keeps) = (self.spec.ack_every, self.spec.nak_gap, self.transfers > 0);
-        let reads = self.spec.verb == RdmaVerb::Read;
+        let (every, keeps) = (self.spec.ack_every, self.transfers > 0);
         let (queue, answers) = (self.spec.receive_queue, self.spec.acknowledges());
         let Some(pair) = self.pair(number) else {
             self.discarded += 1;
@@ -240,6 +239,14 @@ impl RdmaReceiver {
             }
             return;
         };
+        self.take_ahead(number, (low, ahead, last), now);
+    }
+
+    /// A packet has come so many ahead of the one that is expected.
+    fn take_ahead(&mut self, number: u32, (low, ahead, last): (u32, u64, bool), now: Time) {
+        let selective = self.spec.recovery == RdmaRecovery::Selective;
+        let (gap, reads) = (self.spec.nak_gap, self.spec.verb == RdmaVerb::Read);
+        let Some(pair) = self.pairs.get_mut(number as usize) else { return };
         if selective && ahead < MOST_KEPT {
             if pair.kept.len() <= ahead as usize {
                 pair.kept.resize(ahead as usize + 1, None);

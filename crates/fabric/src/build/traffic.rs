@@ -13,7 +13,7 @@ use crate::run::port::{HEAD_BYTES, Hooks};
 use crate::run::sources::SourceState;
 use crate::run::stream_counts::StreamCounts;
 use crate::run::world::Fabric;
-use crate::spec::{FlowSpec, Way, WhenFull};
+use crate::spec::{FlowSpec, Spec, Way, WhenFull};
 use engine::stream;
 use frame::{Ecn, Flags, FrameKind, NodeId};
 use std::collections::BTreeMap;
@@ -141,11 +141,7 @@ pub fn add_endpoints(part: &Part, paths: &Paths, fabric: &mut Fabric) {
             let facts = facts(part.plan, fabric.routes.path(start), connection);
             let due = due.next().unwrap_or_default();
             let (mut near, far) = connection.start(&due, facts, random("near"), random("far"));
-            if let Endpoint::RdmaSender(sender) = &mut near
-                && let Some(limits) = spec.nodes[flow.from.at()].host().and_then(|host| host.rdma)
-            {
-                sender.attach(nics.entry(flow.from).or_insert_with(|| limits.start()), number);
-            }
+            attach(&mut near, (spec, flow.from), number, &mut nics);
             let behind = start + fabric.routes.path(start).len() as u32;
             let ends = [(near, flow.from, None), (far, to, NonZeroU32::new(behind))];
             for (end, (endpoint, node, behind)) in ends.into_iter().enumerate() {
@@ -173,6 +169,20 @@ pub fn add_endpoints(part: &Part, paths: &Paths, fabric: &mut Fabric) {
             }
             path += 1;
         }
+    }
+}
+
+/// An endpoint of RDMA sends through the NIC of its host, if that has limits.
+fn attach(
+    near: &mut Endpoint,
+    (spec, host): (&Spec, NodeId),
+    number: u32,
+    nics: &mut BTreeMap<NodeId, SharedNic>,
+) {
+    if let Endpoint::RdmaSender(sender) = near
+        && let Some(limits) = spec.nodes[host.at()].host().and_then(|host| host.rdma)
+    {
+        sender.attach(nics.entry(host).or_insert_with(|| limits.start()), number);
     }
 }
 

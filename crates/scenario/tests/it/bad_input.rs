@@ -1985,7 +1985,7 @@ fn warnings() {
                 Text { topology: star.topology, ..text }
             },
             "16 queue pairs of DCQCN to \"h0\" come to rest where 1.0",
-            "max_probability above 0.011",
+            "max_probability above 0.010",
         ),
         (
             star("line_code = \"64b/66b\"\nrate = ‸\"25 Gb/s\""),

@@ -7,7 +7,7 @@
 //! Source: Y. Zhu et al., "ECN or Delay: Lessons Learnt from Analysis of DCQCN and TIMELY", CoNEXT 2016, section 3 (the fluid model; its fixed
 //! point).
 //!
-//! Not modelled: whether the fixed point is stable, which depends on the delay of the loop.
+//! Whether the fixed point is stable depends on the delay of the loop, and is not asked here.
 
 use super::DcqcnKeys;
 use units::Time;

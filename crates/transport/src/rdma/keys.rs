@@ -157,20 +157,7 @@ impl RdmaKeys {
         let selective = self.recovery == RdmaRecovery::Selective;
         let headers = self.headers.get() as u16 + telemetry;
         let packet = u64::from(mtu) + u64::from(headers);
-        let window = match self.window {
-            None if selective => StaticWindow::Bdp,
-            None => StaticWindow::Unlimited,
-            Some(Or::Word(Bdp)) => StaticWindow::Bdp,
-            Some(Or::Value(Amount::Bytes(bytes))) => StaticWindow::Bytes(bytes),
-            Some(Or::Value(Amount::Frames(packets))) => StaticWindow::Bytes(packets.saturating_mul(packet)),
-        };
-        if let StaticWindow::Bytes(bytes) = window
-            && bytes < packet
-        {
-            let message = format!("a window of {bytes} B is smaller than a packet of {packet} B");
-            let help = format!("expected at least \"{packet} B\" or \"1 frame\"");
-            return Err(vec![Remark::about("window", message, help)]);
-        }
+        let window = self.static_window(packet)?;
         // What a window holds back waits for each acknowledgement.
         let windowed = window != StaticWindow::Unlimited;
         let each = selective
@@ -184,10 +171,7 @@ impl RdmaKeys {
             headers,
             verb: self.verb,
             max_reads: self.max_reads as u32,
-            receive_queue: self
-                .receive_queue
-                .filter(|_| self.verb == RdmaVerb::Send)
-                .map(|most| ReceiveQueue { most, time: self.receive_time }),
+            receive_queue: self.ready_for(),
             rnr_timer: self.rnr_timer,
             rnr_retries: (self.rnr_retries < FOR_EVER).then_some(self.rnr_retries as u32),
             message: self.message.value().map(Bytes::get),
@@ -212,6 +196,31 @@ impl RdmaKeys {
         };
         let warnings = self.warnings(&spec);
         Ok((spec.into(), warnings))
+    }
+
+    /// Messages that a receiver is ready for: those of other verbs need none.
+    fn ready_for(&self) -> Option<ReceiveQueue> {
+        let most = self.receive_queue.filter(|_| self.verb == RdmaVerb::Send)?;
+        Some(ReceiveQueue { most, time: self.receive_time })
+    }
+
+    /// What may be in flight, whatever the control says.
+    fn static_window(&self, packet: u64) -> Result<StaticWindow, Vec<Remark>> {
+        let window = match self.window {
+            None if self.recovery == RdmaRecovery::Selective => StaticWindow::Bdp,
+            None => StaticWindow::Unlimited,
+            Some(Or::Word(Bdp)) => StaticWindow::Bdp,
+            Some(Or::Value(Amount::Bytes(bytes))) => StaticWindow::Bytes(bytes),
+            Some(Or::Value(Amount::Frames(packets))) => StaticWindow::Bytes(packets.saturating_mul(packet)),
+        };
+        if let StaticWindow::Bytes(bytes) = window
+            && bytes < packet
+        {
+            let message = format!("a window of {bytes} B is smaller than a packet of {packet} B");
+            let help = format!("expected at least \"{packet} B\" or \"1 frame\"");
+            return Err(vec![Remark::about("window", message, help)]);
+        }
+        Ok(window)
     }
 
     /// Bytes of data in a full packet.

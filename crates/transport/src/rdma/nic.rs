@@ -15,7 +15,7 @@
 use keys::{Remark, Unused};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use units::Time;
 
@@ -70,7 +70,7 @@ impl NicLimits {
             fetch: self.context_fetch,
             fetched: Time::ZERO,
             used: 0,
-            contexts: HashMap::new(),
+            contexts: BTreeMap::new(),
             by_use: BTreeMap::new(),
         }))
     }
@@ -90,7 +90,7 @@ pub struct NicState {
     fetched: Time,
     used: u64,
     /// When each context was used last, counted in uses.
-    contexts: HashMap<u64, u64>,
+    contexts: BTreeMap<u64, u64>,
     by_use: BTreeMap<u64, u64>,
 }
 

@@ -14,14 +14,16 @@
 //!
 //! One packet a round trip is timed, from the instant the NIC takes it; one that was sent twice is not.
 
+mod serving;
+
 use super::RdmaController;
 use super::control::{PathFacts, RdmaAck, RdmaControl, RdmaLoss};
-use super::nic::SharedNic;
-use super::psn::{self, WIDE_FROM, Word};
+pub use super::headers::{header_of, labelled};
+use super::psn::{self, Word};
 use super::recovery::Recovery;
 use super::spec::{RdmaSpec, RdmaVerb};
 use crate::endpoint::{Protocol, Received, Record, RecordKind, Segment};
-use frame::{FrameKind, Header, RdmaHeader, Stamps, Telemetry};
+use frame::{FrameKind, RdmaHeader, Stamps};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use units::Time;
@@ -110,7 +112,7 @@ pub struct QueuePair {
     due: Time,
     closed: bool,
     retry: u32,
-    /// The receiver is not ready: not before then, and how often in a row.
+    /// Receiver or NIC is not ready: not before then; and how often in a row the receiver was not.
     waits: Time,
     not_ready: u32,
     /// The packet that the NIC is ready for.
@@ -185,79 +187,6 @@ impl QueuePair {
             bytes,
         });
         (self.end, self.end_bytes) = (first + packets, before + bytes + self.extended(packets, packets));
-    }
-
-    /// Bytes of extended headers of so many packets of a message of `packets`, from its first on.
-    fn extended(&self, sent: u64, packets: u64) -> u64 {
-        let [first, last, only] =
-            [(true, false), (false, true), (true, true)].map(|(first, last)| self.spec.extended(first, last));
-        match (sent, packets) {
-            (0, _) => 0,
-            (1, 1) => only.into(),
-            (sent, packets) if sent < packets => first.into(),
-            _ => u64::from(first) + u64::from(last),
-        }
-    }
-
-    /// The request of a READ has come, which is the n-th of this queue pair. Whether it is news.
-    pub fn on_request(&mut self, now: Time, header: &RdmaHeader, nth: u32) -> bool {
-        let word = Word::of(header.word);
-        let from = psn::nearest(word.number, self.unacknowledged);
-        if from > self.end {
-            // One NAK until what is missing has come.
-            self.request_missing |= self.told_missing != Some(self.end);
-            self.told_missing = Some(self.end);
-            self.discarded += 1;
-            return false;
-        }
-        if from == self.end {
-            self.told_missing = None;
-            self.post(nth, now, header.asked.into());
-            // So many are under way at most: those before are whole.
-            while self.messages.len() > self.spec.max_reads as usize
-                && let Some(until) = self.messages.front().map(Message::end)
-            {
-                self.has_arrived(until, now);
-            }
-            return true;
-        }
-        if word.flags[2] && from >= self.unacknowledged {
-            self.counts.naks += 1;
-            self.has_arrived(from, now);
-            if self.recovery.on_nak(from, self.highest, None) {
-                self.control.on_loss(now, RdmaLoss::Nak);
-            } else if self.recovery.is_selective() {
-                self.recovery.on_timeout(from, self.highest);
-            }
-            self.pace(now);
-        }
-        false
-    }
-
-    /// The requester has everything before a packet.
-    fn has_arrived(&mut self, until: u64, now: Time) {
-        let until = until.min(self.highest);
-        if until > self.unacknowledged {
-            self.unacknowledged = until;
-            self.timed.take_if(|&mut (packet, _)| packet < until);
-            self.recovery.on_progress(until);
-            self.complete(now);
-        }
-    }
-
-    /// Whether the NIC is ready for its next packet; if not, it waits until it is.
-    pub fn is_admitted(&mut self, nic: &SharedNic, number: u64, now: Time) -> bool {
-        let Some(next) = self.next().filter(|&next| self.admitted != Some(next)) else { return true };
-        let begins = next == self.highest
-            && self.messages.get(self.find(next)).is_some_and(|message| message.first == next);
-        let Ok(mut nic) = nic.lock() else { return true };
-        let (at, fetches) = nic.admit(number, begins, now);
-        self.counts.fetches += u64::from(fetches);
-        self.admitted = Some(next);
-        if at > now {
-            (self.due, self.closed) = (at, true);
-        }
-        at <= now
     }
 
     /// A message without end, if there is one, ends with the next packet: one that says so has to leave.
@@ -368,8 +297,9 @@ impl QueuePair {
     /// When the next packet may leave, after the control has heard of something.
     fn pace(&mut self, now: Time) {
         let (since, bytes) = self.last;
-        if bytes > 0 {
-            self.due = self.control.due(since, bytes).max(self.waits);
+        if bytes > 0 || self.waits > now {
+            let paced = if bytes > 0 { self.control.due(since, bytes) } else { Time::ZERO };
+            self.due = paced.max(self.waits);
             self.closed = self.due > now;
         }
     }
@@ -455,59 +385,6 @@ impl QueuePair {
         }
         self.pace(now);
     }
-
-    /// The receiver has no room for the next message.
-    fn wait_for_receiver(&mut self, now: Time) {
-        self.counts.not_ready += 1;
-        self.not_ready += 1;
-        self.timed = None;
-        if self.spec.rnr_retries.is_some_and(|most| self.not_ready > most) {
-            (self.failed, self.deadline) = (Some(now), Time::NEVER);
-            return;
-        }
-        self.recovery.on_nak(self.unacknowledged, self.highest, None);
-        self.waits = now.saturating_add(self.spec.rnr_timer);
-        // Nothing is under way that would be answered.
-        self.deadline = Time::NEVER;
-    }
-
-    fn expire(&mut self, now: Time) {
-        self.counts.timeouts += 1;
-        self.retry += 1;
-        self.timed = None;
-        if let Some(front) = self.messages.front_mut() {
-            front.timeouts += 1;
-        }
-        if self.retry > self.spec.retries {
-            (self.failed, self.deadline) = (Some(now), Time::NEVER);
-            return;
-        }
-        self.recovery.on_timeout(self.unacknowledged, self.highest);
-        self.control.on_loss(now, RdmaLoss::Timeout);
-        self.deadline = now.saturating_add(self.timeout());
-        self.pace(now);
-    }
-}
-
-/// What a frame of RDMA carries, in its word or its header.
-pub fn header_of(received: &Received) -> RdmaHeader {
-    match received.header {
-        Some(Header::Rdma(header)) => header,
-        _ => {
-            let (word, pair) = (received.word, Word::of(received.word).pair);
-            RdmaHeader { word, pair, ..RdmaHeader::default() }
-        }
-    }
-}
-
-/// The word and the header of a frame: none if the word says everything.
-pub fn labelled(header: RdmaHeader) -> (u32, Option<Header>) {
-    let narrow = header.pair < WIDE_FROM
-        && header.echo.is_none()
-        && header.arrived.is_none()
-        && header.telemetry == Telemetry::None
-        && header.asked == 0;
-    (header.word, (!narrow).then_some(Header::Rdma(header)))
 }
 
 impl Protocol for QueuePair {
