@@ -518,6 +518,7 @@ mod tests {
             receive: None,
             send: None,
             limiters: None,
+            rdma: None,
         }
     }
 

@@ -70,6 +70,8 @@ mod properties;
 #[cfg(test)]
 mod rdma_examples;
 #[cfg(test)]
+mod rdma_verbs_examples;
+#[cfg(test)]
 mod tcp_calls;
 #[cfg(test)]
 mod tcp_examples;
@@ -101,10 +103,11 @@ pub use mpi_exchange::{MpiExchange, MpiExchangeSpec};
 pub use mpi_exchange_keys::MpiExchangeKeys;
 pub use pacer::Pacer;
 pub use rdma::{
-    CnpScope, Dcqcn, DcqcnKeys, DcqcnPreset, HpccKeys, HpccPintKeys, PairCounts, PathFacts, PowerTcpKeys,
-    QueuePair, QueuePairs, RDMA_CONTROL_PAGES, RDMA_RECOVERY_PAGES, RdmaControl, RdmaControlKeys,
-    RdmaControlSpec, RdmaController, RdmaKeys, RdmaRecovery, RdmaSpec, RdmaTimeouts, RdmaWord, StaticWindow,
-    ThetaPowerTcpKeys,
+    CnpScope, Dcqcn, DcqcnCrowd, DcqcnKeys, DcqcnPreset, HpccKeys, HpccPintKeys, NicLimits, NicState,
+    PairCounts, PathFacts, PowerTcpKeys, QueuePair, QueuePairs, RDMA_CONTROL_PAGES, RDMA_PAGES,
+    RDMA_RECOVERY_PAGES, RdmaControl, RdmaControlKeys, RdmaControlSpec, RdmaController, RdmaKeys,
+    RdmaRecovery, RdmaSpec, RdmaTimeouts, RdmaVerb, RdmaWord, ReadCounts, ReceiveQueue, SharedNic,
+    StaticWindow, ThetaPowerTcpKeys,
 };
 pub use rdma_receiver::{PairReceived, RdmaReceiver};
 pub use rdma_sender::RdmaSender;

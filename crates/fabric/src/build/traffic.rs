@@ -12,13 +12,13 @@ use crate::run::port::{HEAD_BYTES, Hooks};
 use crate::run::sources::SourceState;
 use crate::run::stream_counts::StreamCounts;
 use crate::run::world::Fabric;
-use crate::spec::{FlowSpec, Way, WhenFull};
+use crate::spec::{FlowSpec, Spec, Way, WhenFull};
 use engine::stream;
 use frame::{Ecn, Flags, FrameKind, NodeId};
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::sync::Arc;
-use transport::{ConnectionSpec, PathFacts, Protocol};
+use transport::{ConnectionSpec, Endpoint, PathFacts, Protocol, SharedNic};
 use units::{BitRate, Time};
 use workload::{Due, Source, TransferList};
 
@@ -113,6 +113,7 @@ pub fn add_endpoints(part: &Part, paths: &Paths, fabric: &mut Fabric) {
     fabric.hosts.endpoints_of_path = vec![[None; 2]; paths.flows.len()];
     // Connections that share a description are of one application.
     let mut groups: BTreeMap<(NodeId, *const ConnectionSpec), GroupIx> = BTreeMap::new();
+    let mut nics: BTreeMap<NodeId, SharedNic> = BTreeMap::new();
     let (mut path, mut number) = (0, 0);
     for flow in &spec.flows {
         let Some(connection) = &flow.transport else {
@@ -135,7 +136,8 @@ pub fn add_endpoints(part: &Part, paths: &Paths, fabric: &mut Fabric) {
             let start = fabric.routes.path_start[path];
             let facts = facts(part.plan, fabric.routes.path(start), connection);
             let due = due.next().unwrap_or_default();
-            let (near, far) = connection.start(&due, facts, random("near"), random("far"));
+            let (mut near, far) = connection.start(&due, facts, random("near"), random("far"));
+            attach(&mut near, (spec, flow.from), number, &mut nics);
             let behind = start + fabric.routes.path(start).len() as u32;
             let ends = [(near, flow.from, None), (far, to, NonZeroU32::new(behind))];
             for (end, (endpoint, node, behind)) in ends.into_iter().enumerate() {
@@ -162,6 +164,20 @@ pub fn add_endpoints(part: &Part, paths: &Paths, fabric: &mut Fabric) {
             }
             path += 1;
         }
+    }
+}
+
+/// An endpoint of RDMA sends through the NIC of its host, if that has limits.
+fn attach(
+    near: &mut Endpoint,
+    (spec, host): (&Spec, NodeId),
+    number: u32,
+    nics: &mut BTreeMap<NodeId, SharedNic>,
+) {
+    if let Endpoint::RdmaSender(sender) = near
+        && let Some(limits) = spec.nodes[host.at()].host().and_then(|host| host.rdma)
+    {
+        sender.attach(nics.entry(host).or_insert_with(|| limits.start()), number);
     }
 }
 

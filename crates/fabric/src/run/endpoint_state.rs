@@ -165,7 +165,10 @@ impl EndpointState {
                     // Of these one connection may have many.
                     if matches!(
                         self.endpoint,
-                        Endpoint::TcpSender(_) | Endpoint::TransferSender(_) | Endpoint::RdmaSender(_)
+                        Endpoint::TcpSender(_)
+                            | Endpoint::TransferSender(_)
+                            | Endpoint::RdmaSender(_)
+                            | Endpoint::RdmaReceiver(_)
                     ) {
                         self.measured.exchanges.record(took);
                     }

@@ -45,7 +45,15 @@ impl TransferEnds<'_> {
     pub fn outcomes(&self) -> Vec<TransferOutcome> {
         match self {
             TransferEnds::Tcp(near, _) => near.outcomes(),
-            TransferEnds::Rdma(near, _) => near.outcomes(),
+            TransferEnds::Rdma(near, far) => {
+                let Some(mut read) = far.outcomes() else { return near.outcomes() };
+                for (nth, outcome) in read.iter_mut().enumerate() {
+                    let place = far.place_of(nth);
+                    outcome.sent_again =
+                        place.map_or(0, |(pair, first, many)| near.served_again(pair, first, many));
+                }
+                read
+            }
         }
     }
     /// When all of the n-th was delivered; `None`: it is not.
@@ -53,6 +61,9 @@ impl TransferEnds<'_> {
         match self {
             TransferEnds::Tcp(_, far) => far.delivered(nth),
             TransferEnds::Rdma(near, far) => {
+                if let Some((pair, first, many)) = far.place_of(nth) {
+                    return far.delivered(pair, first + many - 1);
+                }
                 let (pair, ordinal) = near.place_of(nth)?;
                 far.delivered(pair, ordinal)
             }
