@@ -83,6 +83,7 @@ fn file(frames: usize) -> std::io::Result<u64> {
             bytes: if number % 2 == 0 { 1_522 } else { 64 },
             word: number,
             ecn: 2,
+            dscp: 26,
         };
         octets.clear();
         simulated.frame().expect("a legal frame").encode(&mut octets);

@@ -159,6 +159,7 @@ pub struct Log {
     bytes: Column,
     word: Column,
     ecn: Column,
+    dscp: Column,
 }
 
 /// Writes the frames of a simulation as pcapng, with real headers.
@@ -222,5 +223,6 @@ fn simulated(log: &Log, row: usize, kind: Kind) -> Result<Simulated, Error> {
         bytes: log.bytes.0[row] as u16,
         word: log.word.0[row] as u32,
         ecn: log.ecn.0[row] as u8,
+        dscp: log.dscp.0[row] as u8,
     })
 }

@@ -239,7 +239,7 @@ impl fmt::Display for Datagram {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (source, destination) =
             (Ipv4Addr::from(self.header.source), Ipv4Addr::from(self.header.destination));
-        match &self.transport {
+        let written = match &self.transport {
             Transport::Udp(udp, payload) => {
                 write!(f, "UDP {source}:{} to {destination}:{}, ", udp.source_port, udp.destination_port)?;
                 write!(f, "{} B", payload.len())
@@ -257,6 +257,11 @@ impl fmt::Display for Datagram {
                     payload.len()
                 )
             }
+        };
+        written?;
+        match self.header.dscp.value() {
+            0 => Ok(()),
+            dscp => write!(f, ", DSCP {dscp}"),
         }
     }
 }

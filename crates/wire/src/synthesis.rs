@@ -133,6 +133,8 @@ pub struct Simulated {
     pub word: u32,
     /// ECN bits.
     pub ecn: u8,
+    /// Code point of differentiated services; 0 of a frame without.
+    pub dscp: u8,
 }
 
 /// The number of a station, from 1.
@@ -246,7 +248,7 @@ impl Simulated {
             destination: address(self.destination)?,
             source_port: self.ports.source,
             destination_port: self.ports.destination,
-            traffic_class: self.ecn & 3,
+            traffic_class: self.dscp << 2 | self.ecn & 3,
         })
     }
 
@@ -307,6 +309,7 @@ mod tests {
         bytes: 1_522,
         word: 0,
         ecn: 2,
+        dscp: 0,
     };
 
     /// The frame comes back from its octets, which are as many as they should be.
@@ -393,6 +396,18 @@ mod tests {
         assert_eq!(tag.contents.to_string(), "FECN forward, queue 3, 37 kb/s");
         // Longer than the frame of the simulation: the headers of RoCEv2 take 78 octets.
         made(Simulated { kind: Kind::Cnp, ..small }, 78);
+    }
+
+    #[test]
+    fn code_points() {
+        let expedited = Simulated { dscp: 46, ecn: 1, ..FRAME };
+        for kind in [Kind::Pushed, Kind::Data, Kind::Ack] {
+            let frame = made(Simulated { kind, bytes: 100, ..expedited }, 96);
+            let Contents::Ipv4(packet) = &frame.contents else { panic!("{kind:?}") };
+            assert_eq!((packet.header().dscp.value(), packet.header().ecn.value()), (46, 1));
+            assert!(frame.contents.to_string().ends_with(", DSCP 46"));
+        }
+        assert!(!made(Simulated { bytes: 100, ..FRAME }, 96).contents.to_string().contains("DSCP"));
     }
 
     #[test]

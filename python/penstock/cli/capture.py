@@ -22,7 +22,7 @@ def capture(result: str, /, *, out: Path, port: tuple[str, ...] = ()) -> int:
     """Writes the frames of a run as pcapng, for Wireshark and `penstock decode`.
 
     Every port is an interface. Headers are made up: stations are numbered; the ports of UDP and TCP
-    are those that switches hash, and priorities are those of VLAN tags, which stand for a DSCP too. What
+    are those that switches hash, priorities are those of VLAN tags, and a DSCP is in the header of IPv4. What
     was dropped has a comment that says why, as have pauses.
 
     Parameters
@@ -45,9 +45,11 @@ def capture(result: str, /, *, out: Path, port: tuple[str, ...] = ()) -> int:
             '[[probes]] what = "frames" which = "PORT"'
         )
     try:
-        ports = captures.write_capture(logged, out)
+        ports, remarks = captures.write_capture(logged, out)
     except ValueError as error:
         raise InputError(f"{result}: {error}") from error
+    for remark in remarks:
+        say(f"note: {remark}")
     say(f"capture  {out}: {logged.table('frames').num_rows:,} frames at {ports:,} ports")
     return EXIT_DONE
 

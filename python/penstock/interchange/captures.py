@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from penstock import _core
+from penstock import _core, library
 from penstock.measurements import numpy_of
+
+from .code_points import NONE, CodePoints
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -21,8 +23,8 @@ XOFF = 0xFF
 """Bits of the word of a pause frame that name the priorities that it stops."""
 
 
-def write_capture(result: Result, out: Path) -> int:
-    """Writes the table `frames` of a result, with headers made up: the number of ports in it.
+def write_capture(result: Result, out: Path) -> tuple[int, list[str]]:
+    """Writes the table `frames` of a result, with headers made up: the number of ports in it, and remarks.
 
     The file is there when it is whole.
 
@@ -33,13 +35,15 @@ def write_capture(result: Result, out: Path) -> int:
     """
     table = result.table("frames")
     ports = _ports(result, table)
+    dscps, remarks = _code_points(result, table)
     unfinished = out.with_name(out.name + ".part")
     try:
-        _core.write_log(str(unfinished), ports, _log(result, table, [name for name, _ in ports]))
+        log = {**_log(result, table, [name for name, _ in ports]), "dscp": dscps}
+        _core.write_log(str(unfinished), ports, log)
         unfinished.replace(out)
     finally:
         unfinished.unlink(missing_ok=True)
-    return len(ports)
+    return len(ports), remarks
 
 
 def _ports(result: Result, table: pa.Table) -> list[tuple[str, int | None]]:
@@ -48,6 +52,29 @@ def _ports(result: Result, table: pa.Table) -> list[tuple[str, int | None]]:
     ports = result.table("ports")
     rates = zip(ports["port"].to_pylist(), ports["rate_bps"].to_pylist(), strict=True)
     return [(name, int(rate)) for name, rate in rates if name in logged]
+
+
+def _code_points(result: Result, table: pa.Table) -> tuple[Any, list[str]]:
+    """The DSCP of each frame, and what is not known of them."""
+    import numpy as np
+
+    known = CodePoints.of(library.toml(result.scenario_toml))
+    flows = table["flow"].combine_chunks().dictionary_encode()
+    priorities = _numbers(table["priority"])
+    by_flow = np.full((max(len(flows.dictionary), 1), 32), NONE, np.uint64)
+    remarks = []
+    of_flow = np.asarray(flows.indices)
+    for row, flow in enumerate(flows.dictionary.to_pylist()):
+        for priority in np.unique(priorities[of_flow == row]).tolist() if known.own else []:
+            codes = known.at(flow, priority)
+            by_flow[row, priority] = codes[0] if codes else NONE
+            if len(codes) > 1:
+                listed = " or ".join(map(str, codes))
+                remarks.append(
+                    f"{flow}: switches change its DSCP, and not its class, so that frames of priority "
+                    f"{priority} may have {listed}; the capture has {codes[0]}"
+                )
+    return np.ascontiguousarray(by_flow[of_flow, priorities]), remarks
 
 
 def _log(result: Result, table: pa.Table, ports: list[str]) -> dict[str, Any]:

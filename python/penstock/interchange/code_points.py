@@ -1,0 +1,65 @@
+"""The DSCP of logged frames.
+
+The engine's frames carry a priority, which maps of switches made of their DSCP when the scenario was read.
+The way back: of the DSCP of a flow, and those that switches make of it, the one whose traffic class is the
+priority that a frame has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+NONE = 0
+"""The DSCP in the header of a frame that has none: best effort (RFC 2474)."""
+
+
+@dataclass(frozen=True)
+class CodePoints:
+    """What a scenario says of DSCPs."""
+
+    own: Mapping[str, int]
+    """The DSCP of flows and transfers that have one, by name."""
+    classes: Mapping[int, int]
+    """The traffic class of each by the maps of all switches."""
+    changes: tuple[tuple[int, int], ...]
+    """What some switch makes of one."""
+
+    @classmethod
+    def of(cls, scenario: Mapping[str, Any]) -> CodePoints:
+        """Those of a scenario as a result has it, all defaults in it."""
+        entries = [*scenario.get("flows", []), *scenario.get("transfers", [])]
+        keys = scenario.get("switch", {}).get("maps", {}).get("dscp_to_tc")
+        classes = {
+            code: code // 8 if keys is None else keys.get(str(code), keys.get("other", 0))
+            for code in range(64)
+        }
+        return cls(
+            own={entry["name"]: entry["dscp"] for entry in entries if "name" in entry and "dscp" in entry},
+            classes=classes,
+            changes=tuple(_changes(scenario)),
+        )
+
+    def at(self, flow: str, priority: int) -> list[int]:
+        """The DSCPs that a frame of a flow may have at a priority, its first one first.
+
+        Parameters
+        ----------
+        flow : str
+            As the table ``frames`` has it: with a host in brackets, if the flow has several.
+        priority : int
+            That of the frame.
+        """
+        name = flow if flow in self.own else flow.partition("[")[0]
+        found = [self.own[name]] if name in self.own else []
+        for code in found:
+            new = {after for before, after in self.changes if before == code}
+            found.extend(sorted(new - set(found)))
+        return [code for code in found if self.classes[code] == priority]
+
+
+def _changes(scenario: Mapping[str, Any]) -> Iterator[tuple[int, int]]:
+    for switch in (scenario.get("switch", {}), *scenario.get("switches", {}).values()):
+        for entry in switch.get("maps", {}).get("remap", []):
+            yield from ((int(before), after) for before, after in entry["dscp"].items())
