@@ -28,6 +28,7 @@ from penstock.library import Source
 from test_interchange import FLOWS, TOPOLOGY
 from test_interchange_fabrics import DRAWN, GML, MATRIX, RING, SERVER, SIMAI, SIZES, THREE_TIERS
 from test_interchange_graphs import GRAPH, TRACE
+from test_interchange_nvue import SWITCH
 from test_interchange_ports import APP, ETS, INI, PFC
 from test_interchange_sonic import REAL
 
@@ -78,6 +79,7 @@ SEEDS = {
         r'"(ets_cap|cbs|pg_bw|pfc_cap|macsec_bypass|delay)":[^,\[]*(\[[^]]*\])?,', "", ETS + PFC + APP
     ),
     "port-commands": COMMANDS,
+    "nvue": SWITCH,
     "node-link": json.dumps(_star(), indent=1),
     "pg-profile": INI,
     "csv": TRACE,

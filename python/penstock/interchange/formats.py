@@ -19,6 +19,7 @@ from . import (
     nccl_topology,
     node_link,
     ns3,
+    nvue,
     pg_profile,
     port_commands,
     sizes,
@@ -73,6 +74,7 @@ FORMATS = (
         port_commands.recognises,
         port_commands.read,
     ),
+    Format("nvue", "settings of a switch, commands of NVUE (Cumulus Linux)", nvue.recognises, nvue.read),
     Format("node-link", "a graph of networkx as JSON", node_link.recognises, node_link.read),
     Format(
         "pg-profile", "headroom of a switch, pg_profile_lookup.ini", pg_profile.recognises, pg_profile.read

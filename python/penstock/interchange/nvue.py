@@ -1,0 +1,426 @@
+"""Settings of a switch as commands of NVUE (Cumulus Linux), as `nv config show -o commands` prints them.
+
+A switch priority of NVUE is a traffic class here, its traffic class a queue. Profiles are those of one port:
+`--interface`, or the only ones that ports name, or those named default-global.
+
+Source: NVIDIA's NVUE reference, set commands of QoS (5.3 to 5.9), and the table of defaults in the page on
+RoCE: `qos roce` means priorities 3 and 6 in queues of their own and the others in queue 0, queue 6 first,
+half of the rest each for 0 and 3, marks in queue 3 between 150,000 and 1,500,000 B, and in the lossless mode
+PFC of priority 3.
+
+Not taken over, and told: pools, buffers of ports, shapers, rewriting, pauses of links, the watchdog, maps of
+PCP.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from .piece import Document, Note, Piece, brief
+
+EIGHT = 8
+CODE_POINTS = 64
+GLOBAL = "default-global"
+ROCE = "of qos roce"
+"""The profile that stands for the defaults of RoCE."""
+KINDS = ("mapping", "pfc", "congestion-control", "egress-scheduler", "egress-queue-mapping")
+LEFT_OUT = {
+    "traffic-pool": "sizes of pools depend on the chip; set [switch.buffer]",
+    "advance-buffer-config": "sizes of pools depend on the chip; set [switch.buffer]",
+    "egress-shaper": "queues have no highest rate",
+    "remark": "no switch rewrites a mark; maps.remap does",
+    "link-pause": "pauses of whole links are [flow_control.pause]",
+    "pfc-watchdog": "a watchdog of pauses is the key `watchdog` of switches",
+}
+"""Parts of `qos` that are not read, and what that means."""
+_RANGE = re.compile(r"(.*?)(\d+)-(\d+)", re.ASCII)
+_YES, _NO = ("enable", "on", "enabled"), ("disable", "off", "disabled")
+_SET = "nv set "
+
+
+class Said(NamedTuple):
+    """A value, and its line."""
+
+    value: str
+    line: int
+
+
+Entries = dict[tuple[str, str, str], Said]
+"""The values of a profile by the words before them: ("dscp", "26", "switch-priority"), ("trust", "", "")."""
+PLAIN = ("trust", "port-default-sp")
+"""Keys of mappings that have no number before their value."""
+
+
+def recognises(document: Document) -> bool:
+    """Whether a text begins with a command of NVUE."""
+    return next((line for _, line in document.lines()), "").startswith(("nv set ", "nv unset ", "nv config "))
+
+
+def read(document: Document) -> Piece:
+    """The settings as those of all switches of a scenario.
+
+    Raises
+    ------
+    InputError
+        If it is something else, ports differ, or it says what a scenario cannot; the message names the line.
+    """
+    commands = _Commands(document)
+    for line, text in document.lines():
+        commands.take(line, text)
+    return commands.piece()
+
+
+@dataclass
+class _Commands:
+    """What has been read."""
+
+    document: Document
+    profiles: dict[str, dict[str, Entries]] = field(default_factory=lambda: {kind: {} for kind in KINDS})
+    chosen: dict[str, dict[str, dict[str, int]]] = field(default_factory=dict)
+    """By kind and profile the ports that have it, with the line."""
+    roce: dict[str, Said] = field(default_factory=dict)
+    unread: dict[str, tuple[int, list[str]]] = field(default_factory=dict)
+    """What leaving out means, with the first line and what is left out."""
+    notes: list[Note] = field(default_factory=list)
+
+    def take(self, line: int, text: str) -> None:
+        """A command."""
+        if not text.startswith(_SET):
+            if not text.startswith("nv "):
+                raise self.document.error(line, f"{brief(text)} is no command of NVUE; expected nv set ...")
+            return self._leave(line, " ".join(text.split()[:2]), "no setting")
+        words = text.split()[2:]
+        if words[0] == "interface" and len(words) > 3 and words[2] == "qos":
+            self._port(line, words[1], words[3:])
+        elif words[0] == "qos" and len(words) > 1:
+            self._qos(line, words[1:])
+        else:
+            what = " ".join([words[0], *words[2:3]] if words[0] == "interface" else words[:1])
+            self._leave(line, what, "no setting of queues")
+        return None
+
+    def _leave(self, line: int, what: str, meaning: str) -> None:
+        _, known = self.unread.setdefault(meaning, (line, []))
+        if what not in known:
+            known.append(what)
+
+    def _port(self, line: int, ports: str, words: Sequence[str]) -> None:
+        kind = words[0]
+        if kind not in KINDS or len(words) != 3 or words[1] != "profile":
+            return self._leave(line, f"interface qos {kind}", LEFT_OUT.get(kind, "no setting of a scenario"))
+        for port in _members(ports):
+            if self.document.interface not in (None, port):
+                continue
+            named = self.chosen.setdefault(kind, {})
+            if known := next((own[port] for own in named.values() if port in own), None):
+                raise self.document.error(line, f"{brief(port)} has a {kind} profile in line {known} as well")
+            named.setdefault(words[2], {})[port] = line
+        self.notes.append(Note(line, brief(f"interface {ports} qos {' '.join(words)}")))
+        return None
+
+    def _qos(self, line: int, words: Sequence[str]) -> None:
+        kind, rest = words[0], words[1:]
+        if kind == "roce":
+            keys = rest or ["enable", "on"]
+            if len(keys) != 2 or keys[0] not in ("enable", "state", "mode", "cable-length"):
+                expected = "enable, state, mode or cable-length with a value"
+                raise self.document.error(line, f"qos roce {brief(' '.join(rest))}: expected {expected}")
+            self._once(self.roce, keys[0].replace("state", "enable") if rest else "", Said(keys[1], line))
+            self.notes.append(Note(line, brief(f"qos roce {' '.join(rest)}".strip())))
+        elif kind not in KINDS:
+            self._leave(line, f"qos {kind}", LEFT_OUT.get(kind, "no setting of a scenario"))
+        elif rest:
+            self._profile(line, kind, rest)
+
+    def _profile(self, line: int, kind: str, words: Sequence[str]) -> None:
+        own = self.profiles[kind].setdefault(words[0], {})
+        rest = words[1:]
+        if not rest:
+            return
+        is_plain = kind == "pfc" or (kind == "mapping" and rest[0] in PLAIN)
+        if len(rest) != (2 if is_plain else 4):
+            message = f"qos {kind} {brief(' '.join(words))}: expected a key with its value"
+            raise self.document.error(line, message)
+        if is_plain and rest[0] != "switch-priority":
+            entries = [(rest[0], "", "")]
+        else:
+            entries = [(rest[0], one, "".join(rest[2:3])) for one in _listed(rest[1])]
+        for entry in entries:
+            self._once(own, entry, Said(rest[-1], line))
+        self.notes.append(Note(line, brief(f"qos {kind} {' '.join(words)}")))
+
+    def _once(self, entries: dict[Any, Said], key: object, said: Said) -> None:
+        """Keeps a value, of which the configuration of a switch has one."""
+        if key in entries:
+            message = f"is set in line {entries[key].line} as well; expected each key once"
+            raise self.document.error(said.line, message)
+        entries[key] = said
+
+    def _of(self, kind: str) -> Entries:
+        """What the port has of a kind of profile."""
+        named = self.chosen.get(kind, {})
+        if len(named) > 1:
+            (one, first), (other, second) = list(named.items())[:2]
+            (port, _), (other_port, line) = next(iter(first.items())), next(iter(second.items()))
+            raise self.document.error(
+                line,
+                f"{brief(other_port)} has the {kind} profile {brief(other)}, {brief(port)} has {brief(one)}: "
+                "expected ports that are alike, or --interface, which names the one to read",
+            )
+        for name, ports in named.items():
+            if name not in self.profiles[kind]:
+                line = next(iter(ports.values()))
+                raise self.document.error(line, f"no command sets the {kind} profile {brief(name)}")
+        for name in self.profiles[kind]:
+            if name not in named and name != GLOBAL:
+                line = next((said.line for said in self.profiles[kind][name].values()), 1)
+                self._leave(line, f"{kind} {brief(name)}", "no port that is read has this profile")
+        return self.profiles[kind].get(next(iter(named), GLOBAL), {})
+
+    def _is_on(self, said: Said, what: str) -> bool:
+        if said.value not in _YES + _NO:
+            raise self.document.error(said.line, f"{what} is {brief(said.value)}; expected enable or disable")
+        return said.value in _YES
+
+    def _whole(self, said: Said, what: str, least: int, most: int) -> int:
+        return self.document.whole(said.line, what, said.value, least, most)
+
+    def _number(self, said: Said, what: str, text: str, most: int = EIGHT - 1) -> int:
+        return self.document.whole(said.line, what, text, 0, most)
+
+    def _mode(self) -> str | None:
+        """Of RoCE, if it is on."""
+        if not self.roce or (
+            "enable" in self.roce and not self._is_on(self.roce["enable"], "qos roce enable")
+        ):
+            return None
+        mode = self.roce.get("mode", Said("lossless", 1))
+        if mode.value not in ("lossless", "lossy"):
+            expected = "lossless or lossy"
+            raise self.document.error(mode.line, f"qos roce mode is {brief(mode.value)}; expected {expected}")
+        return mode.value
+
+    def piece(self) -> Piece:
+        """All settings.
+
+        Raises
+        ------
+        InputError
+            If they are none, or contradict each other.
+        """
+        mode = self._mode()
+        switch: dict[str, Any] = {"queues": self._queues(mode)}
+        if maps := self._maps():
+            switch["maps"] = {"dscp_to_tc": maps}
+        if scheduler := self._scheduler(mode, switch["queues"]):
+            switch["scheduler"] = scheduler
+        if managers := self._managers(mode):
+            switch["queue_managers"] = managers
+        keys, links = self._pfc(mode)
+        if not self.notes:
+            raise self.document.error(1, f"no command sets {', '.join(KINDS)} or roce of qos")
+        file = self.document.file
+        remarks = [
+            f"{file}:{line}: not read: {brief(', '.join(what))}: {meaning}"
+            for meaning, (line, what) in self.unread.items()
+        ]
+        if mode:
+            line = next(iter(self.roce.values())).line
+            remarks.append(
+                f"{file}:{line}: qos roce: as NVIDIA documents its defaults; releases differ, "
+                "nv show qos roce has those of a switch"
+            )
+        return Piece({"switch": switch, **keys}, remarks=remarks, notes=self.notes, links=links)
+
+    def _queues(self, mode: str | None) -> list[int] | str:
+        queues = (
+            [3 if one == 3 else 6 if one == 6 else 0 for one in range(EIGHT)] if mode else [*range(EIGHT)]
+        )
+        for (key, number, _), said in self._of("egress-queue-mapping").items():
+            self._expect(key, "switch-priority", said)
+            queues[self._number(said, key, number)] = self._whole(said, "traffic-class", 0, EIGHT - 1)
+        return "per_priority" if queues == [*range(EIGHT)] else queues
+
+    def _expect(self, key: str, known: str, said: Said) -> None:
+        if key != known:
+            raise self.document.error(said.line, f"unknown key {brief(key)}; expected {known}")
+
+    def _maps(self) -> dict[str, int]:
+        """Classes of code points, all of them if they are not those of RFC 2474."""
+        classes = [code // EIGHT for code in range(CODE_POINTS)]
+        trust = Said("l3", 1)
+        for (key, number, _), said in self._of("mapping").items():
+            if key == "dscp":
+                classes[self._number(said, key, number, CODE_POINTS - 1)] = self._whole(
+                    said, "switch-priority", 0, 7
+                )
+            elif key == "trust":
+                trust = said
+            else:
+                self._leave(said.line, f"mapping {key}", "the class of a frame without DSCP is its priority")
+        if trust.value not in ("l2", "l3", "both", "port"):
+            raise self.document.error(
+                trust.line, f"trust is {brief(trust.value)}; expected l2, l3, both or port"
+            )
+        if trust.value == "port":
+            raise self.document.error(
+                trust.line, "trust is port: a scenario has no class by port; expected l2, l3 or both"
+            )
+        if trust.value == "l2":
+            self._leave(trust.line, "mapping trust l2", "a frame with a DSCP has the class of that")
+        if classes == [code // EIGHT for code in range(CODE_POINTS)]:
+            return {}
+        return {str(code): one for code, one in enumerate(classes)}
+
+    def _scheduler(self, mode: str | None, queues: list[int] | str) -> dict[str, Any] | None:
+        shares: dict[int, int | None] = {0: 50, 3: 50, 6: None} if mode else {}
+        found: dict[int, dict[str, Said]] = {}
+        for (key, number, setting), said in self._of("egress-scheduler").items():
+            self._expect(key, "traffic-class", said)
+            found.setdefault(self._number(said, key, number), {})[setting] = said
+        for queue, own in found.items():
+            for key, said in own.items():
+                self._expect(key, key if key in ("mode", "bw-percent") else "mode or bw-percent", said)
+            kind, percent = own.get("mode", Said("dwrr", 1)), own.get("bw-percent", Said("0", 1))
+            if kind.value not in ("dwrr", "strict"):
+                raise self.document.error(kind.line, f"mode is {brief(kind.value)}; expected dwrr or strict")
+            share = self._whole(percent, "bw-percent", 0, 100)
+            shares[queue] = share if kind.value == "dwrr" and share else None
+        if not shares:
+            self._leave(1, "qos egress-scheduler", "none is set: the scheduler of --like, or strict priority")
+            return None
+        used = {*range(EIGHT)} if isinstance(queues, str) else set(queues)
+        weights = {one: shares.get(one) for one in sorted(used)}
+        if without := [str(queue) for queue in sorted(used - set(shares))]:
+            what = f"qos egress-scheduler of queues {', '.join(without)}: not set"
+            self._leave(1, what, "a queue without a share goes first")
+        total = sum(weight or 0 for weight in weights.values())
+        if total > 100:
+            line = max(said.line for own in found.values() for said in own.values())
+            raise self.document.error(line, f"the shares of queues sum to {total}; expected at most 100")
+        if 0 < total < 100:
+            self._leave(
+                1, f"qos egress-scheduler: shares sum to {total}", "weights, as per cent of their sum"
+            )
+        classes: list[dict[str, Any]] = []
+        ets = {one: weight for one, weight in weights.items() if weight is not None}
+        percents = _hundred(ets)
+        # Queues below the last one that is used have to be in a class, too.
+        for one in range(max(used) + 1):
+            how: dict[str, Any] = {"percent": percents[one]} if one in percents else {"strict": True}
+            classes.append({"queues": [one], **how})
+        return {"ets": {"classes": classes}} if percents else None
+
+    def _managers(self, mode: str | None) -> list[dict[str, Any]]:
+        roce = {
+            "min-threshold": Said("150000", 1),
+            "max-threshold": Said("1500000", 1),
+            "probability": Said("100", 1),
+        }
+        queues: dict[int, dict[str, Said]] = {3: roce} if mode else {}
+        for (key, number, setting), said in self._of("congestion-control").items():
+            self._expect(key, "traffic-class", said)
+            known = ("ecn", "red", "min-threshold", "max-threshold", "probability")
+            self._expect(setting, setting if setting in known else ", ".join(known), said)
+            own = queues.setdefault(self._number(said, key, number), {})
+            own[setting] = said
+        alike: dict[tuple[Any, ...], list[int]] = {}
+        for queue, own in sorted(queues.items()):
+            marks = "ecn" not in own or self._is_on(own["ecn"], "ecn")
+            drops = "red" in own and self._is_on(own["red"], "red")
+            least, most = (
+                self._whole(own.get(key, Said(default, 1)), key, 1, 2**40)
+                for key, default in (("min-threshold", "150000"), ("max-threshold", "1500000"))
+            )
+            if least >= most:
+                line = max(said.line for said in own.values())
+                raise self.document.error(
+                    line, f"queue {queue}: min-threshold {least} is not below max-threshold {most}"
+                )
+            percent = self._whole(own.get("probability", Said("100", 1)), "probability", 1, 100)
+            if marks or drops:
+                action = ("mark" if drops else "mark_only") if marks else "drop"
+                alike.setdefault((least, most, percent, action), []).append(queue)
+        return [
+            {
+                "classes": numbers,
+                "red": {
+                    "weight": 1.0,
+                    "min": f"{least} B",
+                    "max": f"{most} B",
+                    "max_probability": percent / 100,
+                    "action": action,
+                    "gentle": False,
+                    "spacing": "geometric",
+                    **({"mark_above_max": True} if action == "mark" else {}),
+                },
+            }
+            for (least, most, percent, action), numbers in alike.items()
+        ]
+
+    def _pfc(self, mode: str | None) -> tuple[dict[str, Any], dict[str, str]]:
+        """Flow control, and the length of cables."""
+        priorities = {3} if mode == "lossless" else set()
+        pfc: dict[str, Any] = {}
+        length = self.roce.get("cable-length") if mode == "lossless" else None
+        for (key, number, _), said in self._of("pfc").items():
+            if key == "switch-priority":
+                priorities.add(self._number(said, key, number))
+            elif key == "cable-length":
+                length = said
+            elif key in ("xoff-threshold", "xon-threshold"):
+                pfc[key[: key.index("-")]] = f"{self._whole(said, key, 1, 2**40)} B"
+            elif key in ("tx", "rx"):
+                if not self._is_on(said, key):
+                    raise self.document.error(
+                        said.line,
+                        f"{key} is {said.value}: PFC of a scenario has both directions; expected enable",
+                    )
+            else:
+                self._leave(said.line, f"pfc {key}", "headroom is computed from the link")
+        links = {} if length is None else {"length": f"{self._whole(length, 'cable-length', 1, 100_000)} m"}
+        if not priorities:
+            return {"flow_control": "off"}, links
+        return {"flow_control": {"pfc": {"priorities": sorted(priorities), **pfc}}}, links
+
+
+def _listed(text: str) -> Iterator[str]:
+    """Numbers such as ``10,21,36`` or ``1-3``."""
+    for one in text.split(","):
+        first, dash, last = one.partition("-")
+        if (
+            dash
+            and f"{first}{last}".isascii()
+            and first.isdigit()
+            and last.isdigit()
+            and len(last) < 3
+            and int(first) <= int(last)
+        ):
+            yield from map(str, range(int(first), int(last) + 1))
+        else:
+            yield one
+
+
+def _members(text: str) -> Iterator[str]:
+    """Ports such as ``swp1-4,swp6``."""
+    for one in text.split(","):
+        found = _RANGE.fullmatch(one)
+        if found is not None and len(found[3]) < 5 and int(found[2]) <= int(found[3]):
+            yield from (f"{found[1]}{number}" for number in range(int(found[2]), int(found[3]) + 1))
+        else:
+            yield one
+
+
+def _hundred(weights: dict[int, int]) -> dict[int, int]:
+    """Whole per cent of the sum of weights; what is left over goes to the largest remainders."""
+    total = sum(weights.values())
+    if not total:
+        return {}
+    shares = {one: weight * 100 // total for one, weight in weights.items()}
+    by_rest = sorted(weights, key=lambda one: (-(weights[one] * 100 % total), one))
+    for one in by_rest[: 100 - sum(shares.values())]:
+        shares[one] += 1
+    return shares
