@@ -7,7 +7,9 @@ an identifier are messages of one connection (`msg`).
 
 Not taken over: identifiers, and `prio`, which orders the pulls of a receiver and is no priority of Ethernet;
 both stand in comments. Connections that begin when another ends (triggers) are read, and cannot be said by a
-scenario; failures are errors.
+scenario: an error names them all. What a host does may depend on another one by frames alone, which have the
+delay of their links, so that parts of a fabric can be simulated ahead of each other; htsim's triggers fire
+everywhere at once. Failures are errors.
 """
 
 from __future__ import annotations
@@ -25,6 +27,9 @@ from .piece import Document, Note, Piece, Transfer, brief
 _COUNTS = ("Nodes", "Connections", "Triggers", "Failures")
 _WORDS = ("start", "trigger", "size", "id", "msg", "prio", "send_done_trigger", "recv_done_trigger")
 _KINDS = ("oneshot", "multishot", "barrier")
+_DONE = {"send_done_trigger": "is acknowledged", "recv_done_trigger": "has arrived"}
+_SHOWN = 12
+"""How many waiting connections an error lists."""
 _LATE = 10**6
 """A start that is likely in picoseconds."""
 
@@ -59,7 +64,8 @@ class _Matrix:
     counts: dict[str, tuple[int, int]] = field(default_factory=dict)
     """Numbers that the header says, with their lines."""
     connections: list[tuple[int, dict[str, str]]] = field(default_factory=list)
-    triggers: dict[int, tuple[int, str]] = field(default_factory=dict)
+    triggers: dict[int, tuple[int, str, int]] = field(default_factory=dict)
+    """Their lines and kinds, and how many connections a barrier waits for."""
 
     def take(self, line: int, words: Sequence[str]) -> None:
         """A line."""
@@ -118,7 +124,7 @@ class _Matrix:
             raise self.document.error(line, "expected a count for a barrier, and for it alone")
         if rest:
             self.document.whole(line, "the count", rest[1], least=1)
-        self.triggers[number] = (line, words[3])
+        self.triggers[number] = (line, words[3], int(rest[1]) if rest else 1)
 
     def piece(self) -> Piece:
         """All connections.
@@ -174,16 +180,35 @@ class _Matrix:
             for word in ("trigger", "send_done_trigger", "recv_done_trigger"):
                 if word in said and int(said[word]) not in self.triggers:
                     raise self.document.error(line, f"{word} {said[word]}: the file has no such trigger")
-        waiting = [(line, said["trigger"]) for line, said in self.connections if "trigger" in said]
+        waiting = [(line, int(said["trigger"])) for line, said in self.connections if "trigger" in said]
         if waiting:
             line, number = waiting[0]
-            more = f", and {len(waiting) - 1} more do" if len(waiting) > 1 else ""
-            raise self.document.error(
-                line,
-                f"begins when trigger {number} (line {self.triggers[int(number)][0]}) fires{more}: "
-                f"transfers of a "
-                "scenario begin at times, not when others end",
+            told = (
+                f"begins when trigger {number} (line {self.triggers[number][0]}) fires, {self._fired(number)}"
             )
+            if others := [f"{at} (trigger {other})" for at, other in waiting[1:]]:
+                shown = ", ".join(others[:_SHOWN]) + (
+                    f" and {len(others) - _SHOWN} more" if len(others) > _SHOWN else ""
+                )
+                told += f"; so do lines {shown}" if len(others) > 1 else f"; so does line {shown}"
+            raise self.document.error(
+                line, f"{told}: transfers of a scenario begin at times, not when others end"
+            )
+
+    def _fired(self, number: int) -> str:
+        """What fires a trigger."""
+        who = [
+            f"line {line} when its last byte {what}"
+            for line, said in self.connections
+            for word, what in _DONE.items()
+            if int(said.get(word, 0)) == number
+        ]
+        if not who:
+            return "and no connection fires it"
+        count = self.triggers[number][2]
+        often = f" after {count} of them" if count > 1 else ""
+        more = f" and {len(who) - 1} more" if len(who) > 1 else ""
+        return f"by {who[0]}{more}{often}"
 
     def _transfer(self, line: int, said: Mapping[str, str]) -> Transfer:
         document = self.document
