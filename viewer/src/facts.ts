@@ -11,34 +11,14 @@ export interface Fact {
   tone: "plain" | "good" | "warn" | "bad";
 }
 
-/** Jain's index: 1 when all are equal, 1/n when one has everything. Null without anything to share. */
-export function jain(values: readonly number[]): number | null {
-  const sum = values.reduce((a, b) => a + b, 0);
-  const squares = values.reduce((a, b) => a + b * b, 0);
-  return squares > 0 ? (sum * sum) / (values.length * squares) : null;
-}
-
-export function overallJain(report: Report): number | null {
-  const summary = report.table("summary");
-  for (let row = 0; row < summary.rows; row++) {
-    if (/^(fairness_)?jain(_index)?$/.test(summary.text("name", row))) return summary.number("value", row);
-  }
-  return jain(throughputs(report.table("flows")));
-}
-
-function throughputs(flows: Table): number[] {
-  return flows.rowNumbers().map((row) => flows.number("throughput_bps", row)).filter((value) => value !== null);
-}
-
 export function sentence(report: Report): string {
   const { hosts, switches } = report.topology;
   const flows = report.table("flows");
   const parts = [hosts > 0 ? counted(hosts, "host") : "", switches > 0 ? counted(switches, "switch", "switches") : ""].filter((part) => part !== "");
   const fabric = parts.length > 0 ? `A fabric of ${listed(parts)}${linksOf(report.topology)}` : "The fabric";
-  const control = flowControl(report.scenario);
   const traffic = flows.rows > 0 ? `carried ${counted(flows.all, "flow")}${classesOf(flows)}` : "stood without traffic";
   const time = report.run.simulatedS === null ? "" : ` for ${seconds(report.run.simulatedS)} of simulated time`;
-  return `${fabric} ${traffic}${control ? ` ${control}` : ""}${time}.`;
+  return `${fabric} ${traffic}${report.flowControl ? ` ${report.flowControl}` : ""}${time}.`;
 }
 
 function linksOf({ links, allLinks }: Report["topology"]): string {
@@ -51,15 +31,6 @@ function linksOf({ links, allLinks }: Report["topology"]): string {
 function classesOf(flows: Table): string {
   const classes = new Set(flows.column("class"));
   return classes.size > 1 ? ` in ${classes.size} classes` : "";
-}
-
-/** The flow control in force, from the effective scenario: "under priority flow control", or "" when it does not say. */
-export function flowControl(scenario: string): string {
-  if (scenario.trim() === "") return "";
-  const heading = /^\s*\[(?:[^\]\n]*\.)?flow_control\.(pfc|pause)\b/m.exec(scenario) ?? /^\s*\[(?:[^\]\n]*\.)?flow_control\]\s*\n(?:(?!\s*\[)[^\n]*\n)*?\s*(pfc|pause)\b/m.exec(scenario) ?? /flow_control(?:\s*=\s*\{\s*|\.)(pfc|pause)\b/.exec(scenario);
-  if (!heading) return /flow_control/.test(scenario) ? "" : "without flow control";
-  if (heading[1] === "pause") return "under PAUSE flow control";
-  return /^\s*\[(?:[^\]\n]*\.)?flow_control\.pfc\.target\]|^\s*target\s*=\s*\{/m.test(scenario) ? "under targeted priority flow control (TPFC)" : "under priority flow control (PFC)";
 }
 
 export function facts(report: Report): Fact[] {
@@ -78,7 +49,7 @@ function goodput(report: Report): Fact {
 
 function fairness(report: Report): Fact {
   const flows = report.table("flows");
-  const index = overallJain(report);
+  const index = report.jain;
   // Unequal shares are only a fault where all asked for the same.
   const tone = index === null ? "plain" : index >= 0.95 ? "good" : index < 0.8 && askedTheSame(flows) ? "warn" : "plain";
   const meaning = flows.rows < 2 ? "needs at least two flows" : `1 is equal shares, 1/${flows.all.toLocaleString("en-US")} one flow taking all`;

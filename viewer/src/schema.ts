@@ -65,6 +65,10 @@ export interface TableAbout {
 export interface Report {
   run: Run;
   scenario: string;
+  /** The flow control in force: "under priority flow control (PFC)"; empty where the document does not say. */
+  flowControl: string;
+  /** Jain's index over the throughput of all flows; null without anything to share. */
+  jain: number | null;
   topology: Topology;
   /** All links by the layers that they join, the uppermost first. */
   tiers: readonly Tier[];
@@ -99,6 +103,7 @@ export function parseReport(text: string): Parsed {
   if (!isObject(document["run"])) return fail("The result in this page is damaged", "It does not say which run it belongs to (no “run”).");
 
   const totals = isObject(document["totals"]) ? document["totals"] : {};
+  const facts = isObject(document["facts"]) ? document["facts"] : {};
   const topology = readTopology(document["topology"], totals["topology"]);
   const tiers = readFabric(document["fabric"]);
   const hosts = [...topology.nodes.filter((node) => node.role === "host").map((node) => node.name), ...hostsOf(tiers)];
@@ -108,6 +113,8 @@ export function parseReport(text: string): Parsed {
     report: {
       run: readRun(document["run"]),
       scenario: text_(document["scenario_toml"]),
+      flowControl: text_(facts["flow_control"]),
+      jain: number(facts["jain"]),
       topology,
       tiers,
       film: readFilm(document["fabric"]),

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import gc
-import importlib
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -86,12 +83,11 @@ def _single(
     json: bool,
     report: bool,
 ) -> int:
-    with _uncollected():
-        with stop_on_interrupt() as wish:
-            with _loading_meanwhile(report and directory is not None), watching(wish) as watch:
-                result = _measured(source, seed, threads, watch)
-            saved = _save(result, directory, report, wish)
-        return _told(result, directory, saved, json, wish)
+    with stop_on_interrupt() as wish:
+        with watching(wish) as watch:
+            result = _measured(source, seed, threads, watch)
+        saved = _save(result, directory, report, wish)
+    return _told(result, directory, saved, json, wish)
 
 
 def _told(result: Result, directory: Path | None, saved: bool | OSError, json: bool, wish: Wish) -> int:
@@ -111,65 +107,6 @@ def _told(result: Result, directory: Path | None, saved: bool | OSError, json: b
         complain(f'{because}. What was measured until then is marked "complete": false')
         return EXIT_FAILED
     return _end(result.complete, wish, result.run.get("ended_by"), reached)
-
-
-@contextlib.contextmanager
-def _uncollected() -> Iterator[None]:
-    """Without a search for cycles: a picture is full of them, and a search takes a twentieth of a second."""
-    before = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if before:
-            gc.freeze()
-            gc.unfreeze()  # all there is counts as searched, or the next object would begin a search of it
-            gc.enable()
-
-
-_FOR_REPORTS = (
-    "pyarrow.parquet",
-    "matplotlib.backends.backend_agg",
-    "penstock.report",
-    "penstock.plots",
-    "pandas",  # if it is there: Arrow asks it about whatever it makes a column of
-    "pyarrow.pandas_compat",
-    "rich.table",
-    "penstock.analysis.oracle",
-)
-
-
-@contextlib.contextmanager
-def _loading_meanwhile(report: bool) -> Iterator[None]:
-    """Loads what writes and draws, which takes most of a second; while the engine runs, Python is idle.
-
-    What has not been begun when the engine ends is left to the main thread, which loads some of it as well.
-    Imports of this package have no circles, in which two threads could wait for each other.
-    """
-    ended = threading.Event()
-
-    def load() -> None:
-        for name in _FOR_REPORTS:
-            if ended.is_set():
-                return
-            with contextlib.suppress(Exception):  # told where it is needed
-                importlib.import_module(name)
-        with contextlib.suppress(Exception):
-            from penstock import plots
-
-            if not ended.is_set():
-                plots.warm_up()
-
-    loading = threading.Thread(target=load, daemon=True)
-    if report:
-        loading.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        if report:
-            # After a failure as well: it may draw, and Matplotlib's settings are those of the process.
-            loading.join()
 
 
 def _measured(source: library.Source, seed: int | None, threads: running.Threads, watch: Watcher) -> Result:

@@ -18,6 +18,7 @@ from penstock.measurements import numpy_of, values_of
 from penstock.plots.decimate import envelope, lasting, merge_groups, rows_by, spans_of
 
 from .fabric import fabric
+from .facts import facts
 from .groups import with_groups
 from .shorten import largest_series, shorten
 
@@ -131,6 +132,7 @@ def document(result: Measurements) -> dict[str, Any]:
         "run": {**result.run, "seed": seed, "warnings": [*result.run.get("warnings", []), *notes]},
         "thinned": thinned,  # a bin that is missing then holds the value before it, otherwise it is zero
         "scenario_toml": result.scenario_toml,
+        "facts": facts(result),
         "topology": page.topology,
         "fabric": fabric(result),
         "totals": page.totals,
