@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import penstock as ps
-from penstock.plots.decimate import Spans, lasting, merge_groups, merge_spans
+from penstock.analysis.decimate import Spans, lasting, merge_groups, merge_spans
 
 style = importlib.import_module("penstock.plots.style")  # the package has a function of this name
 EXPENSIVE = ("numpy", "pyarrow", "pandas", "matplotlib", "rich.table", "penstock.scenario", "penstock.result")

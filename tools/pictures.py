@@ -51,7 +51,7 @@ def draw() -> None:
     for name, picture in RUNS.items():
         result = ps.run(name)
         with tempfile.TemporaryDirectory() as directory:
-            result.save(Path(directory) / "out")
+            result.save(Path(directory) / "out", pictures=True)
             shutil.copyfile(Path(directory) / f"out/pictures/{picture}.png", IMAGES / f"{name}.png")
         stamp(IMAGES / f"{name}.png", result.fingerprint)
     study, picture = COVER

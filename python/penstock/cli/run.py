@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from cyclopts import Parameter
 
@@ -23,6 +23,14 @@ if TYPE_CHECKING:
     from penstock.result import Result
     from penstock.running.replications import Replications
 
+
+class Wanted(NamedTuple):
+    """What is written beside the tables."""
+
+    report: bool
+    pictures: bool
+
+
 MAX_SEED = 2**64 - 1
 ROWS_SHOWN = 20
 PORTS_SHOWN = 10
@@ -38,6 +46,7 @@ def run(
     json: Annotated[bool, Parameter(negative=())] = False,
     threads: Threads = "auto",
     report: bool = True,
+    pictures: Annotated[bool, Parameter(negative=())] = False,
 ) -> int:
     """Runs a scenario.
 
@@ -51,15 +60,17 @@ def run(
         Runs with this many seeds, and prints means with 95 % confidence intervals. After an interruption the
         same command resumes.
     out
-        Directory for tables, report and pictures; an earlier result is replaced. Default: out/NAME, or none
-        with --json.
+        Directory for tables and report; an earlier result is replaced. Default: out/NAME, or none with
+        --json.
     json
         Prints one JSON object instead of tables.
     threads
         The largest number of threads for one run, or "auto": the number of processors. Several are used only
         if that makes the run faster; the result is the same. Replications use one each.
     report
-        Whether to write report.html and the pictures. Default: true.
+        Whether to write report.html. Default: true.
+    pictures
+        Draws the timeline, the fabric and more as PNG beside the report, in pictures/.
     """
     _within("--seed", seed, 0, MAX_SEED)
     _within("--replications", replications, 1, 100_000)
@@ -70,9 +81,12 @@ def run(
     directory = out if out is not None or json else Path("out") / Path(scenario).stem
     if directory is not None:
         storage.ensure_replaceable(directory)
+    if pictures and (directory is None or not report):
+        raise InputError("--pictures draws beside the report: expected --out, and no --no-report")
+    wanted = Wanted(report, pictures)
     if replications is None:
-        return _single(source, seed, threads, directory, json, report)
-    return _several(source, seed, replications, directory, json, report)
+        return _single(source, seed, threads, directory, json, wanted)
+    return _several(source, seed, replications, directory, json, wanted)
 
 
 def _single(
@@ -81,12 +95,12 @@ def _single(
     threads: running.Threads,
     directory: Path | None,
     json: bool,
-    report: bool,
+    wanted: Wanted,
 ) -> int:
     with stop_on_interrupt() as wish:
         with watching(wish) as watch:
             result = _measured(source, seed, threads, watch)
-        saved = _save(result, directory, report, wish)
+        saved = _save(result, directory, wanted, wish)
     return _told(result, directory, saved, json, wish)
 
 
@@ -126,7 +140,7 @@ def _several(
     replications: int,
     directory: Path | None,
     json: bool,
-    report: bool,
+    wanted: Wanted,
 ) -> int:
     from penstock.result.summary import summarise
     from penstock.running.replications import replicate_source
@@ -134,7 +148,7 @@ def _several(
     with stop_on_interrupt() as wish, _keeping(directory) as finished:
         with watching(wish) as watch:
             runs = replicate_source(source, replications, seed=seed, progress=watch, broken=True)
-        saved = _save(runs, directory, report, wish)
+        saved = _save(runs, directory, wanted, wish)
         if finished is not None and runs.complete:
             finished.clear()
     if json:
@@ -165,7 +179,9 @@ def _keeping(directory: Path | None) -> Iterator[cache.RunCache | None]:
         yield finished
 
 
-def _save(result: Result | Replications, directory: Path | None, report: bool, wish: Wish) -> bool | OSError:
+def _save(
+    result: Result | Replications, directory: Path | None, wanted: Wanted, wish: Wish
+) -> bool | OSError:
     """Writes what was measured; whether a report came with it, or why nothing could be written.
 
     After Ctrl-C the tables are safe first, and another one leaves out the report.
@@ -173,9 +189,9 @@ def _save(result: Result | Replications, directory: Path | None, report: bool, w
     if directory is None:
         return False
     try:
-        if wish.stop or not report:
+        if wish.stop or not wanted.report:
             result.save(directory, report=False)
-        if not report:
+        if not wanted.report:
             return False
         try:
             with wish.leaves_out():
@@ -183,7 +199,7 @@ def _save(result: Result | Replications, directory: Path | None, report: bool, w
                     return False
                 if wish.stop:
                     say("what was measured is saved; drawing the report, which Ctrl-C leaves out")
-                result.save(directory)
+                result.save(directory, pictures=wanted.pictures)
         except KeyboardInterrupt:
             if wish.asked > LAST:
                 raise
@@ -385,7 +401,8 @@ def _show_where(directory: Path | None, with_report: Path | None, report: bool |
     out.print(f"result   {directory}")
     if report:
         out.print(f"report   {with_report / 'report.html'}")
-        out.print(f"picture  {with_report / 'pictures' / 'timeline.png'}")
+        if (drawn := with_report / "pictures").is_dir():
+            out.print(f"pictures {drawn}")
 
 
 def _say_rest(out: Screen, total: int, shown: int, what: str) -> None:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from os import PathLike
 from pathlib import Path
-from typing import cast
 
 import matplotlib as mpl
 import numpy as np
@@ -193,8 +192,7 @@ def _show_all_letters(figure: Figure) -> None:
         if isinstance(axis.get_major_formatter(), LogFormatter)  # which writes powers as formulas
         for label in axis.get_ticklabels(which="both")
     }
-    for found in figure.findobj(Text):
-        text = cast("Text", found)
+    for text in figure.findobj(Text):
         if id(text) not in powers:
             text.set_parse_math(False)
             if not text.get_text().isprintable():

@@ -20,7 +20,7 @@ _TARGETED = "targeted priority flow control (TPFC)"
 
 
 def facts(result: Measurements) -> dict[str, Any]:
-    """``flow_control``, in words that follow "carried 3 flows", and ``jain``, over the throughput of all flows."""
+    """``flow_control``, in words that follow "carried 3 flows", and ``jain`` of all flows."""
     names = dict.fromkeys(_names(toml(result.scenario_toml)))
     control = "under " + " and ".join(names) if names else "without flow control"
     return {"flow_control": control, "jain": overall_jain(result)}

@@ -13,9 +13,9 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from penstock.analysis.decimate import envelope, lasting, merge_groups, rows_by, spans_of
 from penstock.errors import ResultError
 from penstock.measurements import numpy_of, values_of
-from penstock.plots.decimate import envelope, lasting, merge_groups, rows_by, spans_of
 
 from .fabric import fabric
 from .facts import facts

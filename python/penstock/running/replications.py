@@ -121,10 +121,10 @@ class Replications:
             .to_pylist(),
         }
 
-    def save(self, directory: str | PathLike[str], *, report: bool = True) -> Path:
+    def save(self, directory: str | PathLike[str], *, report: bool = True, pictures: bool = False) -> Path:
         """Writes ``seed-K/`` for each replication and the intervals, all or nothing.
 
-        Only the first replication gets a report and pictures.
+        Only the first replication gets a report, and pictures if they are wanted.
 
         Raises
         ------
@@ -138,7 +138,7 @@ class Replications:
             for index, result in enumerate(self.results):
                 own = partial / f"seed-{result.seed}"
                 own.mkdir()
-                result.write_into(own, report=report and index == 0)
+                result.write_into(own, report=report and index == 0, pictures=pictures and index == 0)
                 storage.seal(own)
             storage.write_json(partial / "replications.json", self.summary())
             pq.write_table(self.table(), partial / "intervals.parquet")
