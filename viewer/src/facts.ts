@@ -1,6 +1,6 @@
 /** What the head of the report says: one sentence about what was simulated, and the few numbers that matter first. */
 import { bytes, count, counted, formatted, listed, seconds, share, si } from "./format";
-import type { Report } from "./schema";
+import type { Evenness, Report } from "./schema";
 import type { Table } from "./table";
 
 export interface Fact {
@@ -40,7 +40,7 @@ export function facts(report: Report): Fact[] {
 function goodput(report: Report): Fact {
   const flows = report.table("flows");
   const total = flows.sum("goodput_bps") ?? flows.sum("throughput_bps");
-  const offered = flows.sum("offered_bps");
+  const offered = flows.sum(askedColumn(flows));
   const carried = flows.sum("throughput_bps");
   if (total === null) return { label: "Total goodput", value: "–", meaning: "no flow was there to send", tone: "plain" };
   const meaning = offered !== null && carried !== null && offered > 0 ? `payload of all flows; ${share(carried / offered)} of the offered load arrived` : "payload received by all flows together";
@@ -48,18 +48,20 @@ function goodput(report: Report): Fact {
 }
 
 function fairness(report: Report): Fact {
-  const flows = report.table("flows");
-  const index = report.jain;
-  // Unequal shares are only a fault where all asked for the same.
-  const tone = index === null ? "plain" : index >= 0.95 ? "good" : index < 0.8 && askedTheSame(flows) ? "warn" : "plain";
-  const meaning = flows.rows < 2 ? "needs at least two flows" : `1 is equal shares, 1/${flows.all.toLocaleString("en-US")} one flow taking all`;
-  return { label: "Jain fairness", value: index === null ? "–" : index.toFixed(3), meaning, tone };
+  const [worst] = report.fairness;
+  if (!worst) return { label: "Jain fairness", value: "–", meaning: "no two flows of a class asked for the same", tone: "plain" };
+  const tone = worst.jain >= 0.95 ? "good" : worst.jain < 0.8 ? "warn" : "plain";
+  return { label: "Jain fairness", value: worst.jain.toFixed(3), meaning: `of ${evenOf(worst)}, which asked for the same`, tone };
 }
 
-function askedTheSame(flows: Table): boolean {
-  const offers = flows.rowNumbers().map((row) => flows.number("offered_bps", row));
-  const stated = offers.filter((offer) => offer !== null);
-  return stated.length === offers.length && Math.max(...stated) <= 1.1 * Math.min(...stated);
+/** "incast, 40 flows", or "one and two". */
+export function evenOf({ name, flows }: Evenness): string {
+  return name.includes(" and ") && flows === 2 ? name : `${name}, ${counted(flows, "flow")}`;
+}
+
+/** The column of what flows asked for; results of before have only what their NICs took. */
+export function askedColumn(flows: Table): string {
+  return flows.columns.includes("asked_bps") ? "asked_bps" : "offered_bps";
 }
 
 function drops(report: Report): Fact {

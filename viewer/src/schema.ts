@@ -62,13 +62,20 @@ export interface TableAbout {
   columns: Map<string, ColumnAbout>;
 }
 
+/** Flows that asked for the same, and Jain's index of what they got: 1 when all got the same, 1/n when one took all. */
+export interface Evenness {
+  name: string;
+  flows: number;
+  jain: number;
+}
+
 export interface Report {
   run: Run;
   scenario: string;
   /** The flow control in force: "under priority flow control (PFC)"; empty where the document does not say. */
   flowControl: string;
-  /** Jain's index over the throughput of all flows; null without anything to share. */
-  jain: number | null;
+  /** Flows of a class that asked for the same, the most unevenly served first. */
+  fairness: Evenness[];
   topology: Topology;
   /** All links by the layers that they join, the uppermost first. */
   tiers: readonly Tier[];
@@ -114,7 +121,7 @@ export function parseReport(text: string): Parsed {
       run: readRun(document["run"]),
       scenario: text_(document["scenario_toml"]),
       flowControl: text_(facts["flow_control"]),
-      jain: number(facts["jain"]),
+      fairness: array(facts["fairness"]).filter(isObject).map((one) => ({ name: text_(one["name"]), flows: number(one["flows"]) ?? 0, jain: number(one["jain"]) ?? 0 })),
       topology,
       tiers,
       film: readFilm(document["fabric"]),

