@@ -11,6 +11,7 @@ from .congestion import congestion, deadlock
 from .differences import differences
 from .fabric import fabric
 from .occupancies import occupancies
+from .series import series
 from .style import save, save_each, style
 from .timeline import timeline
 from .transfers import transfers
@@ -29,6 +30,7 @@ __all__ = [
     "save",
     "save_all",
     "save_each",
+    "series",
     "style",
     "timeline",
     "transfers",
