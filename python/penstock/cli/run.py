@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
@@ -27,11 +28,24 @@ if TYPE_CHECKING:
     from penstock.running.replications import Replications
 
 
-class Wanted(NamedTuple):
-    """What is written beside the tables."""
+@Parameter(name="*")
+@dataclass(frozen=True)
+class Wanted:
+    """What is written beside the tables.
 
-    report: bool
-    pictures: bool
+    Parameters
+    ----------
+    report
+        Whether to write report.html. Default: true.
+    pictures
+        Draws the timeline, the fabric and more as PNG beside the report, in pictures/.
+    """
+
+    report: bool = True
+    pictures: Annotated[bool, Parameter(negative=())] = False
+
+
+AS_USUAL = Wanted()
 
 
 MAX_SEED = 2**64 - 1
@@ -77,8 +91,7 @@ def run(
     out: Path | None = None,
     json: Annotated[bool, Parameter(negative=())] = False,
     threads: Threads = "auto",
-    report: bool = True,
-    pictures: Annotated[bool, Parameter(negative=())] = False,
+    wanted: Wanted = AS_USUAL,
 ) -> int:
     """Runs a scenario.
 
@@ -99,10 +112,8 @@ def run(
     threads
         The largest number of threads for one run, or "auto": the number of processors. Several are used only
         if that makes the run faster; the result is the same. Replications use one each.
-    report
-        Whether to write report.html. Default: true.
-    pictures
-        Draws the timeline, the fabric and more as PNG beside the report, in pictures/.
+    wanted
+        What is written beside the tables.
     """
     _within("--seed", seed, 0, MAX_SEED)
     _within("--replications", replications, 1, 100_000)
@@ -113,9 +124,8 @@ def run(
     directory = out if out is not None or json else Path("out") / Path(scenario).stem
     if directory is not None:
         storage.ensure_replaceable(directory)
-    if pictures and (directory is None or not report):
+    if wanted.pictures and (directory is None or not wanted.report):
         raise InputError("--pictures draws beside the report: expected --out, and no --no-report")
-    wanted = Wanted(report, pictures)
     if replications is None:
         return _single(source, seed, threads, directory, json, wanted)
     return _several(source, seed, replications, directory, json, wanted)
