@@ -411,6 +411,7 @@ fn spec(graph: &Graph, flows: Vec<FlowSpec>, options: Options) -> Spec {
         receive: None,
         send: None,
         limiters: None,
+        rdma: None,
     });
     let switch = Arc::new(SwitchSpec {
         remaps: Vec::new(),

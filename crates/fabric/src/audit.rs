@@ -25,7 +25,7 @@ use crate::build::{BuildError, refusal};
 pub use crate::spec::Subject;
 use crate::spec::{NodeSpec, OnLosslessDrop, Spec};
 use keys::{Remark, Severity};
-pub use thresholds::{Threshold, thresholds};
+pub use thresholds::{Threshold, paused_before_marks, thresholds};
 
 /// What is wrong with a simulation, or probably not as meant.
 #[derive(Clone, Debug)]

@@ -40,10 +40,12 @@ use crate::run::event::{Event, Place};
 use crate::run::faults::Faults;
 use crate::run::headers::Headers;
 use crate::run::hosts::Hosts;
+use crate::run::index::{NodeIx, PortIx};
 use crate::run::ledger::Ledger;
 use crate::run::link_control::{LinkControl, PauseState};
 use crate::run::links::Links;
 use crate::run::nic::Nic;
+use crate::run::node::NodeOf;
 use crate::run::numbering::Numbering;
 use crate::run::port::{ColdPort, HEAD_BYTES, Hooks, Port, PortCounts};
 use crate::run::probes::Probes;
@@ -53,7 +55,7 @@ use crate::run::spreading::Spreading;
 use crate::run::storms::PortWatch;
 use crate::run::world::Fabric;
 use crate::spec::routing::Wiring;
-use crate::spec::{FaultSpec, Negotiated, NodeSpec, Queueing, Spec, Subject};
+use crate::spec::{FaultSpec, Negotiated, NodeSpec, Spec, Subject};
 use engine::Timer;
 use frame::{CONTROL_FRAME_BYTES, ClassMap, NodeId, Occupancy, PortId};
 use keys::Remark;
@@ -63,6 +65,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
+use typed_index_collections::TiVec;
 use units::{BitRate, ClockOffset, Time, WireClock};
 
 /// Why a description cannot be built. A scenario is refused for it where it is checked: see [`refusal`].
@@ -247,12 +250,12 @@ impl Part<'_> {
         self.split.ports(self.number)
     }
     /// What a node or port of the whole is called in the part that owns it.
-    pub fn node(&self, node: NodeId) -> u32 {
-        node.0 - self.split.nodes(self.split.part_of(node)).start
+    pub fn node(&self, node: NodeId) -> NodeIx {
+        NodeIx::new(node.0 - self.split.nodes(self.split.part_of(node)).start)
     }
-    pub fn port(&self, port: u32) -> u32 {
+    pub fn port(&self, port: u32) -> PortIx {
         let owner = self.split.part_of(self.plan.wiring.node_of[port as usize]);
-        port - self.split.ports(owner).start
+        PortIx::new(port - self.split.ports(owner).start)
     }
 }
 
@@ -342,7 +345,7 @@ fn build_parts(
 /// Builds one part.
 fn build_part(part: &Part, paths: &Paths, routes: RouteTable, faults: Faults, events: &[Event]) -> Fabric {
     let (plan, spec) = (part.plan, part.plan.spec);
-    let node_of = part.ports().map(|port| part.node(plan.wiring.node_of[port as usize])).collect();
+    let node_of = NodeOf(part.ports().map(|port| part.node(plan.wiring.node_of[port as usize])).collect());
     let mut fabric = Fabric {
         numbering: Numbering {
             first_node: part.nodes().start,
@@ -353,12 +356,12 @@ fn build_part(part: &Part, paths: &Paths, routes: RouteTable, faults: Faults, ev
             all_places: plan.places() as u32,
         },
         node_of,
-        nodes: Vec::with_capacity(part.nodes().len()),
+        nodes: TiVec::with_capacity(part.nodes().len()),
         links: Links::with_capacity(part.ports().len(), spec.numbers()),
         buffers: Buffers::new(part.ports().map(|port| plan.node(port).classes().classes()).sum()),
-        ingress: Vec::new(),
+        ingress: TiVec::new(),
         headers: Headers::default(),
-        telemetry: Vec::new(),
+        telemetry: TiVec::new(),
         routes,
         hosts: Hosts::default(),
         faults,
@@ -376,7 +379,7 @@ fn build_part(part: &Part, paths: &Paths, routes: RouteTable, faults: Faults, ev
         let node = nodes::make_node(part, id, &spec.nodes[id.at()]);
         for port in plan.wiring.ports(id) {
             let bounded = node.memory().is_bounded();
-            let hooks = &mut fabric.links.ports[part.port(port.0) as usize].hooks;
+            let hooks = &mut fabric.links.ports[part.port(port.0)].hooks;
             hooks.set(Hooks::COUNTED, node.pause_sender.is_some());
             hooks.set(Hooks::BY_QUEUE, node.pause_sender.as_ref().is_some_and(|sender| !sender.by_ingress()));
             hooks.set(Hooks::BOUNDED, bounded);
@@ -397,12 +400,6 @@ fn build_part(part: &Part, paths: &Paths, routes: RouteTable, faults: Faults, ev
     fabric
 }
 
-/// Lists of a queue: one, or one for each port that a frame may have come in through, and one for none.
-fn voqs(node: &NodeSpec, ports: u64) -> u64 {
-    let virtual_output = node.switch().is_some_and(|switch| switch.queueing == Queueing::VirtualOutput);
-    if virtual_output { ports + 1 } else { 1 }
-}
-
 /// Classes of which frames use virtual channels with a bypass queue.
 pub(crate) fn bypass_classes(spec: &Spec, node: &NodeSpec) -> u32 {
     let Some(credits) = node.credits() else { return 0 };
@@ -415,9 +412,9 @@ fn add_port(part: &Part, fabric: &mut Fabric, port: u32) {
     let (node, link) = (plan.node(port), plan.link(port));
     let peer = plan.wiring.peer[port as usize].0;
     let peer_node = plan.node(peer);
-    let first_queue = fabric.buffers.queues.len() as u32;
+    let first_queue = fabric.buffers.queues.next_key();
     let ports = plan.wiring.ports(plan.wiring.node_of[port as usize]).len();
-    let voqs = voqs(node, ports as u64) as u32;
+    let voqs = nodes::voqs(node, ports as u64) as u32;
     let bypass = bypass_classes(plan.spec, node);
     for class in 0..node.classes().classes() {
         match bypass >> class & 1 != 0 {

@@ -3,6 +3,7 @@
 //! Begin with `world`, the way of a frame. `links`, `buffers`, `node`, `route_table`, `hosts`, `ledger`, `faults` and
 //! `probes` are the parts that a fabric is made of.
 
+pub(crate) mod across;
 pub(crate) mod ahead;
 pub(crate) mod architecture;
 pub(crate) mod blame;
@@ -25,12 +26,13 @@ mod fetching;
 pub(crate) mod frame_log;
 pub(crate) mod headers;
 pub(crate) mod hosts;
+pub(crate) mod index;
 pub(crate) mod ingress;
 pub(crate) mod ledger;
 pub(crate) mod levels;
 pub(crate) mod limiter_counts;
+pub(crate) mod limiter_gate;
 pub(crate) mod limiter_line;
-pub(crate) mod limiter_passage;
 pub(crate) mod limiter_passing;
 pub(crate) mod limiter_places;
 pub(crate) mod limiters;
@@ -68,5 +70,6 @@ mod tags;
 pub(crate) mod tallies;
 pub(crate) mod telemetry;
 pub(crate) mod ties;
+pub(crate) mod upkeep;
 pub(crate) mod victims;
 pub(crate) mod world;

@@ -315,7 +315,7 @@ impl Simulation {
     /// Frames that have crossed a link completely, so far.
     pub fn frame_hops(&self) -> u64 {
         let sent = |part: &Fabric| {
-            (0..part.links.len()).map(|port| part.links.sent_of(port, u32::MAX).1).sum::<u64>()
+            part.links.ports.keys().map(|port| part.links.sent_of(port, u32::MAX).1).sum::<u64>()
         };
         let sent: u64 = self.parts().map(sent).sum();
         let broken: u64 = self.cold_ports().map(|(_, cold)| cold.counts.broken.0).sum();
@@ -368,7 +368,7 @@ impl Simulation {
         for Shard { world, runner } in &mut self.shards {
             for event in runner.windows().pending() {
                 if matches!(event.kind(), Kind::Frame | Kind::Head | Kind::Broken) {
-                    let (frames, bytes) = &mut in_flight[world.numbering.port(event.place()) as usize];
+                    let (frames, bytes) = &mut in_flight[world.numbering.port(event.port()) as usize];
                     *frames += 1;
                     *bytes += u64::from(event.frame.bytes);
                 }
@@ -393,8 +393,8 @@ impl Simulation {
         let mut arriving = Vec::new();
         for Shard { world, runner } in &mut self.shards {
             for event in runner.windows().pending().filter(|event| event.kind() == Kind::Frame) {
-                let ends = world.nodes[world.node_of[event.place() as usize] as usize].is_host;
-                let found = world.arriving(event.place(), &{ event.frame }, engine::Event::time(event));
+                let ends = world.nodes[world.node_of[event.place()]].is_host;
+                let found = world.arriving(event.port(), &{ event.frame }, engine::Event::time(event));
                 arriving.extend(found.filter(|(_, passage)| ends && passage.start() < now));
             }
         }
@@ -518,6 +518,7 @@ mod tests {
             receive: None,
             send: None,
             limiters: None,
+            rdma: None,
         }
     }
 

@@ -238,6 +238,8 @@ pub struct HostSpec {
     pub send: Option<SendSpec>,
     /// The rate limiters that frames pass before the NIC; `None`: there are none.
     pub limiters: Option<LimiterSpec>,
+    /// What its NIC spends on messages and queue pairs of RDMA; `None`: nothing.
+    pub rdma: Option<transport::NicLimits>,
 }
 
 impl HostSpec {

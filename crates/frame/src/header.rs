@@ -28,6 +28,8 @@ pub struct RdmaHeader {
     pub arrived: Option<u32>,
     /// What the switches on the way of the data are asked for.
     pub telemetry: Telemetry,
+    /// Of the request of a READ: bytes that are asked for, above 0.
+    pub asked: u32,
 }
 
 /// The fields of a TCP segment that decide what its receiver does (RFC 9293 section 3.1), but the window, which does
@@ -94,10 +96,11 @@ impl RdmaHeader {
         let [echo, arrived] = [self.echo.unwrap_or_default().ps(), self.arrived.unwrap_or_default().into()];
         let digest = [words, echo, arrived].into_iter().fold(told, mixed);
         // What asks for nothing is as it was before there was anything to ask for.
-        match self.telemetry {
+        let digest = match self.telemetry {
             Telemetry::None => digest,
             telemetry => mixed(digest, telemetry.digest()),
-        }
+        };
+        if self.asked == 0 { digest } else { mixed(digest, self.asked.into()) }
     }
 }
 
@@ -131,6 +134,8 @@ mod tests {
             RdmaHeader { echo: Some(Time::from_ps(1)), ..plain },
             RdmaHeader { arrived: Some(0), ..plain },
             RdmaHeader { arrived: Some(1), ..plain },
+            RdmaHeader { asked: 1, ..plain },
+            RdmaHeader { asked: 2, ..plain },
             RdmaHeader { telemetry: Telemetry::Hops(5), ..plain },
             RdmaHeader { telemetry: Telemetry::Hops(6), ..plain },
             RdmaHeader { telemetry: Telemetry::Worst { utilisation: 0, over: Time::ZERO }, ..plain },

@@ -10,7 +10,7 @@ use std::io::{BufReader, BufWriter, Write};
 use wire::Frame;
 use wire::capture::{CaptureError, Direction, Interface, Reader, Record, Writer};
 use wire::ethernet::EthernetView;
-use wire::synthesis::{Kind, Simulated};
+use wire::synthesis::{Kind, Simulated, Verb};
 use wire::{Error, Pcp};
 
 /// Reads a capture frame by frame.
@@ -149,6 +149,7 @@ pub struct Log {
     outward: Column,
     comment: Column,
     kind: Column,
+    verb: Column,
     flow: Column,
     source_port: Column,
     destination_port: Column,
@@ -205,6 +206,11 @@ fn end_of_frame(log: &Log, row: usize, kind: Kind) -> usize {
 fn simulated(log: &Log, row: usize, kind: Kind) -> Result<Simulated, Error> {
     Ok(Simulated {
         kind,
+        verb: match log.verb.0[row] {
+            2 => Verb::Write,
+            3 => Verb::Read,
+            _ => Verb::Send,
+        },
         flow: log.flow.0[row] as u32,
         ports: Ports {
             source: log.source_port.0[row] as u16,

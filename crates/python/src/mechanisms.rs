@@ -24,7 +24,8 @@ pub fn describe() -> String {
     let rdma_repairs =
         transport::RDMA_RECOVERY_PAGES.iter().map(|&(name, text)| ("loss recovery", name, text, ""));
     let repairs = transport::REPAIR_PAGES.iter().map(|&(name, text)| ("loss recovery", name, text, ""));
-    let of_rdma = rdma_controls.chain(rdma_repairs);
+    let rdma_ends = transport::RDMA_PAGES.iter().map(|&(name, text, keys)| ("endpoint", name, text, keys));
+    let of_rdma = rdma_controls.chain(rdma_repairs).chain(rdma_ends);
     let transports = endpoints.chain(controllers).chain(repairs).chain(of_rdma).chain(applications);
     let pages: Vec<Page> =
         schedulers.chain(controls).chain(queueing).chain(arrivals).chain(transports).collect();

@@ -27,7 +27,7 @@ use crate::ManagerSpec;
 use crate::checks::{above, above_zero, message_priority, no_weight, overshoots, share, tag_length, within};
 use crate::manager::{Configuration, Departures, Fill, FrameFacts, LinkFacts, QueueManager, Verdict};
 use crate::quiet::Quiet;
-use crate::rate_control::{RateConfiguration, RateControl, Told};
+use crate::rate_control::{Feedback, RateConfiguration, RateControl};
 use frame::{PointId, Tag};
 use keys::{Remark, Unused};
 use schemars::JsonSchema;
@@ -281,8 +281,8 @@ impl BackwardReaction {
 }
 
 impl RateControl for BackwardReaction {
-    fn on_told(&mut self, now: Time, told: Told, random: &mut impl FnMut() -> u64) {
-        let Told::Message(notice) = told else { return };
+    fn on_feedback(&mut self, now: Time, feedback: Feedback, random: &mut impl FnMut() -> u64) {
+        let Feedback::Message(notice) = feedback else { return };
         if now < self.stopped_until {
             return;
         }
@@ -363,7 +363,7 @@ mod tests {
     }
     fn tell(reaction: &mut BackwardReaction, by: PointId, frames: i32) -> u64 {
         let notice = Notice { point: by, feedback: (1_500 * frames) as u32 };
-        reaction.on_told(Time::ZERO, Told::Message(notice), &mut || 1 << 63);
+        reaction.on_feedback(Time::ZERO, Feedback::Message(notice), &mut || 1 << 63);
         reaction.rate().unwrap_or(LINE).bps()
     }
 
@@ -440,7 +440,7 @@ mod tests {
         assert_eq!(reaction.stopped_until(), Some(Time::from_us(50)));
         assert_eq!(tell(&mut reaction, HERE, -100), 100_000_000);
         let notice = Notice { point: HERE, feedback: 0 };
-        reaction.on_told(Time::from_us(50), Told::Message(notice), &mut || 1 << 62);
+        reaction.on_feedback(Time::from_us(50), Feedback::Message(notice), &mut || 1 << 62);
         assert_eq!(reaction.stopped_until(), Some(Time::from_us(75)));
     }
 

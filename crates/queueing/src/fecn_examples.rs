@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::fecn_source::RateReactionParams;
-use crate::rate_control::{RateConfiguration, RateControl, Told};
+use crate::rate_control::{Feedback, RateConfiguration, RateControl};
 use crate::testbed::{bits, capable};
 use frame::Occupancy;
 
@@ -202,8 +202,8 @@ fn severe_messages_are_for_a_part_of_the_frames() {
     assert_eq!(plain.on_enqueue(Time::ZERO, &queue, capable(1_500), &mut none), Verdict::Pass);
 }
 
-fn back(mbps: u64) -> Told {
-    Told::Returned(Tag::Rate(Some((BitRate::from_bps(mbps * 1_000_000), PointId(7)))))
+fn back(mbps: u64) -> Feedback {
+    Feedback::Returned(Tag::Rate(Some((BitRate::from_bps(mbps * 1_000_000), PointId(7)))))
 }
 
 #[test]
@@ -225,11 +225,11 @@ fn a_source_tags_by_time_or_by_count() {
         RateReactionParams { long_interval: Or::Value(Time::from_ms(4)), ..RateReactionParams::default() };
     let mut source = calm.start(LINE);
     assert!(source.tag(Time::ZERO).is_some());
-    source.on_told(Time::ZERO, back(1_000), &mut none);
+    source.on_feedback(Time::ZERO, back(1_000), &mut none);
     assert!(source.tag(Time::from_ms(1)).is_some());
-    source.on_told(Time::from_ms(1), back(1_050), &mut none);
+    source.on_feedback(Time::from_ms(1), back(1_050), &mut none);
     assert!(source.tag(Time::from_ms(2)).is_none() && source.tag(Time::from_ms(5)).is_some());
-    source.on_told(Time::from_ms(5), back(2_000), &mut none);
+    source.on_feedback(Time::from_ms(5), back(2_000), &mut none);
     assert!(source.tag(Time::from_ms(6)).is_some());
 }
 
@@ -238,11 +238,12 @@ fn a_source_follows_tags_and_forgets_them() {
     let mut source = RateReactionParams::default().start(LINE);
     let mbps = |source: &crate::fecn_source::RateReaction| source.rate().unwrap().bps() / 1_000_000;
     assert_eq!((mbps(&source), source.poll_timeout()), (500, None));
-    source.on_told(Time::from_ms(1), back(2_500), &mut none);
+    source.on_feedback(Time::from_ms(1), back(2_500), &mut none);
     assert_eq!((mbps(&source), source.poll_timeout()), (2_500, Some(Time::from_ms(11))));
-    for (told, expected) in [(back(1), 10), (back(40_000), 10_000), (Told::Returned(Tag::Rate(None)), 10_000)]
+    for (told, expected) in
+        [(back(1), 10), (back(40_000), 10_000), (Feedback::Returned(Tag::Rate(None)), 10_000)]
     {
-        source.on_told(Time::from_ms(2), told, &mut none);
+        source.on_feedback(Time::from_ms(2), told, &mut none);
         assert_eq!(mbps(&source), expected);
     }
     source.handle_timeout(Time::from_ms(11), &mut none);
@@ -254,9 +255,9 @@ fn a_source_follows_tags_and_forgets_them() {
 #[test]
 fn severe_messages_only_ever_lower_a_rate() {
     let mut source = RateReactionParams::default().start(LINE);
-    let severe = Told::Message(frame::Notice::default());
+    let severe = Feedback::Message(frame::Notice::default());
     let mut rate = |us, told| {
-        source.on_told(Time::from_us(us), told, &mut none);
+        source.on_feedback(Time::from_us(us), told, &mut none);
         source.rate().unwrap().bps() / 1_000_000
     };
     assert_eq!(rate(0, back(4_000)), 4_000);

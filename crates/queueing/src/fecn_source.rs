@@ -5,7 +5,7 @@
 use crate::ManagerSpec;
 use crate::checks::{above, interval, intervals, message_priority, tag_length};
 use crate::quiet::Quiet;
-use crate::rate_control::{RateConfiguration, RateControl, Told};
+use crate::rate_control::{Feedback, RateConfiguration, RateControl};
 use frame::Tag;
 use keys::{Remark, Unused};
 use schemars::JsonSchema;
@@ -157,19 +157,19 @@ impl RateReaction {
 }
 
 impl RateControl for RateReaction {
-    fn on_told(&mut self, now: Time, told: Told, _random: &mut impl FnMut() -> u64) {
-        match told {
-            Told::Returned(Tag::Rate(written)) => {
+    fn on_feedback(&mut self, now: Time, feedback: Feedback, _random: &mut impl FnMut() -> u64) {
+        match feedback {
+            Feedback::Returned(Tag::Rate(written)) => {
                 let next = self.bounded(written.map_or(self.line, |(rate, _)| rate.bps()));
                 let change = next.abs_diff(self.rate) as f64;
                 self.near = self.heard_at.is_some() && change <= self.params.near_share * self.rate as f64;
                 (self.rate, self.heard_at) = (next, Some(now));
             }
-            Told::Message(_) if now >= self.deaf_until => {
+            Feedback::Message(_) if now >= self.deaf_until => {
                 self.rate = self.rate.min(self.initial);
                 self.deaf_until = now + self.params.interval;
             }
-            Told::Message(_) | Told::Returned(Tag::Limited(_) | Tag::Path(_)) => {}
+            Feedback::Message(_) | Feedback::Returned(Tag::Limited(_) | Tag::Path(_)) => {}
         }
     }
 

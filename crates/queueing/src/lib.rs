@@ -59,8 +59,8 @@ pub use prc_source::{Law, Method, PathReaction, PathReactionParams};
 pub use qcn::{ReactionPoint, ReactionPointParams, Scope as PointScope};
 pub use quiet::{NotHeard, Quiet, Unheard};
 pub use rate_control::{
-    LimiterScope, Orders, PathFacts, Probe, RATE_CONTROL_PAGES, RateConfiguration, RateControl,
-    RateControlSpec, RateControls, RateLimiters, Told,
+    Feedback, LimiterScope, PathFacts, Probe, RATE_CONTROL_PAGES, RateConfiguration, RateControl,
+    RateControlSpec, RateControls, RateLimit, RateLimiters,
 };
 pub use red::{Action, ColorKeys, IdleExponent, Mode, Spacing};
 pub use shared_memory::{Holding, Limit, Part, Pool, Refused, Rules, SharedMemory};

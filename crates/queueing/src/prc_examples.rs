@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::prc_source::{Law, Method, PathReaction, PathReactionParams};
-use crate::rate_control::{RateConfiguration, RateControl, Told};
+use crate::rate_control::{Feedback, RateConfiguration, RateControl};
 use crate::testbed::{bits, capable};
 use frame::{Notice, Occupancy};
 
@@ -33,13 +33,13 @@ fn started(change: fn(&mut PathReactionParams)) -> PathReaction {
 }
 /// The rate in Mb/s after a message of the receiver.
 fn heard(reaction: &mut PathReaction, at: Time, level: u32) -> f64 {
-    reaction.on_told(at, Told::Returned(Tag::Path(PathNews { level, ..NEWS })), &mut none);
+    reaction.on_feedback(at, Feedback::Returned(Tag::Path(PathNews { level, ..NEWS })), &mut none);
     rate(reaction)
 }
 /// As `heard`, after an answer to what it asked then.
 fn answered(reaction: &mut PathReaction, at: Time, asked: Time, level: u32) -> f64 {
     let news = PathNews { asked: Some(asked), level, ..NEWS };
-    reaction.on_told(at, Told::Returned(Tag::Path(news)), &mut none);
+    reaction.on_feedback(at, Feedback::Returned(Tag::Path(news)), &mut none);
     rate(reaction)
 }
 fn rate(reaction: &PathReaction) -> f64 {
@@ -145,12 +145,12 @@ fn the_slowest_link_and_the_shortest_round_trip() {
     let mut reaction = started(|_| {});
     assert_eq!(reaction.path(), None);
     let slow = PathNews { asked: Some(us(0)), slowest: BitRate::from_gbps(1), hops: 3, ..NEWS };
-    reaction.on_told(us(30), Told::Returned(Tag::Path(slow)), &mut none);
+    reaction.on_feedback(us(30), Feedback::Returned(Tag::Path(slow)), &mut none);
     let again = PathNews { asked: Some(us(100)), ..slow };
-    reaction.on_told(us(112), Told::Returned(Tag::Path(again)), &mut none);
-    reaction.on_told(
+    reaction.on_feedback(us(112), Feedback::Returned(Tag::Path(again)), &mut none);
+    reaction.on_feedback(
         us(160),
-        Told::Returned(Tag::Path(PathNews { asked: Some(us(140)), ..slow })),
+        Feedback::Returned(Tag::Path(PathNews { asked: Some(us(140)), ..slow })),
         &mut none,
     );
     let path = reaction.path().unwrap();
@@ -168,10 +168,14 @@ fn a_level_is_measured_by_the_port_that_it_is_of() {
     let slow = PathNews { asked: Some(us(0)), slowest: BitRate::from_gbps(1), ..NEWS };
     let after = |link: BitRate| {
         let mut reaction = started(|_| {});
-        reaction.on_told(us(10), Told::Returned(Tag::Path(PathNews { level: 160, ..slow })), &mut none);
+        reaction.on_feedback(
+            us(10),
+            Feedback::Returned(Tag::Path(PathNews { level: 160, ..slow })),
+            &mut none,
+        );
         let before = rate(&reaction);
         let news = PathNews { asked: None, level: 0, ..slow }.raised(160, HERE, link);
-        reaction.on_told(us(50), Told::Returned(Tag::Path(news)), &mut none);
+        reaction.on_feedback(us(50), Feedback::Returned(Tag::Path(news)), &mut none);
         (before, rate(&reaction))
     };
     // At the target only the term that makes rates equal is left, 0.01 * 40/50 * ln(C/R).
@@ -187,10 +191,10 @@ fn frames_of_many_sources_make_the_loop_of_a_slow_link_long() {
     let mut reaction = started(|_| {});
     reaction.on_sent(us(0), 1_522, true, &mut none);
     let slow = PathNews { asked: Some(us(0)), slowest: BitRate::from_gbps(1), level: 160, ..NEWS };
-    reaction.on_told(us(10), Told::Returned(Tag::Path(slow)), &mut none);
+    reaction.on_feedback(us(10), Feedback::Returned(Tag::Path(slow)), &mut none);
     let before = rate(&reaction);
     let again = PathNews { asked: None, ..slow };
-    reaction.on_told(us(50), Told::Returned(Tag::Path(again)), &mut none);
+    reaction.on_feedback(us(50), Feedback::Returned(Tag::Path(again)), &mut none);
     close(rate(&reaction), before * (1.0 + 0.01 * 40.0 / 97.408 * libm::log(1_000.0 / before)));
 }
 
@@ -211,7 +215,7 @@ fn messages_slow_down_and_silence_is_good_news() {
     let mut reaction = started(|it| it.method = Method::Messages);
     answered(&mut reaction, us(10), us(0), 0);
     let notice = Notice { point: HERE, feedback: 800 };
-    reaction.on_told(us(50), Told::Message(notice), &mut none);
+    reaction.on_feedback(us(50), Feedback::Message(notice), &mut none);
     let slowed = rate(&reaction);
     assert!(slowed < 625.0);
     assert_eq!(reaction.poll_timeout(), Some(us(210)));
@@ -219,7 +223,7 @@ fn messages_slow_down_and_silence_is_good_news() {
     assert!(rate(&reaction) > slowed && reaction.poll_timeout() == Some(us(370)));
     // Whoever hears of the receiver does not listen to them.
     let mut other = started(|_| {});
-    other.on_told(us(50), Told::Message(notice), &mut none);
+    other.on_feedback(us(50), Feedback::Message(notice), &mut none);
     close(rate(&other), 625.0);
 }
 

@@ -4,7 +4,7 @@
 
 use crate::ManagerSpec;
 use crate::checks::{above, above_zero, interval, message_priority, within};
-use crate::rate_control::{PathFacts, Probe, RateConfiguration, RateControl, Told};
+use crate::rate_control::{Feedback, PathFacts, Probe, RateConfiguration, RateControl};
 use frame::{LevelsOn, PathNews, Tag};
 use keys::{Remark, Unused};
 use schemars::JsonSchema;
@@ -380,14 +380,14 @@ impl PathReaction {
 }
 
 impl RateControl for PathReaction {
-    fn on_told(&mut self, now: Time, told: Told, _random: &mut impl FnMut() -> u64) {
-        match told {
-            Told::Returned(Tag::Path(news)) => self.on_news(now, &news),
-            Told::Message(notice) if self.params.method == Method::Messages => {
+    fn on_feedback(&mut self, now: Time, feedback: Feedback, _random: &mut impl FnMut() -> u64) {
+        match feedback {
+            Feedback::Returned(Tag::Path(news)) => self.on_news(now, &news),
+            Feedback::Message(notice) if self.params.method == Method::Messages => {
                 self.port = self.slowest();
                 self.step(now, notice.feedback);
             }
-            Told::Message(_) | Told::Returned(_) => {}
+            Feedback::Message(_) | Feedback::Returned(_) => {}
         }
     }
 

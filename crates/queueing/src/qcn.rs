@@ -32,7 +32,7 @@ use crate::bcn::Samples;
 use crate::checks::{above_zero, least_and_most, message_priority, overshoots, share, within};
 use crate::manager::{Configuration, Counts, Departures, Fill, FrameFacts, LinkFacts, QueueManager, Verdict};
 use crate::quiet::Quiet;
-use crate::rate_control::{RateConfiguration, RateControl, Told};
+use crate::rate_control::{Feedback, RateConfiguration, RateControl};
 use keys::{Remark, Unused};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -388,8 +388,8 @@ impl ReactionPoint {
 }
 
 impl RateControl for ReactionPoint {
-    fn on_told(&mut self, now: Time, told: Told, random: &mut impl FnMut() -> u64) {
-        let Told::Message(notice) = told else { return };
+    fn on_feedback(&mut self, now: Time, feedback: Feedback, random: &mut impl FnMut() -> u64) {
+        let Feedback::Message(notice) = feedback else { return };
         let feedback = u64::from(notice.feedback).min(MOST);
         if feedback == 0 {
             return;
@@ -504,7 +504,7 @@ mod tests {
     }
     fn tell(point: &mut ReactionPoint, feedback: u32) {
         let notice = Notice { feedback, ..Notice::default() };
-        point.on_told(Time::ZERO, Told::Message(notice), &mut || 0);
+        point.on_feedback(Time::ZERO, Feedback::Message(notice), &mut || 0);
     }
     /// A full cycle of the byte counter, in one frame after the other, more waiting.
     fn cycle(point: &mut ReactionPoint) {

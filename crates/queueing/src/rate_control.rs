@@ -13,7 +13,7 @@ use units::{BitRate, Bytes, Never, Or, Time};
 
 /// What a limiter is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Told {
+pub enum Feedback {
     /// A congestion point has sent a message.
     Message(Notice),
     /// The receiver has returned the tag of a frame.
@@ -31,7 +31,7 @@ pub struct Probe {
 
 /// What a control says until it is called again.
 #[derive(Clone, Copy, Debug)]
-pub struct Orders {
+pub struct RateLimit {
     /// [`RateControl::rate`].
     pub rate: Option<BitRate>,
     /// [`RateControl::poll_timeout`]; [`Time::NEVER`]: not before something else happens.
@@ -57,11 +57,11 @@ pub struct PathFacts {
 
 /// The host part of a congestion control: says how fast a limiter may send.
 ///
-/// After each call the host looks at its [`RateControl::orders`] anew. `random` gives 64 random
+/// After each call the host looks at its [`RateControl::rate_limit`] anew. `random` gives 64 random
 /// bits a call, from a stream of the limiter's own.
 pub trait RateControl {
     /// A congestion message or a returned tag has arrived.
-    fn on_told(&mut self, now: Time, told: Told, random: &mut impl FnMut() -> u64);
+    fn on_feedback(&mut self, now: Time, feedback: Feedback, random: &mut impl FnMut() -> u64);
 
     /// The tag of the frame that leaves the limiter now, and its length in bytes.
     fn tag(&mut self, _now: Time) -> Option<(Tag, u8)> {
@@ -113,8 +113,8 @@ pub trait RateControl {
     fn on_link_rate(&mut self, line: BitRate, now: Time);
 
     /// All that holds until it is called again.
-    fn orders(&self) -> Orders {
-        Orders {
+    fn rate_limit(&self) -> RateLimit {
+        RateLimit {
             rate: self.rate(),
             call_at: self.poll_timeout().unwrap_or(Time::NEVER),
             stopped_until: self.stopped_until().unwrap_or(Time::ZERO),
@@ -319,8 +319,8 @@ macro_rules! rate_controls {
         }
 
         impl RateControl for RateControls {
-            fn on_told(&mut self, now: Time, told: Told, random: &mut impl FnMut() -> u64) {
-                match self { $(RateControls::$name(it) => it.on_told(now, told, random),)* }
+            fn on_feedback(&mut self, now: Time, feedback: Feedback, random: &mut impl FnMut() -> u64) {
+                match self { $(RateControls::$name(it) => it.on_feedback(now, feedback, random),)* }
             }
             fn tag(&mut self, now: Time) -> Option<(Tag, u8)> {
                 match self { $(RateControls::$name(it) => it.tag(now),)* }
@@ -358,8 +358,8 @@ macro_rules! rate_controls {
             fn on_link_rate(&mut self, line: BitRate, now: Time) {
                 match self { $(RateControls::$name(it) => it.on_link_rate(line, now),)* }
             }
-            fn orders(&self) -> Orders {
-                match self { $(RateControls::$name(it) => it.orders(),)* }
+            fn rate_limit(&self) -> RateLimit {
+                match self { $(RateControls::$name(it) => it.rate_limit(),)* }
             }
         }
     };

@@ -5,6 +5,7 @@
 
 mod control_frame;
 mod dcbx;
+mod dcqcn;
 mod faults;
 mod files;
 mod findings;
@@ -223,6 +224,7 @@ fn lower(model: &Model, context: &mut Context<'_>) -> Option<(Spec, Vec<u8>)> {
         transports::check_losses(model, &spec, context);
         rdma::check(model, &spec, context);
         telemetry::check(model, &spec, context);
+        dcqcn::check(model, &spec, context);
         unused::check(model, &spec, &needs, &entries, context);
     }
     Some((spec, fabric.levels()))

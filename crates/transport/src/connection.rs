@@ -90,7 +90,7 @@ impl ConnectionSpec {
                 let sender = RdmaSender::new(spec, due.clone(), facts, start, stop);
                 (
                     Endpoint::RdmaSender(Box::new(sender)),
-                    Endpoint::RdmaReceiver(Box::new(RdmaReceiver::new(spec, due.len()))),
+                    Endpoint::RdmaReceiver(Box::new(RdmaReceiver::reading(spec, due, start, stop))),
                 )
             }
             other => other.ends(start, stop, near, far),
@@ -265,7 +265,7 @@ impl ApplicationSpec for Arc<RdmaSpec> {
         let facts = self.facts(BitRate::from_gbps(100), Time::from_us(10), 1);
         (
             Endpoint::RdmaSender(Box::new(RdmaSender::new(self, [].into(), facts, start, stop))),
-            Endpoint::RdmaReceiver(Box::new(RdmaReceiver::new(self, 0))),
+            Endpoint::RdmaReceiver(Box::new(RdmaReceiver::reading(self, &[].into(), start, stop))),
         )
     }
     fn frames(&self) -> (u16, u16) {

@@ -20,7 +20,7 @@
 
 use crate::duplex::Duplex;
 use crate::endpoint::{Congestion, Protocol, Received, Record, RecordKind, Segment};
-use crate::held::Held;
+use crate::limited::LimitedTimes;
 use crate::tcp::TcpSpec;
 use crate::{Delay, TcpSender};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -291,7 +291,7 @@ impl Protocol for Conversation {
             + self.began.capacity() * size_of::<Time>()
             + self.records.capacity() * size_of::<Record>()
     }
-    fn held(&self, now: Time) -> Option<Held> {
+    fn held(&self, now: Time) -> Option<LimitedTimes> {
         self.duplex.sender.held(now)
     }
     fn congestion(&self) -> Option<Congestion> {

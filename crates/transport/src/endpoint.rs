@@ -1,6 +1,6 @@
 //! What passes between an endpoint and the host that runs it.
 
-use crate::held::Held;
+use crate::limited::LimitedTimes;
 use frame::{FrameKind, Header, Stamps};
 use units::{BitRate, Time};
 
@@ -213,7 +213,7 @@ pub trait Protocol {
     }
 
     /// What has held it back until now, if it tells.
-    fn held(&self, _now: Time) -> Option<Held> {
+    fn held(&self, _now: Time) -> Option<LimitedTimes> {
         None
     }
 

@@ -24,7 +24,7 @@ mod exchange;
 mod fast_recovery;
 mod fixed_rate;
 mod fixed_window;
-mod held;
+mod limited;
 mod load;
 mod loss_recoveries;
 mod loss_recovery;
@@ -70,6 +70,8 @@ mod properties;
 #[cfg(test)]
 mod rdma_examples;
 #[cfg(test)]
+mod rdma_verbs_examples;
+#[cfg(test)]
 mod tcp_calls;
 #[cfg(test)]
 mod tcp_examples;
@@ -93,7 +95,7 @@ pub use endpoint::{Answer, Congestion, Progress, Protocol, Received, Record, Rec
 pub use exchange::{MAX_OUTSTANDING, MAX_SEGMENTS};
 pub use fixed_rate::{FixedRate, FixedRateParams};
 pub use fixed_window::{FixedWindow, FixedWindowParams};
-pub use held::Held;
+pub use limited::LimitedTimes;
 pub use load::{Train, Turn};
 pub use loss_recoveries::LossRecoveryKind;
 pub use messages::{IscsiKeys, Messages};
@@ -101,10 +103,11 @@ pub use mpi_exchange::{MpiExchange, MpiExchangeSpec};
 pub use mpi_exchange_keys::MpiExchangeKeys;
 pub use pacer::Pacer;
 pub use rdma::{
-    CnpScope, Dcqcn, DcqcnKeys, DcqcnPreset, HpccKeys, HpccPintKeys, PairCounts, PathFacts, PowerTcpKeys,
-    QueuePair, QueuePairs, RDMA_CONTROL_PAGES, RDMA_RECOVERY_PAGES, RdmaControl, RdmaControlKeys,
-    RdmaControlSpec, RdmaController, RdmaKeys, RdmaRecovery, RdmaSpec, RdmaTimeouts, RdmaWord, StaticWindow,
-    ThetaPowerTcpKeys,
+    CnpScope, Dcqcn, DcqcnCrowd, DcqcnKeys, DcqcnPreset, HpccKeys, HpccPintKeys, NicLimits, NicState,
+    PairCounts, PathFacts, PowerTcpKeys, QueuePair, QueuePairs, RDMA_CONTROL_PAGES, RDMA_PAGES,
+    RDMA_RECOVERY_PAGES, RdmaControl, RdmaControlKeys, RdmaControlSpec, RdmaController, RdmaKeys,
+    RdmaRecovery, RdmaSpec, RdmaTimeouts, RdmaVerb, RdmaWord, ReadCounts, ReceiveQueue, SharedNic,
+    StaticWindow, ThetaPowerTcpKeys,
 };
 pub use rdma_receiver::{PairReceived, RdmaReceiver};
 pub use rdma_sender::RdmaSender;
@@ -208,7 +211,7 @@ macro_rules! endpoints {
             fn congestion(&self) -> Option<Congestion> {
                 match self { $(Endpoint::$name(it) => it.congestion(),)* }
             }
-            fn held(&self, now: Time) -> Option<Held> {
+            fn held(&self, now: Time) -> Option<LimitedTimes> {
                 match self { $(Endpoint::$name(it) => it.held(now),)* }
             }
             fn progress(&self) -> Option<Progress> {

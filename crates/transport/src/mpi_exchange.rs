@@ -19,7 +19,7 @@
 
 use crate::duplex::Duplex;
 use crate::endpoint::{Congestion, Progress, Protocol, Received, Record, RecordKind, Segment};
-use crate::held::Held;
+use crate::limited::LimitedTimes;
 use crate::tcp::TcpSpec;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::VecDeque;
@@ -201,7 +201,7 @@ impl Protocol for MpiExchange {
             + self.duplex.memory_bytes()
             + self.records.capacity() * size_of::<Record>()
     }
-    fn held(&self, now: Time) -> Option<Held> {
+    fn held(&self, now: Time) -> Option<LimitedTimes> {
         self.duplex.sender.held(now)
     }
     fn congestion(&self) -> Option<Congestion> {

@@ -8,17 +8,21 @@ mod checks;
 mod control;
 mod dcqcn;
 mod dcqcn_keys;
+mod dcqcn_rest;
 mod go_back_n;
+mod headers;
 mod hops;
 mod hpcc;
 mod hpcc_pint;
 mod keys;
+mod nic;
 mod no_control;
 mod path_window;
 mod powertcp;
 pub(crate) mod psn;
 pub(crate) mod queue_pair;
 mod rdma_dctcp;
+mod read;
 mod recovery;
 mod selective_repeat;
 mod spec;
@@ -29,15 +33,20 @@ mod timely;
 pub use control::{PathFacts, RdmaAck, RdmaControl, RdmaLoss};
 pub use dcqcn::Dcqcn;
 pub use dcqcn_keys::{DcqcnKeys, DcqcnPreset};
+pub use dcqcn_rest::Crowd as DcqcnCrowd;
 pub use hpcc::{Hpcc, HpccKeys};
 pub use hpcc_pint::{HpccPint, HpccPintKeys};
 pub use keys::RdmaKeys;
+pub use nic::{NicLimits, NicState, SharedNic};
 pub use no_control::{NoControl, NoControlKeys};
 pub use powertcp::{PowerTcp, PowerTcpKeys};
 pub use psn::Word as RdmaWord;
 pub use queue_pair::{PairCounts, QueuePair};
 pub use rdma_dctcp::{RdmaDctcp, RdmaDctcpKeys};
-pub use spec::{CnpScope, QueuePairs, RdmaRecovery, RdmaSpec, RdmaTimeouts, StaticWindow};
+pub use read::{ReadCounts, Reader};
+pub use spec::{
+    CnpScope, QueuePairs, RdmaRecovery, RdmaSpec, RdmaTimeouts, RdmaVerb, ReceiveQueue, StaticWindow,
+};
 pub use swift::{Swift, SwiftKeys};
 pub use theta_powertcp::{ThetaPowerTcp, ThetaPowerTcpKeys};
 pub use timely::{Timely, TimelyKeys};
@@ -54,6 +63,10 @@ pub const RDMA_RECOVERY_PAGES: &[(&str, &str)] = &[
     ("go_back_n", include_str!("rdma/go_back_n.rs")),
     ("selective_repeat", include_str!("rdma/selective_repeat.rs")),
 ];
+
+/// What RDMA has beside controls and recoveries: the name, the file that is its page, and the definition of its keys.
+pub const RDMA_PAGES: &[(&str, &str, &str)] =
+    &[("read", include_str!("rdma/read.rs"), ""), ("rdma_nic", include_str!("rdma/nic.rs"), "NicLimits")];
 
 /// Makes the closed enum of controls, that of their keys, and their dispatch from one list: the name in a scenario, keys,
 /// machine, file, and what it goes by. The first of the list has no keys.
@@ -253,6 +266,13 @@ impl RdmaControlSpec {
         let most = ((1.0 - eta) * rate.bps_f64() / many.max(1) as f64).max(0.0);
         // Who asks for more than all of a link wants a queue.
         (eta < 1.0).then(|| (eta + many as f64 * added / rate.bps_f64(), BitRate::from_bps(most as u64)))
+    }
+    /// Of DCQCN: the share of packets that is marked where a crowd of it comes to rest, as far as there is a model of that.
+    pub fn marked_at_rest(&self, crowd: &DcqcnCrowd) -> Option<f64> {
+        match &self.keys {
+            RdmaControlKeys::Dcqcn(keys) => keys.marked_at_rest(crowd),
+            _ => None,
+        }
     }
     /// Bytes that this adds to each data packet and acknowledgement.
     pub fn telemetry_bytes(&self) -> u16 {

@@ -5,7 +5,8 @@ use crate::rdma::queue_pair::header_of;
 use crate::testbed::{DELAY, RATE, draws, of_kind};
 use crate::{
     CnpScope, DcqcnKeys, DcqcnPreset, PathFacts, Protocol, QueuePairs, RdmaControlKeys, RdmaKeys,
-    RdmaReceiver, RdmaRecovery, RdmaSender, RdmaSpec, RdmaWord, Received, RecordKind, Segment, StaticWindow,
+    RdmaReceiver, RdmaRecovery, RdmaSender, RdmaSpec, RdmaVerb, RdmaWord, Received, RecordKind, Segment,
+    StaticWindow,
 };
 use frame::{FrameKind, Ports};
 use proptest::prelude::*;
@@ -13,14 +14,14 @@ use std::sync::Arc;
 use units::{Bytes, Or, Time};
 use workload::Due;
 
-type Wire = Pipe<RdmaSender, RdmaReceiver>;
+pub(crate) type Wire = Pipe<RdmaSender, RdmaReceiver>;
 
-const NEVER: Time = Time::NEVER;
+pub(crate) const NEVER: Time = Time::NEVER;
 
-fn us(us: u64) -> Time {
+pub(crate) fn us(us: u64) -> Time {
     Time::from_us(us)
 }
-fn keys() -> RdmaKeys {
+pub(crate) fn keys() -> RdmaKeys {
     RdmaKeys {
         control: RdmaControlKeys::None(Default::default()),
         mtu: Or::Value(Bytes::new(1_000)),
@@ -37,21 +38,21 @@ fn spec(keys: &RdmaKeys) -> Arc<RdmaSpec> {
     assert_eq!((warnings, spec.check()), (vec![], Ok(())));
     spec
 }
-fn transfers(keys: &RdmaKeys, due: &[(u64, u64)]) -> Wire {
+pub(crate) fn transfers(keys: &RdmaKeys, due: &[(u64, u64)]) -> Wire {
     let spec = spec(keys);
     let due: Arc<[Due]> =
         due.iter().map(|&(at, bytes)| Due { start: us(at), bytes, ports: Ports::default() }).collect();
     let facts = spec.facts(RATE, DELAY + DELAY, 0);
-    let receiver = RdmaReceiver::new(&spec, due.len());
+    let receiver = RdmaReceiver::reading(&spec, &due, Time::ZERO, None);
     Pipe::new(RdmaSender::new(&spec, due, facts, Time::ZERO, None), receiver, RATE, DELAY)
 }
-fn flow(keys: &RdmaKeys, limit: Option<u64>, stop: Option<Time>) -> Wire {
+pub(crate) fn flow(keys: &RdmaKeys, limit: Option<u64>, stop: Option<Time>) -> Wire {
     let (spec, _) = keys.carrier(limit.map(Bytes::new), 1_522).unwrap();
     let facts = spec.facts(RATE, DELAY + DELAY, 0);
     let sender = RdmaSender::new(&spec, [].into(), facts, us(3), stop);
-    Pipe::new(sender, RdmaReceiver::new(&spec, 0), RATE, DELAY)
+    Pipe::new(sender, RdmaReceiver::reading(&spec, &[].into(), us(3), stop), RATE, DELAY)
 }
-fn number(segment: &Segment) -> u32 {
+pub(crate) fn number(segment: &Segment) -> u32 {
     let received = Received {
         kind: segment.kind,
         word: segment.word,
@@ -63,20 +64,23 @@ fn number(segment: &Segment) -> u32 {
     RdmaWord::of(header_of(&received).word).number
 }
 /// The numbers of the packets that were sent, in order.
-fn packets(pipe: &Wire) -> Vec<u32> {
+pub(crate) fn packets(pipe: &Wire) -> Vec<u32> {
     pipe.sent_by(0).iter().map(|(_, segment)| number(segment)).collect()
 }
 /// Messages and packets that were delivered.
-fn came(pipe: &Wire) -> (u64, u64) {
+pub(crate) fn came(pipe: &Wire) -> (u64, u64) {
     let received = pipe.far.received_by_all();
     (received.messages, received.packets)
 }
-fn delivered(pipe: &Wire, transfer: usize) -> Option<Time> {
+pub(crate) fn delivered(pipe: &Wire, transfer: usize) -> Option<Time> {
+    if let Some((pair, first, many)) = pipe.far.place_of(transfer) {
+        return pipe.far.delivered(pair, first + many - 1);
+    }
     let (pair, ordinal) = pipe.near.place_of(transfer)?;
     pipe.far.delivered(pair, ordinal)
 }
 /// Loses the n-th packets of data that are sent, counted from 0.
-fn losing(lost: &[usize]) -> impl FnMut(usize, &Segment) -> Outcome {
+pub(crate) fn losing(lost: &[usize]) -> impl FnMut(usize, &Segment) -> Outcome {
     let mut sent = 0;
     move |end, _| {
         let hit = end == 0 && lost.contains(&sent);
@@ -116,7 +120,7 @@ fn queue_pairs_are_shared_reused_or_new() {
         assert_eq!([0, 1, 2].map(|nth: usize| outcomes[nth].connection), expected);
         assert!((0..3).all(|nth| delivered(&pipe, nth).is_some()));
         // Of two queue pairs each sends a packet in turn.
-        let pairs: Vec<u32> = pipe.sent_by(0)[..4].iter().map(|(_, it)| it.word >> 26).collect();
+        let pairs: Vec<u32> = pipe.sent_by(0)[..4].iter().map(|(_, it)| it.word >> 27).collect();
         assert_eq!(pairs, if queue_pairs == QueuePairs::One { [0; 4] } else { [0, 1, 0, 1] });
     }
 }
@@ -298,8 +302,12 @@ fn any_keys() -> impl Strategy<Value = RdmaKeys> {
     let recovery = prop::sample::select(vec![RdmaRecovery::GoBackN, RdmaRecovery::Selective]);
     let pairs = prop::sample::select(vec![QueuePairs::One, QueuePairs::Free, QueuePairs::Each]);
     let controls = super::rdma::any_control();
-    (recovery, pairs, controls, 1u64..70, prop::option::of(1u64..20), 0u64..300).prop_map(
-        |(recovery, queue_pairs, control, ack_every, window, nak_gap)| RdmaKeys {
+    let verbs = prop::sample::select(vec![RdmaVerb::Send, RdmaVerb::Write, RdmaVerb::Read]);
+    let reads = (verbs, 1u64..17);
+    (recovery, pairs, controls, 1u64..70, prop::option::of(1u64..20), 0u64..300, reads).prop_map(
+        |(recovery, queue_pairs, control, ack_every, window, nak_gap, (verb, max_reads))| RdmaKeys {
+            verb,
+            max_reads,
             recovery,
             queue_pairs,
             control,
@@ -332,7 +340,8 @@ proptest! {
             starts.iter().map(|&(at, bytes)| Due { start: us(at), bytes, ports: Ports::default() }).collect();
         let facts = made.facts(RATE, DELAY + DELAY, 0);
         let sender = RdmaSender::new(&made, due.clone(), facts, Time::ZERO, None);
-        let mut pipe = Pipe::new(sender, RdmaReceiver::new(&made, due.len()), RATE, DELAY);
+        let receiver = RdmaReceiver::reading(&made, &due, Time::ZERO, None);
+        let mut pipe = Pipe::new(sender, receiver, RATE, DELAY);
         let mut draw = draws(seed).0;
         pipe.run(NEVER, |_, _| Outcome {
             lost: draw(100) < loss,
@@ -340,14 +349,18 @@ proptest! {
             twice: draw(100) < 10,
             extra: Time::from_ns(if jitter > 0 { draw(jitter) } else { 0 }),
         });
-        let outcomes = pipe.near.outcomes();
+        let reads = keys.verb == RdmaVerb::Read;
+        let outcomes = pipe.far.outcomes().unwrap_or(pipe.near.outcomes());
         prop_assert_eq!(outcomes.len(), due.len());
         for (nth, (due, outcome)) in due.iter().zip(&outcomes).enumerate() {
             let delivered = delivered(&pipe, nth).expect("delivered");
-            prop_assert!(due.start < delivered && delivered < outcome.acknowledged);
+            prop_assert!(due.start < delivered && delivered <= outcome.acknowledged);
+            prop_assert!(delivered < outcome.acknowledged || reads);
             prop_assert!(outcome.acknowledged != NEVER && outcome.missing == 0);
         }
-        let again: u64 = outcomes.iter().map(|it| u64::from(it.sent_again)).sum();
+        let place = |nth: usize| pipe.far.place_of(nth).map_or(0, |(a, b, c)| pipe.near.served_again(a, b, c));
+        let again = outcomes.iter().enumerate().map(|(nth, it)| u64::from(it.sent_again + place(nth)));
+        let again: u64 = again.sum();
         prop_assert_eq!(again, pipe.near.retransmitted());
         let counts = pipe.near.counts();
         let packets: u64 = starts.iter().map(|(_, bytes)| bytes.div_ceil(1_000)).sum();
@@ -361,9 +374,10 @@ proptest! {
 
     /// Numbers wrap at 24 bits, whatever is lost there.
     #[test]
-    fn numbers_wrap(seed in any::<u64>(), selective in any::<bool>()) {
+    fn numbers_wrap(seed in any::<u64>(), selective in any::<bool>(), reads in any::<bool>()) {
         let recovery = if selective { RdmaRecovery::Selective } else { RdmaRecovery::GoBackN };
-        let keys = RdmaKeys { recovery, retries: 255, ..keys() };
+        let verb = if reads { RdmaVerb::Read } else { RdmaVerb::Send };
+        let keys = RdmaKeys { recovery, verb, retries: 255, ..keys() };
         let mut pipe = transfers(&keys, &[(0, 300_000)]);
         let first = (1 << 24) - 100;
         pipe.near.start_at(first);
@@ -385,12 +399,13 @@ proptest! {
             [0, 10, 20].iter().map(|&at| Due { start: us(at), bytes: 9_000, ports: Ports::default() }).collect();
         let facts = made.facts(RATE, DELAY + DELAY, 0);
         let mut sender = RdmaSender::new(&made, due.clone(), facts, Time::ZERO, None);
-        let mut receiver = RdmaReceiver::new(&made, due.len());
+        let mut receiver = RdmaReceiver::reading(&made, &due, Time::ZERO, None);
         let mut now = Time::ZERO;
         for (step, word, bytes, salt) in steps {
             now += Time::from_ns(u64::from(bytes));
             let kinds = [FrameKind::Data, FrameKind::Ack, FrameKind::MarkedAck, FrameKind::Cnp];
             let header = frame::RdmaHeader {
+                asked: u32::from(salt[0] % 3) * 1_500,
                 word: word ^ u32::from(salt[1]),
                 pair: u32::from(salt[2] % 5),
                 echo: (salt[3] < 100).then_some(now),
@@ -399,7 +414,7 @@ proptest! {
             };
             let frame = Received {
                 kind: kinds[usize::from(salt[0] % 4)],
-                word: word & 0x0300_003F | u32::from(salt[1] % 3) << 26,
+                word: word & 0x0700_003F | u32::from(salt[1] % 3) << 27,
                 header: (salt[0] > 128).then_some(frame::Header::Rdma(header)),
                 bytes,
                 congestion_experienced: salt[1] > 99,

@@ -5,6 +5,10 @@
 //! a NAK, one that has come before with an acknowledgement of what there is. A message is delivered when its last packet is, and all
 //! before it.
 //!
+//! A receiver with a `receive_queue` takes a message if it is ready for one more; its application is done with one after the other,
+//! `receive_time` each. If not, it answers the first packet with a NAK that says so (RNR), and throws it and what follows away until the
+//! sender tries again. It reads messages itself where they are READs: see `read`.
+//!
 //! What switches have written into a data packet goes back with its acknowledgement, or with that of a later packet.
 //!
 //! The notification point answers marked packets, also those that it throws away, with congestion notification packets (CNP): no more
@@ -16,14 +20,16 @@
 //!
 //! Not modelled: as for `rdma_sender`; a CNP that is due at the end of the gap for a mark within it (some simulators send it).
 
-use crate::endpoint::{Protocol, Received, Segment};
+use crate::endpoint::{Protocol, Received, Record, Segment};
 use crate::rdma::psn::{self, Word};
 use crate::rdma::queue_pair::{header_of, labelled};
-use crate::rdma::{CnpScope, QueuePairs, RdmaRecovery, RdmaSpec};
+use crate::rdma::{CnpScope, QueuePairs, RdmaRecovery, RdmaSpec, RdmaVerb, ReadCounts, Reader, ReceiveQueue};
+use crate::transfer_sender::TransferOutcome;
 use frame::{FrameKind, RdmaHeader, Stamps, Telemetry};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use units::Time;
+use workload::Due;
 
 /// Packets that are kept ahead of one that is missing, at most.
 const MOST_KEPT: u64 = 1 << 16;
@@ -42,6 +48,8 @@ pub struct RdmaReceiver {
     /// When a CNP of any queue pair may follow.
     next_cnp: Time,
     discarded: u64,
+    /// Of READs: what asks for them.
+    reader: Option<Box<Reader>>,
 }
 
 /// What has come to a queue pair, and what was sent for it.
@@ -57,6 +65,8 @@ pub struct PairReceived {
     pub cnps: u64,
     /// NAKs that were sent.
     pub naks: u64,
+    /// NAKs that were sent because it was not ready.
+    pub not_ready: u64,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -81,6 +91,10 @@ struct ReceivePair {
     stamps: Option<Box<Stamps>>,
     /// From the expected packet on, which have arrived, and which of them are the last of a message.
     kept: VecDeque<Option<bool>>,
+    /// Of messages that the application is not done with: when it will be.
+    taken: VecDeque<Time>,
+    not_ready: u64,
+    refuses: bool,
     /// When its messages were delivered.
     delivered: Vec<Time>,
     messages: u64,
@@ -99,7 +113,28 @@ impl RdmaReceiver {
             replies: VecDeque::new(),
             next_cnp: Time::ZERO,
             discarded: 0,
+            reader: None,
         }
+    }
+
+    /// One that reads these transfers, or the messages of a flow from `start` to `stop`, if that is what they are.
+    pub fn reading(spec: &Arc<RdmaSpec>, due: &Arc<[Due]>, start: Time, stop: Option<Time>) -> RdmaReceiver {
+        let reader =
+            (spec.verb == RdmaVerb::Read).then(|| Box::new(Reader::new(spec, due.clone(), start, stop)));
+        RdmaReceiver { reader, ..RdmaReceiver::new(spec, due.len()) }
+    }
+
+    /// Of each transfer that it has begun to read; `None`: others send them.
+    pub fn outcomes(&self) -> Option<Vec<TransferOutcome>> {
+        self.reader.as_ref().map(|reader| reader.outcomes())
+    }
+    /// Of a transfer that is read: the queue pair, its first READ there, and how many it has.
+    pub fn place_of(&self, transfer: usize) -> Option<(u32, u32, u32)> {
+        self.reader.as_ref()?.place_of(transfer)
+    }
+    /// What the requester of a queue pair has done, if there is one.
+    pub fn read_counts(&self, pair: u32) -> Option<ReadCounts> {
+        self.reader.as_ref().map(|reader| reader.counts(pair))
     }
 
     /// When a message of a queue pair was delivered; `None`: it was not.
@@ -114,6 +149,7 @@ impl RdmaReceiver {
             marked: pair.came_marked,
             cnps: pair.cnps,
             naks: pair.naks,
+            not_ready: pair.not_ready,
         })
     }
     /// What has come to all of them.
@@ -125,6 +161,7 @@ impl RdmaReceiver {
             marked: sum.marked + own.marked,
             cnps: sum.cnps + own.cnps,
             naks: sum.naks + own.naks,
+            not_ready: sum.not_ready + own.not_ready,
         })
     }
 
@@ -134,12 +171,15 @@ impl RdmaReceiver {
         if let Some(pair) = self.pair(0) {
             pair.expected = packet;
         }
+        if let Some(reader) = &mut self.reader {
+            reader.start_at(packet);
+        }
     }
 
     fn pair(&mut self, number: u32) -> Option<&mut ReceivePair> {
         let most = match self.spec.queue_pairs {
             QueuePairs::One => 1,
-            _ => self.transfers.max(1) as u32,
+            QueuePairs::Free | QueuePairs::Each => self.transfers.max(1) as u32,
         };
         if number >= most.min(MOST_PAIRS) {
             return None;
@@ -152,26 +192,41 @@ impl RdmaReceiver {
 
     fn take(&mut self, number: u32, header: &RdmaHeader, received: &Received, now: Time) {
         let selective = self.spec.recovery == RdmaRecovery::Selective;
-        let (every, gap, keeps) = (self.spec.ack_every, self.spec.nak_gap, self.transfers > 0);
+        let (every, keeps) = (self.spec.ack_every, self.transfers > 0);
+        let (queue, answers) = (self.spec.receive_queue, self.spec.acknowledges());
         let Some(pair) = self.pair(number) else {
             self.discarded += 1;
             return;
         };
-        let Word { number: low, flags: [last, asks], .. } = Word::of(header.word);
+        let Word { number: low, flags: [last, asks, first], .. } = Word::of(header.word);
         let packet = psn::nearest(low, pair.expected);
         pair.marked |= received.congestion_experienced;
         pair.came_marked += u64::from(received.congestion_experienced);
         (pair.sent, pair.telemetry) = (received.created, header.telemetry);
         if packet == pair.expected {
             pair.named = None;
+            if first && !pair.takes(queue, now) {
+                // What follows is out of order until the sender has tried again.
+                (pair.named, pair.nak_at, pair.refuses) = (Some(pair.expected), Time::NEVER, true);
+                pair.not_ready += 1;
+                self.discarded += 1;
+                return self.reply(number, None);
+            }
             pair.deliver(last, now, keeps);
+            if last && let Some(queue) = queue {
+                pair.finish(queue, now);
+            }
             pair.unanswered += 1;
             while let Some(kept) = pair.kept.front().copied() {
                 let Some(last) = kept else { break };
                 pair.deliver(last, now, keeps);
             }
+            let (expected, unanswered) = (pair.expected, pair.unanswered);
+            if let Some(reader) = &mut self.reader {
+                reader.on_progress(number, expected, now);
+            }
             // What comes after a gap that has just been closed is answered too.
-            if asks || pair.unanswered >= every || selective {
+            if answers && (asks || unanswered >= every || selective) {
                 self.reply(number, None);
             }
             return;
@@ -179,8 +234,19 @@ impl RdmaReceiver {
         let ahead = packet.checked_sub(pair.expected);
         let Some(ahead) = ahead else {
             self.discarded += 1;
-            return self.reply(number, None);
+            if answers {
+                self.reply(number, None);
+            }
+            return;
         };
+        self.take_ahead(number, (low, ahead, last), now);
+    }
+
+    /// A packet has come so many ahead of the one that is expected.
+    fn take_ahead(&mut self, number: u32, (low, ahead, last): (u32, u64, bool), now: Time) {
+        let selective = self.spec.recovery == RdmaRecovery::Selective;
+        let (gap, reads) = (self.spec.nak_gap, self.spec.verb == RdmaVerb::Read);
+        let Some(pair) = self.pairs.get_mut(number as usize) else { return };
         if selective && ahead < MOST_KEPT {
             if pair.kept.len() <= ahead as usize {
                 pair.kept.resize(ahead as usize + 1, None);
@@ -193,9 +259,13 @@ impl RdmaReceiver {
         }
         let due = pair.named != Some(pair.expected) || pair.nak_at <= now;
         if due {
-            (pair.named, pair.nak_at, pair.nak) = (Some(pair.expected), now.saturating_add(gap), true);
+            (pair.named, pair.nak_at, pair.nak) = (Some(pair.expected), now.saturating_add(gap), !reads);
             pair.naks += 1;
-            self.reply(number, None);
+            match &mut self.reader {
+                // It goes by what is asked for again.
+                Some(reader) => reader.ask_again(number),
+                None => self.reply(number, None),
+            }
         }
         self.discarded += 1;
     }
@@ -212,6 +282,19 @@ impl RdmaReceiver {
 }
 
 impl ReceivePair {
+    /// Whether there is room for a message that begins.
+    fn takes(&mut self, queue: Option<ReceiveQueue>, now: Time) -> bool {
+        let Some(queue) = queue else { return true };
+        while self.taken.front().is_some_and(|&done| done <= now) {
+            self.taken.pop_front();
+        }
+        (self.taken.len() as u64) < queue.most
+    }
+    /// The application begins with a message when it is done with those before.
+    fn finish(&mut self, queue: ReceiveQueue, now: Time) {
+        let begins = self.taken.back().map_or(now, |&done| done.max(now));
+        self.taken.push_back(begins.saturating_add(queue.time));
+    }
     /// The expected packet is delivered.
     fn deliver(&mut self, last: bool, now: Time, keeps: bool) {
         self.expected += 1;
@@ -227,29 +310,39 @@ impl ReceivePair {
 
 impl Protocol for RdmaReceiver {
     fn handle_frame(&mut self, now: Time, received: &Received) {
+        let header = header_of(received);
+        if let Some(reader) = self.reader.as_mut().filter(|_| received.kind == FrameKind::Ack) {
+            return reader.on_nak(header.pair, Word::of(header.word).number);
+        }
         if received.kind != FrameKind::Data {
             self.discarded += 1;
             return;
         }
-        let header = header_of(received);
         self.take(header.pair, &header, received, now);
     }
 
-    fn handle_timeout(&mut self, _now: Time) {}
+    fn handle_timeout(&mut self, now: Time) {
+        if let Some(reader) = &mut self.reader {
+            reader.handle_timeout(now);
+        }
+    }
 
     fn poll_timeout(&self) -> Option<Time> {
-        None
+        self.reader.as_ref()?.poll_timeout()
     }
 
     fn has_work(&self) -> bool {
-        !self.replies.is_empty()
+        !self.replies.is_empty() || self.reader.as_ref().is_some_and(|reader| reader.has_work())
     }
 
-    fn poll_transmit(&mut self, _now: Time) -> Option<Segment> {
-        let (number, arrived) = self.replies.pop_front()?;
+    fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
+        let Some((number, arrived)) = self.replies.pop_front() else {
+            return self.reader.as_mut()?.poll_transmit(now);
+        };
         let (echoes, times) = (self.spec.control.hears_marks(), self.spec.control.times_each());
         let pair = self.pairs.get_mut(number as usize)?;
-        let nak = pair.nak || arrived.is_some();
+        let refuses = std::mem::take(&mut pair.refuses) && arrived.is_none();
+        let nak = pair.nak || refuses || arrived.is_some();
         // An acknowledgement names the last packet that arrived in order, a NAK the one behind it.
         let named = if nak { pair.expected } else { pair.expected.wrapping_sub(1) };
         let kind = if echoes && pair.marked { FrameKind::MarkedAck } else { FrameKind::Ack };
@@ -258,10 +351,10 @@ impl Protocol for RdmaReceiver {
         if arrived.is_none() {
             pair.in_line = false;
         }
-        let word = Word { number: named as u32, flags: [nak, arrived.is_some()], pair: number };
+        let word = Word { number: named as u32, flags: [nak, arrived.is_some(), refuses], pair: number };
         let telemetry = pair.telemetry;
         let (word, header) =
-            labelled(RdmaHeader { word: word.bits(), pair: number, echo, arrived, telemetry });
+            labelled(RdmaHeader { word: word.bits(), pair: number, echo, arrived, telemetry, asked: 0 });
         Some(Segment { kind, word, header, bytes: self.spec.ack_bytes(), ecn_capable: false })
     }
 
@@ -283,7 +376,7 @@ impl Protocol for RdmaReceiver {
         }
         *next = now.saturating_add(gap);
         pair.cnps += 1;
-        let word = Word { number: 0, flags: [false; 2], pair: number };
+        let word = Word { number: 0, flags: [false; 3], pair: number };
         let (word, header) =
             labelled(RdmaHeader { word: word.bits(), pair: number, ..RdmaHeader::default() });
         let bytes = self.spec.cnp_bytes();
@@ -300,8 +393,11 @@ impl Protocol for RdmaReceiver {
     fn stamps(&self, pair: u32) -> Option<&Stamps> {
         self.pairs.get(pair as usize)?.stamps.as_deref()
     }
+    fn poll_record(&mut self) -> Option<Record> {
+        self.reader.as_mut()?.poll_record()
+    }
     fn has_records(&self) -> bool {
-        false
+        self.reader.as_ref().is_some_and(|reader| reader.has_records())
     }
     fn discarded(&self) -> u64 {
         self.discarded
@@ -309,11 +405,13 @@ impl Protocol for RdmaReceiver {
     fn memory_bytes(&self) -> usize {
         let of_pair = |pair: &ReceivePair| {
             pair.kept.capacity() * size_of::<Option<bool>>()
+                + pair.taken.capacity() * size_of::<Time>()
                 + pair.delivered.capacity() * size_of::<Time>()
                 + pair.stamps.as_ref().map_or(0, |_| size_of::<Stamps>())
         };
         self.pairs.capacity() * size_of::<ReceivePair>()
             + self.pairs.iter().map(of_pair).sum::<usize>()
             + self.replies.capacity() * size_of::<(u32, Option<u32>)>()
+            + self.reader.as_ref().map_or(0, |reader| size_of::<Reader>() + reader.memory_bytes())
     }
 }

@@ -10,16 +10,16 @@
 //! Source: InfiniBand Architecture Specification volume 1 sections 9.7 (reliable connections: packet sequence numbers, one
 //! acknowledgement for several packets, timeouts, retries) and 10.3 (states of a queue pair); annex A17 (RoCEv2).
 //!
-//! Not modelled: READ and atomic operations, whose data come back; the extended header of the first packet of a WRITE; receivers that are not ready (RNR);
-//! limits of a NIC (messages a second, misses of its cache of queue pairs); setting up of queue pairs, and resetting those in
-//! error.
+//! The messages of READs are asked for by the other end; see `read`.
+//!
+//! Not modelled: atomic operations; setting up of queue pairs, and resetting those in error.
 
 use crate::endpoint::{Protocol, Received, Record, Segment};
 use crate::members::Members;
 use crate::rdma::queue_pair::{Done, ENDLESS, header_of};
-use crate::rdma::{PairCounts, PathFacts, QueuePair, QueuePairs, RdmaSpec};
+use crate::rdma::{PairCounts, PathFacts, QueuePair, QueuePairs, RdmaSpec, RdmaVerb, RdmaWord, SharedNic};
 use crate::transfer_sender::TransferOutcome;
-use frame::Stamps;
+use frame::{FrameKind, RdmaHeader, Stamps};
 use std::sync::Arc;
 use units::{BitRate, Time};
 use workload::Due;
@@ -42,6 +42,10 @@ pub struct RdmaSender {
     flow: Flow,
     records: std::collections::VecDeque<Record>,
     discarded: u64,
+    /// Of READs: by queue pair and READ, packets that were sent again.
+    served: Vec<Vec<u32>>,
+    /// What it sends through, if that has limits, and what its queue pairs are called there.
+    nic: Option<(SharedNic, u64)>,
 }
 
 /// The messages of a flow.
@@ -63,7 +67,8 @@ impl RdmaSender {
         start: Time,
         stop: Option<Time>,
     ) -> RdmaSender {
-        let left = spec.total.unwrap_or(ENDLESS);
+        // What is read the other end asks for.
+        let left = if spec.verb == RdmaVerb::Read { 0 } else { spec.total.unwrap_or(ENDLESS) };
         let start = if left > 0 { start } else { Time::NEVER };
         RdmaSender {
             spec: spec.clone(),
@@ -77,7 +82,31 @@ impl RdmaSender {
             flow: Flow { start, stop: stop.filter(|_| left > 0), left },
             records: Default::default(),
             discarded: 0,
+            served: Vec::new(),
+            nic: None,
         }
+    }
+
+    /// Sends through a NIC with limits, at which it is the endpoint of this number.
+    pub fn attach(&mut self, nic: &SharedNic, number: u32) {
+        self.nic = Some((nic.clone(), u64::from(number) << 32));
+    }
+
+    /// What its messages are.
+    pub fn verb(&self) -> &'static str {
+        self.spec.verb.name()
+    }
+    /// Whether its messages are READs.
+    pub fn is_read(&self) -> bool {
+        self.spec.verb == RdmaVerb::Read
+    }
+    /// Packets of so many READs of a queue pair that were sent again.
+    pub fn served_again(&self, pair: u32, first: u32, many: u32) -> u32 {
+        let all = self.served.get(pair as usize).map_or(&[][..], Vec::as_slice);
+        let left = self.pairs.iter().nth(pair as usize).into_iter().flat_map(QueuePair::left);
+        let is_its = |nth: u32| (first..first + many).contains(&nth);
+        let done: u32 = (0..).zip(all).filter(|(nth, _)| is_its(*nth)).map(|(_, again)| again).sum();
+        done + left.filter(|one| is_its(one.0)).map(|one| one.2).sum::<u32>()
     }
 
     /// Of each transfer that has begun, in order of their starts.
@@ -129,6 +158,8 @@ impl RdmaSender {
                 timeouts: sum.timeouts + own.timeouts,
                 messages: sum.messages + own.messages,
                 bytes: sum.bytes + own.bytes,
+                not_ready: sum.not_ready + own.not_ready,
+                fetches: sum.fetches + own.fetches,
             }
         })
     }
@@ -145,6 +176,9 @@ impl RdmaSender {
     fn open(&mut self) -> u32 {
         let number = self.pairs.len() as u32;
         self.posted.push(0);
+        if self.is_read() {
+            self.served.push(Vec::new());
+        }
         self.pairs.add(QueuePair::new(&self.spec, number, &self.facts))
     }
 
@@ -166,8 +200,29 @@ impl RdmaSender {
         self.pairs.update(number);
     }
 
+    /// The request of a READ.
+    fn on_request(&mut self, now: Time, header: &RdmaHeader) {
+        let most = if self.spec.queue_pairs == QueuePairs::One { 1 } else { self.due.len().max(1) };
+        if header.pair as usize >= most || header.asked == 0 {
+            self.discarded += 1;
+            return;
+        }
+        while self.pairs.len() <= header.pair as usize {
+            self.open();
+        }
+        let nth = self.posted[header.pair as usize];
+        let Some(pair) = self.pairs.get_mut(header.pair) else { return };
+        if pair.on_request(now, header, nth) {
+            self.posted[header.pair as usize] += 1;
+            self.served[header.pair as usize].push(0);
+        }
+    }
+
     /// Posts what is due.
     fn begin(&mut self, now: Time) {
+        if self.is_read() {
+            return;
+        }
         while let Some(&due) = self.due.get(self.outcomes.len()).filter(|due| due.start <= now) {
             let number = self.choose();
             self.ordinals.push(self.posted[number as usize]);
@@ -203,7 +258,9 @@ impl RdmaSender {
     fn update(&mut self, number: u32, now: Time) {
         let Some(pair) = self.pairs.get_mut(number) else { return };
         while let Some(Done { transfer, at, again, timeouts }) = pair.take_done() {
-            if let Some(outcome) = self.outcomes.get_mut(transfer as usize) {
+            if let Some(served) = self.served.get_mut(number as usize) {
+                served[transfer as usize] = again;
+            } else if let Some(outcome) = self.outcomes.get_mut(transfer as usize) {
                 let done =
                     TransferOutcome { acknowledged: at, missing: 0, sent_again: again, timeouts, ..*outcome };
                 *outcome = done;
@@ -234,7 +291,13 @@ impl RdmaSender {
 
 impl Protocol for RdmaSender {
     fn handle_frame(&mut self, now: Time, received: &Received) {
-        let number = header_of(received).pair;
+        let header = header_of(received);
+        let number = header.pair;
+        let [nak, names, _] = RdmaWord::of(header.word).flags;
+        if self.is_read() && received.kind == FrameKind::Ack && names && !nak {
+            self.on_request(now, &header);
+            return self.update(number, now);
+        }
         match self.pairs.get_mut(number) {
             Some(pair) => pair.handle_frame(now, received),
             None => self.discarded += 1,
@@ -257,7 +320,7 @@ impl Protocol for RdmaSender {
     }
 
     fn poll_timeout(&self) -> Option<Time> {
-        let begins = self.due.get(self.outcomes.len()).map(|due| due.start);
+        let begins = self.due.get(self.outcomes.len()).filter(|_| !self.is_read()).map(|due| due.start);
         let flow = self.due.is_empty().then_some(self.flow.start).filter(|&at| at < Time::NEVER);
         [begins, flow, self.flow.stop, self.pairs.next_look()].into_iter().flatten().min()
     }
@@ -267,10 +330,20 @@ impl Protocol for RdmaSender {
     }
 
     fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
-        let number = self.pairs.take_turn()?;
-        let segment = self.pairs.get_mut(number)?.poll_transmit(now);
-        self.update(number, now);
-        segment
+        loop {
+            let number = self.pairs.take_turn()?;
+            let pair = self.pairs.get_mut(number)?;
+            let admitted = self
+                .nic
+                .as_ref()
+                .is_none_or(|(nic, first)| pair.is_admitted(nic, first | u64::from(number), now));
+            // Those that the NIC is ready for do not wait for the others.
+            let segment = if admitted { pair.poll_transmit(now) } else { None };
+            self.update(number, now);
+            if admitted {
+                return segment;
+            }
+        }
     }
 
     fn poll_record(&mut self) -> Option<Record> {

@@ -2,7 +2,7 @@
 
 use crate::controller::CongestionControl;
 use crate::endpoint::Protocol;
-use crate::held::Holder;
+use crate::limited::LimitedBy;
 use crate::loss_recovery::{Chosen, LossRecovery};
 use crate::tcp_sender::{State, TcpSender};
 use units::Time;
@@ -105,21 +105,21 @@ impl TcpSender {
 
     /// Who holds it back; `None`: it has not begun, or is done.
     #[inline(always)]
-    fn holder(&self) -> Option<Holder> {
+    fn holder(&self) -> Option<LimitedBy> {
         let segment = u64::from(self.spec.segment);
         if matches!(self.state, State::Closed) || self.transfers.is_over() {
             return None;
         }
         Some(if self.has_work() {
-            Holder::Nothing
+            LimitedBy::Nothing
         } else if self.chosen.is_some() || !self.fast_path && (!self.is_open() || self.next < self.highest) {
-            Holder::CongestionControl
+            LimitedBy::CongestionControl
         } else if self.highest == self.transfers.end() {
-            Holder::Application
+            LimitedBy::Application
         } else if self.highest - self.unacknowledged + segment > self.spec.window {
-            Holder::ReceiveWindow
+            LimitedBy::ReceiveWindow
         } else {
-            Holder::CongestionControl
+            LimitedBy::CongestionControl
         })
     }
 }

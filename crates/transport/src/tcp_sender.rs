@@ -20,7 +20,7 @@
 
 use crate::controller::{CongestionControl, ControllerConfiguration, Loss, LossKind};
 use crate::endpoint::{Congestion, Protocol, Received, Record, Requests, Segment};
-use crate::held::{Held, Holder, Holding};
+use crate::limited::{LimitedBy, LimitedClock, LimitedTimes};
 use crate::loss_recoveries::ActiveLossRecovery;
 use crate::loss_recovery::{Flight, LossRecovery};
 use crate::pacer::Pacer;
@@ -97,7 +97,7 @@ pub struct TcpSender {
     pub(crate) discarded: u64,
     pub(crate) timeouts: u32,
     pub(crate) marks: u64,
-    pub(crate) holding: Holding,
+    pub(crate) holding: LimitedClock,
 }
 
 impl TcpSender {
@@ -139,7 +139,7 @@ impl TcpSender {
             discarded: 0,
             timeouts: 0,
             marks: 0,
-            holding: Holding::IDLE,
+            holding: LimitedClock::IDLE,
             spec: spec.clone(),
         }
     }
@@ -221,7 +221,7 @@ impl TcpSender {
     fn time_out(&mut self, now: Time) {
         self.deadline = Time::NEVER;
         self.timeouts += 1;
-        self.holding.correct(Holder::CongestionControl);
+        self.holding.correct(LimitedBy::CongestionControl);
         self.round_trip.double();
         if self.state != State::Established {
             self.state = State::SynDue { again: true };
@@ -447,7 +447,7 @@ impl Protocol for TcpSender {
             + self.rng.as_ref().map_or(0, |_| size_of::<Xoshiro256PlusPlus>())
             + self.recovery.memory_bytes()
     }
-    fn held(&self, now: Time) -> Option<Held> {
+    fn held(&self, now: Time) -> Option<LimitedTimes> {
         Some(self.holding.until(now))
     }
     fn congestion(&self) -> Option<Congestion> {

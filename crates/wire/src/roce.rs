@@ -13,6 +13,21 @@ use std::fmt;
 pub const UDP_PORT: u16 = 4791;
 /// Opcode of a congestion notification packet.
 pub const CNP: u8 = 0x81;
+/// Of a reliable connection, by place in a message (first, middle, last, only): a SEND, an RDMA WRITE, the response to an RDMA READ
+/// (section 9.2.1).
+pub const SEND: [u8; 4] = [0x00, 0x01, 0x02, 0x04];
+/// See [`SEND`].
+pub const WRITE: [u8; 4] = [0x06, 0x07, 0x08, 0x0A];
+/// See [`SEND`].
+pub const READ_RESPONSE: [u8; 4] = [0x0D, 0x0E, 0x0F, 0x10];
+/// The request of an RDMA READ.
+pub const READ_REQUEST: u8 = 0x0C;
+/// An acknowledgement or NAK.
+pub const ACKNOWLEDGE: u8 = 0x11;
+/// Octets of the extended header of a WRITE's first packet and of a READ's request: address, key, length (section 9.3.3).
+pub const RETH_BYTES: usize = 16;
+/// Octets of the extended header of an acknowledgement and of a READ's responses but for those in the middle (section 9.3.5).
+pub const AETH_BYTES: usize = 4;
 const ICRC_BYTES: usize = 4;
 /// What a CNP carries: reserved octets.
 const CNP_PAYLOAD: [u8; 16] = [0; 16];
@@ -137,6 +152,39 @@ impl Roce {
         })
     }
 
+    /// What it is, in words, of a reliable connection; `None`: an opcode that has no name here.
+    fn operation(&self) -> Option<String> {
+        let places = ["first", "middle", "last", "only"];
+        let of = |opcodes: [u8; 4]| {
+            let place = opcodes.iter().position(|&opcode| opcode == self.opcode)?;
+            places.get(place).copied()
+        };
+        let length = || match self.payload.get(12..RETH_BYTES) {
+            Some(&[a, b, c, d]) => format!(" for {} B", u32::from_be_bytes([a, b, c, d])),
+            _ => String::new(),
+        };
+        if let Some(place) = of(SEND) {
+            return Some(format!("SEND {place}"));
+        }
+        if let Some(place) = of(WRITE) {
+            let begins = place == "first" || place == "only";
+            return Some(format!("WRITE {place}{}", if begins { length() } else { String::new() }));
+        }
+        if let Some(place) = of(READ_RESPONSE) {
+            return Some(format!("READ response {place}"));
+        }
+        match self.opcode {
+            READ_REQUEST => Some(format!("READ request{}", length())),
+            ACKNOWLEDGE => Some(match self.payload.first().map(|syndrome| syndrome >> 5) {
+                Some(0b000) | None => "ACK".into(),
+                Some(0b001) => "NAK, receiver not ready,".into(),
+                Some(0b011) if self.payload[0] & 31 == 0 => "NAK, out of sequence,".into(),
+                Some(_) => format!("NAK {:#04x}", self.payload[0]),
+            }),
+            _ => None,
+        }
+    }
+
     /// Octets behind the UDP header.
     pub fn bytes(&self) -> usize {
         BthView::BYTES + self.payload.len() + ICRC_BYTES
@@ -179,11 +227,13 @@ impl fmt::Display for Roce {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.opcode {
             CNP => write!(f, "RoCEv2 CNP to queue pair {}", self.queue_pair),
-            opcode => write!(
-                f,
-                "RoCEv2 opcode {opcode} to queue pair {}, packet {}",
-                self.queue_pair, self.sequence
-            ),
+            opcode => {
+                match self.operation() {
+                    Some(operation) => write!(f, "RoCEv2 {operation}")?,
+                    None => write!(f, "RoCEv2 opcode {opcode}")?,
+                }
+                write!(f, " to queue pair {}, packet {}", self.queue_pair, self.sequence)
+            }
         }
     }
 }

@@ -2,8 +2,9 @@
 //!
 //! Station n has the address 02:00:00:00:00:00 + n + 1 and 10.0.0.0 + n + 1. Every frame of data has a tag with its
 //! priority. What a source pushes is UDP, and with port 4791 a SEND of RoCEv2 to the queue pair of its flow; what a connection
-//! sends is TCP, with the number of the byte or segment as sequence number, or with port 4791 RoCEv2: packets of SENDs (the first ones
-//! look like those behind them), acknowledgements and NAKs; payloads are zeros. Ports are those that switches
+//! sends is TCP, with the number of the byte or segment as sequence number, or with port 4791 RoCEv2: packets of SENDs, WRITEs and
+//! READs by their place in the message, with their extended headers, requests, acknowledgements and NAKs; payloads are zeros, and so are addresses,
+//! keys and lengths in extended headers. Ports are those that switches
 //! hash. A frame that is shorter than its headers (a small
 //! message with the headers of RoCEv2, say) becomes as long as they are.
 
@@ -24,22 +25,48 @@ const FCS: usize = 4;
 const BEFORE_TRANSPORT: usize = 14 + 4 + 20;
 /// UDP, BTH and invariant CRC.
 const ROCE: usize = 8 + 12 + 4;
-/// A SEND of one packet over a reliable connection.
-const SEND_ONLY: u8 = 0x04;
-/// Packets of a longer one.
-const SEND_MIDDLE: u8 = 0x01;
-const SEND_LAST: u8 = 0x02;
-/// An acknowledgement, whose extended header (AETH) begins with a syndrome: with credits for ever, or a NAK for a packet out of
-/// sequence (InfiniBand Architecture Specification volume 1 section 9.3.5).
-const ACKNOWLEDGE: u8 = 0x11;
+/// The extended header (AETH) of an acknowledgement begins with a syndrome: with credits for ever, a NAK for a packet out of
+/// sequence, or of a receiver that is not ready for so long (640 us; InfiniBand Architecture Specification volume 1 section 9.3.5).
 const ACK_SYNDROME: u8 = 0x1F;
 const NAK_SYNDROME: u8 = 0x60;
+const RNR_SYNDROME: u8 = 0x20 | 12;
 /// Flags of a word of RDMA above the packet sequence number: of data, that it is the last of a message; of an acknowledgement, that
-/// it is a NAK. And that of data that an acknowledgement is asked for.
+/// it is a NAK. Of data, that an acknowledgement is asked for; of an acknowledgement that is none, the request of a READ. And of data, that
+/// it is the first of a message; of a NAK, that the receiver is not ready.
 const LAST_OR_NAK: u32 = 1 << 24;
 const ASKS: u32 = 1 << 25;
+const FIRST_OR_RNR: u32 = 1 << 26;
 /// The most that a station number may be: what is left of an address of 10.0.0.0/8.
 const STATIONS: u32 = (1 << 24) - 2;
+
+/// What a message of RDMA is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verb {
+    /// SEND.
+    Send,
+    /// RDMA WRITE.
+    Write,
+    /// RDMA READ.
+    Read,
+}
+
+impl Verb {
+    /// The opcode of a packet by its place in the message, and the octets of its extended headers.
+    fn packet(self, first: bool, last: bool) -> (u8, usize) {
+        let place = match (first, last) {
+            (true, true) => 3,
+            (true, false) => 0,
+            (false, false) => 1,
+            (false, true) => 2,
+        };
+        let (opcodes, extended) = match self {
+            Verb::Send => (roce::SEND, [0; 4]),
+            Verb::Write => (roce::WRITE, [roce::RETH_BYTES, 0, 0, roce::RETH_BYTES]),
+            Verb::Read => (roce::READ_RESPONSE, [roce::AETH_BYTES, 0, roce::AETH_BYTES, roce::AETH_BYTES]),
+        };
+        (opcodes[place], extended[place])
+    }
+}
 
 /// What a simulated frame is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,6 +114,8 @@ impl Kind {
 pub struct Simulated {
     /// What it is for.
     pub kind: Kind,
+    /// Of RDMA, what its message is.
+    pub verb: Verb,
     /// Number of its flow.
     pub flow: u32,
     /// Its ports, as it travels.
@@ -141,7 +170,7 @@ impl Simulated {
                 let payload = self.payload(BEFORE_TRANSPORT + ROCE);
                 let pair = self.flow & 0xFF_FFFF;
                 Contents::Ipv4(self.way()?.roce(Roce::new(
-                    SEND_ONLY,
+                    roce::SEND[3],
                     pair,
                     self.word & 0xFF_FFFF,
                     payload,
@@ -152,25 +181,44 @@ impl Simulated {
                 Contents::Ipv4(self.way()?.udp(payload)?)
             }
             Kind::Data if self.ports.destination == roce::UDP_PORT => {
-                let last = self.word & LAST_OR_NAK != 0;
-                let opcode = if last { SEND_LAST } else { SEND_MIDDLE };
-                let payload = self.payload(BEFORE_TRANSPORT + ROCE);
+                let (first, last) = (self.word & FIRST_OR_RNR != 0, self.word & LAST_OR_NAK != 0);
+                let (opcode, extended) = self.verb.packet(first, last);
+                let mut payload = self.payload(BEFORE_TRANSPORT + ROCE);
+                if extended == roce::AETH_BYTES && !payload.is_empty() {
+                    payload[0] = ACK_SYNDROME;
+                }
                 let mut packet = Roce::new(opcode, self.flow & 0xFF_FFFF, self.word & 0xFF_FFFF, payload)?;
                 packet.acknowledge = self.word & ASKS != 0;
                 Contents::Ipv4(self.way()?.roce(packet)?)
             }
             Kind::Ack | Kind::MarkedAck if self.ports.source == roce::UDP_PORT => {
-                let nak = self.word & LAST_OR_NAK != 0;
-                // The number of messages is not known here.
-                let extended = vec![if nak { NAK_SYNDROME } else { ACK_SYNDROME }, 0, 0, 0];
-                let packet = Roce::new(ACKNOWLEDGE, self.flow & 0xFF_FFFF, self.word & 0xFF_FFFF, extended)?;
                 let way = Way { source_port: self.ports.destination, ..self.way()? };
-                Contents::Ipv4(way.roce(packet)?)
+                Contents::Ipv4(way.roce(self.answer()?)?)
+            }
+            // What a responder tells the requester of a READ.
+            Kind::Ack if self.ports.destination == roce::UDP_PORT => {
+                Contents::Ipv4(self.way()?.roce(self.answer()?)?)
             }
             Kind::Data | Kind::Ack | Kind::MarkedAck => self.segment()?,
         };
         let frame = Frame::new(mac(self.destination)?, source, contents);
         Ok(Frame { vlan: Some(VlanTag::new(self.priority, 0)?), ..frame })
+    }
+
+    /// An acknowledgement, a NAK or a request.
+    fn answer(&self) -> Result<Roce, Error> {
+        let flag = |bit: u32| self.word & bit != 0;
+        let (pair, number) = (self.flow & 0xFF_FFFF, self.word & 0xFF_FFFF);
+        if flag(ASKS) && !flag(LAST_OR_NAK) {
+            return Roce::new(roce::READ_REQUEST, pair, number, vec![0; roce::RETH_BYTES]);
+        }
+        let syndrome = match (flag(LAST_OR_NAK), flag(FIRST_OR_RNR)) {
+            (true, true) => RNR_SYNDROME,
+            (true, false) => NAK_SYNDROME,
+            (false, _) => ACK_SYNDROME,
+        };
+        // The number of messages is not known here.
+        Roce::new(roce::ACKNOWLEDGE, pair, number, vec![syndrome, 0, 0, 0])
     }
 
     /// A frame of PFC that names several times: this one's word and those of the others.
@@ -250,6 +298,7 @@ mod tests {
 
     const FRAME: Simulated = Simulated {
         kind: Kind::Pushed,
+        verb: Verb::Send,
         flow: 3,
         ports: Ports { source: 49_155, destination: 9 },
         source: 0,
@@ -289,7 +338,7 @@ mod tests {
         let Contents::Ipv4(datagram) = &frame.contents else { panic!() };
         assert_eq!(datagram.transport().ports(), Some((51_000, 4_791)));
         let Transport::Roce(_, packet) = datagram.transport() else { panic!("{frame:?}") };
-        assert_eq!((packet.opcode, packet.queue_pair()), (SEND_ONLY, 3));
+        assert_eq!((packet.opcode, packet.queue_pair()), (roce::SEND[3], 3));
     }
 
     #[test]
@@ -365,15 +414,38 @@ mod tests {
         let data =
             Simulated { kind: Kind::Data, ports, bytes: 1_090, word: 77 | LAST_OR_NAK | ASKS, ..FRAME };
         let packet = transport(&made(data, 1_086));
-        assert_eq!((packet.opcode, packet.sequence(), packet.acknowledge), (SEND_LAST, 77, true));
+        assert_eq!((packet.opcode, packet.sequence(), packet.acknowledge), (roce::SEND[2], 77, true));
         assert_eq!(packet.payload.len(), 1_024);
         let middle = transport(&made(Simulated { word: 5, ..data }, 1_086));
-        assert_eq!((middle.opcode, middle.acknowledge, middle.queue_pair()), (SEND_MIDDLE, false, 3));
+        assert_eq!((middle.opcode, middle.acknowledge, middle.queue_pair()), (roce::SEND[1], false, 3));
         let back = Ports { source: roce::UDP_PORT, destination: 49_155 };
-        for (word, syndrome) in [(9, ACK_SYNDROME), (9 | LAST_OR_NAK, NAK_SYNDROME)] {
+        let refused = 9 | LAST_OR_NAK | FIRST_OR_RNR;
+        let known = [(9, ACK_SYNDROME), (9 | LAST_OR_NAK, NAK_SYNDROME), (refused, RNR_SYNDROME)];
+        for (word, syndrome) in known {
             let ack = Simulated { kind: Kind::Ack, ports: back, bytes: 70, word, ecn: 0, ..FRAME };
             let packet = transport(&made(ack, 66));
-            assert_eq!((packet.opcode, packet.sequence(), packet.payload[0]), (ACKNOWLEDGE, 9, syndrome));
+            let told = (packet.opcode, packet.sequence(), packet.payload[0]);
+            assert_eq!(told, (roce::ACKNOWLEDGE, 9, syndrome));
+        }
+        let ask = Simulated { kind: Kind::Ack, ports: back, bytes: 82, word: 9 | ASKS, ..FRAME };
+        let packet = transport(&made(ask, 78));
+        assert_eq!((packet.opcode, packet.payload.len()), (0x0C, 16));
+        assert_eq!(packet.to_string(), "RoCEv2 READ request for 0 B to queue pair 3, packet 9");
+        // A responder that misses a request.
+        let back = Simulated { kind: Kind::Ack, bytes: 70, word: 9 | LAST_OR_NAK, ..data };
+        let told = transport(&made(back, 66)).to_string();
+        assert_eq!(told, "RoCEv2 NAK, out of sequence, to queue pair 3, packet 9");
+        // First, middle, last, only.
+        let places = [FIRST_OR_RNR, 0, LAST_OR_NAK, FIRST_OR_RNR | LAST_OR_NAK];
+        for (verb, opcodes) in [
+            (Verb::Send, [0x00, 0x01, 0x02, 0x04]),
+            (Verb::Write, [0x06, 0x07, 0x08, 0x0A]),
+            (Verb::Read, [0x0D, 0x0E, 0x0F, 0x10]),
+        ] {
+            let packets = places.map(|word| transport(&made(Simulated { word, verb, ..data }, 1_086)));
+            assert_eq!(packets.each_ref().map(|packet| packet.opcode), opcodes);
+            let read = verb == Verb::Read;
+            assert_eq!(packets[0].payload[0], if read { ACK_SYNDROME } else { 0 });
         }
     }
 }

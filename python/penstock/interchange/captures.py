@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 COLUMNS = ("time_ps", "source_port", "destination_port", "priority", "bytes", "word", "ecn")
 """Columns of the table `frames` that cross as they are."""
+VERBS = ["", "send", "write", "read"]
+"""What messages of RDMA are, in the order that the engine knows."""
 XOFF = 0xFF
 """Bits of the word of a pause frame that name the priorities that it stops."""
 
@@ -74,6 +76,7 @@ def _log(result: Result, table: pa.Table, ports: list[str]) -> dict[str, Any]:
         "kinds": kinds,
         "comments": comments,
         "kind": places("kind", kinds),
+        "verb": places("verb", VERBS) if "verb" in table.column_names else _numbers(pc.multiply(said, 0)),
         "comment": _numbers(said),
         "outward": places("direction", ["in", "out"]),
         "port": places("port", ports),

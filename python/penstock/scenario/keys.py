@@ -442,6 +442,10 @@ class HostKeys(TypedDict, total=False):
     """Rate limiters that frames pass before the NIC: what shares one, and the control that sets their
     rates. Default: none.
     """
+    rdma: NicLimitsKeys | None
+    """What the NICs of these hosts spend on messages and queue pairs of RDMA that they send. Default:
+    nothing.
+    """
     dcbx: DcbxKeys | None
     """DCBX at their ports: settings that the two ends of a link exchange before the traffic. Default:
     none.
@@ -1034,6 +1038,17 @@ class PathReactionKeys(TypedDict, total=False):
     """
     message_priority: int | None
     """Priority of its requests and of its host's answers. Default: 7."""
+
+
+class NicLimitsKeys(TypedDict, total=False):
+    """Keys of the NICs of hosts that send over RDMA."""
+
+    message_rate: int | None
+    """Messages that the NIC begins in a second: SENDs, WRITEs and responses to READs. Default: none."""
+    contexts: int | None
+    """Contexts of queue pairs that it keeps, those used last. Default: none."""
+    context_fetch: str | None
+    """How long it fetches another context before it sends. Default: "500 ns"."""
 
 
 class DcbxKeys(TypedDict, total=False):
@@ -2209,6 +2224,24 @@ class RdmaKeys(TypedDict, total=False):
     """Bytes of data in a full packet. Default: "computed"."""
     headers: str | None
     """Bytes of headers in a frame, DA to FCS. Default: "66 B"."""
+    verb: RdmaVerb | None
+    """What a message is: "send", "write" (its first packet is 16 B longer), or "read": the receiver asks
+    for the data, which the sender sends at the rate of its own control. Default: "send".
+    """
+    max_reads: int | None
+    """READs that a queue pair has under way at most (`max_rd_atomic`). Default: 16."""
+    receive_queue: int | None
+    """Messages that the receiver of a queue pair is ready for at once. Default: none."""
+    receive_time: str | None
+    """How long the application of the receiver takes for each message, one after the other, before it is
+    ready for another. Default: "0 s".
+    """
+    rnr_timer: str | None
+    """How long a sender waits that was told that the receiver is not ready. Default: "640 us"."""
+    rnr_retries: int | None
+    """How often in a row it waits and sends again (`rnr_retry`), before the queue pair is in error.
+    Default: 7.
+    """
     message: str | None
     """Bytes of a message of a flow. Default: "unlimited"."""
     queue_pairs: QueuePairs | None
@@ -2897,6 +2930,8 @@ RdmaControl = (
     | RdmaControlTable
 )
 """The congestion control of queue pairs: a name, or a table of that name with its keys."""
+RdmaVerb = Literal["send", "write", "read"]
+"""What a message is to the queue pairs that it passes between."""
 QueuePairs = Literal["one", "free", "each"]
 """Which queue pair takes a transfer."""
 RdmaRecovery = Literal["go_back_n", "selective"]

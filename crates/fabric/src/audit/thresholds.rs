@@ -73,6 +73,30 @@ pub fn thresholds(spec: &Spec, needs: &[PauseNeeds]) -> (Vec<Threshold>, Vec<Str
     (rows.into_iter().flat_map(|(found, _)| found).collect(), notes)
 }
 
+/// Where marks begin in a class of a switch, and the most that comes to such a queue before flow control has stopped all who send
+/// there, if that is less.
+pub fn paused_before_marks(
+    spec: &Spec,
+    needs: &[PauseNeeds],
+    id: NodeId,
+    class: usize,
+) -> Option<(u64, u64)> {
+    let node = spec.nodes.get(id.at())?;
+    let switch = node.switch()?;
+    let (Amount::Bytes(least), _) = switch.managers.get(class).copied().flatten().and_then(marks)? else {
+        return None;
+    };
+    let needs: Vec<&PauseNeeds> = needs.iter().filter(|need| need.node == id).collect();
+    let wiring = spec.wiring();
+    let station = Station { spec, wiring: &wiring, id, node, switch, needs };
+    let lossless = station.lossless_of(class);
+    if lossless == 0 || station.needs.is_empty() {
+        return None;
+    }
+    let (_, all) = station.most_there(lossless)?;
+    (least >= all).then_some((least, all))
+}
+
 fn same(one: &[Threshold], other: &[Threshold]) -> bool {
     let bare = |row: &Threshold| Threshold { node: String::new(), port: String::new(), ..row.clone() };
     one.len() == other.len() && one.iter().zip(other).all(|(a, b)| bare(a) == bare(b))
@@ -150,6 +174,12 @@ impl Station<'_> {
 
     fn lossless(&self) -> u8 {
         self.switch.pauses().map_or(0, |own| own.kind.priorities())
+    }
+    /// Those of a class.
+    fn lossless_of(&self, class: usize) -> u8 {
+        (0..PRIORITIES as u8)
+            .filter(|&priority| self.switch.classes.class(frame::Priority(priority)).at() == class)
+            .fold(0, |set, priority| set | (self.lossless() & 1 << priority))
     }
     fn profiles(&self) -> Vec<PortProfiles> {
         let pools = self.switch.pools.as_deref();
@@ -267,20 +297,18 @@ impl Station<'_> {
         if profile.is_none() && row.marks.is_none() {
             return None;
         }
-        let classes = self.switch.classes;
-        let lossless = (0..PRIORITIES as u8)
-            .filter(|&priority| classes.class(frame::Priority(priority)).at() == class)
-            .fold(0u8, |set, priority| set | (self.lossless() & 1 << priority));
+        let lossless = self.lossless_of(class);
         if let Some((Amount::Bytes(least), _)) = row.marks.filter(|_| lossless != 0) {
             row.verdict = self.marks_or_pauses(least, lossless);
         }
         Some(row)
     }
 
-    /// Whether marks of a queue of these lossless priorities begin before its senders are paused.
-    fn marks_or_pauses(&self, least: u64, lossless: u8) -> String {
+    /// Of a queue of these lossless priorities: how much one sender brings there before it is paused, and all together at most;
+    /// `None`: that is not counted in bytes.
+    fn most_there(&self, lossless: u8) -> Option<(u64, u64)> {
         let (ports, counters) = (self.ports(), u64::from(lossless.count_ones()));
-        let (of_one, all) = if let Some(pools) = self.switch.pools.as_deref() {
+        Some(if let Some(pools) = self.switch.pools.as_deref() {
             let profiles = self.profiles();
             let groups = profiles.iter().flat_map(|port| {
                 let of = |&priority: &usize| lossless >> priority & 1 != 0;
@@ -298,9 +326,7 @@ impl Station<'_> {
                 (Amount::Bytes(xoff), Amount::Bytes(capacity)) => Some((xoff, capacity)),
                 _ => None,
             };
-            let Some(levels) = self.needs.iter().map(level).collect::<Option<Vec<_>>>() else {
-                return String::new();
-            };
+            let levels = self.needs.iter().map(level).collect::<Option<Vec<_>>>()?;
             let least = levels.iter().map(|level| level.0).min().unwrap_or(u64::MAX);
             let by_egress = self.switch.pauses().is_some_and(|own| own.accounting == Accounting::Egress);
             if by_egress {
@@ -309,7 +335,12 @@ impl Station<'_> {
             } else {
                 (least, levels.iter().map(|level| level.1 * counters).sum())
             }
-        };
+        })
+    }
+
+    /// Whether marks of a queue of these lossless priorities begin before its senders are paused.
+    fn marks_or_pauses(&self, least: u64, lossless: u8) -> String {
+        let Some((of_one, all)) = self.most_there(lossless) else { return String::new() };
         if least >= all {
             return "marks never: PFC stops the queue first".into();
         }

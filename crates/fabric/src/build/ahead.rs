@@ -43,7 +43,7 @@ fn mark_ports(plan: &Plan, fabric: &mut Fabric) {
     let in_use = spec.priorities_in_use();
     let of_flows = spec.flows.iter().fold(0, |set, flow| set | 1 << flow.priority.0);
     let senders = senders(spec);
-    for port in 0..fabric.links.len() as u32 {
+    for port in fabric.links.ports.keys() {
         let number = fabric.numbering.port(port);
         let node = plan.node(number);
         // A pause that comes is looked at, and the port with it, also where nobody obeys it.
@@ -53,15 +53,15 @@ fn mark_ports(plan: &Plan, fabric: &mut Fabric) {
         let peer_id = plan.wiring.neighbour(PortId(number));
         let sends = senders.as_ref().is_none_or(|senders| senders.contains(&peer_id));
         let in_use = if sends || peer.switch().is_some() { in_use } else { of_flows };
-        let hot = &mut fabric.links.ports[port as usize];
+        let hot = &mut fabric.links.ports[port];
         let one_class = hot.classes.classes_of(in_use).count_ones() <= 1;
-        let one_list = fabric.buffers.queues[hot.first_queue as usize].voqs == 1;
-        let cold = &mut fabric.links.cold[port as usize];
+        let one_list = fabric.buffers.queues[hot.first_queue].voqs == 1;
+        let cold = &mut fabric.links.cold[port];
         let managers = &fabric.links.managers;
         let manager_hears =
             |when: Departures| managers.of_port(hot).any(|managed| managed.departures() == when);
         // A limit of the queue alone needs to know no more than what waits in it.
-        let memory = fabric.nodes[fabric.node_of[port as usize] as usize].memory();
+        let memory = fabric.nodes[fabric.node_of[port]].memory();
         let bounded = hot.hooks.has(Hooks::BOUNDED) && !memory.bounds_queues_alone();
         let asks =
             bounded || OTHERS.iter().any(|&other| hot.hooks.has(other)) || manager_hears(Departures::AtOnce);

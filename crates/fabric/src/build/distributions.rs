@@ -2,15 +2,16 @@
 
 use super::series::{Recording, width};
 use crate::run::frame_log::{FrameLog, Log, LoggedPort};
+use crate::run::index::{NodeIx, PortIx, TallyIx};
 use crate::run::levels::Levels;
 use crate::run::node::Node;
-use crate::run::pool::NIL;
 use crate::run::port::Hooks;
 use crate::run::tallies::{Place, Tallies};
 use crate::run::world::Fabric;
 use crate::spec::{Pattern, Probe, Spec, Watched, Which};
-use frame::{NodeId, PortId, Priority, members};
+use frame::{NodeId, PortId, Priority, TrafficClass, members};
 use measure::BinnedMax;
+use typed_index_collections::TiVec;
 
 /// Bytes that the two histograms of an occupancy take, about: 20 octaves of bytes, a few of frames.
 const TALLY_BYTES: u64 = 6 << 10;
@@ -47,14 +48,13 @@ impl Recording<'_> {
             let duration = self.spec.duration;
             let off = || Levels::new(None, duration);
             part.probes.queues.resize_with(tallies.of_queue.len(), off);
-            if tallies.of_counter.iter().any(|&at| at != NIL) {
+            if tallies.of_counter.iter().any(Option::is_some) {
                 part.probes.counters.resize_with(tallies.of_counter.len(), off);
             }
-            let heard = |at: &u32| *at != NIL;
             let queues = part.probes.queues.iter_mut().zip(&tallies.of_queue);
-            queues.filter(|(_, of)| of.iter().any(heard)).for_each(|(levels, _)| levels.tell());
+            queues.filter(|(_, of)| of.iter().any(Option::is_some)).for_each(|(levels, _)| levels.tell());
             let counters = part.probes.counters.iter_mut().zip(&tallies.of_counter);
-            counters.filter(|(_, of)| heard(of)).for_each(|(levels, _)| levels.tell());
+            counters.filter(|(_, of)| of.is_some()).for_each(|(levels, _)| levels.tell());
             part.probes.groups = self.spec.numbers();
             part.probes.tallies = Some(Box::new(tallies));
         }
@@ -63,35 +63,35 @@ impl Recording<'_> {
     fn tallies(&self, part: &Fabric) -> Tallies {
         let numbers = self.spec.numbers();
         let mut tallies = Tallies {
-            of_queue: vec![[NIL; 4]; part.buffers.queues.len()],
-            of_counter: vec![NIL; part.links.len() * numbers],
-            of_memory: vec![[NIL; 2]; part.nodes.len()],
-            tallies: Vec::new(),
+            of_queue: vec![[None; 4]; part.buffers.queues.len()].into(),
+            of_counter: vec![None; part.links.len() * numbers],
+            of_memory: vec![[None; 2]; part.nodes.len()].into(),
+            tallies: TiVec::new(),
         };
         for (id, node) in (part.numbering.first_node..).map(NodeId).zip(&part.nodes) {
             let memory = self.tally(&mut tallies, Place::Memory(id));
             if node.memory().sharing.is_some() {
                 let parts = [Place::Shared(id), Place::Headroom(id)];
-                let at = (id.0 - part.numbering.first_node) as usize;
+                let at = NodeIx::new(id.0 - part.numbering.first_node);
                 tallies.of_memory[at] = parts.map(|place| self.tally(&mut tallies, place));
             }
             let used = node.classes.classes_of(self.spec.priorities_in_use());
             let classes: Vec<u8> = members(used).map(|class| class as u8).collect();
-            let of_node: Vec<(u8, u32)> = classes
+            let of_node: Vec<(u8, Option<TallyIx>)> = classes
                 .iter()
                 .map(|&class| (class, self.tally(&mut tallies, Place::Class(id, class))))
                 .collect();
             for port in self.wiring.ports(id) {
-                let local = (port.0 - part.numbering.first_port) as usize;
+                let local = PortIx::new(port.0 - part.numbering.first_port);
                 let of_port = self.tally(&mut tallies, Place::Port(port));
                 for &(class, of_class) in &of_node {
                     let queue = self.tally(&mut tallies, Place::Queue(port, class));
-                    let at = part.links.ports[local].first_queue as usize + usize::from(class);
+                    let at = part.links.ports[local].queue(TrafficClass(class));
                     tallies.of_queue[at] = [queue, of_port, of_class, memory];
                 }
                 for group in self.counters_of(part, node, local) {
                     let counter = self.tally(&mut tallies, Place::Counter(port, group as u8));
-                    tallies.of_counter[local * numbers + group] = counter;
+                    tallies.of_counter[local.at() * numbers + group] = counter;
                 }
             }
         }
@@ -99,18 +99,18 @@ impl Recording<'_> {
     }
 
     /// A tally of a place, if it is chosen.
-    fn tally(&self, tallies: &mut Tallies, place: Place) -> u32 {
+    fn tally(&self, tallies: &mut Tallies, place: Place) -> Option<TallyIx> {
         let name = place.name(self.spec, self.wiring);
         if !is_chosen(self.spec, Watched::Occupancy, |pattern| pattern.names(&name)) {
-            return NIL;
+            return None;
         }
         let bin = width(self.spec, Watched::Occupancy, |pattern| pattern.names(&name));
         let series = bin.map_or(BinnedMax::OFF, |bin| BinnedMax::new(bin, self.spec.duration));
-        tallies.add(place, series)
+        Some(tallies.add(place, series))
     }
 
     /// The groups of priorities that are counted where they come in through a port.
-    fn counters_of(&self, part: &Fabric, node: &Node, port: usize) -> Vec<usize> {
+    fn counters_of(&self, part: &Fabric, node: &Node, port: PortIx) -> Vec<usize> {
         let sender = node.pause_sender.as_deref().filter(|sender| sender.by_ingress());
         let receiving = part.hosts.receiving.get(port).and_then(Option::as_deref);
         let group = |priority: usize| match (sender, receiving) {
@@ -133,17 +133,17 @@ impl Recording<'_> {
         let logged = |number: u32| {
             let name = self.port_name(number);
             let found = choice(self.spec, Watched::Frames, |pattern| pattern.names_port(&name));
-            LoggedPort { number, log: found.map_or(NIL, |(at, _)| at as u32) }
+            LoggedPort { number, log: found.map(|(at, _)| at as u32) }
         };
         let all: Vec<LoggedPort> = (0..self.wiring.peer.len() as u32).map(logged).collect();
         for part in parts {
-            let ends = (0..part.links.len() as u32).map(|port| {
+            let ends = part.links.ports.keys().map(|port| {
                 let port = PortId(part.numbering.port(port));
                 [port, self.wiring.peer[port.0 as usize]].map(|port| all[port.0 as usize])
             });
-            let ports: Vec<[LoggedPort; 2]> = ends.collect();
+            let ports: TiVec<PortIx, [LoggedPort; 2]> = ends.collect();
             for (port, ends) in part.links.ports.iter_mut().zip(&ports) {
-                if ends.iter().any(|end| end.log != NIL) {
+                if ends.iter().any(|end| end.log.is_some()) {
                     port.hooks.set(Hooks::RECORDED, true);
                 }
             }

@@ -8,6 +8,7 @@ use crate::BuildError;
 use crate::build::control_frames;
 use crate::run::event::Event;
 use crate::run::faults::{Action, FaultSchedule, Faults, Span};
+use crate::run::index::PlaceIx;
 use crate::spec::routing::Wiring;
 use crate::spec::{CoreChange, FaultSpec, LinkSpec, NodeSpec, Reaction, Role, Spec, Subject};
 use engine::{Stream, stream};
@@ -213,7 +214,7 @@ impl FaultPlan {
         let mut first = 0;
         for group in all.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
             let count = group.len() as u32;
-            events.push(Event::fault(group[0].0, group[0].1, first, count));
+            events.push(Event::fault(group[0].0, PlaceIx::new(group[0].1), first, count));
             first += count;
         }
         Faults { schedules, events, actions, schedulers: Arc::default() }

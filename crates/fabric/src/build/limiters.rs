@@ -1,8 +1,8 @@
 //! Which frames share a rate limiter.
 
 use super::{Part, Plan};
+use crate::run::index::LimiterIx;
 use crate::run::limiters::{Limiter, Planned};
-use crate::run::pool::NIL;
 use crate::run::world::Fabric;
 use crate::spec::{FlowSpec, Spec};
 use engine::stream;
@@ -14,8 +14,8 @@ use std::collections::BTreeMap;
 #[derive(Debug, Default)]
 pub(crate) struct LimiterPlan {
     pub limiters: Vec<Planned>,
-    /// By path, the limiters that frames from its near end and from its far end pass, or [`NIL`]; empty if there is none.
-    pub of_path: Vec<[u32; 2]>,
+    /// By path, the limiters that frames from its near end and from its far end pass; empty if there is none.
+    pub of_path: Vec<[Option<u32>; 2]>,
 }
 
 impl LimiterPlan {
@@ -32,7 +32,7 @@ impl LimiterPlan {
                 let far = to.filter(|_| flow.transport.is_some());
                 let far = far.map(|host| Passing { host, to: Some(flow.from), flow, is_far: true });
                 let ends = [Some(near), far].map(|end| plan.number(spec, &end?, &mut numbers));
-                plan.of_path.push(ends.map(|number| number.unwrap_or(NIL)));
+                plan.of_path.push(ends);
             }
         }
         plan.find_lowest(spec);
@@ -106,7 +106,7 @@ impl Passing<'_> {
 /// The limiters of the part's hosts.
 pub fn add_limiters(part: &Part, fabric: &mut Fabric) {
     let (plan, spec): (&Plan, &Spec) = (part.plan, part.plan.spec);
-    let mut own = vec![NIL; plan.limiters.limiters.len()];
+    let mut own = vec![None; plan.limiters.limiters.len()];
     for (number, limiter) in (0..).zip(&plan.limiters.limiters) {
         let node = &spec.nodes[limiter.host.at()];
         let Some(limiters) = node.host().and_then(|host| host.limiters.as_ref()) else { continue };
@@ -114,29 +114,29 @@ pub fn add_limiters(part: &Part, fabric: &mut Fabric) {
             continue;
         };
         let random = stream(spec.seed, &format!("node/{}/limiter/{}", node.name, limiter.name));
-        own[number as usize] = fabric.hosts.limiters.len() as u32;
-        let (place, rate) = (fabric.node_of.len() as u32, plan.link(port.0).rate);
+        own[number as usize] = Some(fabric.hosts.limiters.next_key());
+        let (place, rate) = (fabric.node_of.0.next_key(), plan.link(port.0).rate);
         fabric.hosts.limiters.push(Limiter::new((number, place), limiter, limiters, rate, random));
-        fabric.node_of.push(part.node(limiter.host));
+        fabric.node_of.0.push(part.node(limiter.host));
         super::traffic::set_feeds(part, fabric, limiter.host);
     }
-    let here = |&number: &u32| if number == NIL { NIL } else { own[number as usize] };
+    let here = |number: &Option<u32>| own[(*number)? as usize];
     fabric.hosts.limiters_of_path =
         plan.limiters.of_path.iter().map(|ends| ends.each_ref().map(here)).collect();
     let hosts = &mut fabric.hosts;
     for (path, &[near, _]) in (0..).zip(&hosts.limiters_of_path) {
-        if let Some(limiter) = hosts.limiters.get_mut(near as usize) {
-            limiter.line.add_path(PathId(path));
+        if let Some(near) = near {
+            hosts.limiters[near].line.add_path(PathId(path));
         }
     }
     for state in &mut hosts.endpoints {
         let ends = hosts.limiters_of_path.get(state.path as usize);
-        state.limiter = ends.map_or(NIL, |ends| ends[usize::from(state.behind.is_some())]);
+        state.limiter = ends.and_then(|ends| ends[usize::from(state.behind.is_some())]);
     }
     for source in &mut hosts.sources {
         // Of a flow with several destinations all pass limiters, or none does.
         let first = hosts.limiters_of_path.get(source.first_path as usize);
-        source.limited = first.is_some_and(|ends| ends[0] != NIL);
+        source.limited = first.is_some_and(|ends| ends[0].is_some());
         if source.limited && source.plain {
             source.plain = false;
             let paths = source.first_path as usize..;
@@ -147,7 +147,7 @@ pub fn add_limiters(part: &Part, fabric: &mut Fabric) {
 }
 
 /// The limiter of all, if it is the same.
-fn only_one(mut limiters: impl Iterator<Item = u32>) -> u32 {
-    let first = limiters.next().unwrap_or(NIL);
-    if limiters.all(|limiter| limiter == first) { first } else { NIL }
+fn only_one(mut limiters: impl Iterator<Item = Option<LimiterIx>>) -> Option<LimiterIx> {
+    let first = limiters.next()?;
+    if limiters.all(|limiter| limiter == first) { first } else { None }
 }

@@ -4,6 +4,7 @@ use super::{Part, Plan, bypass_classes};
 use crate::build::headroom::{frame_bounds, receive_buffer};
 use crate::run::architecture::{Architecture, NodeMemory};
 use crate::run::crossbar::{Crossbar, SwitchFacts};
+use crate::run::index::QueueIx;
 use crate::run::ingress::IngressPort;
 use crate::run::managed::Managed;
 use crate::run::managers::{Assigned, Managers};
@@ -15,7 +16,7 @@ use crate::run::sharing::Sharing;
 use crate::run::telemetry::PortTelemetry;
 use crate::run::world::Fabric;
 use crate::spec::routing::Wiring;
-use crate::spec::{NodeSpec, ReceiveSpec, Role, Spec, WhenFull};
+use crate::spec::{NodeSpec, Queueing, ReceiveSpec, Role, Spec, WhenFull};
 use engine::{Timer, stream};
 use flow_control::pfc::Levels;
 use flow_control::tpfc::EgressCounter;
@@ -87,6 +88,12 @@ pub fn make_node(part: &Part, id: NodeId, node: &NodeSpec) -> Node {
     }
 }
 
+/// Lists of a queue: one, or one for each port that a frame may have come in through, and one for none.
+pub fn voqs(node: &NodeSpec, ports: u64) -> u64 {
+    let virtual_output = node.switch().is_some_and(|switch| switch.queueing == Queueing::VirtualOutput);
+    if virtual_output { ports + 1 } else { 1 }
+}
+
 /// How a node brings frames to their egress ports.
 fn architecture(part: &Part, id: NodeId, node: &NodeSpec, memory: NodeMemory) -> Architecture {
     let Some(&keys) = node.crossbar() else { return Architecture::OutputQueued(memory) };
@@ -114,11 +121,11 @@ fn add_ingress(part: &Part, fabric: &mut Fabric) {
     let none = Amount::Bytes(0);
     let idle =
         IngressPort::new(Levels { xoff: none, xon: none, capacity: none }, PauseKind::Priorities(0), false);
-    fabric.ingress = vec![idle; fabric.links.len()];
+    fabric.ingress = vec![idle; fabric.links.len()].into();
     for node in fabric.nodes.iter().filter(|node| counts(node)) {
         let Some(sender) = &node.pause_sender else { continue };
-        let ports = &mut fabric.ingress[node.first_port as usize..];
-        let first = part.ports().start + node.first_port;
+        let ports = &mut fabric.ingress.raw[node.first_port.at()..];
+        let first = fabric.numbering.port(node.first_port);
         for ((port, &levels), number) in ports.iter_mut().zip(&sender.levels).zip(first..) {
             let kind = match sender.spec.kind {
                 PauseKind::Link => PauseKind::Link,
@@ -159,12 +166,12 @@ fn add_receiving(part: &Part, fabric: &mut Fabric) {
     let all: Vec<_> = part.ports().map(receiving).collect();
     // Where frames give credits back, hosts look at each.
     if all.iter().any(Option::is_some) || part.ports().any(|port| plan.node(port).credits().is_some()) {
-        fabric.hosts.receiving = all;
+        fabric.hosts.receiving = all.into();
     }
 }
 
 /// Adds the queue managers of a port, whose queues begin there, each with a random stream of its own. Whether it has any.
-pub fn add_managers(plan: &Plan, port: u32, (first_queue, managers): (u32, &mut Managers)) -> bool {
+pub fn add_managers(plan: &Plan, port: u32, (first_queue, managers): (QueueIx, &mut Managers)) -> bool {
     let (node, link) = (plan.node(port), plan.link(port));
     let specs = node.switch().map_or(&[][..], |switch| &switch.managers);
     let local = plan.wiring.local(PortId(port));
@@ -223,6 +230,6 @@ fn add_telemetry(part: &Part, fabric: &mut Fabric) {
     let writes = |port: u32| part.plan.node(port).switch().is_some();
     fabric.telemetry = part.ports().map(|port| PortTelemetry::new(writes(port))).collect();
     for port in part.ports().filter(|&port| writes(port)) {
-        fabric.links.ports[part.port(port) as usize].hooks.set(Hooks::RECORDED, true);
+        fabric.links.ports[part.port(port)].hooks.set(Hooks::RECORDED, true);
     }
 }

@@ -2,11 +2,10 @@
 
 use super::fault_plan::FaultPlan;
 use super::paths::{Paths, find_paths};
-use super::{BuildError, Plan, bypass_classes, control_frames, copies, reroute, scheduler_changes, voqs};
+use super::{BuildError, Plan, bypass_classes, control_frames, copies, reroute, scheduler_changes};
 use crate::run::copies::Forks;
 use crate::run::event::Event;
 use crate::run::faults::Faults;
-use crate::run::pool::NIL;
 use crate::spec::{Spec, Subject};
 use frame::{NodeId, Route};
 use keys::Remark;
@@ -75,14 +74,16 @@ fn numbered(plan: &Plan) -> Result<(), BuildError> {
         let node = &plan.spec.nodes[id.at()];
         let ports = plan.wiring.ports(id).len() as u64;
         let each = if bypass_classes(plan.spec, node) == 0 { 1 } else { 2 };
-        ports * node.classes().classes() as u64 * each * voqs(node, ports)
+        ports * node.classes().classes() as u64 * each * super::nodes::voqs(node, ports)
     });
     let lists: u64 = lists.sum();
-    if lists < u64::from(NIL) {
+    if lists < u64::from(u32::MAX) {
         return Ok(());
     }
     let message = format!("{lists} queues");
-    let help =
-        format!("expected fewer than {NIL}; virtual output queues are one for each pair of ports and class");
+    let help = format!(
+        "expected fewer than {}; virtual output queues are one for each pair of ports and class",
+        u32::MAX
+    );
     Err(BuildError::new(Subject::Scenario, Remark::about("topology", message, help)))
 }

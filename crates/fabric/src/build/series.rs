@@ -3,10 +3,10 @@
 use crate::build::distributions::choice;
 use crate::build::headroom::frame_bounds;
 use crate::run::culprits::Culprits;
+use crate::run::index::PortIx;
 use crate::run::levels::Levels;
 use crate::run::link_control::LinkControl;
 use crate::run::node::Node;
-use crate::run::pool::NIL;
 use crate::run::port::Hooks;
 use crate::run::probes::ClassSeries;
 use crate::run::victims::Victims;
@@ -102,10 +102,8 @@ impl Recording<'_> {
         for part in parts {
             let mut series = vec![BinnedBits::OFF; part.hosts.receivers.len()];
             for (&receiver, &flow) in part.hosts.receiver_of_path.iter().zip(path_flow) {
-                if receiver != NIL
-                    && let Some(width) = of_flow[flow as usize]
-                {
-                    series[receiver as usize] = BinnedBits::new(width, self.spec.duration);
+                if let (Some(receiver), Some(width)) = (receiver, of_flow[flow as usize]) {
+                    series[receiver.at()] = BinnedBits::new(width, self.spec.duration);
                 }
             }
             part.probes.read = if part.hosts.receiving.is_empty() { Vec::new() } else { series.clone() };
@@ -123,12 +121,12 @@ impl Recording<'_> {
         let series = |port: u32| self.bits(widths[port as usize]);
         for part in parts {
             // What a port receives is known to its peer.
-            let link = |port: u32| {
+            let link = |port: PortIx| {
                 let (own, peer) =
                     (part.numbering.port(port), self.wiring.peer[part.numbering.port(port) as usize].0);
-                Carried::new(series(own), series(peer), part.links.cold[port as usize].delay)
+                Carried::new(series(own), series(peer), part.links.cold[port].delay)
             };
-            part.probes.links = (0..part.links.len() as u32).map(link).collect();
+            part.probes.links = part.links.ports.keys().map(link).collect();
             part.links.ports.iter_mut().for_each(|port| port.hooks.set(Hooks::RECORDED, true));
         }
     }
@@ -167,9 +165,9 @@ impl Recording<'_> {
 
     /// The width of the series of what a port sends, if there is one and only one class is in use there.
     fn lone_class_series(&self, part: &Fabric, port: u32, used: u32) -> Option<Time> {
-        let local = (port - part.numbering.first_port) as usize;
+        let local = PortIx::new(port - part.numbering.first_port);
         let alone = part.links.ports[local].classes.classes_of(used).count_ones() == 1;
-        part.probes.links.get(local).filter(|_| alone)?.widths()[0]
+        part.probes.links.get(local.at()).filter(|_| alone)?.widths()[0]
     }
 
     fn queues(&mut self, parts: &mut [Fabric]) {
@@ -192,7 +190,7 @@ impl Recording<'_> {
             let level = |width: Option<Time>| Levels::new(width, self.spec.duration);
             part.probes.queues = widths.into_iter().map(level).collect();
             if counts {
-                let ports = 0..part.links.len() as u32;
+                let ports = part.links.ports.keys();
                 let numbers = self.spec.numbers();
                 part.probes.groups = numbers;
                 let groups = ports.flat_map(|port| (0..numbers as u32).map(move |group| (port, group)));
@@ -267,8 +265,8 @@ pub fn width(spec: &Spec, what: Watched, names: impl Fn(&Pattern) -> bool) -> Op
 /// For each queue of a part, by port of the whole and class.
 fn by_queue<T>(part: &Fabric, of: impl Fn(u32, u32) -> T) -> Vec<T> {
     let mut all = Vec::with_capacity(part.buffers.queues.len());
-    for port in 0..part.links.len() as u32 {
-        let classes = part.nodes[part.node_of[port as usize] as usize].classes.classes() as u32;
+    for port in part.links.ports.keys() {
+        let classes = part.nodes[part.node_of[port]].classes.classes() as u32;
         all.extend((0..classes).map(|class| of(part.numbering.port(port), class)));
     }
     all
@@ -277,7 +275,7 @@ fn by_queue<T>(part: &Fabric, of: impl Fn(u32, u32) -> T) -> Vec<T> {
 /// The widths of queues that are in use.
 fn used_only(part: &Fabric, widths: &[Option<Time>], used: u32) -> Vec<Time> {
     let in_use = by_queue(part, |port, class| {
-        let own = &part.links.ports[(port - part.numbering.first_port) as usize];
+        let own = &part.links.ports[PortIx::new(port - part.numbering.first_port)];
         own.classes.numbers_of(TrafficClass(class as u8)) & used != 0
     });
     widths.iter().zip(in_use).filter_map(|(width, used)| width.filter(|_| used)).collect()

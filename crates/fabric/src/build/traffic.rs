@@ -4,22 +4,21 @@ use super::{Part, Plan};
 use crate::build::paths::Paths;
 use crate::run::completions::Completions;
 use crate::run::endpoint_state::EndpointState;
-use crate::run::endpoints::RAW;
 use crate::run::event::{Event, Kind, Queued};
 use crate::run::hosts::{Hosts, Receiver};
+use crate::run::index::{GroupIx, PlaceIx, ReceiverIx};
 use crate::run::overtaking::Overtaking;
-use crate::run::pool::NIL;
 use crate::run::port::{HEAD_BYTES, Hooks};
 use crate::run::sources::SourceState;
 use crate::run::stream_counts::StreamCounts;
 use crate::run::world::Fabric;
-use crate::spec::{FlowSpec, Way, WhenFull};
+use crate::spec::{FlowSpec, Spec, Way, WhenFull};
 use engine::stream;
 use frame::{Ecn, Flags, FrameKind, NodeId};
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::sync::Arc;
-use transport::{ConnectionSpec, PathFacts, Protocol};
+use transport::{ConnectionSpec, Endpoint, PathFacts, Protocol, SharedNic};
 use units::{BitRate, Time};
 use workload::{Due, Source, TransferList};
 
@@ -31,8 +30,8 @@ pub fn make_room(part: &Part, fabric: &mut Fabric) {
         let to = flow.source.destinations.nodes();
         to.iter().map(|&to| usize::from(part.owns(flow.from)) + usize::from(part.owns(to))).sum::<usize>()
     });
-    fabric.hosts.endpoints = memory::with_room(ends.sum());
-    fabric.hosts.sources = memory::with_room(flows.iter().filter(|flow| part.owns(flow.from)).count());
+    fabric.hosts.endpoints = memory::with_room(ends.sum()).into();
+    fabric.hosts.sources = memory::with_room(flows.iter().filter(|flow| part.owns(flow.from)).count()).into();
 }
 
 /// The sources of the part's hosts.
@@ -62,8 +61,8 @@ pub fn add_sources(part: &Part, paths: &Paths, fabric: &mut Fabric) {
         if host.is_some() && (source.is_greedy() || limit.is_some()) {
             set_feeds(part, fabric, flow.from);
         }
-        fabric.node_of.push(part.node(flow.from));
-        let asks = fabric.links.ports[part.port(egress) as usize].hooks.has(Hooks::SCHEDULER);
+        fabric.node_of.0.push(part.node(flow.from));
+        let asks = fabric.links.ports[part.port(egress)].hooks.has(Hooks::SCHEDULER);
         fabric.hosts.sources.push(SourceState {
             flow: number,
             source,
@@ -76,7 +75,7 @@ pub fn add_sources(part: &Part, paths: &Paths, fabric: &mut Fabric) {
             keeps: if asks { 2 } else { 1 },
             silent: flow.transport.is_some(),
             limited: false,
-            limiter: NIL,
+            limiter: None,
             targets: by_destination.then(|| Box::new(flow.source.destinations.clone())),
             multicast: flow.source.destinations.are_all_meant(),
             plain: !by_destination
@@ -90,21 +89,18 @@ pub fn add_sources(part: &Part, paths: &Paths, fabric: &mut Fabric) {
     }
     // The source of each path, as this part counts; those of others are told apart all the same.
     let sources = &fabric.hosts.sources;
-    let mut own = vec![NIL; spec.flows.len()];
-    for (source, state) in (0..).zip(sources) {
-        own[state.flow as usize] = source;
+    let mut own = vec![None; spec.flows.len()];
+    for (source, state) in sources.iter_enumerated() {
+        own[state.flow as usize] = Some(source);
     }
-    let source_of = |&flow: &u32| match own[flow as usize] {
-        NIL => sources.len() as u32 + flow,
-        source => source,
-    };
+    let source_of = |&flow: &u32| own[flow as usize].unwrap_or(sources.next_key().plus(flow));
     fabric.routes.path_source = paths.flows.iter().map(source_of).collect();
 }
 
 /// The ports of a host tell those who wait for room in its NIC.
 pub fn set_feeds(part: &Part, fabric: &mut Fabric, host: NodeId) {
     for port in part.plan.wiring.ports(host) {
-        fabric.links.ports[part.port(port.0) as usize].hooks.set(Hooks::FEEDS, true);
+        fabric.links.ports[part.port(port.0)].hooks.set(Hooks::FEEDS, true);
     }
 }
 
@@ -114,9 +110,10 @@ pub fn add_endpoints(part: &Part, paths: &Paths, fabric: &mut Fabric) {
     if spec.flows.iter().all(|flow| flow.transport.is_none()) {
         return;
     }
-    fabric.hosts.endpoints_of_path = vec![[RAW; 2]; paths.flows.len()];
+    fabric.hosts.endpoints_of_path = vec![[None; 2]; paths.flows.len()];
     // Connections that share a description are of one application.
-    let mut groups: BTreeMap<(NodeId, *const ConnectionSpec), u32> = BTreeMap::new();
+    let mut groups: BTreeMap<(NodeId, *const ConnectionSpec), GroupIx> = BTreeMap::new();
+    let mut nics: BTreeMap<NodeId, SharedNic> = BTreeMap::new();
     let (mut path, mut number) = (0, 0);
     for flow in &spec.flows {
         let Some(connection) = &flow.transport else {
@@ -139,7 +136,8 @@ pub fn add_endpoints(part: &Part, paths: &Paths, fabric: &mut Fabric) {
             let start = fabric.routes.path_start[path];
             let facts = facts(part.plan, fabric.routes.path(start), connection);
             let due = due.next().unwrap_or_default();
-            let (near, far) = connection.start(&due, facts, random("near"), random("far"));
+            let (mut near, far) = connection.start(&due, facts, random("near"), random("far"));
+            attach(&mut near, (spec, flow.from), number, &mut nics);
             let behind = start + fabric.routes.path(start).len() as u32;
             let ends = [(near, flow.from, None), (far, to, NonZeroU32::new(behind))];
             for (end, (endpoint, node, behind)) in ends.into_iter().enumerate() {
@@ -151,22 +149,35 @@ pub fn add_endpoints(part: &Part, paths: &Paths, fabric: &mut Fabric) {
                         connection.rdma().filter(|own| own.sends_cnps()).map(|own| own.cnp_priority);
                     state.bypassable = flow.bypassable && behind.is_none();
                     if state.endpoint.progress().is_some() {
-                        let next = fabric.hosts.peers.len() as u32;
-                        state.peers = *groups.entry((node, Arc::as_ptr(connection))).or_insert(next);
-                        if state.peers == next {
-                            fabric.hosts.peers.push(Vec::new());
-                        }
-                        fabric.hosts.peers[state.peers as usize].push(fabric.hosts.endpoints.len() as u32);
+                        let of_host = groups.entry((node, Arc::as_ptr(connection)));
+                        let group =
+                            *of_host.or_insert_with(|| fabric.hosts.peers.push_and_get_key(Vec::new()));
+                        state.peers = Some(group);
+                        fabric.hosts.peers[group].push(fabric.hosts.endpoints.next_key());
                     }
-                    fabric.hosts.endpoints_of_path[path][end] = fabric.hosts.endpoints.len() as u32;
+                    fabric.hosts.endpoints_of_path[path][end] = Some(fabric.hosts.endpoints.next_key());
                     fabric.hosts.endpoints.push(state);
-                    fabric.node_of.push(part.node(node));
+                    fabric.node_of.0.push(part.node(node));
                     set_feeds(part, fabric, node);
                 }
                 number += 1;
             }
             path += 1;
         }
+    }
+}
+
+/// An endpoint of RDMA sends through the NIC of its host, if that has limits.
+fn attach(
+    near: &mut Endpoint,
+    (spec, host): (&Spec, NodeId),
+    number: u32,
+    nics: &mut BTreeMap<NodeId, SharedNic>,
+) {
+    if let Endpoint::RdmaSender(sender) = near
+        && let Some(limits) = spec.nodes[host.at()].host().and_then(|host| host.rdma)
+    {
+        sender.attach(nics.entry(host).or_insert_with(|| limits.start()), number);
     }
 }
 
@@ -199,13 +210,13 @@ fn due(flow: &FlowSpec, destinations: usize) -> Vec<Arc<[Due]>> {
 /// The faults of the part's nodes, of which `events` are those of the whole fabric.
 pub fn add_faults(part: &Part, events: &[Event], fabric: &mut Fabric) {
     let ports = part.plan.wiring.peer.len() as u32;
-    let (own, first) = (part.ports(), fabric.links.len() as u32);
+    let (own, first) = (part.ports(), fabric.links.len());
     let sources = &fabric.hosts.sources;
-    let here = |place: u32| match place.checked_sub(ports) {
-        None => own.contains(&place).then(|| place - own.start),
+    let here = |place: PlaceIx| match place.number().checked_sub(ports) {
+        None => own.contains(&place.number()).then(|| PlaceIx::new(place.number() - own.start)),
         Some(flow) => {
             let source = sources.binary_search_by_key(&flow, |state| state.flow).ok()?;
-            Some(first + source as u32)
+            Some(PlaceIx::from(first + source.at()))
         }
     };
     fabric.faults.events = events.iter().filter_map(|event| Some(event.at(here(event.place())?))).collect();
@@ -213,19 +224,19 @@ pub fn add_faults(part: &Part, events: &[Event], fabric: &mut Fabric) {
 
 /// What counts the frames of each path that ends at one of the part's nodes, or at any.
 pub fn add_receivers(part: &Part, paths: &Paths, fabric: &mut Fabric) {
-    let mut receivers = 0;
+    let mut receivers = 0_usize;
     let receiver_of = |&destination: &Option<NodeId>| {
         let own = destination.is_none_or(|destination| part.owns(destination));
-        receivers += u32::from(own);
-        if own { receivers - 1 } else { NIL }
+        receivers += usize::from(own);
+        own.then(|| ReceiverIx::from(receivers - 1))
     };
     fabric.hosts.receiver_of_path = paths.destinations.iter().map(receiver_of).collect();
-    fabric.hosts.receivers = memory::filled(Receiver::default(), receivers as usize);
+    fabric.hosts.receivers = memory::filled(Receiver::default(), receivers).into();
     fabric.hosts.overtaking = Overtaking::new(part.plan.spec, fabric.nodes.len()).map(Box::new);
     fabric.probes.watches_arrivals |= fabric.hosts.overtaking.is_some();
     fabric.hosts.completions = completions(&part.plan.spec.flows, &fabric.hosts);
     let here =
-        paths.flows.iter().zip(&fabric.hosts.receiver_of_path).filter(|(_, receiver)| **receiver != NIL);
+        paths.flows.iter().zip(&fabric.hosts.receiver_of_path).filter(|(_, receiver)| receiver.is_some());
     let flows = &part.plan.spec.flows;
     let streams = here.map(|(&flow, _)| flows[flow as usize].source.counted_streams().unwrap_or(0));
     fabric.hosts.stream_counts = StreamCounts::new(streams);
@@ -246,7 +257,7 @@ fn completions(flows: &[FlowSpec], hosts: &Hosts) -> Completions {
     let frames = lists.iter().flat_map(|&(first, list)| {
         list.iter().filter_map(move |transfer| {
             let receiver = hosts.receiver_of_path[first + transfer.destination as usize];
-            (receiver != NIL).then(|| (receiver, list.framing().frames(transfer.bytes)))
+            receiver.map(|receiver| (receiver.number(), list.framing().frames(transfer.bytes)))
         })
     });
     Completions::new(hosts.receivers.len(), frames)
@@ -255,10 +266,9 @@ fn completions(flows: &[FlowSpec], hosts: &Hosts) -> Completions {
 /// The first events: each source and endpoint at its first time, and all faults.
 pub(crate) fn start(fabric: &mut Fabric, windows: &mut Queued) {
     fabric.start_endpoints(windows);
-    let first = fabric.links.len() as u32;
-    for (place, state) in (first..).zip(&fabric.hosts.sources).filter(|(_, state)| !state.silent) {
+    for (source, state) in fabric.hosts.sources.iter_enumerated().filter(|(_, state)| !state.silent) {
         if let Some(at) = state.source.next_wake() {
-            windows.push(Event::bare(Kind::Source, at, place));
+            windows.push(Event::bare(Kind::Source, at, fabric.place_of_source(source)));
         }
     }
     fabric.faults.events.iter().for_each(|&event| windows.push(event));

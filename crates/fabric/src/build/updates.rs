@@ -8,7 +8,7 @@ use crate::run::world::Fabric;
 pub(super) fn let_them_be_read(part: &Part, fabric: &mut Fabric) {
     let wiring = &part.plan.wiring;
     let is_read = |fabric: &Fabric, port: u32| {
-        let port = part.port(port) as usize;
+        let port = part.port(port);
         let sure = !fabric.links.ports[port].hooks.has(Hooks::FAULTED);
         let credits = fabric.links.cold[port].control.credits();
         sure && credits.is_some_and(|credits| credits.updates_cost_nothing())
@@ -19,7 +19,7 @@ pub(super) fn let_them_be_read(part: &Part, fabric: &mut Fabric) {
             continue;
         }
         let (own, other) = (is_read(fabric, port), is_read(fabric, peer));
-        if let Some(credits) = fabric.links.cold[part.port(port) as usize].control.credits_mut() {
+        if let Some(credits) = fabric.links.cold[part.port(port)].control.credits_mut() {
             credits.read(own, other);
         }
     }

@@ -16,8 +16,9 @@
 //! writes into the tag of a frame that leaves is not known before: such a frame waits for a decision.
 
 use crate::run::event::Queued;
+use crate::run::index::{PortIx, QueueIx};
 use crate::run::losses::Cause;
-use crate::run::pool::{NIL, Waiting};
+use crate::run::pool::Waiting;
 use crate::run::port::{Hooks, Port};
 use crate::run::world::Fabric;
 use frame::{Frame, TrafficClass};
@@ -29,8 +30,8 @@ pub(crate) const MOST: u8 = 32;
 impl Fabric {
     /// Makes up for the departures of a port up to `now`.
     #[inline(always)]
-    fn settle(&mut self, egress: u32, now: Time) {
-        let port = &self.links.ports[egress as usize];
+    fn settle(&mut self, egress: PortIx, now: Time) {
+        let port = &self.links.ports[egress];
         if port.waiting == 0 {
             return;
         }
@@ -44,26 +45,26 @@ impl Fabric {
 
     /// Whether the queue manager of a class may have to hear of departures up to `now`: seldom, but if it is never quiet.
     #[inline(always)]
-    fn hears_of_departures(&self, egress: u32, class: TrafficClass, now: Time) -> bool {
+    fn hears_of_departures(&self, egress: PortIx, class: TrafficClass, now: Time) -> bool {
         self.links.passed.of(egress, class.at()).heard_from() <= now
-            && self.links.cold[egress as usize].notes_departures
+            && self.links.cold[egress].notes_departures
     }
 
     /// As `hears_of_departures`, where no queue manager has to hear of these departures.
     #[inline(always)]
-    fn settle_unheard(&mut self, egress: u32, now: Time) {
-        let port = &mut self.links.ports[egress as usize];
+    fn settle_unheard(&mut self, egress: PortIx, now: Time) {
+        let port = &mut self.links.ports[egress];
         if port.waiting == 0 {
             return;
         }
         // One class at most is in use here.
-        let queue = &mut self.buffers.queues[(port.first_queue + port.waiting.trailing_zeros()) as usize];
+        let queue = &mut self.buffers.queues[port.waiting_queue()];
         while queue.committed > 0
             && let Some(waiting) = self.buffers.pool.pop_left(&mut queue.list, now)
         {
             queue.committed -= 1;
             queue.leave(waiting.frame.bytes, waiting.leaves - waiting.since, true);
-            self.links.passed.count(egress as usize, &waiting.frame);
+            self.links.passed.count(egress, &waiting.frame);
         }
         if queue.occupancy.frames == 0 {
             port.waiting = 0;
@@ -72,11 +73,11 @@ impl Fabric {
 
     /// As `settle_unheard`, where one notes departures, and may have to hear of these.
     #[inline(never)]
-    fn settle_noting(&mut self, egress: u32, now: Time) {
+    fn settle_noting(&mut self, egress: PortIx, now: Time) {
         loop {
-            let port = &mut self.links.ports[egress as usize];
+            let port = &mut self.links.ports[egress];
             let class = TrafficClass(port.waiting.trailing_zeros() as u8);
-            let queue = &mut self.buffers.queues[port.first_queue as usize + class.at()];
+            let queue = &mut self.buffers.queues[port.queue(class)];
             if queue.committed == 0 {
                 return;
             }
@@ -87,7 +88,7 @@ impl Fabric {
             };
             queue.committed -= 1;
             queue.leave(frame.bytes, leaves - since, true);
-            self.links.passed.count(egress as usize, &frame);
+            self.links.passed.count(egress, &frame);
             let empty = queue.occupancy.frames == 0;
             if empty {
                 port.waiting = 0;
@@ -101,47 +102,45 @@ impl Fabric {
 
     /// Makes up for all departures up to `now`, before somebody looks at the whole.
     pub fn settle_all(&mut self, now: Time) {
-        for port in 0..self.links.ports.len() as u32 {
-            if self.links.ports[port as usize].hooks.has(Hooks::AHEAD) {
+        for port in self.links.ports.keys() {
+            if self.links.ports[port].hooks.has(Hooks::AHEAD) {
                 self.settle(port, now);
             }
         }
     }
 
     /// The frames of a port that have been sent ahead and have not left.
-    pub fn committed(&self, port: u32) -> impl Iterator<Item = &Waiting> {
-        let state = &self.links.ports[port as usize];
+    pub fn committed(&self, port: PortIx) -> impl Iterator<Item = &Waiting> {
+        let state = &self.links.ports[port];
         let waiting = state.hooks.has(Hooks::AHEAD) && state.waiting != 0;
-        let queue = waiting.then(|| state.first_queue + state.waiting.trailing_zeros());
-        let committed = |queue: u32| {
-            self.buffers.frames(queue).take(self.buffers.queues[queue as usize].committed as usize)
-        };
+        let queue = waiting.then(|| state.waiting_queue());
+        let committed =
+            |queue: QueueIx| self.buffers.frames(queue).take(self.buffers.queues[queue].committed as usize);
         queue.into_iter().flat_map(committed)
     }
     /// How many there are at all ports.
     pub fn frames_committed(&self) -> u64 {
         let ports = self.links.ports.iter().filter(|port| port.hooks.has(Hooks::AHEAD) && port.waiting != 0);
-        let queue = |port: &Port| (port.first_queue + port.waiting.trailing_zeros()) as usize;
-        ports.map(|port| u64::from(self.buffers.queues[queue(port)].committed)).sum()
+        ports.map(|port| u64::from(self.buffers.queues[port.waiting_queue()].committed)).sum()
     }
     /// Until when the frame takes that is on the link of a port: those sent ahead follow it without a gap.
-    pub fn on_link_until(&self, port: u32) -> Time {
+    pub fn on_link_until(&self, port: PortIx) -> Time {
         let next = self.committed(port).next().map(|waiting| waiting.leaves);
-        next.unwrap_or(self.links.ports[port as usize].busy_until)
+        next.unwrap_or(self.links.ports[port].busy_until)
     }
 
     /// A frame comes to a port that sends ahead, and something waits there, or seems to.
     #[inline(never)]
     pub fn enqueue_ahead(
         &mut self,
-        egress: u32,
+        egress: PortIx,
         frame: Frame,
-        ingress: u32,
+        ingress: Option<PortIx>,
         now: Time,
         windows: &mut Queued,
     ) {
         self.settle_unheard(egress, now);
-        let class = self.links.ports[egress as usize].classes.class(frame.priority);
+        let class = self.links.ports[egress].classes.class(frame.priority);
         self.go_ahead((egress, class), frame, ingress, now, windows);
     }
 
@@ -149,14 +148,14 @@ impl Fabric {
     #[inline(never)]
     pub fn enqueue_managed_ahead(
         &mut self,
-        egress: u32,
+        egress: PortIx,
         frame: Frame,
-        ingress: u32,
+        ingress: Option<PortIx>,
         now: Time,
         windows: &mut Queued,
     ) {
         // The one that waits, if any does: no other is in use here.
-        let class = self.links.ports[egress as usize].classes.class(frame.priority);
+        let class = self.links.ports[egress].classes.class(frame.priority);
         if self.hears_of_departures(egress, class, now) {
             self.settle(egress, now);
         } else {
@@ -173,13 +172,13 @@ impl Fabric {
     #[inline(always)]
     fn go_ahead(
         &mut self,
-        (egress, class): (u32, TrafficClass),
+        (egress, class): (PortIx, TrafficClass),
         frame: Frame,
-        ingress: u32,
+        ingress: Option<PortIx>,
         now: Time,
         windows: &mut Queued,
     ) {
-        let port = &self.links.ports[egress as usize];
+        let port = &self.links.ports[egress];
         if port.waiting == 0 && port.busy_until <= now {
             self.transmit(egress, frame, now, windows);
         } else {
@@ -191,19 +190,19 @@ impl Fabric {
     #[inline(never)]
     fn enqueue_heard_ahead(
         &mut self,
-        egress: u32,
+        egress: PortIx,
         mut frame: Frame,
-        ingress: u32,
+        ingress: Option<PortIx>,
         now: Time,
         windows: &mut Queued,
     ) {
-        let class = self.links.ports[egress as usize].classes.class(frame.priority);
+        let class = self.links.ports[egress].classes.class(frame.priority);
         if !self.admitted_by_manager(egress, class, &mut frame, ingress, now, windows) {
             return;
         }
-        let port = &self.links.ports[egress as usize];
+        let port = &self.links.ports[egress];
         if port.waiting == 0 && port.busy_until <= now {
-            if self.links.cold[egress as usize].notes_departures {
+            if self.links.cold[egress].notes_departures {
                 self.manager_on_departure(egress, class, frame, now);
             }
             self.transmit(egress, frame, now, windows);
@@ -216,18 +215,18 @@ impl Fabric {
     #[inline(always)]
     fn stand_ahead(
         &mut self,
-        (egress, class): (u32, TrafficClass),
+        (egress, class): (PortIx, TrafficClass),
         frame: Frame,
-        ingress: u32,
+        ingress: Option<PortIx>,
         known: bool,
         now: Time,
         windows: &mut Queued,
     ) {
-        let port = &mut self.links.ports[egress as usize];
-        let queue = &mut self.buffers.queues[port.first_queue as usize + class.at()];
+        let port = &mut self.links.ports[egress];
+        let queue = &mut self.buffers.queues[port.queue(class)];
         if port.hooks.has(Hooks::BOUNDED) {
             // Nothing but queues has a limit here.
-            let limit = self.nodes[self.node_of[egress as usize] as usize].memory().buffer.queue;
+            let limit = self.nodes[self.node_of[egress]].memory().buffer.queue;
             if limit.is_some_and(|limit| !queue.occupancy.has_room(limit, frame.bytes)) {
                 return self.refuse_ahead(egress, class, &frame, ingress, now);
             }
@@ -248,40 +247,49 @@ impl Fabric {
 
     /// A frame is lost because its queue is full.
     #[inline(never)]
-    fn refuse_ahead(&mut self, egress: u32, class: TrafficClass, frame: &Frame, ingress: u32, now: Time) {
+    fn refuse_ahead(
+        &mut self,
+        egress: PortIx,
+        class: TrafficClass,
+        frame: &Frame,
+        ingress: Option<PortIx>,
+        now: Time,
+    ) {
         self.note_tied_loss(egress, class, frame, Cause::Queue, now);
         self.lose(egress, class, frame, ingress, Cause::Queue, now);
     }
 
     /// All that was committed has left, and more waits: the port commits the next frames.
     #[inline(never)]
-    pub fn decide_ahead(&mut self, egress: u32, now: Time, windows: &mut Queued) {
+    pub fn decide_ahead(&mut self, egress: PortIx, now: Time, windows: &mut Queued) {
         self.settle(egress, now);
-        let port = &mut self.links.ports[egress as usize];
+        let port = &mut self.links.ports[egress];
         if port.waiting == 0 {
             return;
         }
         assert!(port.busy_until == now, "what waits is committed, or the port decides when it is free");
-        let queue = (port.first_queue + port.waiting.trailing_zeros()) as usize;
+        let queue = port.waiting_queue();
         let mut slot = self.buffers.queues[queue].list.head();
-        while slot != NIL && self.buffers.queues[queue].committed < MOST {
+        while let Some(next) = slot
+            && self.buffers.queues[queue].committed < MOST
+        {
             // The tag of the first is known now, as it leaves now.
-            let Port { hooks, busy_until, .. } = self.links.ports[egress as usize];
-            let stamped = hooks.has(Hooks::MANAGED) && self.buffers.pool.is_tagged(slot);
+            let Port { hooks, busy_until, .. } = self.links.ports[egress];
+            let stamped = hooks.has(Hooks::MANAGED) && self.buffers.pool.is_tagged(next);
             if stamped && busy_until > now {
                 break;
             }
-            let (frame, next) = self.buffers.pool.commit(slot, busy_until);
+            let frame;
+            (frame, slot) = self.buffers.pool.commit(next, busy_until);
             self.buffers.queues[queue].committed += 1;
             self.put_on_link(egress, frame, busy_until, windows);
-            slot = next;
         }
-        let at = self.links.ports[egress as usize].busy_until;
-        if slot != NIL {
+        let at = self.links.ports[egress].busy_until;
+        if slot.is_some() {
             self.arm(egress, at, windows);
         }
         // The first leaves at once, perhaps with a tag.
-        if self.links.cold[egress as usize].notes_departures {
+        if self.links.cold[egress].notes_departures {
             self.settle_noting(egress, now);
         } else {
             self.settle(egress, now);

@@ -1,51 +1,53 @@
 //! Which queue a pause is put down to.
 
+use crate::run::index::{PortIx, QueueIx};
 use crate::run::pause_sender::PauseSender;
-use crate::run::pool::NIL;
+
 use crate::run::port::Hooks;
 use crate::run::world::Fabric;
 use frame::{Occupancy, TrafficClass};
 
 impl Fabric {
     /// The egress queue that fills an ingress counter (port and group), which stands at `counted`: that of the
-    /// frame that has just come (`queue`; [`NIL`] if none has), unless it holds less than half of it. Then the one
+    /// frame that has just come (`queue`, if one has), unless it holds less than half of it. Then the one
     /// that holds most.
     pub fn to_blame(
         &self,
         pause_sender: &PauseSender,
-        queue: u32,
-        counter: (u32, usize),
+        queue: Option<QueueIx>,
+        counter: (PortIx, usize),
         counted: Occupancy,
-    ) -> u32 {
-        if self.links.ports[counter.0 as usize].hooks.has(Hooks::CROSSBAR) {
+    ) -> Option<QueueIx> {
+        if self.links.ports[counter.0].hooks.has(Hooks::CROSSBAR) {
             return self.fills_input(counter.0, pause_sender.bits(counter.1).into(), queue).0;
         }
-        let fills = queue != NIL && self.buffers.queues[queue as usize].occupancy.bytes * 2 >= counted.bytes;
-        if fills || self.nodes[self.node_of[counter.0 as usize] as usize].is_host {
+        let fills =
+            queue.is_some_and(|queue| self.buffers.queues[queue].occupancy.bytes * 2 >= counted.bytes);
+        if fills || self.nodes[self.node_of[counter.0]].is_host {
             return queue;
         }
-        self.fullest(counter.0, |priority| pause_sender.group(priority) == Some(counter.1)).unwrap_or(queue)
+        self.fullest(counter.0, |priority| pause_sender.group(priority) == Some(counter.1)).or(queue)
     }
 
     /// The egress queue of a switch with most bytes of what came in through a port and counts. Looks at every waiting
     /// frame of the switch: for the rare pause that the queue of the last frame does not explain.
     #[cold]
-    pub fn fullest(&self, ingress: u32, counts: impl Fn(u8) -> bool) -> Option<u32> {
-        let classes = &self.nodes[self.node_of[ingress as usize] as usize].classes;
+    pub fn fullest(&self, ingress: PortIx, counts: impl Fn(u8) -> bool) -> Option<QueueIx> {
+        let classes = &self.nodes[self.node_of[ingress]].classes;
         let classes = (0..classes.classes() as u8).map(TrafficClass);
         let queues = self.ports_beside(ingress).flat_map(|port| {
-            let first = self.links.ports[port as usize].first_queue;
-            classes.clone().map(move |class| first + u32::from(class.0))
+            let port = &self.links.ports[port];
+            classes.clone().map(|class| port.queue(class))
         });
-        let held = |queue: u32| -> u64 {
+        let held = |queue: QueueIx| -> u64 {
             let waiting = self.buffers.frames(queue);
-            let counted = waiting.filter(|one| one.ingress == ingress && counts(one.frame.priority.0));
+            let counted = waiting.filter(|one| one.across == Some(ingress) && counts(one.frame.priority.0));
             counted.map(|one| u64::from(one.frame.bytes)).sum()
         };
-        let all = queues.filter(|&queue| self.buffers.queues[queue as usize].occupancy.frames > 0);
+        let all = queues.filter(|&queue| self.buffers.queues[queue].occupancy.frames > 0);
         all.map(|queue| (held(queue), queue))
             .filter(|&(bytes, _)| bytes > 0)
-            .max_by_key(|&(bytes, queue)| (bytes, NIL - queue))
+            .max_by_key(|&(bytes, queue)| (bytes, std::cmp::Reverse(queue)))
             .map(|(_, queue)| queue)
     }
 }

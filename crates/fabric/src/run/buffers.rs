@@ -1,16 +1,18 @@
 //! Queues and the memory they take: what waits at egress ports.
 
-use crate::run::pool::{List, NIL, Pool, Waiting};
+use crate::run::index::{PortIx, QueueIx};
+use crate::run::pool::{List, Pool, Waiting};
 use crate::run::port::Port;
 use frame::{Frame, Occupancy};
 use measure::{Latency, Sojourns};
+use typed_index_collections::TiVec;
 use units::Time;
 
 /// The queues of all ports, and what waits in them and in receivers.
 #[derive(Debug)]
 pub(crate) struct Buffers {
     /// Port by port, class by class.
-    pub queues: Vec<Queue>,
+    pub queues: TiVec<QueueIx, Queue>,
     /// The lists of queues that have several, one queue after the other.
     pub voqs: Vec<List>,
     pub pool: Pool,
@@ -128,7 +130,7 @@ impl Queue {
 impl Buffers {
     /// None yet, with room for so many.
     pub fn new(queues: usize) -> Buffers {
-        Buffers { queues: memory::with_room(queues), voqs: Vec::new(), pool: Pool::new() }
+        Buffers { queues: memory::with_room(queues).into(), voqs: Vec::new(), pool: Pool::new() }
     }
 
     /// Adds a queue with this many lists.
@@ -151,11 +153,11 @@ impl Buffers {
     #[inline(always)]
     pub fn enter(
         &mut self,
-        queue: usize,
+        queue: QueueIx,
         frame: &Frame,
         now: Time,
-        ingress: u32,
-        first_port: impl FnOnce() -> u32,
+        ingress: Option<PortIx>,
+        first_port: impl FnOnce() -> PortIx,
     ) {
         let Buffers { queues, voqs, pool } = self;
         let queue = &mut queues[queue];
@@ -163,14 +165,14 @@ impl Buffers {
         let list = if queue.voqs == 1 {
             &mut queue.list
         } else {
-            &mut voqs[queue.voq((ingress != NIL).then(|| ingress - first_port()))]
+            &mut voqs[queue.voq(ingress.map(|ingress| ingress.since(first_port())))]
         };
         pool.push(list, frame, now, ingress);
     }
 
     /// Takes the head of a queue out that is not empty; `send`: it goes to the link, so that its waiting time counts.
     #[inline(always)]
-    pub fn leave(&mut self, queue: usize, now: Time, send: bool) -> Waiting {
+    pub fn leave(&mut self, queue: QueueIx, now: Time, send: bool) -> Waiting {
         let Buffers { queues, voqs, pool } = self;
         let queue = &mut queues[queue];
         let several = queue.voqs > 1;
@@ -185,51 +187,49 @@ impl Buffers {
 
     /// Bytes that wait at a port.
     pub fn bytes_at(&self, port: &Port) -> u64 {
-        let first = port.first_queue as usize;
-        self.queues[first..first + port.classes.classes()].iter().map(|queue| queue.occupancy.bytes).sum()
+        port.queues().map(|queue| self.queues[queue].occupancy.bytes).sum()
     }
 
     /// What waits at a port in all its queues.
     pub fn occupancy_at(&self, port: &Port) -> Occupancy {
-        let first = port.first_queue as usize;
         let mut all = Occupancy::default();
-        for queue in &self.queues[first..first + port.classes.classes()] {
-            all.join(queue.occupancy);
+        for queue in port.queues() {
+            all.join(self.queues[queue].occupancy);
         }
         all
     }
 
     /// The lists of a queue.
-    pub fn lists(&self, queue: u32) -> &[List] {
-        let queue = &self.queues[queue as usize];
+    pub fn lists(&self, queue: QueueIx) -> &[List] {
+        let queue = &self.queues[queue];
         lists(queue, &self.voqs)
     }
 
     /// The frames that wait in a queue, list by list.
-    pub fn frames(&self, queue: u32) -> impl Iterator<Item = &Waiting> {
+    pub fn frames(&self, queue: QueueIx) -> impl Iterator<Item = &Waiting> {
         self.lists(queue).iter().flat_map(|list| self.pool.iter(list))
     }
 
     /// The frames that wait in all queues and are not on their way yet.
     pub fn all_frames(&self) -> impl Iterator<Item = &Frame> {
-        let waiting = |(number, queue): (u32, &Queue)| self.frames(number).skip(queue.committed as usize);
-        (0..).zip(&self.queues).flat_map(waiting).map(|waiting| &waiting.frame)
+        let waiting = |(number, queue): (QueueIx, &Queue)| self.frames(number).skip(queue.committed as usize);
+        self.queues.iter_enumerated().flat_map(waiting).map(|waiting| &waiting.frame)
     }
 
     /// The last frame of each list of a queue.
-    pub fn last_frames(&self, queue: u32) -> impl Iterator<Item = &Waiting> {
+    pub fn last_frames(&self, queue: QueueIx) -> impl Iterator<Item = &Waiting> {
         self.lists(queue).iter().filter_map(|list| self.pool.last(list))
     }
 
     /// Length of the frame that leaves a queue next.
     #[inline]
-    pub fn head_bytes(&self, queue: usize) -> Option<u32> {
+    pub fn head_bytes(&self, queue: QueueIx) -> Option<u32> {
         self.head(queue).map(|frame| u32::from(frame.bytes))
     }
 
     /// The frame that leaves a queue next.
     #[inline]
-    pub fn head(&self, queue: usize) -> Option<&Frame> {
+    pub fn head(&self, queue: QueueIx) -> Option<&Frame> {
         let queue = &self.queues[queue];
         let list = if queue.voqs > 1 { &self.voqs[queue.head_voq()] } else { &queue.list };
         (queue.occupancy.frames > 0).then(|| self.pool.head(list))
@@ -241,7 +241,7 @@ impl Buffers {
     ///
     /// Of virtual output queues the one in turn is asked first. Another is asked only if nothing waits in those before it but
     /// bypassed frames without credits: what waits in order is not passed.
-    pub fn bypass(&mut self, queue: usize, ask: impl Fn(&Frame) -> (bool, bool)) -> (bool, bool) {
+    pub fn bypass(&mut self, queue: QueueIx, ask: impl Fn(&Frame) -> (bool, bool)) -> (bool, bool) {
         let Buffers { queues, voqs, pool } = self;
         let queue = &mut queues[queue];
         if !queue.bypass {
@@ -268,7 +268,7 @@ impl Buffers {
     }
 
     /// The frames of a queue of which one leaves next: its head, or, with a bypass queue, the heads of both.
-    pub fn heads(&self, queue: usize) -> impl Iterator<Item = &Frame> {
+    pub fn heads(&self, queue: QueueIx) -> impl Iterator<Item = &Frame> {
         let one = &self.queues[queue];
         let lists = if one.bypass { lists(one, &self.voqs) } else { &[] };
         let both = lists.iter().filter(|list| !list.is_empty()).map(|list| self.pool.head(list));
@@ -276,25 +276,25 @@ impl Buffers {
     }
 
     /// The bypass queues of a queue: one for each of its ordered lists.
-    fn bypass_lists(&self, queue: usize) -> impl Iterator<Item = &List> {
+    fn bypass_lists(&self, queue: QueueIx) -> impl Iterator<Item = &List> {
         let one = &self.queues[queue];
         let lists = if one.bypass { lists(one, &self.voqs) } else { &[] };
         lists.iter().step_by(2)
     }
 
     /// The frames that wait in the bypass queues of a queue.
-    pub fn bypassed(&self, queue: usize) -> impl Iterator<Item = &Waiting> {
+    pub fn bypassed(&self, queue: QueueIx) -> impl Iterator<Item = &Waiting> {
         self.bypass_lists(queue).flat_map(|list| self.pool.iter(list))
     }
 
     /// The bypass queue of a queue that has one, how many frames stand in it, and how many have left it, modulo 2^32.
-    pub fn one_bypass(&self, queue: usize) -> Option<(&List, u32, u32)> {
+    pub fn one_bypass(&self, queue: QueueIx) -> Option<(&List, u32, u32)> {
         let one = &self.queues[queue];
         (one.bypass && one.voqs == 2).then(|| (&lists(one, &self.voqs)[0], one.bypassed, one.left_bypass))
     }
 
     /// The first of the heads of these, if there is one and all of them lack credits.
-    pub fn held_in_bypass(&self, queue: usize, lacks: impl Fn(&Frame) -> bool) -> Option<&Frame> {
+    pub fn held_in_bypass(&self, queue: QueueIx, lacks: impl Fn(&Frame) -> bool) -> Option<&Frame> {
         let filled = self.bypass_lists(queue).filter(|list| !list.is_empty());
         let mut heads = filled.map(|list| self.pool.head(list));
         let first = heads.next().filter(|head| lacks(head))?;
@@ -326,7 +326,7 @@ impl Buffers {
             "queues count other frames than there are: this is a fault of the simulator"
         );
         #[cfg(debug_assertions)]
-        for (number, queue) in (0..).zip(&self.queues) {
+        for (number, queue) in self.queues.iter_enumerated() {
             let mut held = Occupancy::default();
             self.frames(number).for_each(|waiting| held.add(waiting.frame.bytes));
             assert!(held.both() == queue.occupancy.both(), "a queue counts other frames than it holds");
@@ -389,7 +389,9 @@ mod tests {
         let mut buffers = Buffers::new(0);
         buffers.add_queue_with_bypass(1);
         for &bytes in lengths {
-            buffers.enter(0, &Frame { bytes, ..Frame::default() }, Time::ZERO, NIL, || 0);
+            buffers.enter(QueueIx::new(0), &Frame { bytes, ..Frame::default() }, Time::ZERO, None, || {
+                PortIx::new(0)
+            });
         }
         buffers
     }
@@ -397,15 +399,15 @@ mod tests {
     /// The frames that leave, where there are credits for so many that may be bypassed and so many others.
     fn leave(buffers: &mut Buffers, mut bypassable: u32, mut ordered: u32) -> Vec<u16> {
         let mut left = Vec::new();
-        while buffers.head(0).is_some() {
+        while buffers.head(QueueIx::new(0)).is_some() {
             let ask = |frame: &Frame| {
                 let may = frame.bytes % 2 == 1;
                 (if may { bypassable == 0 } else { ordered == 0 }, may)
             };
-            if buffers.bypass(0, ask).0 {
+            if buffers.bypass(QueueIx::new(0), ask).0 {
                 break;
             }
-            let frame = buffers.leave(0, Time::ZERO, true).frame;
+            let frame = buffers.leave(QueueIx::new(0), Time::ZERO, true).frame;
             *(if frame.bytes % 2 == 1 { &mut bypassable } else { &mut ordered }) -= 1;
             left.push(frame.bytes);
         }
@@ -430,7 +432,9 @@ mod tests {
         assert_eq!(leave(&mut buffers, 9, 1), [2, 1]);
         assert_eq!(leave(&mut buffers, 0, 1), [4]);
         // Those that come later do not pass the one in the bypass queue.
-        buffers.enter(0, &Frame { bytes: 5, ..Frame::default() }, Time::ZERO, NIL, || 0);
+        buffers.enter(QueueIx::new(0), &Frame { bytes: 5, ..Frame::default() }, Time::ZERO, None, || {
+            PortIx::new(0)
+        });
         assert_eq!(leave(&mut buffers, 2, 0), [3, 5]);
     }
 

@@ -1,5 +1,6 @@
 //! What has arrived of transfers, and when the last of it did.
 
+use crate::run::index::ReceiverIx;
 use units::Time;
 
 /// The transfers that end in a part of the fabric, as columns: receiver by receiver, in the order in which the source of
@@ -37,8 +38,8 @@ impl Completions {
 
     /// A frame of the n-th transfer of a receiver has arrived.
     #[inline]
-    pub fn arrived(&mut self, receiver: usize, nth: u32, now: Time) {
-        let transfer = (self.first[receiver] + nth) as usize;
+    pub fn arrived(&mut self, receiver: ReceiverIx, nth: u32, now: Time) {
+        let transfer = (self.first[receiver.at()] + nth) as usize;
         self.left[transfer] -= 1;
         if self.left[transfer] == 0 {
             self.done[transfer] = now;
@@ -46,8 +47,8 @@ impl Completions {
     }
 
     /// Frames that are missing of the n-th transfer of a receiver, and when the last one arrived.
-    pub fn get(&self, receiver: usize, nth: u32) -> (u64, Option<Time>) {
-        let transfer = (self.first[receiver] + nth) as usize;
+    pub fn get(&self, receiver: ReceiverIx, nth: u32) -> (u64, Option<Time>) {
+        let transfer = (self.first[receiver.at()] + nth) as usize;
         (self.left[transfer], Some(self.done[transfer]).filter(|&done| done != Time::NEVER))
     }
 

@@ -9,27 +9,28 @@
 //! congestion message is for the station where it comes in).
 
 use crate::run::event::{Event, Queued};
+use crate::run::index::PortIx;
 use crate::run::link_control::LinkControl;
 use crate::run::pause_sender::PauseCause;
-use crate::run::pool::NIL;
+
 use crate::run::world::Fabric;
 use flow_control::pause::PauseSignal;
 use frame::{Notice, PathId};
-use queueing::Told;
+use queueing::Feedback;
 use units::Time;
 
 impl Fabric {
     /// A pause frame with one time for all priorities that it names has come in.
     pub fn hear_pause(
         &mut self,
-        port: u32,
+        port: PortIx,
         signal: PauseSignal,
         quanta: u16,
         now: Time,
         windows: &mut Queued,
     ) {
-        let LinkControl::Pause(pauses) = &self.links.cold[port as usize].control else { return };
-        let cause = PauseCause { targeted: false, inherited: false, down: false, queue: NIL, occupancy: 0 };
+        let LinkControl::Pause(pauses) = &self.links.cold[port].control else { return };
+        let cause = PauseCause { targeted: false, inherited: false, down: false, queue: None, occupancy: 0 };
         let at = now + pauses.response;
         let event = Event::pause(at, port, signal, quanta, cause.pack());
         if at == now {
@@ -44,7 +45,7 @@ impl Fabric {
     pub fn hear_congestion(&mut self, path: u32, feedback: u8, now: Time, windows: &mut Queued) {
         let Some(limiter) = self.limiter_of(PathId(path)) else { return };
         let notice = Notice { feedback: feedback.into(), ..Notice::default() };
-        self.tell_limiter(limiter, Told::Message(notice), now);
+        self.tell_limiter(limiter, Feedback::Message(notice), now);
         self.update_limiter(limiter, now, windows);
     }
 }

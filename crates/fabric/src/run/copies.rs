@@ -13,11 +13,13 @@
 
 use crate::run::crossbar::Crossbar;
 use crate::run::event::{Event, Kind, Queued};
+use crate::run::index::PortIx;
 use crate::run::port::HEAD_BYTES;
 use crate::run::world::Fabric;
 use frame::{Frame, Heading, PathId, Route};
 use std::collections::VecDeque;
 use std::sync::Arc;
+use typed_index_collections::TiVec;
 use units::Time;
 
 /// A way that copies take: its first path, and where it goes on in the table of hops.
@@ -54,7 +56,7 @@ struct Slots {
 pub(crate) struct Copies {
     pub forks: Arc<Forks>,
     /// By port.
-    inputs: Vec<Slots>,
+    inputs: TiVec<PortIx, Slots>,
     /// By path, how many copies were made of its frames since measuring began.
     made: Vec<u64>,
 }
@@ -93,7 +95,7 @@ impl Slots {
 impl Copies {
     /// Nothing was copied yet in a part with so many ports; so many paths there are in the whole.
     pub fn new(forks: Arc<Forks>, ports: usize, paths: usize) -> Copies {
-        let mut inputs = Vec::new();
+        let mut inputs = TiVec::new();
         inputs.resize_with(ports, Slots::default);
         Copies { forks, inputs, made: vec![0; paths] }
     }
@@ -106,12 +108,12 @@ impl Copies {
         self.made.fill(0);
     }
     /// A copy takes the room of its frame, unless another has. Whether it does.
-    pub fn takes_room(&mut self, ingress: u32, number: u32) -> bool {
-        !std::mem::replace(&mut self.inputs[ingress as usize].slot(number).counted, true)
+    pub fn takes_room(&mut self, ingress: PortIx, number: u32) -> bool {
+        !std::mem::replace(&mut self.inputs[ingress].slot(number).counted, true)
     }
     /// A copy leaves the room of its frame. Whether it was the last.
-    pub fn leaves_room(&mut self, ingress: u32, number: u32) -> bool {
-        self.inputs[ingress as usize].leave(number)
+    pub fn leaves_room(&mut self, ingress: PortIx, number: u32) -> bool {
+        self.inputs[ingress].leave(number)
     }
     /// Bytes of its tables.
     pub fn memory_bytes(&self) -> usize {
@@ -128,11 +130,11 @@ impl Copies {
 impl Fabric {
     /// A frame that switches may copy is at a switch, as a whole: it goes on to all of its receivers.
     #[inline(never)]
-    pub fn copy_on(&mut self, ingress: u32, frame: Frame, now: Time, windows: &mut Queued) {
+    pub fn copy_on(&mut self, ingress: PortIx, frame: Frame, now: Time, windows: &mut Queued) {
         let Heading::Tree(hop) = frame.route.heading() else { return };
         let fork = self.copies.forks.of(hop);
         let ways = fork.as_ref().map_or(1, ExactSizeIterator::len);
-        let word = self.copies.inputs[ingress as usize].enter(ways as u32);
+        let word = self.copies.inputs[ingress].enter(ways as u32);
         self.ledger.copied += ways as u64 - 1;
         self.copies.made[frame.path.at()] += ways as u64 - 1;
         for way in 0..ways {
@@ -141,25 +143,25 @@ impl Fabric {
                 None => (frame.path, hop),
             };
             let copy = Frame { path, route: Route::tree(hop + 1), word, ..frame };
-            self.forward(self.routes.port_at(hop), copy, ingress, now, windows);
+            self.forward(self.routes.port_at(hop), copy, Some(ingress), now, windows);
         }
     }
 
     /// As `copy_on`, when its head is there.
     #[inline(never)]
-    pub fn copy_head(&mut self, ingress: u32, frame: Frame, now: Time, windows: &mut Queued) {
+    pub fn copy_head(&mut self, ingress: PortIx, frame: Frame, now: Time, windows: &mut Queued) {
         if !self.is_outrun(ingress, frame.route) {
             return self.copy_on(ingress, frame, now, windows);
         }
         let rest = u64::from(frame.bytes - frame.bytes.min(HEAD_BYTES));
-        let at = now + self.links.ports[ingress as usize].clock.span_floor(rest);
+        let at = now + self.links.ports[ingress].clock.span_floor(rest);
         windows.push(Event::arrival(Kind::Frame, at, ingress, frame));
     }
 
     /// Whether a link that a frame goes on to is faster than the one that it comes over.
-    fn is_outrun(&self, ingress: u32, route: Route) -> bool {
+    fn is_outrun(&self, ingress: PortIx, route: Route) -> bool {
         let Heading::Tree(hop) = route.heading() else { return false };
-        let rate = |port: u32| self.links.cold[port as usize].rate;
+        let rate = |port: PortIx| self.links.cold[port].rate;
         let outruns = |hop: u32| rate(self.routes.port_at(hop)) > rate(ingress);
         match self.copies.forks.of(hop) {
             Some(fork) => self.copies.forks.branches[fork].iter().any(|&(_, hop)| outruns(hop)),
@@ -175,14 +177,11 @@ impl Fabric {
         if self.copies.inputs.is_empty() {
             return;
         }
-        let at_output = (0..self.links.len() as u32).filter(|&port| {
-            let node = &self.nodes[self.node_of[port as usize] as usize];
+        let at_output = self.links.ports.keys().filter(|&port| {
+            let node = &self.nodes[self.node_of[port]];
             !node.is_host && node.architecture.crossbar().is_none()
         });
-        let queues = at_output.flat_map(|port| {
-            let port = &self.links.ports[port as usize];
-            port.first_queue..port.first_queue + port.classes.classes() as u32
-        });
+        let queues = at_output.flat_map(|port| self.links.ports[port].queues());
         let waiting = queues.flat_map(|queue| self.buffers.frames(queue));
         let lists = self.crossbars().flat_map(Crossbar::lists);
         let inside = lists.flat_map(|list| self.buffers.pool.iter(list));
@@ -208,8 +207,8 @@ mod tests {
         assert_eq!([slots.leave(one), slots.leave(two), slots.leave(one)], [false, true, true]);
         assert_eq!((slots.first, slots.slots.len()), (1, 0));
         let mut copies = Copies::new(Arc::default(), 1, 1);
-        let number = copies.inputs[0].enter(2);
-        assert_eq!([copies.takes_room(0, number), copies.takes_room(0, number)], [true, false]);
+        let number = copies.inputs[PortIx::new(0)].enter(2);
+        assert_eq!([(); 2].map(|()| copies.takes_room(PortIx::new(0), number)), [true, false]);
     }
 
     #[test]

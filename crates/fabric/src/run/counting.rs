@@ -8,7 +8,7 @@
 //! Which ports lead to such hosts is known when the fabric is built (`build/ahead/counting.rs`).
 
 use crate::run::event::Queued;
-use crate::run::hosts::Receiver;
+use crate::run::index::PortIx;
 use crate::run::port::Hooks;
 use crate::run::world::Fabric;
 use frame::{Flags, Frame, PathId, Priority};
@@ -17,8 +17,8 @@ use units::Time;
 impl Fabric {
     /// Puts a frame on the link of a port: its transmission begins then, when the transmitter is free.
     #[inline(always)]
-    pub fn put_on_link(&mut self, egress: u32, frame: Frame, begins: Time, windows: &mut Queued) {
-        let port = &mut self.links.ports[egress as usize];
+    pub fn put_on_link(&mut self, egress: PortIx, frame: Frame, begins: Time, windows: &mut Queued) {
+        let port = &mut self.links.ports[egress];
         let arrival = port.transmit(frame, begins);
         if port.hooks.has(Hooks::COUNTED_THERE) && self.routes.ends_there(frame.path, frame.route) {
             let Frame { created, path, bytes, priority, flags, .. } = frame;
@@ -26,7 +26,7 @@ impl Fabric {
                 return windows.count(1);
             }
         }
-        windows.send(arrival, || self.links.neighbours[egress as usize]);
+        windows.send(arrival, || self.links.neighbours[egress]);
     }
 
     /// A frame goes to a host that only counts what comes, if it means nothing to it. Whether it is counted. Not told of the
@@ -40,7 +40,7 @@ impl Fabric {
         (bytes, priority, flags): (u16, Priority, Flags),
     ) -> bool {
         let (is_plain, in_time) = (flags.is_plain(), arrives < self.comes_back_at);
-        let receiver = &mut self.hosts.receivers[self.hosts.receiver_of_path[path.at()] as usize];
+        let receiver = self.hosts.receiver(path);
         if is_plain && in_time && receiver.expected == 0 {
             let frame = Frame { created, path, bytes, priority, flags, ..Frame::default() };
             receiver.note(&frame, arrives);
@@ -57,19 +57,13 @@ impl Fabric {
     #[inline(always)]
     pub fn note_received(&mut self, frame: &Frame, now: Time) {
         self.is_here(frame);
-        self.receiver(frame).note(frame, now);
+        self.hosts.receiver(frame.path).note(frame, now);
     }
 
     /// A frame has arrived that others of its receiver may have waited for.
     #[inline(always)]
     pub fn is_here(&mut self, frame: &Frame) {
-        let receiver = self.receiver(frame);
+        let receiver = self.hosts.receiver(frame.path);
         receiver.expected = receiver.expected.saturating_sub(1);
-    }
-
-    /// Who counts the frames of a path that ends in this part.
-    #[inline(always)]
-    fn receiver(&mut self, frame: &Frame) -> &mut Receiver {
-        &mut self.hosts.receivers[self.hosts.receiver_of_path[frame.path.at()] as usize]
     }
 }

@@ -16,7 +16,8 @@
 //! credits of its own count (`credits::bypass_waits`).
 
 use crate::run::credits::CreditState;
-use crate::run::pool::{NIL, Waiting};
+use crate::run::index::{PortIx, QueueIx};
+use crate::run::pool::Waiting;
 use crate::run::port::Hooks;
 use crate::run::world::Fabric;
 use flow_control::credit::{COUNTS, counts_of_channel, is_bypass};
@@ -32,8 +33,8 @@ pub(crate) struct Fill {
     pub end: Time,
     /// Credits that it held at first.
     pub held: u32,
-    /// The queue of the whole that most of it waited for; [`NIL`]: a host had not read it.
-    pub queue: u32,
+    /// The queue of the whole that most of it waited for; `None`: a host had not read it.
+    pub queue: Option<u32>,
     /// That queue's port had waited for credits.
     pub inherited: bool,
     /// What it waited for was the crossbar.
@@ -82,8 +83,8 @@ impl Fills {
 impl Fabric {
     /// A frame for a queue has taken room of a channel: if it leaves none for another, that is noted.
     #[inline(never)]
-    pub fn note_fill(&mut self, ingress: u32, channel: usize, queue: u32, now: Time) {
-        let Some(credits) = self.links.cold[ingress as usize].control.credits() else { return };
+    pub fn note_fill(&mut self, ingress: PortIx, channel: usize, queue: Option<QueueIx>, now: Time) {
+        let Some(credits) = self.links.cold[ingress].control.credits() else { return };
         let Some(fills) = &credits.fills else { return };
         if fills.open[channel].is_some() || credits.receiver.room(channel) >= fills.longest {
             return;
@@ -91,21 +92,24 @@ impl Fabric {
         let (held, since) = (credits.receiver.held(channel), fills.half[channel]);
         let (of_channel, bytes) = (credits.of_channel(channel), credits.bytes(held));
         let (mut queue, mut crossbar, mut inherited) = (queue, false, false);
-        if queue != NIL {
-            if self.links.ports[ingress as usize].hooks.has(Hooks::CROSSBAR) {
-                (queue, crossbar) = self.fills_input(ingress, of_channel, queue);
-            } else if self.buffers.queues[queue as usize].occupancy.bytes * 2 < bytes {
-                queue = self.fullest(ingress, |priority| of_channel >> priority & 1 != 0).unwrap_or(queue);
+        if let Some(own) = queue {
+            let mut fullest = own;
+            if self.links.ports[ingress].hooks.has(Hooks::CROSSBAR) {
+                let (wanted, has_room) = self.fills_input(ingress, of_channel, queue);
+                (fullest, crossbar) = (wanted.unwrap_or(own), has_room);
+            } else if self.buffers.queues[own].occupancy.bytes * 2 < bytes {
+                fullest = self.fullest(ingress, |priority| of_channel >> priority & 1 != 0).unwrap_or(own);
             }
-            let (port, class) = self.links.place_of_queue(queue);
-            let next = self.links.cold[port as usize].control.credits();
+            queue = Some(fullest);
+            let (port, class) = self.links.place_of_queue(fullest);
+            let next = self.links.cold[port].control.credits();
             let has_waited = |next: &CreditState| {
                 next.has_waited(class, since, now)
                     || is_bypass(channel) && next.has_bypass_waited(class, since, now)
             };
             inherited = !crossbar && next.is_some_and(has_waited);
         }
-        let of_all = self.numbering.queue(queue);
+        let of_all = queue.map(|queue| self.numbering.queue(queue));
         let (channel_id, start, end) = (channel as u8, now, Time::NEVER);
         let fill = Fill { channel: channel_id, start, end, held, queue: of_all, inherited, crossbar };
         if let Some(fills) = self.fills_mut(ingress) {
@@ -118,8 +122,8 @@ impl Fabric {
 
     /// A frame has left the room of a channel.
     #[inline(never)]
-    pub fn note_room(&mut self, ingress: u32, channel: usize, now: Time) {
-        let Some(credits) = self.links.cold[ingress as usize].control.credits_mut() else { return };
+    pub fn note_room(&mut self, ingress: PortIx, channel: usize, now: Time) {
+        let Some(credits) = self.links.cold[ingress].control.credits_mut() else { return };
         let (room, held) = (credits.receiver.room(channel), credits.receiver.held(channel));
         let Some(fills) = &mut credits.fills else { return };
         if held <= room {
@@ -137,28 +141,33 @@ impl Fabric {
         }
     }
 
-    fn fills_mut(&mut self, port: u32) -> Option<&mut Fills> {
-        self.links.cold[port as usize].control.credits_mut()?.fills.as_deref_mut()
+    fn fills_mut(&mut self, port: PortIx) -> Option<&mut Fills> {
+        self.links.cold[port].control.credits_mut()?.fills.as_deref_mut()
     }
 
     /// The output that most frames of these priorities at an input wait for, as a queue, `own` if there are none; and
     /// whether that has room for more.
-    pub fn fills_input(&self, ingress: u32, priorities: u32, own: u32) -> (u32, bool) {
-        let node = &self.nodes[self.node_of[ingress as usize] as usize];
+    pub fn fills_input(
+        &self,
+        ingress: PortIx,
+        priorities: u32,
+        own: Option<QueueIx>,
+    ) -> (Option<QueueIx>, bool) {
+        let node = &self.nodes[self.node_of[ingress]];
         let Some(bar) = node.architecture.crossbar() else { return (own, false) };
         let classes = node.classes.classes_of(priorities);
         let most = bar.most_wanted(ingress, classes, &self.buffers.pool);
-        let queue = most.map_or(own, |(egress, class)| {
-            self.links.ports[egress as usize].first_queue + u32::from(class.0)
-        });
+        let Some(queue) = most.map(|(egress, class)| self.links.ports[egress].queue(class)).or(own) else {
+            return (None, false);
+        };
         let (port, class) = self.links.place_of_queue(queue);
-        (queue, bar.has_room(port, TrafficClass(class)))
+        (Some(queue), bar.has_room(port, TrafficClass(class)))
     }
 
     /// The frames that wait for a queue to send them: those in it, and those at inputs that are to cross to it.
-    pub fn frames_for(&self, queue: u32) -> impl Iterator<Item = &Waiting> {
+    pub fn frames_for(&self, queue: QueueIx) -> impl Iterator<Item = &Waiting> {
         let (port, class) = self.links.place_of_queue(queue);
-        let bar = self.nodes[self.node_of[port as usize] as usize].architecture.crossbar();
+        let bar = self.nodes[self.node_of[port]].architecture.crossbar();
         let at_inputs = bar
             .into_iter()
             .flat_map(move |bar| bar.waiting_for(port, TrafficClass(class), &self.buffers.pool));
@@ -166,12 +175,12 @@ impl Fabric {
     }
 
     /// Those of them that others may pass: in bypass queues of ports and of inputs.
-    pub fn bypassed_for(&self, queue: u32) -> impl Iterator<Item = &Waiting> {
+    pub fn bypassed_for(&self, queue: QueueIx) -> impl Iterator<Item = &Waiting> {
         let (port, class) = self.links.place_of_queue(queue);
-        let bar = self.nodes[self.node_of[port as usize] as usize].architecture.crossbar();
+        let bar = self.nodes[self.node_of[port]].architecture.crossbar();
         let at_inputs = bar
             .into_iter()
             .flat_map(move |bar| bar.bypassed_for(port, TrafficClass(class), &self.buffers.pool));
-        self.buffers.bypassed(queue as usize).chain(at_inputs)
+        self.buffers.bypassed(queue).chain(at_inputs)
     }
 }

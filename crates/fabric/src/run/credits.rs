@@ -8,12 +8,13 @@ mod bypass_waits;
 mod updates;
 
 use self::bypass_waits::BypassWaits;
-use self::updates::Told;
+use self::updates::UpdatesRead;
 use crate::run::credit_waits::Fills;
 use crate::run::event::Queued;
+use crate::run::index::{PortIx, QueueIx};
 use crate::run::link_control::Ended;
 use crate::run::outcome::{CreditFault, Failure};
-use crate::run::pool::NIL;
+
 use crate::run::world::Fabric;
 use engine::Timer;
 use flow_control::CreditSpec;
@@ -32,7 +33,7 @@ pub(crate) struct CreditState {
     /// When the next update is due, and when the last one has left, once a frame has carried one.
     update: Timer,
     left: Time,
-    told: Told,
+    told: UpdatesRead,
     /// Classes whose next frame lacks credits.
     short: u32,
     /// Where that is recorded, those whose bypass queue lacks them.
@@ -77,7 +78,7 @@ impl CreditState {
             takes: delay + peer.update_delay,
             update: Timer::IDLE,
             left: Time::ZERO,
-            told: Told::NONE,
+            told: UpdatesRead::NONE,
             short: 0,
             held: 0,
             over: 0,
@@ -222,8 +223,8 @@ impl CreditState {
 }
 
 impl Fabric {
-    fn credits_mut(&mut self, port: u32) -> Option<&mut CreditState> {
-        self.links.cold[port as usize].control.credits_mut()
+    pub(super) fn credits_mut(&mut self, port: PortIx) -> Option<&mut CreditState> {
+        self.links.cold[port].control.credits_mut()
     }
 
     /// A frame comes to the queue of a port: it lies in the buffer of the port that it came in through, and may find
@@ -231,23 +232,23 @@ impl Fabric {
     #[inline(always)]
     pub fn meets_credits(
         &mut self,
-        egress: u32,
+        egress: PortIx,
         class: TrafficClass,
         frame: &Frame,
-        ingress: u32,
+        ingress: Option<PortIx>,
         now: Time,
         windows: &mut Queued,
     ) {
-        let port = &self.links.ports[egress as usize];
-        let (first_queue, waiting) = (port.first_queue, port.waiting);
+        let port = &self.links.ports[egress];
+        let (queue, waiting) = (port.queue(class), port.waiting);
         let bit = 1 << class.0;
-        if ingress != NIL {
-            self.credits_arrived(ingress, frame, first_queue + u32::from(class.0), now);
+        if let Some(ingress) = ingress {
+            self.credits_arrived(ingress, frame, Some(queue), now);
         }
         if waiting & bit != 0 {
             return;
         }
-        let Some(credits) = self.links.cold[egress as usize].control.credits() else { return };
+        let Some(credits) = self.links.cold[egress].control.credits() else { return };
         let lacks = credits.lacks(frame);
         if lacks || credits.short & bit != 0 {
             self.meets_none(egress, bit, frame, now, windows);
@@ -256,7 +257,7 @@ impl Fabric {
 
     /// As `meets_credits`, where there may be none.
     #[inline(never)]
-    fn meets_none(&mut self, egress: u32, bit: u32, frame: &Frame, now: Time, windows: &mut Queued) {
+    fn meets_none(&mut self, egress: PortIx, bit: u32, frame: &Frame, now: Time, windows: &mut Queued) {
         let reads = |credits: &mut CreditState| credits.reads() && credits.lacks(frame);
         if self.credits_mut(egress).is_some_and(reads) {
             self.read_updates(egress, now);
@@ -270,9 +271,9 @@ impl Fabric {
     #[inline(always)]
     pub fn credits_used(
         &mut self,
-        egress: u32,
+        egress: PortIx,
         frame: &Frame,
-        ingress: u32,
+        ingress: Option<PortIx>,
         now: Time,
         windows: &mut Queued,
     ) {
@@ -292,15 +293,15 @@ impl Fabric {
                 self.look_at_heads(egress, others, now, windows);
             }
         }
-        if ingress != NIL {
+        if let Some(ingress) = ingress {
             self.credits_free(ingress, frame, now, windows);
         }
     }
 
     /// Looks at the next frame of each of these classes; what is known of the others holds.
     #[inline(always)]
-    fn look_at_heads(&mut self, egress: u32, among: u32, now: Time, windows: &mut Queued) {
-        let Some(credits) = self.links.cold[egress as usize].control.credits() else { return };
+    fn look_at_heads(&mut self, egress: PortIx, among: u32, now: Time, windows: &mut Queued) {
+        let Some(credits) = self.links.cold[egress].control.credits() else { return };
         if credits.spec.bypassable != 0 {
             return self.look_at_bypasses(egress, among, now, windows);
         }
@@ -312,14 +313,14 @@ impl Fabric {
 
     /// The classes whose next frame lacks credits by what is known: looked at among some, as before of the others.
     #[inline(always)]
-    fn short_among(&self, egress: u32, among: u32) -> u32 {
-        let Some(credits) = self.links.cold[egress as usize].control.credits() else { return 0 };
-        let port = &self.links.ports[egress as usize];
+    fn short_among(&self, egress: PortIx, among: u32) -> u32 {
+        let Some(credits) = self.links.cold[egress].control.credits() else { return 0 };
+        let port = &self.links.ports[egress];
         let (mut short, mut left) = (credits.short & port.waiting & !among, port.waiting & among);
         while left != 0 {
             let class = left.trailing_zeros();
             left &= left - 1;
-            let head = self.buffers.head((port.first_queue + class) as usize);
+            let head = self.buffers.head(port.first_queue.plus(class));
             short |= u32::from(head.is_some_and(|frame| credits.lacks(frame))) << class;
         }
         short
@@ -327,7 +328,7 @@ impl Fabric {
 
     /// Some lack credits by what is known, or have lacked them.
     #[inline(never)]
-    fn short_heads(&mut self, egress: u32, among: u32, mut short: u32, now: Time, windows: &mut Queued) {
+    fn short_heads(&mut self, egress: PortIx, among: u32, mut short: u32, now: Time, windows: &mut Queued) {
         let reads = self.credits_mut(egress).is_some_and(|credits| credits.reads());
         if reads && short & among != 0 && self.read_updates(egress, now) {
             short = self.short_among(egress, among);
@@ -337,18 +338,18 @@ impl Fabric {
 
     /// As `short_heads`, where classes have bypass queues.
     #[inline(never)]
-    fn look_at_bypasses(&mut self, egress: u32, among: u32, now: Time, windows: &mut Queued) {
+    fn look_at_bypasses(&mut self, egress: PortIx, among: u32, now: Time, windows: &mut Queued) {
         if self.credits_mut(egress).is_some_and(|credits| credits.reads()) {
             self.read_updates(egress, now);
         }
-        let Some(credits) = self.links.cold[egress as usize].control.credits() else { return };
-        let port = &self.links.ports[egress as usize];
+        let Some(credits) = self.links.cold[egress].control.credits() else { return };
+        let port = &self.links.ports[egress];
         let (mut short, mut left) = (credits.short & port.waiting & !among, port.waiting & among);
         let mut other_head = 0;
         while left != 0 {
             let class = left.trailing_zeros();
             left &= left - 1;
-            let (lacks, other) = self.buffers.bypass((port.first_queue + class) as usize, |frame| {
+            let (lacks, other) = self.buffers.bypass(port.first_queue.plus(class), |frame| {
                 (credits.lacks(frame), is_bypass(credits.spec.count_of(frame)))
             });
             short |= u32::from(lacks) << class;
@@ -358,7 +359,7 @@ impl Fabric {
         self.change_short(egress, short, now, windows);
         self.note_bypasses(egress, among, before, now, windows);
         // Also of who was stopped until now: of a stop that ends before the next decision the scheduler has not heard.
-        let active = other_head & !self.links.ports[egress as usize].stopped;
+        let active = other_head & !self.links.ports[egress].stopped;
         if active != 0 {
             self.tell_heads(egress, active, now);
         }
@@ -366,8 +367,8 @@ impl Fabric {
 
     /// These are the classes whose next frame lacks credits.
     #[inline(never)]
-    fn change_short(&mut self, egress: u32, short: u32, now: Time, windows: &mut Queued) {
-        let free = self.links.ports[egress as usize].busy_until;
+    fn change_short(&mut self, egress: PortIx, short: u32, now: Time, windows: &mut Queued) {
+        let free = self.links.ports[egress].busy_until;
         let Some(credits) = self.credits_mut(egress) else { return };
         let looks = credits.reads() && credits.short == 0;
         if credits.set_short(short, free, now) {
@@ -380,16 +381,16 @@ impl Fabric {
 
     /// A frame has come to a queue with a bypass queue. It may go though those before it may not.
     #[inline(never)]
-    pub fn may_be_passed(&mut self, egress: u32, class: TrafficClass, now: Time, windows: &mut Queued) {
-        let Some(credits) = self.links.cold[egress as usize].control.credits() else { return };
+    pub fn may_be_passed(&mut self, egress: PortIx, class: TrafficClass, now: Time, windows: &mut Queued) {
+        let Some(credits) = self.links.cold[egress].control.credits() else { return };
         if credits.spec.bypassable != 0 && credits.short >> class.0 & 1 != 0 {
             self.look_at_heads(egress, 1 << class.0, now, windows);
         }
     }
 
-    /// A frame has come over a link: it takes room at its end. `queue`: the one that it is for; [`NIL`] at its host.
+    /// A frame has come over a link: it takes room at its end. `queue`: the one that it is for; none at its host.
     #[inline(always)]
-    pub fn credits_arrived(&mut self, ingress: u32, frame: &Frame, queue: u32, now: Time) {
+    pub fn credits_arrived(&mut self, ingress: PortIx, frame: &Frame, queue: Option<QueueIx>, now: Time) {
         // All copies lie in one slot.
         if frame.route.is_tree() && !self.copies.takes_room(ingress, frame.word) {
             return;
@@ -404,15 +405,15 @@ impl Fabric {
     }
 
     /// A frame that took credits is lost on its way to `port`.
-    pub fn credits_lost(&mut self, port: u32, frame: &Frame, now: Time) {
-        let Some(credits) = self.links.cold[port as usize].control.credits() else { return };
+    pub fn credits_lost(&mut self, port: PortIx, frame: &Frame, now: Time) {
+        let Some(credits) = self.links.cold[port].control.credits() else { return };
         let (channel, need) = credits.need(frame);
         let (port, what) = (self.sender_of(port), CreditFault::Lost(need));
         self.ledger.fail(Failure::Credits { at: now, port, channel: channel as u8, what });
     }
 
     /// The port of the whole fabric at the other end of the link of a port.
-    fn sender_of(&self, port: u32) -> u32 {
+    fn sender_of(&self, port: PortIx) -> u32 {
         self.routes.peers[self.numbering.port(port) as usize]
     }
 

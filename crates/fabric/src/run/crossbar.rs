@@ -24,7 +24,8 @@ mod crossings;
 mod waiting;
 
 use crate::run::architecture::{Architecture, NodeMemory};
-use crate::run::pool::{List, Pool};
+use crate::run::index::PortIx;
+use crate::run::pool::{List, Pool, Waiting};
 use engine::Timer;
 use frame::{Frame, Occupancy, TrafficClass, members};
 use measure::{LatencyByBatches, Sojourns};
@@ -44,7 +45,7 @@ pub(crate) struct Crossbar {
     /// The classes that have bypass queues, and the lanes: the classes, and behind them one for each of these.
     bypasses: u32,
     lanes: usize,
-    first_port: u32,
+    first_port: PortIx,
     /// Whether a frame is handed over when it begins to cross.
     cuts_through: bool,
     /// The rate of the fastest link of the switch.
@@ -149,7 +150,7 @@ pub(crate) struct SwitchFacts {
     pub classes: usize,
     /// Those that have bypass queues.
     pub bypasses: u32,
-    pub first_port: u32,
+    pub first_port: PortIx,
     pub cuts_through: bool,
     pub rate: BitRate,
     pub longest: u64,
@@ -192,6 +193,22 @@ impl Crossbar {
             matches: Vec::new(),
             keys,
         }
+    }
+
+    /// The number of a port in its switch, and the port of a number.
+    #[inline(always)]
+    fn nth(&self, port: PortIx) -> usize {
+        port.since(self.first_port) as usize
+    }
+    #[inline(always)]
+    fn port(&self, nth: usize) -> PortIx {
+        self.first_port.plus(nth as u32)
+    }
+
+    /// Where what waits at inputs wants to leave.
+    #[inline(always)]
+    fn output_of(&self, waiting: &Waiting) -> usize {
+        self.nth(waiting.across.expect("what waits at an input leaves through a port"))
     }
 
     fn list(&self, input: usize, output: usize, lane: usize) -> usize {
@@ -382,7 +399,8 @@ impl Crossbar {
         if !was_empty || bypass.is_empty() {
             return None;
         }
-        let wanted = (pool.first(bypass).ingress - self.first_port) as usize;
+        let wanted = pool.first(bypass).across;
+        let wanted = wanted.map(|port| self.nth(port))?;
         self.want(input, wanted, lane as u8);
         Some(wanted)
     }

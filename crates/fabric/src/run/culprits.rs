@@ -10,7 +10,8 @@
 //!
 //! Nothing is counted while no pause is in force: then a port does not have the hook `BLAMED`.
 
-use crate::run::pool::{NIL, Waiting};
+use crate::run::index::{PortIx, QueueIx};
+use crate::run::pool::Waiting;
 use crate::run::port::Hooks;
 use crate::run::world::Fabric;
 use flow_control::credit::channel_of_count;
@@ -24,13 +25,13 @@ const LOG: usize = 1024;
 /// Bits of a priority, or of the number of a channel.
 const PRIORITY_BITS: u32 = 5;
 
-/// Where pauses begin.
+/// Where pauses begin. Where all parts come together, queues and ports have the numbers of the whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum RootPlace {
+pub(crate) enum RootPlace<Queue = QueueIx, Port = PortIx> {
     /// An egress queue; `down`: its link was, when the pause was sent.
-    Queue { queue: u32, down: bool },
+    Queue { queue: Queue, down: bool },
     /// What a host has not read: the port it came in through, and the group of priorities.
-    Receiver { port: u32, group: u8 },
+    Receiver { port: Port, group: u8 },
 }
 
 /// What stood at a root while pauses because of it were in force.
@@ -54,7 +55,7 @@ pub(crate) struct Culprits {
     roots: BTreeMap<RootPlace, Root>,
     /// Pauses in force that begin at a root, sorted: the port that they were sent through, group of priorities or class,
     /// root.
-    blames: Vec<(u32, u8, RootPlace)>,
+    blames: Vec<(PortIx, u8, RootPlace)>,
     /// Scratch: roots without any pause now.
     free: Vec<RootPlace>,
 }
@@ -103,7 +104,7 @@ impl Culprits {
     }
 
     /// One more pause of a root. True: its first.
-    fn begin(&mut self, port: u32, group: u8, place: RootPlace) -> bool {
+    fn begin(&mut self, port: PortIx, group: u8, place: RootPlace) -> bool {
         let Err(at) = self.blames.binary_search(&(port, group, place)) else { return false };
         self.blames.insert(at, (port, group, place));
         let root = self.roots.entry(place).or_default();
@@ -113,7 +114,7 @@ impl Culprits {
 
     /// The pauses sent through a port for a group or class are over, `of` one queue or of all: `free` are the roots
     /// without any now.
-    fn end(&mut self, port: u32, group: u8, of: Option<u32>, now: Time) {
+    fn end(&mut self, port: PortIx, group: u8, of: Option<QueueIx>, now: Time) {
         self.free.clear();
         let mut at = self.blames.partition_point(|blame| (blame.0, blame.1) < (port, group));
         while let Some(&(of_port, of_group, place)) = self.blames.get(at)
@@ -161,26 +162,26 @@ impl Culprits {
                 + root.frames.capacity() * size_of::<(u64, u64)>()
         };
         self.roots.values().map(of).sum::<usize>()
-            + self.blames.capacity() * size_of::<(u32, u8, RootPlace)>()
+            + self.blames.capacity() * size_of::<(PortIx, u8, RootPlace)>()
     }
 }
 
 impl Fabric {
-    /// XOFF is sent through a port because of a queue that nothing holds back ([`NIL`]: of what a host has not read):
+    /// XOFF is sent through a port because of a queue that nothing holds back (`None`: of what a host has not read):
     /// from now on its frames are counted.
     #[inline(never)]
-    pub fn root_begins(&mut self, port: u32, group: u8, queue: u32) {
+    pub fn root_begins(&mut self, port: PortIx, group: u8, queue: Option<QueueIx>) {
         let Some(mut culprits) = self.probes.culprits.take() else { return };
-        let place = if queue == NIL {
-            // With credits the group is a count of them, of which a channel may have two.
-            let credits = self.links.cold[port as usize].control.credits().is_some();
-            let group = if credits { channel_of_count(group.into()) as u8 } else { group };
-            RootPlace::Receiver { port, group }
-        } else {
+        let place = if let Some(queue) = queue {
             let at = self.links.place_of_queue(queue).0;
-            let hooks = &mut self.links.ports[at as usize].hooks;
+            let hooks = &mut self.links.ports[at].hooks;
             hooks.set(Hooks::BLAMED, true);
             RootPlace::Queue { queue, down: hooks.has(Hooks::DOWN) }
+        } else {
+            // With credits the group is a count of them, of which a channel may have two.
+            let credits = self.links.cold[port].control.credits().is_some();
+            let group = if credits { channel_of_count(group.into()) as u8 } else { group };
+            RootPlace::Receiver { port, group }
         };
         if culprits.begin(port, group, place) {
             self.stand_at(place, &mut culprits);
@@ -193,7 +194,7 @@ impl Fabric {
         match place {
             RootPlace::Queue { queue, .. } => culprits.stand(place, self.frames_for(queue)),
             RootPlace::Receiver { port, group } => {
-                let receiving = self.hosts.receiving.get(port as usize).and_then(Option::as_deref);
+                let receiving = self.hosts.receiving.get(port).and_then(Option::as_deref);
                 let Some(receiving) = receiving else { return };
                 let of_group = |one: &&Waiting| receiving.group(one.frame.priority) == usize::from(group);
                 culprits.stand(place, receiving.arrived(&self.buffers.pool).filter(of_group));
@@ -203,26 +204,25 @@ impl Fabric {
 
     /// The pauses sent through a port for a group or class are over; of one queue only, if told.
     #[inline(never)]
-    pub fn root_ends(&mut self, port: u32, group: u8, of: Option<u32>, now: Time) {
+    pub fn root_ends(&mut self, port: PortIx, group: u8, of: Option<QueueIx>, now: Time) {
         let Some(culprits) = &mut self.probes.culprits else { return };
         culprits.end(port, group, of, now);
         for free in &culprits.free {
             let &RootPlace::Queue { queue, .. } = free else { continue };
             let at = self.links.place_of_queue(queue).0;
-            let first = self.links.ports[at as usize].first_queue;
-            let classes = self.nodes[self.node_of[at as usize] as usize].classes.classes() as u32;
-            let still = (first..first + classes)
+            let still = self.links.ports[at]
+                .queues()
                 .flat_map(|queue| [false, true].map(|down| RootPlace::Queue { queue, down }))
                 .any(|place| culprits.in_force(place));
-            self.links.ports[at as usize].hooks.set(Hooks::BLAMED, still);
+            self.links.ports[at].hooks.set(Hooks::BLAMED, still);
         }
     }
 
     /// A frame comes to a port with a queue that is a root now.
     #[cold]
     #[inline(never)]
-    pub fn enters_root(&mut self, egress: u32, class: TrafficClass, frame: &Frame) {
-        let queue = self.links.ports[egress as usize].first_queue + u32::from(class.0);
+    pub fn enters_root(&mut self, egress: PortIx, class: TrafficClass, frame: &Frame) {
+        let queue = self.links.ports[egress].queue(class);
         let Some(culprits) = &mut self.probes.culprits else { return };
         for down in [false, true] {
             culprits.entered(RootPlace::Queue { queue, down }, frame);
@@ -230,7 +230,7 @@ impl Fabric {
     }
 
     /// A frame comes to a receive buffer, perhaps a root.
-    pub fn tell_receiver(&mut self, port: u32, group: usize, frame: &Frame) {
+    pub fn tell_receiver(&mut self, port: PortIx, group: usize, frame: &Frame) {
         if let Some(culprits) = &mut self.probes.culprits {
             culprits.entered(RootPlace::Receiver { port, group: group as u8 }, frame);
         }

@@ -1,7 +1,7 @@
 //! An endpoint at its NIC, and what it has measured.
 
+use crate::run::index::{GroupIx, LimiterIx, PortIx};
 use crate::run::nic::Nic;
-use crate::run::pool::NIL;
 use frame::{Ecn, Flags, Frame, PathId, Priority, Route, TrafficClass};
 use measure::Latency;
 use std::num::NonZeroU32;
@@ -18,16 +18,16 @@ pub(crate) struct EndpointState {
     /// At the far end of the path: how many entries of the table of hops lie behind a frame that has come here, at least one.
     pub behind: Option<NonZeroU32>,
     /// The port that it sends through, and the way from there, once that was looked up; `None`: it is to be.
-    pub way: Option<(u32, Route)>,
+    pub way: Option<(PortIx, Route)>,
     /// Its frames may be bypassed.
     pub bypassable: bool,
     pub priority: Priority,
     /// The priority of what its NIC tells the peer because of marks, if it does.
     pub notifies: Option<Priority>,
-    /// The limiter that its frames pass; [`NIL`]: none.
-    pub limiter: u32,
-    /// Those of its host that its steps wait for; [`NIL`]: none.
-    pub peers: u32,
+    /// The limiter that its frames pass.
+    pub limiter: Option<LimiterIx>,
+    /// Those of its host that its steps wait for.
+    pub peers: Option<GroupIx>,
     /// The earliest pending call, and one that is pending behind it: who asks for its timeout again after each call that comes
     /// sooner must not get an event more each time.
     pub wakes_at: Time,
@@ -84,8 +84,8 @@ impl EndpointState {
             bypassable: false,
             priority,
             notifies: None,
-            limiter: NIL,
-            peers: NIL,
+            limiter: None,
+            peers: None,
             wakes_at: Time::NEVER,
             wakes_later: Time::NEVER,
             in_line: false,
@@ -99,7 +99,7 @@ impl EndpointState {
     /// Whether it stands in no line, passes no limiter, and waits for no other endpoint.
     #[inline(always)]
     pub fn is_alone(&self) -> bool {
-        !self.in_line && self.limiter == NIL && self.peers == NIL
+        !self.in_line && self.limiter.is_none() && self.peers.is_none()
     }
 
     /// It wants to be called then. When that has to be scheduled; `None`: a call is pending that is not later, at which it
@@ -144,7 +144,7 @@ impl EndpointState {
 
     /// How long it has stood in line at this NIC while its class was stopped, until now.
     pub fn stopped(&self, nic: &Nic, class: TrafficClass, now: Time) -> Time {
-        let waits = self.in_line && self.limiter == NIL;
+        let waits = self.in_line && self.limiter.is_none();
         if !waits {
             return self.stopped;
         }
@@ -165,7 +165,10 @@ impl EndpointState {
                     // Of these one connection may have many.
                     if matches!(
                         self.endpoint,
-                        Endpoint::TcpSender(_) | Endpoint::TransferSender(_) | Endpoint::RdmaSender(_)
+                        Endpoint::TcpSender(_)
+                            | Endpoint::TransferSender(_)
+                            | Endpoint::RdmaSender(_)
+                            | Endpoint::RdmaReceiver(_)
                     ) {
                         self.measured.exchanges.record(took);
                     }

@@ -14,27 +14,26 @@
 use crate::run::endpoint_state::EndpointState;
 use crate::run::event::{Event, Kind, Queued};
 use crate::run::headers::Carried;
+use crate::run::index::{EndpointIx, PortIx};
 use crate::run::limiter_places::NextFrame;
-use crate::run::pool::NIL;
+use crate::run::nic::InLine;
+
 use crate::run::port::Hooks;
 use crate::run::world::Fabric;
 use frame::{Ecn, Frame, FrameKind, Header, Heading, PathId, Priority, Route, TrafficClass};
-use queueing::Told;
+use queueing::Feedback;
 use std::num::NonZeroU32;
 use transport::{Protocol, Received, Requests};
 use units::Time;
 
-/// A path that no endpoint uses.
-pub(crate) const RAW: u32 = u32::MAX;
-
 impl Fabric {
     /// The endpoints' first events.
     pub fn start_endpoints(&mut self, windows: &mut Queued) {
-        let first = self.links.len() + self.hosts.sources.len();
-        for (place, state) in (first as u32..).zip(&mut self.hosts.endpoints) {
+        let first = self.place_of_endpoint(EndpointIx::new(0));
+        for (nth, state) in self.hosts.endpoints.iter_mut_enumerated() {
             if let Some(at) = state.endpoint.poll_timeout() {
                 state.wakes_at = at;
-                windows.push(Event::bare(Kind::Timeout, at, place));
+                windows.push(Event::bare(Kind::Timeout, at, first.plus(nth.number())));
             }
         }
     }
@@ -87,7 +86,7 @@ impl Fabric {
             return self.on_limiter_message(limiter, told, frame.created, now, windows);
         }
         let word = match told {
-            Some(Told::Message(notice)) => notice.feedback,
+            Some(Feedback::Message(notice)) => notice.feedback,
             _ => frame.word,
         };
         self.hand_over_apart(frame, to_far, (word, None), now, windows);
@@ -118,22 +117,18 @@ impl Fabric {
     ) {
         // Messages come to sources that do not listen, too.
         let Some(ends) = self.hosts.endpoints_of_path.get(frame.path.at()) else { return };
-        let nth = ends[usize::from(to_far)];
-        if nth == RAW {
-            return;
-        }
+        let Some(nth) = ends[usize::from(to_far)] else { return };
         let kind = frame.flags.kind();
         if to_far && kind == FrameKind::Data {
-            let receiver = self.hosts.receiver_of_path[frame.path.at()] as usize;
-            self.hosts.receivers[receiver].count(frame, now);
+            self.hosts.receiver(frame.path).count(frame, now);
         }
-        let mut state = &mut self.hosts.endpoints[nth as usize];
+        let mut state = &mut self.hosts.endpoints[nth];
         if to_far {
             // Of a frame whose path was chosen on the way nothing is known; the planned path leads back as well.
             let behind = frame.route.next_hop().and_then(|next| NonZeroU32::new(next - 1));
             if behind.is_some() && behind != state.behind {
                 self.answer_along(nth, behind);
-                state = &mut self.hosts.endpoints[nth as usize];
+                state = &mut self.hosts.endpoints[nth];
             }
         }
         if kind == FrameKind::Cnm {
@@ -149,14 +144,16 @@ impl Fabric {
         };
         if to_far && received.congestion_experienced {
             self.notify_peer(nth, &received, now, windows);
-            state = &mut self.hosts.endpoints[nth as usize];
+            state = &mut self.hosts.endpoints[nth];
         }
         let alone = state.is_alone() && self.hosts.receiving.is_empty() && self.probes.congestion.is_empty();
-        let way = state.way.unwrap_or((u32::MAX, Route::default()));
-        let free = alone && self.links.takes_past_nic(way.0, state.priority, now);
+        let way = state.way;
+        let free =
+            alone && way.is_some_and(|(egress, _)| self.links.takes_past_nic(egress, state.priority, now));
         let answer = &state.endpoint.answer(now, &received, free);
-        let Some(segment) = &answer.sent else { return self.grant(nth, answer.then, now, windows) };
-        let (egress, route) = way;
+        let (Some(segment), Some((egress, route))) = (&answer.sent, way) else {
+            return self.grant(nth, answer.then, now, windows);
+        };
         let calls = [answer.requests, answer.then].map(|requests| state.wake(requests.call_at, now));
         let (frame, near) = (state.frame(segment, route, now), state.behind.is_none());
         if answer.requests.has_records {
@@ -169,13 +166,13 @@ impl Fabric {
     /// A marked frame has come to the far end of a path: what its NIC tells the sender at once goes to the queue of its class,
     /// past the endpoints that stand in line.
     #[inline(never)]
-    fn notify_peer(&mut self, nth: u32, received: &Received, now: Time, windows: &mut Queued) {
+    fn notify_peer(&mut self, nth: EndpointIx, received: &Received, now: Time, windows: &mut Queued) {
         let Some((egress, route)) = self.way_of(nth) else { return };
-        let state = &mut self.hosts.endpoints[nth as usize];
+        let state = &mut self.hosts.endpoints[nth];
         let Some(priority) = state.notifies else { return };
-        let node = self.node_of[egress as usize] as usize;
-        if self.hosts.next_cnp.len() <= node {
-            self.hosts.next_cnp.resize(node + 1, Time::ZERO);
+        let node = self.node_of[egress];
+        if self.hosts.next_cnp.len() <= node.at() {
+            self.hosts.next_cnp.resize(node.at() + 1, Time::ZERO);
         }
         let Some(segment) = state.endpoint.notify(now, received, &mut self.hosts.next_cnp[node]) else {
             return;
@@ -189,8 +186,8 @@ impl Fabric {
 
     /// An endpoint asked to be called now.
     #[inline(never)]
-    pub fn endpoint_due(&mut self, nth: u32, now: Time, windows: &mut Queued) {
-        let state = &mut self.hosts.endpoints[nth as usize];
+    pub fn endpoint_due(&mut self, nth: EndpointIx, now: Time, windows: &mut Queued) {
+        let state = &mut self.hosts.endpoints[nth];
         // An event that a later wish has overtaken.
         if state.wakes_at != now {
             return;
@@ -204,16 +201,16 @@ impl Fabric {
 
     /// Something has happened to an endpoint.
     #[inline(never)]
-    pub fn update_endpoint(&mut self, nth: u32, now: Time, windows: &mut Queued) {
-        let requests = self.hosts.endpoints[nth as usize].endpoint.requests();
+    pub fn update_endpoint(&mut self, nth: EndpointIx, now: Time, windows: &mut Queued) {
+        let requests = self.hosts.endpoints[nth].endpoint.requests();
         self.grant(nth, requests, now, windows);
     }
 
     /// Takes an endpoint's records, and gives it what it requests.
     #[inline(never)]
-    fn grant(&mut self, nth: u32, requests: Requests, now: Time, windows: &mut Queued) {
-        let peers = self.hosts.endpoints[nth as usize].peers;
-        if requests.has_records || peers != NIL || !self.probes.congestion.is_empty() {
+    fn grant(&mut self, nth: EndpointIx, requests: Requests, now: Time, windows: &mut Queued) {
+        let peers = self.hosts.endpoints[nth].peers;
+        if requests.has_records || peers.is_some() || !self.probes.congestion.is_empty() {
             return self.take_notes(nth, requests, now, windows);
         }
         self.serve_endpoint(nth, requests, now, windows);
@@ -221,12 +218,12 @@ impl Fabric {
 
     /// Takes what an endpoint has measured, and lets those begin that its steps wait for.
     #[inline(never)]
-    fn take_notes(&mut self, nth: u32, mut requests: Requests, now: Time, windows: &mut Queued) {
-        let state = &mut self.hosts.endpoints[nth as usize];
+    fn take_notes(&mut self, nth: EndpointIx, mut requests: Requests, now: Time, windows: &mut Queued) {
+        let state = &mut self.hosts.endpoints[nth];
         if requests.has_records {
             state.collect();
         }
-        if state.peers != NIL {
+        if state.peers.is_some() {
             requests = self.begin_steps(nth, now, windows);
         }
         self.note_congestion(nth, now);
@@ -235,16 +232,15 @@ impl Fabric {
 
     /// Sets an endpoint's timer, and lets it send, or stand in line, if it has something to send.
     #[inline(always)]
-    fn serve_endpoint(&mut self, nth: u32, requests: Requests, now: Time, windows: &mut Queued) {
+    fn serve_endpoint(&mut self, nth: EndpointIx, requests: Requests, now: Time, windows: &mut Queued) {
         self.wake_in_time(nth, requests.call_at, now, windows);
-        let EndpointState { in_line, limiter, .. } = self.hosts.endpoints[nth as usize];
-        if in_line || !requests.has_work || limiter == NIL && self.send_past_nic(nth, now, windows) {
+        let EndpointState { in_line, limiter, .. } = self.hosts.endpoints[nth];
+        if in_line || !requests.has_work || limiter.is_none() && self.send_past_nic(nth, now, windows) {
             return;
         }
-        let place = if limiter == NIL {
-            self.send_or_stand(nth, now, windows)
-        } else {
-            self.stand_at_limiter(limiter, nth, now, windows)
+        let place = match limiter {
+            None => self.send_or_stand(nth, now, windows),
+            Some(limiter) => self.stand_at_limiter(limiter, nth, now, windows),
         };
         if let Some((egress, class)) = place {
             self.pull(egress, class, now, windows);
@@ -253,10 +249,12 @@ impl Fabric {
 
     /// Endpoints of a host whose steps wait for each other begin theirs as far as that is known. What this one requests then.
     #[inline(never)]
-    fn begin_steps(&mut self, nth: u32, now: Time, windows: &mut Queued) -> Requests {
-        let group = self.hosts.endpoints[nth as usize].peers as usize;
+    fn begin_steps(&mut self, nth: EndpointIx, now: Time, windows: &mut Queued) -> Requests {
+        let Some(group) = self.hosts.endpoints[nth].peers else {
+            return self.hosts.endpoints[nth].endpoint.requests();
+        };
         let peers = std::mem::take(&mut self.hosts.peers[group]);
-        let progress = |fabric: &Fabric, of: u32| fabric.hosts.endpoints[of as usize].endpoint.progress();
+        let progress = |fabric: &Fabric, of: EndpointIx| fabric.hosts.endpoints[of].endpoint.progress();
         for &own in &peers {
             let Some(at) = progress(self, own).filter(|step| step.waits && step.done).and_then(|step| {
                 let others = peers.iter().filter(|&&other| other != own);
@@ -266,19 +264,24 @@ impl Fabric {
             }) else {
                 continue;
             };
-            let endpoint = &mut self.hosts.endpoints[own as usize].endpoint;
+            let endpoint = &mut self.hosts.endpoints[own].endpoint;
             endpoint.begin_step(at);
             let call_at = endpoint.requests().call_at;
             self.wake_in_time(own, call_at, now, windows);
         }
         self.hosts.peers[group] = peers;
-        self.hosts.endpoints[nth as usize].endpoint.requests()
+        self.hosts.endpoints[nth].endpoint.requests()
     }
 
     /// Lets an endpoint send that has something if nobody is before it at its NIC, and the NIC takes it; else it stands in
     /// line. Port and class at which it stands then, because it must wait or has more.
     #[inline(never)]
-    fn send_or_stand(&mut self, nth: u32, now: Time, windows: &mut Queued) -> Option<(u32, TrafficClass)> {
+    fn send_or_stand(
+        &mut self,
+        nth: EndpointIx,
+        now: Time,
+        windows: &mut Queued,
+    ) -> Option<(PortIx, TrafficClass)> {
         let (egress, class) = self.place_of(nth)?;
         if self.takes_at_once(egress, class) {
             return self.pull_segment(nth, (egress, class), now, windows);
@@ -289,9 +292,9 @@ impl Fabric {
 
     /// Notes window and round trip of an endpoint that knows them, where series are recorded.
     #[inline]
-    fn note_congestion(&mut self, nth: u32, now: Time) {
-        let Some((windows, trips)) = self.probes.congestion.get_mut(nth as usize) else { return };
-        if let Some(known) = self.hosts.endpoints[nth as usize].endpoint.congestion() {
+    fn note_congestion(&mut self, nth: EndpointIx, now: Time) {
+        let Some((windows, trips)) = self.probes.congestion.get_mut(nth.at()) else { return };
+        if let Some(known) = self.hosts.endpoints[nth].endpoint.congestion() {
             windows.set(now, known.window);
             trips.set(now, known.round_trip.unwrap_or_default().ps());
         }
@@ -300,23 +303,27 @@ impl Fabric {
     /// Schedules the next call of an endpoint, unless one is pending that is not later: then it is looked at anew. A
     /// timer that each acknowledgement moves costs no event for it.
     #[inline(always)]
-    fn wake_in_time(&mut self, nth: u32, call_at: Time, now: Time, windows: &mut Queued) {
-        if let Some(at) = self.hosts.endpoints[nth as usize].wake(call_at, now) {
+    fn wake_in_time(&mut self, nth: EndpointIx, call_at: Time, now: Time, windows: &mut Queued) {
+        if let Some(at) = self.hosts.endpoints[nth].wake(call_at, now) {
             self.schedule_call(nth, at, windows);
         }
     }
 
     #[inline(never)]
-    pub fn schedule_call(&mut self, nth: u32, at: Time, windows: &mut Queued) {
-        let place = (self.links.len() + self.hosts.sources.len()) as u32 + nth;
-        windows.push(Event::bare(Kind::Timeout, at, place));
+    pub fn schedule_call(&mut self, nth: EndpointIx, at: Time, windows: &mut Queued) {
+        windows.push(Event::bare(Kind::Timeout, at, self.place_of_endpoint(nth)));
     }
 
     /// Puts an endpoint that has something to send at the end of its line: port and class.
     #[inline(never)]
-    fn stand_in_line(&mut self, nth: u32, now: Time, windows: &mut Queued) -> Option<(u32, TrafficClass)> {
-        let limiter = self.hosts.endpoints[nth as usize].limiter;
-        if limiter != NIL {
+    fn stand_in_line(
+        &mut self,
+        nth: EndpointIx,
+        now: Time,
+        windows: &mut Queued,
+    ) -> Option<(PortIx, TrafficClass)> {
+        let limiter = self.hosts.endpoints[nth].limiter;
+        if let Some(limiter) = limiter {
             return self.stand_at_limiter(limiter, nth, now, windows);
         }
         let place = self.place_of(nth)?;
@@ -326,33 +333,36 @@ impl Fabric {
 
     /// The port and class that an endpoint sends through.
     #[inline(always)]
-    fn place_of(&mut self, nth: u32) -> Option<(u32, TrafficClass)> {
+    fn place_of(&mut self, nth: EndpointIx) -> Option<(PortIx, TrafficClass)> {
         let egress = self.egress_of(nth)?;
-        let priority = self.hosts.endpoints[nth as usize].priority;
-        Some((egress, self.links.ports[egress as usize].classes.class(priority)))
+        let priority = self.hosts.endpoints[nth].priority;
+        Some((egress, self.links.ports[egress].classes.class(priority)))
     }
 
     /// An endpoint stands at the end of its line.
-    pub fn join_line(&mut self, nth: u32, (egress, class): (u32, TrafficClass), now: Time) {
-        let Some(nic) = &mut self.links.nics[egress as usize] else { return };
-        nic.join(class, nth);
-        self.hosts.endpoints[nth as usize].join(nic, class, now);
+    pub fn join_line(&mut self, nth: EndpointIx, (egress, class): (PortIx, TrafficClass), now: Time) {
+        let Some(nic) = &mut self.links.nics[egress] else { return };
+        nic.join(class, InLine::Endpoint(nth));
+        self.hosts.endpoints[nth].join(nic, class, now);
     }
 
     /// Whose frame an entry of a line stands for: its path, its priority, and since when.
-    pub fn stands_for(&self, entry: u32) -> Option<(PathId, Priority, Time)> {
-        let Some(limiter) = Fabric::limiter_in(entry) else {
-            let state = &self.hosts.endpoints[entry as usize];
-            return Some((PathId(state.path), state.priority, state.since));
-        };
-        let NextFrame { path, priority, .. } = self.next_of_limiter(limiter)?;
-        Some((path, priority, self.hosts.limiters[limiter as usize].in_line_since))
+    pub fn stands_for(&self, entry: InLine) -> Option<(PathId, Priority, Time)> {
+        match entry {
+            InLine::Endpoint(nth) => {
+                let state = &self.hosts.endpoints[nth];
+                Some((PathId(state.path), state.priority, state.since))
+            }
+            InLine::Limiter(limiter) => {
+                let NextFrame { path, priority, .. } = self.next_of_limiter(limiter)?;
+                Some((path, priority, self.hosts.limiters[limiter].in_line_since))
+            }
+        }
     }
 
     /// Whether that frame may be bypassed; one that waits in a limiter is not asked for.
-    pub fn may_be_bypassed(&self, entry: u32) -> bool {
-        let of_endpoint = |nth: u32| self.hosts.endpoints[nth as usize].bypassable;
-        Fabric::limiter_in(entry).is_none() && of_endpoint(entry)
+    pub fn may_be_bypassed(&self, entry: InLine) -> bool {
+        entry.endpoint().is_some_and(|nth| self.hosts.endpoints[nth].bypassable)
     }
 
     /// A segment of an endpoint has been pulled, and this is what it requests now: sets its timer, and lets it stand in line
@@ -360,21 +370,21 @@ impl Fabric {
     #[inline(always)]
     pub fn endpoint_was_pulled(
         &mut self,
-        nth: u32,
+        nth: EndpointIx,
         requests: Requests,
         now: Time,
         windows: &mut Queued,
-    ) -> Option<(u32, TrafficClass)> {
+    ) -> Option<(PortIx, TrafficClass)> {
         self.wake_in_time(nth, requests.call_at, now, windows);
-        let in_line = self.hosts.endpoints[nth as usize].in_line;
+        let in_line = self.hosts.endpoints[nth].in_line;
         if requests.has_work && !in_line { self.stand_in_line(nth, now, windows) } else { None }
     }
 
     /// The port that an endpoint sends through.
     #[inline(always)]
-    pub fn egress_of(&mut self, nth: u32) -> Option<u32> {
+    pub fn egress_of(&mut self, nth: EndpointIx) -> Option<PortIx> {
         let (egress, route) = self.way_of(nth)?;
-        if self.links.ports[egress as usize].hooks.has(Hooks::DOWN) {
+        if self.links.ports[egress].hooks.has(Hooks::DOWN) {
             return self.egress_while_down(nth, egress, route);
         }
         Some(egress)
@@ -382,31 +392,29 @@ impl Fabric {
 
     /// The port that an endpoint sends through by rights, and the way from there.
     #[inline(always)]
-    pub fn way_of(&mut self, nth: u32) -> Option<(u32, Route)> {
-        let known = self.hosts.endpoints[nth as usize].way;
+    pub fn way_of(&mut self, nth: EndpointIx) -> Option<(PortIx, Route)> {
+        let known = self.hosts.endpoints[nth].way;
         known.or_else(|| self.find_way(nth))
     }
 
     #[inline(never)]
-    fn find_way(&mut self, nth: u32) -> Option<(u32, Route)> {
-        let EndpointState { path, behind, .. } = self.hosts.endpoints[nth as usize];
+    fn find_way(&mut self, nth: EndpointIx) -> Option<(PortIx, Route)> {
+        let EndpointState { path, behind, .. } = self.hosts.endpoints[nth];
         let way = self.way_from(path, behind);
-        self.hosts.endpoints[nth as usize].way = way;
+        self.hosts.endpoints[nth].way = way;
         way
     }
 
     /// The port that an endpoint sends through while the link of its own is down.
     #[cold]
-    fn egress_while_down(&mut self, nth: u32, egress: u32, route: Route) -> Option<u32> {
-        let EndpointState { path, behind, .. } = self.hosts.endpoints[nth as usize];
+    fn egress_while_down(&mut self, nth: EndpointIx, egress: PortIx, route: Route) -> Option<PortIx> {
+        let EndpointState { path, behind, .. } = self.hosts.endpoints[nth];
         if behind.is_none() {
             return Some(egress);
         }
         match route.heading() {
             // What switches choose a path for leaves through any link of the host that is up.
-            Heading::Destination(to) => {
-                self.choose_egress(self.node_of[egress as usize], path, to, Time::ZERO)
-            }
+            Heading::Destination(to) => self.choose_egress(self.node_of[egress], path, to, Time::ZERO),
             _ => Some(egress),
         }
     }
@@ -414,8 +422,8 @@ impl Fabric {
     /// The far end of a path answers along the way that leads here over `behind` entries of the table of hops. It may
     /// stand in line at a port of another way, whose link may be down for good.
     #[inline(never)]
-    fn answer_along(&mut self, nth: u32, behind: Option<NonZeroU32>) {
-        let state = &mut self.hosts.endpoints[nth as usize];
+    fn answer_along(&mut self, nth: EndpointIx, behind: Option<NonZeroU32>) {
+        let state = &mut self.hosts.endpoints[nth];
         let old = std::mem::replace(&mut state.behind, behind);
         state.way = None;
         if !state.in_line {
@@ -427,41 +435,41 @@ impl Fabric {
     }
 
     /// Those in line at a port whose link goes down stand where they can send now, if there is such a place.
-    pub fn change_lines(&mut self, port: u32, now: Time, windows: &mut Queued) {
-        let Some(nic) = &mut self.links.nics[port as usize] else { return };
+    pub fn change_lines(&mut self, port: PortIx, now: Time, windows: &mut Queued) {
+        let Some(nic) = &mut self.links.nics[port] else { return };
         let waiting = nic.leave_all();
-        for &nth in &waiting {
-            match Fabric::limiter_in(nth) {
-                None => self.hosts.endpoints[nth as usize].in_line = false,
-                Some(limiter) => self.limiter_left_line(limiter),
+        for &entry in &waiting {
+            match entry {
+                InLine::Endpoint(nth) => self.hosts.endpoints[nth].in_line = false,
+                InLine::Limiter(limiter) => self.limiter_left_line(limiter),
             }
         }
-        for nth in waiting {
-            match Fabric::limiter_in(nth) {
-                None => self.update_endpoint(nth, now, windows),
-                Some(limiter) => self.update_limiter(limiter, now, windows),
+        for entry in waiting {
+            match entry {
+                InLine::Endpoint(nth) => self.update_endpoint(nth, now, windows),
+                InLine::Limiter(limiter) => self.update_limiter(limiter, now, windows),
             }
         }
     }
 
     /// The path of an endpoint begins at another port now.
-    pub fn change_line(&mut self, old: u32, nth: u32, now: Time, windows: &mut Queued) {
+    pub fn change_line(&mut self, old: PortIx, nth: EndpointIx, now: Time, windows: &mut Queued) {
         self.leave_line(old, nth);
         self.update_endpoint(nth, now, windows);
     }
 
     /// Takes an endpoint out of its line, at whichever port of the host that this is one of: a failed link may have moved
     /// it.
-    fn leave_line(&mut self, port: u32, nth: u32) {
+    fn leave_line(&mut self, port: PortIx, nth: EndpointIx) {
         for port in self.ports_beside(port) {
-            if let Some(nic) = &mut self.links.nics[port as usize] {
-                nic.leave(nth);
+            if let Some(nic) = &mut self.links.nics[port] {
+                nic.leave(InLine::Endpoint(nth));
             }
         }
-        let state = &mut self.hosts.endpoints[nth as usize];
+        let state = &mut self.hosts.endpoints[nth];
         state.in_line = false;
-        if state.limiter != NIL {
-            self.hosts.limiters[state.limiter as usize].leave(nth);
+        if let Some(limiter) = state.limiter {
+            self.hosts.limiters[limiter].leave(nth);
         }
     }
 }

@@ -1,6 +1,8 @@
 //! The kinds of event at a node.
 
+use crate::run::across::PeerIx;
 use crate::run::headers::Headers;
+use crate::run::index::{LimiterIx, PlaceIx, PortIx};
 use engine::Windows;
 use flow_control::credit::Freed;
 use flow_control::pause::PauseSignal;
@@ -104,12 +106,12 @@ pub(crate) struct Place(u32);
 
 impl Place {
     #[inline(always)]
-    fn new(kind: Kind, number: u32) -> Place {
-        Place((kind as u32) << PLACE_BITS | number)
+    fn new(kind: Kind, place: PlaceIx) -> Place {
+        Place((kind as u32) << PLACE_BITS | place.number())
     }
     /// A port that frames come to, as a whole, or to a cut-through switch: their heads.
-    pub fn of_arrivals(as_heads: bool, port: u32) -> Place {
-        Place::new(if as_heads { Kind::Head } else { Kind::Frame }, port)
+    pub fn of_arrivals(as_heads: bool, port: PortIx) -> Place {
+        Place::new(if as_heads { Kind::Head } else { Kind::Frame }, port.into())
     }
     /// The event that a frame comes there.
     #[inline(always)]
@@ -123,8 +125,8 @@ impl Place {
     }
     /// As the part of the fabric counts that runs the node.
     #[inline(always)]
-    pub fn number(self) -> u32 {
-        self.0 & (Event::MAX_PLACES as u32 - 1)
+    pub fn peer(self) -> PeerIx {
+        PeerIx::new(self.0 & (Event::MAX_PLACES as u32 - 1))
     }
 }
 
@@ -134,28 +136,37 @@ impl Event {
 
     /// A frame, or its head, arrives through a port.
     #[inline(always)]
-    pub fn arrival(kind: Kind, time: Time, place: u32, frame: Frame) -> Event {
-        Place::new(kind, place).event(time, frame)
+    pub fn arrival(kind: Kind, time: Time, place: impl Into<PlaceIx>, frame: Frame) -> Event {
+        Place::new(kind, place.into()).event(time, frame)
     }
     /// Something that needs no frame.
     #[inline]
-    pub fn bare(kind: Kind, time: Time, place: u32) -> Event {
+    pub fn bare(kind: Kind, time: Time, place: impl Into<PlaceIx>) -> Event {
         Event::arrival(kind, time, place, Frame::default())
     }
-    /// The call of a limiter, whose number as this part counts is in the word.
+    /// The call of a limiter, which is in the word.
     #[inline(always)]
-    pub fn limiter(time: Time, place: u32, nth: u32) -> Event {
-        Event::arrival(Kind::Limiter, time, place, Frame { word: nth, ..Frame::default() })
+    pub fn limiter(time: Time, place: PlaceIx, limiter: LimiterIx) -> Event {
+        Event::arrival(Kind::Limiter, time, place, Frame { word: limiter.number(), ..Frame::default() })
     }
-    /// The port; for a source or an endpoint, its number behind the last port: as the part of the fabric counts them
-    /// that runs the node.
+    /// That of [`Event::limiter`].
     #[inline(always)]
-    pub fn place(&self) -> u32 {
-        self.order & (Event::MAX_PLACES as u32 - 1)
+    pub fn called_limiter(&self) -> LimiterIx {
+        LimiterIx::new(self.frame.word)
+    }
+    /// Where it happens.
+    #[inline(always)]
+    pub fn place(&self) -> PlaceIx {
+        PlaceIx::new(self.order & (Event::MAX_PLACES as u32 - 1))
+    }
+    /// The port where it happens, if it is an event of a port.
+    #[inline(always)]
+    pub fn port(&self) -> PortIx {
+        self.place().port()
     }
     /// The event at another place.
-    pub fn at(self, place: u32) -> Event {
-        Event { order: self.order & !(Event::MAX_PLACES as u32 - 1) | place, ..self }
+    pub fn at(self, place: PlaceIx) -> Event {
+        Event { order: self.order & !(Event::MAX_PLACES as u32 - 1) | place.number(), ..self }
     }
     /// As one comparison, where [`Event::kind`] has a table.
     #[inline(always)]
@@ -177,7 +188,7 @@ impl Event {
         Kind::from_number(self.order >> PLACE_BITS)
     }
     /// An entry of the table of faults: the first action and how many there are.
-    pub fn fault(time: Time, place: u32, first: u32, count: u32) -> Event {
+    pub fn fault(time: Time, place: PlaceIx, first: u32, count: u32) -> Event {
         let frame = Frame { path: PathId(first), word: count, ..Frame::default() };
         Event::arrival(Kind::Fault, time, place, frame)
     }
@@ -187,7 +198,13 @@ impl Event {
         first..first + count
     }
     /// A frame that is lost on its way to the port where it would have arrived, and why.
-    pub fn broken(time: Time, port: u32, frame: Frame, loss_cause: LossCause, back: bool) -> Event {
+    pub fn broken(
+        time: Time,
+        port: impl Into<PlaceIx>,
+        frame: Frame,
+        loss_cause: LossCause,
+        back: bool,
+    ) -> Event {
         // It goes no further: all that matters of its route is which way it went.
         let cause = loss_cause as u32;
         let route = if back { Route::backward(cause) } else { Route::forward(cause) };
@@ -204,7 +221,7 @@ impl Event {
     }
     /// A pause frame: its signal and quanta in the word, and the note of its sender, which says why, in place of
     /// the time of creation.
-    pub fn pause(time: Time, port: u32, signal: PauseSignal, quanta: u16, note: u64) -> Event {
+    pub fn pause(time: Time, port: impl Into<PlaceIx>, signal: PauseSignal, quanta: u16, note: u64) -> Event {
         let word = u32::from(quanta) << 16 | u32::from(signal.xoff) << 8 | u32::from(signal.xon);
         Event::arrival(
             Kind::Pause,
@@ -231,7 +248,7 @@ impl Event {
     /// An update of credits: fifteen bits a channel, four channels in place of the time of creation, two each in place
     /// of path and route; which bank of counts they are in place of the length. No part of a fingerprint: most
     /// updates are read and are no event.
-    pub fn update(time: Time, port: u32, freed: Freed) -> Event {
+    pub fn update(time: Time, port: impl Into<PlaceIx>, freed: Freed) -> Event {
         let [a, b, c, d, e, f, g, h] = freed.counts.map(u64::from);
         let (created, path, route) = (a | b << 16 | c << 32 | d << 48, e | f << 16, g | h << 15);
         let frame = Frame {
@@ -318,7 +335,7 @@ mod tests {
     fn a_broken_frame_knows_why() {
         for loss_cause in [LossCause::LinkDown, LossCause::Restart, LossCause::BitError, LossCause::Loss] {
             for back in [false, true] {
-                let event = Event::broken(Time::from_ns(1), 3, frame(), loss_cause, back);
+                let event = Event::broken(Time::from_ns(1), PortIx::new(3), frame(), loss_cause, back);
                 let broken = event.frame;
                 assert_eq!(
                     (event.loss_cause(), broken.priority, broken.path),
@@ -327,13 +344,13 @@ mod tests {
                 assert_eq!(matches!(broken.route.heading(), frame::Heading::Backward(_)), back);
             }
         }
-        assert_eq!(Event::fault(Time::ZERO, 1, 4, 3).actions(), 4..7);
+        assert_eq!(Event::fault(Time::ZERO, PlaceIx::new(1), 4, 3).actions(), 4..7);
     }
 
     #[test]
     fn a_pause_says_what_it_was_made_from() {
         let signal = PauseSignal { xoff: 0x81, xon: 0x18 };
-        let event = Event::pause(Time::from_ns(1), 3, signal, 0xFEDC, u64::MAX - 5);
+        let event = Event::pause(Time::from_ns(1), PortIx::new(3), signal, 0xFEDC, u64::MAX - 5);
         assert_eq!(event.signal(), (signal, 0xFEDC, u64::MAX - 5));
     }
 
@@ -341,17 +358,17 @@ mod tests {
     fn an_update_says_what_it_was_made_from() {
         let counts = [0, 1, 0x7FFF, 3, 0x7FFF, 5, 0x7FFE, 0x7FFF];
         let freed = Freed { counts, bank: 0 };
-        let event = Event::update(Time::from_ns(1), 3, freed);
+        let event = Event::update(Time::from_ns(1), PortIx::new(3), freed);
         assert_eq!((event.freed(), event.kind()), (freed, Kind::Pause));
         let bypass = Freed { bank: 1, ..freed };
-        assert_eq!(Event::update(Time::ZERO, 3, bypass).freed(), bypass);
+        assert_eq!(Event::update(Time::ZERO, PortIx::new(3), bypass).freed(), bypass);
     }
 
     #[test]
     fn kind_and_place_are_the_order() {
         for kind in (0..=10).map(Kind::from_number) {
-            let event = Event::bare(kind, Time::ZERO, 4_194_303);
-            assert_eq!((event.kind(), event.place()), (kind, 4_194_303));
+            let event = Event::bare(kind, Time::ZERO, PlaceIx::new(4_194_303));
+            assert_eq!((event.kind(), event.place()), (kind, PlaceIx::new(4_194_303)));
             assert!(engine::Event::order(&event) < 1 << 26);
         }
     }

@@ -24,6 +24,7 @@
 //! of the table of guarantees that follow a new scheduler.
 
 use crate::run::event::{Event, Kind, LossCause, Queued};
+use crate::run::index::PortIx;
 use crate::run::losses::Cause;
 use crate::run::port::{ColdPort, Hooks, LINK_DOWN, Port, SWITCH_OFF};
 use crate::run::world::Fabric;
@@ -178,13 +179,13 @@ impl Faults {
     /// along its path.
     pub fn outcome_on_link(
         &mut self,
-        egress: u32,
+        egress: PortIx,
         port: &Port,
         cold: &ColdPort,
         (arrival, back): (Event, bool),
         began: Time,
     ) -> Event {
-        let schedule = self.schedules.get_mut(egress as usize).and_then(Option::as_deref_mut);
+        let schedule = self.schedules.get_mut(egress.at()).and_then(Option::as_deref_mut);
         let Some(schedule) = schedule else { return arrival };
         let acts = port.busy_until + port.arrives_after;
         let bits = u64::from(arrival.frame.bytes) * 8;
@@ -196,11 +197,11 @@ impl Faults {
             loss_cause = Some(LossCause::BitError);
         }
         if let Some(loss_cause) = loss_cause {
-            return Event::broken(acts, port.arrives_as.number(), arrival.frame, loss_cause, back);
+            return Event::broken(acts, port.arrives_as.peer(), arrival.frame, loss_cause, back);
         }
         if arrival.kind() == Kind::Head && schedule.rates.iter().any(|&at| began < at && at < acts) {
             // The switch would compare rates that this frame did not travel at: it takes in all of it first.
-            return Event::arrival(Kind::Frame, acts, port.arrives_as.number(), arrival.frame);
+            return Event::arrival(Kind::Frame, acts, port.arrives_as.peer(), arrival.frame);
         }
         arrival
     }
@@ -209,11 +210,10 @@ impl Faults {
 impl Fabric {
     /// Whether a pause frame that is sent from `began` on, to act at `acts`, gets lost.
     #[cold]
-    pub fn pause_is_lost(&mut self, egress: u32, began: Time, acts: Time) -> bool {
-        let schedule = self.faults.schedules.get_mut(egress as usize).and_then(Option::as_deref_mut);
+    pub fn pause_is_lost(&mut self, egress: PortIx, began: Time, acts: Time) -> bool {
+        let schedule = self.faults.schedules.get_mut(egress.at()).and_then(Option::as_deref_mut);
         let Some(schedule) = schedule else { return false };
-        let (ended, delay) =
-            (self.links.ports[egress as usize].busy_until, self.links.cold[egress as usize].delay);
+        let (ended, delay) = (self.links.ports[egress].busy_until, self.links.cold[egress].delay);
         // A pause that is on its way to its effect when the link goes down is forgotten like one in force.
         schedule.loss_cause(began, ended, delay, acts).is_some()
             || meets(&schedule.outages, began, acts)
@@ -225,18 +225,18 @@ impl Fabric {
     #[cold]
     #[inline(never)]
     pub fn broken(&mut self, event: &Event) {
-        let (port, frame) = (event.place(), event.frame);
+        let (port, frame) = (event.port(), event.frame);
         let cause = match event.loss_cause() {
             LossCause::LinkDown => Cause::LinkDown,
             LossCause::Restart => Cause::Restart,
             LossCause::BitError => Cause::BitError,
             LossCause::Loss => Cause::LinkLoss,
         };
-        let class = self.nodes[self.node_of[port as usize] as usize].classes.class(frame.priority);
+        let class = self.nodes[self.node_of[port]].classes.class(frame.priority);
         self.log_drop(port, true, &frame, cause, event.time);
         self.count_loss(port, class, &frame, cause);
         self.credits_lost(port, &frame, event.time);
-        let counts = &mut self.links.cold[port as usize].counts;
+        let counts = &mut self.links.cold[port].counts;
         counts.broken.0 += 1;
         counts.broken.1 += u64::from(frame.bytes);
         counts.bit_errors += u64::from(cause == Cause::BitError);
@@ -246,38 +246,39 @@ impl Fabric {
     #[cold]
     #[inline(never)]
     pub fn fault(&mut self, event: &Event, windows: &mut Queued) {
-        let (place, now) = (event.place(), event.time);
+        let (port, now) = (event.port(), event.time);
         for at in event.actions() {
             match self.faults.actions[at] {
-                Action::Down { keep } => self.link_down(place, keep, now, windows),
-                Action::Up => self.revive(place, LINK_DOWN, now, windows),
-                Action::Rate(rate) => self.change_rate(place, rate, now, windows),
-                Action::Off => self.switch_off(place, now, windows),
+                Action::Down { keep } => self.link_down(port, keep, now, windows),
+                Action::Up => self.revive(port, LINK_DOWN, now, windows),
+                Action::Rate(rate) => self.change_rate(port, rate, now, windows),
+                Action::Off => self.switch_off(port, now, windows),
                 Action::On => {
-                    for port in self.ports_beside(place) {
+                    for port in self.ports_beside(port) {
                         self.revive(port, SWITCH_OFF, now, windows);
                     }
                 }
-                Action::Receive(change) => self.change_receiving(place, change, now, windows),
+                Action::Receive(change) => self.change_receiving(port, change, now, windows),
                 Action::Path { path, start } => self.change_path(path, start, now, windows),
-                Action::Pause { signal, quanta } => self.hear_pause(place, signal, quanta, now, windows),
-                Action::Scheduler { nth } => self.change_scheduler(place, nth, now, windows),
+                Action::Pause { signal, quanta } => self.hear_pause(port, signal, quanta, now, windows),
+                Action::Scheduler { nth } => self.change_scheduler(port, nth, now, windows),
                 Action::Congestion { path, feedback } => self.hear_congestion(path, feedback, now, windows),
             }
         }
     }
 
     /// The ports of the node that this is a port of.
-    pub fn ports_beside(&self, port: u32) -> std::ops::Range<u32> {
-        let node = self.node_of[port as usize];
-        let first = self.nodes[node as usize].first_port;
-        let all = self.node_of[first as usize..self.links.len()].iter();
-        first..first + all.take_while(|&&of| of == node).count() as u32
+    pub fn ports_beside(&self, port: PortIx) -> impl Iterator<Item = PortIx> + use<> {
+        let node = self.node_of[port];
+        let first = self.nodes[node].first_port;
+        let behind = (first.number()..self.links.len() as u32).map(PortIx::new);
+        let own = behind.take_while(|&port| self.node_of[port] == node).count() as u32;
+        (0..own).map(move |nth| first.plus(nth))
     }
 
-    fn link_down(&mut self, port: u32, keep: bool, now: Time, windows: &mut Queued) {
+    fn link_down(&mut self, port: PortIx, keep: bool, now: Time, windows: &mut Queued) {
         self.links.set_down(port, |down| down | LINK_DOWN);
-        self.links.cold[port as usize].keeps = keep;
+        self.links.cold[port].keeps = keep;
         self.forget_pauses(port, now);
         if !keep {
             self.flush(port, Cause::LinkDown, now, windows);
@@ -287,7 +288,7 @@ impl Fabric {
         self.change_lines(port, now, windows);
     }
 
-    fn switch_off(&mut self, place: u32, now: Time, windows: &mut Queued) {
+    fn switch_off(&mut self, place: PortIx, now: Time, windows: &mut Queued) {
         for port in self.ports_beside(place) {
             self.links.set_down(port, |down| down | SWITCH_OFF);
             self.forget_pauses(port, now);
@@ -298,20 +299,20 @@ impl Fabric {
     }
 
     /// A port gets another scheduler, which hears of all that waits as if it came now.
-    fn change_scheduler(&mut self, port: u32, nth: u32, now: Time, windows: &mut Queued) {
+    fn change_scheduler(&mut self, port: PortIx, nth: u32, now: Time, windows: &mut Queued) {
         let scheduler = self.faults.schedulers[nth as usize].clone();
-        if let Some(Some(schedule)) = self.faults.schedules.get_mut(port as usize) {
+        if let Some(Some(schedule)) = self.faults.schedules.get_mut(port.at()) {
             schedule.fresh = schedule.fresh.is_some().then(|| scheduler.clone());
         }
         self.begin_scheduler(port, scheduler, now);
-        let state = &self.links.ports[port as usize];
+        let state = &self.links.ports[port];
         for class in members(state.waiting as u8) {
-            let queue = state.first_queue + class as u32;
-            let scheduler = &mut self.links.cold[port as usize].scheduler;
+            let queue = state.first_queue.plus(class as u32);
+            let scheduler = &mut self.links.cold[port].scheduler;
             for waiting in self.buffers.frames(queue) {
                 scheduler.arrive(class as u32, u32::from(waiting.frame.bytes), false, now);
             }
-            if let Some(head) = self.buffers.head_bytes(queue as usize)
+            if let Some(head) = self.buffers.head_bytes(queue)
                 && state.stopped >> class & 1 == 0
             {
                 scheduler.go(class as u32, head, now);
@@ -323,28 +324,27 @@ impl Fabric {
     }
 
     /// A port gets a scheduler that was made for the rate at the beginning, and has served nothing yet.
-    fn begin_scheduler(&mut self, port: u32, scheduler: Scheduler, now: Time) {
-        let cold = &mut self.links.cold[port as usize];
+    fn begin_scheduler(&mut self, port: PortIx, scheduler: Scheduler, now: Time) {
+        let cold = &mut self.links.cold[port];
         cold.scheduler = Selector::new(scheduler);
         cold.scheduler.on_link_rate(cold.rate, now);
     }
 
     /// A link has another rate from the next frame on. All that was derived from the old one hears of it here: of the port its
     /// clock, scheduler and queue managers, then the crossbar of its switch, then limiters, sources and endpoints of its host.
-    fn change_rate(&mut self, port: u32, rate: BitRate, now: Time, windows: &mut Queued) {
+    fn change_rate(&mut self, port: PortIx, rate: BitRate, now: Time, windows: &mut Queued) {
         self.links.change_rate(port, rate, now);
-        let (node, beside) = (self.node_of[port as usize], self.ports_beside(port));
-        let first = beside.start;
-        if let Some(crossbar) = self.nodes[node as usize].architecture.crossbar_mut() {
-            let rates =
-                self.links.cold[beside.start as usize..beside.end as usize].iter().map(|cold| cold.rate);
+        let (node, beside) = (self.node_of[port], self.ports_beside(port));
+        let first = self.nodes[node].first_port;
+        if let Some(crossbar) = self.nodes[node].architecture.crossbar_mut() {
+            let rates = beside.map(|port| self.links.cold[port].rate);
             crossbar.on_link_rate(rates.max().unwrap_or(rate));
         }
-        let host = NodeId(self.numbering.first_node + node);
-        for nth in 0..self.hosts.limiters.len() as u32 {
+        let host = NodeId(self.numbering.first_node + node.number());
+        for nth in self.hosts.limiters.keys() {
             // Limiters are made for the first link of their host.
-            if port == first && self.hosts.limiters[nth as usize].host == host {
-                self.hosts.limiters[nth as usize].on_link_rate(rate, now);
+            if port == first && self.hosts.limiters[nth].host == host {
+                self.hosts.limiters[nth].on_link_rate(rate, now);
                 self.update_limiter(nth, now, windows);
             }
         }
@@ -355,8 +355,8 @@ impl Fabric {
                 source.source.on_link_rate(rate);
             }
         }
-        for nth in 0..self.hosts.endpoints.len() as u32 {
-            let state = &mut self.hosts.endpoints[nth as usize];
+        for nth in self.hosts.endpoints.keys() {
+            let state = &mut self.hosts.endpoints[nth];
             let start = self.routes.path_start[state.path as usize];
             let leaves = state.behind.is_none() && self.routes.path(start).first() == Some(&whole);
             if leaves && state.endpoint.on_link_rate(rate, now) {
@@ -364,20 +364,20 @@ impl Fabric {
             }
         }
         // What a shaper holds may go at another time than it said.
-        let state = &self.links.ports[port as usize];
+        let state = &self.links.ports[port];
         if state.hooks.has(Hooks::SCHEDULER) && state.waiting != 0 {
             self.try_transmit(port, now, windows);
         }
     }
 
     /// One reason less not to send.
-    fn revive(&mut self, port: u32, reason: u8, now: Time, windows: &mut Queued) {
+    fn revive(&mut self, port: PortIx, reason: u8, now: Time, windows: &mut Queued) {
         self.links.set_down(port, |down| down & !reason);
         self.forget_pauses(port, now);
-        if self.links.cold[port as usize].down != 0 {
+        if self.links.cold[port].down != 0 {
             return;
         }
-        if self.links.ports[port as usize].waiting != 0 {
+        if self.links.ports[port].waiting != 0 {
             self.try_transmit(port, now, windows);
         }
         self.unblock_all(port, true, now, windows);
@@ -385,13 +385,13 @@ impl Fabric {
     }
 
     /// Loses what waits at a port. Its scheduler begins anew: schedulers do not expect a head to leave unsent.
-    fn flush(&mut self, port: u32, cause: Cause, now: Time, windows: &mut Queued) {
-        while self.links.ports[port as usize].waiting != 0 {
-            let class = TrafficClass(self.links.ports[port as usize].waiting.trailing_zeros() as u8);
+    fn flush(&mut self, port: PortIx, cause: Cause, now: Time, windows: &mut Queued) {
+        while self.links.ports[port].waiting != 0 {
+            let class = TrafficClass(self.links.ports[port].waiting.trailing_zeros() as u8);
             let (waiting, before) = self.take(port, class, now);
-            self.lose(port, class, &waiting.frame, waiting.ingress, cause, now);
-            if self.links.ports[port as usize].waiting == 0
-                && let Some(schedule) = self.faults.schedules[port as usize].as_deref()
+            self.lose(port, class, &waiting.frame, waiting.across, cause, now);
+            if self.links.ports[port].waiting == 0
+                && let Some(schedule) = self.faults.schedules[port.at()].as_deref()
                 && let Some(fresh) = schedule.fresh.clone()
             {
                 self.begin_scheduler(port, fresh, now);
@@ -402,19 +402,19 @@ impl Fabric {
     }
 
     /// Ends the pauses that a port obeys, and forgets those that were sent through it.
-    fn forget_pauses(&mut self, port: u32, now: Time) {
+    fn forget_pauses(&mut self, port: PortIx, now: Time) {
         let before = self.probes.pauses_ended();
-        let cold = &mut self.links.cold[port as usize];
+        let cold = &mut self.links.cold[port];
         cold.control.clear(now, |ended| self.probes.pause_ended(port, ended));
         self.note_held(port, before, now);
-        let cold = &mut self.links.cold[port as usize];
+        let cold = &mut self.links.cold[port];
         cold.watch.iter_mut().for_each(|watch| watch.free(u32::MAX));
-        self.links.ports[port as usize].hooks.set(Hooks::PAUSE_WAITING, false);
+        self.links.ports[port].hooks.set(Hooks::PAUSE_WAITING, false);
         self.update_stopped(port, now);
-        let node = self.node_of[port as usize] as usize;
+        let node = self.node_of[port];
         let Some(pause_sender) = &mut self.nodes[node].pause_sender else { return };
         let local = pause_sender.local(port);
-        for counter in self.ingress.get_mut(port as usize).iter_mut().flat_map(|port| &mut port.counters) {
+        for counter in self.ingress.get_mut(port).iter_mut().flat_map(|port| &mut port.counters) {
             counter.pause.release();
         }
         for counter in pause_sender.egress.iter_mut().filter(|counter| counter.pause(local as u32).in_force())

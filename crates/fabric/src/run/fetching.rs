@@ -7,7 +7,9 @@
 
 use crate::run::event::{Event, Kind};
 use crate::run::hosts::{Hosts, Receiver};
-use crate::run::pool::NIL;
+use crate::run::index::{EndpointIx, PlaceIx, PortIx};
+use crate::run::nic::InLine;
+
 use crate::run::port::{Hooks, Port};
 use crate::run::world::Fabric;
 use frame::{Frame, Heading, PathId, Priority};
@@ -19,7 +21,7 @@ use units::Time;
 const LARGE: usize = if cfg!(debug_assertions) { 1 << 16 } else { 24 << 20 };
 
 /// In place of an egress port: the frame has come to its end.
-const END: u32 = NIL;
+const END: u32 = u32::MAX;
 
 impl Fabric {
     /// Whether it is worth it: by the tables that grow with ports, flows and connections.
@@ -36,14 +38,14 @@ impl Fabric {
         if event.is(Kind::Frame) || event.is(Kind::Head) {
             self.fetch_for_frame(step, event, found)
         } else if event.is_decision() {
-            self.fetch_for_decision(step, event.place(), event.time);
+            self.fetch_for_decision(step, event.port(), event.time);
             0
         } else if event.is(Kind::Source) {
             self.fetch_for_source(step, event.place(), event.time);
             0
         } else if event.is(Kind::Timeout) {
-            let first = (self.links.len() + self.hosts.sources.len()) as u32;
-            if let Some(state) = self.hosts.endpoints.get(event.place().wrapping_sub(first) as usize) {
+            let first = self.links.len() + self.hosts.sources.len();
+            if let Some(state) = self.hosts.endpoints.raw.get(event.place().at().wrapping_sub(first)) {
                 match step {
                     0 => fetch(&state.wakes_at),
                     // Not if another call has overtaken this one.
@@ -69,7 +71,7 @@ impl Fabric {
                     Heading::Destination(_) | Heading::Tree(_) => return 0,
                 };
                 fetch_at(&self.routes.hops, hop as usize);
-                if let Some(ingress) = self.ingress.get(event.place() as usize) {
+                if let Some(ingress) = self.ingress.get(event.port()) {
                     fetch(&ingress.levels);
                     fetch_at(&ingress.counters, frame.priority.at());
                 }
@@ -81,7 +83,7 @@ impl Fabric {
                     fetch_at(&self.hosts.receiver_of_path, frame.path.at());
                     fetch_at(&self.hosts.endpoints_of_path, frame.path.at());
                 } else {
-                    fetch_at(&self.links.ports, egress as usize);
+                    fetch_at(&self.links.ports.raw, egress as usize);
                 }
                 egress
             }
@@ -97,18 +99,18 @@ impl Fabric {
                 END
             }
             (2, egress) => {
-                self.fetch_queue_for(egress, frame.priority, event.time);
-                if self.leads_to_receiver(egress) {
+                self.fetch_queue_for(PortIx::new(egress), frame.priority, event.time);
+                if self.leads_to_receiver(PortIx::new(egress)) {
                     fetch_at(&self.hosts.receiver_of_path, frame.path.at());
                 }
                 egress
             }
             (3, egress) => {
-                self.fetch_waiting(egress, &frame);
+                self.fetch_waiting(PortIx::new(egress), &frame);
                 egress
             }
             (4, egress) if egress != END => {
-                self.fetch_waits(egress, &frame, event.time);
+                self.fetch_waits(PortIx::new(egress), &frame, event.time);
                 egress
             }
             (_, found) => found,
@@ -119,8 +121,8 @@ impl Fabric {
     #[inline(always)]
     fn leaves_through(&self, frame: &Frame) -> u32 {
         match frame.route.heading() {
-            Heading::Forward(hop) => self.routes.egress(hop).unwrap_or(END),
-            Heading::Backward(hops) => self.routes.step_back(hops).map_or(END, |(egress, _)| egress),
+            Heading::Forward(hop) => self.routes.egress(hop).map_or(END, PortIx::number),
+            Heading::Backward(hops) => self.routes.step_back(hops).map_or(END, |(egress, _)| egress.number()),
             Heading::Destination(_) | Heading::Tree(_) => END,
         }
     }
@@ -128,8 +130,8 @@ impl Fabric {
     /// Who counts the frames of a path, if it ends in this part.
     #[inline(always)]
     fn receiver_at(&self, path: PathId) -> Option<&Receiver> {
-        let receiver = self.hosts.receiver_of_path.get(path.at()).copied().unwrap_or(NIL);
-        self.hosts.receivers.get(receiver as usize)
+        let receiver = self.hosts.receiver_of_path.get(path.at()).copied().flatten()?;
+        self.hosts.receivers.get(receiver)
     }
     #[inline(always)]
     fn fetch_receiver(&self, path: PathId) {
@@ -148,29 +150,29 @@ impl Fabric {
 
     /// The queue of a frame at a port, and what counts what passes there.
     #[inline(always)]
-    fn fetch_queue_for(&self, egress: u32, priority: Priority, now: Time) {
-        let Some(port) = self.links.ports.get(egress as usize) else { return };
+    fn fetch_queue_for(&self, egress: PortIx, priority: Priority, now: Time) {
+        let Some(port) = self.links.ports.get(egress) else { return };
         fetch(self.links.passed.of(egress, priority.at()));
-        let queue = port.first_queue + u32::from(port.classes.class(priority).0);
+        let queue = port.queue(port.classes.class(priority));
         if port.waiting != 0 || port.busy_until > now {
-            fetch_all_at(&self.buffers.queues, queue as usize);
+            fetch_all_at(&self.buffers.queues.raw, queue.at());
         }
     }
 
     /// Whether what leaves through a port is counted at once where it will come to.
     #[inline(always)]
-    fn leads_to_receiver(&self, egress: u32) -> bool {
-        self.links.ports.get(egress as usize).is_some_and(|port| port.hooks.has(Hooks::COUNTED_THERE))
+    fn leads_to_receiver(&self, egress: PortIx) -> bool {
+        self.links.ports.get(egress).is_some_and(|port| port.hooks.has(Hooks::COUNTED_THERE))
     }
 
     /// What waits in that queue: the last frame, behind which this one comes, and, where frames are sent ahead, the first one, which
     /// may have left.
     #[inline(always)]
-    fn fetch_waiting(&self, egress: u32, frame: &Frame) {
-        let Some(port) = self.links.ports.get(egress as usize) else { return };
-        let queue = port.first_queue + u32::from(port.classes.class(frame.priority).0);
+    fn fetch_waiting(&self, egress: PortIx, frame: &Frame) {
+        let Some(port) = self.links.ports.get(egress) else { return };
+        let queue = port.queue(port.classes.class(frame.priority));
         if port.waiting != 0
-            && let Some(queue) = self.buffers.queues.get(queue as usize)
+            && let Some(queue) = self.buffers.queues.get(queue)
         {
             self.buffers.pool.fetch_last(&queue.list);
             if port.hooks.has(Hooks::AHEAD) {
@@ -184,8 +186,8 @@ impl Fabric {
 
     /// The bin of the first frame that waits there, and that of the frame at its receiver.
     #[inline(always)]
-    fn fetch_waits(&self, egress: u32, frame: &Frame, now: Time) {
-        let Some(port) = self.links.ports.get(egress as usize) else { return };
+    fn fetch_waits(&self, egress: PortIx, frame: &Frame, now: Time) {
+        let Some(port) = self.links.ports.get(egress) else { return };
         if port.waiting != 0 && port.hooks.has(Hooks::AHEAD) {
             self.fetch_first_wait(port, now);
         }
@@ -200,20 +202,22 @@ impl Fabric {
     /// The bin of the first frame that waits at a port, the frame behind it, and where that one came in.
     #[inline(always)]
     fn fetch_first_wait(&self, port: &Port, now: Time) -> Option<Frame> {
-        let queue = self.buffers.queues.get(first_queue(port))?;
-        let first = self.buffers.pool.get(queue.list.head())?;
+        let queue = self.buffers.queues.raw.get(first_queue(port))?;
+        let first = self.buffers.pool.get(queue.list.head()?);
         let leaves = if first.leaves == Time::NEVER { now } else { first.leaves };
         queue.waits.fetch(leaves.saturating_sub(first.since));
         self.buffers.pool.fetch_second(first);
-        fetch_at(&self.ingress, first.ingress as usize);
+        if let Some(ingress) = first.across {
+            fetch_at(&self.ingress.raw, ingress.at());
+        }
         Some(first.frame)
     }
 
     /// The port that decides; its queue; the frame that leaves; where its wait and the frame itself are counted. At a NIC also who
     /// is next in line.
     #[inline(always)]
-    fn fetch_for_decision(&self, step: usize, egress: u32, now: Time) {
-        let Some(port) = self.links.ports.get(egress as usize) else { return };
+    fn fetch_for_decision(&self, step: usize, egress: PortIx, now: Time) {
+        let Some(port) = self.links.ports.get(egress) else { return };
         if step == 0 {
             return fetch(port);
         }
@@ -224,9 +228,9 @@ impl Fabric {
             self.fetch_line(step, egress, first_class(port));
         }
         match step {
-            1 => fetch_all_at(&self.buffers.queues, first_queue(port)),
+            1 => fetch_all_at(&self.buffers.queues.raw, first_queue(port)),
             2 => {
-                if let Some(queue) = self.buffers.queues.get(first_queue(port)) {
+                if let Some(queue) = self.buffers.queues.raw.get(first_queue(port)) {
                     self.buffers.pool.fetch_first(&queue.list);
                 }
             }
@@ -240,9 +244,9 @@ impl Fabric {
                 }
             }
             _ if port.hooks.has(Hooks::COUNTED_THERE) => {
-                let queue = self.buffers.queues.get(first_queue(port));
-                if let Some(first) = queue.and_then(|queue| self.buffers.pool.get(queue.list.head())) {
-                    self.fetch_receiver(first.frame.path);
+                let queue = self.buffers.queues.raw.get(first_queue(port));
+                if let Some(first) = queue.and_then(|queue| queue.list.head()) {
+                    self.fetch_receiver(self.buffers.pool.get(first).frame.path);
                 }
             }
             _ => {}
@@ -251,25 +255,25 @@ impl Fabric {
 
     /// The NIC; what it knows of a class; the number of the first endpoint in line; the endpoint.
     #[inline(never)]
-    fn fetch_line(&self, step: usize, egress: u32, class: usize) {
+    fn fetch_line(&self, step: usize, egress: PortIx, class: usize) {
         if step == 1 {
-            fetch(&self.links.cold[egress as usize].lone_source);
-            return fetch_at(&self.links.nics, egress as usize);
+            fetch(&self.links.cold[egress].lone_source);
+            return fetch_at(&self.links.nics.raw, egress.at());
         }
-        let Some(Some(nic)) = self.links.nics.get(egress as usize) else { return };
+        let Some(Some(nic)) = self.links.nics.get(egress) else { return };
         match step {
             2 => nic.fetch_class(class),
             3 => nic.fetch_line(class),
-            _ => fetch_endpoint(&self.hosts, nic.first_in_line(class).unwrap_or(NIL)),
+            _ => fetch_endpoint(&self.hosts, nic.first_in_line(class).and_then(InLine::endpoint)),
         }
     }
 
     /// The source; where its path begins, and who receives; the port there, and what waits at it. Of several paths it is the
     /// first.
     #[inline(always)]
-    fn fetch_for_source(&self, step: usize, place: u32, now: Time) {
-        let source = place.wrapping_sub(self.links.len() as u32);
-        let Some(state) = self.hosts.sources.get(source as usize) else { return };
+    fn fetch_for_source(&self, step: usize, place: PlaceIx, now: Time) {
+        let source = place.at().wrapping_sub(self.links.len());
+        let Some(state) = self.hosts.sources.raw.get(source) else { return };
         let path = PathId(state.first_path);
         match step {
             0 => fetch_all(state),
@@ -282,7 +286,7 @@ impl Fabric {
                 self.fetch_receiver(path);
             }
             3 => {
-                fetch_at(&self.links.ports, self.routes.first_port(path.0) as usize);
+                fetch_at(&self.links.ports.raw, self.routes.first_port(path.0).at());
                 if let Some(receiver) = self.receiver_at(path) {
                     receiver.latency.fetch_min();
                 }
@@ -301,10 +305,12 @@ fn first_class(port: &Port) -> usize {
 }
 #[inline(always)]
 fn first_queue(port: &Port) -> usize {
-    (port.first_queue as usize).wrapping_add(first_class(port))
+    port.first_queue.at().wrapping_add(first_class(port))
 }
 
 #[inline(always)]
-fn fetch_endpoint(hosts: &Hosts, nth: u32) {
-    fetch_all_at(&hosts.endpoints, nth as usize);
+fn fetch_endpoint(hosts: &Hosts, nth: Option<EndpointIx>) {
+    if let Some(nth) = nth {
+        fetch_all_at(&hosts.endpoints.raw, nth.at());
+    }
 }

@@ -5,8 +5,10 @@
 //! frame is in the log at all of its ports or at none.
 
 use crate::run::headers::Carried;
+use crate::run::index::PortIx;
 use crate::run::losses::Cause;
-use crate::run::pool::NIL;
+use typed_index_collections::TiVec;
+
 use crate::run::world::Fabric;
 use flow_control::pause::PauseSignal;
 use frame::{CONTROL_FRAME_BYTES, Frame, Header, Heading, PathId};
@@ -32,7 +34,7 @@ pub(crate) struct Row {
     /// Whether it comes in.
     pub inward: bool,
     pub happened: Happened,
-    /// Its word is what it carries, also if it is wide. [`NIL`] is the path of a pause frame, whose word has XOFF, XON
+    /// Its word is what it carries, also if it is wide. [`PAUSE`] is the path of a pause frame, whose word has XOFF, XON
     /// and quanta.
     pub frame: Frame,
     /// Whether it goes to the sender of its flow.
@@ -59,8 +61,13 @@ pub(crate) struct Log {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LoggedPort {
     pub number: u32,
-    pub log: u32,
+    pub log: Option<u32>,
 }
+
+/// In place of the path of a pause frame.
+const PAUSE: PathId = PathId(u32::MAX);
+/// In place of the port of a row, until that is known.
+const TO_BE_WRITTEN: u32 = u32::MAX;
 
 /// A port or the one at the other end of its link.
 #[derive(Clone, Copy, Debug)]
@@ -73,7 +80,7 @@ enum End {
 #[derive(Debug)]
 pub(crate) struct FrameLog {
     /// By port, itself and the one at its other end.
-    pub ports: Vec<[LoggedPort; 2]>,
+    pub ports: TiVec<PortIx, [LoggedPort; 2]>,
     pub logs: Vec<Log>,
 }
 
@@ -86,7 +93,7 @@ impl Row {
 
     /// Whether it is a pause frame.
     pub fn is_pause(&self) -> bool {
-        self.frame.path.0 == NIL
+        self.frame.path == PAUSE
     }
 }
 
@@ -134,19 +141,17 @@ fn is_chosen(frame: &Frame, one_in: u64) -> bool {
 
 impl FrameLog {
     /// A row at a port, or at the one at its other end.
-    fn write(&mut self, port: u32, end: End, row: Row) {
-        let LoggedPort { number, log } = self.ports[port as usize][end as usize];
-        if log != NIL {
+    fn write(&mut self, port: PortIx, end: End, row: Row) {
+        let LoggedPort { number, log } = self.ports[port][end as usize];
+        if let Some(log) = log {
             self.logs[log as usize].push(Row { port: number, ..row });
         }
     }
 
     /// What was to arrive then at the other end of a port does not.
-    pub fn take_back(&mut self, port: u32, arrives: Time) {
-        let LoggedPort { number, log } = self.ports[port as usize][End::Far as usize];
-        if log == NIL {
-            return;
-        }
+    pub fn take_back(&mut self, port: PortIx, arrives: Time) {
+        let LoggedPort { number, log } = self.ports[port][End::Far as usize];
+        let Some(log) = log else { return };
         let rows = &mut self.logs[log as usize].rows;
         let is_it = |row: &Row| (row.time, row.port, row.happened) == (arrives, number, Happened::Arrived);
         if rows.last().is_some_and(is_it) {
@@ -163,19 +168,19 @@ impl FrameLog {
 impl Fabric {
     /// A frame goes to the link of a port, which is busy with it from now on.
     #[inline(never)]
-    pub fn log_sent(&mut self, egress: u32, frame: &Frame, now: Time) {
+    pub fn log_sent(&mut self, egress: PortIx, frame: &Frame, now: Time) {
         let row = self.row(frame, now);
         self.log_passage(egress, row, Happened::Arrived);
     }
 
     /// As `log_sent`, of a pause frame, which may get lost.
     #[inline(never)]
-    pub fn log_pause(&mut self, egress: u32, signal: PauseSignal, quanta: u16, now: Time, lost: bool) {
+    pub fn log_pause(&mut self, egress: PortIx, signal: PauseSignal, quanta: u16, now: Time, lost: bool) {
         let word = u32::from(signal.xoff) | u32::from(signal.xon) << 8 | u32::from(quanta) << 16;
-        let frame = Frame { path: PathId(NIL), word, bytes: CONTROL_FRAME_BYTES, ..Frame::default() };
+        let frame = Frame { path: PAUSE, word, bytes: CONTROL_FRAME_BYTES, ..Frame::default() };
         let row = Row {
             time: now,
-            port: NIL,
+            port: TO_BE_WRITTEN,
             inward: false,
             happened: Happened::Sent,
             frame,
@@ -187,7 +192,7 @@ impl Fabric {
 
     /// A port drops a frame: one that has come in through it, or one that was to leave.
     #[cold]
-    pub fn log_drop(&mut self, port: u32, inward: bool, frame: &Frame, cause: Cause, now: Time) {
+    pub fn log_drop(&mut self, port: PortIx, inward: bool, frame: &Frame, cause: Cause, now: Time) {
         let row = Row { happened: Happened::Dropped(Some(cause)), inward, ..self.row(frame, now) };
         if let Some(log) = &mut self.probes.frames {
             log.write(port, End::Near, row);
@@ -195,12 +200,12 @@ impl Fabric {
     }
 
     /// When the frame that a port is busy with is at the other end.
-    pub fn arrives_at_peer(&self, egress: u32) -> Time {
-        self.links.ports[egress as usize].busy_until + self.links.cold[egress as usize].delay
+    pub fn arrives_at_peer(&self, egress: PortIx) -> Time {
+        self.links.ports[egress].busy_until + self.links.cold[egress].delay
     }
 
     /// What leaves a port, and what becomes of it at the other end.
-    fn log_passage(&mut self, egress: u32, row: Row, there: Happened) {
+    fn log_passage(&mut self, egress: PortIx, row: Row, there: Happened) {
         let time = self.arrives_at_peer(egress);
         if let Some(log) = &mut self.probes.frames {
             log.write(egress, End::Near, row);
@@ -230,6 +235,14 @@ impl Fabric {
             None => (frame.word, 0),
         };
         let frame = Frame { word, ..*frame };
-        Row { time: now, port: NIL, inward: false, happened: Happened::Sent, frame, back, connection }
+        Row {
+            time: now,
+            port: TO_BE_WRITTEN,
+            inward: false,
+            happened: Happened::Sent,
+            frame,
+            back,
+            connection,
+        }
     }
 }

@@ -2,48 +2,48 @@
 
 use crate::run::completions::Completions;
 use crate::run::endpoint_state::EndpointState;
+use crate::run::index::{EndpointIx, GroupIx, LimiterIx, NodeIx, PortIx, ReceiverIx, SourceIx};
 use crate::run::limiters::Limiter;
 use crate::run::overtaking::Overtaking;
-use crate::run::pool::{NIL, Pool};
+use crate::run::pool::Pool;
 use crate::run::receive::Receiving;
 use crate::run::sources::SourceState;
 use crate::run::stream_counts::StreamCounts;
-use frame::Frame;
+use frame::{Frame, PathId};
 use measure::Latency;
 use transport::Protocol;
+use typed_index_collections::TiVec;
 use units::Time;
 
 /// All that sends and receives.
 #[derive(Debug, Default)]
 pub(crate) struct Hosts {
-    pub sources: Vec<SourceState>,
+    pub sources: TiVec<SourceIx, SourceState>,
     /// Near and far ends of connections.
-    pub endpoints: Vec<EndpointState>,
+    pub endpoints: TiVec<EndpointIx, EndpointState>,
     /// Endpoints of one host whose steps wait for each other.
-    pub peers: Vec<Vec<u32>>,
-    /// By path, its near and far endpoint; [`RAW`](crate::run::endpoints::RAW) if it has none here. Empty without
-    /// connections.
-    pub endpoints_of_path: Vec<[u32; 2]>,
+    pub peers: TiVec<GroupIx, Vec<EndpointIx>>,
+    /// By path, its near and far endpoint, if it has one here. Empty without connections.
+    pub endpoints_of_path: Vec<[Option<EndpointIx>; 2]>,
     /// By node, when a CNP may follow of a NIC that counts those of all queue pairs together; empty until there is one.
-    pub next_cnp: Vec<Time>,
+    pub next_cnp: TiVec<NodeIx, Time>,
     /// Rate limiters of hosts.
-    pub limiters: Vec<Limiter>,
-    /// By path, the limiters that frames from its near end and from its far end pass; [`NIL`] if none,
-    /// or none here. Empty without limiters.
-    pub limiters_of_path: Vec<[u32; 2]>,
+    pub limiters: TiVec<LimiterIx, Limiter>,
+    /// By path, the limiters here that frames from its near end and from its far end pass. Empty without limiters.
+    pub limiters_of_path: Vec<[Option<LimiterIx>; 2]>,
     /// One for each path that ends here.
-    pub receivers: Vec<Receiver>,
+    pub receivers: TiVec<ReceiverIx, Receiver>,
     /// Order among the frames of flows whose paths are not listed, where it may be lost.
     pub overtaking: Option<Box<Overtaking>>,
     /// What has arrived of the transfers that end here.
     pub completions: Completions,
     /// What has arrived of streams that are counted.
     pub stream_counts: StreamCounts,
-    /// By path, its receiver; [`NIL`] if it ends elsewhere.
-    pub receiver_of_path: Vec<u32>,
+    /// By path, its receiver, if it ends here.
+    pub receiver_of_path: Vec<Option<ReceiverIx>>,
     /// By port, what arrives there and is not taken in yet, and what the host still works on; empty if no host takes its
     /// time.
-    pub receiving: Vec<Option<Box<Receiving>>>,
+    pub receiving: TiVec<PortIx, Option<Box<Receiving>>>,
 }
 
 /// What one destination has received of one flow: two cache lines, and one of the histogram's.
@@ -95,6 +95,18 @@ impl Receiver {
 }
 
 impl Hosts {
+    /// Who counts the frames of a path that ends here.
+    #[inline(always)]
+    pub fn receiver(&mut self, path: PathId) -> &mut Receiver {
+        let receiver = self.receiver_of(path);
+        &mut self.receivers[receiver]
+    }
+    /// Its place.
+    #[inline(always)]
+    pub fn receiver_of(&self, path: PathId) -> ReceiverIx {
+        self.receiver_of_path[path.at()].expect("a path that ends here has a receiver")
+    }
+
     /// Frames that hosts work on or will, and those that wait in rate limiters.
     pub fn frames_waiting(&self) -> u64 {
         let receiving = self.receiving.iter().flatten().map(|receiving| receiving.frames());
@@ -119,8 +131,9 @@ impl Hosts {
 
     /// A hash over what all receivers have noted, whichever part they are in.
     pub fn seen(&self) -> u64 {
-        let receivers = (0u64..).zip(&self.receiver_of_path).filter(|(_, receiver)| **receiver != NIL);
-        let seen = receivers.map(|(path, &receiver)| (path, self.receivers[receiver as usize].seen));
+        let receivers =
+            (0u64..).zip(&self.receiver_of_path).filter_map(|(path, receiver)| Some((path, (*receiver)?)));
+        let seen = receivers.map(|(path, receiver)| (path, self.receivers[receiver].seen));
         let mixed = seen.filter(|&(_, seen)| seen != 0).map(|(path, seen)| {
             (seen ^ path.wrapping_mul(0x9e37_79b9_7f4a_7c15)).wrapping_mul(0x9fb2_1c65_1e98_df25)
         });
@@ -149,7 +162,7 @@ impl Hosts {
             "a source keeps more in its NIC than it may: this is a fault of the simulator"
         );
         assert!(
-            self.receiver_of_path.iter().filter(|&&receiver| receiver != NIL).count() == self.receivers.len(),
+            self.receiver_of_path.iter().flatten().count() == self.receivers.len(),
             "a receiver belongs to no path: this is a fault of the simulator"
         );
     }
@@ -167,10 +180,10 @@ impl Hosts {
             + self.endpoints.capacity() * size_of::<EndpointState>()
             + self.endpoints.iter().map(|state| state.endpoint.memory_bytes()).sum::<usize>()
             + self.peers.iter().map(|all| size_of_val(all) + size_of_val(&**all)).sum::<usize>()
-            + self.endpoints_of_path.capacity() * size_of::<[u32; 2]>()
+            + self.endpoints_of_path.capacity() * size_of::<[Option<EndpointIx>; 2]>()
             + self.limiters.iter().map(Limiter::memory_bytes).sum::<usize>()
-            + self.limiters_of_path.capacity() * size_of::<[u32; 2]>()
-            + self.receiver_of_path.capacity() * size_of::<u32>()
+            + self.limiters_of_path.capacity() * size_of::<[Option<LimiterIx>; 2]>()
+            + self.receiver_of_path.capacity() * size_of::<Option<ReceiverIx>>()
             + self.completions.memory_bytes()
             + self.stream_counts.memory_bytes()
             + self.overtaking.as_ref().map_or(0, |own| size_of::<Overtaking>() + own.memory_bytes())

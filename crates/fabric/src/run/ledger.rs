@@ -3,11 +3,11 @@
 use crate::run::losses::Cause;
 use crate::run::outcome::Failure;
 use crate::spec::OnLosslessDrop;
-use frame::{Frame, PathId, TrafficClass};
+use frame::{Frame, PathId, PortId, TrafficClass};
 use std::collections::BTreeMap;
 
 /// Losses by port, class, path, part of the flow and cause: frames and bytes.
-pub(crate) type Drops = BTreeMap<(u32, TrafficClass, PathId, Part, Cause), (u64, u64)>;
+pub(crate) type Drops = BTreeMap<(PortId, TrafficClass, PathId, Part, Cause), (u64, u64)>;
 
 /// What a frame is of its flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -42,22 +42,20 @@ pub(crate) struct Ledger {
 
 impl Ledger {
     /// A frame is lost at a port.
-    pub fn count_loss(&mut self, port: u32, class: TrafficClass, frame: &Frame, part: Part, cause: Cause) {
+    pub fn count_loss(&mut self, port: PortId, class: TrafficClass, frame: &Frame, part: Part, cause: Cause) {
         let entry = self.drops.entry((port, class, frame.path, part, cause)).or_default();
         entry.0 += 1;
         entry.1 += u64::from(frame.bytes);
         self.lost += 1;
     }
 
-    /// Adds what a part of the fabric has counted; `number` gives the number of its ports in the whole.
-    pub fn absorb(&mut self, part: &Ledger, number: impl Fn(u32) -> u32) {
+    /// Adds what a part of the fabric has counted.
+    pub fn absorb(&mut self, part: &Ledger) {
         self.made += part.made;
         self.copied += part.copied;
         self.delivered += part.delivered;
         self.lost += part.lost;
-        for (&(port, class, path, of, cause), &lost) in &part.drops {
-            self.drops.insert((number(port), class, path, of, cause), lost);
-        }
+        self.drops.extend(&part.drops);
         if let Some(failure) = &part.failure {
             self.fail(failure.clone());
         }

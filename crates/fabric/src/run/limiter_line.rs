@@ -1,6 +1,7 @@
 //! Who waits in a rate limiter, and who is next: strict priority, and within a priority frames of sources and endpoints by turns.
 
-use crate::run::pool::{List, NIL, Pool, Waiting};
+use crate::run::index::EndpointIx;
+use crate::run::pool::{List, Pool, Waiting};
 use frame::{PRIORITIES, PathId, Priority};
 use std::collections::VecDeque;
 
@@ -16,10 +17,10 @@ pub(crate) struct LimiterLine {
     endpoint_was_last: bool,
     /// Frames by priority.
     frames: [List; PRIORITIES],
-    /// The path of all of them; [`NIL`]: there is none yet; [`SEVERAL`]: they differ.
-    path: u32,
+    /// The paths of all of them.
+    paths: Paths,
     /// Endpoints, the highest priority first, by turns within one.
-    endpoints: VecDeque<(Priority, u32)>,
+    endpoints: VecDeque<(Priority, EndpointIx)>,
 }
 
 /// Who is next.
@@ -28,7 +29,7 @@ pub(crate) enum Next {
     /// The first frame of this priority.
     Frame(Priority),
     /// This endpoint, whose frames have this priority.
-    Endpoint(Priority, u32),
+    Endpoint(Priority, EndpointIx),
 }
 
 impl Next {
@@ -40,8 +41,15 @@ impl Next {
     }
 }
 
-/// In [`LimiterLine::path`].
-const SEVERAL: u32 = NIL - 1;
+/// The paths of what sources push.
+#[derive(Clone, Copy, Debug)]
+enum Paths {
+    /// There is none yet.
+    None,
+    One(PathId),
+    /// They differ.
+    Several,
+}
 
 /// In [`LimiterLine::waiting`].
 const ENDPOINTS: u16 = 1 << PRIORITIES;
@@ -57,7 +65,7 @@ impl LimiterLine {
             endpoint_was_last: false,
             endpoints: VecDeque::new(),
             frames: [List::EMPTY; PRIORITIES],
-            path: NIL,
+            paths: Paths::None,
         }
     }
 
@@ -93,14 +101,14 @@ impl LimiterLine {
 
     /// Sources push frames of a path.
     pub fn add_path(&mut self, path: PathId) {
-        self.path = if self.path == NIL { path.0 } else { SEVERAL };
+        self.paths = if matches!(self.paths, Paths::None) { Paths::One(path) } else { Paths::Several };
     }
 
     /// The path of all frames that sources push, if it is one: known without a look at the first of them, which came long ago and is
     /// in no cache.
     #[inline(always)]
     pub fn only_path(&self) -> Option<PathId> {
-        (self.path < SEVERAL).then_some(PathId(self.path))
+        if let Paths::One(path) = self.paths { Some(path) } else { None }
     }
 
     /// The lists of frames that are not empty.
@@ -144,7 +152,7 @@ impl LimiterLine {
     }
 
     /// An endpoint comes, behind those of its priority.
-    pub fn come(&mut self, priority: Priority, endpoint: u32) {
+    pub fn come(&mut self, priority: Priority, endpoint: EndpointIx) {
         let place = self.endpoints.iter().rposition(|&(other, _)| other >= priority).map_or(0, |at| at + 1);
         self.endpoints.insert(place, (priority, endpoint));
         self.waiting |= ENDPOINTS;
@@ -158,14 +166,14 @@ impl LimiterLine {
     }
 
     /// An endpoint stands here no more.
-    pub fn leave(&mut self, endpoint: u32) {
+    pub fn leave(&mut self, endpoint: EndpointIx) {
         self.endpoints.retain(|&(_, other)| other != endpoint);
         self.note_endpoints();
     }
 
     /// Bytes of its table.
     pub fn memory_bytes(&self) -> usize {
-        self.endpoints.capacity() * size_of::<(Priority, u32)>()
+        self.endpoints.capacity() * size_of::<(Priority, EndpointIx)>()
     }
 }
 
@@ -175,8 +183,8 @@ mod tests {
     use frame::Frame;
     use units::Time;
 
-    const fn endpoint(priority: u8, nth: u32) -> Next {
-        Next::Endpoint(Priority(priority), nth)
+    fn endpoint(priority: u8, nth: u32) -> Next {
+        Next::Endpoint(Priority(priority), EndpointIx::new(nth))
     }
 
     /// Lets the next endpoint have its turn, and come back.
@@ -193,14 +201,14 @@ mod tests {
     fn the_highest_priority_goes_first_and_turns_are_within_one() {
         let mut line = LimiterLine::new();
         assert_eq!(line.next(), None);
-        line.come(Priority(2), 20);
-        line.come(Priority(5), 50);
-        line.come(Priority(2), 21);
-        line.come(Priority(5), 51);
+        line.come(Priority(2), EndpointIx::new(20));
+        line.come(Priority(5), EndpointIx::new(50));
+        line.come(Priority(2), EndpointIx::new(21));
+        line.come(Priority(5), EndpointIx::new(51));
         let turns: Vec<_> = (0..4).filter_map(|_| turn(&mut line)).collect();
         assert_eq!(turns, [endpoint(5, 50), endpoint(5, 51), endpoint(5, 50), endpoint(5, 51)]);
-        line.leave(50);
-        line.leave(51);
+        line.leave(EndpointIx::new(50));
+        line.leave(EndpointIx::new(51));
         let turns: Vec<_> = (0..3).filter_map(|_| turn(&mut line)).collect();
         assert_eq!(turns, [endpoint(2, 20), endpoint(2, 21), endpoint(2, 20)]);
     }
@@ -220,9 +228,9 @@ mod tests {
     fn frames_and_endpoints_of_a_priority_take_turns() {
         let (mut line, mut pool) = (LimiterLine::new(), Pool::new());
         let push = |line: &mut LimiterLine, pool: &mut Pool, priority| {
-            pool.push(line.push_to(priority), &Frame::default(), Time::ZERO, NIL);
+            pool.push(line.push_to(priority), &Frame::default(), Time::ZERO, None);
         };
-        line.come(Priority(2), 20);
+        line.come(Priority(2), EndpointIx::new(20));
         push(&mut line, &mut pool, Priority(2));
         assert_eq!(turn(&mut line), Some(endpoint(2, 20)));
         assert_eq!(line.next(), Some(Next::Frame(Priority(2))));

@@ -4,10 +4,11 @@
 //! is quiet it hears nothing of that: such a frame costs a few comparisons more than one without a limiter.
 
 use crate::run::event::Queued;
+use crate::run::index::{EndpointIx, LimiterIx, PortIx};
 use crate::run::limiter_line::Next;
 use crate::run::limiter_places::NextFrame;
 use crate::run::limiters::Limiter;
-use crate::run::pool::{NIL, Pool};
+use crate::run::pool::Pool;
 use crate::run::straight::WayOut;
 use crate::run::world::Fabric;
 use frame::{Ecn, Frame, PathId, Priority, Route, TrafficClass};
@@ -20,24 +21,24 @@ impl Fabric {
     #[inline(always)]
     pub fn limit(
         &mut self,
-        nth: u32,
+        nth: LimiterIx,
         (start, counted): (u32, bool),
         frame: Frame,
         now: Time,
         windows: &mut Queued,
     ) {
         let egress = self.routes.port_at(start);
-        let limiter = &mut self.hosts.limiters[nth as usize];
-        if limiter.passage.is_open(now) {
+        let limiter = &mut self.hosts.limiters[nth];
+        if limiter.gate.is_open(now) {
             debug_assert!(limiter.is_idle() && !limiter.is_held(now), "it has to be looked at");
             if self.hosts.receiving.is_empty()
                 && let Some(straight) = self.links.straight(egress, frame.priority, now)
-                && limiter.passage.passes(frame.bytes, straight.overhead(), now)
+                && limiter.gate.passes(frame.bytes, straight.overhead(), now)
             {
                 // No call of the limiter: it wants none that it has not asked for when its control last spoke.
                 debug_assert!(limiter.wakes_at <= limiter.next_call(now), "a call that nobody has asked for");
                 if straight.transmit(frame, now, windows) || counted {
-                    let class = self.links.ports[egress as usize].classes.class(frame.priority);
+                    let class = self.links.ports[egress].classes.class(frame.priority);
                     self.feed_sources((egress, class), &frame, now, windows);
                 }
                 return;
@@ -52,9 +53,9 @@ impl Fabric {
 
     /// A frame waits until the rate of its limiter allows it to leave.
     #[inline(always)]
-    fn hold(&mut self, nth: u32, frame: &Frame, now: Time, windows: &mut Queued) {
-        let limiter = &mut self.hosts.limiters[nth as usize];
-        limiter.passage.close();
+    fn hold(&mut self, nth: LimiterIx, frame: &Frame, now: Time, windows: &mut Queued) {
+        let limiter = &mut self.hosts.limiters[nth];
+        limiter.gate.close();
         limiter.push(&mut self.buffers.pool, frame, now);
         let at = limiter.next_call_unless_stopped();
         debug_assert_eq!(at, limiter.next_call(now), "nothing else holds it");
@@ -65,19 +66,26 @@ impl Fabric {
 
     /// As `hold`, where the frame waits for something else, or somebody has to hear of it.
     #[inline(never)]
-    fn limit_otherwise(&mut self, nth: u32, egress: u32, frame: &Frame, now: Time, windows: &mut Queued) {
-        let limiter = &self.hosts.limiters[nth as usize];
+    fn limit_otherwise(
+        &mut self,
+        nth: LimiterIx,
+        egress: PortIx,
+        frame: &Frame,
+        now: Time,
+        windows: &mut Queued,
+    ) {
+        let limiter = &self.hosts.limiters[nth];
         let is_held = limiter.is_held(now);
         if !is_held && limiter.is_idle() {
-            let class = self.links.ports[egress as usize].classes.class(frame.priority);
+            let class = self.links.ports[egress].classes.class(frame.priority);
             if self.passes_otherwise(nth, (egress, class), *frame, now, windows) {
                 return;
             }
         }
-        let limiter = &mut self.hosts.limiters[nth as usize];
+        let limiter = &mut self.hosts.limiters[nth];
         limiter.holds_from(now);
         limiter.push(&mut self.buffers.pool, frame, now);
-        if is_held && limiter.is_held(now) && limiter.orders.next_probe > now {
+        if is_held && limiter.is_held(now) && limiter.rate_limit.next_probe > now {
             self.wake_limiter(nth, now, windows);
         } else {
             self.update_limiter(nth, now, windows);
@@ -88,8 +96,8 @@ impl Fabric {
     /// entered, stood in line and was pulled, without these steps. False: nothing is done.
     fn passes_otherwise(
         &mut self,
-        nth: u32,
-        (egress, class): (u32, TrafficClass),
+        nth: LimiterIx,
+        (egress, class): (PortIx, TrafficClass),
         mut frame: Frame,
         now: Time,
         windows: &mut Queued,
@@ -98,13 +106,13 @@ impl Fabric {
         if !straight && !self.takes_at_once(egress, class) {
             return false;
         }
-        let overhead = self.links.ports[egress as usize].overhead;
-        let limiter = &mut self.hosts.limiters[nth as usize];
+        let overhead = self.links.ports[egress].overhead;
+        let limiter = &mut self.hosts.limiters[nth];
         limiter.enters_empty(frame.bytes, now);
         if let Some((tag, bytes)) = limiter.leaves(frame.priority, frame.bytes, overhead, now) {
             self.headers.tag(&mut frame, tag, bytes);
         }
-        self.hosts.limiters[nth as usize].look();
+        self.hosts.limiters[nth].look();
         self.wake_limiter(nth, now, windows);
         self.frame_departs((egress, class), straight, frame, now, windows);
         true
@@ -113,8 +121,8 @@ impl Fabric {
     /// The next of the frames that sources have pushed leaves a limiter whose time has come, straight to the link or to a NIC that
     /// takes it: if nobody stands in line there, and nobody has to be asked or to hear of it. False: nothing is done.
     #[inline(always)]
-    pub fn sends_next(&mut self, nth: u32, now: Time, windows: &mut Queued) -> bool {
-        let limiter = &mut self.hosts.limiters[nth as usize];
+    pub fn sends_next(&mut self, nth: LimiterIx, now: Time, windows: &mut Queued) -> bool {
+        let limiter = &mut self.hosts.limiters[nth];
         // Behind it another one may leave ahead of the rate.
         if limiter.has_burst() || !self.hosts.receiving.is_empty() {
             return false;
@@ -143,10 +151,10 @@ impl Fabric {
             }
             WayOut::Nic(nic, ..) => {
                 nic.count_pulled(class);
-                self.forward(egress, frame, NIL, now, windows);
+                self.forward(egress, frame, None, now, windows);
             }
         }
-        let limiter = &self.hosts.limiters[nth as usize];
+        let limiter = &self.hosts.limiters[nth];
         let at = limiter.next_call_unless_stopped();
         debug_assert_eq!(at, limiter.next_call(now), "nothing else holds it");
         self.call_limiter(nth, at.max(now), now, windows);
@@ -156,17 +164,17 @@ impl Fabric {
 
     /// Whether a frame of a source goes from its limiter straight to the link: it is free, and nobody waits in line there.
     #[inline(always)]
-    pub fn goes_straight(&self, egress: u32, class: TrafficClass, now: Time) -> bool {
+    pub fn goes_straight(&self, egress: PortIx, class: TrafficClass, now: Time) -> bool {
         self.hosts.receiving.is_empty()
-            && self.links.ports[egress as usize].is_free(now)
-            && self.links.nics[egress as usize].as_ref().is_some_and(|nic| !nic.has_line(class))
+            && self.links.ports[egress].is_free(now)
+            && self.links.nics[egress].as_ref().is_some_and(|nic| !nic.has_line(class))
     }
 
     /// A frame of a source that has left its limiter departs, `straight` to the link or through the NIC.
     #[inline(always)]
     fn frame_departs(
         &mut self,
-        (egress, class): (u32, TrafficClass),
+        (egress, class): (PortIx, TrafficClass),
         straight: bool,
         frame: Frame,
         now: Time,
@@ -186,13 +194,13 @@ impl Fabric {
     #[inline(never)]
     pub fn pull_limited(
         &mut self,
-        nth: u32,
-        place: (u32, TrafficClass),
+        nth: LimiterIx,
+        place: (PortIx, TrafficClass),
         now: Time,
         windows: &mut Queued,
-    ) -> Option<(u32, TrafficClass)> {
+    ) -> Option<(PortIx, TrafficClass)> {
         self.limiter_left_line(nth);
-        let is_held = self.hosts.limiters[nth as usize].is_held(now);
+        let is_held = self.hosts.limiters[nth].is_held(now);
         match self.next_of_limiter(nth).filter(|next| !is_held && self.leaves_at(next, place)) {
             Some(next) => self.leave_limiter(nth, next, place, false, now, windows),
             None => self.limiter_in_line(nth, now),
@@ -203,14 +211,14 @@ impl Fabric {
     /// it. Where the limiter stands in line again, if it may: it does before the frame goes, as that may pull the next one.
     pub fn leave_limiter(
         &mut self,
-        nth: u32,
+        nth: LimiterIx,
         next: NextFrame,
-        (egress, class): (u32, TrafficClass),
+        (egress, class): (PortIx, TrafficClass),
         straight: bool,
         now: Time,
         windows: &mut Queued,
-    ) -> Option<(u32, TrafficClass)> {
-        let place = match self.hosts.limiters[nth as usize].line.next() {
+    ) -> Option<(PortIx, TrafficClass)> {
+        let place = match self.hosts.limiters[nth].line.next() {
             Some(Next::Endpoint(_, from)) => self.segment_leaves(nth, from, (egress, class), now, windows),
             _ => {
                 let frame = self.frame_leaves(nth, next.priority, egress, now);
@@ -226,16 +234,16 @@ impl Fabric {
     /// As `leave_limiter`, if it is an endpoint's.
     fn segment_leaves(
         &mut self,
-        nth: u32,
-        from: u32,
-        (egress, class): (u32, TrafficClass),
+        nth: LimiterIx,
+        from: EndpointIx,
+        (egress, class): (PortIx, TrafficClass),
         now: Time,
         windows: &mut Queued,
-    ) -> Option<(u32, TrafficClass)> {
-        let overhead = self.links.ports[egress as usize].overhead;
-        let limiter = &mut self.hosts.limiters[nth as usize];
+    ) -> Option<(PortIx, TrafficClass)> {
+        let overhead = self.links.ports[egress].overhead;
+        let limiter = &mut self.hosts.limiters[nth];
         limiter.line.take_endpoint();
-        let state = &mut self.hosts.endpoints[from as usize];
+        let state = &mut self.hosts.endpoints[from];
         state.in_line = false;
         let marked = limiter.marks(now);
         let (segment, requests) = state.endpoint.transmit(now);
@@ -254,9 +262,9 @@ impl Fabric {
     }
 
     /// The first frame of a priority that waits in a limiter leaves it, with what it gets there.
-    fn frame_leaves(&mut self, nth: u32, priority: Priority, egress: u32, now: Time) -> Frame {
-        let overhead = self.links.ports[egress as usize].overhead;
-        let limiter = &mut self.hosts.limiters[nth as usize];
+    fn frame_leaves(&mut self, nth: LimiterIx, priority: Priority, egress: PortIx, now: Time) -> Frame {
+        let overhead = self.links.ports[egress].overhead;
+        let limiter = &mut self.hosts.limiters[nth];
         let path = self.buffers.pool.head(limiter.line.list(priority)).path;
         let start = self.routes.path_start[path.at()];
         let mut frame = limiter.pop(&mut self.buffers.pool, priority, start, now);
@@ -286,7 +294,7 @@ impl Limiter {
     /// Whether it stands in no line, and asks nothing about its path.
     #[inline(always)]
     fn is_settled(&self) -> bool {
-        self.stands.is_none() && self.orders.next_probe == Time::NEVER
+        self.stands.is_none() && self.rate_limit.next_probe == Time::NEVER
     }
 
     /// Whether its rate and nothing else holds what waits in it.
@@ -299,8 +307,8 @@ impl Limiter {
     /// closes the limiter behind it.
     #[inline(always)]
     fn next_pushed(&self, now: Time) -> Option<Priority> {
-        let alone = self.stands.is_none() && self.orders.rate.is_some();
-        if alone && !self.is_held(now) && self.orders.next_probe > now {
+        let alone = self.stands.is_none() && self.rate_limit.rate.is_some();
+        if alone && !self.is_held(now) && self.rate_limit.next_probe > now {
             self.line.only_pushed()
         } else {
             None
@@ -310,16 +318,16 @@ impl Limiter {
     /// A frame comes where nothing waits, and leaves at once.
     #[inline(always)]
     fn enters_empty(&mut self, bytes: u16, now: Time) {
-        self.passage.enters_empty(now);
+        self.gate.enters_empty(now);
         self.sojourns.enter([bytes.into(), 1]);
-        self.passage.note_length(bytes);
+        self.gate.note_length(bytes);
     }
 
     /// Whether a frame of this priority comes behind others while the limiter stands in line, and asks nothing: then it only waits.
     #[inline(always)]
     fn has_before(&self, priority: Priority, now: Time) -> bool {
         self.stands.is_some()
-            && self.orders.next_probe > now
+            && self.rate_limit.next_probe > now
             && self.line.only_pushed().is_some_and(|first| first >= priority)
     }
 
@@ -328,7 +336,7 @@ impl Limiter {
     fn push(&mut self, pool: &mut Pool, frame: &Frame, now: Time) {
         self.occupancy.add(frame.bytes);
         self.sojourns.enter(self.occupancy.both());
-        pool.push(self.line.push_to(frame.priority), frame, now, NIL);
+        pool.push(self.line.push_to(frame.priority), frame, now, None);
     }
 
     /// The first frame of a priority that waits, on the way that begins at this hop now.

@@ -21,17 +21,18 @@
 //! to it are told to its limiter, and to nobody else.
 
 use crate::run::event::{Event, Queued};
+use crate::run::index::{EndpointIx, LimiterIx, PlaceIx, PortIx};
 use crate::run::limiter_counts::LimiterMeasured;
+use crate::run::limiter_gate::Gate;
 use crate::run::limiter_line::{LimiterLine, Next};
-use crate::run::limiter_passage::Passage;
-use crate::run::pool::{List, NIL, Pool};
+use crate::run::pool::{List, Pool};
 use crate::run::world::Fabric;
 use crate::spec::LimiterSpec;
 use engine::Stream;
 use frame::{NodeId, Occupancy, PathId, Priority, Tag, TrafficClass};
 use measure::Sojourns;
 use queueing::{
-    LimiterScope, Orders, PathFacts, RateConfiguration, RateControl, RateControls, Told, Unheard,
+    Feedback, LimiterScope, PathFacts, RateConfiguration, RateControl, RateControls, RateLimit, Unheard,
 };
 use rand_xoshiro::rand_core::Rng;
 use units::{BitRate, Bytes, Time};
@@ -47,21 +48,18 @@ pub(crate) struct Planned {
     pub name: String,
 }
 
-/// Marks a limiter among the endpoints that stand in line at a NIC.
-pub(crate) const LIMITER: u32 = 1 << 31;
-
 /// A rate limiter of a host. What frames that pass it touch comes first, then what those that wait in it do: six cache lines. In all
 /// it is an odd number of them, so that the first ones of many do not compete for the same places of a cache.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Limiter {
-    pub passage: Passage,
+    pub gate: Gate,
     /// What the control said last.
-    pub orders: Orders,
+    pub rate_limit: RateLimit,
     /// Where it stands in line at a NIC.
-    pub stands: Option<(u32, TrafficClass)>,
+    pub stands: Option<(PortIx, TrafficClass)>,
     /// Its place among those of its part.
-    place: u32,
+    place: PlaceIx,
     pub occupancy: Occupancy,
     /// What the burst takes at the rate that it has.
     ahead: Time,
@@ -96,14 +94,14 @@ pub(crate) struct Limiter {
 impl Limiter {
     /// The limiter of a place.
     pub fn new(
-        (number, place): (u32, u32),
+        (number, place): (u32, PlaceIx),
         of: &Planned,
         spec: &LimiterSpec,
         link: BitRate,
         random: Stream,
     ) -> Limiter {
         let control = Box::new(spec.control.start(link));
-        let orders = control.orders();
+        let rate_limit = control.rate_limit();
         let mut limiter = Limiter {
             number,
             host: of.host,
@@ -121,8 +119,8 @@ impl Limiter {
             link,
             control,
             random,
-            orders,
-            passage: Passage::new(orders.quiet),
+            rate_limit,
+            gate: Gate::new(rate_limit.quiet),
             line: LimiterLine::new(),
             occupancy: Occupancy::default(),
             sojourns: Sojourns::default(),
@@ -133,7 +131,7 @@ impl Limiter {
             mark_after: spec.mark_after.unwrap_or(Time::NEVER),
             measured: Box::default(),
         };
-        limiter.passage.pacer.set_rate(orders.rate);
+        limiter.gate.pacer.set_rate(rate_limit.rate);
         limiter.measure_burst();
         limiter
     }
@@ -154,13 +152,13 @@ impl Limiter {
 
     /// The rate that it may send at.
     pub fn rate(&self) -> BitRate {
-        self.orders.rate.unwrap_or(self.link)
+        self.rate_limit.rate.unwrap_or(self.link)
     }
 
     /// Calls the control, which hears first of what has left meanwhile. A new rate holds from the next frame on.
     fn call<T>(&mut self, call: impl FnOnce(&mut RateControls, &mut Stream) -> T) -> T {
         let answer = self.ask(call);
-        self.passage.pacer.set_rate(self.orders.rate);
+        self.gate.pacer.set_rate(self.rate_limit.rate);
         self.look();
         answer
     }
@@ -168,12 +166,12 @@ impl Limiter {
     /// As `call`, but for what then is to be done with the rate.
     #[inline(always)]
     fn ask<T>(&mut self, call: impl FnOnce(&mut RateControls, &mut Stream) -> T) -> T {
-        let (frames, bytes) = self.passage.unheard.passed();
+        let (frames, bytes) = self.gate.unheard.passed();
         self.measured.count(frames, bytes);
         self.control.on_unheard(frames, bytes);
         let answer = call(&mut self.control, &mut self.random);
-        self.orders = self.control.orders();
-        self.passage.unheard = Unheard::new(self.orders.quiet);
+        self.rate_limit = self.control.rate_limit();
+        self.gate.unheard = Unheard::new(self.rate_limit.quiet);
         self.measure_burst();
         answer
     }
@@ -182,23 +180,23 @@ impl Limiter {
     #[inline(always)]
     pub fn look(&mut self) {
         if self.is_idle() {
-            self.passage.open(self.orders.stopped_until);
+            self.gate.open(self.rate_limit.stopped_until);
         } else {
-            self.passage.close();
+            self.gate.close();
         }
     }
 
     /// Frames and bytes that have left it.
     pub fn sent(&self) -> (u64, u64) {
-        self.measured.sent(self.passage.unheard.passed())
+        self.measured.sent(self.gate.unheard.passed())
     }
 
     /// Begins to measure anew. The control has not heard of some that left before.
     pub fn restart(&mut self, pool: &Pool, now: Time) {
-        *self.measured = LimiterMeasured::without(self.passage.unheard.passed());
+        *self.measured = LimiterMeasured::without(self.gate.unheard.passed());
         let inside = self.line.lists().iter().flat_map(|list| pool.iter(list));
         let inside = inside.map(|waiting| (waiting.since, waiting.frame.bytes));
-        self.passage.forget_lengths();
+        self.gate.forget_lengths();
         self.sojourns.restart(now, self.occupancy.both(), inside);
     }
 
@@ -224,25 +222,25 @@ impl Limiter {
 
     /// Something comes: a break ends if it could have left at once.
     pub fn holds_from(&mut self, now: Time) {
-        if !self.passage.pacer.opens_after(now) && self.line.is_empty() {
-            self.passage.busy_since = now;
+        if !self.gate.pacer.opens_after(now) && self.line.is_empty() {
+            self.gate.busy_since = now;
         }
-        self.passage.close();
+        self.gate.close();
     }
 
     /// Whether a frame that leaves now is marked.
     pub fn marks(&self, now: Time) -> bool {
-        now - self.passage.busy_since >= self.mark_after
+        now - self.gate.busy_since >= self.mark_after
     }
 
     /// A frame of so many bytes leaves, with so many around it on the link: the tag that it gets, and its length.
     #[inline(always)]
     pub fn leaves(&mut self, priority: Priority, bytes: u16, overhead: u16, now: Time) -> Option<(Tag, u8)> {
-        let unheard = self.passage.unheard.counts(now, bytes);
+        let unheard = self.gate.unheard.counts(now, bytes);
         let tag = if unheard { None } else { self.leaves_heard(priority, bytes, now) };
-        self.passage.leaves(bytes.saturating_add(tag.map_or(0, |(_, length)| length.into())), overhead, now);
+        self.gate.leaves(bytes.saturating_add(tag.map_or(0, |(_, length)| length.into())), overhead, now);
         if !unheard {
-            self.passage.pacer.set_rate(self.orders.rate);
+            self.gate.pacer.set_rate(self.rate_limit.rate);
         }
         tag
     }
@@ -250,9 +248,9 @@ impl Limiter {
     /// As `leaves`, if the control need not hear of it; false: it has to, and nothing is done.
     #[inline(always)]
     pub fn leaves_unheard(&mut self, bytes: u16, overhead: u16, now: Time) -> bool {
-        let unheard = self.passage.unheard.counts(now, bytes);
+        let unheard = self.gate.unheard.counts(now, bytes);
         if unheard {
-            self.passage.leaves(bytes, overhead, now);
+            self.gate.leaves(bytes, overhead, now);
         }
         unheard
     }
@@ -274,7 +272,7 @@ impl Limiter {
     }
 
     /// An endpoint stands at it no more.
-    pub fn leave(&mut self, endpoint: u32) {
+    pub fn leave(&mut self, endpoint: EndpointIx) {
         self.line.leave(endpoint);
     }
 
@@ -282,8 +280,8 @@ impl Limiter {
     #[inline(always)]
     pub fn is_held(&self, now: Time) -> bool {
         self.is_stopped(now)
-            || self.passage.pacer.opens_after(now)
-                && self.passage.pacer.opens_after(now.saturating_add(self.head_start()))
+            || self.gate.pacer.opens_after(now)
+                && self.gate.pacer.opens_after(now.saturating_add(self.head_start()))
     }
 
     /// Whether some of its frames may leave ahead of its rate.
@@ -307,30 +305,30 @@ impl Limiter {
     /// Whether it is stopped now.
     #[inline(always)]
     pub fn is_stopped(&self, now: Time) -> bool {
-        self.orders.stopped_until > now
+        self.rate_limit.stopped_until > now
     }
 
     /// When it wants to be called; [`Time::NEVER`]: not before something else happens.
     #[inline(always)]
     pub fn next_call(&self, now: Time) -> Time {
         if self.line.is_empty() {
-            return self.orders.call_at;
+            return self.rate_limit.call_at;
         }
-        let stopped = if self.is_stopped(now) { Some(self.orders.stopped_until) } else { None };
-        let mut opens = self.passage.pacer.opens_at();
+        let stopped = if self.is_stopped(now) { Some(self.rate_limit.stopped_until) } else { None };
+        let mut opens = self.gate.pacer.opens_at();
         if self.has_burst() {
             // What may leave now stands in line, or waits for a link.
             opens = opens.map(|opens| opens.saturating_sub(self.head_start())).filter(|&opens| opens > now);
         }
         let opens = opens.max(stopped).unwrap_or(Time::NEVER);
-        opens.min(self.orders.next_probe).min(self.orders.call_at)
+        opens.min(self.rate_limit.next_probe).min(self.rate_limit.call_at)
     }
 
     /// As `next_call`, where it is not stopped, and none of its frames may leave ahead of its rate.
     #[inline(always)]
     pub fn next_call_unless_stopped(&self) -> Time {
-        let at = self.orders.next_probe.min(self.passage.pacer.calls_at());
-        if self.line.is_empty() { self.orders.call_at } else { at.min(self.orders.call_at) }
+        let at = self.rate_limit.next_probe.min(self.gate.pacer.calls_at());
+        if self.line.is_empty() { self.rate_limit.call_at } else { at.min(self.rate_limit.call_at) }
     }
 
     /// Bytes of its tables.
@@ -343,30 +341,29 @@ impl Limiter {
 impl Fabric {
     /// The limiter that the frames from the near end of a path pass.
     #[inline]
-    pub fn limiter_of(&self, path: PathId) -> Option<u32> {
+    pub fn limiter_of(&self, path: PathId) -> Option<LimiterIx> {
         self.limiter_at(path, false)
     }
 
     /// The limiter that the frames from one end of a path pass.
     #[inline]
-    pub fn limiter_at(&self, path: PathId, far: bool) -> Option<u32> {
-        let ends = self.hosts.limiters_of_path.get(path.at())?;
-        Some(ends[usize::from(far)]).filter(|&nth| nth != NIL)
+    pub fn limiter_at(&self, path: PathId, far: bool) -> Option<LimiterIx> {
+        self.hosts.limiters_of_path.get(path.at())?[usize::from(far)]
     }
 
     /// An endpoint whose frames pass a limiter has something to send: the port and class where that now stands in line.
     #[inline(never)]
     pub fn stand_at_limiter(
         &mut self,
-        nth: u32,
-        endpoint: u32,
+        nth: LimiterIx,
+        endpoint: EndpointIx,
         now: Time,
         windows: &mut Queued,
-    ) -> Option<(u32, TrafficClass)> {
-        let state = &mut self.hosts.endpoints[endpoint as usize];
+    ) -> Option<(PortIx, TrafficClass)> {
+        let state = &mut self.hosts.endpoints[endpoint];
         state.in_line = true;
         let priority = state.priority;
-        let limiter = &mut self.hosts.limiters[nth as usize];
+        let limiter = &mut self.hosts.limiters[nth];
         limiter.holds_from(now);
         limiter.line.come(priority, endpoint);
         self.wake_limiter(nth, now, windows);
@@ -374,44 +371,51 @@ impl Fabric {
     }
 
     /// A congestion message that was sent then, or a tag, has come for the source of a path.
-    pub fn on_limiter_message(&mut self, nth: u32, told: Told, sent: Time, now: Time, windows: &mut Queued) {
-        let limiter = &mut self.hosts.limiters[nth as usize];
-        let point = match told {
-            Told::Message(notice) => Some((notice.point, false)),
-            Told::Returned(Tag::Rate(written)) => written.map(|(_, point)| (point, false)),
-            Told::Returned(Tag::Path(news)) => news.at.map(|(point, _)| (point, true)),
-            Told::Returned(Tag::Limited(_)) => None,
+    pub fn on_limiter_message(
+        &mut self,
+        nth: LimiterIx,
+        feedback: Feedback,
+        sent: Time,
+        now: Time,
+        windows: &mut Queued,
+    ) {
+        let limiter = &mut self.hosts.limiters[nth];
+        let point = match feedback {
+            Feedback::Message(notice) => Some((notice.point, false)),
+            Feedback::Returned(Tag::Rate(written)) => written.map(|(_, point)| (point, false)),
+            Feedback::Returned(Tag::Path(news)) => news.at.map(|(point, _)| (point, true)),
+            Feedback::Returned(Tag::Limited(_)) => None,
         };
         let before = limiter.rate();
-        match told {
-            Told::Message(_) => limiter.measured.messages.record(now - sent),
-            Told::Returned(_) => limiter.measured.tags_returned += 1,
+        match feedback {
+            Feedback::Message(_) => limiter.measured.messages.record(now - sent),
+            Feedback::Returned(_) => limiter.measured.tags_returned += 1,
         }
-        let after = self.tell_limiter(nth, told, now);
+        let after = self.tell_limiter(nth, feedback, now);
         if let Some(point) = point {
-            self.hosts.limiters[nth as usize].measured.note_change(point, before, after);
+            self.hosts.limiters[nth].measured.note_change(point, before, after);
         }
         self.update_limiter(nth, now, windows);
     }
 
     /// The control of a limiter is told something: the rate that it then has.
-    pub fn tell_limiter(&mut self, nth: u32, told: Told, now: Time) -> BitRate {
-        let limiter = &mut self.hosts.limiters[nth as usize];
-        limiter.call(|control, random| control.on_told(now, told, &mut || random.next_u64()));
-        limiter.measured.lowest = limiter.measured.lowest.into_iter().chain(limiter.orders.rate).min();
+    pub fn tell_limiter(&mut self, nth: LimiterIx, feedback: Feedback, now: Time) -> BitRate {
+        let limiter = &mut self.hosts.limiters[nth];
+        limiter.call(|control, random| control.on_feedback(now, feedback, &mut || random.next_u64()));
+        limiter.measured.lowest = limiter.measured.lowest.into_iter().chain(limiter.rate_limit.rate).min();
         limiter.rate()
     }
 
     /// A limiter asked to be called now, unless a later wish has overtaken that. Like a decision, its call is no part of a
     /// fingerprint: what it leads to is.
     #[inline(never)]
-    pub fn limiter_called(&mut self, nth: u32, now: Time, windows: &mut Queued) {
-        let limiter = &mut self.hosts.limiters[nth as usize];
+    pub fn limiter_called(&mut self, nth: LimiterIx, now: Time, windows: &mut Queued) {
+        let limiter = &mut self.hosts.limiters[nth];
         if limiter.wakes_at != now {
             return;
         }
         limiter.wakes_at = Time::NEVER;
-        if limiter.orders.call_at <= now {
+        if limiter.rate_limit.call_at <= now {
             limiter.call(|control, random| control.handle_timeout(now, &mut || random.next_u64()));
         }
         if !self.sends_next(nth, now, windows) {
@@ -420,8 +424,8 @@ impl Fabric {
     }
 
     /// Something has happened to a limiter: sets its timer, and lets it stand in line if it may send.
-    pub fn update_limiter(&mut self, nth: u32, now: Time, windows: &mut Queued) {
-        if self.hosts.limiters[nth as usize].orders.next_probe <= now {
+    pub fn update_limiter(&mut self, nth: LimiterIx, now: Time, windows: &mut Queued) {
+        if self.hosts.limiters[nth].rate_limit.next_probe <= now {
             self.ask_path(nth, now, windows);
         }
         match self.next_to_leave(nth, now) {
@@ -442,10 +446,10 @@ impl Fabric {
 
     /// A limiter that is due to asks about the path of its next frame, if it holds one.
     #[inline(never)]
-    fn ask_path(&mut self, nth: u32, now: Time, windows: &mut Queued) {
+    fn ask_path(&mut self, nth: LimiterIx, now: Time, windows: &mut Queued) {
         let Some(next) = self.next_of_limiter(nth) else { return };
         let Some(way) = self.way_of_next(&next) else { return };
-        let limiter = &mut self.hosts.limiters[nth as usize];
+        let limiter = &mut self.hosts.limiters[nth];
         let Some(probe) = limiter.call(|control, _| control.probe(now)) else { return };
         limiter.measured.tags_sent += 1;
         let lowest = limiter.lowest_sent.take().unwrap_or(next.priority);
@@ -455,8 +459,8 @@ impl Fabric {
 
     /// Schedules the next call of a limiter, unless one is pending that is not later: then it is looked at anew.
     #[inline(always)]
-    pub fn wake_limiter(&mut self, nth: u32, now: Time, windows: &mut Queued) {
-        let limiter = &self.hosts.limiters[nth as usize];
+    pub fn wake_limiter(&mut self, nth: LimiterIx, now: Time, windows: &mut Queued) {
+        let limiter = &self.hosts.limiters[nth];
         let at = limiter.next_call(now);
         if at < limiter.wakes_at || !self.probes.limiter_rates.is_empty() {
             self.call_limiter_later(nth, at.max(now), now, windows);
@@ -464,15 +468,15 @@ impl Fabric {
     }
 
     #[inline(never)]
-    fn call_limiter_later(&mut self, nth: u32, at: Time, now: Time, windows: &mut Queued) {
+    fn call_limiter_later(&mut self, nth: LimiterIx, at: Time, now: Time, windows: &mut Queued) {
         self.call_limiter(nth, at, now, windows);
     }
 
     /// Schedules a call of a limiter, unless one is pending that is not later.
     #[inline(always)]
-    pub fn call_limiter(&mut self, nth: u32, at: Time, now: Time, windows: &mut Queued) {
-        let limiter = &mut self.hosts.limiters[nth as usize];
-        if let Some(rates) = self.probes.limiter_rates.get_mut(nth as usize) {
+    pub fn call_limiter(&mut self, nth: LimiterIx, at: Time, now: Time, windows: &mut Queued) {
+        let limiter = &mut self.hosts.limiters[nth];
+        if let Some(rates) = self.probes.limiter_rates.get_mut(nth.at()) {
             rates.set(now, limiter.rate().bps());
         }
         if at >= limiter.wakes_at {
@@ -482,7 +486,7 @@ impl Fabric {
         if at > now && at == limiter.control_calls_at {
             return;
         }
-        if at == limiter.orders.call_at {
+        if at == limiter.rate_limit.call_at {
             limiter.control_calls_at = at;
         }
         windows.push(Event::limiter(at, limiter.place, nth));

@@ -3,27 +3,29 @@
 //! A port has several parts, so that what every frame touches is one cache line: [`Port`], hot; [`ColdPort`], needed now
 //! and then; [`Passed`](crate::run::passed::Passed), counts; and [`Nic`], if it is a host's.
 
+use crate::run::index::{PortIx, QueueIx};
 use crate::run::managed::Managed;
 use crate::run::managers::Managers;
 use crate::run::nic::Nic;
 use crate::run::passed::PassedPorts;
 use crate::run::port::{ColdPort, FormerRate, Hooks, Port, PortCounts};
 use frame::CONTROL_FRAME_BYTES;
+use typed_index_collections::TiVec;
 use units::{BitRate, Time};
 
 /// All ports, in the order of their nodes.
 #[derive(Debug, Default)]
 pub(crate) struct Links {
-    pub ports: Vec<Port>,
-    pub cold: Vec<ColdPort>,
+    pub ports: TiVec<PortIx, Port>,
+    pub cold: TiVec<PortIx, ColdPort>,
     /// The network cards of hosts' ports.
-    pub nics: Vec<Option<Nic>>,
+    pub nics: TiVec<PortIx, Option<Nic>>,
     pub passed: PassedPorts,
     pub managers: Managers,
     /// Some queue managers write into tags on their way back.
     pub stamps_returned: bool,
     /// The node at the other end of each link; numbers of the whole.
-    pub neighbours: Vec<u32>,
+    pub neighbours: TiVec<PortIx, u32>,
 }
 
 /// Frames that were sent through ports, and those that came to ports no more or damaged.
@@ -37,13 +39,13 @@ impl Links {
     /// Of so many ports, with so many priorities or channels.
     pub fn with_capacity(ports: usize, numbers: usize) -> Links {
         Links {
-            ports: memory::with_room(ports),
-            cold: memory::with_room(ports),
-            nics: Vec::with_capacity(ports),
+            ports: memory::with_room(ports).into(),
+            cold: memory::with_room(ports).into(),
+            nics: TiVec::with_capacity(ports),
             passed: PassedPorts::new(ports, numbers),
             managers: Managers::default(),
             stamps_returned: false,
-            neighbours: Vec::with_capacity(ports),
+            neighbours: TiVec::with_capacity(ports),
         }
     }
 
@@ -56,7 +58,7 @@ impl Links {
     }
 
     /// Bytes and frames that have been sent through a port with these priorities or channels (bit n for number n).
-    pub fn sent_of(&self, port: usize, numbers: u32) -> (u64, u64) {
+    pub fn sent_of(&self, port: PortIx, numbers: u32) -> (u64, u64) {
         self.passed.sent(port, numbers)
     }
 
@@ -66,45 +68,44 @@ impl Links {
     }
 
     /// Port and class of a queue.
-    pub fn place_of_queue(&self, queue: u32) -> (u32, u8) {
-        let port = self.ports.partition_point(|port| port.first_queue <= queue) - 1;
-        (port as u32, (queue - self.ports[port].first_queue) as u8)
+    pub fn place_of_queue(&self, queue: QueueIx) -> (PortIx, u8) {
+        let port = PortIx::from(self.ports.raw.partition_point(|port| port.first_queue <= queue) - 1);
+        (port, (queue.number() - self.ports[port].first_queue.number()) as u8)
     }
 
     /// Writes the reasons for which nothing may leave a port anew.
-    pub fn set_down(&mut self, port: u32, change: impl FnOnce(u8) -> u8) {
-        let cold = &mut self.cold[port as usize];
+    pub fn set_down(&mut self, port: PortIx, change: impl FnOnce(u8) -> u8) {
+        let cold = &mut self.cold[port];
         (cold.down, cold.stops_until) = (change(cold.down), Time::ZERO);
-        self.ports[port as usize].hooks.set(Hooks::DOWN, cold.down != 0);
+        self.ports[port].hooks.set(Hooks::DOWN, cold.down != 0);
     }
 
     /// From the next frame on the link has another rate. For what else hears of it see `Fabric::change_rate`.
-    pub fn change_rate(&mut self, port: u32, rate: BitRate, now: Time) {
+    pub fn change_rate(&mut self, port: PortIx, rate: BitRate, now: Time) {
         let bits = self.bits_on_wire(port);
-        let cold = &mut self.cold[port as usize];
-        let sent_by = self.ports[port as usize].clock;
+        let cold = &mut self.cold[port];
+        let sent_by = self.ports[port].clock;
         cold.former.push(FormerRate { until: now, sent_by, arrived_by: cold.arrives_by });
         cold.arrives_by = units::WireClock::with_offset(rate, cold.peer_clock);
         cold.counts.settled.0 += bits.saturating_sub(cold.counts.settled.1) as f64 / cold.rate.bps_f64();
         cold.counts.settled.1 = bits;
         cold.rate = rate;
         cold.scheduler.on_link_rate(rate, now);
-        let port = &mut self.ports[port as usize];
+        let port = &mut self.ports[port];
         port.clock = units::WireClock::with_offset(rate, cold.clock);
         self.managers.for_port(port, |managed| managed.on_link_rate(rate));
     }
 
     /// Whether a port sends faster than another of its node. Mostly they are alike, which their clocks tell.
     #[inline(always)]
-    pub fn is_faster(&self, port: u32, other: u32) -> bool {
-        let [port, other] = [port as usize, other as usize];
+    pub fn is_faster(&self, port: PortIx, other: PortIx) -> bool {
         !self.ports[port].clock.is_as_fast_as(&self.ports[other].clock)
             && self.cold[port].rate > self.cold[other].rate
     }
 
     /// How long a frame took to pass a port, whose last bit has come now: as long as the peer took to send it.
-    pub fn took_to_arrive(&self, port: u32, bytes: u16, now: Time) -> Time {
-        let (state, cold) = (&self.ports[port as usize], &self.cold[port as usize]);
+    pub fn took_to_arrive(&self, port: PortIx, bytes: u16, now: Time) -> Time {
+        let (state, cold) = (&self.ports[port], &self.cold[port]);
         let around = u64::from(bytes) + u64::from(state.overhead);
         let mut clock = cold.arrives_by;
         for former in cold.former.iter().rev() {
@@ -117,26 +118,25 @@ impl Links {
     }
 
     /// Bits that a port has put on its link since measuring began, line overhead and pause frames included.
-    fn bits_on_wire(&self, port: u32) -> u64 {
-        let overhead = u64::from(self.ports[port as usize].overhead);
-        let (bytes, frames) = self.sent_of(port as usize, u32::MAX);
-        let pauses =
-            self.cold[port as usize].counts.pause_frames * (u64::from(CONTROL_FRAME_BYTES) + overhead);
-        let updates = self.cold[port as usize].counts.update_bytes;
+    fn bits_on_wire(&self, port: PortIx) -> u64 {
+        let overhead = u64::from(self.ports[port].overhead);
+        let (bytes, frames) = self.sent_of(port, u32::MAX);
+        let pauses = self.cold[port].counts.pause_frames * (u64::from(CONTROL_FRAME_BYTES) + overhead);
+        let updates = self.cold[port].counts.update_bytes;
         (bytes + frames * overhead + pauses + updates) * 8
     }
 
     /// Time that a port's transmitter was busy since measuring began, in seconds; the frame on the wire
     /// counts as a whole.
-    pub fn time_on_wire(&self, port: u32) -> f64 {
-        let cold = &self.cold[port as usize];
+    pub fn time_on_wire(&self, port: PortIx) -> f64 {
+        let cold = &self.cold[port];
         let (seconds, bits) = cold.counts.settled;
         seconds + self.bits_on_wire(port).saturating_sub(bits) as f64 / cold.rate.bps_f64()
     }
 
     /// Begins measuring `now`: counts at zero. What they were.
     pub fn restart(&mut self, now: Time, on_link_until: &[Time]) -> Crossings {
-        let sent = (0..self.len()).map(|port| self.sent_of(port, u32::MAX).1).sum();
+        let sent = self.ports.keys().map(|port| self.sent_of(port, u32::MAX).1).sum();
         let mut before = Crossings { sent, ..Crossings::default() };
         self.passed.restart();
         self.managers.iter_mut().for_each(Managed::restart);

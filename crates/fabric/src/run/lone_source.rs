@@ -10,7 +10,8 @@
 
 use crate::run::ahead::MOST;
 use crate::run::event::Queued;
-use crate::run::pool::NIL;
+use crate::run::index::{PortIx, SourceIx};
+
 use crate::run::world::Fabric;
 use frame::Frame;
 use units::Time;
@@ -18,7 +19,7 @@ use units::Time;
 /// A source that is alone at its NIC, and the pauses of the port.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LoneSource {
-    source: u32,
+    source: SourceIx,
     /// From when the other end may decide to send a pause until that acts here, at least; [`Time::NEVER`]: it sends none.
     undisturbed_for: Time,
     /// Pauses on their way, and when the first of them acts, or is taken to.
@@ -28,7 +29,7 @@ pub(crate) struct LoneSource {
 
 impl LoneSource {
     /// Alone there, with no pause on its way.
-    pub fn new(source: u32, undisturbed_for: Time) -> LoneSource {
+    pub fn new(source: SourceIx, undisturbed_for: Time) -> LoneSource {
         LoneSource { source, undisturbed_for, pauses_underway: 0, next_pause: Time::NEVER }
     }
 
@@ -53,15 +54,15 @@ impl LoneSource {
 impl Fabric {
     /// The port of a lone source chooses what to send next, and what after that. It is free, and not paused.
     #[inline(never)]
-    pub fn decide_lone(&mut self, egress: u32, lone: LoneSource, now: Time, windows: &mut Queued) {
-        let source = &self.hosts.sources[lone.source as usize].source;
+    pub fn decide_lone(&mut self, egress: PortIx, lone: LoneSource, now: Time, windows: &mut Queued) {
+        let source = &self.hosts.sources[lone.source].source;
         let changes = source.next_wake().unwrap_or(Time::NEVER);
         if changes <= now {
             return self.send_next(egress, now, windows);
         }
         let until = lone.undisturbed_until(windows.start()).min(self.comes_back_at).min(changes);
-        let port = &self.links.ports[egress as usize];
-        let queue = (port.first_queue + port.waiting.trailing_zeros()) as usize;
+        let port = &self.links.ports[egress];
+        let queue = port.waiting_queue();
         let mut frame = self.buffers.leave(queue, now, true).frame;
         assert!(
             self.buffers.queues[queue].occupancy.frames == 0,
@@ -70,10 +71,10 @@ impl Fabric {
         let (mut at, mut sent) = (now, 0);
         let next = loop {
             self.put_on_link(egress, frame, at, windows);
-            self.links.passed.count(egress as usize, &frame);
+            self.links.passed.count(egress, &frame);
             sent += 1;
             let Some(next) = self.next_of_lone(lone.source, at) else { break None };
-            at = self.links.ports[egress as usize].busy_until;
+            at = self.links.ports[egress].busy_until;
             if at >= until || sent == u32::from(MOST) {
                 break Some(next);
             }
@@ -82,17 +83,17 @@ impl Fabric {
         };
         windows.count(sent - 1);
         if let Some(next) = next {
-            self.buffers.enter(queue, &next, next.created, NIL, || 0);
+            self.buffers.enter(queue, &next, next.created, None, || PortIx::new(0));
             self.arm(egress, at, windows);
         } else {
-            self.links.ports[egress as usize].waiting = 0;
+            self.links.ports[egress].waiting = 0;
         }
     }
 
     /// A frame of a lone source has left, and the next one comes to its NIC.
     #[inline(always)]
-    fn next_of_lone(&mut self, source: u32, now: Time) -> Option<Frame> {
-        let state = &mut self.hosts.sources[source as usize];
+    fn next_of_lone(&mut self, source: SourceIx, now: Time) -> Option<Frame> {
+        let state = &mut self.hosts.sources[source];
         let Some(made) = state.source.take_on() else {
             state.in_nic = state.in_nic.saturating_sub(1);
             return None;
@@ -100,16 +101,5 @@ impl Fabric {
         state.count(made);
         self.ledger.made += 1;
         Some(state.frame(made, &self.routes, now).1)
-    }
-
-    /// A pause is sent through a port: whoever sends ahead at the other end hears when it acts.
-    pub fn tell_of_pause(&mut self, egress: u32, acts: Time) {
-        let node = self.links.neighbours[egress as usize].wrapping_sub(self.numbering.first_node);
-        let peer = self.links.ports[egress as usize].arrives_as.number();
-        if (node as usize) < self.nodes.len()
-            && let Some(lone) = &mut self.links.cold[peer as usize].lone_source
-        {
-            lone.pause_sent(acts);
-        }
     }
 }

@@ -5,13 +5,14 @@
 //! switch sends itself, and no headroom is meant for it (IEEE 802.1Q, clause 36, speaks of what comes in through a port):
 //! messages belong to a priority that is not lossless, or need room.
 
+use crate::run::index::PortIx;
 use crate::run::ledger::Part;
 use crate::run::node::Node;
 use crate::run::outcome::Failure;
 use crate::run::sharing::PoolLimit;
 use crate::run::world::Fabric;
 use crate::spec::OnLosslessDrop;
-use frame::{Frame, TrafficClass};
+use frame::{Frame, PortId, TrafficClass};
 use units::Time;
 
 /// Why a frame was lost.
@@ -67,28 +68,28 @@ impl Cause {
 
 impl Fabric {
     /// Counts a lost frame at a port. It is no more.
-    pub fn count_loss(&mut self, port: u32, class: TrafficClass, frame: &Frame, cause: Cause) {
-        let part = if self.receiver_of(frame).is_some() { Part::Sent } else { Part::Beside };
-        self.ledger.count_loss(port, class, frame, part, cause);
+    pub fn count_loss(&mut self, port: PortIx, class: TrafficClass, frame: &Frame, cause: Cause) {
+        let part = if self.is_of_flow(frame) { Part::Sent } else { Part::Beside };
+        self.ledger.count_loss(PortId(self.numbering.port(port)), class, frame, part, cause);
         self.headers.release(frame);
-        self.links.cold[port as usize].counts.drops += 1;
+        self.links.cold[port].counts.drops += 1;
     }
 
     /// A frame that should have waited, or waits, at a port is lost.
     #[cold]
     pub fn lose(
         &mut self,
-        egress: u32,
+        egress: PortIx,
         class: TrafficClass,
         frame: &Frame,
-        ingress: u32,
+        ingress: Option<PortIx>,
         cause: Cause,
         now: Time,
     ) {
         self.log_drop(egress, false, frame, cause, now);
         self.count_loss(egress, class, frame, cause);
-        self.buffers.queues[self.links.ports[egress as usize].first_queue as usize + class.at()].drops += 1;
-        let node = &self.nodes[self.node_of[egress as usize] as usize];
+        self.buffers.queues[self.links.ports[egress].queue(class)].drops += 1;
+        let node = &self.nodes[self.node_of[egress]];
         if node.is_host {
             self.nic_refused(egress, class, frame);
             return;
@@ -99,22 +100,22 @@ impl Fabric {
     }
 
     /// Whether a node promises not to lose a frame that came in through a port.
-    pub fn is_promised(&self, node: &Node, frame: &Frame, ingress: u32) -> bool {
-        let pauses = self.links.cold.get(ingress as usize).and_then(|port| port.control.pauses());
+    pub fn is_promised(&self, node: &Node, frame: &Frame, ingress: Option<PortIx>) -> bool {
+        let pauses = ingress.and_then(|port| self.links.cold[port].control.pauses());
         pauses.map_or(node.lossless, |pauses| pauses.obeys) >> frame.priority.0 & 1 != 0
     }
 
     /// A limit has lost a frame of a lossless class.
     pub fn violate(
         &mut self,
-        port: u32,
+        port: PortIx,
         class: TrafficClass,
         frame: &Frame,
-        ingress: u32,
+        ingress: Option<PortIx>,
         cause: Cause,
         now: Time,
     ) {
-        self.links.cold[port as usize].counts.violations += 1;
+        self.links.cold[port].counts.violations += 1;
         if self.ledger.on_lossless_drop == OnLosslessDrop::Stop {
             self.ledger.fail(Failure::lossless_drop(self, (port, class), frame, ingress, cause, now));
         }

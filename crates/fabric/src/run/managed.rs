@@ -6,9 +6,10 @@
 
 use crate::run::event::Queued;
 use crate::run::headers::Carried;
+use crate::run::index::PortIx;
 use crate::run::links::Links;
 use crate::run::losses::Cause;
-use crate::run::pool::NIL;
+
 use crate::run::port::Hooks;
 use crate::run::world::Fabric;
 use engine::Stream;
@@ -86,9 +87,9 @@ impl Managed {
 impl Links {
     /// Lets the managers of all queues begin.
     pub fn start_managers(&mut self) {
-        for (number, port) in (0..).zip(&self.ports) {
-            for class in 0..port.classes.classes() {
-                let managed = self.managers.of(port.first_queue as usize + class);
+        for (number, port) in self.ports.iter_enumerated() {
+            for (class, queue) in port.queues().enumerate() {
+                let managed = self.managers.of(queue);
                 let quiet = managed.map_or(Quiet::ALWAYS, |it| it.manager.quiet());
                 self.passed.of_mut(number, class).be_quiet(quiet);
             }
@@ -101,7 +102,7 @@ impl Fabric {
     /// Whether the manager of a queue need not hear of a frame that comes: then it is counted. Of what carries a tag it hears,
     /// and of one on its way back if somebody writes into it.
     #[inline(always)]
-    pub fn comes_unheard(&mut self, egress: u32, class: TrafficClass, frame: &Frame, now: Time) -> bool {
+    pub fn comes_unheard(&mut self, egress: PortIx, class: TrafficClass, frame: &Frame, now: Time) -> bool {
         let links = &mut self.links;
         let heard = frame.flags.is_wide()
             && (frame.flags.is_tagged() || links.stamps_returned && frame.flags.kind() == FrameKind::Tag);
@@ -110,8 +111,8 @@ impl Fabric {
 
     /// Whether a frame that finds its port free goes past a queue manager that is quiet, and nobody else is asked.
     #[inline(always)]
-    pub fn passes_quiet_manager(&mut self, egress: u32, frame: &Frame, now: Time) -> bool {
-        let port = &self.links.ports[egress as usize];
+    pub fn passes_quiet_manager(&mut self, egress: PortIx, frame: &Frame, now: Time) -> bool {
+        let port = &self.links.ports[egress];
         if port.hooks.has(Hooks::ASKED) {
             return false;
         }
@@ -122,7 +123,7 @@ impl Fabric {
 
     /// Whether it need not hear that a frame leaves.
     #[inline(always)]
-    fn leaves_unheard(&self, egress: u32, class: TrafficClass, frame: &Frame, now: Time) -> bool {
+    fn leaves_unheard(&self, egress: PortIx, class: TrafficClass, frame: &Frame, now: Time) -> bool {
         now < self.links.passed.of(egress, class.at()).heard_from() && !frame.flags.is_tagged()
     }
 
@@ -131,14 +132,17 @@ impl Fabric {
     #[inline(always)]
     pub fn admitted_by_manager(
         &mut self,
-        egress: u32,
+        egress: PortIx,
         class: TrafficClass,
         frame: &mut Frame,
-        ingress: u32,
+        ingress: Option<PortIx>,
         now: Time,
         windows: &mut Queued,
     ) -> bool {
-        if frame.flags.kind() == FrameKind::Tag && self.links.stamps_returned && ingress != NIL {
+        if frame.flags.kind() == FrameKind::Tag
+            && self.links.stamps_returned
+            && let Some(ingress) = ingress
+        {
             self.stamp_returned(ingress, frame);
         }
         match self.manager_verdict(egress, class, frame, Moment::Enqueue, now) {
@@ -152,28 +156,11 @@ impl Fabric {
         true
     }
 
-    /// A frame of which the manager hears finds its port free, and nobody else is asked: it goes, unless it is lost.
-    #[inline(never)]
-    pub fn pass_manager(
-        &mut self,
-        egress: u32,
-        class: TrafficClass,
-        mut frame: Frame,
-        ingress: u32,
-        now: Time,
-        windows: &mut Queued,
-    ) {
-        if self.admitted_by_manager(egress, class, &mut frame, ingress, now, windows) {
-            frame = self.manager_on_dequeue(egress, class, frame, now, windows);
-            self.transmit(egress, frame, now, windows);
-        }
-    }
-
     /// A frame leaves the queue of a class for the link, perhaps with a mark.
     #[inline(always)]
     pub fn manager_on_dequeue(
         &mut self,
-        egress: u32,
+        egress: PortIx,
         class: TrafficClass,
         mut frame: Frame,
         now: Time,
@@ -192,7 +179,13 @@ impl Fabric {
 
     /// A frame has left the queue of a class at a port that sends ahead, as of then.
     #[inline]
-    pub fn manager_on_departure(&mut self, egress: u32, class: TrafficClass, mut frame: Frame, then: Time) {
+    pub fn manager_on_departure(
+        &mut self,
+        egress: PortIx,
+        class: TrafficClass,
+        mut frame: Frame,
+        then: Time,
+    ) {
         if self.leaves_unheard(egress, class, &frame, then) {
             return;
         }
@@ -201,9 +194,9 @@ impl Fabric {
     }
 
     /// A tag on its way back has come in through a port, whose congestion points see what its frame met there.
-    fn stamp_returned(&mut self, port: u32, frame: &Frame) {
+    fn stamp_returned(&mut self, port: PortIx, frame: &Frame) {
         let Some(tag) = self.headers.returned(frame) else { return };
-        let port = &self.links.ports[port as usize];
+        let port = &self.links.ports[port];
         // Those of schemes without such tags leave it as it is.
         self.links.managers.for_port(port, |managed| {
             *tag = managed.manager.stamp_returned(*tag, || self.buffers.bytes_at(port));
@@ -214,13 +207,13 @@ impl Fabric {
     #[inline(never)]
     fn manager_verdict(
         &mut self,
-        egress: u32,
+        egress: PortIx,
         class: TrafficClass,
         frame: &mut Frame,
         moment: Moment,
         now: Time,
     ) -> Verdict {
-        let queue = self.links.ports[egress as usize].first_queue as usize + class.at();
+        let queue = self.links.ports[egress].queue(class);
         let passed = self.links.passed.of_mut(egress, class.at());
         let Some(managed) = self.links.managers.of_mut(queue) else {
             passed.be_quiet(Quiet::ALWAYS);
@@ -229,7 +222,7 @@ impl Fabric {
         let Managed { manager, random, counts, by_class, .. } = managed;
         let fill = Fill {
             queue: if by_class.is_some() {
-                self.buffers.occupancy_at(&self.links.ports[egress as usize])
+                self.buffers.occupancy_at(&self.links.ports[egress])
             } else {
                 self.buffers.queues[queue].occupancy
             },
@@ -243,7 +236,7 @@ impl Fabric {
             manager.hears(moment, passed.not_heard(), (now, &fill, facts), &mut || random.next_u64());
         passed.be_quiet(quiet);
         if let Some(tag) = tag {
-            let port = &self.links.ports[egress as usize];
+            let port = &self.links.ports[egress];
             *tag = manager.stamp(moment, *tag, || self.buffers.bytes_at(port));
         }
         match verdict {
@@ -261,14 +254,14 @@ impl Fabric {
     /// way back are not sent.
     fn notify_source(
         &mut self,
-        egress: u32,
+        egress: PortIx,
         class: TrafficClass,
         frame: &Frame,
         feedback: u32,
         now: Time,
         windows: &mut Queued,
     ) {
-        let queue = self.links.ports[egress as usize].first_queue as usize + class.at();
+        let queue = self.links.ports[egress].queue(class);
         let Some(managed) = self.links.managers.of(queue) else { return };
         let (priority, point) = (managed.message_priority, managed.point);
         let mut message = Frame {
@@ -278,7 +271,7 @@ impl Fabric {
             flags: Flags::new(FrameKind::Cnm, Ecn::NotCapable),
             ..Frame::default()
         };
-        let node = self.node_of[egress as usize];
+        let node = self.node_of[egress];
         let answers = !matches!(frame.flags.kind(), FrameKind::Cnm | FrameKind::Tag);
         if answers {
             self.headers.attach(&mut message, Carried::Notice(Notice { point, feedback }));

@@ -1,9 +1,11 @@
 //! The queue managers of all ports, in one table: one that hears of a frame is found in few steps, as most of them are in no
 //! cache.
 
+use crate::run::index::{ManagerIx, QueueIx};
 use crate::run::managed::Managed;
-use crate::run::pool::NIL;
+
 use crate::run::port::Port;
+use typed_index_collections::TiVec;
 
 /// What manages a queue.
 #[derive(Debug)]
@@ -17,24 +19,22 @@ pub(crate) enum Assigned {
 /// Managers by queue.
 #[derive(Debug, Default)]
 pub(crate) struct Managers {
-    /// By queue, the place of its manager in the table; [`NIL`], or nothing behind the last: none.
-    of_queue: Vec<u32>,
-    all: Vec<Managed>,
+    /// By queue, its manager, if it has one; nothing behind the last that has.
+    of_queue: TiVec<QueueIx, Option<ManagerIx>>,
+    all: TiVec<ManagerIx, Managed>,
 }
 
 impl Managers {
     /// Adds those of a port's classes; no queue behind them has any yet.
-    pub fn add(&mut self, first_queue: u32, of_class: impl Iterator<Item = Option<Assigned>>) {
-        for (queue, assigned) in (first_queue as usize..).zip(of_class) {
+    pub fn add(&mut self, first_queue: QueueIx, of_class: impl Iterator<Item = Option<Assigned>>) {
+        for (class, assigned) in (0..).zip(of_class) {
             let Some(assigned) = assigned else { continue };
-            self.of_queue.resize(queue, NIL);
-            self.of_queue.push(match &assigned {
-                Assigned::Own(_) => self.all.len() as u32,
-                Assigned::OfClass(class) => self.of_queue[first_queue as usize + class],
-            });
-            if let Assigned::Own(managed) = assigned {
-                self.all.push(*managed);
-            }
+            let manager = match assigned {
+                Assigned::Own(managed) => Some(self.all.push_and_get_key(*managed)),
+                Assigned::OfClass(class) => self.of_queue[first_queue.plus(class as u32)],
+            };
+            self.of_queue.resize(first_queue.plus(class).at(), None);
+            self.of_queue.push(manager);
         }
     }
 
@@ -45,21 +45,21 @@ impl Managers {
 
     /// That of a queue.
     #[inline(always)]
-    pub fn of(&self, queue: usize) -> Option<&Managed> {
-        self.all.get(*self.of_queue.get(queue)? as usize)
+    pub fn of(&self, queue: QueueIx) -> Option<&Managed> {
+        Some(&self.all[(*self.of_queue.get(queue)?)?])
     }
     #[inline(always)]
-    pub fn of_mut(&mut self, queue: usize) -> Option<&mut Managed> {
-        self.all.get_mut(*self.of_queue.get(queue)? as usize)
+    pub fn of_mut(&mut self, queue: QueueIx) -> Option<&mut Managed> {
+        Some(&mut self.all[(*self.of_queue.get(queue)?)?])
     }
 
     /// Those of a port.
     pub fn of_port(&self, port: &Port) -> impl Iterator<Item = &Managed> {
-        queues(port).filter_map(|queue| self.of(queue))
+        port.queues().filter_map(|queue| self.of(queue))
     }
     /// Acts on each of them.
     pub fn for_port(&mut self, port: &Port, mut act: impl FnMut(&mut Managed)) {
-        queues(port).for_each(|queue| self.of_mut(queue).into_iter().for_each(&mut act));
+        port.queues().for_each(|queue| self.of_mut(queue).into_iter().for_each(&mut act));
     }
 
     /// All.
@@ -72,14 +72,8 @@ impl Managers {
 
     /// Bytes of the table.
     pub fn memory_bytes(&self) -> usize {
-        self.of_queue.capacity() * size_of::<u32>()
+        self.of_queue.capacity() * size_of::<Option<ManagerIx>>()
             + self.all.capacity() * size_of::<Managed>()
             + self.all.iter().map(Managed::memory_bytes).sum::<usize>()
     }
-}
-
-/// The queues of a port.
-fn queues(port: &Port) -> std::ops::Range<usize> {
-    let first = port.first_queue as usize;
-    first..first + port.classes.classes()
 }

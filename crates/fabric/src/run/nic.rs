@@ -1,8 +1,27 @@
 //! A network card: who waits at a port of a host, class by class, and for how long classes were stopped.
 
+use crate::run::index::{EndpointIx, LimiterIx, SourceIx};
 use frame::{TrafficClass, members};
 use std::collections::VecDeque;
 use units::Time;
+
+/// Who stands in line at a NIC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum InLine {
+    Endpoint(EndpointIx),
+    Limiter(LimiterIx),
+}
+
+impl InLine {
+    /// The endpoint, if it is one.
+    #[inline(always)]
+    pub fn endpoint(self) -> Option<EndpointIx> {
+        match self {
+            InLine::Endpoint(endpoint) => Some(endpoint),
+            InLine::Limiter(_) => None,
+        }
+    }
+}
 
 /// The network card of a port, with lines for each class: one that is full or paused holds back its own sources only. Every
 /// frame of the host asks whether somebody waits: bit sets answer that. It lies in one cache line.
@@ -24,9 +43,9 @@ struct NicClass {
     /// How many frames of endpoints wait, those with the cores of the host included.
     pulled: u32,
     /// Endpoints and limiters that have something to send, by turns.
-    line: VecDeque<u32>,
+    line: VecDeque<InLine>,
     /// Sources that wait for room, in order.
-    blocked: VecDeque<u32>,
+    blocked: VecDeque<SourceIx>,
     /// How long it was stopped until it last changed, and when that was.
     stopped_for: Time,
     changed: Time,
@@ -58,30 +77,30 @@ impl Nic {
     }
 
     /// Who stands in line, in order.
-    pub fn line(&self, class: TrafficClass) -> impl Iterator<Item = u32> {
+    pub fn line(&self, class: TrafficClass) -> impl Iterator<Item = InLine> {
         self.classes[class.at()].line.iter().copied()
     }
 
     /// An endpoint or a limiter stands at the end of the line.
-    pub fn join(&mut self, class: TrafficClass, entry: u32) {
+    pub fn join(&mut self, class: TrafficClass, entry: InLine) {
         self.classes[class.at()].line.push_back(entry);
         self.in_line |= 1 << class.0;
     }
 
     /// The first in line leaves it.
-    pub fn next_in_line(&mut self, class: TrafficClass) -> Option<u32> {
+    pub fn next_in_line(&mut self, class: TrafficClass) -> Option<InLine> {
         take_first(&mut self.in_line, class, &mut self.classes[class.at()].line)
     }
 
     /// Takes an endpoint or a limiter out of all lines.
-    pub fn leave(&mut self, entry: u32) {
+    pub fn leave(&mut self, entry: InLine) {
         for class in members(self.in_line) {
             take_out(&mut self.in_line, class, &mut self.classes[class].line, entry);
         }
     }
 
     /// All leave their lines.
-    pub fn leave_all(&mut self) -> Vec<u32> {
+    pub fn leave_all(&mut self) -> Vec<InLine> {
         self.in_line = 0;
         self.classes.iter_mut().flat_map(|class| class.line.drain(..)).collect()
     }
@@ -100,34 +119,34 @@ impl Nic {
     }
     /// The first that stands in line.
     #[inline(always)]
-    pub fn first_in_line(&self, class: usize) -> Option<u32> {
+    pub fn first_in_line(&self, class: usize) -> Option<InLine> {
         self.classes.get(class)?.line.front().copied()
     }
 
     /// Sources that wait for room, in order.
-    pub fn blocked(&self, class: TrafficClass) -> &VecDeque<u32> {
+    pub fn blocked(&self, class: TrafficClass) -> &VecDeque<SourceIx> {
         &self.classes[class.at()].blocked
     }
 
     /// A source waits for room, behind all others.
-    pub fn block(&mut self, class: TrafficClass, source: u32) {
+    pub fn block(&mut self, class: TrafficClass, source: SourceIx) {
         self.classes[class.at()].blocked.push_back(source);
         self.blocked |= 1 << class.0;
     }
 
     /// As `block`, before all others.
-    pub fn block_again(&mut self, class: TrafficClass, source: u32) {
+    pub fn block_again(&mut self, class: TrafficClass, source: SourceIx) {
         self.classes[class.at()].blocked.push_front(source);
         self.blocked |= 1 << class.0;
     }
 
     /// The first source that waits does no more.
-    pub fn unblock(&mut self, class: TrafficClass) -> Option<u32> {
+    pub fn unblock(&mut self, class: TrafficClass) -> Option<SourceIx> {
         take_first(&mut self.blocked, class, &mut self.classes[class.at()].blocked)
     }
 
     /// Takes a source off the lists of those that wait. Whether it was there.
-    pub fn forget(&mut self, source: u32) -> bool {
+    pub fn forget(&mut self, source: SourceIx) -> bool {
         let mut found = false;
         for class in members(self.blocked) {
             found |= take_out(&mut self.blocked, class, &mut self.classes[class].blocked, source);
@@ -166,8 +185,10 @@ impl Nic {
 
     /// Bytes of its tables.
     pub fn memory_bytes(&self) -> usize {
-        let lines = self.classes.iter().map(|class| class.line.capacity() + class.blocked.capacity());
-        self.classes.len() * size_of::<NicClass>() + lines.sum::<usize>() * size_of::<u32>()
+        let lines = self.classes.iter().map(|class| {
+            class.line.capacity() * size_of::<InLine>() + class.blocked.capacity() * size_of::<SourceIx>()
+        });
+        self.classes.len() * size_of::<NicClass>() + lines.sum::<usize>()
     }
 
     /// How long this class was stopped until now. At the end of a run `now` may be just before the last change.
@@ -179,16 +200,16 @@ impl Nic {
 }
 
 /// Takes the first out of the line of a class, and keeps the set of classes with somebody in line.
-fn take_first(set: &mut u32, class: TrafficClass, line: &mut VecDeque<u32>) -> Option<u32> {
+fn take_first<T>(set: &mut u32, class: TrafficClass, line: &mut VecDeque<T>) -> Option<T> {
     let first = line.pop_front();
     *set &= !(u32::from(line.is_empty()) << class.0);
     first
 }
 
 /// As `take_first`, with one of them. Whether it was there.
-fn take_out(set: &mut u32, class: usize, line: &mut VecDeque<u32>, entry: u32) -> bool {
+fn take_out<T: PartialEq>(set: &mut u32, class: usize, line: &mut VecDeque<T>, entry: T) -> bool {
     let before = line.len();
-    line.retain(|&other| other != entry);
+    line.retain(|other| *other != entry);
     *set &= !(u32::from(line.is_empty()) << class);
     line.len() < before
 }
@@ -208,23 +229,26 @@ mod tests {
             said
         };
         assert_eq!(said(&nic), [(false, false); 2]);
-        nic.join(CLASSES[1], 7);
-        nic.join(CLASSES[1], 8);
-        nic.block(CLASSES[0], 7);
+        let endpoint = |number| InLine::Endpoint(EndpointIx::new(number));
+        let limiter = |number| InLine::Limiter(LimiterIx::new(number));
+        let source = SourceIx::new;
+        nic.join(CLASSES[1], endpoint(7));
+        nic.join(CLASSES[1], limiter(7));
+        nic.block(CLASSES[0], source(7));
         assert_eq!(said(&nic), [(false, true), (true, false)]);
-        assert_eq!(nic.next_in_line(CLASSES[1]), Some(7));
+        assert_eq!(nic.next_in_line(CLASSES[1]), Some(endpoint(7)));
         assert_eq!(said(&nic), [(false, true), (true, false)], "another one is there");
-        nic.leave(8);
+        nic.leave(limiter(7));
         assert_eq!((said(&nic), nic.next_in_line(CLASSES[1])), ([(false, true), (false, false)], None));
-        nic.block(CLASSES[0], 9);
-        nic.block_again(CLASSES[0], 6);
-        assert_eq!(nic.blocked(CLASSES[0]), &[6, 7, 9]);
-        assert!(nic.forget(7) && !nic.forget(7));
-        assert_eq!([nic.unblock(CLASSES[0]), nic.unblock(CLASSES[0])], [Some(6), Some(9)]);
+        nic.block(CLASSES[0], source(9));
+        nic.block_again(CLASSES[0], source(6));
+        assert_eq!(nic.blocked(CLASSES[0]), &[6, 7, 9].map(source));
+        assert!(nic.forget(source(7)) && !nic.forget(source(7)));
+        assert_eq!([nic.unblock(CLASSES[0]), nic.unblock(CLASSES[0])], [6, 9].map(|nth| Some(source(nth))));
         assert_eq!((said(&nic), nic.unblock(CLASSES[0])), ([(false, false); 2], None));
-        nic.join(CLASSES[0], 1);
-        nic.join(CLASSES[1], 2);
-        assert_eq!((nic.leave_all(), said(&nic)), (vec![1, 2], [(false, false); 2]));
+        nic.join(CLASSES[0], endpoint(1));
+        nic.join(CLASSES[1], limiter(2));
+        assert_eq!((nic.leave_all(), said(&nic)), (vec![endpoint(1), limiter(2)], [(false, false); 2]));
     }
 
     #[test]

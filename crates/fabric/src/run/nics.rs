@@ -4,6 +4,8 @@
 
 use crate::run::event::Queued;
 use crate::run::headers::Carried;
+use crate::run::index::{EndpointIx, PortIx};
+use crate::run::nic::InLine;
 use crate::run::port::Hooks;
 use crate::run::telemetry::begin_stamps;
 use crate::run::world::Fabric;
@@ -13,22 +15,22 @@ use units::Time;
 
 impl Fabric {
     /// Fills a class of a NIC from those in line, by turns.
-    pub fn pull(&mut self, egress: u32, class: TrafficClass, now: Time, windows: &mut Queued) {
+    pub fn pull(&mut self, egress: PortIx, class: TrafficClass, now: Time, windows: &mut Queued) {
         loop {
-            let Some(nic) = &self.links.nics[egress as usize] else { return };
+            let Some(nic) = &self.links.nics[egress] else { return };
             if !nic.has_line(class) || !self.has_a_turn(egress, class) {
                 return;
             }
-            let Some(nic) = &mut self.links.nics[egress as usize] else { return };
-            let Some(nth) = nic.next_in_line(class) else { return };
-            let place = match Fabric::limiter_in(nth) {
-                None => {
-                    let state = &mut self.hosts.endpoints[nth as usize];
+            let Some(nic) = &mut self.links.nics[egress] else { return };
+            let Some(next) = nic.next_in_line(class) else { return };
+            let place = match next {
+                InLine::Endpoint(nth) => {
+                    let state = &mut self.hosts.endpoints[nth];
                     state.stopped = state.stopped(nic, class, now);
                     state.in_line = false;
                     self.pull_segment(nth, (egress, class), now, windows)
                 }
-                Some(limiter) => self.pull_limited(limiter, (egress, class), now, windows),
+                InLine::Limiter(limiter) => self.pull_limited(limiter, (egress, class), now, windows),
             };
             self.pull_elsewhere((egress, class), place, now, windows);
         }
@@ -39,8 +41,8 @@ impl Fabric {
     #[inline(always)]
     fn pull_elsewhere(
         &mut self,
-        pulled_at: (u32, TrafficClass),
-        place: Option<(u32, TrafficClass)>,
+        pulled_at: (PortIx, TrafficClass),
+        place: Option<(PortIx, TrafficClass)>,
         now: Time,
         windows: &mut Queued,
     ) {
@@ -53,13 +55,13 @@ impl Fabric {
     #[inline(always)]
     pub fn pull_on(
         &mut self,
-        (egress, class): (u32, TrafficClass),
-        place: Option<(u32, TrafficClass)>,
+        (egress, class): (PortIx, TrafficClass),
+        place: Option<(PortIx, TrafficClass)>,
         now: Time,
         windows: &mut Queued,
     ) {
         self.pull_elsewhere((egress, class), place, now, windows);
-        if let Some(nic) = &self.links.nics[egress as usize]
+        if let Some(nic) = &self.links.nics[egress]
             && nic.has_line(class)
         {
             self.pull(egress, class, now, windows);
@@ -68,9 +70,9 @@ impl Fabric {
 
     /// Whether a class of a NIC has room for a frame of those in line.
     #[inline(always)]
-    fn has_a_turn(&self, egress: u32, class: TrafficClass) -> bool {
-        let port = &self.links.ports[egress as usize];
-        let nic = self.links.nics[egress as usize].as_ref();
+    fn has_a_turn(&self, egress: PortIx, class: TrafficClass) -> bool {
+        let port = &self.links.ports[egress];
+        let nic = self.links.nics[egress].as_ref();
         nic.is_some_and(|nic| nic.has_a_turn(class, port.more_in_nic()))
             && !port.hooks.has(Hooks::DOWN)
             && (!port.hooks.has(Hooks::BOUNDED) || self.has_room(egress, class))
@@ -80,12 +82,12 @@ impl Fabric {
     #[inline(always)]
     pub fn pull_segment(
         &mut self,
-        nth: u32,
-        (egress, class): (u32, TrafficClass),
+        nth: EndpointIx,
+        (egress, class): (PortIx, TrafficClass),
         now: Time,
         windows: &mut Queued,
-    ) -> Option<(u32, TrafficClass)> {
-        let (segment, requests) = self.hosts.endpoints[nth as usize].endpoint.transmit(now);
+    ) -> Option<(PortIx, TrafficClass)> {
+        let (segment, requests) = self.hosts.endpoints[nth].endpoint.transmit(now);
         // Back in line before the frame goes: sending it may pull the next one.
         let place = self.endpoint_was_pulled(nth, requests, now, windows);
         if let Some(segment) = &segment
@@ -100,8 +102,8 @@ impl Fabric {
     /// Lets an endpoint that stands in no line send past its NIC, where it takes no place: if the link is free, and nobody is
     /// before it. False: nothing is done.
     #[inline(always)]
-    pub fn send_past_nic(&mut self, nth: u32, now: Time, windows: &mut Queued) -> bool {
-        let state = &mut self.hosts.endpoints[nth as usize];
+    pub fn send_past_nic(&mut self, nth: EndpointIx, now: Time, windows: &mut Queued) -> bool {
+        let state = &mut self.hosts.endpoints[nth];
         let Some((egress, route)) = state.way else { return false };
         if !self.hosts.receiving.is_empty() || !self.links.takes_past_nic(egress, state.priority, now) {
             return false;
@@ -120,9 +122,9 @@ impl Fabric {
     #[inline(always)]
     pub fn leave_past_nic(
         &mut self,
-        egress: u32,
+        egress: PortIx,
         mut frame: Frame,
-        (segment, nth, near): (&Segment, u32, bool),
+        (segment, nth, near): (&Segment, EndpointIx, bool),
         now: Time,
         windows: &mut Queued,
     ) {
@@ -134,7 +136,7 @@ impl Fabric {
     #[inline(always)]
     pub fn after_leaving(
         &mut self,
-        (egress, nth): (u32, u32),
+        (egress, nth): (PortIx, EndpointIx),
         calls: [Option<Time>; 2],
         has_more: bool,
         now: Time,
@@ -153,9 +155,9 @@ impl Fabric {
 
     /// An endpoint stands in line at its NIC, where nobody else does.
     #[inline(never)]
-    fn stand_behind(&mut self, egress: u32, nth: u32, now: Time, windows: &mut Queued) {
-        let priority = self.hosts.endpoints[nth as usize].priority;
-        let class = self.links.ports[egress as usize].classes.class(priority);
+    fn stand_behind(&mut self, egress: PortIx, nth: EndpointIx, now: Time, windows: &mut Queued) {
+        let priority = self.hosts.endpoints[nth].priority;
+        let class = self.links.ports[egress].classes.class(priority);
         self.join_line(nth, (egress, class), now);
         self.pull(egress, class, now, windows);
     }
@@ -163,8 +165,8 @@ impl Fabric {
     /// A segment leaves, with the tag of its limiter and, if that marks it, a mark.
     pub fn send_segment(
         &mut self,
-        egress: u32,
-        nth: u32,
+        egress: PortIx,
+        nth: EndpointIx,
         segment: &Segment,
         (tag, marked): (Option<(Tag, u8)>, bool),
         now: Time,
@@ -180,44 +182,44 @@ impl Fabric {
 
     /// Whether a class of a NIC takes a frame now, and nobody is before it.
     #[inline(always)]
-    pub fn takes_at_once(&self, egress: u32, class: TrafficClass) -> bool {
-        let nic = self.links.nics[egress as usize].as_ref();
+    pub fn takes_at_once(&self, egress: PortIx, class: TrafficClass) -> bool {
+        let nic = self.links.nics[egress].as_ref();
         nic.is_some_and(|nic| !nic.has_line(class)) && self.has_a_turn(egress, class)
     }
 
-    pub fn count_pulled(&mut self, egress: u32, class: TrafficClass) {
-        if let Some(nic) = &mut self.links.nics[egress as usize] {
+    pub fn count_pulled(&mut self, egress: PortIx, class: TrafficClass) {
+        if let Some(nic) = &mut self.links.nics[egress] {
             nic.count_pulled(class);
         }
     }
 
     /// Whether a NIC that drops what it cannot hold has room for one more frame. If not, one that leaves makes some.
-    fn has_room(&self, egress: u32, class: TrafficClass) -> bool {
-        let node = &self.nodes[self.node_of[egress as usize] as usize];
+    fn has_room(&self, egress: PortIx, class: TrafficClass) -> bool {
+        let node = &self.nodes[self.node_of[egress]];
         let waiting = self.before_nic(egress, class);
         waiting.queue.frames == 0
             || node.memory().buffer.admit(&waiting, frame::MAX_TAGGED_FRAME_BYTES).is_ok()
     }
 
     /// A frame that a NIC has pulled waits no longer: it is on the link, or lost.
-    pub fn pulled_frame_left(&mut self, egress: u32, class: TrafficClass) {
-        if let Some(nic) = &mut self.links.nics[egress as usize] {
+    pub fn pulled_frame_left(&mut self, egress: PortIx, class: TrafficClass) {
+        if let Some(nic) = &mut self.links.nics[egress] {
             nic.pulled_left(class);
         }
     }
 
     /// Pulls for all classes of a port that can send again.
-    pub fn pull_all(&mut self, egress: u32, now: Time, windows: &mut Queued) {
-        let classes = self.nodes[self.node_of[egress as usize] as usize].classes.classes();
+    pub fn pull_all(&mut self, egress: PortIx, now: Time, windows: &mut Queued) {
+        let classes = self.nodes[self.node_of[egress]].classes.classes();
         for class in 0..classes as u8 {
             self.pull(egress, TrafficClass(class), now, windows);
         }
     }
 
     /// The frame of a segment that leaves now.
-    fn frame_of(&mut self, nth: u32, segment: &Segment, now: Time) -> Option<Frame> {
+    fn frame_of(&mut self, nth: EndpointIx, segment: &Segment, now: Time) -> Option<Frame> {
         let (_, route) = self.way_of(nth)?;
-        let state = &self.hosts.endpoints[nth as usize];
+        let state = &self.hosts.endpoints[nth];
         let (mut frame, near) = (state.frame(segment, route, now), state.behind.is_none());
         self.count_made(&mut frame, segment, (nth, near));
         Some(frame)
@@ -225,16 +227,16 @@ impl Fabric {
 
     /// Counts the frame of a segment of an endpoint, from a `near` end or a far one, and gives it its header.
     #[inline(always)]
-    fn count_made(&mut self, frame: &mut Frame, segment: &Segment, (nth, near): (u32, bool)) {
+    fn count_made(&mut self, frame: &mut Frame, segment: &Segment, (nth, near): (EndpointIx, bool)) {
         if let Some(header) = segment.header {
             self.headers.attach(frame, Carried::Header(header));
             if let Some(rdma) = header.rdma().filter(|rdma| rdma.telemetry.has_stamps()) {
-                let endpoint = &self.hosts.endpoints[nth as usize].endpoint;
+                let endpoint = &self.hosts.endpoints[nth].endpoint;
                 begin_stamps(&mut self.headers, frame, endpoint, rdma.pair);
             }
         }
         if near && segment.kind == FrameKind::Data {
-            let source = &mut self.hosts.sources[self.routes.path_source[frame.path.at()] as usize];
+            let source = &mut self.hosts.sources[self.routes.path_source[frame.path.at()]];
             source.frames += 1;
             source.bytes += u64::from(segment.bytes);
         }

@@ -1,13 +1,35 @@
 //! A host or a switch: what is the node's and not one port's.
 
 use crate::run::architecture::{Architecture, NodeMemory};
+use crate::run::index::{NodeIx, PlaceIx, PortIx};
 use crate::run::pause_sender::PauseSender;
 use frame::{ClassMap, Priority};
+use std::ops::Index;
+use typed_index_collections::TiVec;
+
+/// The node of each place.
+#[derive(Debug, Default)]
+pub(crate) struct NodeOf(pub TiVec<PlaceIx, NodeIx>);
+
+impl Index<PlaceIx> for NodeOf {
+    type Output = NodeIx;
+    #[inline(always)]
+    fn index(&self, place: PlaceIx) -> &NodeIx {
+        &self.0[place]
+    }
+}
+impl Index<PortIx> for NodeOf {
+    type Output = NodeIx;
+    #[inline(always)]
+    fn index(&self, port: PortIx) -> &NodeIx {
+        &self.0[PlaceIx::from(port)]
+    }
+}
 
 /// A host or a switch.
 #[derive(Debug)]
 pub(crate) struct Node {
-    pub first_port: u32,
+    pub first_port: PortIx,
     pub classes: ClassMap,
     pub is_host: bool,
     /// Priorities in which a loss breaks a promise.

@@ -5,7 +5,8 @@
 //! in fingerprints, in notes of pauses, in results. Frames carry paths and places in the table of hops, which are those
 //! of the whole: [`RouteTable`](crate::run::route_table::RouteTable) translates.
 
-use crate::run::pool::NIL;
+use crate::run::index::{EndpointIx, PlaceIx, PortIx, QueueIx, SourceIx};
+use crate::run::world::Fabric;
 
 /// Where the numbers of a part begin among those of the whole.
 #[derive(Clone, Copy, Debug, Default)]
@@ -22,8 +23,8 @@ pub(crate) struct Numbering {
 impl Numbering {
     /// The number of a port in the whole.
     #[inline(always)]
-    pub fn port(&self, port: u32) -> u32 {
-        self.first_port + port
+    pub fn port(&self, port: PortIx) -> u32 {
+        self.first_port + port.number()
     }
     /// The number of a source in the whole: that of its place.
     #[inline(always)]
@@ -34,8 +35,44 @@ impl Numbering {
     pub fn endpoint(&self, number: u32) -> u32 {
         self.all_ports + self.all_flows + number
     }
-    /// The number of a queue in the whole; [`NIL`] stays.
-    pub fn queue(&self, queue: u32) -> u32 {
-        if queue == NIL { NIL } else { self.first_queue + queue }
+    /// The number of a queue in the whole.
+    pub fn queue(&self, queue: QueueIx) -> u32 {
+        self.first_queue + queue.number()
+    }
+    /// The queue of this part that has this number in the whole.
+    pub fn queue_here(&self, number: u32) -> QueueIx {
+        QueueIx::new(number - self.first_queue)
+    }
+}
+
+impl Fabric {
+    /// The number of a place in the whole fabric.
+    pub fn number_of_place(&self, place: PlaceIx) -> u32 {
+        if place.at() < self.links.len() {
+            return self.numbering.port(place.port());
+        }
+        match self.hosts.sources.get(self.source_at(place)) {
+            Some(state) => self.numbering.source(state.flow),
+            None => self.numbering.endpoint(self.hosts.endpoints[self.endpoint_at(place)].number),
+        }
+    }
+
+    /// The source of a place, and the place of a source.
+    #[inline(always)]
+    pub fn source_at(&self, place: PlaceIx) -> SourceIx {
+        SourceIx::from(place.at() - self.links.len())
+    }
+    #[inline(always)]
+    pub fn place_of_source(&self, source: SourceIx) -> PlaceIx {
+        PlaceIx::from(self.links.len() + source.at())
+    }
+    /// The endpoint of a place, and the place of an endpoint.
+    #[inline(always)]
+    pub fn endpoint_at(&self, place: PlaceIx) -> EndpointIx {
+        EndpointIx::from(place.at() - self.links.len() - self.hosts.sources.len())
+    }
+    #[inline(always)]
+    pub fn place_of_endpoint(&self, endpoint: EndpointIx) -> PlaceIx {
+        PlaceIx::from(self.links.len() + self.hosts.sources.len() + endpoint.at())
     }
 }

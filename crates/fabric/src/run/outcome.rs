@@ -1,8 +1,9 @@
 //! Why a run had to stop.
 
+use crate::run::index::PortIx;
 use crate::run::losses::Cause;
 use crate::run::pause_sender::unit_of;
-use crate::run::pool::NIL;
+
 use crate::run::world::Fabric;
 use frame::{Frame, Occupancy, TrafficClass};
 use std::fmt;
@@ -50,19 +51,20 @@ impl Failure {
     /// A frame is lost that had to be kept, at `egress` in `class`.
     pub fn lossless_drop(
         fabric: &Fabric,
-        (egress, class): (u32, TrafficClass),
+        (egress, class): (PortIx, TrafficClass),
         frame: &Frame,
-        ingress: u32,
+        ingress: Option<PortIx>,
         cause: Cause,
         at: Time,
     ) -> Failure {
         let waiting = fabric.waiting(egress, class);
-        let node = &fabric.nodes[fabric.node_of[egress as usize] as usize];
+        let node = &fabric.nodes[fabric.node_of[egress]];
         let pause_sender = node.pause_sender.as_deref();
-        let local = |port: u32| (port - node.first_port) as usize;
-        let by_ingress = pause_sender.is_some_and(|sender| sender.by_ingress()) && ingress != NIL;
-        let levels = pause_sender
-            .map(|pause_sender| pause_sender.levels[local(if by_ingress { ingress } else { egress })]);
+        let local = |port: PortIx| port.since(node.first_port) as usize;
+        let levels = pause_sender.map(|sender| {
+            let counted_at = ingress.filter(|_| sender.by_ingress()).unwrap_or(egress);
+            sender.levels[local(counted_at)]
+        });
         let sharing = node.memory().sharing.as_ref();
         let shared =
             sharing.map_or_else(Default::default, |own| own.limits(egress, class, frame, ingress, cause));
@@ -75,14 +77,15 @@ impl Failure {
                 (Occupancy { bytes: shared.used, frames: 0 }, Some(Amount::Bytes(shared.limit)))
             }
             Cause::QueueManager => (waiting.queue, None),
-            Cause::ReceiveBuffer => fabric.received_so_far(ingress, frame.priority),
+            Cause::ReceiveBuffer => fabric.received_so_far(ingress.unwrap_or(egress), frame.priority),
             Cause::LinkDown | Cause::Restart | Cause::BitError | Cause::LinkLoss | Cause::Watchdog => {
                 (waiting.queue, None)
             }
             Cause::Headroom => {
                 let group =
                     pause_sender.and_then(|pause_sender| pause_sender.group(frame.priority.0)).unwrap_or(0);
-                let counter = fabric.ingress.get(ingress as usize).map(|port| &port.counters[group]);
+                let counter =
+                    ingress.and_then(|port| fabric.ingress.get(port)).map(|port| &port.counters[group]);
                 (
                     counter.map(|counter| counter.occupancy).unwrap_or_default(),
                     levels.map(|levels| levels.capacity),
@@ -90,17 +93,16 @@ impl Failure {
             }
         };
         let limit = limit.unwrap_or(Amount::Bytes(0));
-        let one = matches!(cause, Cause::Headroom | Cause::ReceiveBuffer) && ingress != NIL;
-        let ports = if one { ingress..ingress + 1 } else { fabric.ports_beside(egress) };
-        let pauses = fabric.links.cold[ports.start as usize..ports.end as usize]
-            .iter()
-            .fold((0, 0), |(sent, lost), cold| {
-                (sent + cold.counts.pause_frames, lost + cold.counts.pauses_lost)
-            });
+        let one = ingress.filter(|_| matches!(cause, Cause::Headroom | Cause::ReceiveBuffer));
+        let ports = fabric.ports_beside(egress).filter(|&port| one.is_none_or(|one| one == port));
+        let pauses = ports.fold((0, 0), |(sent, lost), port| {
+            let counts = &fabric.links.cold[port].counts;
+            (sent + counts.pause_frames, lost + counts.pauses_lost)
+        });
         Failure::LosslessDrop {
             at,
             egress: fabric.numbering.port(egress),
-            ingress: (ingress != NIL).then(|| fabric.numbering.port(ingress)),
+            ingress: ingress.map(|ingress| fabric.numbering.port(ingress)),
             class,
             priority: frame.priority.0,
             bytes: frame.bytes,

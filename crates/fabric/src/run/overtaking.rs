@@ -4,9 +4,10 @@
 //! keeps of each of these flows when the latest frame was made that has arrived, from the first frame on that comes to it.
 //! That is done only where a frame can be overtaken: where a switch chooses by more than a hash, or something may fail.
 
-use crate::run::pool::NIL;
+use crate::run::index::NodeIx;
 use crate::spec::choice::PathChoice;
 use crate::spec::{Spec, Way};
+use typed_index_collections::TiVec;
 use units::Time;
 
 /// More pairs of sender and destination than this are not kept apart: their times would take more than 128 MiB.
@@ -21,10 +22,10 @@ pub(crate) fn can_overtake(spec: &Spec) -> bool {
 /// The frames of a part's hosts.
 #[derive(Debug)]
 pub(crate) struct Overtaking {
-    /// By path of the whole, the number of its flow among those that are not listed; [`NIL`]: it is listed.
-    number_of: Vec<u32>,
+    /// By path of the whole, the number of its flow among those that are not listed, if it is one of them.
+    number_of: Vec<Option<u32>>,
     /// By node and number, when the latest frame was made that has arrived; empty before the first.
-    latest: Vec<Box<[Time]>>,
+    latest: TiVec<NodeIx, Box<[Time]>>,
     /// By number, frames that were overtaken.
     overtaken: Vec<u64>,
 }
@@ -41,21 +42,18 @@ impl Overtaking {
         let mut number_of = Vec::new();
         for flow in &spec.flows {
             let is_unlisted = flow.way == Way::ByDestination;
-            let number = if is_unlisted { flows } else { NIL };
+            let number = is_unlisted.then_some(flows);
             number_of.resize(number_of.len() + flow.paths(), number);
             flows += u32::from(is_unlisted);
         }
         let overtaken = vec![0; flows as usize];
-        Some(Overtaking { number_of, latest: vec![Box::default(); nodes], overtaken })
+        Some(Overtaking { number_of, latest: vec![Box::default(); nodes].into(), overtaken })
     }
 
     /// A frame of a path, made then, has arrived at a node.
-    pub fn arrived(&mut self, node: u32, path: u32, created: Time) {
-        let number = self.number_of[path as usize];
-        if number == NIL {
-            return;
-        }
-        let latest = &mut self.latest[node as usize];
+    pub fn arrived(&mut self, node: NodeIx, path: u32, created: Time) {
+        let Some(number) = self.number_of[path as usize] else { return };
+        let latest = &mut self.latest[node];
         if latest.is_empty() {
             *latest = vec![Time::ZERO; self.overtaken.len()].into();
         }
@@ -67,7 +65,7 @@ impl Overtaking {
 
     /// Frames of a path that were overtaken.
     pub fn frames(&self, path: usize) -> u64 {
-        self.overtaken[self.number_of[path] as usize]
+        self.number_of[path].map_or(0, |number| self.overtaken[number as usize])
     }
 
     /// Begins to count anew.
@@ -77,7 +75,7 @@ impl Overtaking {
 
     pub fn memory_bytes(&self) -> usize {
         let times: usize = self.latest.iter().map(|own| own.len()).sum();
-        self.number_of.capacity() * size_of::<u32>()
+        self.number_of.capacity() * size_of::<Option<u32>>()
             + self.latest.capacity() * size_of::<Box<[Time]>>()
             + self.overtaken.capacity() * size_of::<u64>()
             + times * size_of::<Time>()

@@ -3,6 +3,7 @@
 //! Counts lie number by number, a number being a priority or channel, and in each port by port: ports mostly use one of them,
 //! and what every frame touches then lies close together. A queue manager that is quiet counts in the same place.
 
+use crate::run::index::PortIx;
 use frame::Frame;
 use queueing::{NotHeard, Quiet};
 use units::Time;
@@ -84,23 +85,23 @@ impl PassedPorts {
 
     /// A frame has been sent through a port.
     #[inline(always)]
-    pub fn count(&mut self, port: usize, frame: &Frame) {
-        self.counts[frame.priority.at() * self.ports + port].count(frame.bytes);
+    pub fn count(&mut self, port: PortIx, frame: &Frame) {
+        self.counts[frame.priority.at() * self.ports + port.at()].count(frame.bytes);
     }
 
     /// That of a number, or of the class that is called by it.
     #[inline(always)]
-    pub fn of(&self, port: u32, number: usize) -> &Passed {
-        &self.counts[number * self.ports + port as usize]
+    pub fn of(&self, port: PortIx, number: usize) -> &Passed {
+        &self.counts[number * self.ports + port.at()]
     }
     #[inline(always)]
-    pub fn of_mut(&mut self, port: u32, number: usize) -> &mut Passed {
-        &mut self.counts[number * self.ports + port as usize]
+    pub fn of_mut(&mut self, port: PortIx, number: usize) -> &mut Passed {
+        &mut self.counts[number * self.ports + port.at()]
     }
 
     /// Bytes and frames that have been sent through a port with these numbers (bit n for number n).
-    pub fn sent(&self, port: usize, numbers: u32) -> (u64, u64) {
-        let own = self.counts[port..].iter().step_by(self.ports).enumerate();
+    pub fn sent(&self, port: PortIx, numbers: u32) -> (u64, u64) {
+        let own = self.counts[port.at()..].iter().step_by(self.ports).enumerate();
         let counted = own.filter(|(number, _)| numbers >> number & 1 != 0);
         counted.fold((0, 0), |(bytes, frames), (_, own)| (bytes + own.bytes, frames + (own.frames & SENT)))
     }
@@ -128,25 +129,33 @@ mod tests {
     fn what_is_sent_and_what_is_not_heard_do_not_disturb_each_other() {
         let mut ports = PassedPorts::new(3, 8);
         let frame = Frame { bytes: 1_000, priority: Priority(5), ..Frame::default() };
-        ports.of_mut(1, 5).be_quiet(Quiet { until: Time::from_ns(10), bytes: 2_500 });
+        ports.of_mut(PortIx::new(1), 5).be_quiet(Quiet { until: Time::from_ns(10), bytes: 2_500 });
         for _ in 0..2 {
-            assert!(ports.of_mut(1, 5).comes_unheard(Time::from_ns(9), 1_000));
-            ports.count(1, &frame);
+            assert!(ports.of_mut(PortIx::new(1), 5).comes_unheard(Time::from_ns(9), 1_000));
+            ports.count(PortIx::new(1), &frame);
         }
-        assert!(!ports.of_mut(1, 5).comes_unheard(Time::from_ns(9), 501), "beyond the bytes");
-        assert!(!ports.of_mut(1, 5).comes_unheard(Time::from_ns(10), 64), "at the time");
-        ports.count(1, &frame);
-        assert_eq!(ports.of(1, 5).not_heard(), NotHeard { frames: 2, left: 500 });
-        assert_eq!(ports.sent(1, u32::MAX), (3_000, 3));
+        assert!(!ports.of_mut(PortIx::new(1), 5).comes_unheard(Time::from_ns(9), 501), "beyond the bytes");
+        assert!(!ports.of_mut(PortIx::new(1), 5).comes_unheard(Time::from_ns(10), 64), "at the time");
+        ports.count(PortIx::new(1), &frame);
+        assert_eq!(ports.of(PortIx::new(1), 5).not_heard(), NotHeard { frames: 2, left: 500 });
+        assert_eq!(ports.sent(PortIx::new(1), u32::MAX), (3_000, 3));
         assert_eq!(
-            (ports.sent(1, !(1 << 5)), ports.sent(0, u32::MAX), ports.sent(2, u32::MAX)),
+            (
+                ports.sent(PortIx::new(1), !(1 << 5)),
+                ports.sent(PortIx::new(0), u32::MAX),
+                ports.sent(PortIx::new(2), u32::MAX)
+            ),
             ((0, 0), (0, 0), (0, 0))
         );
         ports.restart();
-        assert_eq!(ports.sent(1, 1 << 5), (0, 0));
-        assert_eq!(ports.of(1, 5).not_heard(), NotHeard { frames: 2, left: 500 }, "managers go on");
-        ports.of_mut(1, 5).be_quiet(Quiet::NEVER);
-        assert_eq!(ports.of(1, 5).not_heard(), NotHeard { frames: 0, left: 0 });
-        assert!(!ports.of_mut(1, 5).comes_unheard(Time::ZERO, 64));
+        assert_eq!(ports.sent(PortIx::new(1), 1 << 5), (0, 0));
+        assert_eq!(
+            ports.of(PortIx::new(1), 5).not_heard(),
+            NotHeard { frames: 2, left: 500 },
+            "managers go on"
+        );
+        ports.of_mut(PortIx::new(1), 5).be_quiet(Quiet::NEVER);
+        assert_eq!(ports.of(PortIx::new(1), 5).not_heard(), NotHeard { frames: 0, left: 0 });
+        assert!(!ports.of_mut(PortIx::new(1), 5).comes_unheard(Time::ZERO, 64));
     }
 }

@@ -1,5 +1,6 @@
 //! The part of a node that sends pauses: its watermarks, its counters, and the note that says why a pause was sent.
 
+use crate::run::index::PortIx;
 use engine::{Stream, Timer};
 use flow_control::pause::{PauseSignal, pause_time};
 use flow_control::pfc::Levels;
@@ -15,7 +16,7 @@ pub(crate) struct PauseSender {
     pub spec: PauseSpec,
     /// Whom it pauses above the target watermark.
     pub target: Option<Target>,
-    pub first_port: u32,
+    pub first_port: PortIx,
     /// Watermarks of each port.
     pub levels: Vec<Levels>,
     /// How long pauses are, and when they are renewed.
@@ -117,28 +118,29 @@ pub(crate) struct PauseCause {
     pub inherited: bool,
     /// The link of the queue was down.
     pub down: bool,
-    /// The egress queue that the frame was for which crossed the watermark;
-    /// [`NIL`](crate::run::pool::NIL) for a renewal with ingress accounting, which no single frame caused.
-    pub queue: u32,
+    /// The egress queue that the frame was for which crossed the watermark, a number of the whole; `None` for a renewal with
+    /// ingress accounting, which no single frame caused.
+    pub queue: Option<u32>,
     /// Occupancy at that moment, in the unit of the watermark.
     pub occupancy: u64,
 }
 
 impl PauseCause {
     const OCCUPANCY_BITS: u32 = 29;
+    const NO_QUEUE: u32 = u32::MAX;
 
     pub fn pack(self) -> u64 {
         let occupancy = self.occupancy.min((1 << Self::OCCUPANCY_BITS) - 1);
         let flags =
             u64::from(self.targeted) << 63 | u64::from(self.inherited) << 62 | u64::from(self.down) << 61;
-        flags | u64::from(self.queue) << Self::OCCUPANCY_BITS | occupancy
+        flags | u64::from(self.queue.unwrap_or(Self::NO_QUEUE)) << Self::OCCUPANCY_BITS | occupancy
     }
     pub fn unpack(note: u64) -> PauseCause {
         PauseCause {
             targeted: note >> 63 != 0,
             inherited: note >> 62 & 1 != 0,
             down: note >> 61 & 1 != 0,
-            queue: (note >> Self::OCCUPANCY_BITS) as u32,
+            queue: Some((note >> Self::OCCUPANCY_BITS) as u32).filter(|&queue| queue != Self::NO_QUEUE),
             occupancy: note & ((1 << Self::OCCUPANCY_BITS) - 1),
         }
     }
@@ -161,8 +163,8 @@ impl PauseSender {
         self.spec.kind.priorities()
     }
     /// Its number at the node.
-    pub fn local(&self, port: u32) -> usize {
-        (port - self.first_port) as usize
+    pub fn local(&self, port: PortIx) -> usize {
+        port.since(self.first_port) as usize
     }
     /// Whether what came in through ports is counted, not what waits in queues.
     pub fn by_ingress(&self) -> bool {
@@ -224,13 +226,12 @@ pub(crate) fn unit_of(mark: Amount) -> (&'static str, u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::pool::NIL;
 
     #[test]
     fn a_cause_survives_its_note() {
         for flags in 0..8 {
             let [targeted, inherited, down] = [1, 2, 4].map(|bit| flags & bit != 0);
-            for (queue, occupancy) in [(u32::MAX - 5, (1 << 29) - 1), (NIL, 0), (0, 7)] {
+            for (queue, occupancy) in [(Some(u32::MAX - 5), (1 << 29) - 1), (None, 0), (Some(0), 7)] {
                 let cause = PauseCause { targeted, inherited, down, queue, occupancy };
                 assert_eq!(PauseCause::unpack(cause.pack()), cause);
             }

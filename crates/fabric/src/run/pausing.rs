@@ -1,9 +1,10 @@
 //! Link-level flow control at work: where its state machines (crate `flow_control`) meet ports and queues.
 
 use crate::run::event::{Event, Kind, Queued};
+use crate::run::index::{PortIx, QueueIx};
 use crate::run::link_control::LinkControl;
 use crate::run::pause_sender::{Parts, PauseCause, PauseSender, Quanta, Search, cause_of};
-use crate::run::pool::{NIL, Waiting};
+use crate::run::pool::Waiting;
 use crate::run::port::Hooks;
 use crate::run::world::Fabric;
 use flow_control::Drain;
@@ -46,32 +47,31 @@ impl Fabric {
     #[inline(always)]
     pub fn before_enqueue(
         &mut self,
-        egress: u32,
+        egress: PortIx,
         class: TrafficClass,
         frame: &Frame,
-        ingress: u32,
+        ingress: Option<PortIx>,
         now: Time,
         windows: &mut Queued,
     ) -> bool {
-        let port = &self.links.ports[egress as usize];
+        let port = &self.links.ports[egress];
         if port.hooks.has(Hooks::BY_QUEUE) {
             self.count_egress(egress, class, (ingress, frame.bytes), now, windows);
         } else {
-            let queue = port.first_queue + u32::from(class.0);
+            let queue = port.queue(class);
             match self.count_in(frame, ingress, now) {
                 Counted::Fits => {}
-                Counted::AtXoff => self.send_xoff(frame, ingress, queue, now, windows),
+                Counted::AtXoff => self.send_xoff_to(frame, ingress, queue, now, windows),
                 Counted::Full => return false,
             }
         }
-        self.tell_root(egress, class, frame);
         true
     }
 
     /// A frame is about to wait, perhaps at a root of pauses.
     #[inline(always)]
-    pub fn tell_root(&mut self, egress: u32, class: TrafficClass, frame: &Frame) {
-        if self.links.ports[egress as usize].hooks.has(Hooks::BLAMED) {
+    pub fn tell_root(&mut self, egress: PortIx, class: TrafficClass, frame: &Frame) {
+        if self.links.ports[egress].hooks.has(Hooks::BLAMED) {
             self.enters_root(egress, class, frame);
         }
     }
@@ -80,17 +80,17 @@ impl Fabric {
     #[inline(never)]
     fn count_egress(
         &mut self,
-        egress: u32,
+        egress: PortIx,
         class: TrafficClass,
-        (ingress, bytes): (u32, u16),
+        (ingress, bytes): (Option<PortIx>, u16),
         now: Time,
         windows: &mut Queued,
     ) {
-        let node = self.node_of[egress as usize];
-        let Some(mut pause_sender) = self.nodes[node as usize].pause_sender.take() else { return };
+        let node = self.node_of[egress];
+        let Some(mut pause_sender) = self.nodes[node].pause_sender.take() else { return };
         let local = pause_sender.local(egress);
-        let queue_id = self.links.ports[egress as usize].first_queue + u32::from(class.0);
-        let before = self.buffers.queues[queue_id as usize].occupancy;
+        let queue_id = self.links.ports[egress].queue(class);
+        let before = self.buffers.queues[queue_id].occupancy;
         let first_port = pause_sender.first_port;
         let PauseSender { egress: counters, random, target, levels, ports, searches, .. } =
             &mut *pause_sender;
@@ -107,7 +107,7 @@ impl Fabric {
             |n| ((u128::from(random.next_u64()) * u128::from(n)) >> 64) as u64,
             |nth| {
                 let frame = buffers.frames(queue_id).nth(nth as usize)?;
-                (frame.ingress != NIL).then(|| frame.ingress - first_port)
+                frame.across.map(|ingress| ingress.since(first_port))
             },
         );
         ports.clear();
@@ -117,16 +117,16 @@ impl Fabric {
             Aim::All => ports.extend((0..port_count).filter(|&port| port as usize != local)),
         }
         let rising_since = counter.rising_since(before, levels[local].xon, now);
-        counter.add((ingress != NIL).then(|| ingress - first_port), bytes);
-        let bits = self.nodes[node as usize].classes.priorities(class) & pause_sender.controlled();
+        counter.add(ingress.map(|ingress| ingress.since(first_port)), bytes);
+        let bits = self.nodes[node].classes.priorities(class) & pause_sender.controlled();
         if bits == 0 || pause_sender.ports.is_empty() {
-            self.nodes[node as usize].pause_sender = Some(pause_sender);
+            self.nodes[node].pause_sender = Some(pause_sender);
             return;
         }
         if aim == Aim::Targets {
             self.note_tied_pause(egress, class, ingress, now);
         }
-        let cause = self.cause(aim == Aim::Targets, queue_id, rising_since, before.count(xoff));
+        let cause = self.cause(aim == Aim::Targets, Some(queue_id), rising_since, before.count(xoff));
         let takes = pause_sender.target.filter(|_| aim == Aim::Targets).map(|it| it.search(before.frames));
         if let Some(takes) = takes.filter(|&takes| takes > Time::ZERO) {
             let targets = pause_sender.ports.clone();
@@ -134,12 +134,12 @@ impl Fabric {
                 Search { ends: now + takes, queue: (local, class), priorities: bits, cause, targets };
             self.schedule_renewal_at(&mut pause_sender, local, search.ends, windows);
             pause_sender.searches.push(search);
-            self.nodes[node as usize].pause_sender = Some(pause_sender);
+            self.nodes[node].pause_sender = Some(pause_sender);
             return;
         }
         let drain = self.egress_drain(&pause_sender, (local, class), bytes);
         self.pause_ports(&mut pause_sender, (local, class), (bits, drain), cause, now, windows);
-        self.nodes[node as usize].pause_sender = Some(pause_sender);
+        self.nodes[node].pause_sender = Some(pause_sender);
     }
 
     /// Sends XOFF through the ports that a queue wants paused, except where it is in force.
@@ -163,12 +163,12 @@ impl Fabric {
             pause.set(now + after);
             pause_sender.pause_counts[port as usize * PRIORITIES + class.at()] += u32::from(fresh);
             if fresh && !cause.inherited {
-                let queue = cause.queue - self.numbering.first_queue;
-                self.root_begins(pause_sender.first_port + port, class.0, queue);
+                let queue = cause.queue.map(|queue| self.numbering.queue_here(queue));
+                self.root_begins(pause_sender.first_port.plus(port), class.0, queue);
             }
             self.schedule_renewal(pause_sender, port as usize, now + after, windows);
             let signal = PauseSignal { xoff, xon: 0 };
-            self.signal(pause_sender.first_port + port, signal, &quanta, cause.pack(), now, windows);
+            self.signal(pause_sender.first_port.plus(port), signal, &quanta, cause.pack(), now, windows);
         }
         pause_sender.ports = ports;
     }
@@ -182,8 +182,8 @@ impl Fabric {
         bytes: u16,
     ) -> Option<Drain> {
         pause_sender.timing.is_computed().then(|| {
-            let egress = pause_sender.first_port + local as u32;
-            let queue = self.links.ports[egress as usize].first_queue as usize + class.at();
+            let egress = pause_sender.first_port.plus(local as u32);
+            let queue = self.links.ports[egress].queue(class);
             let mut held = self.buffers.queues[queue].occupancy;
             if bytes > 0 {
                 held.add(bytes);
@@ -205,8 +205,8 @@ impl Fabric {
         let over = |search: &mut Search| search.ends <= now && search.queue.0 == local;
         let ended: Vec<Search> = pause_sender.searches.extract_if(.., over).collect();
         for Search { queue: (local, class), priorities, cause, targets, .. } in ended {
-            let egress = pause_sender.first_port + local as u32;
-            let queue = self.links.ports[egress as usize].first_queue as usize + class.at();
+            let egress = pause_sender.first_port.plus(local as u32);
+            let queue = self.links.ports[egress].queue(class);
             // Nothing would end the pauses.
             if self.buffers.queues[queue].occupancy.within(pause_sender.levels[local].xon) {
                 continue;
@@ -222,14 +222,14 @@ impl Fabric {
     #[inline(always)]
     pub fn after_dequeue(
         &mut self,
-        egress: u32,
+        egress: PortIx,
         class: TrafficClass,
         waiting: &Waiting,
         before: Occupancy,
         now: Time,
         windows: &mut Queued,
     ) {
-        if self.links.ports[egress as usize].hooks.has(Hooks::BY_QUEUE) {
+        if self.links.ports[egress].hooks.has(Hooks::BY_QUEUE) {
             self.release_egress((egress, class), waiting, before, now, windows);
         } else {
             self.count_out(waiting, now, windows);
@@ -240,42 +240,41 @@ impl Fabric {
     #[inline(never)]
     fn release_egress(
         &mut self,
-        (egress, class): (u32, TrafficClass),
+        (egress, class): (PortIx, TrafficClass),
         waiting: &Waiting,
         before: Occupancy,
         now: Time,
         windows: &mut Queued,
     ) {
-        let node = self.node_of[egress as usize];
-        let Some(mut pause_sender) = self.nodes[node as usize].pause_sender.take() else { return };
+        let node = self.node_of[egress];
+        let Some(mut pause_sender) = self.nodes[node].pause_sender.take() else { return };
         let local = pause_sender.local(egress);
         let levels = pause_sender.levels[local];
-        let after = self.buffers.queues[self.links.ports[egress as usize].first_queue as usize + class.at()]
-            .occupancy;
+        let after = self.buffers.queues[self.links.ports[egress].queue(class)].occupancy;
         let first_port = pause_sender.first_port;
         let PauseSender { egress: counters, ports, pause_counts, target, .. } = &mut *pause_sender;
         let counter = &mut counters[local * PRIORITIES + class.at()];
-        let from = (waiting.ingress != NIL).then(|| waiting.ingress - first_port);
+        let from = waiting.across.map(|ingress| ingress.since(first_port));
         counter.remove(from, waiting.frame.bytes, target.as_ref(), after);
         ports.clear();
         counter.release(&levels, target.as_ref(), before, after, |port| ports.push(port));
-        let queue = self.links.ports[egress as usize].first_queue + u32::from(class.0);
+        let queue = self.links.ports[egress].queue(class);
         for &port in ports.iter() {
-            self.root_ends(first_port + port, class.0, Some(queue), now);
+            self.root_ends(first_port.plus(port), class.0, Some(queue), now);
         }
         ports.retain(|&port| {
             let pause_counts = &mut pause_counts[port as usize * PRIORITIES + class.at()];
             *pause_counts -= 1;
             *pause_counts == 0
         });
-        let bits = self.nodes[node as usize].classes.priorities(class) & pause_sender.controlled();
+        let bits = self.nodes[node].classes.priorities(class) & pause_sender.controlled();
         let ports = std::mem::take(&mut pause_sender.ports);
         for &port in ports.iter().filter(|_| pause_sender.spec.resume) {
             let signal = PauseSignal { xoff: 0, xon: bits };
-            self.signal(pause_sender.first_port + port, signal, &NO_QUANTA, 0, now, windows);
+            self.signal(pause_sender.first_port.plus(port), signal, &NO_QUANTA, 0, now, windows);
         }
         pause_sender.ports = ports;
-        self.nodes[node as usize].pause_sender = Some(pause_sender);
+        self.nodes[node].pause_sender = Some(pause_sender);
     }
 
     /// A pause has been sent through a port: arms the timer for its renewal.
@@ -300,14 +299,14 @@ impl Fabric {
         windows: &mut Queued,
     ) {
         if at < pause_sender.renewals[local].due() && pause_sender.renewals[local].arm(at) {
-            windows.push(Event::bare(Kind::Renew, at, pause_sender.first_port + local as u32));
+            windows.push(Event::bare(Kind::Renew, at, pause_sender.first_port.plus(local as u32)));
         }
     }
 
     /// Says again what is about to run out and still needed.
     #[inline(never)]
-    pub fn renew_pauses(&mut self, port: u32, now: Time, windows: &mut Queued) {
-        let node = self.node_of[port as usize] as usize;
+    pub fn renew_pauses(&mut self, port: PortIx, now: Time, windows: &mut Queued) {
+        let node = self.node_of[port];
         let Some(mut pause_sender) = self.nodes[node].pause_sender.take() else { return };
         let local = pause_sender.local(port);
         if pause_sender.renewals[local].fires(now) {
@@ -320,7 +319,7 @@ impl Fabric {
     fn renew_due(
         &mut self,
         pause_sender: &mut PauseSender,
-        port: u32,
+        port: PortIx,
         local: usize,
         now: Time,
         windows: &mut Queued,
@@ -344,17 +343,23 @@ impl Fabric {
         }
     }
 
-    fn renew_by_egress(&self, pause_sender: &mut PauseSender, port: u32, now: Time, due: &mut RenewalsDue) {
+    fn renew_by_egress(
+        &self,
+        pause_sender: &mut PauseSender,
+        port: PortIx,
+        now: Time,
+        due: &mut RenewalsDue,
+    ) {
         let local = pause_sender.local(port);
-        let classes = self.links.ports[port as usize].classes;
+        let classes = self.links.ports[port].classes;
         for (queue_port, class) in (0..pause_sender.egress.len()).map(|at| (at / PRIORITIES, at % PRIORITIES))
         {
             if class >= classes.classes() {
                 continue;
             }
-            let first_queue = self.links.ports[pause_sender.first_port as usize + queue_port].first_queue;
-            let queue_id = first_queue + class as u32;
-            let occupancy = self.buffers.queues[queue_id as usize].occupancy;
+            let port_id = pause_sender.first_port.plus(queue_port as u32);
+            let queue_id = self.links.ports[port_id].queue(TrafficClass(class as u8));
+            let occupancy = self.buffers.queues[queue_id].occupancy;
             let levels = pause_sender.levels[queue_port];
             let bits = classes.priorities(TrafficClass(class as u8)) & pause_sender.controlled();
             let counter = &pause_sender.egress[queue_port * PRIORITIES + class];
@@ -367,7 +372,7 @@ impl Fabric {
                     due.add(
                         bits,
                         &quanta,
-                        self.cause(false, queue_id, now, occupancy.count(levels.xoff)).pack(),
+                        self.cause(false, Some(queue_id), now, occupancy.count(levels.xoff)).pack(),
                     );
                 }
             }
@@ -385,7 +390,7 @@ impl Fabric {
     #[inline(never)]
     pub fn signal(
         &mut self,
-        port: u32,
+        port: PortIx,
         signal: PauseSignal,
         quanta: &Quanta,
         cause: u64,
@@ -393,24 +398,24 @@ impl Fabric {
         windows: &mut Queued,
     ) {
         // Nobody hears it. What was asked for is forgotten when the port comes back.
-        if self.links.ports[port as usize].hooks.has(Hooks::DOWN) {
+        if self.links.ports[port].hooks.has(Hooks::DOWN) {
             return;
         }
-        let LinkControl::Pause(pauses) = &mut self.links.cold[port as usize].control else { return };
+        let LinkControl::Pause(pauses) = &mut self.links.cold[port].control else { return };
         // A port pauses what it obeys pauses of: its node may have PFC for more, at other ports.
         let signal = PauseSignal { xoff: signal.xoff & pauses.obeys, xon: signal.xon & pauses.obeys };
         if signal.is_empty() {
             return;
         }
         pauses.say(signal, quanta, cause);
-        self.links.ports[port as usize].hooks.set(Hooks::PAUSE_WAITING, true);
+        self.links.ports[port].hooks.set(Hooks::PAUSE_WAITING, true);
         self.try_transmit(port, now, windows);
     }
 
     /// Puts the waiting pause frame on the link; the transmitter is free.
     #[inline(never)]
-    pub fn transmit_pause(&mut self, egress: u32, now: Time, windows: &mut Queued) {
-        let cold = &mut self.links.cold[egress as usize];
+    pub fn transmit_pause(&mut self, egress: PortIx, now: Time, windows: &mut Queued) {
+        let cold = &mut self.links.cold[egress];
         let LinkControl::Pause(pauses) = &mut cold.control else {
             return self.transmit_update(egress, now, windows);
         };
@@ -422,13 +427,13 @@ impl Fabric {
         // ones, the others are kept here, to be found by time.
         let parts = Parts::of(signal, &times);
         let (delay, peer_response) = (cold.delay, pauses.peer_response);
-        let port = &mut self.links.ports[egress as usize];
+        let port = &mut self.links.ports[egress];
         port.hooks.set(Hooks::PAUSE_WAITING, false);
         if port.busy_until < now {
             port.clock.restart();
         }
         port.busy_until = now + port.clock.advance(u64::from(CONTROL_FRAME_BYTES) + u64::from(port.overhead));
-        let (ends_at, peer) = (port.busy_until + delay, port.arrives_as.number());
+        let (ends_at, peer) = (port.busy_until + delay, port.arrives_as.peer());
         let at = ends_at + peer_response;
         for priority in members(signal.xoff).filter(|_| self.probes.pauses.is_some()) {
             let carried = parts.iter().find(|(part, _)| part.xoff >> priority & 1 != 0);
@@ -436,7 +441,7 @@ impl Fabric {
                 pauses.other_causes.push((at, priority as u8, causes[priority]));
             }
         }
-        let faulted = self.links.ports[egress as usize].hooks.has(Hooks::FAULTED);
+        let faulted = self.links.ports[egress].hooks.has(Hooks::FAULTED);
         let lost = faulted && self.pause_is_lost(egress, now, at);
         if self.probes.frames.is_some() {
             for (part, quanta) in parts.iter() {
@@ -444,7 +449,7 @@ impl Fabric {
             }
         }
         if lost {
-            self.links.cold[egress as usize].counts.pauses_lost += 1;
+            self.links.cold[egress].counts.pauses_lost += 1;
             return;
         }
         if signal.xoff != 0 {
@@ -453,25 +458,25 @@ impl Fabric {
         for (number, (part, quanta)) in parts.iter().enumerate() {
             let event = Event::pause(at, peer, part, quanta, cause_of(part, &causes));
             let event = if number == 0 { event } else { event.same_frame() };
-            windows.send(event, || self.links.neighbours[egress as usize]);
+            windows.send(event, || self.links.neighbours[egress]);
         }
     }
 
     /// Why a pause is sent: a queue fills a counter, that has risen since then.
-    pub fn cause(&self, targeted: bool, queue: u32, since: Time, occupancy: u64) -> PauseCause {
-        let known = queue != NIL;
-        let inherited = known && self.has_been_paused(queue, since);
-        let down = known && {
+    pub fn cause(&self, targeted: bool, queue: Option<QueueIx>, since: Time, occupancy: u64) -> PauseCause {
+        let inherited = queue.is_some_and(|queue| self.has_been_paused(queue, since));
+        let down = queue.is_some_and(|queue| {
             let port = self.links.place_of_queue(queue).0;
-            self.links.ports[port as usize].hooks.has(Hooks::DOWN)
-        };
-        PauseCause { targeted, inherited, down, queue: self.numbering.queue(queue), occupancy }
+            self.links.ports[port].hooks.has(Hooks::DOWN)
+        });
+        let queue = queue.map(|queue| self.numbering.queue(queue));
+        PauseCause { targeted, inherited, down, queue, occupancy }
     }
 
     /// Whether the port of a queue has been paused for it at any time since then.
-    fn has_been_paused(&self, queue: u32, since: Time) -> bool {
+    fn has_been_paused(&self, queue: QueueIx, since: Time) -> bool {
         let (port, class) = self.links.place_of_queue(queue);
-        let classes = self.links.ports[port as usize].classes;
-        self.links.cold[port as usize].control.until(classes.priorities(TrafficClass(class))) > since
+        let classes = self.links.ports[port].classes;
+        self.links.cold[port].control.until(classes.priorities(TrafficClass(class))) > since
     }
 }

@@ -3,11 +3,10 @@
 //! Queues come and go by the thousand and most are empty; a pool keeps what waits close together and
 //! allocates nothing once it has grown to the largest number that ever waited at once.
 
+use crate::run::index::{PortIx, SlotIx};
 use frame::Frame;
+use typed_index_collections::TiVec;
 use units::Time;
-
-/// No slot.
-pub(crate) const NIL: u32 = u32::MAX;
 
 /// A frame that waits.
 #[derive(Clone, Copy, Debug, Default)]
@@ -17,169 +16,186 @@ pub(crate) struct Waiting {
     pub since: Time,
     /// When its transmission begins, once that is certain.
     pub leaves: Time,
-    /// The port it came in through; [`NIL`] if it began its way here.
-    pub ingress: u32,
-    next: u32,
+    /// The port at the other side of its node. Of what waits to leave: the one that it came in through, `None` if it began its
+    /// way here. Of what waits at an input of a crossbar: the one that it leaves through.
+    pub across: Option<PortIx>,
+    next: Option<SlotIx>,
 }
 
 /// A list of waiting frames, in order.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct List {
-    head: u32,
-    tail: u32,
+    head: Option<SlotIx>,
+    /// The last, unless the list is empty: then of no meaning.
+    tail: Option<SlotIx>,
 }
 
 impl List {
-    pub const EMPTY: List = List { head: NIL, tail: NIL };
+    pub const EMPTY: List = List { head: None, tail: None };
 
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.head == NIL
+        self.head.is_none()
     }
-    /// The first slot; [`NIL`] if there is none.
+    /// The first slot.
     #[inline]
-    pub fn head(&self) -> u32 {
+    pub fn head(&self) -> Option<SlotIx> {
         self.head
+    }
+    /// That of a list that is not empty.
+    #[inline(always)]
+    fn first(&self) -> SlotIx {
+        self.head.expect("nothing waits in an empty list: this is a fault of the simulator")
     }
 }
 
 /// The slots of all lists.
 #[derive(Debug)]
 pub(crate) struct Pool {
-    slots: Vec<Waiting>,
-    free: u32,
+    slots: TiVec<SlotIx, Waiting>,
+    /// The first of the list of free slots.
+    free: Option<SlotIx>,
 }
 
 impl Pool {
     pub fn new() -> Pool {
-        Pool { slots: Vec::new(), free: NIL }
+        Pool { slots: TiVec::new(), free: None }
     }
 
     #[inline]
-    pub fn push(&mut self, list: &mut List, frame: &Frame, since: Time, ingress: u32) {
-        self.push_leaving(list, frame, since, Time::NEVER, ingress);
+    pub fn push(&mut self, list: &mut List, frame: &Frame, since: Time, across: Option<PortIx>) {
+        self.push_leaving(list, frame, since, Time::NEVER, across);
     }
     /// A frame whose transmission begins at a known time.
     #[inline(always)]
-    pub fn push_leaving(&mut self, list: &mut List, frame: &Frame, since: Time, leaves: Time, ingress: u32) {
-        if self.free == NIL {
-            self.grow();
-        }
-        let slot = self.free;
-        let place = &mut self.slots[slot as usize];
+    pub fn push_leaving(
+        &mut self,
+        list: &mut List,
+        frame: &Frame,
+        since: Time,
+        leaves: Time,
+        across: Option<PortIx>,
+    ) {
+        let slot = self.free.unwrap_or_else(|| self.grow());
+        let place = &mut self.slots[slot];
         self.free = place.next;
-        *place = Waiting { frame: *frame, since, leaves, ingress, next: NIL };
-        if list.head == NIL {
-            list.head = slot;
-        } else {
-            self.slots[list.tail as usize].next = slot;
+        *place = Waiting { frame: *frame, since, leaves, across, next: None };
+        self.append(list, slot);
+    }
+
+    /// A slot comes to the end of a list.
+    #[inline(always)]
+    fn append(&mut self, list: &mut List, slot: SlotIx) {
+        match list.tail {
+            Some(tail) if !list.is_empty() => self.slots[tail].next = Some(slot),
+            _ => list.head = Some(slot),
         }
-        list.tail = slot;
+        list.tail = Some(slot);
     }
 
     /// One free slot more. By a quarter at a time, so that what is held is near what is needed.
     #[cold]
     #[inline(never)]
-    fn grow(&mut self) {
-        self.free = self.slots.len() as u32;
-        if self.slots.len() == self.slots.capacity() {
-            let more = (self.slots.len() / 4).max(64);
-            memory::make_room(&mut self.slots, more);
+    fn grow(&mut self) -> SlotIx {
+        let slots = &mut self.slots.raw;
+        if slots.len() == slots.capacity() {
+            let more = (slots.len() / 4).max(64);
+            memory::make_room(slots, more);
         }
-        self.slots.push(Waiting { next: NIL, ..Waiting::default() });
+        self.slots.push_and_get_key(Waiting::default())
     }
 
     /// The first of a list that is not empty.
     #[inline(always)]
     pub fn pop(&mut self, list: &mut List) -> Waiting {
-        let slot = list.head;
-        let place = &mut self.slots[slot as usize];
+        let slot = list.first();
+        let place = &mut self.slots[slot];
         let waiting = *place;
         list.head = waiting.next;
         place.next = self.free;
-        self.free = slot;
+        self.free = Some(slot);
         waiting
     }
 
     /// Moves the first frame of a list that is not empty to the end of another, as it is.
     pub fn move_first(&mut self, from: &mut List, to: &mut List) {
-        let slot = from.head;
-        from.head = std::mem::replace(&mut self.slots[slot as usize].next, NIL);
-        if to.head == NIL {
-            to.head = slot;
-        } else {
-            self.slots[to.tail as usize].next = slot;
-        }
-        to.tail = slot;
+        let slot = from.first();
+        from.head = self.slots[slot].next.take();
+        self.append(to, slot);
     }
 
     /// Fetches the first of a list.
     #[inline(always)]
     pub fn fetch_first(&self, list: &List) {
-        memory::fetch_all_at(&self.slots, list.head as usize);
+        self.fetch_slot(list.head);
     }
     /// Fetches the last of a list.
     #[inline(always)]
     pub fn fetch_last(&self, list: &List) {
-        memory::fetch_all_at(&self.slots, list.tail as usize);
+        self.fetch_slot(list.tail);
     }
     /// Fetches what is behind one that is the first of a list.
     #[inline(always)]
     pub fn fetch_second(&self, first: &Waiting) {
-        memory::fetch_all_at(&self.slots, first.next as usize);
+        self.fetch_slot(first.next);
     }
-    /// What lies in a slot; nothing in [`NIL`].
     #[inline(always)]
-    pub fn get(&self, slot: u32) -> Option<&Waiting> {
-        self.slots.get(slot as usize)
+    fn fetch_slot(&self, slot: Option<SlotIx>) {
+        if let Some(slot) = slot {
+            memory::fetch_all_at(&self.slots.raw, slot.at());
+        }
+    }
+    /// What lies in a slot.
+    #[inline(always)]
+    pub fn get(&self, slot: SlotIx) -> &Waiting {
+        &self.slots[slot]
     }
 
     /// The last of a list.
     pub fn last(&self, list: &List) -> Option<&Waiting> {
-        self.slots.get(list.tail as usize).filter(|_| !list.is_empty())
+        list.tail.filter(|_| !list.is_empty()).map(|tail| &self.slots[tail])
     }
 
     /// The transmission of a waiting frame will begin then. The frame, and the slot behind its own.
     #[inline]
-    pub fn commit(&mut self, slot: u32, leaves: Time) -> (Frame, u32) {
-        let waiting = &mut self.slots[slot as usize];
+    pub fn commit(&mut self, slot: SlotIx, leaves: Time) -> (Frame, Option<SlotIx>) {
+        let waiting = &mut self.slots[slot];
         waiting.leaves = leaves;
         (waiting.frame, waiting.next)
     }
     /// Whether the frame in a slot has a tag.
     #[inline]
-    pub fn is_tagged(&self, slot: u32) -> bool {
-        self.slots[slot as usize].frame.flags.is_tagged()
+    pub fn is_tagged(&self, slot: SlotIx) -> bool {
+        self.slots[slot].frame.flags.is_tagged()
     }
     /// The first of a list that is not empty, taken out if its transmission has begun by `now`.
     #[inline(always)]
     pub fn pop_left(&mut self, list: &mut List, now: Time) -> Option<&Waiting> {
-        let slot = list.head;
-        let waiting = &mut self.slots[slot as usize];
+        let slot = list.first();
+        let waiting = &mut self.slots[slot];
         if waiting.leaves > now {
             return None;
         }
         list.head = waiting.next;
         waiting.next = self.free;
-        self.free = slot;
+        self.free = Some(slot);
         Some(waiting)
     }
 
     /// The first of a list that is not empty.
     pub fn first(&self, list: &List) -> &Waiting {
-        &self.slots[list.head as usize]
+        &self.slots[list.first()]
     }
 
     /// The first frame of a list that is not empty.
     #[inline]
     pub fn head(&self, list: &List) -> &Frame {
-        &self.slots[list.head as usize].frame
+        &self.slots[list.first()].frame
     }
 
     /// Frames that wait in all lists.
     pub fn used(&self) -> u64 {
-        let next = |&slot: &u32| Some(self.slots[slot as usize].next).filter(|&slot| slot != NIL);
-        let free = std::iter::successors(Some(self.free).filter(|&slot| slot != NIL), next).count();
+        let free = std::iter::successors(self.free, |&slot| self.slots[slot].next).count();
         (self.slots.len() - free) as u64
     }
 
@@ -192,18 +208,19 @@ impl Pool {
     pub fn iter(&self, list: &List) -> impl Iterator<Item = &Waiting> {
         self.from(list.head).map(|(_, waiting)| waiting)
     }
-    /// The frames of a list from a slot of it on, each with its slot; none from [`NIL`].
-    pub fn from(&self, slot: u32) -> impl Iterator<Item = (u32, &Waiting)> {
+    /// The frames of a list from a slot of it on, each with its slot.
+    pub fn from(&self, slot: Option<SlotIx>) -> impl Iterator<Item = (SlotIx, &Waiting)> {
         let mut next = slot;
         std::iter::from_fn(move || {
-            let (slot, waiting) = (next, self.slots.get(next as usize)?);
+            let slot = next?;
+            let waiting = &self.slots[slot];
             next = waiting.next;
             Some((slot, waiting))
         })
     }
     /// The slot behind one in its list.
-    pub fn behind(&self, slot: u32) -> u32 {
-        self.slots[slot as usize].next
+    pub fn behind(&self, slot: SlotIx) -> Option<SlotIx> {
+        self.slots[slot].next
     }
 }
 
@@ -222,7 +239,7 @@ mod tests {
                     if bytes % 2 == 0 { &mut a } else { &mut b },
                     &frame(round * 10 + bytes),
                     Time::ZERO,
-                    NIL,
+                    None,
                 );
             }
             assert_eq!(pool.iter(&a).map(|w| w.frame.bytes % 10).collect::<Vec<_>>(), [0, 2, 4]);

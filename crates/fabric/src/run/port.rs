@@ -2,12 +2,13 @@
 
 use crate::run::contention::Contention;
 use crate::run::event::{Event, Kind, Place};
+use crate::run::index::QueueIx;
 use crate::run::link_control::LinkControl;
 use crate::run::lone_source::LoneSource;
 use crate::run::losses::Cause;
 use crate::run::storms::PortWatch;
 use engine::Timer;
-use frame::{ClassMap, Frame, Occupancy, PRIORITIES, Priority};
+use frame::{ClassMap, Frame, Occupancy, PRIORITIES, Priority, TrafficClass};
 use scheduling::Selector;
 use units::{BitRate, ClockOffset, Time, WireClock};
 
@@ -28,7 +29,7 @@ pub(crate) struct Port {
     pub arrives_after: Time,
     /// What happens at the other end when a frame has come there, and where: as events are ordered.
     pub arrives_as: Place,
-    pub first_queue: u32,
+    pub first_queue: QueueIx,
     /// Classes with frames waiting, bit n for class n.
     pub waiting: u32,
     /// Classes that may not send, for one reason or another; [`Fabric::update_stopped`](crate::run::world::Fabric)
@@ -114,6 +115,21 @@ pub(crate) const LINK_DOWN: u8 = 1;
 pub(crate) const SWITCH_OFF: u8 = 2;
 
 impl Port {
+    /// The queue of a class.
+    #[inline(always)]
+    pub fn queue(&self, class: TrafficClass) -> QueueIx {
+        self.first_queue.plus(class.0.into())
+    }
+    /// The queues of all classes, from the first.
+    pub fn queues(&self) -> impl DoubleEndedIterator<Item = QueueIx> + use<> {
+        let first = self.first_queue;
+        (0..self.classes.classes() as u32).map(move |class| first.plus(class))
+    }
+    /// The queue of the only class in which something waits.
+    #[inline(always)]
+    pub fn waiting_queue(&self) -> QueueIx {
+        self.first_queue.plus(self.waiting.trailing_zeros())
+    }
     /// Puts a frame on the link, whose transmission begins at `begins`: when the transmitter is free, or will be.
     /// Returns its arrival.
     #[inline(always)]

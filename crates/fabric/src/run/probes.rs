@@ -2,6 +2,7 @@
 
 use crate::run::culprits::Culprits;
 use crate::run::frame_log::FrameLog;
+use crate::run::index::{NodeIx, PortIx, QueueIx, ReceiverIx};
 use crate::run::levels::Levels;
 use crate::run::link_control::Ended;
 use crate::run::tallies::Tallies;
@@ -10,13 +11,14 @@ use crate::run::world::Fabric;
 use frame::{Frame, FrameKind, Heading, Occupancy};
 use measure::{BinnedBits, BinnedMax, Carried, Passage};
 use std::ops::Range;
+use typed_index_collections::TiVec;
 use units::Time;
 
 /// Fingerprints, and what else is recorded: empty or `None` where it is not.
 #[derive(Debug, Default)]
 pub(crate) struct Probes {
     /// By node, a hash over all that it saw.
-    pub fingerprints: Vec<u64>,
+    pub fingerprints: TiVec<NodeIx, u64>,
     /// Whether anything is to be recorded when a frame arrives at its destination.
     pub watches_arrivals: bool,
     /// What arrives at its destination and, if that takes its time, what is read there; by path.
@@ -62,10 +64,10 @@ pub(crate) enum ClassSeries {
     Off,
 }
 
-/// A pause, as the paused port saw it.
+/// A pause, as the paused port saw it. Where all parts come together, ports have the numbers of the whole.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct PauseRecord {
-    pub port: u32,
+pub(crate) struct PauseRecord<Port = PortIx> {
+    pub port: Port,
     pub priority: u8,
     pub start: Time,
     pub end: Time,
@@ -76,16 +78,31 @@ pub(crate) struct PauseRecord {
 
 /// What of a port a pause stops: a priority of it, or the bypass queue of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Stopped {
-    pub port: u32,
+pub(crate) struct Stopped<Port = PortIx> {
+    pub port: Port,
     pub priority: u8,
     pub bypass: bool,
 }
 
-impl PauseRecord {
+impl<Port: Copy> PauseRecord<Port> {
     /// What it stopped.
-    pub fn stopped(&self) -> Stopped {
+    pub fn stopped(&self) -> Stopped<Port> {
         Stopped { port: self.port, priority: self.priority, bypass: self.bypass }
+    }
+}
+
+impl PauseRecord {
+    /// It, where its port has another number.
+    pub fn at<Port>(self, port: Port) -> PauseRecord<Port> {
+        let PauseRecord { priority, start, end, cause, bypass, .. } = self;
+        PauseRecord { port, priority, start, end, cause, bypass }
+    }
+}
+
+impl<Port> Stopped<Port> {
+    /// It, where its port has another number.
+    pub fn at<Other>(self, port: Other) -> Stopped<Other> {
+        Stopped { port, priority: self.priority, bypass: self.bypass }
     }
 }
 
@@ -100,20 +117,20 @@ pub(crate) fn add(series: &mut [BinnedBits], of: usize, end: Time, took: Time, b
 impl Fabric {
     /// A frame goes to the link of a port, which is recorded; its last bit leaves when the port is free again.
     #[inline(never)]
-    pub fn record_sent(&mut self, egress: u32, frame: &Frame, now: Time) {
+    pub fn record_sent(&mut self, egress: PortIx, frame: &Frame, now: Time) {
         if !self.telemetry.is_empty() {
             self.write_telemetry(egress, frame, now);
         }
-        let port = &self.links.ports[egress as usize];
+        let port = &self.links.ports[egress];
         let (end, took) = (port.busy_until, port.clock.span_ceil(u64::from(frame.bytes)));
         let passage = Passage { end, took, bits: u64::from(frame.bytes) * 8 };
         if self.probes.tells_classes_apart {
-            let queue = port.first_queue as usize + port.classes.class(frame.priority).at();
-            if let Some(ClassSeries::Own(class)) = self.probes.classes.get_mut(queue) {
+            let queue = port.queue(port.classes.class(frame.priority));
+            if let Some(ClassSeries::Own(class)) = self.probes.classes.get_mut(queue.at()) {
                 class.carry(passage, now);
             }
         }
-        if let Some(link) = self.probes.links.get_mut(egress as usize) {
+        if let Some(link) = self.probes.links.get_mut(egress.at()) {
             link.carry(passage, now);
         }
         if self.probes.frames.is_some() {
@@ -123,8 +140,8 @@ impl Fabric {
 
     /// The frame sent last through a port will not get to the peer.
     #[cold]
-    pub fn record_broken(&mut self, egress: u32) {
-        if let Some(link) = self.probes.links.get_mut(egress as usize) {
+    pub fn record_broken(&mut self, egress: PortIx) {
+        if let Some(link) = self.probes.links.get_mut(egress.at()) {
             link.lose_last();
         }
         let arrives = self.arrives_at_peer(egress);
@@ -135,30 +152,32 @@ impl Fabric {
 
     /// A frame has arrived at the end of its path, through a port.
     #[inline(never)]
-    pub fn record_arrived(&mut self, ingress: u32, frame: &Frame, now: Time) {
+    pub fn record_arrived(&mut self, ingress: PortIx, frame: &Frame, now: Time) {
         if let Some(overtaking) = &mut self.hosts.overtaking
             && let Heading::Destination(to) = frame.route.heading()
             && self.routes.source_node(frame.path) != Some(to)
         {
-            overtaking.arrived(self.node_of[ingress as usize], frame.path.0, frame.created);
+            overtaking.arrived(self.node_of[ingress], frame.path.0, frame.created);
         }
         if let Some(receiver) = self.receiver_of(frame) {
             let took = self.links.took_to_arrive(ingress, frame.bytes, now);
             let bytes = self.headers.bare_bytes(frame);
-            add(&mut self.probes.arrived, receiver, now, took, bytes);
+            add(&mut self.probes.arrived, receiver.at(), now, took, bytes);
         }
     }
 
     /// The manager of a queue has marked a frame.
-    pub fn record_marked(&mut self, queue: usize, now: Time) {
-        if let Some(marks) = self.probes.marks.get_mut(queue) {
+    pub fn record_marked(&mut self, queue: QueueIx, now: Time) {
+        if let Some(marks) = self.probes.marks.get_mut(queue.at()) {
             marks.add(Passage { end: now, took: Time::ZERO, bits: 1 });
         }
     }
 
     /// How a frame passes that is to arrive through a port, and the path it has, if a flow is there for it.
-    pub fn arriving(&self, ingress: u32, frame: &Frame, arrives: Time) -> Option<(u32, Passage)> {
-        self.receiver_of(frame)?;
+    pub fn arriving(&self, ingress: PortIx, frame: &Frame, arrives: Time) -> Option<(u32, Passage)> {
+        if !self.is_of_flow(frame) {
+            return None;
+        }
         let took = self.links.took_to_arrive(ingress, frame.bytes, arrives);
         let bits = u64::from(self.headers.bare_bytes(frame)) * 8;
         Some((frame.path.at() as u32, Passage { end: arrives, took, bits }))
@@ -168,13 +187,13 @@ impl Fabric {
     pub fn record_read(&mut self, frame: &Frame, now: Time, took: Time) {
         if let Some(receiver) = self.receiver_of(frame) {
             let bytes = self.headers.bare_bytes(frame);
-            add(&mut self.probes.read, receiver, now, took, bytes);
+            add(&mut self.probes.read, receiver.at(), now, took, bytes);
         }
     }
 
-    /// Who counts a frame that has come to its end, if it is one that a flow is there for.
-    pub fn receiver_of(&self, frame: &Frame) -> Option<usize> {
-        let counts = match frame.flags.kind() {
+    /// Whether a frame is one that a flow is there for: it counts where it comes to its end.
+    pub fn is_of_flow(&self, frame: &Frame) -> bool {
+        match frame.flags.kind() {
             FrameKind::Raw | FrameKind::Part => true,
             FrameKind::Data => match frame.route.heading() {
                 Heading::Forward(_) | Heading::Tree(_) => true,
@@ -182,8 +201,11 @@ impl Fabric {
                 Heading::Destination(node) => self.routes.source_node(frame.path) != Some(node),
             },
             _ => false,
-        };
-        counts.then(|| self.hosts.receiver_of_path[frame.path.at()] as usize)
+        }
+    }
+    /// Who counts such a frame when it has come to its end.
+    fn receiver_of(&self, frame: &Frame) -> Option<ReceiverIx> {
+        self.is_of_flow(frame).then(|| self.hosts.receiver_of(frame.path))
     }
 }
 
@@ -203,8 +225,8 @@ impl Probes {
 
     /// A queue holds so much from now on. Asked for only if it is recorded.
     #[inline(always)]
-    pub fn queue_holds(&mut self, queue: usize, now: Time, level: impl FnOnce() -> Occupancy) {
-        let Some(levels) = self.queues.get_mut(queue) else { return };
+    pub fn queue_holds(&mut self, queue: QueueIx, now: Time, level: impl FnOnce() -> Occupancy) {
+        let Some(levels) = self.queues.get_mut(queue.at()) else { return };
         let level = level();
         if levels.is_quiet(now) {
             levels.note(level);
@@ -215,8 +237,8 @@ impl Probes {
 
     /// As `queue_holds`, where a bin has ended, or a tally listens.
     #[inline(never)]
-    fn queue_turns(&mut self, queue: usize, now: Time, level: Occupancy) {
-        let before = self.queues[queue].turn(now, level);
+    fn queue_turns(&mut self, queue: QueueIx, now: Time, level: Occupancy) {
+        let before = self.queues[queue.at()].turn(now, level);
         if let Some(tallies) = &mut self.tallies {
             tallies.queue_changes(queue, now, before, level);
         }
@@ -224,8 +246,14 @@ impl Probes {
 
     /// An ingress counter holds so much from now on.
     #[inline(always)]
-    pub fn counter_holds(&mut self, port: u32, group: usize, now: Time, level: impl FnOnce() -> Occupancy) {
-        let counter = port as usize * self.groups + group;
+    pub fn counter_holds(
+        &mut self,
+        port: PortIx,
+        group: usize,
+        now: Time,
+        level: impl FnOnce() -> Occupancy,
+    ) {
+        let counter = port.at() * self.groups + group;
         let Some(levels) = self.counters.get_mut(counter) else { return };
         let level = level();
         if levels.is_quiet(now) {
@@ -252,7 +280,7 @@ impl Probes {
     }
 
     /// A pause has ended at a port.
-    pub fn pause_ended(&mut self, port: u32, ended: Ended) {
+    pub fn pause_ended(&mut self, port: PortIx, ended: Ended) {
         let Ended { priority, start, end, cause, bypass } = ended;
         // One that an XON ends when it begins has stopped nobody.
         if end > start

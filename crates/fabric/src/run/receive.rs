@@ -25,8 +25,9 @@
 //! is idle. An ideal time of a transfer knows no interrupts, and one core for each direction.
 
 use crate::run::event::{Event, Kind, Queued};
+use crate::run::index::PortIx;
 use crate::run::losses::Cause;
-use crate::run::pool::{List, NIL, Pool, Waiting};
+use crate::run::pool::{List, Pool, Waiting};
 use crate::run::world::Fabric;
 use crate::spec::routing::{mix_in, scale};
 use crate::spec::{CoreChange, InterruptSpec, ReceiveSpec, SendSpec};
@@ -115,7 +116,7 @@ impl Core {
 }
 
 fn is_sent(waiting: &Waiting) -> bool {
-    waiting.ingress == NIL
+    waiting.across.is_none()
 }
 
 /// Where a NIC with this buffer sends XOFF and XON, if its link needs `headroom`.
@@ -213,10 +214,10 @@ impl Receiving {
 impl Fabric {
     /// A frame has arrived at a host, some of which take their time.
     #[inline(never)]
-    pub fn receive(&mut self, ingress: u32, frame: Frame, now: Time, windows: &mut Queued) {
-        let Some(receiving) = self.hosts.receiving[ingress as usize].as_deref_mut() else {
+    pub fn receive(&mut self, ingress: PortIx, frame: Frame, now: Time, windows: &mut Queued) {
+        let Some(receiving) = self.hosts.receiving[ingress].as_deref_mut() else {
             self.deliver(&frame, now, windows);
-            self.credits_arrived(ingress, &frame, NIL, now);
+            self.credits_arrived(ingress, &frame, None, now);
             return self.credits_free(ingress, &frame, now, windows);
         };
         let group = receiving.group(frame.priority);
@@ -227,19 +228,19 @@ impl Fabric {
         }
         occupancy.add(frame.bytes);
         let level = *occupancy;
-        self.credits_arrived(ingress, &frame, NIL, now);
-        let Some(receiving) = self.hosts.receiving[ingress as usize].as_deref_mut() else { return };
+        self.credits_arrived(ingress, &frame, None, now);
+        let Some(receiving) = self.hosts.receiving[ingress].as_deref_mut() else { return };
         let at = receiving.core_of(frame.path);
         let core = &mut receiving.cores[at];
-        self.buffers.pool.push(&mut core.waiting, &frame, now, ingress);
+        self.buffers.pool.push(&mut core.waiting, &frame, now, Some(ingress));
         core.count += 1;
-        let node = self.node_of[ingress as usize];
-        if self.nodes[node as usize].pause_sender.is_some() {
+        let node = self.node_of[ingress];
+        if self.nodes[node].pause_sender.is_some() {
             // A pause that begins with this frame counts it with all that waits.
             self.tell_receiver(ingress, group, &frame);
-            let counted = self.count_in(&frame, ingress, now);
+            let counted = self.count_in(&frame, Some(ingress), now);
             if counted == Counted::AtXoff {
-                self.send_xoff(&frame, ingress, NIL, now, windows);
+                self.send_xoff(&frame, ingress, None, now, windows);
             }
             assert!(
                 counted != Counted::Full,
@@ -253,8 +254,8 @@ impl Fabric {
     }
 
     /// Begins with the next frame of a core, if it is free, awake and at work.
-    fn take_in(&mut self, port: u32, at: usize, now: Time, windows: &mut Queued) {
-        let Some(receiving) = self.hosts.receiving[port as usize].as_deref_mut() else { return };
+    fn take_in(&mut self, port: PortIx, at: usize, now: Time, windows: &mut Queued) {
+        let Some(receiving) = self.hosts.receiving[port].as_deref_mut() else { return };
         let core = &mut receiving.cores[at];
         if core.serving.is_some() || !receiving.reading || core.waiting.is_empty() {
             return;
@@ -274,8 +275,8 @@ impl Fabric {
 
     /// Cores of a port are done with a frame, or woken.
     #[inline(never)]
-    pub fn served(&mut self, port: u32, now: Time, windows: &mut Queued) {
-        let cores = self.hosts.receiving[port as usize].as_deref().map_or(0, |all| all.cores.len());
+    pub fn served(&mut self, port: PortIx, now: Time, windows: &mut Queued) {
+        let cores = self.hosts.receiving[port].as_deref().map_or(0, |all| all.cores.len());
         for at in 0..cores {
             self.finish(port, at, now, windows);
             self.take_in(port, at, now, windows);
@@ -283,8 +284,8 @@ impl Fabric {
     }
 
     /// A core is done with its frame, if it is.
-    fn finish(&mut self, port: u32, at: usize, now: Time, windows: &mut Queued) {
-        let Some(receiving) = self.hosts.receiving[port as usize].as_deref_mut() else { return };
+    fn finish(&mut self, port: PortIx, at: usize, now: Time, windows: &mut Queued) {
+        let Some(receiving) = self.hosts.receiving[port].as_deref_mut() else { return };
         let core = &mut receiving.cores[at];
         let took = core.takes;
         let Some(waiting) = core.serving.take_if(|_| core.busy_until <= now) else { return };
@@ -293,9 +294,9 @@ impl Fabric {
         }
         let frame = waiting.frame;
         if is_sent(&waiting) {
-            let class = self.links.ports[port as usize].classes.class(frame.priority);
+            let class = self.links.ports[port].classes.class(frame.priority);
             receiving.prepared[class.at()].remove(frame.bytes);
-            return self.forward(port, frame, NIL, now, windows);
+            return self.forward(port, frame, None, now, windows);
         }
         let group = receiving.group(frame.priority);
         receiving.occupancy[group].remove(frame.bytes);
@@ -304,8 +305,8 @@ impl Fabric {
             self.record_read(&frame, now, took);
         }
         self.deliver(&frame, now, windows);
-        let node = self.node_of[port as usize];
-        if self.nodes[node as usize].pause_sender.is_some() {
+        let node = self.node_of[port];
+        if self.nodes[node].pause_sender.is_some() {
             self.count_out(&waiting, now, windows);
         } else {
             self.probes.counter_holds(port, group, now, || level);
@@ -315,39 +316,38 @@ impl Fabric {
 
     /// A frame leaves a host through a port. A core works on it first, if sending costs anything there.
     #[inline(never)]
-    pub fn depart(&mut self, egress: u32, frame: Frame, now: Time, windows: &mut Queued) {
-        let receiving = self.hosts.receiving.get(egress as usize).and_then(Option::as_deref);
+    pub fn depart(&mut self, egress: PortIx, frame: Frame, now: Time, windows: &mut Queued) {
+        let receiving = self.hosts.receiving.get(egress).and_then(Option::as_deref);
         if receiving.is_none_or(|receiving| receiving.time_per_sent.is_none()) {
-            return self.forward(egress, frame, NIL, now, windows);
+            return self.forward(egress, frame, None, now, windows);
         }
-        let class = self.links.ports[egress as usize].classes.class(frame.priority);
-        let memory = self.nodes[self.node_of[egress as usize] as usize].memory();
+        let class = self.links.ports[egress].classes.class(frame.priority);
+        let memory = self.nodes[self.node_of[egress]].memory();
         if memory.limited && memory.buffer.admit(&self.before_nic(egress, class), frame.bytes).is_err() {
-            return self.lose(egress, class, &frame, NIL, Cause::NicFull, now);
+            return self.lose(egress, class, &frame, None, Cause::NicFull, now);
         }
-        let Some(receiving) = self.hosts.receiving[egress as usize].as_deref_mut() else { return };
+        let Some(receiving) = self.hosts.receiving[egress].as_deref_mut() else { return };
         receiving.prepared[class.at()].add(frame.bytes);
         let at = receiving.core_of(frame.path);
         let core = &mut receiving.cores[at];
         core.sleeps_until = None;
         core.count += 1;
-        self.buffers.pool.push(&mut core.waiting, &frame, now, NIL);
+        self.buffers.pool.push(&mut core.waiting, &frame, now, None);
         self.take_in(egress, at, now, windows);
     }
 
     /// What waits where a frame of this class would leave a host, that with its cores included.
-    pub fn before_nic(&self, egress: u32, class: TrafficClass) -> queueing::Backlog {
+    pub fn before_nic(&self, egress: PortIx, class: TrafficClass) -> queueing::Backlog {
         let mut waiting = self.waiting(egress, class);
-        if let Some(receiving) = self.hosts.receiving.get(egress as usize).and_then(Option::as_deref) {
+        if let Some(receiving) = self.hosts.receiving.get(egress).and_then(Option::as_deref) {
             waiting.queue.join(receiving.prepared(class));
         }
         waiting
     }
 
     /// The script changes the cores.
-    pub fn change_receiving(&mut self, port: u32, change: CoreChange, now: Time, windows: &mut Queued) {
-        let Some(receiving) = self.hosts.receiving.get_mut(port as usize).and_then(Option::as_deref_mut)
-        else {
+    pub fn change_receiving(&mut self, port: PortIx, change: CoreChange, now: Time, windows: &mut Queued) {
+        let Some(receiving) = self.hosts.receiving.get_mut(port).and_then(Option::as_deref_mut) else {
             return;
         };
         receiving.change(change);
@@ -358,20 +358,20 @@ impl Fabric {
     }
 
     #[cold]
-    fn lose_received(&mut self, ingress: u32, frame: &Frame, now: Time) {
-        let node = &self.nodes[self.node_of[ingress as usize] as usize];
+    fn lose_received(&mut self, ingress: PortIx, frame: &Frame, now: Time) {
+        let node = &self.nodes[self.node_of[ingress]];
         let class = node.classes.class(frame.priority);
-        let promised = node.pause_sender.is_some() && self.is_promised(node, frame, ingress);
+        let promised = node.pause_sender.is_some() && self.is_promised(node, frame, Some(ingress));
         self.log_drop(ingress, true, frame, Cause::ReceiveBuffer, now);
         self.count_loss(ingress, class, frame, Cause::ReceiveBuffer);
         if promised {
-            self.violate(ingress, class, frame, ingress, Cause::ReceiveBuffer, now);
+            self.violate(ingress, class, frame, Some(ingress), Cause::ReceiveBuffer, now);
         }
     }
 
     /// What a receive buffer holds of a priority, and its limit.
-    pub fn received_so_far(&self, port: u32, priority: Priority) -> (Occupancy, Option<Amount>) {
-        let receiving = self.hosts.receiving.get(port as usize).and_then(Option::as_deref);
+    pub fn received_so_far(&self, port: PortIx, priority: Priority) -> (Occupancy, Option<Amount>) {
+        let receiving = self.hosts.receiving.get(port).and_then(Option::as_deref);
         receiving.map_or_else(Default::default, |receiving| {
             (receiving.occupancy[receiving.group(priority)], receiving.buffer.map(Amount::Bytes))
         })

@@ -5,7 +5,8 @@
 //! every other frame.
 
 use crate::run::event::Queued;
-use crate::run::pool::NIL;
+use crate::run::index::{NodeIx, PortIx};
+
 use crate::run::world::Fabric;
 use frame::{Frame, Heading, PathId, Route};
 use std::num::NonZeroU32;
@@ -17,11 +18,11 @@ impl Fabric {
     #[inline(never)]
     pub fn routed_otherwise(
         &mut self,
-        ingress: u32,
+        ingress: PortIx,
         path: PathId,
         route: Route,
         now: Time,
-    ) -> (Option<u32>, Route) {
+    ) -> (Option<PortIx>, Route) {
         match route.heading() {
             Heading::Backward(hops) => match self.routes.step_back(hops) {
                 Some((egress, rest)) => (Some(egress), rest),
@@ -39,18 +40,18 @@ impl Fabric {
     #[inline(never)]
     fn routed_by_choice(
         &mut self,
-        ingress: u32,
+        ingress: PortIx,
         path: PathId,
         route: Route,
         now: Time,
-    ) -> (Option<u32>, Route) {
+    ) -> (Option<PortIx>, Route) {
         let Heading::Destination(to) = route.heading() else { return (None, route) };
-        (self.choose_egress(self.node_of[ingress as usize], path.0, to, now), route)
+        (self.choose_egress(self.node_of[ingress], path.0, to, now), route)
     }
 
     /// The port through which one end of a path sends, and the way from there. `behind`: as in
     /// [`EndpointState`](crate::run::endpoint_state::EndpointState).
-    pub fn way_from(&self, path: u32, behind: Option<NonZeroU32>) -> Option<(u32, Route)> {
+    pub fn way_from(&self, path: u32, behind: Option<NonZeroU32>) -> Option<(PortIx, Route)> {
         match behind {
             None => {
                 let start = self.routes.path_start[path as usize];
@@ -76,7 +77,7 @@ impl Fabric {
     /// frame began its way here.
     pub fn answer(
         &mut self,
-        node: u32,
+        node: NodeIx,
         passing: &Frame,
         answer: Frame,
         now: Time,
@@ -113,8 +114,8 @@ impl Fabric {
     }
 
     /// A node sends a frame of its own through one of its ports.
-    pub fn originate(&mut self, egress: u32, frame: Frame, now: Time, windows: &mut Queued) {
+    pub fn originate(&mut self, egress: PortIx, frame: Frame, now: Time, windows: &mut Queued) {
         self.ledger.made += 1;
-        self.forward(egress, frame, NIL, now, windows);
+        self.forward(egress, frame, None, now, windows);
     }
 }

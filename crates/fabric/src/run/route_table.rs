@@ -1,5 +1,6 @@
 //! The routes of a run: where the frames of each path go.
 
+use crate::run::index::{PortIx, SourceIx};
 use crate::run::spreading::Spreading;
 use frame::{Heading, NodeId, PathId, Route};
 use queueing::Color;
@@ -21,7 +22,7 @@ pub(crate) struct RouteTable {
     /// The number of the first port of this part in the whole.
     pub first_port: u32,
     /// The source of each path, as this part counts; of a source elsewhere a number beyond.
-    pub path_source: Vec<u32>,
+    pub path_source: Vec<SourceIx>,
     /// By path, the color of its frames; empty: all are green.
     pub colors: Arc<[Color]>,
     /// Where switches choose the path of each frame; `None`: they all hash, and paths are those of `hops`.
@@ -37,9 +38,15 @@ impl RouteTable {
 
     /// The port of this part that a frame leaves through at this place in the table of hops; `None` if it has arrived.
     #[inline(always)]
-    pub fn egress(&self, hop: u32) -> Option<u32> {
+    pub fn egress(&self, hop: u32) -> Option<PortIx> {
         let port = self.hops[hop as usize];
-        (port != DELIVER).then_some(port.wrapping_sub(self.first_port))
+        (port != DELIVER).then(|| self.here(port))
+    }
+
+    /// A port of this part, of which the number in the whole is known.
+    #[inline(always)]
+    pub fn here(&self, port: u32) -> PortIx {
+        PortIx::new(port.wrapping_sub(self.first_port))
     }
 
     /// Whether a frame of a path that goes this way, to a host that has one link and hands nothing on, is one of those that are
@@ -68,23 +75,23 @@ impl RouteTable {
 
     /// The first port of a path that begins in this part, as it goes now.
     #[inline]
-    pub fn first_port(&self, path: u32) -> u32 {
+    pub fn first_port(&self, path: u32) -> PortIx {
         self.port_at(self.path_start[path as usize])
     }
 
     /// As `first_port`, for a place in the table of hops that is not the end of a path.
     #[inline(always)]
-    pub fn port_at(&self, hop: u32) -> u32 {
-        self.hops[hop as usize].wrapping_sub(self.first_port)
+    pub fn port_at(&self, hop: u32) -> PortIx {
+        self.here(self.hops[hop as usize])
     }
 
     /// One hop back along a path that has led to this part over `hops` entries of the table of hops: the egress port,
     /// and the rest of the way; `None` at the source of the path.
-    pub fn step_back(&self, hops: u32) -> Option<(u32, Route)> {
+    pub fn step_back(&self, hops: u32) -> Option<(PortIx, Route)> {
         let last = hops.checked_sub(1)?;
         let came_through = self.hops[last as usize];
-        let here = || self.peers[came_through as usize].wrapping_sub(self.first_port);
-        (came_through != DELIVER).then(|| (here(), Route::backward(last)))
+        (came_through != DELIVER)
+            .then(|| (self.here(self.peers[came_through as usize]), Route::backward(last)))
     }
 
     /// The egress ports of a path that begins there in the table of hops; numbers of the whole.

@@ -6,6 +6,7 @@
 //! pause, until the port looks again (see `stops`). When the scheduler hears of it is the matter of `scheduling::Selector`.
 
 use crate::run::event::{Event, Kind, Queued};
+use crate::run::index::PortIx;
 use crate::run::pool::Waiting;
 use crate::run::port::Hooks;
 use crate::run::world::Fabric;
@@ -28,11 +29,14 @@ const ASKS: Hooks = Hooks::PAUSE_WAITING
     .or(Hooks::CREDITS)
     .or(Hooks::CROSSBAR);
 
+/// At a port with one of these, somebody hears of each look that finds nothing to send.
+const STALLS: Hooks = Hooks::PAUSE_WAITING.or(Hooks::SCHEDULER).or(Hooks::WATCHED).or(Hooks::CREDITS);
+
 impl Fabric {
     /// The port has something to send: now if it is free, else when it will be.
     #[inline(always)]
-    pub fn try_transmit(&mut self, egress: u32, now: Time, windows: &mut Queued) {
-        let busy_until = self.links.ports[egress as usize].busy_until;
+    pub fn try_transmit(&mut self, egress: PortIx, now: Time, windows: &mut Queued) {
+        let busy_until = self.links.ports[egress].busy_until;
         if busy_until <= now {
             self.decide(egress, now, windows);
         } else {
@@ -40,21 +44,36 @@ impl Fabric {
         }
     }
 
+    /// A frame waits at a port: the port looks when it is free, or, if all that waits is stopped for some time and more of this class
+    /// waited before, when it would have looked without this frame.
+    #[inline(always)]
+    pub fn decide_when_free(&mut self, egress: PortIx, class: TrafficClass, now: Time, windows: &mut Queued) {
+        let port = &self.links.ports[egress];
+        let is_stuck = port.busy_until <= now
+            && port.waiting & !port.stopped == 0
+            && !port.hooks.has(STALLS)
+            && now < self.links.cold[egress].stops_until
+            && self.buffers.queues[port.queue(class)].occupancy.frames > 1;
+        if !is_stuck {
+            self.try_transmit(egress, now, windows);
+        }
+    }
+
     /// The port decides then.
     #[inline(always)]
-    pub fn arm(&mut self, egress: u32, at: Time, windows: &mut Queued) {
-        if self.links.ports[egress as usize].decision.arm(at) {
+    pub fn arm(&mut self, egress: PortIx, at: Time, windows: &mut Queued) {
+        if self.links.ports[egress].decision.arm(at) {
             windows.push(Event::bare(Kind::Decide, at, egress));
         }
     }
 
     /// The port chooses what to send next.
-    pub fn decide(&mut self, egress: u32, now: Time, windows: &mut Queued) {
-        let port = &self.links.ports[egress as usize];
+    pub fn decide(&mut self, egress: PortIx, now: Time, windows: &mut Queued) {
+        let port = &self.links.ports[egress];
         let may_go = || port.busy_until <= now && port.waiting != 0 && port.waiting & port.stopped == 0;
         if !port.hooks.has(ASKS) && may_go() {
             if port.hooks.has(Hooks::FEEDS)
-                && let Some(&lone) = self.links.cold[egress as usize].lone_source.as_deref()
+                && let Some(&lone) = self.links.cold[egress].lone_source.as_deref()
             {
                 return self.decide_lone(egress, lone, now, windows);
             }
@@ -67,8 +86,8 @@ impl Fabric {
     /// The rest of [`Fabric::decide`] where somebody has to be asked. Pause frames go first; they wait for the frame on the
     /// link only.
     #[inline(never)]
-    fn decide_asking(&mut self, egress: u32, now: Time, windows: &mut Queued) {
-        let port = &self.links.ports[egress as usize];
+    fn decide_asking(&mut self, egress: PortIx, now: Time, windows: &mut Queued) {
+        let port = &self.links.ports[egress];
         let busy_until = port.busy_until;
         if port.hooks.has(Hooks::AHEAD) {
             return self.decide_ahead(egress, now, windows);
@@ -83,7 +102,7 @@ impl Fabric {
         } else {
             return self.arm_next_eligible(egress, now, windows);
         }
-        let port = &self.links.ports[egress as usize];
+        let port = &self.links.ports[egress];
         if port.waiting != 0 || port.hooks.has(Hooks::PAUSE_WAITING) {
             let at = port.busy_until;
             self.arm(egress, at, windows);
@@ -92,10 +111,10 @@ impl Fabric {
 
     /// Sends the first frame of the highest class that has any: by strict priority, and FIFO, which has but one class.
     #[inline(always)]
-    pub fn send_next(&mut self, egress: u32, now: Time, windows: &mut Queued) {
-        let port = &mut self.links.ports[egress as usize];
+    pub fn send_next(&mut self, egress: PortIx, now: Time, windows: &mut Queued) {
+        let port = &mut self.links.ports[egress];
         let class = TrafficClass((u32::BITS - 1 - port.waiting.leading_zeros()) as u8);
-        let queue_id = port.first_queue as usize + class.at();
+        let queue_id = port.queue(class);
         let mut waiting = self.buffers.leave(queue_id, now, true);
         self.probes.queue_holds(queue_id, now, || self.buffers.queues[queue_id].occupancy);
         if self.buffers.queues[queue_id].occupancy.frames == 0 {
@@ -111,7 +130,7 @@ impl Fabric {
             }
         }
         self.put_on_link(egress, waiting.frame, now, windows);
-        let port = &mut self.links.ports[egress as usize];
+        let port = &mut self.links.ports[egress];
         let at = port.busy_until;
         if port.waiting != 0 && port.decision.arm(at) {
             windows.push(Event::bare(Kind::Decide, at, egress));
@@ -125,7 +144,7 @@ impl Fabric {
 
     /// Nothing may go now.
     #[inline(never)]
-    fn arm_next_eligible(&mut self, egress: u32, now: Time, windows: &mut Queued) {
+    fn arm_next_eligible(&mut self, egress: PortIx, now: Time, windows: &mut Queued) {
         let at = self.next_eligible(egress, now);
         if at != Time::NEVER {
             self.arm(egress, at, windows);
@@ -134,8 +153,8 @@ impl Fabric {
 
     /// Takes the next frame of a class and transmits it.
     #[inline(always)]
-    fn serve(&mut self, egress: u32, class: TrafficClass, now: Time, windows: &mut Queued) {
-        let hooks = self.links.ports[egress as usize].hooks;
+    fn serve(&mut self, egress: PortIx, class: TrafficClass, now: Time, windows: &mut Queued) {
+        let hooks = self.links.ports[egress].hooks;
         let (mut waiting, before) = self.take_out(true, egress, class, now);
         if hooks.has(Hooks::MANAGED) {
             waiting.frame = self.manager_on_dequeue(egress, class, waiting.frame, now, windows);
@@ -154,19 +173,19 @@ impl Fabric {
     #[inline(always)]
     fn after_serving(
         &mut self,
-        egress: u32,
+        egress: PortIx,
         class: TrafficClass,
         waiting: &Waiting,
         before: Occupancy,
         now: Time,
         windows: &mut Queued,
     ) {
-        let hooks = self.links.ports[egress as usize].hooks;
+        let hooks = self.links.ports[egress].hooks;
         if hooks.has(Hooks::COUNTED) {
             self.after_dequeue(egress, class, waiting, before, now, windows);
         }
         if hooks.has(Hooks::CREDITS) {
-            self.credits_used(egress, &waiting.frame, waiting.ingress, now, windows);
+            self.credits_used(egress, &waiting.frame, waiting.across, now, windows);
         }
         if hooks.has(Hooks::CROSSBAR) {
             self.output_left(egress, class, &waiting.frame, now, windows);
@@ -174,9 +193,9 @@ impl Fabric {
     }
 
     /// A frame finds its port free and nothing waiting that may go: whether its scheduler lets it go at once.
-    pub fn may_pass(&mut self, egress: u32, class: TrafficClass, bytes: u16, now: Time) -> bool {
-        let scheduler = &mut self.links.cold[egress as usize].scheduler;
-        if self.links.ports[egress as usize].waiting == 0 {
+    pub fn may_pass(&mut self, egress: PortIx, class: TrafficClass, bytes: u16, now: Time) -> bool {
+        let scheduler = &mut self.links.cold[egress].scheduler;
+        if self.links.ports[egress].waiting == 0 {
             scheduler.idle(now);
         }
         scheduler.pass(u32::from(class.0), u32::from(bytes), now)
@@ -184,9 +203,9 @@ impl Fabric {
 
     /// A frame has entered the queue of its class; `waiting` does not show it yet.
     #[inline(always)]
-    pub fn on_arrival(&mut self, egress: u32, class: TrafficClass, bytes: u16, now: Time) {
-        let port = &self.links.ports[egress as usize];
-        let scheduler = &mut self.links.cold[egress as usize].scheduler;
+    pub fn on_arrival(&mut self, egress: PortIx, class: TrafficClass, bytes: u16, now: Time) {
+        let port = &self.links.ports[egress];
+        let scheduler = &mut self.links.cold[egress].scheduler;
         if port.waiting == 0 && port.busy_until <= now {
             scheduler.idle(now);
         }
@@ -196,10 +215,10 @@ impl Fabric {
 
     /// The head of a class, which has left its queue, begins its transmission.
     #[inline(always)]
-    pub fn on_sent(&mut self, egress: u32, class: TrafficClass, bytes: u16, now: Time) {
-        let port = &self.links.ports[egress as usize];
+    pub fn on_sent(&mut self, egress: PortIx, class: TrafficClass, bytes: u16, now: Time) {
+        let port = &self.links.ports[egress];
         let could = port.waiting & !port.stopped | 1 << class.0;
-        let cold = &mut self.links.cold[egress as usize];
+        let cold = &mut self.links.cold[egress];
         cold.scheduler.sent(u32::from(class.0), u32::from(bytes), now);
         if let Some(contention) = &mut cold.contention {
             contention.add(could, class, bytes);
@@ -207,49 +226,49 @@ impl Fabric {
     }
 
     /// The set of stopped classes is about to become `stopped`.
-    pub fn on_stopped(&mut self, egress: u32, stopped: u32, now: Time) {
-        let port = &self.links.ports[egress as usize];
+    pub fn on_stopped(&mut self, egress: PortIx, stopped: u32, now: Time) {
+        let port = &self.links.ports[egress];
         let mut free = port.waiting & port.stopped & !stopped;
         while free != 0 {
             let class = TrafficClass(free.trailing_zeros() as u8);
             free &= free - 1;
             if let Some(head) = self.head_bytes(egress, class) {
-                self.links.cold[egress as usize].scheduler.go(u32::from(class.0), head, now);
+                self.links.cold[egress].scheduler.go(u32::from(class.0), head, now);
             }
         }
     }
 
     /// Other frames than before are the heads of these classes, which go on being active.
-    pub fn tell_heads(&mut self, egress: u32, mut classes: u32, now: Time) {
-        if !self.links.ports[egress as usize].hooks.has(Hooks::SCHEDULER) {
+    pub fn tell_heads(&mut self, egress: PortIx, mut classes: u32, now: Time) {
+        if !self.links.ports[egress].hooks.has(Hooks::SCHEDULER) {
             return;
         }
         while classes != 0 {
             let class = TrafficClass(classes.trailing_zeros() as u8);
             classes &= classes - 1;
             let Some(head) = self.head_bytes(egress, class) else { continue };
-            self.links.cold[egress as usize].scheduler.replace_head(u32::from(class.0), head, now);
+            self.links.cold[egress].scheduler.replace_head(u32::from(class.0), head, now);
         }
     }
 
     /// The class to serve; `None` if no class may send now.
     #[inline(always)]
-    pub fn pick(&mut self, egress: u32, now: Time) -> Option<TrafficClass> {
-        let port = &self.links.ports[egress as usize];
+    pub fn pick(&mut self, egress: PortIx, now: Time) -> Option<TrafficClass> {
+        let port = &self.links.ports[egress];
         let asks = port.hooks.has(Hooks::SCHEDULER);
         if port.waiting & port.stopped != 0 {
             self.look_at_stops(egress, now);
         }
-        let port = &self.links.ports[egress as usize];
+        let port = &self.links.ports[egress];
         let eligible = port.waiting & !port.stopped;
         if asks {
             let (waiting, first_queue) = (port.waiting, port.first_queue);
-            let cold = &mut self.links.cold[egress as usize];
+            let cold = &mut self.links.cold[egress];
             if eligible == 0 {
                 cold.scheduler.stall(waiting, cold.control.credits().is_some(), now);
                 return None;
             }
-            let head = |class| self.buffers.head_bytes((first_queue + class) as usize).unwrap_or_default();
+            let head = |class| self.buffers.head_bytes(first_queue.plus(class)).unwrap_or_default();
             let queue = cold.scheduler.pick(eligible, head, now)?;
             debug_assert!(eligible >> queue & 1 != 0, "the scheduler picked a class that may not send");
             return Some(TrafficClass(queue as u8));
@@ -263,16 +282,16 @@ impl Fabric {
 
     /// When a port with frames that may not send now should look again, if nothing happens before: when the
     /// first pause ends, or when its scheduler lets something go.
-    pub fn next_eligible(&mut self, egress: u32, now: Time) -> Time {
-        let port = &self.links.ports[egress as usize];
+    pub fn next_eligible(&mut self, egress: PortIx, now: Time) -> Time {
+        let port = &self.links.ports[egress];
         if port.hooks.has(Hooks::DOWN) {
             return Time::NEVER;
         }
         // While all that waits is stopped, its scheduler has not been told and has no say.
         let (held, eligible) = (port.waiting & port.stopped, port.waiting & !port.stopped != 0);
         let asks = port.hooks.has(Hooks::SCHEDULER);
-        let classes = self.nodes[self.node_of[egress as usize] as usize].classes;
-        let cold = &mut self.links.cold[egress as usize];
+        let classes = self.nodes[self.node_of[egress]].classes;
+        let cold = &mut self.links.cold[egress];
         let held = members(held).map(|class| TrafficClass(class as u8));
         let pause_end = held.map(|class| cold.control.until(classes.priorities(class))).min();
         let allowed = if asks && eligible { cold.scheduler.wake(now) } else { None };
@@ -280,7 +299,7 @@ impl Fabric {
     }
 
     #[inline]
-    fn head_bytes(&self, egress: u32, class: TrafficClass) -> Option<u32> {
-        self.buffers.head_bytes(self.links.ports[egress as usize].first_queue as usize + class.at())
+    fn head_bytes(&self, egress: PortIx, class: TrafficClass) -> Option<u32> {
+        self.buffers.head_bytes(self.links.ports[egress].queue(class))
     }
 }

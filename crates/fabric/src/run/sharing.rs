@@ -8,8 +8,9 @@
 //! The watermarks of a lossless counter are then the threshold, which may move with what is free, and the headroom of the
 //! memory takes the place of the room above XOFF.
 
+use crate::run::index::{NodeIx, PortIx};
 use crate::run::losses::Cause;
-use crate::run::pool::NIL;
+
 use crate::run::world::Fabric;
 use flow_control::pfc::Levels;
 use frame::{Frame, PRIORITIES, TrafficClass};
@@ -33,7 +34,7 @@ impl Account {
 #[derive(Debug)]
 pub(crate) struct Sharing {
     pub memory: SharedMemory,
-    first_port: u32,
+    first_port: PortIx,
     /// By port, priorities whose frames are charged to where they came in.
     charged: Vec<u8>,
     /// The group of each priority.
@@ -59,7 +60,12 @@ pub(crate) struct Refusal {
 impl Sharing {
     /// One pool. `lossless`: by port, priorities of which frames are charged to where they came in; `together`: all of a
     /// port as one, with PAUSE.
-    pub fn of_one_pool(memory: SharedMemory, first_port: u32, lossless: Vec<u8>, together: bool) -> Sharing {
+    pub fn of_one_pool(
+        memory: SharedMemory,
+        first_port: PortIx,
+        lossless: Vec<u8>,
+        together: bool,
+    ) -> Sharing {
         let of_ports = |rules: u16| vec![Account::new(rules); lossless.len() * PRIORITIES];
         Sharing {
             memory,
@@ -74,7 +80,7 @@ impl Sharing {
     }
 
     /// Pools of these profiles of ports.
-    pub fn of_pools(spec: &PoolsSpec, ports: &[PortProfiles], first_port: u32) -> Sharing {
+    pub fn of_pools(spec: &PoolsSpec, ports: &[PortProfiles], first_port: PortIx) -> Sharing {
         let unbounded = spec.profiles.len();
         let of = |profile: Option<usize>| Account::new(profile.unwrap_or(unbounded) as u16);
         let charged = |port: &PortProfiles| {
@@ -95,18 +101,16 @@ impl Sharing {
 
     /// The account of a frame where it came in, if it has one.
     #[inline]
-    fn way_in(&self, frame: &Frame, ingress: u32) -> Option<usize> {
-        if ingress == NIL {
-            return None;
-        }
-        let local = (ingress - self.first_port) as usize;
+    fn way_in(&self, frame: &Frame, ingress: Option<PortIx>) -> Option<usize> {
+        let local = ingress?.since(self.first_port) as usize;
         (self.charged[local] >> frame.priority.0 & 1 != 0)
             .then(|| local * PRIORITIES + usize::from(self.groups[frame.priority.at() % PRIORITIES]))
     }
     /// Its account at the egress, if it has one.
     #[inline]
-    fn way_out(&self, egress: u32, class: TrafficClass, way_in: Option<usize>) -> Option<usize> {
-        (self.both || way_in.is_none()).then(|| (egress - self.first_port) as usize * PRIORITIES + class.at())
+    fn way_out(&self, egress: PortIx, class: TrafficClass, way_in: Option<usize>) -> Option<usize> {
+        (self.both || way_in.is_none())
+            .then(|| egress.since(self.first_port) as usize * PRIORITIES + class.at())
     }
 
     /// The watermarks of a lossless counter as they are now: reached, or out of reach.
@@ -122,17 +126,17 @@ impl Sharing {
     /// What a frame without room would have joined, and the most that this may be. And where XOFF is now.
     pub fn limits(
         &self,
-        egress: u32,
+        egress: PortIx,
         class: TrafficClass,
         frame: &Frame,
-        ingress: u32,
+        ingress: Option<PortIx>,
         cause: Cause,
     ) -> Refusal {
         let way_in = self.way_in(frame, ingress);
         let of_egress = matches!(cause, Cause::Pool { limit: PoolLimit::Egress, .. });
         let account = match way_in {
             Some(at) if !of_egress => &self.ingress[at],
-            _ => &self.egress[(egress - self.first_port) as usize * PRIORITIES + class.at()],
+            _ => &self.egress[egress.since(self.first_port) as usize * PRIORITIES + class.at()],
         };
         let xoff = self.memory.threshold(way_in.map_or(account.rules, |at| self.ingress[at].rules));
         let (rules, pool) = self.memory.of(account.rules);
@@ -151,7 +155,13 @@ impl Sharing {
     }
 
     /// Takes a frame in, or tells what the memory has no room for it in.
-    fn add(&mut self, egress: u32, class: TrafficClass, frame: &Frame, ingress: u32) -> Result<(), Cause> {
+    fn add(
+        &mut self,
+        egress: PortIx,
+        class: TrafficClass,
+        frame: &Frame,
+        ingress: Option<PortIx>,
+    ) -> Result<(), Cause> {
         let way_in = self.way_in(frame, ingress);
         let way_out = self.way_out(egress, class, way_in);
         let mut parts = [None; 2];
@@ -187,7 +197,7 @@ impl Sharing {
         Cause::Pool { pool, limit }
     }
 
-    fn remove(&mut self, egress: u32, class: TrafficClass, frame: &Frame, ingress: u32) {
+    fn remove(&mut self, egress: PortIx, class: TrafficClass, frame: &Frame, ingress: Option<PortIx>) {
         let way_in = self.way_in(frame, ingress);
         let way_out = self.way_out(egress, class, way_in);
         let mut was_there = true;
@@ -239,14 +249,14 @@ impl Fabric {
     /// A frame is about to wait: charges it to the memory that its switch shares, or tells what there is no room in.
     pub fn share_in(
         &mut self,
-        node: u32,
-        egress: u32,
+        node: NodeIx,
+        egress: PortIx,
         class: TrafficClass,
         frame: &Frame,
-        ingress: u32,
+        ingress: Option<PortIx>,
         now: Time,
     ) -> Result<(), Cause> {
-        let Some(sharing) = &mut self.nodes[node as usize].memory_mut().sharing else { return Ok(()) };
+        let Some(sharing) = &mut self.nodes[node].memory_mut().sharing else { return Ok(()) };
         let is_in = sharing.add(egress, class, frame, ingress);
         self.tally_memory(node, now);
         is_in
@@ -255,23 +265,23 @@ impl Fabric {
     /// A frame has left its queue.
     pub fn share_out(
         &mut self,
-        node: u32,
-        egress: u32,
+        node: NodeIx,
+        egress: PortIx,
         class: TrafficClass,
         frame: &Frame,
-        ingress: u32,
+        ingress: Option<PortIx>,
         now: Time,
     ) {
-        if let Some(sharing) = &mut self.nodes[node as usize].memory_mut().sharing {
+        if let Some(sharing) = &mut self.nodes[node].memory_mut().sharing {
             sharing.remove(egress, class, frame, ingress);
             self.tally_memory(node, now);
         }
     }
 
     /// What is in use of a memory that queues share may have changed.
-    fn tally_memory(&mut self, node: u32, now: Time) {
+    fn tally_memory(&mut self, node: NodeIx, now: Time) {
         if let Some(tallies) = &mut self.probes.tallies
-            && let Some(sharing) = &self.nodes[node as usize].memory().sharing
+            && let Some(sharing) = &self.nodes[node].memory().sharing
         {
             tallies.memory_changes(node, now, sharing.in_use());
         }

@@ -8,6 +8,7 @@
 //! The same holds for flows whose paths are not listed (`Way::ByDestination`), in every fabric: the hash of
 //! flow and destination is then mixed when a switch asks for it.
 
+use crate::run::index::{NodeIx, PortIx};
 use crate::run::port::Hooks;
 use crate::run::world::Fabric;
 use crate::spec::choice::{Chooser, Chosen, PathChoice};
@@ -19,6 +20,7 @@ use crate::spec::{FlowSpec, Spec, Way};
 use engine::stream;
 use frame::{NodeId, PortId, members};
 use std::sync::Arc;
+use typed_index_collections::TiVec;
 use units::Time;
 
 /// What switches need to choose for each frame.
@@ -31,7 +33,7 @@ pub(crate) struct Spreading {
     /// Those of switches that choose by digits of the destination.
     digits: Option<Arc<Digits>>,
     /// By node of this part.
-    pub choosers: Vec<Chooser>,
+    pub choosers: TiVec<NodeIx, Chooser>,
 }
 
 /// Both ends of a path.
@@ -68,7 +70,7 @@ impl Spreading {
         let destinations = spec.free_flows().flat_map(|(flow, to)| [flow.from].into_iter().chain(to));
         let table = Arc::new(ForwardingTable::new(&routes, destinations));
         let digits = Digits::of(spec, wiring).map(Arc::new);
-        Some(Spreading { table, ends: ends(spec, all_static).into(), digits, choosers: Vec::new() })
+        Some(Spreading { table, ends: ends(spec, all_static).into(), digits, choosers: TiVec::new() })
     }
 
     /// That of the part with these nodes.
@@ -121,8 +123,14 @@ fn ends(spec: &Spec, all_static: bool) -> Vec<Option<Ends>> {
 impl Fabric {
     /// The port that a node chooses for a frame of a path; `None` if the frame has arrived.
     #[inline(never)]
-    pub fn choose_egress(&mut self, node: u32, path: u32, destination: NodeId, now: Time) -> Option<u32> {
-        let id = NodeId(self.numbering.first_node + node);
+    pub fn choose_egress(
+        &mut self,
+        node: NodeIx,
+        path: u32,
+        destination: NodeId,
+        now: Time,
+    ) -> Option<PortIx> {
+        let id = NodeId(self.numbering.first_node + node.number());
         if id == destination {
             return None;
         }
@@ -130,30 +138,29 @@ impl Fabric {
         // The table speaks of ports of the whole.
         let candidates = table.lookup(id, destination);
         let first = self.numbering.first_port;
-        let local = |port: PortId| (port.0 - first) as usize;
+        let local = |port: PortId| PortIx::new(port.0 - first);
         if let [only] = candidates.ports {
-            return Some(local(*only) as u32);
+            return Some(local(*only));
         }
         let flow = ends[path as usize].map_or(Tuple::from(0), |ends| ends.tuple_to(destination));
         let (ports, queues, cold_ports) = (&self.links.ports, &self.buffers.queues, &self.links.cold);
         let backlog = |port: PortId| {
             let own = &ports[local(port)];
             let waiting: u64 = members(own.waiting)
-                .map(|class| queues[own.first_queue as usize + class].occupancy.bytes)
+                .map(|class| queues[own.first_queue.plus(class as u32)].occupancy.bytes)
                 .sum();
             // What is still on its way to the link counts as well: an idle port is better than a busy one.
             waiting
                 + cold_ports[local(port)].rate.bits_in_ceil(own.busy_until.saturating_sub(now)).div_ceil(8)
         };
-        let picked =
-            choosers[node as usize].pick(candidates, Chosen { node: id, flow, destination, now }, backlog)?;
+        let picked = choosers[node].pick(candidates, Chosen { node: id, flow, destination, now }, backlog)?;
         let is_up = |port: PortId| !ports[local(port)].hooks.has(Hooks::DOWN);
         if is_up(picked) {
-            return Some(local(picked) as u32);
+            return Some(local(picked));
         }
         let up = |port: &&PortId| is_up(**port);
         let after = candidates.ports.iter().skip_while(|&&port| port != picked).find(up);
         let port = *after.or_else(|| candidates.ports.iter().find(up)).unwrap_or(&picked);
-        Some(local(port) as u32)
+        Some(local(port))
     }
 }

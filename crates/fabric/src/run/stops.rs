@@ -5,6 +5,7 @@
 //! to write it: what has ended is gone, whether or not a frame waits.
 
 use crate::run::event::{Event, Queued};
+use crate::run::index::PortIx;
 use crate::run::link_control::LinkControl;
 use crate::run::port::Hooks;
 use crate::run::world::Fabric;
@@ -17,8 +18,8 @@ impl Fabric {
     #[inline(never)]
     pub fn receive_pause(&mut self, event: &Event, windows: &mut Queued) {
         let (signal, quanta, cause) = event.signal();
-        let (port_id, now) = (event.place(), event.time);
-        let cold = &mut self.links.cold[port_id as usize];
+        let (port_id, now) = (event.port(), event.time);
+        let cold = &mut self.links.cold[port_id];
         if signal.xoff != 0
             && let Some(lone) = &mut cold.lone_source
         {
@@ -31,14 +32,14 @@ impl Fabric {
         let shortens = until < pauses.timers.until(signal.xoff);
         if let Some(watch) = &mut cold.watch {
             // A pause that had run out leaves a gap even if the next one follows at once.
-            let classes = self.nodes[self.node_of[port_id as usize] as usize].classes;
+            let classes = self.nodes[self.node_of[port_id]].classes;
             watch.free(classes_where(classes, |priorities| pauses.timers.until(priorities) < now));
         }
         let before = self.probes.pauses_ended();
         pauses.receive(signal, until, cause, now, |ended| self.probes.pause_ended(port_id, ended));
         self.note_held(port_id, before, now);
         self.update_stopped(port_id, now);
-        let port = &self.links.ports[port_id as usize];
+        let port = &self.links.ports[port_id];
         let (stopped, watched) = (port.stopped, port.hooks.has(Hooks::WATCHED));
         let stuck = stopped & port.waiting;
         // An XON for one of several priorities of a queue, or a shorter time, may bring forward the end of its pause.
@@ -55,10 +56,10 @@ impl Fabric {
 
     /// Writes anew which classes of a port may not send.
     #[inline(never)]
-    pub fn update_stopped(&mut self, port_id: u32, now: Time) {
-        let classes = self.nodes[self.node_of[port_id as usize] as usize].classes;
-        let cold = &mut self.links.cold[port_id as usize];
-        let port = &self.links.ports[port_id as usize];
+    pub fn update_stopped(&mut self, port_id: PortIx, now: Time) {
+        let classes = self.nodes[self.node_of[port_id]].classes;
+        let cold = &mut self.links.cold[port_id];
+        let port = &self.links.ports[port_id];
         let mut stopped = cold.control.stopped(classes, now);
         if let Some(watch) = &mut cold.watch {
             watch.free(!stopped);
@@ -77,27 +78,25 @@ impl Fabric {
         if free {
             // Before a frame leaves: who stands there has been held back.
             let before = self.probes.pauses_ended();
-            let cold = &mut self.links.cold[port_id as usize];
+            let cold = &mut self.links.cold[port_id];
             cold.control.run_out(now, |ended| self.probes.pause_ended(port_id, ended));
             self.note_held(port_id, before, now);
         }
-        self.links.ports[port_id as usize].stopped = stopped;
-        if let Some(nic) = &mut self.links.nics[port_id as usize] {
+        self.links.ports[port_id].stopped = stopped;
+        if let Some(nic) = &mut self.links.nics[port_id] {
             nic.note_stopped(stopped, now);
         }
     }
 
     /// As `update_stopped`, if a pause may have run out meanwhile.
     #[inline(always)]
-    pub fn look_at_stops(&mut self, port_id: u32, now: Time) {
-        if self.links.cold[port_id as usize].stops_until <= now {
+    pub fn look_at_stops(&mut self, port_id: PortIx, now: Time) {
+        if self.links.cold[port_id].stops_until <= now {
             return self.update_stopped(port_id, now);
         }
         debug_assert_eq!(
-            self.links.cold[port_id as usize]
-                .control
-                .stopped(self.nodes[self.node_of[port_id as usize] as usize].classes, now),
-            self.links.ports[port_id as usize].stopped,
+            self.links.cold[port_id].control.stopped(self.nodes[self.node_of[port_id]].classes, now),
+            self.links.ports[port_id].stopped,
             "what is stopped has changed unheard"
         );
     }

@@ -1,6 +1,7 @@
 //! The watchdog at work: where its state machine (`flow_control::watchdog`) meets the queues of a port.
 
 use crate::run::event::{Event, Kind, Queued};
+use crate::run::index::PortIx;
 use crate::run::losses::Cause;
 use crate::run::port::Hooks;
 use crate::run::world::Fabric;
@@ -75,10 +76,10 @@ impl PortWatch {
 impl Fabric {
     /// These classes of a port have frames and are stopped: are they stuck?
     #[cold]
-    pub fn note_stuck(&mut self, port: u32, classes: u32, now: Time, windows: &mut Queued) {
-        let cold = &mut self.links.cold[port as usize];
+    pub fn note_stuck(&mut self, port: PortIx, classes: u32, now: Time, windows: &mut Queued) {
+        let cold = &mut self.links.cold[port];
         let Some(watch) = &mut cold.watch else { return };
-        let map = self.links.ports[port as usize].classes;
+        let map = self.links.ports[port].classes;
         for class in (0..PRIORITIES as u8).filter(|class| classes >> class & 1 != 0) {
             if cold.control.until(map.priorities(TrafficClass(class))) <= now {
                 continue;
@@ -92,10 +93,10 @@ impl Fabric {
 
     /// A pause frame has changed until when classes are paused: a storm may be over earlier than it seemed.
     #[cold]
-    pub fn note_change(&mut self, port: u32, now: Time, windows: &mut Queued) {
-        let cold = &mut self.links.cold[port as usize];
+    pub fn note_change(&mut self, port: PortIx, now: Time, windows: &mut Queued) {
+        let cold = &mut self.links.cold[port];
         let Some(watch) = &mut cold.watch else { return };
-        let map = self.links.ports[port as usize].classes;
+        let map = self.links.ports[port].classes;
         for class in (0..map.classes() as u8).map(TrafficClass) {
             // A pause that a failed link has ended may have been over for long.
             let at = (cold.control.until(map.priorities(class)) + watch.spec.restoration).max(now);
@@ -107,9 +108,8 @@ impl Fabric {
 
     /// Whether a frame of this class is dropped because of a storm; if so it is counted there.
     #[cold]
-    pub fn dropped_in_storm(&mut self, port: u32, class: TrafficClass, bytes: u16) -> bool {
-        let Some(watch) = self.links.cold[port as usize].watch.as_mut().filter(|watch| watch.drops(class))
-        else {
+    pub fn dropped_in_storm(&mut self, port: PortIx, class: TrafficClass, bytes: u16) -> bool {
+        let Some(watch) = self.links.cold[port].watch.as_mut().filter(|watch| watch.drops(class)) else {
             return false;
         };
         watch.count(class, bytes);
@@ -118,17 +118,16 @@ impl Fabric {
 
     /// The time to look at the queues of a port has come.
     #[inline(never)]
-    pub fn watch_due(&mut self, port: u32, now: Time, windows: &mut Queued) {
-        let Some(mut watch) = self.links.cold[port as usize].watch.take() else { return };
+    pub fn watch_due(&mut self, port: PortIx, now: Time, windows: &mut Queued) {
+        let Some(mut watch) = self.links.cold[port].watch.take() else { return };
         if !watch.look.fires(now) {
-            self.links.cold[port as usize].watch = Some(watch);
+            self.links.cold[port].watch = Some(watch);
             return;
         }
-        let map = self.links.ports[port as usize].classes;
+        let map = self.links.ports[port].classes;
         let mut drops = 0u32;
         for class in 0..map.classes() as u8 {
-            let paused_until =
-                self.links.cold[port as usize].control.until(map.priorities(TrafficClass(class)));
+            let paused_until = self.links.cold[port].control.until(map.priorities(TrafficClass(class)));
             let spec = watch.spec;
             match watch.queues[usize::from(class)].look(&spec, now, paused_until) {
                 Verdict::Quiet => {}
@@ -167,28 +166,28 @@ impl Fabric {
             }
         }
         watch.dropping |= drops;
-        self.links.cold[port as usize].watch = Some(watch);
+        self.links.cold[port].watch = Some(watch);
         self.update_stopped(port, now);
         members(drops).for_each(|class| self.drain(port, TrafficClass(class as u8), now, windows));
-        if self.links.ports[port as usize].waiting != 0 {
+        if self.links.ports[port].waiting != 0 {
             self.try_transmit(port, now, windows);
         }
     }
 
     /// Drops what waits in a class. The scheduler hears of a queue that is empty, not of service.
     #[inline(never)]
-    fn drain(&mut self, egress: u32, class: TrafficClass, now: Time, windows: &mut Queued) {
-        while self.links.ports[egress as usize].waiting >> class.0 & 1 != 0 {
+    fn drain(&mut self, egress: PortIx, class: TrafficClass, now: Time, windows: &mut Queued) {
+        while self.links.ports[egress].waiting >> class.0 & 1 != 0 {
             let (waiting, before) = self.take(egress, class, now);
-            if let Some(watch) = &mut self.links.cold[egress as usize].watch {
+            if let Some(watch) = &mut self.links.cold[egress].watch {
                 watch.count(class, waiting.frame.bytes);
             }
-            if self.links.ports[egress as usize].waiting >> class.0 & 1 == 0
-                && self.links.ports[egress as usize].hooks.has(Hooks::SCHEDULER)
+            if self.links.ports[egress].waiting >> class.0 & 1 == 0
+                && self.links.ports[egress].hooks.has(Hooks::SCHEDULER)
             {
-                self.links.cold[egress as usize].scheduler.discard(u32::from(class.0), now);
+                self.links.cold[egress].scheduler.discard(u32::from(class.0), now);
             }
-            self.lose(egress, class, &waiting.frame, waiting.ingress, Cause::Watchdog, now);
+            self.lose(egress, class, &waiting.frame, waiting.across, Cause::Watchdog, now);
             self.after_dequeue(egress, class, &waiting, before, now, windows);
             self.output_left(egress, class, &waiting.frame, now, windows);
         }

@@ -1,20 +1,22 @@
 //! Frames that go from their end straight to the link: its port is free, and nobody stands in line there.
 
 use crate::run::event::Queued;
+use crate::run::index::PortIx;
 use crate::run::links::Links;
 use crate::run::nic::Nic;
 use crate::run::passed::PassedPorts;
 use crate::run::port::{Hooks, Port};
 use frame::{Frame, Priority, TrafficClass};
+use typed_index_collections::TiSlice;
 use units::Time;
 
 /// What such a frame touches of a port: looked up once.
 pub(crate) struct Straight<'a> {
     sources_wait: bool,
-    at: usize,
+    at: PortIx,
     port: &'a mut Port,
     passed: &'a mut PassedPorts,
-    neighbours: &'a [u32],
+    neighbours: &'a TiSlice<PortIx, u32>,
 }
 
 /// Where a frame of a host goes, of that class, with what its link has around frames.
@@ -44,9 +46,9 @@ impl Port {
 impl Links {
     /// Whether a frame of an endpoint goes past its NIC: the link is free, and nobody waits for it.
     #[inline(always)]
-    pub fn takes_past_nic(&self, port: u32, priority: Priority, now: Time) -> bool {
-        let Some(state) = self.ports.get(port as usize) else { return false };
-        let nic = self.nics[port as usize].as_ref();
+    pub fn takes_past_nic(&self, port: PortIx, priority: Priority, now: Time) -> bool {
+        let Some(state) = self.ports.get(port) else { return false };
+        let nic = self.nics[port].as_ref();
         let is_idle = |nic: &Nic| {
             let class = state.classes.class(priority);
             nic.is_idle() || !nic.has_line(class) && !nic.has_blocked(class)
@@ -57,8 +59,8 @@ impl Links {
     /// The way of a frame of this priority straight to the link of a host's port, if it is free, nobody stands in line before
     /// it, and nobody has to hear of it but those that the NIC feeds.
     #[inline(always)]
-    pub fn straight(&mut self, egress: u32, priority: Priority, now: Time) -> Option<Straight<'_>> {
-        let at = egress as usize;
+    pub fn straight(&mut self, egress: PortIx, priority: Priority, now: Time) -> Option<Straight<'_>> {
+        let at = egress;
         let port = &mut self.ports[at];
         if !port.is_free(now) {
             return None;
@@ -79,8 +81,8 @@ impl Links {
     /// The way of a frame of this priority to the link or into the NIC of a host's port, if nobody stands in line before it, and the
     /// NIC takes it without being asked for its room.
     #[inline(always)]
-    pub fn way_out(&mut self, egress: u32, priority: Priority, now: Time) -> Option<WayOut<'_>> {
-        let at = egress as usize;
+    pub fn way_out(&mut self, egress: PortIx, priority: Priority, now: Time) -> Option<WayOut<'_>> {
+        let at = egress;
         let port = &mut self.ports[at];
         let nic = self.nics[at].as_mut()?;
         let class = port.classes.class(priority);

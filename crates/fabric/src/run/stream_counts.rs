@@ -1,5 +1,6 @@
 //! What has arrived of each stream, where streams of a source are counted one by one.
 
+use crate::run::index::ReceiverIx;
 use frame::Frame;
 use units::Time;
 
@@ -53,8 +54,8 @@ impl StreamCounts {
     }
 
     /// Those of a receiver.
-    pub fn of(&self, receiver: usize) -> &[StreamCount] {
-        match self.first.get(receiver..receiver + 2) {
+    pub fn of(&self, receiver: ReceiverIx) -> &[StreamCount] {
+        match self.first.get(receiver.at()..receiver.at() + 2) {
             Some(ends) => &self.counts[ends[0] as usize..ends[1] as usize],
             None => &[],
         }
@@ -62,8 +63,8 @@ impl StreamCounts {
 
     /// A frame of a receiver has arrived. Whether it is of a stream.
     #[inline]
-    pub fn arrived(&mut self, receiver: usize, frame: &Frame, now: Time) -> bool {
-        let Some(ends) = self.first.get(receiver..receiver + 2) else { return false };
+    pub fn arrived(&mut self, receiver: ReceiverIx, frame: &Frame, now: Time) -> bool {
+        let Some(ends) = self.first.get(receiver.at()..receiver.at() + 2) else { return false };
         let Some(count) = self.counts[..ends[1] as usize].get_mut((ends[0] + frame.word) as usize) else {
             return false;
         };

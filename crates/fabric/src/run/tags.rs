@@ -7,12 +7,13 @@
 
 use crate::run::event::{Event, Kind, Queued};
 use crate::run::headers::Carried;
+use crate::run::index::{NodeIx, PortIx};
 use crate::run::world::Fabric;
 use frame::{
     CONTROL_FRAME_BYTES, Ecn, Flags, Frame, FrameKind, Heading, LevelsOn, PRIORITIES, PathId, PathNews,
     Priority, Route, Tag,
 };
-use queueing::Told;
+use queueing::Feedback;
 use units::{Amount, BitRate, Time};
 
 /// What tags on their way back and probes have in common.
@@ -44,7 +45,7 @@ impl Fabric {
 
     fn return_tag(&mut self, frame: &Frame, tag: Tag, now: Time, windows: &mut Queued) {
         let Some((node, _)) = self.end_of(frame) else { return };
-        let Some(priority) = self.nodes[node as usize].returns_tags else { return };
+        let Some(priority) = self.nodes[node].returns_tags else { return };
         let mut back = Frame { path: frame.path, priority, ..CONTROL };
         self.headers.attach(&mut back, Carried::Returned(tag));
         if let Heading::Backward(_) = frame.route.heading()
@@ -62,7 +63,7 @@ impl Fabric {
     pub fn send_probe(
         &mut self,
         path: PathId,
-        (egress, route): (u32, Route),
+        (egress, route): (PortIx, Route),
         priority: Priority,
         news: PathNews,
         now: Time,
@@ -85,7 +86,7 @@ impl Fabric {
     /// So many messages follow. What is to be known for them lies in the event, and nowhere at the receiver.
     fn schedule_news(
         &mut self,
-        port: u32,
+        port: PortIx,
         probe: &Frame,
         every: Time,
         more: u16,
@@ -101,7 +102,7 @@ impl Fabric {
 
     /// A receiver was asked for a message about a path now.
     pub fn news_due(&mut self, event: &Event, windows: &mut Queued) {
-        let (due, port, now) = (event.frame, event.place(), event.time);
+        let (due, port, now) = (event.frame, event.port(), event.time);
         let news = PathNews {
             asked: None,
             hops: 0,
@@ -117,7 +118,7 @@ impl Fabric {
     }
 
     /// How full the receive buffers of a port of a host are, in thousandths: the fullest counts.
-    fn received_level(&self, port: u32) -> u32 {
+    fn received_level(&self, port: PortIx) -> u32 {
         let levels = (0..PRIORITIES as u8).map(|priority| {
             let (held, limit) = self.received_so_far(port, Priority(priority));
             let limit = limit.map_or(0, |limit| if let Amount::Bytes(bytes) = limit { bytes } else { 0 });
@@ -127,28 +128,28 @@ impl Fabric {
     }
 
     /// The host at which a frame has come to its end, and its port there.
-    fn end_of(&self, frame: &Frame) -> Option<(u32, u32)> {
+    fn end_of(&self, frame: &Frame) -> Option<(NodeIx, PortIx)> {
         match frame.route.heading() {
             Heading::Forward(next) | Heading::Tree(next) => {
                 let (port, _) = self.routes.step_back(next.checked_sub(1)?)?;
-                Some((self.node_of[port as usize], port))
+                Some((self.node_of[port], port))
             }
             Heading::Destination(to) => {
-                let node = to.0 - self.numbering.first_node;
-                Some((node, self.nodes[node as usize].first_port))
+                let node = NodeIx::new(to.0 - self.numbering.first_node);
+                Some((node, self.nodes[node].first_port))
             }
             Heading::Backward(_) => {
                 let port = self.routes.first_port(frame.path.0);
-                Some((self.node_of[port as usize], port))
+                Some((self.node_of[port], port))
             }
         }
     }
 
     /// What a congestion message or a returned tag tells; the frame is no more.
-    pub fn told_by(&mut self, frame: &Frame) -> Option<Told> {
+    pub fn told_by(&mut self, frame: &Frame) -> Option<Feedback> {
         match self.headers.release(frame)? {
-            Carried::Notice(notice) => Some(Told::Message(notice)),
-            Carried::Returned(tag) => Some(Told::Returned(tag)),
+            Carried::Notice(notice) => Some(Feedback::Message(notice)),
+            Carried::Returned(tag) => Some(Feedback::Returned(tag)),
             Carried::Header(_) | Carried::Tagged { .. } | Carried::Stamp(..) => None,
         }
     }

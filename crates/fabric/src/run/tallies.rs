@@ -1,11 +1,12 @@
 //! How long occupancies were how high, and how high they were when, where that is recorded: of queues and of what they add
 //! up to, of ingress counters, and of the two parts of a memory that queues share.
 
-use crate::run::pool::NIL;
+use crate::run::index::{NodeIx, QueueIx, TallyIx};
 use crate::spec::Spec;
 use crate::spec::routing::Wiring;
 use frame::{NodeId, Occupancy, PortId};
 use measure::{BinnedMax, LevelTimes};
+use typed_index_collections::TiVec;
 use units::Time;
 
 /// What is occupied; numbers of the whole.
@@ -71,42 +72,42 @@ pub(crate) struct Tally {
 /// All of a part, and who tells them.
 #[derive(Debug)]
 pub(crate) struct Tallies {
-    /// By queue, the tallies that it is part of; [`NIL`]: none.
-    pub of_queue: Vec<[u32; 4]>,
+    /// By queue, the tallies that it is part of.
+    pub of_queue: TiVec<QueueIx, [Option<TallyIx>; 4]>,
     /// By counter, its tally.
-    pub of_counter: Vec<u32>,
+    pub of_counter: Vec<Option<TallyIx>>,
     /// By node, those of the memory that its queues share and of its headroom.
-    pub of_memory: Vec<[u32; 2]>,
-    pub tallies: Vec<Tally>,
+    pub of_memory: TiVec<NodeIx, [Option<TallyIx>; 2]>,
+    pub tallies: TiVec<TallyIx, Tally>,
 }
 
 impl Tallies {
     /// One more; its number.
-    pub fn add(&mut self, place: Place, series: BinnedMax) -> u32 {
+    pub fn add(&mut self, place: Place, series: BinnedMax) -> TallyIx {
         let is_part = matches!(place, Place::Shared(_) | Place::Headroom(_));
         let frames = (!is_part).then(LevelTimes::default);
-        self.tallies.push(Tally { place, bytes: LevelTimes::default(), frames, series });
-        self.tallies.len() as u32 - 1
+        self.tallies.push_and_get_key(Tally { place, bytes: LevelTimes::default(), frames, series })
     }
 
     /// A queue holds more or less than before.
-    pub fn queue_changes(&mut self, queue: usize, now: Time, before: Occupancy, after: Occupancy) {
-        for at in self.of_queue[queue].into_iter().filter(|&at| at != NIL) {
-            self.tallies[at as usize].shift(now, before, after);
+    pub fn queue_changes(&mut self, queue: QueueIx, now: Time, before: Occupancy, after: Occupancy) {
+        for at in self.of_queue[queue].into_iter().flatten() {
+            self.tallies[at].shift(now, before, after);
         }
     }
 
     /// A counter holds more or less than before.
     pub fn counter_changes(&mut self, counter: usize, now: Time, before: Occupancy, after: Occupancy) {
-        if self.of_counter[counter] != NIL {
-            self.tallies[self.of_counter[counter] as usize].shift(now, before, after);
+        if let Some(at) = self.of_counter[counter] {
+            self.tallies[at].shift(now, before, after);
         }
     }
 
     /// So many bytes of the memory that the queues of a node share are in use, and of its headroom.
-    pub fn memory_changes(&mut self, node: u32, now: Time, used: [u64; 2]) {
-        for (at, level) in self.of_memory[node as usize].into_iter().zip(used).filter(|&(at, _)| at != NIL) {
-            let tally = &mut self.tallies[at as usize];
+    pub fn memory_changes(&mut self, node: NodeIx, now: Time, used: [u64; 2]) {
+        for (at, level) in self.of_memory[node].into_iter().zip(used) {
+            let Some(at) = at else { continue };
+            let tally = &mut self.tallies[at];
             tally.bytes.set(now, level);
             tally.series.set(now, level);
         }
@@ -125,9 +126,9 @@ impl Tallies {
             let frames = tally.frames.as_ref().map_or(0, LevelTimes::memory_bytes);
             tally.bytes.memory_bytes() + frames + tally.series.memory_bytes()
         };
-        self.of_queue.capacity() * size_of::<[u32; 4]>()
-            + self.of_counter.capacity() * size_of::<u32>()
-            + self.of_memory.capacity() * size_of::<[u32; 2]>()
+        self.of_queue.capacity() * size_of::<[Option<TallyIx>; 4]>()
+            + self.of_counter.capacity() * size_of::<Option<TallyIx>>()
+            + self.of_memory.capacity() * size_of::<[Option<TallyIx>; 2]>()
             + self.tallies.capacity() * size_of::<Tally>()
             + self.tallies.iter().map(of).sum::<usize>()
     }

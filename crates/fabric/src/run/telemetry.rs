@@ -5,6 +5,7 @@
 //! this is there, and no port is told to look.
 
 use crate::run::headers::Headers;
+use crate::run::index::PortIx;
 use crate::run::world::Fabric;
 use frame::{Frame, FrameKind, Stamp, Telemetry, members};
 use units::Time;
@@ -45,9 +46,9 @@ impl PortTelemetry {
 
 impl Fabric {
     /// A transmission has begun at a port: a data packet that asks for telemetry gets it.
-    pub fn write_telemetry(&mut self, egress: u32, frame: &Frame, now: Time) {
-        let Some(own) = self.telemetry.get_mut(egress as usize).filter(|own| own.writes) else { return };
-        let port = &self.links.ports[egress as usize];
+    pub fn write_telemetry(&mut self, egress: PortIx, frame: &Frame, now: Time) {
+        let Some(own) = self.telemetry.get_mut(egress).filter(|own| own.writes) else { return };
+        let port = &self.links.ports[egress];
         let overhead = u64::from(port.overhead);
         let before = own.sent;
         own.sent += u64::from(frame.bytes) + overhead;
@@ -55,13 +56,12 @@ impl Fabric {
             return;
         }
         let Some(asked) = self.headers.asked(frame) else { return };
-        let queues = members(port.waiting).map(|class| port.first_queue as usize + class);
+        let queues = members(port.waiting).map(|class| port.first_queue.plus(class as u32));
         let queue = queues.map(|queue| {
             let waiting = self.buffers.queues[queue].occupancy;
             waiting.bytes + waiting.frames * overhead
         });
-        let stamp =
-            Stamp { at: now, sent: before, queue: queue.sum(), rate: self.links.cold[egress as usize].rate };
+        let stamp = Stamp { at: now, sent: before, queue: queue.sum(), rate: self.links.cold[egress].rate };
         match asked {
             Telemetry::None => {}
             Telemetry::Hops(most) => {
@@ -78,8 +78,12 @@ impl Fabric {
     /// A packet with telemetry has come to one of the ends of its path: which hears of its stamps first of all.
     pub fn hand_over_stamps(&mut self, frame: &Frame, to_far: bool, pair: u32) {
         let Some(ends) = self.hosts.endpoints_of_path.get(frame.path.at()) else { return };
-        if let Some(state) = self.hosts.endpoints.get_mut(ends[usize::from(to_far)] as usize) {
-            transport::Protocol::on_stamps(&mut state.endpoint, pair, self.headers.stamps_mut(frame));
+        if let Some(nth) = ends[usize::from(to_far)] {
+            transport::Protocol::on_stamps(
+                &mut self.hosts.endpoints[nth].endpoint,
+                pair,
+                self.headers.stamps_mut(frame),
+            );
         }
     }
 }

@@ -13,6 +13,7 @@
 //! targets under the same condition. Not counted are frames that are refused
 //! together, as none of them would have been taken in another order.
 
+use crate::run::index::{PortIx, QueueIx};
 use crate::run::losses::Cause;
 use crate::run::world::Fabric;
 use frame::{Frame, TrafficClass};
@@ -23,20 +24,17 @@ impl Fabric {
     #[cold]
     pub fn note_tied_loss(
         &mut self,
-        egress: u32,
+        egress: PortIx,
         class: TrafficClass,
         frame: &Frame,
         cause: Cause,
         now: Time,
     ) {
-        let node = &self.nodes[self.node_of[egress as usize] as usize];
-        let class_of_port = |port: u32| self.links.ports[port as usize].first_queue + u32::from(class.0);
-        let all_of_port = |port: u32| {
-            let first = self.links.ports[port as usize].first_queue;
-            first..first + node.classes.classes() as u32
-        };
+        let node = &self.nodes[self.node_of[egress]];
+        let class_of_port = |port: PortIx| self.links.ports[port].queue(class);
+        let all_of_port = |port: PortIx| self.links.ports[port].queues();
         let ports = || self.ports_beside(egress);
-        let own = |queue: u32| self.other_came(queue, frame, now);
+        let own = |queue: QueueIx| self.other_came(queue, frame, now);
         let tied = match cause {
             Cause::Queue | Cause::NicFull => own(class_of_port(egress)),
             _ if !self.is_just_now(node.memory().last_entry, now) => false,
@@ -45,21 +43,27 @@ impl Fabric {
             Cause::Total => ports().flat_map(all_of_port).any(own),
             _ => false,
         };
-        self.links.cold[egress as usize].counts.ties += u64::from(tied);
+        self.links.cold[egress].counts.ties += u64::from(tied);
     }
 
     /// A queue that a frame comes to pauses targets: was it a tie?
-    pub fn note_tied_pause(&mut self, egress: u32, class: TrafficClass, ingress: u32, now: Time) {
-        let queue = self.links.ports[egress as usize].first_queue + u32::from(class.0);
+    pub fn note_tied_pause(
+        &mut self,
+        egress: PortIx,
+        class: TrafficClass,
+        ingress: Option<PortIx>,
+        now: Time,
+    ) {
+        let queue = self.links.ports[egress].queue(class);
         let tied = self
             .buffers
             .last_frames(queue)
-            .any(|last| self.is_just_now(last.since, now) && last.ingress != ingress);
-        self.links.cold[egress as usize].counts.ties += u64::from(tied);
+            .any(|last| self.is_just_now(last.since, now) && last.across != ingress);
+        self.links.cold[egress].counts.ties += u64::from(tied);
     }
 
     /// Whether a frame of another source began to wait in a queue now.
-    fn other_came(&self, queue: u32, frame: &Frame, now: Time) -> bool {
+    fn other_came(&self, queue: QueueIx, frame: &Frame, now: Time) -> bool {
         let source = |frame: &Frame| self.routes.path_source[frame.path.at()];
         let mut last = self.buffers.last_frames(queue);
         last.any(|last| self.is_just_now(last.since, now) && source(&last.frame) != source(frame))

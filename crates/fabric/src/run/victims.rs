@@ -6,14 +6,15 @@
 //! at a paused class of a NIC count as well, though their frames are not made yet; of a rate limiter in line, whose frame is
 //! the next.
 //!
-//! A flow that stands at a port from one pause to the next is one entry, not one a pause: [`Held`].
+//! A flow that stands at a port from one pause to the next is one entry, not one a pause: [`BlockedFlow`].
 //!
 //! A wait of a bypass queue holds back what stands in that, and in lines of a NIC whose frames would. Frames count from
 //! when they came to the queue of their class, in which they may have stood behind ordered ones first.
 //!
 //! Not modelled: what a watchdog drops or sends in spite of a pause does not stand there when it ends.
 
-use crate::run::pool::{List, NIL, Pool};
+use crate::run::index::{PortIx, QueueIx, SlotIx};
+use crate::run::pool::{List, Pool};
 use crate::run::probes::{PauseRecord, Stopped};
 use crate::run::world::Fabric;
 use frame::{CHANNELS, ClassMap, Priority, TrafficClass};
@@ -23,7 +24,7 @@ use units::Time;
 
 /// A flow stood at a port from one of its pauses to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Held {
+pub(crate) struct BlockedFlow {
     pub flow: u32,
     /// The pauses of the port and priority, counted from 0 in the order of time.
     pub first: u32,
@@ -38,8 +39,8 @@ pub(crate) struct PausedPlace {
     /// Pauses that have ended.
     pauses: u32,
     /// Those who stood there in the last of them, by flow, and those who had gone before.
-    standing: Vec<Held>,
-    gone: Vec<Held>,
+    standing: Vec<BlockedFlow>,
+    gone: Vec<BlockedFlow>,
     line: Line,
 }
 
@@ -51,7 +52,7 @@ struct Line {
     first: u64,
     next: u64,
     /// The last frame that was read: its slot, and since when it waits.
-    last: u32,
+    last: Option<SlotIx>,
     since: Time,
     /// Of a bypass queue, how many had left it, or stood in it up to that frame, modulo 2^32.
     passed: u32,
@@ -120,7 +121,7 @@ impl Seen {
 
 impl Default for Line {
     fn default() -> Line {
-        Line { first: 0, next: 0, last: NIL, since: Time::ZERO, passed: 0, flows: Vec::new() }
+        Line { first: 0, next: 0, last: None, since: Time::ZERO, passed: 0, flows: Vec::new() }
     }
 }
 
@@ -139,21 +140,26 @@ impl Line {
             (one.before, one.fresh) = (one.last, Time::NEVER);
             seen.place(number(one.flow, one.priority), at);
         }
-        let stands = self.last != NIL
-            && !list.is_empty()
-            && match left {
-                // What came after the last look came later than all that it read.
-                None => pool.first(list).since <= self.since,
-                // Two that came at the same time may have got to the bypass queue one after the other.
-                Some(left) => (left.wrapping_sub(self.passed) as i32) < 0,
-            };
+        let stands = self.last.filter(|_| {
+            !list.is_empty()
+                && match left {
+                    // What came after the last look came later than all that it read.
+                    None => pool.first(list).since <= self.since,
+                    // Two that came at the same time may have got to the bypass queue one after the other.
+                    Some(left) => (left.wrapping_sub(self.passed) as i32) < 0,
+                }
+        });
         let (unread, mut behind, mut read) = (self.next, 0, 0);
-        for (slot, one) in pool.from(if stands { pool.behind(self.last) } else { list.head() }) {
+        let next = match stands {
+            Some(last) => pool.behind(last),
+            None => list.head(),
+        };
+        for (slot, one) in pool.from(next) {
             behind += 1;
             if one.since < end {
                 let (flow, priority) = (flows[one.frame.path.at()], one.frame.priority);
                 self.read(flow, priority, one.since, seen.place(number(flow, priority), self.flows.len()));
-                (self.last, self.since) = (slot, one.since);
+                (self.last, self.since) = (Some(slot), one.since);
                 read = behind;
             }
         }
@@ -202,10 +208,10 @@ impl PausedPlace {
             }
             let before = old.next_if(|held| held.flow == flow);
             match before {
-                Some(held) if since <= start => self.standing.push(Held { last: number, ..held }),
+                Some(held) if since <= start => self.standing.push(BlockedFlow { last: number, ..held }),
                 _ => {
                     self.gone.extend(before);
-                    self.standing.push(Held { flow, first: number, last: number, since });
+                    self.standing.push(BlockedFlow { flow, first: number, last: number, since });
                 }
             }
         }
@@ -213,7 +219,7 @@ impl PausedPlace {
     }
 
     /// All who have stood there.
-    pub fn held(&self) -> impl Iterator<Item = &Held> {
+    pub fn held(&self) -> impl Iterator<Item = &BlockedFlow> {
         self.gone.iter().chain(&self.standing)
     }
 }
@@ -248,7 +254,7 @@ impl Victims {
     pub fn memory_bytes(&self) -> usize {
         let of = |place: &PausedPlace| {
             size_of::<(Stopped, PausedPlace)>()
-                + (place.standing.capacity() + place.gone.capacity()) * size_of::<Held>()
+                + (place.standing.capacity() + place.gone.capacity()) * size_of::<BlockedFlow>()
                 + place.line.flows.capacity() * size_of::<InLine>()
         };
         let seen = self.seen.last.capacity() + self.in_line.last.capacity();
@@ -267,12 +273,12 @@ fn held_back_by(priority: u8, paused: u32, classes: ClassMap) -> u32 {
 
 impl Fabric {
     /// The pauses of a port that are recorded from place `first` on have just ended: notes who stood there.
-    pub fn note_held(&mut self, port: u32, first: usize, now: Time) {
+    pub fn note_held(&mut self, port: PortIx, first: usize, now: Time) {
         let ended = self.probes.pauses.as_ref().map_or(0, Vec::len);
         if first >= ended {
             return;
         }
-        let mut paused = self.links.cold[port as usize].control.priorities_in_force();
+        let mut paused = self.links.cold[port].control.priorities_in_force();
         let records: Vec<PauseRecord> =
             self.probes.pauses.iter().flat_map(|pauses| &pauses[first..]).copied().collect();
         records.iter().for_each(|record| paused |= 1 << record.priority);
@@ -291,7 +297,7 @@ impl Fabric {
     pub fn standing(&self, stopped: Stopped, end: Time) -> Vec<(u32, Time)> {
         let Some(own) = &self.probes.victims else { return Vec::new() };
         let mut victims = Victims::new(own.flows.clone());
-        let paused = self.links.cold[stopped.port as usize].control.priorities_in_force();
+        let paused = self.links.cold[stopped.port].control.priorities_in_force();
         self.look(&mut victims, &mut Line::default(), stopped, paused, end);
         victims.present
     }
@@ -300,9 +306,9 @@ impl Fabric {
     fn look(&self, victims: &mut Victims, line: &mut Line, stopped: Stopped, paused: u32, end: Time) {
         let Stopped { port, priority, bypass } = stopped;
         victims.begin();
-        let classes = self.links.ports[port as usize].classes;
+        let classes = self.links.ports[port].classes;
         let class = classes.class(Priority(priority));
-        let queue = self.links.ports[port as usize].first_queue + u32::from(class.0);
+        let queue = self.links.ports[port].queue(class);
         if bypass {
             return self.look_at_bypassed(victims, line, (port, class), queue, end);
         }
@@ -321,7 +327,7 @@ impl Fabric {
                 victims.stands(victims.flows[one.frame.path.at()], one.since);
             }
         }
-        let ready = self.links.nics[port as usize].iter().flat_map(|nic| nic.line(class));
+        let ready = self.links.nics[port].iter().flat_map(|nic| nic.line(class));
         for (path, priority, since) in ready.filter_map(|entry| self.stands_for(entry)) {
             if is_held_back(priority) && since < end {
                 victims.stands(victims.flows[path.at()], since);
@@ -335,8 +341,8 @@ impl Fabric {
         &self,
         victims: &mut Victims,
         line: &mut Line,
-        (port, class): (u32, TrafficClass),
-        queue: u32,
+        (port, class): (PortIx, TrafficClass),
+        queue: QueueIx,
         end: Time,
     ) {
         if let Some(found) = self.in_one_bypass(queue) {
@@ -348,7 +354,7 @@ impl Fabric {
                 victims.stands(victims.flows[one.frame.path.at()], one.since);
             }
         }
-        let ready = self.links.nics[port as usize].iter().flat_map(|nic| nic.line(class));
+        let ready = self.links.nics[port].iter().flat_map(|nic| nic.line(class));
         for entry in ready.filter(|&entry| self.may_be_bypassed(entry)) {
             if let Some((path, _, since)) = self.stands_for(entry).filter(|one| one.2 < end) {
                 victims.stands(victims.flows[path.at()], since);
@@ -358,17 +364,17 @@ impl Fabric {
     }
 
     /// The list that all frames for a queue stand in, if it is one, and how many they are.
-    fn in_one_list(&self, queue: u32) -> Option<Found<'_>> {
-        let node = &self.nodes[self.node_of[self.links.place_of_queue(queue).0 as usize] as usize];
+    fn in_one_list(&self, queue: QueueIx) -> Option<Found<'_>> {
+        let node = &self.nodes[self.node_of[self.links.place_of_queue(queue).0]];
         let [list] = self.buffers.lists(queue) else { return None };
-        let frames = self.buffers.queues[queue as usize].occupancy.frames;
+        let frames = self.buffers.queues[queue].occupancy.frames;
         node.architecture.crossbar().is_none().then_some(Found { list, frames, left: None })
     }
 
     /// As `in_one_list`, of those of its bypass queue.
-    fn in_one_bypass(&self, queue: u32) -> Option<Found<'_>> {
-        let node = &self.nodes[self.node_of[self.links.place_of_queue(queue).0 as usize] as usize];
-        let (list, frames, left) = self.buffers.one_bypass(queue as usize)?;
+    fn in_one_bypass(&self, queue: QueueIx) -> Option<Found<'_>> {
+        let node = &self.nodes[self.node_of[self.links.place_of_queue(queue).0]];
+        let (list, frames, left) = self.buffers.one_bypass(queue)?;
         let found = Found { list, frames: frames.into(), left: Some(left) };
         node.architecture.crossbar().is_none().then_some(found)
     }
@@ -406,7 +412,7 @@ mod tests {
         place.ended(us(10), &[(7, us(1))]);
         place.ended(us(20), &[(7, us(22))]);
         let held: Vec<_> = place.held().copied().collect();
-        let one = |number, since| Held { flow: 7, first: number, last: number, since };
+        let one = |number, since| BlockedFlow { flow: 7, first: number, last: number, since };
         assert_eq!(held, [one(0, us(1)), one(1, us(22))]);
     }
 
@@ -424,7 +430,7 @@ mod tests {
                 match what {
                     0 | 1 => {
                         let frame = Frame { path: PathId(flow), priority: Priority(priority), ..Frame::default() };
-                        pool.push(&mut list, &frame, now, NIL);
+                        pool.push(&mut list, &frame, now, None);
                         frames += 1;
                     }
                     2 if frames > 0 => {
@@ -461,11 +467,11 @@ mod tests {
             line.flows.iter().map(|one| one.flow).collect::<Vec<_>>()
         };
         let frame = |path| Frame { path: PathId(path), ..Frame::default() };
-        pool.push(&mut list, &frame(0), us(5), NIL);
+        pool.push(&mut list, &frame(0), us(5), None);
         assert_eq!(look(&list, &pool, 3), [0]);
         assert_eq!(look(&list, &pool, 3), [0], "it still stands there");
         pool.pop(&mut list);
-        pool.push(&mut list, &frame(1), us(5), NIL);
+        pool.push(&mut list, &frame(1), us(5), None);
         assert_eq!(look(&list, &pool, 4), [1]);
     }
 

@@ -14,15 +14,15 @@
 
 use crate::run::buffers::Buffers;
 use crate::run::copies::Copies;
-use crate::run::crossbar::Crossbar;
 use crate::run::event::{Event, Kind, Queued};
 use crate::run::faults::Faults;
 use crate::run::headers::{Carried, Headers};
 use crate::run::hosts::Hosts;
+use crate::run::index::{NodeIx, PortIx};
 use crate::run::ingress::IngressPort;
 use crate::run::ledger::Ledger;
-use crate::run::links::{Crossings, Links};
-use crate::run::node::Node;
+use crate::run::links::Links;
+use crate::run::node::{Node, NodeOf};
 use crate::run::numbering::Numbering;
 use crate::run::port::{HEAD_BYTES, Hooks};
 use crate::run::probes::Probes;
@@ -30,6 +30,7 @@ use crate::run::route_table::RouteTable;
 use crate::run::telemetry::PortTelemetry;
 use engine::World;
 use frame::{Flags, Frame, FrameKind, PathId, Route};
+use typed_index_collections::TiVec;
 use units::Time;
 
 /// All state of a simulation, or of the nodes that one thread runs. Each of its parts is a file of its own and keeps its
@@ -39,19 +40,19 @@ pub(crate) struct Fabric {
     /// Where its numbers begin in those of the whole.
     pub numbering: Numbering,
     /// Node of each place: ports, then sources, then endpoints, then rate limiters.
-    pub node_of: Vec<u32>,
+    pub node_of: NodeOf,
     /// Hosts and switches.
-    pub nodes: Vec<Node>,
+    pub nodes: TiVec<NodeIx, Node>,
     /// Transmitters and the links behind them.
     pub links: Links,
     /// What waits.
     pub buffers: Buffers,
     /// By port, what came in through it and waits; empty if no node counts that.
-    pub ingress: Vec<IngressPort>,
+    pub ingress: TiVec<PortIx, IngressPort>,
     /// What wide frames carry.
     pub headers: Headers,
     /// By port, what it tells packets that ask; empty if none does.
-    pub telemetry: Vec<PortTelemetry>,
+    pub telemetry: TiVec<PortIx, PortTelemetry>,
     /// Where frames go.
     pub routes: RouteTable,
     /// Who sends and receives them.
@@ -83,7 +84,7 @@ impl World for Fabric {
     }
     #[inline]
     fn node_of(&self, event: &Event) -> u32 {
-        self.node_of[event.place() as usize]
+        self.node_of[event.place()].number()
     }
     #[inline(always)]
     fn is_common(&self, event: &Event) -> bool {
@@ -126,20 +127,20 @@ impl World for Fabric {
         } else if event.is_decision() {
             // Decisions and looks are no part of the fingerprint: a lazy port omits some, and looking changes
             // nothing. Arrivals and timers cover all that can be seen.
-            if self.links.ports[event.place() as usize].decision.fires(event.time) {
+            if self.links.ports[event.port()].decision.fires(event.time) {
                 self.deciding = true;
-                self.decide(event.place(), event.time, windows);
+                self.decide(event.port(), event.time, windows);
                 self.deciding = false;
             }
         } else if event.is(Kind::Source) {
             let (place, now) = (event.place(), event.time);
-            let source = place - self.links.len() as u32;
-            let flow = self.hosts.sources[source as usize].flow;
+            let source = self.source_at(place);
+            let flow = self.hosts.sources[source].flow;
             // Written out, as it has no frame to be looked at.
             self.note(&Event::bare(Kind::Source, now, place), Kind::Source, self.numbering.source(flow));
             self.source_due(source, now, windows);
         } else if event.is(Kind::Limiter) {
-            self.limiter_called(event.frame.word, event.time, windows);
+            self.limiter_called(event.called_limiter(), event.time, windows);
         } else {
             self.handle_others(event, windows);
         }
@@ -151,55 +152,43 @@ impl Fabric {
     #[inline(never)]
     fn handle_others(&mut self, event: Event, windows: &mut Queued) {
         if event.is(Kind::Head) {
-            self.note(&event, Kind::Head, self.numbering.port(event.place()));
-            return self.head_arrives(event.place(), event.frame, event.time, windows);
+            self.note(&event, Kind::Head, self.numbering.port(event.port()));
+            return self.head_arrives(event.port(), event.frame, event.time, windows);
         }
-        let (kind, place, now) = (event.kind(), event.place(), event.time);
+        let (kind, port, now) = (event.kind(), event.port(), event.time);
         match kind {
             // Like decisions: what they lead to is noted.
-            Kind::Watchdog => return self.watch_due(place, now, windows),
-            Kind::Crossed => return self.crossed(place, now, windows),
-            Kind::Match => return self.match_due(place, now, windows),
-            Kind::Renew if self.links.ports[place as usize].hooks.has(Hooks::CREDITS) => {
-                return self.update_due(place, now, windows);
+            Kind::Watchdog => return self.watch_due(port, now, windows),
+            Kind::Crossed => return self.crossed(port, now, windows),
+            Kind::Match => return self.match_due(port, now, windows),
+            Kind::Renew if self.links.ports[port].hooks.has(Hooks::CREDITS) => {
+                return self.update_due(port, now, windows);
             }
-            Kind::Pause if self.links.ports[place as usize].hooks.has(Hooks::CREDITS) => {
+            Kind::Pause if self.links.ports[port].hooks.has(Hooks::CREDITS) => {
                 return self.receive_credits(&event, windows);
             }
             _ => {}
         }
-        self.note(&event, kind, self.number_of_place(place));
+        self.note(&event, kind, self.number_of_place(event.place()));
         match kind {
             Kind::Pause => self.receive_pause(&event, windows),
-            Kind::Renew => self.renew_pauses(place, now, windows),
+            Kind::Renew => self.renew_pauses(port, now, windows),
             Kind::Broken => self.broken(&event),
-            Kind::Served => self.served(place, now, windows),
+            Kind::Served => self.served(port, now, windows),
             Kind::Fault => self.fault(&event, windows),
-            Kind::Timeout if (place as usize) < self.links.len() => self.news_due(&event, windows),
+            Kind::Timeout if port.at() < self.links.len() => self.news_due(&event, windows),
             Kind::Timeout => {
-                let nth = place - (self.links.len() + self.hosts.sources.len()) as u32;
-                self.endpoint_due(nth, now, windows);
+                self.endpoint_due(self.endpoint_at(event.place()), now, windows);
             }
             Kind::Decide | Kind::Frame | Kind::Head | Kind::Source | Kind::Limiter => {}
             Kind::Watchdog | Kind::Crossed | Kind::Match => {}
         }
     }
 
-    /// The number of a place in the whole fabric.
-    fn number_of_place(&self, place: u32) -> u32 {
-        let Some(source) = (place as usize).checked_sub(self.links.len()) else {
-            return self.numbering.port(place);
-        };
-        match self.hosts.sources.get(source) {
-            Some(state) => self.numbering.source(state.flow),
-            None => self.numbering.endpoint(self.hosts.endpoints[source - self.hosts.sources.len()].number),
-        }
-    }
-
     /// Adds an event to the fingerprint of its node; `place` is the number of its place in the whole fabric.
     #[inline(always)]
     fn note(&mut self, event: &Event, kind: Kind, place: u32) {
-        let fingerprint = &mut self.probes.fingerprints[self.node_of[event.place() as usize] as usize];
+        let fingerprint = &mut self.probes.fingerprints[self.node_of[event.place()]];
         *fingerprint = (fingerprint.rotate_left(5) ^ event.digest(kind, place, &self.headers))
             .wrapping_mul(0xff51_afd7_ed55_8ccd);
     }
@@ -207,20 +196,20 @@ impl Fabric {
     /// A frame is there as a whole.
     #[inline(always)]
     fn arrive(&mut self, event: Event, windows: &mut Queued) {
-        let (ingress, mut frame, now) = (event.place(), event.frame, event.time);
+        let (ingress, mut frame, now) = (event.port(), event.frame, event.time);
         let (egress, rest_of_way) = self.next_egress(ingress, frame.path, frame.route, now);
         let Some(egress) = egress else {
             return self.arrive_at_end(event, rest_of_way, windows);
         };
         self.note(&event, Kind::Frame, self.numbering.port(ingress));
         frame.route = rest_of_way;
-        self.forward(egress, frame, ingress, now, windows);
+        self.forward(egress, frame, Some(ingress), now, windows);
     }
 
     /// As `arrive`, at the end of its way, or where it may be copied.
     #[inline(always)]
     fn arrive_at_end(&mut self, event: Event, rest_of_way: Route, windows: &mut Queued) {
-        let (ingress, mut frame, now) = (event.place(), event.frame, event.time);
+        let (ingress, mut frame, now) = (event.port(), event.frame, event.time);
         if frame.flags.is_plain() && self.routes.has_one_receiver(frame.path, frame.route) {
             self.note_received(&frame, now);
         } else {
@@ -233,7 +222,7 @@ impl Fabric {
     /// The head of a frame is there. It may go on at once unless the way out is faster than the way in:
     /// then the link would run dry in the middle of the frame.
     #[inline(never)]
-    fn head_arrives(&mut self, ingress: u32, mut frame: Frame, now: Time, windows: &mut Queued) {
+    fn head_arrives(&mut self, ingress: PortIx, mut frame: Frame, now: Time, windows: &mut Queued) {
         let (egress, rest_of_way) = self.next_egress(ingress, frame.path, frame.route, now);
         let Some(egress) = egress else {
             frame.route = rest_of_way;
@@ -246,30 +235,36 @@ impl Fabric {
         };
         if self.links.is_faster(egress, ingress) {
             let rest = u64::from(frame.bytes - frame.bytes.min(HEAD_BYTES));
-            let at = now + self.links.ports[ingress as usize].clock.span_floor(rest);
+            let at = now + self.links.ports[ingress].clock.span_floor(rest);
             windows.push(Event::arrival(Kind::Frame, at, ingress, frame));
             return;
         }
         frame.route = rest_of_way;
-        let port = &self.links.ports[egress as usize];
+        let port = &self.links.ports[egress];
         if port.hooks.has(Hooks::CROSSBAR) {
             let class = port.classes.class(frame.priority);
-            return self.enter_crossbar(egress, class, frame, ingress, now, windows);
+            return self.enter_crossbar(egress, class, frame, Some(ingress), now, windows);
         }
-        self.forward(egress, frame, ingress, now, windows);
+        self.forward(egress, frame, Some(ingress), now, windows);
     }
 
     /// The port that a frame leaves through, `None` if it has come to its end, and the rest of its way. Not told of the
     /// frame as a whole, so that it need not lie in memory.
     #[inline(always)]
-    fn next_egress(&mut self, ingress: u32, path: PathId, route: Route, now: Time) -> (Option<u32>, Route) {
+    fn next_egress(
+        &mut self,
+        ingress: PortIx,
+        path: PathId,
+        route: Route,
+        now: Time,
+    ) -> (Option<PortIx>, Route) {
         let Some(hop) = route.next_hop() else { return self.routed_otherwise(ingress, path, route, now) };
         (self.routes.egress(hop), Route::forward(hop + 1))
     }
 
     /// A frame has come to its end: a host takes it in. Or to where it may be copied.
     #[inline(always)]
-    fn arrived(&mut self, ingress: u32, frame: Frame, now: Time, windows: &mut Queued) {
+    fn arrived(&mut self, ingress: PortIx, frame: Frame, now: Time, windows: &mut Queued) {
         if frame.route.is_tree() {
             return self.copy_on(ingress, frame, now, windows);
         }
@@ -290,8 +285,7 @@ impl Fabric {
             let frame = *frame;
             return self.deliver_otherwise(&frame, now, windows);
         }
-        let receiver = self.hosts.receiver_of_path[frame.path.at()] as usize;
-        self.hosts.receivers[receiver].count(frame, now);
+        self.hosts.receiver(frame.path).count(frame, now);
         self.ledger.delivered += 1;
     }
 
@@ -333,7 +327,7 @@ impl Fabric {
     /// A part of a transfer or of a stream.
     #[inline(never)]
     fn deliver_part(&mut self, frame: &Frame, now: Time) {
-        let receiver = self.hosts.receiver_of_path[frame.path.at()] as usize;
+        let receiver = self.hosts.receiver_of(frame.path);
         self.hosts.receivers[receiver].count(frame, now);
         if !self.hosts.stream_counts.arrived(receiver, frame, now) {
             self.hosts.completions.arrived(receiver, frame.word, now);
@@ -341,11 +335,18 @@ impl Fabric {
         self.ledger.delivered += 1;
     }
 
-    /// A frame wants to leave through `egress`; `ingress` is the port it came in through, [`NIL`](crate::run::pool::NIL) if it
-    /// begins its way here.
+    /// A frame wants to leave through `egress`; `ingress` is the port it came in through, `None` if it begins its way
+    /// here.
     #[inline(always)]
-    pub fn forward(&mut self, egress: u32, frame: Frame, ingress: u32, now: Time, windows: &mut Queued) {
-        let port = &self.links.ports[egress as usize];
+    pub fn forward(
+        &mut self,
+        egress: PortIx,
+        frame: Frame,
+        ingress: Option<PortIx>,
+        now: Time,
+        windows: &mut Queued,
+    ) {
+        let port = &self.links.ports[egress];
         let hooks = port.hooks;
         let nothing_waits = port.busy_until <= now && port.waiting | port.stopped == 0;
         if nothing_waits && (!hooks.has(Hooks::NOT_AT_ONCE) || self.passes_quiet_manager(egress, &frame, now))
@@ -364,8 +365,8 @@ impl Fabric {
 
     /// Puts a frame on the link; the transmitter is free.
     #[inline(always)]
-    pub fn transmit(&mut self, egress: u32, frame: Frame, now: Time, windows: &mut Queued) {
-        let port = &mut self.links.ports[egress as usize];
+    pub fn transmit(&mut self, egress: PortIx, frame: Frame, now: Time, windows: &mut Queued) {
+        let port = &mut self.links.ports[egress];
         if port.hooks.has(Hooks::FAULTED) {
             return self.transmit_faulted(egress, frame, now, windows);
         }
@@ -376,23 +377,23 @@ impl Fabric {
 
     /// Puts a frame on the link of a port that is free, and tells nobody.
     #[inline(always)]
-    pub fn transmit_untold(&mut self, egress: u32, frame: Frame, now: Time, windows: &mut Queued) {
+    pub fn transmit_untold(&mut self, egress: PortIx, frame: Frame, now: Time, windows: &mut Queued) {
         self.put_on_link(egress, frame, now, windows);
-        self.links.passed.count(egress as usize, &frame);
+        self.links.passed.count(egress, &frame);
     }
 
     /// The rest of [`Fabric::transmit`] at a port that faults may hit, or where frames get another priority: they are
     /// counted by that of the queue that they leave.
     #[cold]
     #[inline(never)]
-    fn transmit_faulted(&mut self, egress: u32, frame: Frame, now: Time, windows: &mut Queued) {
+    fn transmit_faulted(&mut self, egress: PortIx, frame: Frame, now: Time, windows: &mut Queued) {
         let back = !self.goes_to_far_end(&frame);
-        let port = &mut self.links.ports[egress as usize];
-        let cold = &self.links.cold[egress as usize];
+        let port = &mut self.links.ports[egress];
+        let cold = &self.links.cold[egress];
         let arrival = port.transmit(Frame { priority: cold.new_priority(frame.priority), ..frame }, now);
         let arrival = self.faults.outcome_on_link(egress, port, cold, (arrival, back), now);
         let (hooks, broken) = (port.hooks, arrival.kind() == Kind::Broken);
-        windows.send(arrival, || self.links.neighbours[egress as usize]);
+        windows.send(arrival, || self.links.neighbours[egress]);
         self.count_sent(egress, &frame, hooks, now, windows);
         if broken {
             self.record_broken(egress);
@@ -401,8 +402,15 @@ impl Fabric {
 
     /// A transmission has begun: counts it, and tells the sources that wait for it.
     #[inline(always)]
-    pub fn count_sent(&mut self, egress: u32, frame: &Frame, hooks: Hooks, now: Time, windows: &mut Queued) {
-        self.links.passed.count(egress as usize, frame);
+    pub fn count_sent(
+        &mut self,
+        egress: PortIx,
+        frame: &Frame,
+        hooks: Hooks,
+        now: Time,
+        windows: &mut Queued,
+    ) {
+        self.links.passed.count(egress, frame);
         if hooks.has(Hooks::FEEDS.or(Hooks::RECORDED)) {
             if hooks.has(Hooks::RECORDED) {
                 self.record_sent(egress, frame, now);
@@ -411,85 +419,5 @@ impl Fabric {
                 self.feed(egress, frame, now, windows);
             }
         }
-    }
-
-    /// The crossbars of its switches.
-    pub fn crossbars(&self) -> impl Iterator<Item = &Crossbar> {
-        self.nodes.iter().filter_map(|node| node.architecture.crossbar())
-    }
-
-    /// How many frames are here and on no link, by counts alone.
-    pub fn frames_kept(&self) -> u64 {
-        let crossing: usize = self.crossbars().map(|bar| bar.frames_underway().count()).sum();
-        self.buffers.pool.used() + self.hosts.frames_at_work() + crossing as u64
-    }
-
-    /// Frames that wait here, at ports, in crossbars and to be taken in by hosts.
-    pub fn frames_at_rest(&self) -> impl Iterator<Item = &Frame> {
-        let receiving = self.hosts.receiving.iter().flatten();
-        let crossing = self.crossbars().flat_map(|bar| {
-            let waiting = bar.lists().iter().flat_map(|list| self.buffers.pool.iter(list));
-            waiting.map(|waiting| &waiting.frame).chain(bar.frames_underway())
-        });
-        let received = receiving.flat_map(|it| it.all_frames(&self.buffers.pool));
-        self.buffers.all_frames().chain(crossing).chain(received)
-    }
-
-    /// What must hold whenever nothing is running: asked after building and at the end of a run.
-    pub fn check(&self) {
-        self.links.check();
-        let crossing: u64 = self.crossbars().map(Crossbar::frames_waiting).sum();
-        self.buffers.check(self.hosts.frames_in_pool() + crossing);
-        self.routes.check();
-        self.hosts.check();
-        self.check_slots();
-    }
-
-    /// Begins measuring `now`: counts at zero, levels as they are. Pauses stay: those that last on may be consequences
-    /// of those that are over.
-    pub fn restart(&mut self, now: Time) -> Crossings {
-        let on_link_until: Vec<Time> =
-            (0..self.links.len() as u32).map(|port| self.on_link_until(port)).collect();
-        self.buffers.restart(now);
-        let crossbars = self.nodes.iter_mut().filter_map(|node| node.architecture.crossbar_mut());
-        crossbars.for_each(|bar| bar.restart(&self.buffers.pool, now));
-        self.hosts.restart(&self.buffers.pool, now);
-        self.restart_culprits();
-        self.copies.restart();
-        self.probes.restart(now);
-        self.ledger.drops.clear();
-        self.links.restart(now, &on_link_until)
-    }
-
-    /// Gives back what tables that have their final length took while they grew.
-    pub fn shrink(&mut self) {
-        self.node_of.shrink_to_fit();
-        self.buffers.shrink();
-        self.hosts.shrink();
-    }
-
-    /// Bytes of what the parts of a fabric have together.
-    pub fn shared_bytes(&self) -> usize {
-        self.routes.shared_bytes() + self.faults.shared_bytes() + self.copies.shared_bytes()
-    }
-
-    /// Bytes of all other tables, series included; small allocations behind them (names, watermarks) are not.
-    pub fn memory_bytes(&self) -> usize {
-        let senders = self.nodes.iter().flat_map(|node| &node.pause_sender);
-        let crossbars = self.crossbars().map(Crossbar::memory_bytes).sum::<usize>();
-        crossbars
-            + self.node_of.capacity() * size_of::<u32>()
-            + self.nodes.capacity() * size_of::<Node>()
-            + senders.map(|sender| sender.memory_bytes()).sum::<usize>()
-            + self.links.memory_bytes()
-            + self.buffers.memory_bytes()
-            + self.ingress.capacity() * size_of::<IngressPort>()
-            + self.headers.memory_bytes()
-            + self.telemetry.capacity() * size_of::<PortTelemetry>()
-            + self.copies.memory_bytes()
-            + self.routes.memory_bytes()
-            + self.hosts.memory_bytes()
-            + self.faults.memory_bytes()
-            + self.probes.memory_bytes()
     }
 }

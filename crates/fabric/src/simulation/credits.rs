@@ -64,10 +64,10 @@ impl Simulation {
                 if !matches!(event.kind(), Kind::Frame | Kind::Head | Kind::Broken) {
                     continue;
                 }
-                if let Some(credits) = world.links.cold[event.place() as usize].control.credits() {
+                if let Some(credits) = world.links.cold[event.port()].control.credits() {
                     let frame = event.frame;
                     let (channel, need) = credits.need(&frame);
-                    on_link[world.numbering.port(event.place()) as usize][channel] += u64::from(need);
+                    on_link[world.numbering.port(event.port()) as usize][channel] += u64::from(need);
                 }
             }
         }

@@ -182,7 +182,7 @@ impl Simulation {
     fn kept_by(&self, (port, class): QueuePlace, mut each: impl FnMut(u32, &Frame)) {
         let (part, local) = self.part_at(port);
         if let Some(bar) = self.node_at(port).architecture.crossbar() {
-            let stuck = bar.stuck_behind(local as u32, TrafficClass(class), &part.buffers.pool);
+            let stuck = bar.stuck_behind(local, TrafficClass(class), &part.buffers.pool);
             return stuck.for_each(|(ingress, one)| each(part.numbering.port(ingress), &one.frame));
         }
         let came_in = self.frames_with_ingress(port, class);
@@ -233,7 +233,7 @@ impl Simulation {
         let mut waits = BTreeMap::new();
         let Some(credits) = self.cold(port).control.credits() else { return waits };
         let (part, local) = self.part_at(port);
-        let queue = part.links.ports[local].first_queue as usize + usize::from(class);
+        let queue = part.links.ports[local].queue(TrafficClass(class));
         for head in part.buffers.heads(queue) {
             let (count, need) = credits.need(head);
             let mut kept = 0;

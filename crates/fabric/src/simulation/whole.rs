@@ -7,6 +7,7 @@ use crate::run::crossbar::Input;
 use crate::run::culprits::RootPlace;
 use crate::run::endpoint_state::EndpointState;
 use crate::run::hosts::Receiver;
+use crate::run::index::{NodeIx, PortIx};
 use crate::run::ingress::IngressPort;
 use crate::run::ledger::Ledger;
 use crate::run::levels::Levels;
@@ -24,7 +25,7 @@ use crate::run::stream_counts::StreamCount;
 use crate::run::world::Fabric;
 use crate::simulation::Simulation;
 use crate::spec::Way;
-use frame::{NodeId, PortId, TrafficClass};
+use frame::{NodeId, PathId, PortId, TrafficClass};
 use measure::{BinnedBits, Carried};
 use std::collections::{BTreeMap, BTreeSet};
 use transport::{Endpoint, RdmaReceiver, RdmaSender, TransferOutcome, TransferReceiver, TransferSender};
@@ -44,7 +45,15 @@ impl TransferEnds<'_> {
     pub fn outcomes(&self) -> Vec<TransferOutcome> {
         match self {
             TransferEnds::Tcp(near, _) => near.outcomes(),
-            TransferEnds::Rdma(near, _) => near.outcomes(),
+            TransferEnds::Rdma(near, far) => {
+                let Some(mut read) = far.outcomes() else { return near.outcomes() };
+                for (nth, outcome) in read.iter_mut().enumerate() {
+                    let place = far.place_of(nth);
+                    outcome.sent_again =
+                        place.map_or(0, |(pair, first, many)| near.served_again(pair, first, many));
+                }
+                read
+            }
         }
     }
     /// When all of the n-th was delivered; `None`: it is not.
@@ -52,11 +61,19 @@ impl TransferEnds<'_> {
         match self {
             TransferEnds::Tcp(_, far) => far.delivered(nth),
             TransferEnds::Rdma(near, far) => {
+                if let Some((pair, first, many)) = far.place_of(nth) {
+                    return far.delivered(pair, first + many - 1);
+                }
                 let (pair, ordinal) = near.place_of(nth)?;
                 far.delivered(pair, ordinal)
             }
         }
     }
+}
+
+/// Where what is recorded of a class of a port lies among that of all queues.
+fn queue_at(part: &Fabric, port: PortIx, class: u8) -> usize {
+    part.links.ports[port].queue(TrafficClass(class)).at()
 }
 
 impl Simulation {
@@ -71,9 +88,9 @@ impl Simulation {
     }
 
     /// The part that owns a port, and what it calls the port.
-    pub(crate) fn part_at(&self, port: u32) -> (&Fabric, usize) {
+    pub(crate) fn part_at(&self, port: u32) -> (&Fabric, PortIx) {
         let part = self.part_of(self.wiring.node_of[port as usize]);
-        (part, (port - part.numbering.first_port) as usize)
+        (part, PortIx::new(port - part.numbering.first_port))
     }
 
     /// What has waited at a port, as an input of a crossbar.
@@ -124,7 +141,7 @@ impl Simulation {
     /// As [`Links::time_on_wire`](crate::run::links::Links::time_on_wire).
     pub(crate) fn time_on_wire(&self, port: u32) -> f64 {
         let (part, port) = self.part_at(port);
-        part.links.time_on_wire(port as u32)
+        part.links.time_on_wire(port)
     }
     /// The cold state of all ports.
     pub(crate) fn cold_ports(&self) -> impl Iterator<Item = (u32, &ColdPort)> {
@@ -142,7 +159,7 @@ impl Simulation {
     }
     pub(crate) fn node(&self, node: NodeId) -> &Node {
         let part = self.part_of(node);
-        &part.nodes[(node.0 - part.numbering.first_node) as usize]
+        &part.nodes[NodeIx::new(node.0 - part.numbering.first_node)]
     }
     /// The node of a port.
     pub(crate) fn node_at(&self, port: u32) -> &Node {
@@ -157,13 +174,13 @@ impl Simulation {
     pub(crate) fn place_of_queue(&self, queue: u32) -> (u32, u8) {
         let part = self.parts().rev().find(|part| part.numbering.first_queue <= queue);
         let Some(part) = part.filter(|part| part.links.len() > 0) else { return (0, 0) };
-        let (port, class) = part.links.place_of_queue(queue - part.numbering.first_queue);
+        let (port, class) = part.links.place_of_queue(part.numbering.queue_here(queue));
         (part.numbering.port(port), class)
     }
     /// The number of a queue.
     pub(crate) fn queue_number(&self, port: u32, class: TrafficClass) -> u32 {
         let (part, port) = self.part_at(port);
-        part.numbering.queue(part.links.ports[port].first_queue + u32::from(class.0))
+        part.numbering.queue(part.links.ports[port].queue(class))
     }
     /// How many queues there are.
     pub(crate) fn queues(&self) -> usize {
@@ -172,8 +189,8 @@ impl Simulation {
     /// The queues of a port, by class.
     pub(crate) fn port_queues(&self, port: u32) -> &[Queue] {
         let (part, local) = self.part_at(port);
-        let first = part.links.ports[local].first_queue as usize;
-        &part.buffers.queues[first..first + self.node_at(port).classes.classes()]
+        let first = part.links.ports[local].first_queue.at();
+        &part.buffers.queues.raw[first..first + self.node_at(port).classes.classes()]
     }
     pub(crate) fn queue(&self, port: u32, class: u8) -> &Queue {
         &self.port_queues(port)[usize::from(class)]
@@ -181,17 +198,17 @@ impl Simulation {
     /// The frames that wait in a queue. The port that one came in through is called as the part calls it.
     pub(crate) fn frames_in(&self, port: u32, class: u8) -> impl Iterator<Item = &Waiting> {
         let (part, local) = self.part_at(port);
-        part.buffers.frames(part.links.ports[local].first_queue + u32::from(class))
+        part.buffers.frames(part.links.ports[local].queue(TrafficClass(class)))
     }
     /// Those sent ahead of their time that wait at a port.
     pub(crate) fn committed(&self, port: u32) -> impl Iterator<Item = &Waiting> {
         let (part, local) = self.part_at(port);
-        part.committed(local as u32)
+        part.committed(local)
     }
     /// Until when the frame takes that is on the link of a port.
     pub(crate) fn on_link_until(&self, port: u32) -> Time {
         let (part, local) = self.part_at(port);
-        part.on_link_until(local as u32)
+        part.on_link_until(local)
     }
     /// What [`Simulation::frames_in`] lists, each with the port that it came in through: none if it began its way there.
     pub(crate) fn frames_with_ingress(
@@ -200,8 +217,8 @@ impl Simulation {
         class: u8,
     ) -> impl Iterator<Item = (&Waiting, Option<u32>)> {
         let (part, _) = self.part_at(port);
-        let number = |ingress: u32| (ingress != crate::run::pool::NIL).then(|| part.numbering.port(ingress));
-        self.frames_in(port, class).map(move |waiting| (waiting, number(waiting.ingress)))
+        let number = |ingress: Option<PortIx>| ingress.map(|ingress| part.numbering.port(ingress));
+        self.frames_in(port, class).map(move |waiting| (waiting, number(waiting.across)))
     }
 
     /// The source of a flow.
@@ -212,16 +229,14 @@ impl Simulation {
     }
     /// What has been received of a path, by its destination; of one that is not listed, by the hosts of each part.
     pub(crate) fn receivers(&self, path: usize) -> impl Iterator<Item = &Receiver> {
-        self.parts_of_end(path).map(move |part| {
-            let hosts = &part.hosts;
-            &hosts.receivers[hosts.receiver_of_path[path] as usize]
-        })
+        self.parts_of_end(path)
+            .map(move |part| &part.hosts.receivers[part.hosts.receiver_of(PathId(path as u32))])
     }
     /// What has been received of each stream of a path, if they are counted.
     pub(crate) fn stream_counts(&self, path: usize) -> Vec<StreamCount> {
         let mut all = Vec::new();
         for part in self.parts_of_end(path) {
-            let of_part = part.hosts.stream_counts.of(part.hosts.receiver_of_path[path] as usize);
+            let of_part = part.hosts.stream_counts.of(part.hosts.receiver_of(PathId(path as u32)));
             all.resize(of_part.len(), StreamCount::NONE);
             all.iter_mut().zip(of_part).for_each(|(count, own)| count.merge(own));
         }
@@ -237,13 +252,13 @@ impl Simulation {
     /// Frames that are missing of the n-th transfer of a path, and when the last one arrived.
     pub(crate) fn completion(&self, path: usize, nth: u32) -> (u64, Option<Time>) {
         let hosts = &self.part_of_end(path).hosts;
-        hosts.completions.get(hosts.receiver_of_path[path] as usize, nth)
+        hosts.completions.get(hosts.receiver_of(PathId(path as u32)), nth)
     }
     /// The two ends of what carries the transfers of a path; `None`: they are pushed.
     pub(crate) fn transfer_ends(&self, path: usize) -> Option<TransferEnds<'_>> {
         let from = self.spec.flows[self.path_flow[path] as usize].from;
         let end =
-            |part: &Fabric, end: usize| part.hosts.endpoints_of_path.get(path).map(|ends| ends[end] as usize);
+            |part: &Fabric, end: usize| part.hosts.endpoints_of_path.get(path).and_then(|ends| ends[end]);
         let (near, far) = (&self.part_of(from).hosts, &self.part_of_end(path).hosts);
         let near = near.endpoints.get(end(self.part_of(from), 0)?)?;
         let far = far.endpoints.get(end(self.part_of_end(path), 1)?)?;
@@ -274,7 +289,7 @@ impl Simulation {
     /// is recorded.
     pub(crate) fn arrived(&self, path: usize) -> impl Iterator<Item = [Option<&BinnedBits>; 2]> {
         self.parts_of_end(path).map(move |part| {
-            let receiver = part.hosts.receiver_of_path[path] as usize;
+            let receiver = part.hosts.receiver_of(PathId(path as u32)).at();
             [&part.probes.arrived, &part.probes.read].map(|series| series.get(receiver))
         })
     }
@@ -290,13 +305,13 @@ impl Simulation {
     /// What a port has sent, and what of that its peer has received, as far as it is recorded.
     pub(crate) fn carried(&self, port: u32) -> Option<&Carried> {
         let (part, local) = self.part_at(port);
-        part.probes.links.get(local)
+        part.probes.links.get(local.at())
     }
     /// What a class of a port has sent, if it is recorded.
     pub(crate) fn class_carried(&self, port: u32, class: u8) -> Option<&Carried> {
         let (part, local) = self.part_at(port);
-        match part.probes.classes.get(part.links.ports[local].first_queue as usize + usize::from(class))? {
-            ClassSeries::OfPort => part.probes.links.get(local),
+        match part.probes.classes.get(queue_at(part, local, class))? {
+            ClassSeries::OfPort => part.probes.links.get(local.at()),
             ClassSeries::Own(carried) => Some(carried),
             ClassSeries::Off => None,
         }
@@ -304,17 +319,17 @@ impl Simulation {
     /// What is recorded of a queue.
     pub(crate) fn queue_levels(&self, port: u32, class: u8) -> Option<&Levels> {
         let (part, local) = self.part_at(port);
-        part.probes.queues.get(part.links.ports[local].first_queue as usize + usize::from(class))
+        part.probes.queues.get(queue_at(part, local, class))
     }
     /// Its manager.
     pub(crate) fn managed(&self, port: u32, class: u8) -> Option<&Managed> {
         let (part, local) = self.part_at(port);
-        part.links.managers.of(part.links.ports[local].first_queue as usize + usize::from(class))
+        part.links.managers.of(part.links.ports[local].queue(TrafficClass(class)))
     }
     /// What it has marked.
     pub(crate) fn queue_marks(&self, port: u32, class: u8) -> Option<&BinnedBits> {
         let (part, local) = self.part_at(port);
-        part.probes.marks.get(part.links.ports[local].first_queue as usize + usize::from(class))
+        part.probes.marks.get(queue_at(part, local, class))
     }
     /// The ends of all connections, near and far, by path.
     pub(crate) fn connections(&self) -> Vec<(&EndpointState, &EndpointState)> {
@@ -357,30 +372,30 @@ impl Simulation {
     }
 
     /// Frames that stood at a root, a queue or port of the whole, in the time of its pauses, by flow and priority.
-    pub(crate) fn frames_at_root(&self, place: RootPlace) -> BTreeMap<(u32, u8), u64> {
+    pub(crate) fn frames_at_root(&self, place: RootPlace<u32, u32>) -> BTreeMap<(u32, u8), u64> {
         let (part, place) = match place {
             RootPlace::Queue { queue, down } => {
                 let (part, _) = self.part_at(self.place_of_queue(queue).0);
-                (part, RootPlace::Queue { queue: queue - part.numbering.first_queue, down })
+                (part, RootPlace::Queue { queue: part.numbering.queue_here(queue), down })
             }
             RootPlace::Receiver { port, group } => {
                 let (part, port) = self.part_at(port);
-                (part, RootPlace::Receiver { port: port as u32, group })
+                (part, RootPlace::Receiver { port, group })
             }
         };
         part.probes.culprits.as_ref().map_or_else(BTreeMap::new, |culprits| culprits.frames(place))
     }
     /// The flows that a pause which is in force holds back now, and since when they stand there.
-    pub(crate) fn standing_at(&self, stopped: Stopped, now: Time) -> Vec<(u32, Time)> {
+    pub(crate) fn standing_at(&self, stopped: Stopped<u32>, now: Time) -> Vec<(u32, Time)> {
         let (part, port) = self.part_at(stopped.port);
-        part.standing(Stopped { port: port as u32, ..stopped }, now)
+        part.standing(stopped.at(port), now)
     }
 
     /// The ledgers of all parts together.
     pub(crate) fn ledger(&self) -> Ledger {
         let mut all = Ledger::default();
         for part in self.parts() {
-            all.absorb(&part.ledger, |port| part.numbering.port(port));
+            all.absorb(&part.ledger);
         }
         all
     }

@@ -5,7 +5,7 @@
 //! queue (or its endpoint in line). What a flow did before and after says nothing about it.
 
 use crate::run::probes::Stopped;
-use crate::run::victims::Held;
+use crate::run::victims::BlockedFlow;
 use crate::tables::View;
 use crate::tables::forensics::{Forensics, PausedSpan, Tree, Why};
 use frame::Priority;
@@ -113,13 +113,13 @@ impl View<'_> {
     }
 
     /// Who stood at which paused port from which of its pauses to which. Numbers of the whole.
-    fn standing(&self, forensics: &Forensics) -> BTreeMap<Stopped, Vec<Held>> {
-        let mut standing: BTreeMap<Stopped, Vec<Held>> = BTreeMap::new();
+    fn standing(&self, forensics: &Forensics) -> BTreeMap<Stopped<u32>, Vec<BlockedFlow>> {
+        let mut standing: BTreeMap<Stopped<u32>, Vec<BlockedFlow>> = BTreeMap::new();
         for part in self.s.parts() {
             let victims = part.probes.victims.iter().flat_map(|victims| victims.places());
             for (stopped, place) in victims {
                 let (held, port) = (place.held().copied(), part.numbering.port(stopped.port));
-                standing.entry(Stopped { port, ..stopped }).or_default().extend(held);
+                standing.entry(stopped.at(port)).or_default().extend(held);
             }
         }
         // Pauses that are in force at the end.
@@ -130,7 +130,7 @@ impl View<'_> {
                 let last = spans.len() as u32 - 1;
                 let own = standing.entry(stopped).or_default();
                 let stands = self.s.standing_at(stopped, span.end).into_iter();
-                own.extend(stands.map(|(flow, since)| Held { flow, first: last, last, since }));
+                own.extend(stands.map(|(flow, since)| BlockedFlow { flow, first: last, last, since }));
             }
         }
         standing
@@ -167,7 +167,7 @@ impl View<'_> {
 }
 
 /// How long pauses of each tree have held back each flow; `spans` are the pauses of the port and priority.
-fn held_times(spans: &[PausedSpan], standing: &[Held]) -> Vec<(usize, u32, Time)> {
+fn held_times(spans: &[PausedSpan], standing: &[BlockedFlow]) -> Vec<(usize, u32, Time)> {
     // By tree, its pauses and how long they lasted together up to each: a flow may stand there for thousands.
     let mut sums: BTreeMap<usize, Vec<(u32, Time)>> = BTreeMap::new();
     for (number, span) in (0..).zip(spans) {

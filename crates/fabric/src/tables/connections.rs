@@ -51,13 +51,16 @@ impl View<'_> {
     fn connection_rows(&self) -> Vec<Row> {
         let row = |(near, far): (&EndpointState, &EndpointState)| {
             let flow = self.s.path_flow[near.path as usize] as usize;
+            // What is read the far end has asked for.
+            let reads = matches!(&near.endpoint, Endpoint::RdmaSender(sender) if sender.is_read());
+            let asked = if reads { &far.measured } else { &near.measured };
             Row {
                 flow: self.s.spec.flows[flow].name.clone(),
                 kind: near.endpoint.name(),
                 round_trips: near.measured.round_trips.summary(),
-                exchanges: near.measured.exchanges.summary(),
-                bytes: near.measured.bytes,
-                completed: near.measured.completed.map_or(f64::NAN, Time::as_ns_f64),
+                exchanges: asked.exchanges.summary(),
+                bytes: asked.bytes,
+                completed: asked.completed.map_or(f64::NAN, Time::as_ns_f64),
                 messages: near.measured.messages.summary(),
                 sent_again: near.endpoint.retransmitted() + far.endpoint.retransmitted(),
                 discarded: near.endpoint.discarded() + far.endpoint.discarded(),

@@ -26,7 +26,6 @@
 use crate::run::credit_waits::Fill;
 use crate::run::culprits::RootPlace;
 use crate::run::pause_sender::PauseCause;
-use crate::run::pool::NIL;
 use crate::run::probes::{PauseRecord, Stopped};
 use crate::run::world::Fabric;
 use crate::tables::View;
@@ -73,7 +72,7 @@ impl Why {
 /// A pause and its place in the chain of causes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pause {
-    pub record: PauseRecord,
+    pub record: PauseRecord<u32>,
     pub cause: PauseCause,
     /// A wait for credits.
     pub waits: bool,
@@ -96,7 +95,7 @@ pub(crate) struct Tree {
     pub root: QueuePlace,
     pub why: Why,
     /// What is known of its root by the nodes that sent its pauses.
-    pub places: BTreeSet<RootPlace>,
+    pub places: BTreeSet<RootPlace<u32, u32>>,
     edges: BTreeMap<EdgeKey, Edge>,
     paused: Time,
 }
@@ -117,7 +116,7 @@ pub(crate) struct Forensics {
     pub pauses: Vec<Pause>,
     pub trees: Vec<Tree>,
     /// All pauses of a port and priority in the order of time, also those before measuring began.
-    pub paused: BTreeMap<Stopped, Vec<PausedSpan>>,
+    pub paused: BTreeMap<Stopped<u32>, Vec<PausedSpan>>,
 }
 
 /// A pause: its tree, and the measured part of its time.
@@ -142,7 +141,7 @@ impl View<'_> {
         let mut trees: Vec<Tree> = Vec::new();
         for index in order {
             let Pause { record, cause, why, .. } = pauses[index];
-            let queue = (cause.queue != NIL).then(|| self.s.place_of_queue(cause.queue));
+            let queue = cause.queue.map(|queue| self.s.place_of_queue(queue));
             // A pause takes time to act, so the one it follows from has begun before: its tree is known.
             let parent = queue
                 .filter(|_| cause.inherited)
@@ -189,7 +188,7 @@ impl View<'_> {
         rank.iter().enumerate().for_each(|(new, &old)| place[old] = new);
         pauses.iter_mut().for_each(|pause| pause.tree = place[pause.tree]);
         let trees = rank.iter().map(|&old| trees[old].clone()).collect();
-        let mut paused: BTreeMap<Stopped, Vec<PausedSpan>> = BTreeMap::new();
+        let mut paused: BTreeMap<Stopped<u32>, Vec<PausedSpan>> = BTreeMap::new();
         for Pause { record, tree, .. } in &pauses {
             let (start, end) = (record.start.max(self.start), record.end.max(self.start));
             let own = paused.entry(record.stopped()).or_default();
@@ -223,12 +222,11 @@ impl View<'_> {
         if !self.s.spec.probes.pauses {
             return Vec::new();
         }
-        let numbered = |part: &Fabric, record: &PauseRecord| PauseRecord {
-            port: part.numbering.port(record.port),
-            ..*record
+        let ended = |part: &Fabric| {
+            let numbering = part.numbering;
+            move |record: &PauseRecord| record.at(numbering.port(record.port))
         };
-        let ended = |part| move |record| numbered(part, record);
-        let mut records: Vec<PauseRecord> =
+        let mut records: Vec<PauseRecord<u32>> =
             self.s.parts().flat_map(|part| part.probes.pauses.iter().flatten().map(ended(part))).collect();
         for (port, _) in self.s.cold_ports() {
             let places = (0..CHANNELS as u8)
@@ -240,7 +238,7 @@ impl View<'_> {
     }
 
     /// The pause that is in force at the end, or, of a bypass queue, would be if its class did not wait.
-    pub fn in_force(&self, stopped: Stopped) -> Option<PauseRecord> {
+    pub fn in_force(&self, stopped: Stopped<u32>) -> Option<PauseRecord<u32>> {
         let Stopped { port, priority, bypass } = stopped;
         let control = &self.s.cold(port).control;
         let (start, end, cause) = if bypass {
@@ -256,7 +254,7 @@ impl View<'_> {
     }
 
     /// A pause with what its sender noted, or a wait for credits with what filled the room that it waited for.
-    fn with_cause(&self, record: &PauseRecord) -> Pause {
+    fn with_cause(&self, record: &PauseRecord<u32>) -> Pause {
         let peer = self.s.peer(record.port);
         let pause = |cause: PauseCause, waits: bool, sent: Time, why: Why| Pause {
             record: *record,
@@ -275,7 +273,7 @@ impl View<'_> {
                 targeted: false,
                 inherited: fill.is_some_and(|fill| fill.inherited),
                 down: false,
-                queue: fill.map_or(NIL, |fill| fill.queue),
+                queue: fill.and_then(|fill| fill.queue),
                 occupancy: fill.map_or(0, |fill| fill.held.into()),
             };
             let why = match fill {
@@ -297,7 +295,7 @@ impl View<'_> {
         let cause = PauseCause::unpack(other.map_or(record.cause, |other| other.2));
         let why = match cause {
             _ if self.s.node_at(peer).is_host => Why::SlowReceiver,
-            PauseCause { queue: NIL, .. } => Why::Unknown,
+            PauseCause { queue: None, .. } => Why::Unknown,
             PauseCause { down: true, .. } => Why::LinkDown,
             _ => Why::Oversubscribed,
         };
@@ -309,7 +307,7 @@ impl View<'_> {
     }
 
     /// What filled the room that a port waited for: of several fills the one that the wait shares most time with.
-    fn fill_behind(&self, record: &PauseRecord) -> Option<Fill> {
+    fn fill_behind(&self, record: &PauseRecord<u32>) -> Option<Fill> {
         let credits = self.s.cold(self.s.peer(record.port)).control.credits()?;
         let channel = credits.channel(record.priority);
         let fills = credits.fills.as_ref()?.during(channel, record.bypass, record.start, record.end);
@@ -334,7 +332,7 @@ impl View<'_> {
     }
 
     /// The root of a pause that follows from no other.
-    fn root_of(&self, record: &PauseRecord, queue: Option<QueuePlace>, why: Why) -> QueuePlace {
+    fn root_of(&self, record: &PauseRecord<u32>, queue: Option<QueuePlace>, why: Why) -> QueuePlace {
         let class_at = |port: u32| self.s.port(port).classes.class(frame::Priority(record.priority)).0;
         let sender = self.s.peer(record.port);
         match (why, queue) {
@@ -345,9 +343,9 @@ impl View<'_> {
     }
 
     /// The pause as its sender knows it.
-    fn place_of_root(&self, record: &PauseRecord, cause: &PauseCause) -> RootPlace {
-        if cause.queue != NIL {
-            return RootPlace::Queue { queue: cause.queue, down: cause.down };
+    fn place_of_root(&self, record: &PauseRecord<u32>, cause: &PauseCause) -> RootPlace<u32, u32> {
+        if let Some(queue) = cause.queue {
+            return RootPlace::Queue { queue, down: cause.down };
         }
         let port = self.s.peer(record.port);
         let channel = self.s.cold(port).control.credits().map(|credits| credits.channel(record.priority));
@@ -364,8 +362,8 @@ impl View<'_> {
         if let Some(target) = pause_sender.target.as_ref().filter(|_| pause.cause.targeted) {
             return target.watermark;
         }
-        let at = match pause_sender.spec.accounting {
-            Accounting::Egress if pause.cause.queue != NIL => self.s.place_of_queue(pause.cause.queue).0,
+        let at = match (pause_sender.spec.accounting, pause.cause.queue) {
+            (Accounting::Egress, Some(queue)) => self.s.place_of_queue(queue).0,
             _ => sender,
         };
         pause_sender.levels[(at - self.s.first_port_beside(at)) as usize].xoff

@@ -6,6 +6,7 @@ use crate::run::frame_log::{Happened, Log, Row};
 use flow_control::PauseKind;
 use frame::{Ecn, FrameKind, Heading, PortId, Ports};
 use measure::Table;
+use transport::RdmaVerb;
 
 /// Kinds of frames, in the order of [`FrameKind`]; then those of flow control.
 const KINDS: [&str; 10] = ["raw", "data", "ack", "marked_ack", "cnp", "cnm", "tag", "part", "pause", "pfc"];
@@ -30,6 +31,7 @@ impl View<'_> {
         let kinds = names(&mut KINDS.map(String::from).into_iter());
         let directions = names(&mut ["out", "in"].map(String::from).into_iter());
         let events = names(&mut ["arrived", "sent", "dropped"].map(String::from).into_iter());
+        let verbs = names(&mut ["", "send", "write", "read"].map(String::from).into_iter());
         let mut known = KnownPorts::default();
         let tuples: Vec<Ports> = rows.iter().map(|row| self.ports_of(row, &mut known)).collect();
         let event = |row: &Row| match row.happened {
@@ -49,6 +51,7 @@ impl View<'_> {
             .named("event", "arrived, sent or dropped.", events, rows.iter().map(event))
             .texts("cause", "Why it was dropped, as in the table `drops`; lost: a pause frame that did not arrive.", rows.iter().map(cause))
             .named("kind", "raw (of a source), part (of a transfer), data, ack or marked_ack (of a connection; the latter tells of a mark), cnp, cnm (a message of a switch), tag, pause or pfc.", kinds, rows.iter().map(|row| self.kind(row)))
+            .named("verb", "What the message of RDMA is that it belongs to: send, write or read; empty for all others.", verbs, rows.iter().map(|row| self.verb(row)))
             .named("flow", "Its flow; empty for a pause frame.", flows, rows.iter().map(flow))
             .named("source", "Where it comes from; of a message of a switch, the other end of its flow.", nodes(), ends.iter().map(|ends| ends[0]))
             .named("destination", "Where it goes.", nodes(), ends.iter().map(|ends| ends[1]))
@@ -56,7 +59,7 @@ impl View<'_> {
             .integers("destination_port", "", "The same at its destination.", tuples.iter().map(|ports| ports.destination.into()))
             .integers("priority", "", "Its priority, 0 to 7, or its channel, 0 to 19.", rows.iter().map(|row| row.frame.priority.0.into()))
             .integers("bytes", "B", "Its length, DA to FCS.", rows.iter().map(|row| row.frame.bytes.into()))
-            .integers("word", "", "What it carries: the number of the first byte or segment (data), the next one expected (ack), the feedback (cnm), the number of its transfer on its path (part). Of a pause frame the priorities with XOFF in bits 0 to 7, those with XON in bits 8 to 15, and the quanta above; a frame that names several times has a row for each.", rows.iter().map(|row| row.frame.word.into()))
+            .integers("word", "", "What it carries: the number of the first byte or segment (data), the next one expected (ack), the feedback (cnm), the number of its transfer on its path (part). Of RDMA the packet sequence number in bits 0 to 23; of data in bit 24 the last packet of a message, in bit 25 that an acknowledgement is asked for, in bit 26 the first packet; of an acknowledgement in bit 24 a NAK, in bit 26 that of a receiver that is not ready, and bit 25 alone of a request for READ. Of a pause frame the priorities with XOFF in bits 0 to 7, those with XON in bits 8 to 15, and the quanta above; a frame that names several times has a row for each.", rows.iter().map(|row| row.frame.word.into()))
             .integers("ecn", "", "ECN bits: 0 not capable, 1 and 2 capable, 3 marked.", rows.iter().map(ecn))
             .integers("created_ps", "ps", "When it was made: with flow and kind, what tells it apart. 0 for a pause frame.", rows.iter().map(|row| row.frame.created.ps()))
             .reals("deviation_ns", "ns", "Of a frame with data that arrived at its end: how far its delay was from the mean of those of its flow in this log that arrived there before it. Not a number for all others.", deviations);
@@ -90,6 +93,19 @@ impl View<'_> {
             _ => last.map_or(from, |&port| self.s.wiring.neighbour(PortId(port))),
         };
         if row.back { [to.0, from.0] } else { [from.0, to.0] }
+    }
+
+    fn verb(&self, row: &Row) -> u32 {
+        if row.is_pause() {
+            return 0;
+        }
+        let flow = &self.s.spec.flows[self.s.path_flow[row.frame.path.at()] as usize];
+        match flow.transport.as_ref().and_then(|connection| connection.rdma()).map(|rdma| rdma.verb) {
+            None => 0,
+            Some(RdmaVerb::Send) => 1,
+            Some(RdmaVerb::Write) => 2,
+            Some(RdmaVerb::Read) => 3,
+        }
     }
 
     fn kind(&self, row: &Row) -> u32 {

@@ -10,7 +10,7 @@ impl View<'_> {
         let flow = |path: frame::PathId| self.s.spec.flows[self.s.path_flow[path.at()] as usize].name.clone();
         let cause = |cause: Cause| cause.name().to_string();
         Table::new("drops", "One row per port, class, flow, destination, part of the flow and cause of lost frames.")
-            .texts("port", "Egress port that the frames were to wait for, or waited for; of frames lost on a link or in a receiving host, the port where they arrive.", drops.iter().map(|((port, ..), _)| self.s.port_name(*port)))
+            .texts("port", "Egress port that the frames were to wait for, or waited for; of frames lost on a link or in a receiving host, the port where they arrive.", drops.iter().map(|((port, ..), _)| self.s.port_name(port.0)))
             .integers("class", "", "Traffic class.", drops.iter().map(|((_, class, ..), _)| class.0.into()))
             .texts("flow", "Flow of the frames.", drops.iter().map(|((_, _, path, ..), _)| flow(*path)))
             .texts("part", "sent: frames that `frames_sent` of the flow counts; beside: what goes with them or comes back, as acknowledgements, responses, tags and messages.", drops.iter().map(|((_, _, _, part, _), _)| part.name().to_string()))
@@ -20,9 +20,9 @@ impl View<'_> {
             .integers("bytes", "B", "Bytes lost.", drops.iter().map(|(_, (_, bytes))| *bytes))
     }
 
-    fn pool_name(&self, port: u32, cause: Cause) -> String {
+    fn pool_name(&self, port: frame::PortId, cause: Cause) -> String {
         let Cause::Pool { pool, .. } = cause else { return String::new() };
-        let node = self.s.wiring.node_of[port as usize];
+        let node = self.s.wiring.node_of[port.at()];
         self.s.spec.nodes[node.at()].pool_name(pool).to_string()
     }
 

@@ -2,7 +2,6 @@
 
 use super::View;
 use crate::run::pause_sender::{PauseCause, unit_of};
-use crate::run::pool::NIL;
 use crate::run::probes::PauseRecord;
 use crate::spec::{Probe, Watched, Which};
 use crate::tables::forensics::Pause;
@@ -16,14 +15,11 @@ impl View<'_> {
         let forensics = self.forensics();
         let (pauses, row_of) = self.chosen_pauses(&forensics.pauses);
         let sender = |port: u32| self.s.peer(port);
-        let queue = |queue: u32| match queue {
-            NIL => String::new(),
-            queue => {
-                let (port, class) = self.s.place_of_queue(queue);
-                self.queue_name(port, class)
-            }
+        let queue = |queue: Option<u32>| match queue.map(|queue| self.s.place_of_queue(queue)) {
+            None => String::new(),
+            Some((port, class)) => self.queue_name(port, class),
         };
-        let counter = |(port, priority, blamed, waits): (u32, u8, u32, bool)| {
+        let counter = |(port, priority, blamed, waits): (u32, u8, Option<u32>, bool)| {
             let sender = sender(port);
             match &self.s.node_at(sender).pause_sender {
                 Some(pause_sender) if pause_sender.spec.accounting == Accounting::Egress => queue(blamed),

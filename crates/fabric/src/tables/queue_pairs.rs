@@ -3,7 +3,7 @@
 use super::View;
 use crate::run::endpoint_state::EndpointState;
 use measure::Table;
-use transport::{Endpoint, PairReceived, QueuePair};
+use transport::{Endpoint, PairReceived, QueuePair, ReadCounts};
 use units::Time;
 
 struct Row<'a> {
@@ -14,6 +14,9 @@ struct Row<'a> {
     line: f64,
     pair: &'a QueuePair,
     received: PairReceived,
+    verb: &'static str,
+    /// Of READs: what the receiver has done.
+    read: Option<ReadCounts>,
 }
 
 impl View<'_> {
@@ -33,6 +36,7 @@ impl View<'_> {
         .texts("source", "Sending host.", rows.iter().map(|row| nodes[flows[row.flow].from.at()].name.clone()))
         .texts("destination", "Receiving host.", rows.iter().map(|row| nodes[row.destination].name.clone()))
         .integers("queue_pair", "", "Its number among those of the flow to this host, from 0.", integers(|row| row.number))
+        .texts("verb", "What its messages are: send, write or read.", rows.iter().map(|row| row.verb.into()))
         .texts("control", "Its congestion control.", rows.iter().map(|row| row.control.into()))
         .reals(
             "rate_bps",
@@ -52,8 +56,8 @@ impl View<'_> {
         with_counts(table, &rows).reals(
             "failed_ns",
             "ns",
-            "When it came to be in error, after which it sends nothing; not a number if it is not.",
-            rows.iter().map(|row| row.pair.failed().map_or(f64::NAN, Time::as_ns_f64)),
+            "When it came to be in error, after which it sends nothing, and of READs asks for nothing; not a number if it is not.",
+            rows.iter().map(|row| row.read.and_then(|read| read.failed).or(row.pair.failed()).map_or(f64::NAN, Time::as_ns_f64)),
         )
     }
 
@@ -74,6 +78,8 @@ impl View<'_> {
             line: sender.line_rate(),
             pair,
             received: receiver.received(number as u32),
+            verb: sender.verb(),
+            read: receiver.read_counts(number as u32),
         };
         (0..).zip(sender.queue_pairs()).map(row).collect()
     }
@@ -82,27 +88,48 @@ impl View<'_> {
 /// A count of each queue pair: its column, what it says, and where it comes from.
 type Count = (&'static str, &'static str, &'static str, fn(&Row<'_>) -> u64);
 
-const COUNTS: [Count; 14] = [
-    ("messages", "", "Messages that are acknowledged.", |row| row.pair.counts.messages),
+const COUNTS: [Count; 17] = [
+    ("messages", "", "Messages that are acknowledged, and READs that are whole.", |row| {
+        row.read.map_or(row.pair.counts.messages, |read| read.messages)
+    }),
     ("messages_delivered", "", "Messages that the receiver has whole.", |row| row.received.messages),
-    ("application_bytes", "B", "Bytes of the acknowledged messages.", |row| row.pair.counts.bytes),
+    ("application_bytes", "B", "Bytes of these messages.", |row| {
+        row.read.map_or(row.pair.counts.bytes, |read| read.bytes)
+    }),
     ("packets_sent", "", "Packets sent, those sent again included.", |row| row.pair.counts.sent),
     ("packets_sent_again", "", "Packets that were retransmitted.", |row| row.pair.counts.retransmitted),
     ("packets_delivered", "", "Packets that the receiver has delivered, in order.", |row| {
         row.received.packets
     }),
-    ("packets_outstanding", "", "Packets that were not acknowledged at the end.", |row| {
-        row.pair.outstanding()
-    }),
+    (
+        "packets_outstanding",
+        "",
+        "Packets that were not acknowledged at the end; of READs, those that were asked for and had not come.",
+        |row| row.read.map_or(row.pair.outstanding(), |read| read.outstanding),
+    ),
     ("packets_marked", "", "Packets that arrived marked (ECN).", |row| row.received.marked),
     ("cnps_sent", "", "Congestion notification packets that the receiver has sent for it.", |row| {
         row.received.cnps
     }),
     ("cnps_received", "", "Those that have come to the sender.", |row| row.pair.counts.cnps),
     ("marks_echoed", "", "Acknowledgements that told the sender of a mark.", |row| row.pair.counts.marks),
-    ("naks_sent", "", "NAKs that the receiver has sent for it.", |row| row.received.naks),
+    (
+        "naks_sent",
+        "",
+        "NAKs that the receiver has sent for it; of READs, requests for what was missing.",
+        |row| row.received.naks,
+    ),
     ("naks_received", "", "Those that have come to the sender.", |row| row.pair.counts.naks),
-    ("timeouts", "", "Timeouts of the sender.", |row| row.pair.counts.timeouts),
+    ("rnr_naks_sent", "", "NAKs that the receiver has sent because it was not ready.", |row| {
+        row.received.not_ready
+    }),
+    ("rnr_naks_received", "", "Those that have come to the sender.", |row| row.pair.counts.not_ready),
+    ("timeouts", "", "Timeouts of the sender; of READs, of the receiver.", |row| {
+        row.read.map_or(row.pair.counts.timeouts, |read| read.timeouts)
+    }),
+    ("context_fetches", "", "Times that its NIC had to fetch its context (`rdma` of hosts).", |row| {
+        row.pair.counts.fetches
+    }),
 ];
 
 fn with_counts(table: Table, rows: &[Row<'_>]) -> Table {

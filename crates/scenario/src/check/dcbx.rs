@@ -35,7 +35,7 @@ pub fn lower(
     if settings.iter().all(Option::is_none) {
         return Vec::new();
     }
-    let mut told = Told::default();
+    let mut told = Said::default();
     for (settings, at) in settings.iter().flatten() {
         for (key, needs) in settings.unused_of_pfc() {
             told.once(keys::unused(key, needs).within("pfc"), at, context);
@@ -62,7 +62,7 @@ fn at_all_links(
     context: &mut Context<'_>,
 ) -> Vec<[Option<Negotiated>; 2]> {
     let uplinks = Uplinks::of(settings, nodes, links, context);
-    let mut told = Told::default();
+    let mut told = Said::default();
     let mut agreed: Vec<Option<[Option<Agreed>; 2]>> = links.iter().map(|_| None).collect();
     let mut left: Vec<usize> = (0..links.len()).collect();
     while !left.is_empty() {
@@ -128,7 +128,7 @@ fn settings<'m>(model: &'m Model, node: &NodeSpec) -> Option<(&'m Settings, Plac
 fn negotiate(
     stations: [Option<Station<'_>>; 2],
     names: [&str; 2],
-    told: &mut Told,
+    told: &mut Said,
     context: &mut Context<'_>,
 ) -> [Option<Agreed>; 2] {
     let started = stations.each_ref().map(|station| station.as_ref().map(agent));
@@ -229,7 +229,7 @@ fn mismatches(
     agents: &[Option<Agent>; 2],
     stations: &[Option<Station<'_>>; 2],
     [a, b]: [&str; 2],
-    told: &mut Told,
+    told: &mut Said,
     context: &mut Context<'_>,
 ) {
     let ([Some(one), Some(other)], [Some(first), Some(second)]) = (agents, stations) else { return };
@@ -412,11 +412,11 @@ fn set_pfc(control: &mut Option<Control>, paused: u8) {
 
 /// What was said already: many links have the same settings.
 #[derive(Default)]
-struct Told {
+struct Said {
     said: BTreeMap<String, usize>,
 }
 
-impl Told {
+impl Said {
     /// How often something like this may be said of one table of settings.
     const MOST: usize = 5;
 

@@ -28,6 +28,11 @@ pub fn check(model: &Model, spec: &Spec, needs: &[PauseNeeds], context: &mut Con
         for (index, entry) in entries.iter().enumerate() {
             let at = table.key("queue_managers").index(index);
             check_entry(entry, entries, switch, spec, &at, context);
+            let manages = |class: usize| match &entry.classes {
+                Some(_) => entry.names(class as u32),
+                None => !entries.iter().any(|other| other.names(class as u32)),
+            };
+            check_marks((entry, &manages), (id, switch), spec, needs, &at, context);
             if let Ok(manager) = entry.manager()
                 && let Some(aim) = Aim::of(&manager, spec)
             {
@@ -85,6 +90,33 @@ fn check_entry(
             format!("expected {instead}, or classes without flow control"),
         );
     }
+}
+
+/// Marks that cannot come, since flow control stops all who send to a queue before it is long enough.
+fn check_marks(
+    (entry, manages): (&ManagerEntry, &dyn Fn(usize) -> bool),
+    (id, switch): (NodeId, &SwitchSpec),
+    spec: &Spec,
+    needs: &[PauseNeeds],
+    at: &Place,
+    context: &mut Context<'_>,
+) {
+    let Ok(manager) = entry.manager() else { return };
+    let used = |class: usize| spec.flows.iter().any(|flow| switch.classes.class(flow.priority).at() == class);
+    let paused = (0..switch.classes.classes())
+        .filter(|&class| manages(class) && used(class))
+        .find_map(|class| Some((class, fabric::paused_before_marks(spec, needs, id, class)?)));
+    let Some((class, (least, most))) = paused else { return };
+    let name = manager.name();
+    let key = if name == "step" { "threshold" } else { "min" };
+    let message = format!(
+        "{name} marks from {} on, but pauses keep queues of class {class} below {} at \"{}\"",
+        Bytes::new(least),
+        Bytes::new(most),
+        spec.nodes[id.at()].name
+    );
+    let help = "senders are paused and never hear of marks: expected a threshold below that, better below XOFF (`penstock check --thresholds`)";
+    context.warn(&at.key(name).key(key), message, help);
 }
 
 /// The length that a control brings its queues to.

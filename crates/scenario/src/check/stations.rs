@@ -12,6 +12,7 @@ use frame::{ClassMap, NodeId, PRIORITIES};
 use scheduling::SchedulerSpec;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use transport::NicLimits;
 use units::{Amount, Bytes, ClockTolerance, Or, Time, Unlimited};
 
 /// The nodes of the fabric with their settings.
@@ -160,6 +161,10 @@ fn host(
     let receive = receive::lower(model, all.receive.as_ref(), own_receive, is_room, at, context);
     let end = model.simulation.duration;
     let send = receive::lower_send(all.send.as_ref(), own.and_then(|o| o.send.as_ref()), end, at, context);
+    let rdma = pick(own.map(|o| &o.rdma), &all.rdma);
+    for why in rdma.iter().flat_map(NicLimits::check) {
+        context.refuse(why, &at.key("rdma"));
+    }
     let buffer = |receive: &ReceiveSpec| receive.buffer.filter(|_| !is_room);
     HostSpec {
         classes,
@@ -179,6 +184,7 @@ fn host(
             &at.key("rate_limiters"),
             context,
         ),
+        rdma,
     }
 }
 

@@ -16,7 +16,7 @@ pub fn check(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     if spec.flows.iter().all(|flow| control(flow).is_none()) {
         return;
     }
-    let crowds = crowds(spec);
+    let crowds = crowds(spec, |flow| control(flow).is_some());
     let mut distances = Distances::new(spec);
     for flow in &spec.flows {
         let Some(control) = control(flow) else { continue };
@@ -73,10 +73,10 @@ fn control(flow: &FlowSpec) -> Option<&RdmaControlSpec> {
     Some(&rdma.control).filter(|control| control.hears_telemetry())
 }
 
-/// By host, how many senders with such a control send to it at once: all that always do, and those transfers that begin together.
-fn crowds(spec: &Spec) -> BTreeMap<NodeId, u64> {
+/// By host, how many senders of these flows send to it at once: all that always do, and those transfers that begin together.
+pub(super) fn crowds(spec: &Spec, is_one: impl Fn(&FlowSpec) -> bool) -> BTreeMap<NodeId, u64> {
     let mut begins: BTreeMap<NodeId, BTreeMap<Option<Time>, u64>> = BTreeMap::new();
-    for flow in spec.flows.iter().filter(|flow| control(flow).is_some()) {
+    for flow in spec.flows.iter().filter(|flow| is_one(flow)) {
         let destinations = flow.source.destinations.nodes();
         match flow.source.transfers() {
             None => {

@@ -22,6 +22,7 @@ pub fn check(model: &Model, spec: &Spec, needs: &[PauseNeeds], entries: &[usize]
     probes(model, spec.nodes.iter().any(|node| node.pauses().is_some()), context);
     warmup(model, spec, context);
     limiters(model, spec, context);
+    nics(model, spec, context);
     marks(model, spec, context);
     bypassable(model, spec, context);
     colors(model, spec, context);
@@ -88,6 +89,20 @@ fn warmup(model: &Model, spec: &Spec, context: &mut Context<'_>) {
 /// The name of the entry of `transfers` that a flow was made of.
 fn entry_name(flow: &FlowSpec) -> &str {
     flow.name.split('[').next().unwrap_or(&flow.name)
+}
+
+/// What NICs spend on RDMA, where none is sent, and keys of that which change nothing.
+fn nics(model: &Model, spec: &Spec, context: &mut Context<'_>) {
+    let own = model.hosts.iter().map(|(name, own)| (Place::of("hosts").key(name), &own.rdma));
+    let is_rdma = |flow: &FlowSpec| flow.transport.as_ref().is_some_and(|it| it.rdma().is_some());
+    let sent = spec.flows.iter().any(is_rdma);
+    for (at, keys) in [(Place::of("host"), &model.host.rdma)].into_iter().chain(own) {
+        let Some(keys) = keys else { continue };
+        if !sent {
+            context.beware(unused("rdma", "flows or transfers over RDMA"), &at);
+        }
+        context.unused(keys.unused(), &at.key("rdma"));
+    }
 }
 
 /// Priorities and marks of rate limiters.

@@ -10,6 +10,7 @@ use scheduling::SchedulerSpec;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use transport::NicLimits;
 use units::{Amount, Bytes, ClockTolerance, Or, Time, Unlimited};
 
 /// Which queue each priority uses.
@@ -64,6 +65,9 @@ pub struct HostSettings {
     /// Rate limiters that frames pass before the NIC: what shares one, and the control that sets their rates. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate_limiters: Option<RateLimiters>,
+    /// What the NICs of these hosts spend on messages and queue pairs of RDMA that they send. Default: nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rdma: Option<NicLimits>,
     /// DCBX at their ports: settings that the two ends of a link exchange before the traffic. What comes of it takes the place of `scheduler` and of the priorities of flow control, link by link. Default: none (the settings hold as they are).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dcbx: Option<Settings>,

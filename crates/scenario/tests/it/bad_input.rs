@@ -664,6 +664,28 @@ fn queue_pairs() {
         (rdma("cnp_gap = ‸4"), "bare number", "did you mean"),
         (rdma("nak_gap = ‸4"), "bare number", "did you mean"),
         (rdma("retries = ‸256"), "256 retries", "0 to 255"),
+        (rdma("verb = ‸\"reed\""), "unknown value `reed`", "\"read\""),
+        (rdma("verb = \"read\", max_reads = ‸0"), "0 READs under way", "1 to 255"),
+        (rdma("receive_queue = ‸0"), "0 messages that a receiver is ready for", "1 to 1000000"),
+        (rdma("receive_queue = 1, rnr_retries = ‸8"), "8 retries", "0 to 7"),
+        (rdma("receive_queue = 1, rnr_timer = ‸\"0 s\""), "a rnr_timer of 0", "above 0"),
+        (rdma("receive_queue = 1, receive_time = ‸4"), "bare number", "did you mean"),
+        (
+            rdma("recovery = \"selective\", receive_queue = ‸1"),
+            "keeps packets that nobody is ready for",
+            "go_back_n",
+        ),
+        (
+            flow_and("source = { rdma = {} }", "[host.rdma]\nmessage_rate = ‸0"),
+            "0 messages a second",
+            "1 to 1000000000000",
+        ),
+        (flow_and("source = { rdma = {} }", "[host.rdma]\ncontexts = ‸0"), "0 contexts", "1 to 100000000"),
+        (
+            flow_and("source = { rdma = {} }", "[host.rdma]\ncontext_fetch = ‸4"),
+            "bare number",
+            "did you mean",
+        ),
         (rdma("timeout = ‸\"0 s\""), "a timeout of 0", "above 0"),
         (rdma("base_rtt = ‸\"0 s\", window = \"bdp\""), "a base_rtt of 0", "above 0"),
         (rdma("recovery = \"selective\", low_timeout = ‸\"0 s\""), "a low_timeout of 0", "above 0"),
@@ -1894,6 +1916,16 @@ fn schedulers() {
     ]);
 }
 
+const PFC_OF_3: &str =
+    "[flow_control.pfc]\npriorities = [3]\naccounting = \"ingress\"\nxoff = \"@\"\nxon = \"90 kB\"";
+
+/// RED that marks class 3, with these keys.
+fn marking(keys: &str) -> String {
+    format!(
+        "[[switch.queue_managers]]\nclasses = [3]\n[switch.queue_managers.red]\nweight = 1.0\ngentle = false\naction = \"mark_only\"\n{keys}"
+    )
+}
+
 #[test]
 fn warnings() {
     for (case, message, help) in [
@@ -1928,6 +1960,32 @@ fn warnings() {
             },
             "3 switches are on the way of \"f\"",
             "int_bytes = \"26 B\"",
+        ),
+        (
+            // XOFF and headroom of two ports are less than 9 MB.
+            flow_and(
+                "priority = 3\nsource = { rdma = {} }",
+                &format!(
+                    "{}\n{}",
+                    PFC_OF_3.replace("@", "100 kB"),
+                    marking("min = ‸\"9 MB\"\nmax = \"10 MB\"")
+                ),
+            ),
+            "red marks from 9000000 B on, but pauses keep queues of class 3 below",
+            "better below XOFF",
+        ),
+        (
+            {
+                let few = marking("min = \"5 kB\"\nmax = \"200 kB\"\nmax_probability = ‸0.01");
+                let star = fabric("[topology.star]\nhosts = 17\nrate = \"40 Gb/s\"", "h1..h16", "h0");
+                let text = flow_and(
+                    "from = \"h1..h16\"\npriority = 3\nsource = { rdma = { mtu = \"938 B\" } }",
+                    &format!("{}\n{few}", PFC_OF_3.replace("@", "1 MB")),
+                );
+                Text { topology: star.topology, ..text }
+            },
+            "16 queue pairs of DCQCN to \"h0\" come to rest where 1.0",
+            "max_probability above 0.010",
         ),
         (
             star("line_code = \"64b/66b\"\nrate = ‸\"25 Gb/s\""),

@@ -1,7 +1,9 @@
 //! The keys of RDMA: what a scenario says, and what cannot be meant.
 
 use super::RdmaControlKeys;
-use super::spec::{CnpScope, QueuePairs, RdmaRecovery, RdmaSpec, RdmaTimeouts, StaticWindow};
+use super::spec::{
+    CnpScope, QueuePairs, RdmaRecovery, RdmaSpec, RdmaTimeouts, RdmaVerb, ReceiveQueue, StaticWindow,
+};
 use crate::application::ApplicationKeys;
 use frame::Priority;
 use keys::{Remark, Unused};
@@ -12,6 +14,10 @@ use units::{Amount, Bdp, Bytes, Computed, Or, Time, Unlimited};
 
 /// What a RoCE NIC cuts messages into (MTU of InfiniBand), largest first.
 const MTUS: [u16; 5] = [4096, 2048, 1024, 512, 256];
+/// The number of retries of a receiver that is not ready which stands for any number.
+const FOR_EVER: u64 = 7;
+/// A receiver is ready for no more messages.
+const MOST_RECEIVES: u64 = 1_000_000;
 /// Acknowledgements are never rarer.
 const MOST_PACKETS_AN_ACK: u64 = 1024;
 
@@ -25,6 +31,22 @@ pub struct RdmaKeys {
     pub mtu: Or<Bytes, Computed>,
     /// Bytes of headers in a frame, DA to FCS. A size with unit, 1 B up to less than `frame`. Default: "66 B" (tagged Ethernet, IPv4, UDP, BTH, invariant CRC).
     pub headers: Bytes,
+    /// What a message is: "send", "write" (its first packet is 16 B longer), or "read": the receiver asks for the data, which the sender sends at the rate of its own control. Default: "send".
+    pub verb: RdmaVerb,
+    /// READs that a queue pair has under way at most (`max_rd_atomic`). A count, 1 to 255. Default: 16 (what NICs allow).
+    #[schemars(range(min = 1, max = 255))]
+    pub max_reads: u64,
+    /// Messages that the receiver of a queue pair is ready for at once; for others it answers that it is not (RNR NAK). A count, 1 to 1000000. Default: none (any number).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 1000000))]
+    pub receive_queue: Option<u64>,
+    /// How long the application of the receiver takes for each message, one after the other, before it is ready for another; with `receive_queue`. A time with unit. Default: "0 s".
+    pub receive_time: Time,
+    /// How long a sender waits that was told that the receiver is not ready; with `receive_queue`. A time with unit, above 0. Default: "640 us" (code 12 of the RNR NAK timer, InfiniBand volume 1 section 9.7.5.2.8).
+    pub rnr_timer: Time,
+    /// How often in a row it waits and sends again (`rnr_retry`), before the queue pair is in error; with `receive_queue`. A count, 0 to 7; 7: for ever. Default: 7.
+    #[schemars(range(min = 0, max = 7))]
+    pub rnr_retries: u64,
     /// Bytes of a message of a flow; `limit` is that of all. A size with unit, or "unlimited": one message of everything. Default: "unlimited".
     pub message: Or<Bytes, Unlimited>,
     /// Which queue pair takes a transfer: "one" (all between the same two hosts that take the same of several paths, one after the other), "free" (one that has nothing to send, or a new one) or "each" (a new one). Default: "one".
@@ -69,6 +91,12 @@ impl Default for RdmaKeys {
             control: RdmaControlKeys::default(),
             mtu: Or::word(),
             headers: Bytes::new(66),
+            verb: RdmaVerb::default(),
+            max_reads: 16,
+            receive_queue: None,
+            receive_time: Time::ZERO,
+            rnr_timer: Time::from_us(640),
+            rnr_retries: 7,
             message: Or::word(),
             queue_pairs: QueuePairs::default(),
             recovery: RdmaRecovery::default(),
@@ -116,7 +144,12 @@ impl RdmaKeys {
         });
         // Where the control cannot be meant, that is said.
         let telemetry = control.as_ref().map_or(0, super::RdmaControlSpec::telemetry_bytes);
-        let mtu = self.mtu(frame, telemetry);
+        let extended = match self.verb {
+            RdmaVerb::Send => 0,
+            RdmaVerb::Write => 16,
+            RdmaVerb::Read => 4,
+        };
+        let mtu = self.mtu(frame, telemetry + extended);
         let mut wrong = self.check();
         wrong.extend(mtu.as_ref().err().cloned());
         wrong.extend(control.as_ref().err().into_iter().flatten().cloned());
@@ -124,20 +157,7 @@ impl RdmaKeys {
         let selective = self.recovery == RdmaRecovery::Selective;
         let headers = self.headers.get() as u16 + telemetry;
         let packet = u64::from(mtu) + u64::from(headers);
-        let window = match self.window {
-            None if selective => StaticWindow::Bdp,
-            None => StaticWindow::Unlimited,
-            Some(Or::Word(Bdp)) => StaticWindow::Bdp,
-            Some(Or::Value(Amount::Bytes(bytes))) => StaticWindow::Bytes(bytes),
-            Some(Or::Value(Amount::Frames(packets))) => StaticWindow::Bytes(packets.saturating_mul(packet)),
-        };
-        if let StaticWindow::Bytes(bytes) = window
-            && bytes < packet
-        {
-            let message = format!("a window of {bytes} B is smaller than a packet of {packet} B");
-            let help = format!("expected at least \"{packet} B\" or \"1 frame\"");
-            return Err(vec![Remark::about("window", message, help)]);
-        }
+        let window = self.static_window(packet)?;
         // What a window holds back waits for each acknowledgement.
         let windowed = window != StaticWindow::Unlimited;
         let each = selective
@@ -149,6 +169,11 @@ impl RdmaKeys {
         let spec = RdmaSpec {
             mtu,
             headers,
+            verb: self.verb,
+            max_reads: self.max_reads as u32,
+            receive_queue: self.ready_for(),
+            rnr_timer: self.rnr_timer,
+            rnr_retries: (self.rnr_retries < FOR_EVER).then_some(self.rnr_retries as u32),
             message: self.message.value().map(Bytes::get),
             total: limit.map(Bytes::get),
             queue_pairs: self.queue_pairs,
@@ -171,6 +196,31 @@ impl RdmaKeys {
         };
         let warnings = self.warnings(&spec);
         Ok((spec.into(), warnings))
+    }
+
+    /// Messages that a receiver is ready for: those of other verbs need none.
+    fn ready_for(&self) -> Option<ReceiveQueue> {
+        let most = self.receive_queue.filter(|_| self.verb == RdmaVerb::Send)?;
+        Some(ReceiveQueue { most, time: self.receive_time })
+    }
+
+    /// What may be in flight, whatever the control says.
+    fn static_window(&self, packet: u64) -> Result<StaticWindow, Vec<Remark>> {
+        let window = match self.window {
+            None if self.recovery == RdmaRecovery::Selective => StaticWindow::Bdp,
+            None => StaticWindow::Unlimited,
+            Some(Or::Word(Bdp)) => StaticWindow::Bdp,
+            Some(Or::Value(Amount::Bytes(bytes))) => StaticWindow::Bytes(bytes),
+            Some(Or::Value(Amount::Frames(packets))) => StaticWindow::Bytes(packets.saturating_mul(packet)),
+        };
+        if let StaticWindow::Bytes(bytes) = window
+            && bytes < packet
+        {
+            let message = format!("a window of {bytes} B is smaller than a packet of {packet} B");
+            let help = format!("expected at least \"{packet} B\" or \"1 frame\"");
+            return Err(vec![Remark::about("window", message, help)]);
+        }
+        Ok(window)
     }
 
     /// Bytes of data in a full packet.
@@ -210,6 +260,15 @@ impl RdmaKeys {
             ("ack_priority", self.ack_priority.unwrap_or(0), 0, 7, "as a priority"),
             ("cnp_priority", self.cnp_priority, 0, 7, "as a priority"),
             ("retries", self.retries, 0, 255, "retries"),
+            ("max_reads", self.max_reads, 1, 255, "READs under way"),
+            ("rnr_retries", self.rnr_retries, 0, FOR_EVER, "retries"),
+            (
+                "receive_queue",
+                self.receive_queue.unwrap_or(1),
+                1,
+                MOST_RECEIVES,
+                "messages that a receiver is ready for",
+            ),
         ];
         for (key, value, least, most, what) in counts {
             if !(least..=most).contains(&value) {
@@ -224,6 +283,7 @@ impl RdmaKeys {
             ("timeout", Some(self.timeout)),
             ("low_timeout", self.low_timeout),
             ("base_rtt", self.base_rtt.value()),
+            ("rnr_timer", Some(self.rnr_timer)),
         ];
         for (key, time) in times {
             if time == Some(Time::ZERO) {
@@ -238,6 +298,13 @@ impl RdmaKeys {
                 message,
                 format!("expected at most \"{}\"", self.timeout),
             ));
+        }
+        let waits = self.verb == RdmaVerb::Send && self.receive_queue.is_some();
+        if waits && self.recovery == RdmaRecovery::Selective {
+            let message =
+                "receive_queue beside recovery = \"selective\", which keeps packets that nobody is ready for";
+            let help = "expected recovery = \"go_back_n\", or no receive_queue";
+            wrong.push(Remark::about("receive_queue", message, help));
         }
         if self.message.value() == Some(Bytes::new(0)) {
             wrong.push(Remark::about("message", "a message of 0 B", "expected at least \"1 B\""));
@@ -257,6 +324,13 @@ impl RdmaKeys {
                 cnps,
                 "a control that hears of CNPs, like dcqcn",
                 &["cnp_gap", "cnp_scope", "cnp_priority"],
+            )
+            .unless(self.verb == RdmaVerb::Read, "verb = \"read\"", &["max_reads"])
+            .unless(self.verb == RdmaVerb::Send, "verb = \"send\"", &["receive_queue"])
+            .unless(
+                spec.receive_queue.is_some(),
+                "a `receive_queue` with verb = \"send\"",
+                &["receive_time", "rnr_timer", "rnr_retries"],
             )
             .unless(windows, "window = \"bdp\", or a control that goes by round trips", &["base_rtt"])
             .remarks()

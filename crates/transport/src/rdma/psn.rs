@@ -1,26 +1,29 @@
 //! Packet sequence numbers: 24 bits on the wire, 64 bits at the queue pairs.
 //!
-//! The word of a frame holds the number in its low 24 bits, two flags above, and the number of the queue pair in the
-//! highest six, unless there are too many of those: then the frame has a header.
+//! The word of a frame holds the number in its low 24 bits, three flags above, and the number of the queue pair in the
+//! highest five, unless there are too many of those: then the frame has a header.
 
 /// Bits of a packet sequence number (InfiniBand Architecture Specification volume 1 section 9.2).
 const BITS: u32 = 24;
 const MASK: u32 = (1 << BITS) - 1;
 /// Of data: the last packet of a message. Of an acknowledgement: it is a NAK for a packet out of sequence.
 const FIRST_FLAG: u32 = 1 << BITS;
-/// Of data: an acknowledgement is asked for (AckReq). Of an acknowledgement: it names a packet out of order.
+/// Of data: an acknowledgement is asked for (AckReq). Of an acknowledgement: it names a packet out of order, or, without the first
+/// flag, it is the request of a READ.
 const SECOND_FLAG: u32 = 1 << (BITS + 1);
-const PAIR_SHIFT: u32 = BITS + 2;
+/// Of data: the first packet of a message. Of a NAK: the receiver is not ready (RNR).
+const THIRD_FLAG: u32 = 1 << (BITS + 2);
+const PAIR_SHIFT: u32 = BITS + 3;
 /// Queue pairs from this number on do not fit into the word.
-pub const WIDE_FROM: u32 = 63;
+pub const WIDE_FROM: u32 = 31;
 
 /// What the word of a frame says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Word {
     /// The packet sequence number, as on the wire.
     pub number: u32,
-    /// Its two flags.
-    pub flags: [bool; 2],
+    /// Its flags.
+    pub flags: [bool; 3],
     /// The queue pair, if it fits.
     pub pair: u32,
 }
@@ -33,6 +36,7 @@ impl Word {
         self.number & MASK
             | flag(self.flags[0], FIRST_FLAG)
             | flag(self.flags[1], SECOND_FLAG)
+            | flag(self.flags[2], THIRD_FLAG)
             | self.pair.min(WIDE_FROM) << PAIR_SHIFT
     }
 
@@ -41,7 +45,7 @@ impl Word {
     pub fn of(bits: u32) -> Word {
         Word {
             number: bits & MASK,
-            flags: [bits & FIRST_FLAG != 0, bits & SECOND_FLAG != 0],
+            flags: [bits & FIRST_FLAG != 0, bits & SECOND_FLAG != 0, bits & THIRD_FLAG != 0],
             pair: bits >> PAIR_SHIFT,
         }
     }
@@ -82,15 +86,15 @@ mod tests {
 
     #[test]
     fn a_word_says_what_it_was_made_of() {
-        for pair in [0, 1, 62, WIDE_FROM] {
-            for flags in [[false, false], [true, false], [false, true], [true, true]] {
+        for pair in [0, 1, 30, WIDE_FROM] {
+            for flags in (0..8).map(|bits| [bits & 1 != 0, bits & 2 != 0, bits & 4 != 0]) {
                 for number in [0, 1, MASK] {
                     let word = Word { number, flags, pair };
                     assert_eq!(Word::of(word.bits()), word);
                 }
             }
         }
-        let beyond = Word { number: 1 << BITS | 7, flags: [false; 2], pair: 1_000 };
-        assert_eq!(Word::of(beyond.bits()), Word { number: 7, flags: [false; 2], pair: WIDE_FROM });
+        let beyond = Word { number: 1 << BITS | 7, flags: [false; 3], pair: 1_000 };
+        assert_eq!(Word::of(beyond.bits()), Word { number: 7, flags: [false; 3], pair: WIDE_FROM });
     }
 }

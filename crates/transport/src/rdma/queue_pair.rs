@@ -9,15 +9,21 @@
 //! progress for the timeout the first outstanding packet and what follows is sent again; after `retries` timeouts in a row the queue
 //! pair is in error: it sends nothing any more, and what is left of its messages is lost.
 //!
+//! A NAK of a receiver that is not ready lets it wait for `rnr_timer`, and send on from there; after `rnr_retries` in a row it is
+//! in error too. Responses to a READ are sent in the same way, but for the timeout: see `read`.
+//!
 //! One packet a round trip is timed, from the instant the NIC takes it; one that was sent twice is not.
+
+mod serving;
 
 use super::RdmaController;
 use super::control::{PathFacts, RdmaAck, RdmaControl, RdmaLoss};
-use super::psn::{self, WIDE_FROM, Word};
+pub use super::headers::{header_of, labelled};
+use super::psn::{self, Word};
 use super::recovery::Recovery;
-use super::spec::RdmaSpec;
+use super::spec::{RdmaSpec, RdmaVerb};
 use crate::endpoint::{Protocol, Received, Record, RecordKind, Segment};
-use frame::{FrameKind, Header, RdmaHeader, Stamps, Telemetry};
+use frame::{FrameKind, RdmaHeader, Stamps};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use units::Time;
@@ -44,6 +50,10 @@ pub struct PairCounts {
     pub messages: u64,
     /// Bytes of these.
     pub bytes: u64,
+    /// NAKs of a receiver that is not ready.
+    pub not_ready: u64,
+    /// Fetches of its context by the NIC.
+    pub fetches: u64,
 }
 
 /// A message that is complete.
@@ -67,7 +77,7 @@ struct Message {
     /// Its first packet, and how many there are.
     first: u64,
     packets: u64,
-    /// Bytes of data before it and in it.
+    /// Bytes of data and of extended headers before it, and of data in it.
     before: u64,
     bytes: u64,
 }
@@ -102,6 +112,14 @@ pub struct QueuePair {
     due: Time,
     closed: bool,
     retry: u32,
+    /// Receiver or NIC is not ready: not before then; and how often in a row the receiver was not.
+    waits: Time,
+    not_ready: u32,
+    /// The packet that the NIC is ready for.
+    admitted: Option<u64>,
+    /// A request that came too early is answered: the one before it is missing.
+    request_missing: bool,
+    told_missing: Option<u64>,
     deadline: Time,
     failed: Option<Time>,
     timed: Option<(u64, Time)>,
@@ -132,6 +150,11 @@ impl QueuePair {
             due: Time::ZERO,
             closed: false,
             retry: 0,
+            waits: Time::ZERO,
+            not_ready: 0,
+            admitted: None,
+            request_missing: false,
+            told_missing: None,
             deadline: Time::NEVER,
             failed: None,
             timed: None,
@@ -163,7 +186,7 @@ impl QueuePair {
             before,
             bytes,
         });
-        (self.end, self.end_bytes) = (first + packets, before + bytes);
+        (self.end, self.end_bytes) = (first + packets, before + bytes + self.extended(packets, packets));
     }
 
     /// A message without end, if there is one, ends with the next packet: one that says so has to leave.
@@ -172,7 +195,8 @@ impl QueuePair {
         let packets = (self.highest + 1).saturating_sub(last.first);
         let bytes = packets * u64::from(self.spec.mtu);
         (last.packets, last.bytes) = (packets, bytes);
-        (self.end, self.end_bytes) = (last.end(), last.before + bytes);
+        let (end, before) = (last.end(), last.before);
+        (self.end, self.end_bytes) = (end, before + bytes + self.extended(packets, packets));
         self.complete(now);
     }
 
@@ -244,8 +268,9 @@ impl QueuePair {
     fn bytes_before(&self, packet: u64) -> u64 {
         let data = match self.messages.get(self.find(packet)) {
             Some(message) => {
-                let within = (packet - message.first.min(packet)) * u64::from(self.spec.mtu);
-                message.before + within.min(message.bytes)
+                let sent = packet - message.first.min(packet);
+                let within = sent * u64::from(self.spec.mtu);
+                message.before + within.min(message.bytes) + self.extended(sent, message.packets)
             }
             None => self.end_bytes,
         };
@@ -272,8 +297,9 @@ impl QueuePair {
     /// When the next packet may leave, after the control has heard of something.
     fn pace(&mut self, now: Time) {
         let (since, bytes) = self.last;
-        if bytes > 0 {
-            self.due = self.control.due(since, bytes);
+        if bytes > 0 || self.waits > now {
+            let paced = if bytes > 0 { self.control.due(since, bytes) } else { Time::ZERO };
+            self.due = paced.max(self.waits);
             self.closed = self.due > now;
         }
     }
@@ -284,7 +310,8 @@ impl QueuePair {
     }
 
     fn restart(&mut self, now: Time) {
-        let runs = self.unacknowledged < self.highest;
+        // Of a READ the requester has the timer.
+        let runs = self.unacknowledged < self.highest && self.spec.verb != RdmaVerb::Read;
         self.deadline = if runs { now.saturating_add(self.timeout()) } else { Time::NEVER };
     }
 
@@ -298,7 +325,7 @@ impl QueuePair {
         }
         self.unacknowledged = until;
         self.recovery.on_progress(until);
-        self.retry = 0;
+        (self.retry, self.not_ready) = (0, 0);
         self.complete(now);
         self.restart(now);
         self.control.on_ack(
@@ -322,7 +349,7 @@ impl QueuePair {
             self.counts.messages += 1;
             self.counts.bytes += bytes;
             self.done.push_back(Done { transfer, at: now, again, timeouts });
-            if bytes > 0 {
+            if bytes > 0 && self.spec.verb != RdmaVerb::Read {
                 self.records.push_back(Record { kind: RecordKind::Transfer, start, end: now, bytes });
             }
         }
@@ -331,7 +358,7 @@ impl QueuePair {
     fn on_answer(&mut self, now: Time, received: &Received) {
         let header = header_of(received);
         let word = Word::of(header.word);
-        let [nak, _] = word.flags;
+        let [nak, _, not_ready] = word.flags;
         let named = psn::nearest(word.number, self.unacknowledged);
         let until = if nak { named } else { named + 1 };
         if until > self.highest || until < self.unacknowledged {
@@ -345,7 +372,9 @@ impl QueuePair {
         } else if !nak {
             self.discarded += 1;
         }
-        if nak {
+        if nak && not_ready {
+            self.wait_for_receiver(now);
+        } else if nak {
             self.counts.naks += 1;
             let arrived = header.arrived.map(|number| psn::nearest(number, self.unacknowledged));
             let arrived = arrived.filter(|&arrived| arrived < self.highest);
@@ -356,40 +385,6 @@ impl QueuePair {
         }
         self.pace(now);
     }
-
-    fn expire(&mut self, now: Time) {
-        self.counts.timeouts += 1;
-        self.retry += 1;
-        self.timed = None;
-        if let Some(front) = self.messages.front_mut() {
-            front.timeouts += 1;
-        }
-        if self.retry > self.spec.retries {
-            (self.failed, self.deadline) = (Some(now), Time::NEVER);
-            return;
-        }
-        self.recovery.on_timeout(self.unacknowledged, self.highest);
-        self.control.on_loss(now, RdmaLoss::Timeout);
-        self.deadline = now.saturating_add(self.timeout());
-        self.pace(now);
-    }
-}
-
-/// What a frame of RDMA carries, in its word or its header.
-pub fn header_of(received: &Received) -> RdmaHeader {
-    match received.header {
-        Some(Header::Rdma(header)) => header,
-        _ => RdmaHeader { word: received.word, pair: received.word >> 26, ..RdmaHeader::default() },
-    }
-}
-
-/// The word and the header of a frame: none if the word says everything.
-pub fn labelled(header: RdmaHeader) -> (u32, Option<Header>) {
-    let narrow = header.pair < WIDE_FROM
-        && header.echo.is_none()
-        && header.arrived.is_none()
-        && header.telemetry == Telemetry::None;
-    (header.word, (!narrow).then_some(Header::Rdma(header)))
 }
 
 impl Protocol for QueuePair {
@@ -424,10 +419,17 @@ impl Protocol for QueuePair {
     }
 
     fn has_work(&self) -> bool {
-        !self.closed && self.failed.is_none() && self.next().is_some()
+        self.request_missing || !self.closed && self.failed.is_none() && self.next().is_some()
     }
 
     fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
+        if std::mem::take(&mut self.request_missing) {
+            let word = Word { number: self.end as u32, flags: [true, false, false], pair: self.number };
+            let header = RdmaHeader { word: word.bits(), pair: self.number, ..RdmaHeader::default() };
+            let (word, header) = labelled(header);
+            let bytes = self.spec.ack_bytes();
+            return Some(Segment { kind: FrameKind::Ack, word, header, bytes, ecn_capable: false });
+        }
         if self.closed || self.failed.is_some() {
             return None;
         }
@@ -436,7 +438,7 @@ impl Protocol for QueuePair {
         let message = self.messages.get_mut(self.at)?;
         let mtu = u64::from(self.spec.mtu);
         let data = (message.bytes - (packet - message.first) * mtu).min(mtu) as u16;
-        let last = packet + 1 == message.end();
+        let (first, last) = (packet == message.first, packet + 1 == message.end());
         let again = packet < self.highest;
         if again {
             message.again += 1;
@@ -450,12 +452,13 @@ impl Protocol for QueuePair {
         if self.deadline == Time::NEVER {
             self.restart(now);
         }
-        let bytes = self.spec.frame_bytes(data);
+        self.admitted = None;
+        let bytes = self.spec.frame_bytes(data + self.spec.extended(first, last));
         self.control.on_send(now, bytes.into());
         self.last = (now, bytes.into());
         self.pace(now);
-        let asks = last || self.next().is_none();
-        let word = Word { number: packet as u32, flags: [last, asks], pair: self.number };
+        let asks = self.spec.acknowledges() && (last || self.next().is_none());
+        let word = Word { number: packet as u32, flags: [last, asks, first], pair: self.number };
         let telemetry = self.control.telemetry();
         let header = RdmaHeader { word: word.bits(), pair: self.number, telemetry, ..RdmaHeader::default() };
         let (word, header) = labelled(header);

@@ -7,9 +7,44 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{BitRate, Time};
 
-/// Extended header of an acknowledgement (AETH), and what a CNP carries.
+/// Extended headers: of an acknowledgement and of the first and the last packet of a READ's response (AETH), of the first packet of
+/// a WRITE and of the request of a READ (RETH); and what a CNP carries.
 const AETH_BYTES: u16 = 4;
+const RETH_BYTES: u16 = 16;
 const CNP_BYTES: u16 = 16;
+
+/// What a message is to the queue pairs that it passes between.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RdmaVerb {
+    /// The sender sends, and the receiver has to have asked for a message.
+    #[default]
+    Send,
+    /// The sender writes into the memory of the receiver.
+    Write,
+    /// The receiver reads from the memory of the sender.
+    Read,
+}
+
+impl RdmaVerb {
+    /// Its name in scenarios.
+    pub fn name(self) -> &'static str {
+        match self {
+            RdmaVerb::Send => "send",
+            RdmaVerb::Write => "write",
+            RdmaVerb::Read => "read",
+        }
+    }
+}
+
+/// Messages that a receiver is ready for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReceiveQueue {
+    /// How many each queue pair can take at once, above 0.
+    pub most: u64,
+    /// How long the application takes for each, one after the other, before there is room for another.
+    pub time: Time,
+}
 
 /// How lost packets are repaired.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
@@ -77,6 +112,16 @@ pub struct RdmaSpec {
     pub mtu: u16,
     /// Bytes of a frame beside its data, DA to FCS, telemetry included.
     pub headers: u16,
+    /// What its messages are.
+    pub verb: RdmaVerb,
+    /// READs that a queue pair has under way at most, above 0.
+    pub max_reads: u32,
+    /// What it is ready for; `None`: any number of messages.
+    pub receive_queue: Option<ReceiveQueue>,
+    /// How long a sender waits that was told that the receiver is not ready.
+    pub rnr_timer: Time,
+    /// How often it does so in a row before the queue pair is in error; `None`: for ever.
+    pub rnr_retries: Option<u32>,
     /// Bytes of a message, above 0; `None`: one message of everything.
     pub message: Option<u64>,
     /// Bytes of all; `None`: without end.
@@ -115,6 +160,39 @@ impl RdmaSpec {
     pub fn frame_bytes(&self, data: u16) -> u16 {
         self.headers.saturating_add(data).max(frame::MIN_FRAME_BYTES)
     }
+    /// Bytes of extended headers of a packet by its place in a message.
+    #[inline]
+    pub fn extended(&self, first: bool, last: bool) -> u16 {
+        match self.verb {
+            RdmaVerb::Send => 0,
+            RdmaVerb::Write => {
+                if first {
+                    RETH_BYTES
+                } else {
+                    0
+                }
+            }
+            RdmaVerb::Read => {
+                if first || last {
+                    AETH_BYTES
+                } else {
+                    0
+                }
+            }
+        }
+    }
+    /// Length of the request of a READ.
+    pub fn request_bytes(&self) -> u16 {
+        self.frame_bytes(RETH_BYTES)
+    }
+    /// Whether data are acknowledged packet by packet: those of a READ are by what is asked for next, unless something goes by
+    /// acknowledgements.
+    pub fn acknowledges(&self) -> bool {
+        self.verb != RdmaVerb::Read
+            || self.recovery == RdmaRecovery::Selective
+            || self.window != StaticWindow::Unlimited
+            || self.control.needs_base_rtt()
+    }
     /// Length of an acknowledgement.
     pub fn ack_bytes(&self) -> u16 {
         self.frame_bytes(AETH_BYTES)
@@ -129,7 +207,8 @@ impl RdmaSpec {
     }
     /// The longest frame of either end.
     pub fn longest_frame(&self) -> u16 {
-        self.frame_bytes(self.mtu).max(self.cnp_bytes())
+        let most = self.extended(true, true).saturating_add(self.mtu);
+        self.frame_bytes(most).max(self.cnp_bytes())
     }
     /// Whether receivers send CNPs.
     pub fn sends_cnps(&self) -> bool {
@@ -175,6 +254,8 @@ impl RdmaSpec {
         above_zero("an acknowledgement for every number", self.ack_every.into())?;
         above_zero("a timeout", self.timeouts.low.min(self.timeouts.high).ps())?;
         above_zero("a message", self.message.unwrap_or(1))?;
+        above_zero("a number of READs", self.max_reads.into())?;
+        above_zero("a receive queue", self.receive_queue.map_or(1, |queue| queue.most))?;
         if u32::from(self.mtu) + u32::from(self.headers) > u32::from(u16::MAX / 2) {
             return Err(format!("a frame with {} B of data", self.mtu));
         }

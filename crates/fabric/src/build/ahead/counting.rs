@@ -14,7 +14,7 @@ pub fn mark(plan: &Plan, fabric: &mut Fabric) {
     }
     let answers = ends_of_connections(plan.spec);
     let (first, ports) = (fabric.numbering.first_port, fabric.links.len() as u32);
-    for port in 0..ports {
+    for port in fabric.links.ports.keys() {
         let number = fabric.numbering.port(port);
         let peer = plan.wiring.peer[number as usize];
         let node = plan.wiring.node_of[peer.at()];
@@ -26,7 +26,7 @@ pub fn mark(plan: &Plan, fabric: &mut Fabric) {
         // What leaves a rate limiter may go straight to the link, and does not say that it is on its way.
         let limits = plan.node(number).host().is_some_and(|own| own.limiters.is_some());
         let is_here = (first..first + ports).contains(&peer.0);
-        let hot = &mut fabric.links.ports[port as usize];
+        let hot = &mut fabric.links.ports[port];
         let others = Hooks::FAULTED.or(Hooks::CREDITS);
         let only_counts = has_one_link
             && takes_no_time

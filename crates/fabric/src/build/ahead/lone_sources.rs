@@ -1,6 +1,7 @@
 //! Which sources are alone at their NIC, with nothing that their frames depend on but pauses.
 
 use crate::build::Plan;
+use crate::run::index::PortIx;
 use crate::run::lone_source::LoneSource;
 use crate::run::port::Hooks;
 use crate::run::world::Fabric;
@@ -17,8 +18,8 @@ pub fn mark(plan: &Plan, fabric: &mut Fabric) {
         return;
     }
     let senders = flows_of_nodes(spec);
-    for source in 0..fabric.hosts.sources.len() as u32 {
-        let state = &fabric.hosts.sources[source as usize];
+    for source in fabric.hosts.sources.keys() {
+        let state = &fabric.hosts.sources[source];
         let from = spec.flows[state.flow as usize].from;
         let mut ports = plan.wiring.ports(from);
         let (Some(port), None) = (ports.next(), ports.next()) else { continue };
@@ -27,15 +28,14 @@ pub fn mark(plan: &Plan, fabric: &mut Fabric) {
         if !is_alone || !is_plain {
             continue;
         }
-        let egress = port.0 - fabric.numbering.first_port;
-        let hot = &fabric.links.ports[egress as usize];
-        let one_list = fabric.buffers.queues[hot.first_queue as usize].voqs == 1;
+        let egress = PortIx::new(port.0 - fabric.numbering.first_port);
+        let hot = &fabric.links.ports[egress];
+        let one_list = fabric.buffers.queues[hot.first_queue].voqs == 1;
         if !hot.hooks.is_within(Hooks::FEEDS.or(Hooks::COUNTED_THERE)) || !one_list {
             continue;
         }
         let Some(undisturbed_for) = undisturbed_for(plan, fabric, port.0) else { continue };
-        fabric.links.cold[egress as usize].lone_source =
-            Some(Box::new(LoneSource::new(source, undisturbed_for)));
+        fabric.links.cold[egress].lone_source = Some(Box::new(LoneSource::new(source, undisturbed_for)));
     }
 }
 
@@ -50,12 +50,12 @@ fn flows_of_nodes(spec: &Spec) -> Vec<u32> {
 /// in another part, or what it sends may be lost.
 fn undisturbed_for(plan: &Plan, fabric: &Fabric, port: u32) -> Option<Time> {
     let peer = plan.wiring.peer[port as usize];
-    let local = peer.0.checked_sub(fabric.numbering.first_port)?;
-    let (hot, cold) = (fabric.links.ports.get(local as usize)?, fabric.links.cold.get(local as usize)?);
+    let local = PortIx::new(peer.0.checked_sub(fabric.numbering.first_port)?);
+    let (hot, cold) = (fabric.links.ports.get(local)?, fabric.links.cold.get(local)?);
     if hot.hooks.has(Hooks::FAULTED) {
         return None;
     }
-    let sends = fabric.nodes[fabric.node_of[local as usize] as usize].pause_sender.is_some();
+    let sends = fabric.nodes[fabric.node_of[local]].pause_sender.is_some();
     let on_link = u64::from(CONTROL_FRAME_BYTES) + u64::from(hot.overhead);
     let acts_after = || hot.clock.span_floor(on_link) + cold.delay + plan.response(port);
     Some(if sends { acts_after() } else { Time::NEVER })

@@ -12,6 +12,7 @@
 
 use super::CreditState;
 use crate::run::event::Queued;
+use crate::run::index::PortIx;
 use crate::run::link_control::Ended;
 use crate::run::world::Fabric;
 use frame::{CHANNELS, Frame, TrafficClass, members};
@@ -98,27 +99,27 @@ impl Fabric {
     #[inline(never)]
     pub(super) fn note_bypasses(
         &mut self,
-        egress: u32,
+        egress: PortIx,
         among: u32,
         before: u32,
         now: Time,
         windows: &mut Queued,
     ) {
-        let credits = self.links.cold[egress as usize].control.credits();
+        let credits = self.links.cold[egress].control.credits();
         if credits.is_none_or(|credits| credits.bypass_waits.is_none()) {
             return;
         }
         let (first, had) = (self.probes.pauses_ended(), credits.map_or(0, |credits| credits.held));
-        let port = &self.links.ports[egress as usize];
-        let (queues, free) = (port.first_queue as usize, port.busy_until);
+        let port = &self.links.ports[egress];
+        let (queues, free) = (port.first_queue, port.busy_until);
         for class in members(among) {
-            let Some(credits) = self.links.cold[egress as usize].control.credits_mut() else { return };
-            let lacks = self.buffers.held_in_bypass(queues + class, |frame| credits.lacks(frame));
+            let Some(credits) = self.links.cold[egress].control.credits_mut() else { return };
+            let lacks = self.buffers.held_in_bypass(queues.plus(class as u32), |frame| credits.lacks(frame));
             let over = credits.note_bypass(class, lacks, before >> class & 1 != 0, free, now);
             over.into_iter().for_each(|over| self.probes.pause_ended(egress, over));
         }
         self.note_held(egress, first, now);
-        let Some(credits) = self.links.cold[egress as usize].control.credits() else { return };
+        let Some(credits) = self.links.cold[egress].control.credits() else { return };
         if had == 0 && credits.held != 0 && credits.reads() {
             self.await_update(egress, windows);
         }

@@ -10,6 +10,7 @@
 
 use super::CreditState;
 use crate::run::event::{Event, Kind, Queued};
+use crate::run::index::PortIx;
 use crate::run::port::Hooks;
 use crate::run::world::Fabric;
 use engine::Timer;
@@ -22,7 +23,7 @@ const NEXT: Time = Time::from_ps(1);
 
 /// What an end keeps of updates that are read.
 #[derive(Debug)]
-pub(super) struct Told {
+pub(super) struct UpdatesRead {
     /// Whether this end's updates are read, and whether those of the other end are.
     is_read: bool,
     reads: bool,
@@ -34,9 +35,14 @@ pub(super) struct Told {
     look: Timer,
 }
 
-impl Told {
-    pub const NONE: Told =
-        Told { is_read: false, reads: false, updates: VecDeque::new(), awaited: false, look: Timer::IDLE };
+impl UpdatesRead {
+    pub const NONE: UpdatesRead = UpdatesRead {
+        is_read: false,
+        reads: false,
+        updates: VecDeque::new(),
+        awaited: false,
+        look: Timer::IDLE,
+    };
 
     /// Bytes of what is kept.
     pub fn memory_bytes(&self) -> usize {
@@ -52,6 +58,10 @@ impl CreditState {
     /// Updates of this end are read, and those of the other one, or not.
     pub fn read(&mut self, own: bool, other: bool) {
         (self.told.is_read, self.told.reads) = (own, other);
+    }
+    /// This end looks then, if it does not look before: whether that is new.
+    pub(in crate::run) fn looks_at(&mut self, at: Time) -> bool {
+        at < self.told.look.due() && self.told.look.arm(at)
     }
     /// Whether what the other end has told has to be read.
     #[inline(always)]
@@ -102,7 +112,7 @@ impl CreditState {
 impl Fabric {
     /// A frame has left the room at the end of a link: its sender will be told, with an update that is due now as well.
     #[inline(always)]
-    pub fn credits_free(&mut self, ingress: u32, frame: &Frame, now: Time, windows: &mut Queued) {
+    pub fn credits_free(&mut self, ingress: PortIx, frame: &Frame, now: Time, windows: &mut Queued) {
         let at = self.free(ingress, frame, now, now);
         if at != Time::NEVER {
             self.update_later(ingress, at, windows);
@@ -112,7 +122,7 @@ impl Fabric {
     /// As `credits_free`, after all updates that are due now, where no other frame can leave that room at the same time: an update that it
     /// makes due need not wait for them.
     #[inline(always)]
-    pub fn credits_free_last(&mut self, ingress: u32, frame: &Frame, now: Time, windows: &mut Queued) {
+    pub fn credits_free_last(&mut self, ingress: PortIx, frame: &Frame, now: Time, windows: &mut Queued) {
         let at = self.free(ingress, frame, now + NEXT, now);
         if at != Time::NEVER {
             self.update_at_last(ingress, at, now, windows);
@@ -120,7 +130,7 @@ impl Fabric {
     }
 
     #[inline(never)]
-    fn update_at_last(&mut self, port: u32, at: Time, now: Time, windows: &mut Queued) {
+    fn update_at_last(&mut self, port: PortIx, at: Time, now: Time, windows: &mut Queued) {
         let Some(credits) = self.credits_mut(port) else { return };
         if at == now && !credits.told.is_read && credits.updates_cost_nothing() {
             self.send_update(port, now, now, windows);
@@ -132,7 +142,7 @@ impl Fabric {
     /// Room becomes free, after the updates that were due before a time; when an update is due, [`Time::NEVER`] if one will
     /// be sent by then.
     #[inline(always)]
-    fn free(&mut self, ingress: u32, frame: &Frame, told: Time, now: Time) -> Time {
+    fn free(&mut self, ingress: PortIx, frame: &Frame, told: Time, now: Time) -> Time {
         if frame.route.is_tree() && !self.copies.leaves_room(ingress, frame.word) {
             return Time::NEVER;
         }
@@ -150,7 +160,7 @@ impl Fabric {
     }
 
     #[inline(always)]
-    fn update_later(&mut self, port: u32, at: Time, windows: &mut Queued) {
+    fn update_later(&mut self, port: PortIx, at: Time, windows: &mut Queued) {
         let Some(credits) = self.credits_mut(port) else { return };
         let (fresh, told) = (credits.update.arm(at), &credits.told);
         if !told.is_read {
@@ -159,24 +169,22 @@ impl Fabric {
             }
         } else if told.awaited {
             let at = at + credits.takes;
-            self.look_at(self.links.ports[port as usize].arrives_as.number(), at, windows);
+            self.peer_looks_at(port, at, windows);
         }
     }
 
     /// A port looks then whether the other end of its link has told of credits, if it does not look before.
     #[inline(never)]
-    fn look_at(&mut self, port: u32, at: Time, windows: &mut Queued) {
-        let Some(credits) = self.credits_mut(port) else { return };
-        if at < credits.told.look.due() && credits.told.look.arm(at) {
+    fn look_at(&mut self, port: PortIx, at: Time, windows: &mut Queued) {
+        if self.credits_mut(port).is_some_and(|credits| credits.looks_at(at)) {
             windows.push(Event::bare(Kind::Pause, at, port));
         }
     }
 
     /// A frame of a port lacks credits: when does it look again?
     #[inline(never)]
-    pub(super) fn await_update(&mut self, port: u32, windows: &mut Queued) {
-        let peer = self.links.ports[port as usize].arrives_as.number();
-        let Some(other) = self.credits_mut(peer) else { return };
+    pub(super) fn await_update(&mut self, port: PortIx, windows: &mut Queued) {
+        let Some(other) = self.credits_across(port) else { return };
         other.told.awaited = true;
         let at = other.next_effect();
         if at != Time::NEVER {
@@ -186,11 +194,10 @@ impl Fabric {
 
     /// Reads what has taken effect; false: nothing has. What does so now comes before all else but decisions.
     #[inline(never)]
-    pub(super) fn read_updates(&mut self, port: u32, now: Time) -> bool {
+    pub(super) fn read_updates(&mut self, port: PortIx, now: Time) -> bool {
         let before = if self.deciding { now } else { now + NEXT };
-        let peer = self.links.ports[port as usize].arrives_as.number();
         let mut any = false;
-        while let Some(freed) = self.credits_mut(peer).and_then(|other| other.next_told(before)) {
+        while let Some(freed) = self.credits_across(port).and_then(|other| other.next_told(before)) {
             any = true;
             let Some(credits) = self.credits_mut(port) else { break };
             if let Err(why) = credits.sender.learn(freed) {
@@ -201,7 +208,7 @@ impl Fabric {
     }
 
     /// The time of an update has come.
-    pub fn update_due(&mut self, port: u32, now: Time, windows: &mut Queued) {
+    pub fn update_due(&mut self, port: PortIx, now: Time, windows: &mut Queued) {
         let Some(credits) = self.credits_mut(port) else { return };
         if !credits.update.fires(now) || !credits.receiver.owes() {
             return;
@@ -209,16 +216,16 @@ impl Fabric {
         if credits.spec.update_bytes == 0 {
             return self.send_update(port, now, now, windows);
         }
-        self.links.ports[port as usize].hooks.set(Hooks::PAUSE_WAITING, true);
+        self.links.ports[port].hooks.set(Hooks::PAUSE_WAITING, true);
         self.try_transmit(port, now, windows);
     }
 
     /// Puts an update that takes time on the link; the transmitter is free.
-    pub fn transmit_update(&mut self, egress: u32, now: Time, windows: &mut Queued) {
+    pub fn transmit_update(&mut self, egress: PortIx, now: Time, windows: &mut Queued) {
         let Some(credits) = self.credits_mut(egress) else { return };
         let bytes = u64::from(credits.spec.update_bytes);
-        self.links.cold[egress as usize].counts.update_bytes += bytes;
-        let port = &mut self.links.ports[egress as usize];
+        self.links.cold[egress].counts.update_bytes += bytes;
+        let port = &mut self.links.ports[egress];
         port.hooks.set(Hooks::PAUSE_WAITING, false);
         if port.busy_until < now {
             port.clock.restart();
@@ -230,11 +237,11 @@ impl Fabric {
 
     /// The frame whose transmission has just begun carries an update.
     #[inline(never)]
-    pub(super) fn send_along(&mut self, egress: u32, now: Time, windows: &mut Queued) {
+    pub(super) fn send_along(&mut self, egress: PortIx, now: Time, windows: &mut Queued) {
         let Some(credits) = self.credits_mut(egress) else { return };
         let bytes = u64::from(credits.spec.piggyback.unwrap_or_default());
-        self.links.cold[egress as usize].counts.update_bytes += bytes;
-        let port = &mut self.links.ports[egress as usize];
+        self.links.cold[egress].counts.update_bytes += bytes;
+        let port = &mut self.links.ports[egress];
         port.busy_until += port.clock.advance(bytes);
         let ends = port.busy_until;
         // One that waits is not needed any more.
@@ -246,7 +253,7 @@ impl Fabric {
     }
 
     /// An update leaves, the last bit of it at `ends`.
-    fn send_update(&mut self, port: u32, now: Time, ends: Time, windows: &mut Queued) {
+    fn send_update(&mut self, port: PortIx, now: Time, ends: Time, windows: &mut Queued) {
         let Some(credits) = self.credits_mut(port) else { return };
         // None overtakes the one that a frame carries, nor another that had to wait for that.
         let mut leaves = ends;
@@ -257,11 +264,11 @@ impl Fabric {
         let (freed, at) = (credits.receiver.update(now), leaves + credits.takes);
         credits.update.cancel();
         let rest = credits.receiver.owes();
-        if self.links.ports[port as usize].hooks.has(Hooks::FAULTED) && self.pause_is_lost(port, now, at) {
-            self.links.cold[port as usize].counts.pauses_lost += 1;
+        if self.links.ports[port].hooks.has(Hooks::FAULTED) && self.pause_is_lost(port, now, at) {
+            self.links.cold[port].counts.pauses_lost += 1;
         } else {
-            let peer = self.links.ports[port as usize].arrives_as.number();
-            windows.send(Event::update(at, peer, freed), || self.links.neighbours[port as usize]);
+            let peer = self.links.ports[port].arrives_as.peer();
+            windows.send(Event::update(at, peer, freed), || self.links.neighbours[port]);
         }
         if rest {
             self.update_later(port, ends.max(now + NEXT), windows);
@@ -271,7 +278,7 @@ impl Fabric {
     /// An update takes effect, or one may that is read.
     #[inline(never)]
     pub fn receive_credits(&mut self, event: &Event, windows: &mut Queued) {
-        let (port, now) = (event.place(), event.time);
+        let (port, now) = (event.port(), event.time);
         let Some(credits) = self.credits_mut(port) else { return };
         let reads = credits.told.reads;
         if reads {
@@ -290,8 +297,8 @@ impl Fabric {
 
     /// There may be more credits for those who lack some.
     #[inline(always)]
-    fn help_those_who_lack(&mut self, port: u32, now: Time, windows: &mut Queued) {
-        let credits = self.links.cold[port as usize].control.credits();
+    fn help_those_who_lack(&mut self, port: PortIx, now: Time, windows: &mut Queued) {
+        let credits = self.links.cold[port].control.credits();
         let (lacking, held) =
             credits.map_or((0, 0), |credits| (credits.short, credits.held & !credits.short));
         if lacking | held == 0 {
@@ -302,7 +309,7 @@ impl Fabric {
         if lacking == 0 {
             return;
         }
-        let state = &self.links.ports[port as usize];
+        let state = &self.links.ports[port];
         if state.waiting & !state.stopped != 0 {
             self.try_transmit(port, now, windows);
         }
@@ -310,13 +317,12 @@ impl Fabric {
 
     /// A port looks once more if a frame still lacks credits; else the other end need not care.
     #[inline(always)]
-    fn look_again(&mut self, port: u32, windows: &mut Queued) {
-        let credits = self.links.cold[port as usize].control.credits();
+    fn look_again(&mut self, port: PortIx, windows: &mut Queued) {
+        let credits = self.links.cold[port].control.credits();
         if credits.is_some_and(|credits| credits.short | credits.held != 0) {
             return self.await_update(port, windows);
         }
-        let peer = self.links.ports[port as usize].arrives_as.number();
-        if let Some(other) = self.credits_mut(peer) {
+        if let Some(other) = self.credits_across(port) {
             other.told.awaited = false;
         }
     }

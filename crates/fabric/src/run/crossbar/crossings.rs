@@ -2,59 +2,58 @@
 
 use super::{Crossbar, Output};
 use crate::run::event::{Event, Kind, Queued};
+use crate::run::index::PortIx;
 use crate::run::losses::Cause;
-use crate::run::pool::{NIL, Waiting};
-use crate::run::port::{HEAD_BYTES, Hooks, Port};
+use crate::run::pool::Waiting;
+use crate::run::port::{HEAD_BYTES, Hooks};
 use crate::run::world::Fabric;
 use flow_control::pfc::Counted;
 use frame::{Frame, TrafficClass};
 use queueing::Crossing;
 use units::Time;
 
-/// At an output with one of these, somebody is asked before a frame waits.
-const ASKS: Hooks = Hooks::MANAGED.or(Hooks::BOUNDED).or(Hooks::WATCHED).or(Hooks::DOWN);
-
 impl Fabric {
     #[inline(always)]
-    fn crossbar_mut(&mut self, port: u32) -> Option<&mut Crossbar> {
-        self.nodes[self.node_of[port as usize] as usize].architecture.crossbar_mut()
+    fn crossbar_mut(&mut self, port: PortIx) -> Option<&mut Crossbar> {
+        self.nodes[self.node_of[port]].architecture.crossbar_mut()
     }
 
     /// A frame has come to a switch with a crossbar, or begins its way there.
     #[inline(never)]
     pub fn enter_crossbar(
         &mut self,
-        egress: u32,
+        egress: PortIx,
         class: TrafficClass,
         frame: Frame,
-        ingress: u32,
+        ingress: Option<PortIx>,
         now: Time,
         windows: &mut Queued,
     ) {
-        if ingress == NIL {
+        let Some(ingress) = ingress else {
             if let Some(bar) = self.crossbar_mut(egress) {
-                let output = (egress - bar.first_port) as usize;
+                let output = bar.nth(egress);
                 bar.hold(output, bar.lane(class, &frame), frame.bytes);
             }
-            return self.enqueue_at_output(egress, class, frame, NIL, now, windows);
-        }
-        let (hooks, first_queue) =
-            (self.links.ports[egress as usize].hooks, self.links.ports[egress as usize].first_queue);
-        let queue = first_queue + u32::from(class.0);
+            return self.enqueue_at_output(egress, class, frame, None, now, windows);
+        };
+        let port = &self.links.ports[egress];
+        let (hooks, queue) = (port.hooks, port.queue(class));
         if hooks.has(Hooks::CREDITS) {
-            self.credits_arrived(ingress, &frame, queue, now);
+            self.credits_arrived(ingress, &frame, Some(queue), now);
         }
         if hooks.has(Hooks::COUNTED) {
-            match self.count_in(&frame, ingress, now) {
+            match self.count_in(&frame, Some(ingress), now) {
                 Counted::Fits => {}
-                Counted::Full => return self.lose(egress, class, &frame, ingress, Cause::Headroom, now),
-                Counted::AtXoff => self.send_xoff(&frame, ingress, queue, now, windows),
+                Counted::Full => {
+                    return self.lose(egress, class, &frame, Some(ingress), Cause::Headroom, now);
+                }
+                Counted::AtXoff => self.send_xoff(&frame, ingress, Some(queue), now, windows),
             }
         }
         self.tell_root(egress, class, &frame);
-        let node = self.node_of[egress as usize] as usize;
+        let node = self.node_of[egress];
         let Some(bar) = self.nodes[node].architecture.crossbar_mut() else { return };
-        let (input, output) = ((ingress - bar.first_port) as usize, (egress - bar.first_port) as usize);
+        let (input, output) = (bar.nth(ingress), bar.nth(egress));
         // A bypassable frame stands in the ordered list only while others do.
         let mut lane = bar.lane(class, &frame);
         if lane != class.at() && !bar.lists[bar.list(input, output, class.at())].is_empty() {
@@ -72,8 +71,8 @@ impl Fabric {
             self.check_matched(egress, now);
             return;
         }
-        // In place of where it came in from, which the list tells: where it goes, which a FIFO does not.
-        self.buffers.pool.push(&mut bar.lists[list], &frame, now, egress);
+        // Where it came in from the list tells.
+        self.buffers.pool.push(&mut bar.lists[list], &frame, now, Some(egress));
         bar.inputs[input].enter(frame.bytes);
         if is_first {
             bar.want(input, output, lane as u8);
@@ -91,8 +90,8 @@ impl Fabric {
 
     /// What is not going to be matched now could not be: found by looking at every queue.
     #[cfg(debug_assertions)]
-    fn check_matched(&self, port: u32, now: Time) {
-        let Some(bar) = self.nodes[self.node_of[port as usize] as usize].architecture.crossbar() else {
+    fn check_matched(&self, port: PortIx, now: Time) {
+        let Some(bar) = self.nodes[self.node_of[port]].architecture.crossbar() else {
             return;
         };
         if bar.matching.due() == now || bar.left_over {
@@ -101,7 +100,7 @@ impl Fabric {
         for (at, list) in bar.lists.iter().enumerate().filter(|it| !it.1.is_empty()) {
             let (input, lane) = (at / (bar.lists.len() / bar.ports), at % bar.lanes);
             let first = self.buffers.pool.first(list);
-            let output = (first.ingress - bar.first_port) as usize;
+            let output = bar.output_of(first);
             let needs = match bar.keys.room {
                 queueing::Room::Frame => u64::from(first.frame.bytes),
                 queueing::Room::Longest => bar.longest,
@@ -120,7 +119,7 @@ impl Fabric {
     }
 
     /// Inputs and outputs are matched after all that happens now; the event that is handled ends with this.
-    fn match_soon(&mut self, port: u32, now: Time, windows: &mut Queued) {
+    fn match_soon(&mut self, port: PortIx, now: Time, windows: &mut Queued) {
         if windows.is_last_of(now) {
             self.match_now(port, windows, now);
         } else if let Some(bar) = self.crossbar_mut(port) {
@@ -129,8 +128,8 @@ impl Fabric {
     }
 
     /// The time of a match has come.
-    pub fn match_due(&mut self, port: u32, now: Time, windows: &mut Queued) {
-        let node = self.node_of[port as usize] as usize;
+    pub fn match_due(&mut self, port: PortIx, now: Time, windows: &mut Queued) {
+        let node = self.node_of[port];
         let Some(bar) = self.nodes[node].architecture.crossbar_mut() else { return };
         if bar.matching.fires(now) {
             self.match_now(port, windows, now);
@@ -138,8 +137,8 @@ impl Fabric {
     }
 
     /// Matches inputs and outputs.
-    fn match_now(&mut self, port: u32, windows: &mut Queued, now: Time) {
-        let node = self.node_of[port as usize] as usize;
+    fn match_now(&mut self, port: PortIx, windows: &mut Queued, now: Time) {
+        let node = self.node_of[port];
         let Some(bar) = self.nodes[node].architecture.crossbar_mut() else { return };
         bar.request(&self.buffers.pool, now);
         bar.left_over = false;
@@ -155,7 +154,7 @@ impl Fabric {
             // Any end may find what was left out.
             let first_port = bar.first_port;
             let busy = bar.outputs.iter_mut().enumerate().filter(|(_, output)| output.busy_until > now);
-            busy.for_each(|(nth, output)| output.notice(first_port + nth as u32, windows));
+            busy.for_each(|(nth, output)| output.notice(first_port.plus(nth as u32), windows));
         }
         for crossing in matches.drain(..) {
             self.cross(port, crossing, now, windows);
@@ -167,9 +166,9 @@ impl Fabric {
 
     /// A frame begins to cross.
     #[inline(always)]
-    fn cross(&mut self, port: u32, crossing: Crossing, now: Time, windows: &mut Queued) {
+    fn cross(&mut self, port: PortIx, crossing: Crossing, now: Time, windows: &mut Queued) {
         let Crossing { input, output, class: lane } = crossing;
-        let node = self.node_of[port as usize] as usize;
+        let node = self.node_of[port];
         let Some(bar) = self.nodes[node].architecture.crossbar_mut() else { return };
         let list = bar.list(input, output, lane);
         let waiting = self.buffers.pool.pop(&mut bar.lists[list]);
@@ -178,8 +177,7 @@ impl Fabric {
             .then(|| bar.move_bypassable(input, output, lane, &mut self.buffers.pool))
             .flatten();
         let left = &bar.lists[list];
-        let next =
-            (!left.is_empty()).then(|| (self.buffers.pool.first(left).ingress - bar.first_port) as usize);
+        let next = (!left.is_empty()).then(|| bar.output_of(self.buffers.pool.first(left)));
         if next != Some(output) {
             bar.want_no_more(input, output, lane as u8);
             if let Some(next) = next {
@@ -197,7 +195,7 @@ impl Fabric {
     /// A frame that has come at a time leaves its input.
     fn set_off(
         &mut self,
-        port: u32,
+        port: PortIx,
         crossing: Crossing,
         frame: &Frame,
         since: Time,
@@ -205,17 +203,17 @@ impl Fabric {
         windows: &mut Queued,
     ) {
         let Crossing { input, output, class: lane } = crossing;
-        let node = self.node_of[port as usize] as usize;
+        let node = self.node_of[port];
         let Some(bar) = self.nodes[node].architecture.crossbar_mut() else { return };
         bar.hold(output, lane, frame.bytes);
-        let (ingress, egress) = (bar.first_port + input as u32, bar.first_port + output as u32);
+        let (ingress, egress) = (bar.port(input), bar.port(output));
         let (mut ends, early, class) = (now + bar.takes(frame.bytes), bar.cuts_through, bar.class_at(lane));
         if early {
             // The last bit cannot cross before it has come. A frame of which all had come first is held no longer than
             // it takes to come.
             let rest = u64::from(frame.bytes - frame.bytes.min(HEAD_BYTES));
             let rest = if self.links.is_faster(egress, ingress) { 0 } else { rest };
-            ends = ends.max(since + self.links.ports[ingress as usize].clock.span_floor(rest));
+            ends = ends.max(since + self.links.ports[ingress].clock.span_floor(rest));
         }
         (bar.inputs[input].busy_until, bar.inputs[input].to) = (ends, output);
         let awaited = bar.is_awaited(input, output);
@@ -227,53 +225,28 @@ impl Fabric {
         if awaited || !early {
             state.notice(egress, windows);
         }
-        let hooks = self.links.ports[egress as usize].hooks;
+        let hooks = self.links.ports[egress].hooks;
         if hooks.has(Hooks::CREDITS) {
             self.credits_free_last(ingress, frame, now, windows);
         }
         if hooks.has(Hooks::COUNTED) {
             let mut waiting = Waiting::default();
-            (waiting.frame, waiting.since, waiting.ingress) = (*frame, since, ingress);
+            (waiting.frame, waiting.since, waiting.across) = (*frame, since, Some(ingress));
             self.count_out(&waiting, now, windows);
         }
         if early {
-            self.come_to_output(egress, class, frame, now, windows);
-        }
-    }
-
-    /// A frame comes to the queue of its egress port over a crossbar. If the port is busy and nothing speaks against it, the
-    /// frame waits, and nothing can be decided before the port is free.
-    #[inline(always)]
-    fn come_to_output(
-        &mut self,
-        egress: u32,
-        class: TrafficClass,
-        frame: &Frame,
-        now: Time,
-        windows: &mut Queued,
-    ) {
-        let Port { busy_until, hooks, .. } = self.links.ports[egress as usize];
-        if busy_until <= now || hooks.has(ASKS) {
-            return self.enqueue_at_output(egress, class, *frame, NIL, now, windows);
-        }
-        if hooks.has(Hooks::CREDITS) {
-            self.meets_credits(egress, class, frame, NIL, now, windows);
-        }
-        self.begin_to_wait(egress, class, frame, NIL, now, windows);
-        self.arm(egress, busy_until, windows);
-        if self.links.ports[egress as usize].stopped >> class.0 & 1 != 0 {
-            self.note_stuck(egress, 1 << class.0, now, windows);
+            self.enqueue_at_output(egress, class, *frame, None, now, windows);
         }
     }
 
     /// A frame has crossed to a port.
     #[inline]
-    pub fn crossed(&mut self, egress: u32, now: Time, windows: &mut Queued) {
+    pub fn crossed(&mut self, egress: PortIx, now: Time, windows: &mut Queued) {
         let Some(bar) = self.crossbar_mut(egress) else { return };
-        let output = (egress - bar.first_port) as usize;
+        let output = bar.nth(egress);
         let (frame, may_match) = bar.ended(output);
         if let Some((frame, class)) = frame {
-            self.enqueue_at_output(egress, class, frame, NIL, now, windows);
+            self.enqueue_at_output(egress, class, frame, None, now, windows);
         }
         if may_match {
             self.match_soon(egress, now, windows);
@@ -286,14 +259,14 @@ impl Fabric {
     #[inline(always)]
     pub fn output_left(
         &mut self,
-        egress: u32,
+        egress: PortIx,
         class: TrafficClass,
         frame: &Frame,
         now: Time,
         windows: &mut Queued,
     ) {
         let Some(bar) = self.crossbar_mut(egress) else { return };
-        let output = (egress - bar.first_port) as usize;
+        let output = bar.nth(egress);
         let more = bar.let_go(output, bar.lane(class, frame), frame.bytes) && bar.is_wanted(output, now)
             || bar.left_over;
         if more && bar.outputs[output].busy_until <= now {
@@ -312,14 +285,14 @@ fn match_later(bar: &mut Crossbar, now: Time, windows: &mut Queued) {
 /// A frame waits for an input and an output that are not both free: the end of what lasts longer will be noticed.
 fn notice_later(bar: &mut Crossbar, input: usize, output: usize, windows: &mut Queued) {
     let longer = bar.busy_longer(input, output);
-    let port = bar.first_port + longer as u32;
+    let port = bar.port(longer);
     bar.outputs[longer].notice(port, windows);
 }
 
 impl Output {
     /// The end of what crosses to this port is an event.
     #[inline]
-    fn notice(&mut self, port: u32, windows: &mut Queued) {
+    fn notice(&mut self, port: PortIx, windows: &mut Queued) {
         if !self.noticed {
             self.noticed = true;
             windows.push(Event::bare(Kind::Crossed, self.busy_until, port));

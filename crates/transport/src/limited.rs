@@ -12,7 +12,7 @@ use units::Time;
 
 /// Who holds a sender back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Holder {
+pub enum LimitedBy {
     /// Nothing is to be sent.
     Application,
     /// The receive window or the send buffer.
@@ -25,24 +25,24 @@ pub enum Holder {
 
 /// How long each has, from the begin of the sender until all is acknowledged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Held {
-    /// By [`Holder`].
+pub struct LimitedTimes {
+    /// By [`LimitedBy`].
     pub times: [Time; 4],
 }
 
-/// The clock of [`Held`]: who holds the sender back now, and since when.
+/// The clock of [`LimitedTimes`]: who holds the sender back now, and since when.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Holding {
-    held: Held,
+pub(crate) struct LimitedClock {
+    held: LimitedTimes,
     /// Who does now, and since when; `None`: it has not begun, or is done.
-    now: Option<(Holder, Time)>,
+    now: Option<(LimitedBy, Time)>,
 }
 
-impl Holding {
-    pub const IDLE: Holding = Holding { held: Held { times: [Time::ZERO; 4] }, now: None };
+impl LimitedClock {
+    pub const IDLE: LimitedClock = LimitedClock { held: LimitedTimes { times: [Time::ZERO; 4] }, now: None };
 
     /// From now on it is this one.
-    pub fn change(&mut self, holder: Option<Holder>, now: Time) {
+    pub fn change(&mut self, holder: Option<LimitedBy>, now: Time) {
         if self.now.map(|(before, _)| before) == holder {
             return;
         }
@@ -53,14 +53,14 @@ impl Holding {
     }
 
     /// Who holds it back turns out to be another one, since it does.
-    pub fn correct(&mut self, holder: Holder) {
+    pub fn correct(&mut self, holder: LimitedBy) {
         if let Some((before, _)) = &mut self.now {
             *before = holder;
         }
     }
 
     /// How long each has until now.
-    pub fn until(&self, now: Time) -> Held {
+    pub fn until(&self, now: Time) -> LimitedTimes {
         let mut held = self.held;
         if let Some((holder, since)) = self.now {
             held.times[holder as usize] += now.saturating_sub(since);
@@ -76,15 +76,15 @@ mod tests {
     #[test]
     fn times_add_up_from_the_begin() {
         let us = Time::from_us;
-        let mut holding = Holding::IDLE;
-        assert_eq!(holding.until(us(5)), Held::default());
+        let mut holding = LimitedClock::IDLE;
+        assert_eq!(holding.until(us(5)), LimitedTimes::default());
         for (holder, at) in [
-            (Holder::Nothing, 10),
-            (Holder::CongestionControl, 12),
-            (Holder::CongestionControl, 14),
-            (Holder::ReceiveWindow, 17),
-            (Holder::Application, 20),
-            (Holder::Nothing, 29),
+            (LimitedBy::Nothing, 10),
+            (LimitedBy::CongestionControl, 12),
+            (LimitedBy::CongestionControl, 14),
+            (LimitedBy::ReceiveWindow, 17),
+            (LimitedBy::Application, 20),
+            (LimitedBy::Nothing, 29),
         ] {
             holding.change(Some(holder), us(at));
         }
@@ -92,12 +92,12 @@ mod tests {
         assert_eq!(holding.until(us(40)).times, [9, 3, 5, 13].map(us));
         // The microsecond since 29 was a wait for a timeout.
         let mut waited = holding;
-        waited.correct(Holder::CongestionControl);
+        waited.correct(LimitedBy::CongestionControl);
         assert_eq!(waited.until(us(30)).times, [9, 3, 6, 2].map(us));
         // What is done has no more time, until it begins anew.
         holding.change(None, us(32));
         assert_eq!(holding.until(us(40)).times, [9, 3, 5, 5].map(us));
-        holding.change(Some(Holder::Nothing), us(50));
+        holding.change(Some(LimitedBy::Nothing), us(50));
         assert_eq!(holding.until(us(51)).times, [9, 3, 5, 6].map(us));
     }
 }

@@ -8,7 +8,7 @@ use units::Time;
 /// From when on frames pass a limiter, and what has passed.
 #[derive(Debug)]
 #[repr(C, align(64))]
-pub(crate) struct Passage {
+pub(crate) struct Gate {
     /// From when on a frame that comes passes at once, if its NIC takes it: nothing waits in the limiter, nothing has to be asked
     /// before, and its rate allows it. [`Time::NEVER`]: it has to be looked at.
     opens: Time,
@@ -21,10 +21,10 @@ pub(crate) struct Passage {
     pub pacer: Pacer,
 }
 
-impl Passage {
+impl Gate {
     /// Nothing has passed yet.
-    pub fn new(quiet: Quiet) -> Passage {
-        Passage {
+    pub fn new(quiet: Quiet) -> Gate {
+        Gate {
             opens: Time::NEVER,
             unheard: Unheard::new(quiet),
             busy_since: Time::ZERO,
@@ -99,27 +99,27 @@ mod tests {
     #[test]
     fn without_a_rate_all_that_frames_touch_lies_in_one_cache_line() {
         // The pacer begins with when it is due, and whether it paces.
-        assert_eq!(std::mem::offset_of!(Passage, pacer), 48);
+        assert_eq!(std::mem::offset_of!(Gate, pacer), 48);
     }
 
     #[test]
     fn a_frame_passes_once_the_one_before_has_taken_its_time() {
-        let mut passage = Passage::new(Quiet { until: Time::from_us(10), bytes: 5_000 });
+        let mut gate = Gate::new(Quiet { until: Time::from_us(10), bytes: 5_000 });
         let us = Time::from_us;
-        assert!(!passage.is_open(us(9)), "nobody has looked");
-        passage.open(us(1));
-        assert!(!passage.is_open(us(0)) && passage.is_open(us(1)));
-        assert!(!passage.passes(1_000, 0, us(1)), "longer than all before");
-        passage.note_length(1_000);
-        passage.pacer.set_rate(Some(BitRate::from_gbps(8)));
-        assert!(passage.passes(1_000, 1_000, us(1)));
-        assert!(!passage.is_open(us(2)) && passage.is_open(us(3)));
-        assert!(passage.passes(1_000, 0, us(3)));
-        assert_eq!((passage.busy_since, passage.unheard.passed()), (us(3), (2, 2_000)));
-        assert!(!passage.passes(1_000, 0, us(10)), "the control hears of it");
-        passage.pacer.set_rate(None);
-        assert!(passage.passes(1_000, 0, us(9)) && passage.is_open(us(9)));
-        passage.close();
-        assert!(!passage.is_open(us(10_000)));
+        assert!(!gate.is_open(us(9)), "nobody has looked");
+        gate.open(us(1));
+        assert!(!gate.is_open(us(0)) && gate.is_open(us(1)));
+        assert!(!gate.passes(1_000, 0, us(1)), "longer than all before");
+        gate.note_length(1_000);
+        gate.pacer.set_rate(Some(BitRate::from_gbps(8)));
+        assert!(gate.passes(1_000, 1_000, us(1)));
+        assert!(!gate.is_open(us(2)) && gate.is_open(us(3)));
+        assert!(gate.passes(1_000, 0, us(3)));
+        assert_eq!((gate.busy_since, gate.unheard.passed()), (us(3), (2, 2_000)));
+        assert!(!gate.passes(1_000, 0, us(10)), "the control hears of it");
+        gate.pacer.set_rate(None);
+        assert!(gate.passes(1_000, 0, us(9)) && gate.is_open(us(9)));
+        gate.close();
+        assert!(!gate.is_open(us(10_000)));
     }
 }

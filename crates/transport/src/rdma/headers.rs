@@ -1,0 +1,26 @@
+//! What frames of RDMA carry: in their word, or if that is too narrow in a header.
+
+use super::psn::{WIDE_FROM, Word};
+use crate::endpoint::Received;
+use frame::{Header, RdmaHeader, Telemetry};
+
+/// What a frame of RDMA carries, in its word or its header.
+pub fn header_of(received: &Received) -> RdmaHeader {
+    match received.header {
+        Some(Header::Rdma(header)) => header,
+        _ => {
+            let (word, pair) = (received.word, Word::of(received.word).pair);
+            RdmaHeader { word, pair, ..RdmaHeader::default() }
+        }
+    }
+}
+
+/// The word and the header of a frame: none if the word says everything.
+pub fn labelled(header: RdmaHeader) -> (u32, Option<Header>) {
+    let narrow = header.pair < WIDE_FROM
+        && header.echo.is_none()
+        && header.arrived.is_none()
+        && header.telemetry == Telemetry::None
+        && header.asked == 0;
+    (header.word, (!narrow).then_some(Header::Rdma(header)))
+}

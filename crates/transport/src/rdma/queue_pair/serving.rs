@@ -1,0 +1,118 @@
+//! What a queue pair does for others than its own messages: requests of READs, receivers that are not
+//! ready or do not answer, a NIC with limits.
+
+use super::{Message, QueuePair};
+use crate::rdma::control::{RdmaControl, RdmaLoss};
+use crate::rdma::nic::SharedNic;
+use crate::rdma::psn::{self, Word};
+use frame::RdmaHeader;
+use units::Time;
+
+impl QueuePair {
+    /// Bytes of extended headers of so many packets of a message of `packets`, from its first on.
+    pub(super) fn extended(&self, sent: u64, packets: u64) -> u64 {
+        let [first, last, only] =
+            [(true, false), (false, true), (true, true)].map(|(first, last)| self.spec.extended(first, last));
+        match (sent, packets) {
+            (0, _) => 0,
+            (1, 1) => only.into(),
+            (sent, packets) if sent < packets => first.into(),
+            _ => u64::from(first) + u64::from(last),
+        }
+    }
+
+    /// The request of a READ has come, which is the n-th of this queue pair. Whether it is news.
+    pub fn on_request(&mut self, now: Time, header: &RdmaHeader, nth: u32) -> bool {
+        let word = Word::of(header.word);
+        let from = psn::nearest(word.number, self.unacknowledged);
+        if from > self.end {
+            // One NAK until what is missing has come.
+            self.request_missing |= self.told_missing != Some(self.end);
+            self.told_missing = Some(self.end);
+            self.discarded += 1;
+            return false;
+        }
+        if from == self.end {
+            self.told_missing = None;
+            self.post(nth, now, header.asked.into());
+            // So many are under way at most: those before are whole.
+            while self.messages.len() > self.spec.max_reads as usize
+                && let Some(until) = self.messages.front().map(Message::end)
+            {
+                self.has_arrived(until, now);
+            }
+            return true;
+        }
+        if word.flags[2] && from >= self.unacknowledged {
+            self.counts.naks += 1;
+            self.has_arrived(from, now);
+            if self.recovery.on_nak(from, self.highest, None) {
+                self.control.on_loss(now, RdmaLoss::Nak);
+            } else if self.recovery.is_selective() {
+                self.recovery.on_timeout(from, self.highest);
+            }
+            self.pace(now);
+        }
+        false
+    }
+
+    /// The requester has everything before a packet.
+    fn has_arrived(&mut self, until: u64, now: Time) {
+        let until = until.min(self.highest);
+        if until > self.unacknowledged {
+            self.unacknowledged = until;
+            self.timed.take_if(|&mut (packet, _)| packet < until);
+            self.recovery.on_progress(until);
+            self.complete(now);
+        }
+    }
+
+    /// Whether the NIC is ready for its next packet; if not, it waits until it is.
+    pub fn is_admitted(&mut self, nic: &SharedNic, number: u64, now: Time) -> bool {
+        let Some(next) = self.next().filter(|&next| self.admitted != Some(next)) else { return true };
+        let begins = next == self.highest
+            && self.messages.get(self.find(next)).is_some_and(|message| message.first == next);
+        let Ok(mut nic) = nic.lock() else { return true };
+        let (at, fetches) = nic.admit(number, begins, now);
+        self.counts.fetches += u64::from(fetches);
+        self.admitted = Some(next);
+        if at > now {
+            self.waits = self.waits.max(at);
+            self.pace(now);
+        }
+        at <= now
+    }
+
+    /// The receiver has no room for the next message.
+    pub(super) fn wait_for_receiver(&mut self, now: Time) {
+        self.counts.not_ready += 1;
+        self.not_ready += 1;
+        self.timed = None;
+        if self.spec.rnr_retries.is_some_and(|most| self.not_ready > most) {
+            (self.failed, self.deadline) = (Some(now), Time::NEVER);
+            return;
+        }
+        self.recovery.on_nak(self.unacknowledged, self.highest, None);
+        self.waits = now.saturating_add(self.spec.rnr_timer);
+        // Nothing is under way that would be answered.
+        self.deadline = Time::NEVER;
+    }
+
+    /// Nothing has come for the timeout.
+    pub(super) fn expire(&mut self, now: Time) {
+        self.counts.timeouts += 1;
+        self.retry += 1;
+        self.timed = None;
+        if let Some(front) = self.messages.front_mut() {
+            front.timeouts += 1;
+        }
+        if self.retry > self.spec.retries {
+            (self.failed, self.deadline) = (Some(now), Time::NEVER);
+            return;
+        }
+        self.recovery.on_timeout(self.unacknowledged, self.highest);
+        self.control.on_loss(now, RdmaLoss::Timeout);
+        self.deadline = now.saturating_add(self.timeout());
+        self.pace(now);
+    }
+}

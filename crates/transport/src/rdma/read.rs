@@ -1,0 +1,389 @@
+//! READ: the receiver asks for messages, and the sender sends them as responses.
+//!
+//! The requester reserves as many packet sequence numbers as the response has packets. Its request names the first of them and how many
+//! bytes it wants; at most `max_reads` requests are without their whole response. The responder sends the responses one after the
+//! other, under its own congestion control. Its last packet says that a response is whole; nothing else acknowledges it, unless
+//! recovery, window or control go by acknowledgements: then packets of responses are acknowledged as other data are (read ACKs, IRN).
+//!
+//! What is lost the requester asks for again: from the packet on that it expects, when one behind that has come (not again for
+//! the same within `nak_gap`), or when nothing comes for the timeout. The responder goes back there, and on from there through all that it was asked for.
+//! A request that comes after a lost one it answers with a NAK, which names the request that is missing. After `retries` timeouts in a row the queue
+//! pair is in error.
+//!
+//! A message of more packets than the numbers allow for `max_reads` requests, or of more than 2 GiB, is read in several READs; a flow whose `message` is unlimited
+//! reads 1 MiB at a time.
+//!
+//! Source: InfiniBand Architecture Specification volume 1 sections 9.4.4 (READ), 9.7.2 (outstanding requests), 9.7.3.1 (numbers of
+//! responses), 9.7.5.1 (repeated requests); R. Mittal et al., "Revisiting Network Support for RDMA", SIGCOMM 2018, section 5.2 (read ACKs).
+//!
+//! Not modelled: atomic operations; READs and SENDs in one queue pair.
+
+use super::psn::{self, Word};
+use super::queue_pair::{ENDLESS, labelled};
+use super::spec::{QueuePairs, RdmaSpec};
+use crate::endpoint::{Record, RecordKind, Segment};
+use crate::transfer_sender::TransferOutcome;
+use frame::{FrameKind, RdmaHeader};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use units::Time;
+use workload::Due;
+
+/// Bytes of a message of InfiniBand, at most.
+const LONGEST: u64 = 1 << 31;
+
+/// Bytes of each of the READs of a flow of one message without end: what is under way cannot be taken back.
+const ONE_OF_MANY: u64 = 1 << 20;
+
+/// What the requester of a queue pair has done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReadCounts {
+    /// Messages that are whole, and their bytes.
+    pub messages: u64,
+    /// See `messages`.
+    pub bytes: u64,
+    /// Times that nothing came.
+    pub timeouts: u64,
+    /// Packets that were asked for and have not come.
+    pub outstanding: u64,
+    /// When it came to be in error.
+    pub failed: Option<Time>,
+}
+
+/// Asks for messages.
+#[derive(Clone, Debug)]
+pub struct Reader {
+    spec: Arc<RdmaSpec>,
+    due: Arc<[Due]>,
+    outcomes: Vec<TransferOutcome>,
+    /// By transfer, its first READ among those of its queue pair, and how many there are.
+    places: Vec<(u32, u32)>,
+    pairs: Vec<Reading>,
+    free: Vec<u32>,
+    /// Queue pairs with a request to send.
+    line: VecDeque<u32>,
+    /// Of a flow: when the next message is asked for, when no more are, and the bytes that are left.
+    start: Time,
+    stop: Option<Time>,
+    left: u64,
+    records: VecDeque<Record>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Reading {
+    reads: VecDeque<Read>,
+    /// How many of them have been asked for, how many there were, and one behind the last packet of the last.
+    asked: usize,
+    posted: u32,
+    end: u64,
+    /// The packet that comes next.
+    expected: u64,
+    /// What is missing is to be asked for again.
+    again: bool,
+    in_line: bool,
+    retry: u32,
+    deadline: Time,
+    counts: ReadCounts,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Read {
+    transfer: u32,
+    start: Time,
+    first: u64,
+    packets: u64,
+    bytes: u64,
+    /// Of the whole message, if this is the last part of it; else 0.
+    message: u64,
+}
+
+impl Read {
+    fn end(&self) -> u64 {
+        self.first + self.packets
+    }
+}
+
+impl Reader {
+    /// Of these transfers, in order of their starts; if there are none, of the messages of a flow from `start` to `stop`.
+    pub fn new(spec: &Arc<RdmaSpec>, due: Arc<[Due]>, start: Time, stop: Option<Time>) -> Reader {
+        let left = if due.is_empty() { spec.total.unwrap_or(ENDLESS) } else { 0 };
+        Reader {
+            spec: spec.clone(),
+            due,
+            outcomes: Vec::new(),
+            places: Vec::new(),
+            pairs: Vec::new(),
+            free: Vec::new(),
+            line: VecDeque::new(),
+            start: if left > 0 { start } else { Time::NEVER },
+            stop: stop.filter(|_| left > 0),
+            left,
+            records: VecDeque::new(),
+        }
+    }
+
+    /// Of each transfer that has begun.
+    pub fn outcomes(&self) -> Vec<TransferOutcome> {
+        let mut outcomes = self.outcomes.clone();
+        let mut told = vec![false; outcomes.len()];
+        for pair in &self.pairs {
+            for read in &pair.reads {
+                let arrived = pair.expected.saturating_sub(read.first) * u64::from(self.spec.mtu);
+                let missing = read.bytes - arrived.min(read.bytes);
+                let nth = read.transfer as usize;
+                let (Some(outcome), Some(told)) = (outcomes.get_mut(nth), told.get_mut(nth)) else {
+                    continue;
+                };
+                // The parts of one message together.
+                let before = if std::mem::replace(told, true) { outcome.missing } else { 0 };
+                outcome.missing = before + missing;
+            }
+        }
+        outcomes
+    }
+    /// The queue pair of a transfer, its first READ there, and how many it has.
+    pub fn place_of(&self, transfer: usize) -> Option<(u32, u32, u32)> {
+        let (first, many) = *self.places.get(transfer)?;
+        Some((self.outcomes.get(transfer)?.connection, first, many))
+    }
+    /// What a queue pair has done.
+    pub fn counts(&self, pair: u32) -> ReadCounts {
+        self.pairs.get(pair as usize).map_or_else(ReadCounts::default, |pair| {
+            let asked = pair.asked.checked_sub(1).map_or(pair.expected, |last| pair.reads[last].end());
+            ReadCounts { outstanding: asked.saturating_sub(pair.expected), ..pair.counts }
+        })
+    }
+    /// What was measured and not yet told.
+    pub fn poll_record(&mut self) -> Option<Record> {
+        self.records.pop_front()
+    }
+    /// Whether there is something.
+    pub fn has_records(&self) -> bool {
+        !self.records.is_empty()
+    }
+
+    /// As if so many packets had come before.
+    #[cfg(test)]
+    pub fn start_at(&mut self, packet: u64) {
+        let number = self.open();
+        let pair = &mut self.pairs[number as usize];
+        (pair.end, pair.expected) = (packet, packet);
+    }
+
+    fn open(&mut self) -> u32 {
+        self.pairs.push(Reading { deadline: Time::NEVER, ..Reading::default() });
+        self.pairs.len() as u32 - 1
+    }
+
+    /// Packets of a READ at most: `max_reads` of them and one more are less than half of all numbers.
+    fn longest(&self) -> u64 {
+        let packets = psn::MOST_OUTSTANDING / (u64::from(self.spec.max_reads) + 2);
+        packets.min(LONGEST / u64::from(self.spec.mtu)).max(1)
+    }
+
+    fn post(&mut self, number: u32, transfer: u32, start: Time, bytes: u64) -> (u32, u32) {
+        let (mtu, longest) = (u64::from(self.spec.mtu), self.longest());
+        let pair = &mut self.pairs[number as usize];
+        let first = pair.posted;
+        let mut left = bytes;
+        loop {
+            let part = left.min(longest * mtu);
+            left -= part;
+            let message = if left == 0 { bytes } else { 0 };
+            let packets = part.div_ceil(mtu);
+            pair.reads.push_back(Read { transfer, start, first: pair.end, packets, bytes: part, message });
+            pair.end += packets;
+            pair.posted += 1;
+            if left == 0 {
+                break;
+            }
+        }
+        let place = (first, pair.posted - first);
+        self.queue(number);
+        place
+    }
+
+    /// Posts what is due, and asks again for what did not come.
+    pub fn handle_timeout(&mut self, now: Time) {
+        while let Some(&due) = self.due.get(self.outcomes.len()).filter(|due| due.start <= now) {
+            let known = match self.spec.queue_pairs {
+                QueuePairs::One => (!self.pairs.is_empty()).then_some(0),
+                QueuePairs::Free => self.free.pop(),
+                QueuePairs::Each => None,
+            };
+            let connection = known.unwrap_or_else(|| self.open());
+            let reused = self.pairs[connection as usize].posted > 0;
+            self.outcomes.push(TransferOutcome {
+                acknowledged: Time::NEVER,
+                missing: due.bytes,
+                sent_again: 0,
+                timeouts: 0,
+                reused,
+                connection,
+            });
+            let place = self.post(connection, self.outcomes.len() as u32 - 1, due.start, due.bytes);
+            self.places.push(place);
+        }
+        if self.stop.is_some_and(|stop| stop <= now) {
+            (self.stop, self.left) = (None, 0);
+        }
+        self.supply(now);
+        for number in 0..self.pairs.len() as u32 {
+            if self.pairs[number as usize].deadline <= now {
+                self.expire(number, now);
+            }
+        }
+    }
+
+    /// Asks for the next messages of a flow, as many as may be under way.
+    fn supply(&mut self, now: Time) {
+        if !self.due.is_empty() || self.start > now {
+            return;
+        }
+        if self.pairs.is_empty() {
+            self.open();
+        }
+        while self.left > 0 && self.pairs[0].reads.len() < self.spec.max_reads as usize {
+            let bytes = self.spec.message.unwrap_or(ONE_OF_MANY).min(self.left);
+            self.left -= if self.spec.total.is_some() { bytes } else { 0 };
+            self.post(0, u32::MAX, now, bytes);
+        }
+        if self.left == 0 {
+            self.start = Time::NEVER;
+        }
+    }
+
+    fn expire(&mut self, number: u32, now: Time) {
+        let (retries, timeout) = (self.spec.retries, self.timeout(number));
+        let pair = &mut self.pairs[number as usize];
+        pair.counts.timeouts += 1;
+        pair.retry += 1;
+        let front = pair.reads.front().map(|read| read.transfer as usize);
+        if pair.retry > retries {
+            (pair.counts.failed, pair.deadline) = (Some(now), Time::NEVER);
+        } else {
+            // Requests behind it may be lost too; a responder that has them takes no notice.
+            (pair.again, pair.asked) = (true, pair.asked.min(1));
+            pair.deadline = now.saturating_add(timeout);
+        }
+        if let Some(outcome) = front.and_then(|transfer| self.outcomes.get_mut(transfer)) {
+            outcome.timeouts += 1;
+        }
+        self.queue(number);
+    }
+
+    fn timeout(&self, number: u32) -> Time {
+        let timeouts = &self.spec.timeouts;
+        if self.counts(number).outstanding <= timeouts.few { timeouts.low } else { timeouts.high }
+    }
+
+    /// When it is to be called.
+    pub fn poll_timeout(&self) -> Option<Time> {
+        let begins = self.due.get(self.outcomes.len()).map(|due| due.start);
+        // A flow asks for its next message when one has come.
+        let flow = (self.left > 0 && self.pairs.is_empty()).then_some(self.start);
+        let deadlines = self.pairs.iter().map(|pair| pair.deadline);
+        let first = begins.into_iter().chain(flow).chain(self.stop).chain(deadlines).min()?;
+        (first < Time::NEVER).then_some(first)
+    }
+
+    /// Whether there is a request to send.
+    pub fn has_work(&self) -> bool {
+        !self.line.is_empty()
+    }
+
+    fn queue(&mut self, number: u32) {
+        let most = self.spec.max_reads as usize;
+        let pair = &mut self.pairs[number as usize];
+        let more = pair.asked < pair.reads.len() && pair.asked < most;
+        let has = pair.counts.failed.is_none() && (more || pair.again && pair.asked > 0);
+        if has && !std::mem::replace(&mut pair.in_line, true) {
+            self.line.push_back(number);
+        } else if !has && std::mem::replace(&mut pair.in_line, false) {
+            self.line.retain(|&other| other != number);
+        }
+    }
+
+    /// The next request.
+    pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
+        let number = self.line.pop_front()?;
+        let mtu = u64::from(self.spec.mtu);
+        let pair = &mut self.pairs[number as usize];
+        pair.in_line = false;
+        let again = std::mem::take(&mut pair.again) && pair.asked > 0;
+        let (from, asked) = if again {
+            let read = pair.reads.front()?;
+            (pair.expected, read.bytes - (pair.expected - read.first) * mtu)
+        } else {
+            let read = pair.reads.get(pair.asked)?;
+            pair.asked += 1;
+            (read.first, read.bytes)
+        };
+        if self.pairs[number as usize].deadline == Time::NEVER {
+            let timeout = self.timeout(number);
+            self.pairs[number as usize].deadline = now.saturating_add(timeout);
+        }
+        self.queue(number);
+        let word = Word { number: from as u32, flags: [false, true, again], pair: number };
+        let asked = asked as u32;
+        let header = RdmaHeader { word: word.bits(), pair: number, asked, ..RdmaHeader::default() };
+        let (word, header) = labelled(header);
+        let bytes = self.spec.request_bytes();
+        Some(Segment { kind: FrameKind::Ack, word, header, bytes, ecn_capable: false })
+    }
+
+    /// Everything before a packet has come.
+    pub fn on_progress(&mut self, number: u32, expected: u64, now: Time) {
+        let Some(pair) = self.pairs.get_mut(number as usize) else { return };
+        (pair.expected, pair.retry, pair.again) = (expected, 0, false);
+        while let Some(&read) = pair.reads.front().filter(|read| read.end() <= expected) {
+            pair.reads.pop_front();
+            pair.asked = pair.asked.saturating_sub(1);
+            if read.message == 0 {
+                continue;
+            }
+            pair.counts.messages += 1;
+            pair.counts.bytes += read.message;
+            let (start, bytes) = (read.start, read.message);
+            self.records.push_back(Record { kind: RecordKind::Transfer, start, end: now, bytes });
+            if let Some(outcome) = self.outcomes.get_mut(read.transfer as usize) {
+                (outcome.acknowledged, outcome.missing) = (now, 0);
+            }
+        }
+        let (idle, waits) = (pair.reads.is_empty(), pair.asked > 0);
+        if idle && self.spec.queue_pairs == QueuePairs::Free && !self.free.contains(&number) {
+            self.free.push(number);
+        }
+        let deadline = if waits { now.saturating_add(self.timeout(number)) } else { Time::NEVER };
+        self.pairs[number as usize].deadline = deadline;
+        self.supply(now);
+        self.queue(number);
+    }
+
+    /// A packet behind the expected one has come.
+    pub fn ask_again(&mut self, number: u32) {
+        let Some(pair) = self.pairs.get_mut(number as usize) else { return };
+        pair.again = true;
+        self.queue(number);
+    }
+
+    /// The responder expected the request for this packet.
+    pub fn on_nak(&mut self, number: u32, named: u32) {
+        let Some(pair) = self.pairs.get_mut(number as usize) else { return };
+        let packet = psn::nearest(named, pair.expected);
+        let missing = pair.reads.iter().position(|read| read.first == packet);
+        let Some(missing) = missing.filter(|&missing| missing < pair.asked) else { return };
+        pair.asked = missing;
+        self.queue(number);
+    }
+
+    /// Bytes taken beside itself.
+    pub fn memory_bytes(&self) -> usize {
+        let of_pair = |pair: &Reading| pair.reads.capacity() * size_of::<Read>();
+        self.pairs.capacity() * size_of::<Reading>()
+            + self.pairs.iter().map(of_pair).sum::<usize>()
+            + self.outcomes.capacity() * (size_of::<TransferOutcome>() + size_of::<(u32, u32)>())
+            + (self.free.capacity() + self.line.capacity()) * size_of::<u32>()
+            + self.records.capacity() * size_of::<Record>()
+    }
+}

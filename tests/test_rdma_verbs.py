@@ -1,0 +1,162 @@
+"""READ, WRITE and SEND of RDMA, receivers that are not ready, and limits of NICs, by closed forms."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING
+
+import pytest
+
+import penstock as ps
+from penstock import _core
+from penstock.interchange.captures import write_capture
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LINK = 100e9
+ON_WIRE = 20
+HEADERS = 66
+
+STAR = """\
+[simulation]
+duration = "{duration}"
+[topology.star]
+hosts = {hosts}
+rate = "100 Gb/s"
+delay = "500 ns"
+{more}
+"""
+
+FLOW = """\
+[[flows]]
+name = "f{n}"
+from = "{source}"
+to = "{to}"
+frame = "{frame}"
+source = {{ rdma = {{ control = "none", {keys} }} }}
+"""
+
+
+def run(
+    flows: list[str], *, hosts: int, duration: str = "1 ms", more: str = "", threads: int = 1
+) -> ps.Result:
+    text = STAR.format(duration=duration, hosts=hosts, more=more) + "".join(flows)
+    return ps.run(ps.Scenario.from_toml(text), threads=threads)
+
+
+def flow(n: int, source: str, to: str, keys: str, frame: str = "1200 B") -> str:
+    return FLOW.format(n=n, source=source, to=to, keys=keys, frame=frame)
+
+
+def test_read_fills_a_lossless_link() -> None:
+    reads = [flow(0, "h1", "h0", 'verb = "read", mtu = "1000 B", message = "100 kB"')]
+    [row] = run(reads, hosts=2, duration="2 ms").rows("queue_pairs")
+    # A request there, data back: two links each, and a packet that the switch stores.
+    read = 100 * (1000 + HEADERS + ON_WIRE) + 2 * 4
+    request = 2 * (82 + ON_WIRE) * 8 / LINK + 2 * 500e-9
+    last = (1000 + HEADERS + 4 + ON_WIRE) * 8 / LINK + 2 * 500e-9
+    whole = math.floor((2e-3 - request - last) * LINK / 8 / read)
+    assert row["messages"] == row["messages_delivered"] == whole
+    assert (row["verb"], row["application_bytes"]) == ("read", whole * 100_000)
+    assert (row["packets_sent_again"], row["timeouts"]) == (0, 0)
+
+
+@pytest.mark.parametrize("senders", [1, 3])
+def test_a_nic_begins_messages_at_its_rate(senders: int) -> None:
+    """All queue pairs of a host share it: at most one message each microsecond, whatever its length."""
+    keys = 'mtu = "64 B", message = "64 B"'
+    flows = [flow(n, "h0", f"h{n + 1}", keys) for n in range(senders)]
+    rows = run(flows, hosts=senders + 1, more="[host.rdma]\nmessage_rate = 1000000\n").rows("queue_pairs")
+    sent = [row["packets_sent"] for row in rows]
+    assert sum(sent) == 1000
+    assert max(sent) - min(sent) <= 1
+    # Packets behind the first one of a message cost nothing.
+    long = [flow(0, "h0", "h1", 'mtu = "1000 B", message = "10 kB"')]
+    [row] = run(long, hosts=2, more="[host.rdma]\nmessage_rate = 1000000\n").rows("queue_pairs")
+    expected = 1e-3 * LINK / 8 / (10 * (1000 + HEADERS + ON_WIRE))
+    assert row["packets_sent"] / 10 == pytest.approx(min(1000, expected), abs=1)
+
+
+@pytest.mark.parametrize("pairs", [4, 5, 9])
+def test_a_queue_pair_more_than_contexts_fit_costs_a_fetch_a_packet(pairs: int) -> None:
+    keys = 'mtu = "64 B", message = "64 B"'
+    flows = [flow(n, "h0", f"h{n + 1}", keys) for n in range(pairs)]
+    nic = '[host.rdma]\ncontexts = 4\ncontext_fetch = "500 ns"\n'
+    rows = run(flows, hosts=pairs + 1, more=nic).rows("queue_pairs")
+    fetches, sent = (sum(row[key] for row in rows) for key in ("context_fetches", "packets_sent"))
+    if pairs == 4:
+        # Each comes once; after that the link is the limit.
+        assert fetches == 4
+        at_line_rate = (1e-3 - 4 * 500e-9) * LINK / 8 / (64 + HEADERS + ON_WIRE)
+        assert sent >= math.floor(at_line_rate)
+    else:
+        # Each comes just too late: a packet in 500 ns, and all the others wait for theirs.
+        assert fetches == pytest.approx(2000 + pairs - 1, abs=1)
+        assert sent == pytest.approx(2000, abs=pairs)
+
+
+def test_a_receiver_that_is_not_ready_slows_its_sender_to_the_timer() -> None:
+    """One message at a time: refused once, and taken after the timer, a packet and its NAK later."""
+    keys = 'mtu = "1000 B", message = "1000 B", receive_queue = 1, receive_time = "5 us", rnr_timer = "20 us"'
+    [row] = run([flow(0, "h1", "h0", keys)], hosts=2, duration="4 ms").rows("queue_pairs")
+    packet, nak = ((size + ON_WIRE) * 8 / LINK for size in (1000 + HEADERS, 70))
+    # The next message comes a packet behind the one that is taken.
+    each = packet + 2 * nak + 2 * 500e-9 + 20e-6 + 2 * packet + 2 * 500e-9
+    assert row["messages_delivered"] == pytest.approx(4e-3 / each, abs=1.5)
+    assert row["rnr_naks_sent"] == pytest.approx(row["messages_delivered"], abs=1)
+
+
+LOSSY = (
+    'verb = "{verb}", mtu = "1000 B", message = "20 kB", timeout = "100 us", nak_gap = "20 us", retries = 255'
+)
+
+
+@pytest.mark.parametrize("verb", ["send", "write", "read"])
+@pytest.mark.parametrize("recovery", ["go_back_n", "selective"])
+def test_all_arrives_once_over_links_that_lose(verb: str, recovery: str) -> None:
+    """And whatever threads run it."""
+    keys = LOSSY.format(verb=verb) + f', recovery = "{recovery}"'
+    text = FLOW.replace("source =", 'limit = "400 kB"\nsource =')
+    flows = [text.format(n=n, source=f"h{n + 1}", to="h0", frame="1200 B", keys=keys) for n in range(3)]
+    faults = '[[faults]]\nlink = ["sw", "h0"]\nframe_loss = 0.01\n'
+    tables = []
+    for threads in (1, 2, 3):
+        result = run([*flows, faults], hosts=4, duration="20 ms", threads=threads)
+        tables.append({name: result.rows(name) for name in ("queue_pairs", "flows", "ports")})
+        for row in result.rows("queue_pairs"):
+            assert (row["messages"], row["messages_delivered"], row["packets_delivered"]) == (20, 20, 400)
+            assert row["packets_sent"] == 400 + row["packets_sent_again"]
+            assert row["application_bytes"] == 400_000
+        assert sum(row["packets_sent_again"] for row in result.rows("queue_pairs")) > 0
+    assert tables[0] == tables[1] == tables[2]
+
+
+@pytest.mark.parametrize(
+    ("verb", "words"),
+    [
+        ("send", ["SEND first", "SEND middle", "SEND last", "SEND only", "ACK"]),
+        ("write", ["WRITE first for 0 B", "WRITE middle", "WRITE last", "WRITE only for 0 B", "ACK"]),
+        (
+            "read",
+            [
+                "READ request for 0 B",
+                "READ response first",
+                "READ response middle",
+                "READ response last",
+                "READ response only",
+            ],
+        ),
+    ],
+)
+def test_captures_tell_packets_by_their_place(verb: str, words: list[str], tmp_path: Path) -> None:
+    keys = f'verb = "{verb}", mtu = "1000 B"'
+    probe = '[[probes]]\nwhat = "frames"\nwhich = ["h0.0->sw", "h1.0->sw", "h2.0->sw"]\n'
+    one = flow(0, "h1", "h0", f'{keys}, message = "3 kB"')
+    two = flow(1, "h2", "h0", f'{keys}, message = "1 kB"')
+    result = run([one, two, probe], hosts=3, duration="20 us")
+    write_capture(result, tmp_path / "out.pcapng")
+    told = {json.loads(line)["what"] for line in _core.Capture(str(tmp_path / "out.pcapng"))}
+    for word in words:
+        assert any(f"RoCEv2 {word} to queue pair" in what for what in told), (word, sorted(told)[:20])
