@@ -38,12 +38,12 @@ def draw(folder: Path, topics: Mapping[str, str], file: Path) -> None:
     for place, topic in enumerate(topics):
         with (folder / f"{topic}.csv").open(encoding="utf-8", newline="") as rows:
             found = list(csv.DictReader(rows))
-        counted = [row for row in found if row["judged_by"].startswith("bound") or not row["deviation"].endswith("%")]
-        for row in found:
-            if row not in counted:
-                colour = GOOD if row["verdict"] == "pass" else BAD
-                deviation = float(row["deviation"].removesuffix("%").replace("−", "-"))
-                axes.plot(deviation, place, "o", markersize=3.6, alpha=0.6, color=colour, markeredgewidth=0)
+        drawn = [row for row in found if row["deviation"].endswith("%") and "bound" not in row["judged_by"]]
+        counted = [row for row in found if row not in drawn]
+        for row in drawn:
+            colour = GOOD if row["verdict"] == "pass" else BAD
+            deviation = float(row["deviation"].removesuffix("%").replace("−", "-"))
+            axes.plot(deviation, place, "o", markersize=3.6, alpha=0.6, color=colour, markeredgewidth=0)
         passed = sum(row["verdict"] == "pass" for row in counted)
         told = f"{passed} of {len(counted)} equal or within bounds" if counted else ""
         axes.text(

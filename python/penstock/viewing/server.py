@@ -51,7 +51,7 @@ _BESIDE = """<!doctype html>
 {frames}
 <script>
   // What each page shows is a part of the address of all: a copied link opens the same views. Time, film,
-  // charts, tables, theme and scroll are shared: what is chosen in one page is chosen in the others.
+  // lines of charts, theme and scroll are shared: what is chosen in one page is chosen in the others.
   const frames = [...document.querySelectorAll("iframe")];
   const given = new URLSearchParams(location.hash.slice(1));
   frames.forEach((frame, number) => {{
@@ -59,11 +59,25 @@ _BESIDE = """<!doctype html>
   }});
   let shown = null;
   const scrolled = new Map();
+  const own = ["table", "find", "sort", "page", "columns", "tree", "node"];
+  const parts = (hash) => {{
+    const [section, ...rest] = hash.slice(1).split("?");
+    return [section, new URLSearchParams(rest.join("?"))];
+  }};
+  function merged(hash, from) {{
+    const [[section, kept], [, shared]] = [parts(hash), parts(from)];
+    for (const key of own) {{
+      shared.delete(key);
+      if (kept.has(key)) shared.set(key, kept.get(key));
+    }}
+    const told = shared.toString();
+    return section + (told && "?" + told);
+  }}
   function follow(views) {{
     const moved = shown === null ? -1 : views.findIndex((view, number) => view.hash !== shown[number]);
     if (moved >= 0) {{
       views.forEach((view, number) => {{
-        if (number !== moved && view.hash !== views[moved].hash) view.hash = views[moved].hash;
+        if (number !== moved) view.hash = merged(view.hash, views[moved].hash);
       }});
     }}
     shown = views.map((view) => view.hash);
