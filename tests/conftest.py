@@ -16,16 +16,17 @@ import pytest
 
 from penstock.result import Result
 
-LONG = frozenset(
+LONG_TESTS = frozenset(
     line for line in Path(__file__).with_name("long.txt").read_text("utf-8").splitlines() if "::" in line
 )
 """The tests that `make test` leaves to `make test-all`, by file and function."""
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks them."""
+    """Marks them, before those are left out that are not asked for."""
     for item in items:
-        if item.nodeid.removeprefix("tests/").split("[")[0] in LONG:
+        if item.nodeid.removeprefix("tests/").split("[")[0] in LONG_TESTS:
             item.add_marker("long")
 
 

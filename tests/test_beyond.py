@@ -8,23 +8,14 @@ from __future__ import annotations
 import importlib
 import subprocess
 import sys
-import threading
-import time
-from pathlib import Path
 
-import matplotlib as mpl
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from matplotlib.axis import Tick
-from matplotlib.backends.backend_agg import RendererAgg
-from matplotlib.figure import Figure
 
 import penstock as ps
-from penstock import plots
-from penstock.cli.run import _loading_meanwhile
-from penstock.plots.decimate import Spans, lasting, merge_groups, merge_spans
+from penstock.analysis.decimate import Spans, lasting, merge_groups, merge_spans
 
 style = importlib.import_module("penstock.plots.style")  # the package has a function of this name
 EXPENSIVE = ("numpy", "pyarrow", "pandas", "matplotlib", "rich.table", "penstock.scenario", "penstock.result")
@@ -80,70 +71,6 @@ def test_a_module_of_the_package_is_there_when_it_is_asked_for() -> None:
     program = "import penstock; print(penstock.scenario.Scenario.__name__, hasattr(penstock, 'scenaro'))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "Scenario False\n"
-
-
-def test_while_the_engine_runs_all_is_loaded_and_drawn_once(tmp_path: Path, paused: ps.Result) -> None:
-    style._blank.clear()
-    cold = [path.read_bytes() for path in plots.save_all(paused, tmp_path / "cold")]
-    before = dict(mpl.rcParams)
-    with _loading_meanwhile(report=True):
-        until = time.monotonic() + 60
-        while not style._blank and time.monotonic() < until:
-            time.sleep(0.01)
-    assert [len(figure.axes) for figure in style._blank] == [1, 3, 7]
-    assert dict(mpl.rcParams) == before
-    warm = [path.read_bytes() for path in plots.save_all(paused, tmp_path / "warm")]
-    assert warm == cold, "on panels that were ready pictures are the same"
-    assert not style._blank
-
-
-def test_an_engine_that_has_ended_waits_for_one_import_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
-    done: list[str] = []
-
-    def slow(name: str) -> None:
-        time.sleep(0.3)
-        done.append(name)
-
-    monkeypatch.setattr(importlib, "import_module", slow)
-    monkeypatch.setattr(plots, "warm_up", lambda: done.append("warm-up"))
-    with _loading_meanwhile(report=False):
-        time.sleep(0.5)
-    assert not done
-    with _loading_meanwhile(report=True):
-        time.sleep(0.1)
-    assert len(done) == 1 and done != ["warm-up"]
-
-
-def test_a_run_that_fails_leaves_nothing_that_draws(monkeypatch: pytest.MonkeyPatch) -> None:
-    drawing, done = threading.Event(), threading.Event()
-
-    def slow() -> None:
-        drawing.set()
-        time.sleep(0.3)
-        done.set()
-
-    monkeypatch.setattr(plots, "warm_up", slow)
-    with pytest.raises(ps.SimulationError), _loading_meanwhile(report=True):
-        assert drawing.wait(60)
-        raise ps.SimulationError("an invariant broke")
-    assert done.is_set(), "the settings of Matplotlib, which its drawing changes, are those of the process"
-
-
-def test_pictures_of_a_run_shape_no_text_and_measure_nothing(
-    tmp_path: Path, paused: ps.Result, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(*_: object, **__: object) -> None:
-        raise AssertionError("this takes as long as the picture itself")
-
-    made = []
-    first = Tick.__init__
-    monkeypatch.setattr(RendererAgg, "draw_text", refuse)
-    monkeypatch.setattr(RendererAgg, "get_text_width_height_descent", refuse)
-    monkeypatch.setattr(Figure, "get_tightbbox", refuse)
-    monkeypatch.setattr(Tick, "__init__", lambda self, *a, **k: (made.append(self), first(self, *a, **k))[1])
-    written = plots.save_all(paused, tmp_path)
-    assert [path.stem for path in written] == ["congestion", "timeline", "fabric"]
-    assert len(made) < 110, "ticks are what takes longest to make"
 
 
 def eighths(least: int, most: int) -> st.SearchStrategy[float]:

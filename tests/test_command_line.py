@@ -31,7 +31,7 @@ def schema(name: str) -> dict[str, object]:
 
 
 def test_run_leaves_a_complete_result(penstock: Command, small: Path, tmp_path: Path) -> None:
-    process = penstock("run", small, "--out", "result")
+    process = penstock("run", small, "--out", "result", "--pictures")
     assert process.returncode == 0, process.stderr
     assert "steady" in process.stdout
     assert "fingerprint" in process.stdout

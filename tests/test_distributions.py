@@ -103,7 +103,7 @@ def test_lists_are_what_was_chosen(told: ps.Result) -> None:
 def test_the_picture_is_drawn(told: ps.Result, tmp_path: Path) -> None:
     for path in save(occupancies(told), tmp_path, "occupancies"):
         assert path.stat().st_size > 1000
-    told.save(tmp_path / "saved")
+    told.save(tmp_path / "saved", pictures=True)
     assert (tmp_path / "saved" / "pictures" / "occupancies.png").exists()
     # As pandas has it, what is not a number is equal to itself.
     loaded = ps.Result.load(tmp_path / "saved").table("frames")

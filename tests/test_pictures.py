@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from matplotlib.axes import Axes
 
 from penstock import plots, report
+from penstock.analysis.decimate import envelope, merge_bins, merge_spans, rows_by
 from penstock.analysis.tiers import step, tiers
 from penstock.errors import ResultError
 from penstock.plots.cells import blocks
-from penstock.plots.decimate import envelope, merge_bins, merge_spans, rows_by
 from penstock.plots.style import PAUSE_COLOUR, rate_scale, spread
 from penstock.result import Result
 

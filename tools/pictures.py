@@ -10,6 +10,8 @@ the validation carries a digest of its rows; ``penstock validate --write docs/va
 
 from __future__ import annotations
 
+import contextlib
+import runpy
 import shutil
 import sys
 import tempfile
@@ -27,6 +29,8 @@ DOCS = ROOT / "docs"
 IMAGES = DOCS / "images"
 RUNS = {"first-light": "timeline", "pause-storm": "congestion"}
 """Scenarios whose run is shown, and which of its pictures."""
+GALLERY = DOCS / "gallery"
+"""Scripts that draw one picture each, of their name."""
 BEFORE_STAMPS = {
     "martinez-2006-qos",
 }
@@ -51,17 +55,29 @@ def draw() -> None:
     for name, picture in RUNS.items():
         result = ps.run(name)
         with tempfile.TemporaryDirectory() as directory:
-            result.save(Path(directory) / "out")
+            result.save(Path(directory) / "out", pictures=True)
             shutil.copyfile(Path(directory) / f"out/pictures/{picture}.png", IMAGES / f"{name}.png")
         stamp(IMAGES / f"{name}.png", result.fingerprint)
+    for script in GALLERY.glob("*.py"):
+        with tempfile.TemporaryDirectory() as directory, contextlib.chdir(directory):
+            fingerprint = _runs_of(script)
+            shutil.copyfile(f"{script.stem}.png", IMAGES / f"{script.stem}.png")
+        stamp(IMAGES / f"{script.stem}.png", fingerprint)
     study, picture = COVER
     shutil.copyfile(DOCS / f"studies/{study}/{picture}.png", IMAGES / f"{study}.png")
+
+
+def _runs_of(script: Path) -> str:
+    """Runs a script of the gallery, and names the runs that its picture shows."""
+    return "-".join(result.fingerprint for result in runpy.run_path(str(script))["results"].values())
 
 
 def stale() -> Iterator[str]:
     """What is wrong with each picture that is older than what it shows."""
     known = {IMAGES / "validation.png": rows_of(DOCS / "validation")}
     known |= {IMAGES / f"{name}.png": ps.run(name).fingerprint for name in RUNS}
+    with tempfile.TemporaryDirectory() as directory, contextlib.chdir(directory):
+        known |= {IMAGES / f"{script.stem}.png": _runs_of(script) for script in GALLERY.glob("*.py")}
     for entry in library.studies():
         stem = entry.name.replace("/", "-")
         pictures = [*(DOCS / "studies" / stem).glob("*.png"), *IMAGES.glob(f"{stem}.png")]

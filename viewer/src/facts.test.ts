@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import * as fixtures from "../test/fixtures.mjs";
-import { facts, flowControl, jain, outcome, overallJain, particulars, sentence } from "./facts";
+import { facts, outcome, particulars, sentence } from "./facts";
 import { parseReport, type Report } from "./schema";
 
 function report(document: unknown): Report {
@@ -14,35 +14,11 @@ const fact = (of: Report, label: string): string => {
   return `${found.value}: ${found.meaning}`;
 };
 
-describe("jain", () => {
-  it("is one for equals, 1/n for one taking all, nothing for nothing", () => {
-    expect(jain([3, 3, 3])).toBeCloseTo(1);
-    expect(jain([5, 0, 0, 0])).toBeCloseTo(0.25);
-    expect(jain([])).toBeNull();
-    expect(jain([0, 0])).toBeNull();
-  });
-
-  it("is taken from the run where the run says it", () => {
-    const said = report({ schema: "penstock-report/1", run: {}, tables: { summary: { columns: { name: ["jain"], value: [0.5], unit: [""] } }, flows: { columns: { throughput_bps: [1, 1] } } } });
-    expect(overallJain(said)).toBe(0.5);
-  });
-});
-
 describe("the sentence", () => {
   it("says what was simulated", () => {
     expect(sentence(report(fixtures.small()))).toBe("A fabric of 4 hosts and 1 switch, joined by 4 links at 10 Gb/s, carried 3 flows under targeted priority flow control (TPFC) for 10 ms of simulated time.");
     expect(sentence(report(fixtures.big()))).toMatch(/^A fabric of 1,024 hosts and 320 switches, joined by 3,072 links at 100 Gb\/s, carried 1,024 flows in 2 classes/);
     expect(sentence(report(fixtures.empty()))).toBe("The fabric stood without traffic for 0 s of simulated time.");
-  });
-
-  it("names the flow control of the scenario, however it is written", () => {
-    expect(flowControl("")).toBe("");
-    expect(flowControl("[simulation]\n")).toBe("without flow control");
-    expect(flowControl("[flow_control.pfc]\nxoff = 1")).toMatch(/\(PFC\)/);
-    expect(flowControl("[switches.s.flow_control.pfc]\n")).toMatch(/\(PFC\)/);
-    expect(flowControl("[flow_control]\npfc = { xoff = 1 }\n")).toMatch(/\(PFC\)/);
-    expect(flowControl("[flow_control.pause]\n")).toMatch(/PAUSE/);
-    expect(flowControl("[flow_control.pfc]\n[flow_control.pfc.target]\n")).toMatch(/TPFC/);
   });
 });
 

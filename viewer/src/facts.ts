@@ -1,6 +1,6 @@
 /** What the head of the report says: one sentence about what was simulated, and the few numbers that matter first. */
 import { bytes, count, counted, formatted, listed, seconds, share, si } from "./format";
-import type { Report } from "./schema";
+import type { Evenness, Report } from "./schema";
 import type { Table } from "./table";
 
 export interface Fact {
@@ -11,34 +11,14 @@ export interface Fact {
   tone: "plain" | "good" | "warn" | "bad";
 }
 
-/** Jain's index: 1 when all are equal, 1/n when one has everything. Null without anything to share. */
-export function jain(values: readonly number[]): number | null {
-  const sum = values.reduce((a, b) => a + b, 0);
-  const squares = values.reduce((a, b) => a + b * b, 0);
-  return squares > 0 ? (sum * sum) / (values.length * squares) : null;
-}
-
-export function overallJain(report: Report): number | null {
-  const summary = report.table("summary");
-  for (let row = 0; row < summary.rows; row++) {
-    if (/^(fairness_)?jain(_index)?$/.test(summary.text("name", row))) return summary.number("value", row);
-  }
-  return jain(throughputs(report.table("flows")));
-}
-
-function throughputs(flows: Table): number[] {
-  return flows.rowNumbers().map((row) => flows.number("throughput_bps", row)).filter((value) => value !== null);
-}
-
 export function sentence(report: Report): string {
   const { hosts, switches } = report.topology;
   const flows = report.table("flows");
   const parts = [hosts > 0 ? counted(hosts, "host") : "", switches > 0 ? counted(switches, "switch", "switches") : ""].filter((part) => part !== "");
   const fabric = parts.length > 0 ? `A fabric of ${listed(parts)}${linksOf(report.topology)}` : "The fabric";
-  const control = flowControl(report.scenario);
   const traffic = flows.rows > 0 ? `carried ${counted(flows.all, "flow")}${classesOf(flows)}` : "stood without traffic";
   const time = report.run.simulatedS === null ? "" : ` for ${seconds(report.run.simulatedS)} of simulated time`;
-  return `${fabric} ${traffic}${control ? ` ${control}` : ""}${time}.`;
+  return `${fabric} ${traffic}${report.flowControl ? ` ${report.flowControl}` : ""}${time}.`;
 }
 
 function linksOf({ links, allLinks }: Report["topology"]): string {
@@ -53,15 +33,6 @@ function classesOf(flows: Table): string {
   return classes.size > 1 ? ` in ${classes.size} classes` : "";
 }
 
-/** The flow control in force, from the effective scenario: "under priority flow control", or "" when it does not say. */
-export function flowControl(scenario: string): string {
-  if (scenario.trim() === "") return "";
-  const heading = /^\s*\[(?:[^\]\n]*\.)?flow_control\.(pfc|pause)\b/m.exec(scenario) ?? /^\s*\[(?:[^\]\n]*\.)?flow_control\]\s*\n(?:(?!\s*\[)[^\n]*\n)*?\s*(pfc|pause)\b/m.exec(scenario) ?? /flow_control(?:\s*=\s*\{\s*|\.)(pfc|pause)\b/.exec(scenario);
-  if (!heading) return /flow_control/.test(scenario) ? "" : "without flow control";
-  if (heading[1] === "pause") return "under PAUSE flow control";
-  return /^\s*\[(?:[^\]\n]*\.)?flow_control\.pfc\.target\]|^\s*target\s*=\s*\{/m.test(scenario) ? "under targeted priority flow control (TPFC)" : "under priority flow control (PFC)";
-}
-
 export function facts(report: Report): Fact[] {
   return [goodput(report), fairness(report), drops(report), paused(report), pausedMost(report), latency(report)];
 }
@@ -69,7 +40,7 @@ export function facts(report: Report): Fact[] {
 function goodput(report: Report): Fact {
   const flows = report.table("flows");
   const total = flows.sum("goodput_bps") ?? flows.sum("throughput_bps");
-  const offered = flows.sum("offered_bps");
+  const offered = flows.sum(askedColumn(flows));
   const carried = flows.sum("throughput_bps");
   if (total === null) return { label: "Total goodput", value: "–", meaning: "no flow was there to send", tone: "plain" };
   const meaning = offered !== null && carried !== null && offered > 0 ? `payload of all flows; ${share(carried / offered)} of the offered load arrived` : "payload received by all flows together";
@@ -77,18 +48,20 @@ function goodput(report: Report): Fact {
 }
 
 function fairness(report: Report): Fact {
-  const flows = report.table("flows");
-  const index = overallJain(report);
-  // Unequal shares are only a fault where all asked for the same.
-  const tone = index === null ? "plain" : index >= 0.95 ? "good" : index < 0.8 && askedTheSame(flows) ? "warn" : "plain";
-  const meaning = flows.rows < 2 ? "needs at least two flows" : `1 is equal shares, 1/${flows.all.toLocaleString("en-US")} one flow taking all`;
-  return { label: "Jain fairness", value: index === null ? "–" : index.toFixed(3), meaning, tone };
+  const [worst] = report.fairness;
+  if (!worst) return { label: "Jain fairness", value: "–", meaning: "no two flows of a class asked for the same", tone: "plain" };
+  const tone = worst.jain >= 0.95 ? "good" : worst.jain < 0.8 ? "warn" : "plain";
+  return { label: "Jain fairness", value: worst.jain.toFixed(3), meaning: `of ${evenOf(worst)}, which asked for the same`, tone };
 }
 
-function askedTheSame(flows: Table): boolean {
-  const offers = flows.rowNumbers().map((row) => flows.number("offered_bps", row));
-  const stated = offers.filter((offer) => offer !== null);
-  return stated.length === offers.length && Math.max(...stated) <= 1.1 * Math.min(...stated);
+/** "incast, 40 flows", or "one and two". */
+export function evenOf({ name, flows }: Evenness): string {
+  return name.includes(" and ") && flows === 2 ? name : `${name}, ${counted(flows, "flow")}`;
+}
+
+/** The column of what flows asked for; results of before have only what their NICs took. */
+export function askedColumn(flows: Table): string {
+  return flows.columns.includes("asked_bps") ? "asked_bps" : "offered_bps";
 }
 
 function drops(report: Report): Fact {

@@ -62,9 +62,20 @@ export interface TableAbout {
   columns: Map<string, ColumnAbout>;
 }
 
+/** Flows that asked for the same, and Jain's index of what they got: 1 when all got the same, 1/n when one took all. */
+export interface Evenness {
+  name: string;
+  flows: number;
+  jain: number;
+}
+
 export interface Report {
   run: Run;
   scenario: string;
+  /** The flow control in force: "under priority flow control (PFC)"; empty where the document does not say. */
+  flowControl: string;
+  /** Flows of a class that asked for the same, the most unevenly served first. */
+  fairness: Evenness[];
   topology: Topology;
   /** All links by the layers that they join, the uppermost first. */
   tiers: readonly Tier[];
@@ -99,6 +110,7 @@ export function parseReport(text: string): Parsed {
   if (!isObject(document["run"])) return fail("The result in this page is damaged", "It does not say which run it belongs to (no “run”).");
 
   const totals = isObject(document["totals"]) ? document["totals"] : {};
+  const facts = isObject(document["facts"]) ? document["facts"] : {};
   const topology = readTopology(document["topology"], totals["topology"]);
   const tiers = readFabric(document["fabric"]);
   const hosts = [...topology.nodes.filter((node) => node.role === "host").map((node) => node.name), ...hostsOf(tiers)];
@@ -108,6 +120,8 @@ export function parseReport(text: string): Parsed {
     report: {
       run: readRun(document["run"]),
       scenario: text_(document["scenario_toml"]),
+      flowControl: text_(facts["flow_control"]),
+      fairness: array(facts["fairness"]).filter(isObject).map((one) => ({ name: text_(one["name"]), flows: number(one["flows"]) ?? 0, jain: number(one["jain"]) ?? 0 })),
       topology,
       tiers,
       film: readFilm(document["fabric"]),

@@ -64,6 +64,11 @@ export class SeriesSet {
     this.entities = [...rows].map(([name, own]) => this.summary(name, own, grid.length)).sort((a, b) => b.mean - a.mean || natural(a.name, b.name));
   }
 
+  /** In the order of the document. */
+  get names(): string[] {
+    return [...this.rows.keys()];
+  }
+
   has(entity: string): boolean {
     return this.rows.has(entity);
   }

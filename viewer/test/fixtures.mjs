@@ -90,8 +90,8 @@ function film(ports) {
   return { stretch_ns: 500_000, ports: ports.map((row) => row.port), used: lines("5", "1"), paused, queued: lines("9", "0"), queue_bytes_max: 100_000, marked: lines("6", "0"), marks_max: 30 };
 }
 
-function document(run, topology, tables, scenario_toml = "") {
-  return { schema: "penstock-report/1", run, scenario_toml, topology, fabric: fabric(topology, tables.ports ?? []), description, tables: Object.fromEntries(Object.entries(tables).map(([name, rows]) => [name, columns(rows)])) };
+function document(run, topology, tables, scenario_toml = "", flow_control = "") {
+  return { schema: "penstock-report/1", run, scenario_toml, facts: { flow_control, fairness: (tables.flows ?? []).length > 1 ? [{ name: "burst", flows: 2, jain: 0.984 }] : [] }, topology, fabric: fabric(topology, tables.ports ?? []), description, tables: Object.fromEntries(Object.entries(tables).map(([name, rows]) => [name, columns(rows)])) };
 }
 
 /** Three senders into one sink behind one switch, with PFC: two burst, one is the victim. */
@@ -151,7 +151,7 @@ export function small() {
     summary: [],
   };
   const scenario = `[simulation]\nname = "first-light"\nduration = "10 ms"\nwarmup = "0 s"\nseed = 1\n\n[topology.star]\nhosts = 4\nrate = "10 Gb/s"\ndelay = "1 us"\n\n[flow_control.pfc]\npriorities = [3]\naccounting = "egress"\nxoff = "66 frames"\nxon = "11 frames"\n\n[flow_control.pfc.target]\nmethod = "fair_bandwidth"\nwatermark = "55 frames"\n\n[[flows]]\nname = "burst"\nfrom = ["h0", "h1"]\nto = "h3"\npriority = 3\nframe = "1522 B"\nsource = { constant = { rate = "5 Gb/s" } }\n\n[[flows]]\nname = "victim"\nfrom = "h2"\nto = "h3"\npriority = 3\nsource = { constant = { rate = "2.5 Gb/s" } }\n`;
-  return document(run("first-light", { description: "Two bursts and a victim meet at one port of a lossless switch." }), { nodes, links }, tables, scenario);
+  return document(run("first-light", { description: "Two bursts and a victim meet at one port of a lossless switch." }), { nodes, links }, tables, scenario, "under targeted priority flow control (TPFC)");
 }
 
 /** A fat tree of 1,024 hosts (k = 16) with 1,024 flows and 204,800 points of throughput, cut short, with drops. */

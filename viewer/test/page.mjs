@@ -345,6 +345,19 @@ const tests = {
     }
   },
 
+  async "axe finds nothing to complain of, in both themes, on a desk and on a phone"() {
+    for (const make of [fixtures.small, fixtures.big, fixtures.stuck, fixtures.empty]) {
+      const file = write("axe", make());
+      for (const [width, dark] of [[1280, false], [1280, true], [420, false], [420, true]]) {
+        const { page, context } = await open(file, { width, dark });
+        await page.addScriptTag({ path: fileURLToPath(new URL("../node_modules/axe-core/axe.min.js", import.meta.url)) });
+        const { violations } = await page.evaluate(() => axe.run());
+        assert.deepEqual(violations.map((one) => `${one.id}: ${one.nodes[0].html}`), [], `${make.name} ${width} ${dark}`);
+        await context.close();
+      }
+    }
+  },
+
   async "text is dark enough in both themes"() {
     for (const dark of [false, true]) {
       const { page, context } = await open(write("small", fixtures.small()), { dark });

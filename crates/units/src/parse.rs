@@ -281,22 +281,8 @@ fn groups_digits(number: &str) -> bool {
 
 /// How unlike two unit names are: the case-insensitive edit distance, ties to the same case.
 fn unlikeness(a: &str, b: &str) -> (usize, usize) {
-    let fold = |s: &str| s.to_lowercase().replace("bit", "b").replace("ps", "/s").chars().collect::<Vec<_>>();
-    let plain = |s: &str| s.chars().collect::<Vec<_>>();
-    (edit_distance(&fold(a), &fold(b)), edit_distance(&plain(a), &plain(b)))
-}
-
-fn edit_distance(a: &[char], b: &[char]) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, ca) in a.iter().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, cb) in b.iter().enumerate() {
-            let substitute = diagonal + usize::from(ca != cb);
-            diagonal = row[j + 1];
-            row[j + 1] = substitute.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
+    let fold = |s: &str| s.to_lowercase().replace("bit", "b").replace("ps", "/s");
+    (strsim::levenshtein(&fold(a), &fold(b)), strsim::levenshtein(a, b))
 }
 
 #[cfg(test)]

@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING
 from penstock.measurements import known
 
 from .statistics import Interval, student_t_interval
-from .transfers import totals
+from .transfers import measures, totals
 
 if TYPE_CHECKING:
     from penstock.measurements import Measurements
 
 FLOW_METRICS = ("throughput_bps", "frames_dropped", "latency_mean_ns", "latency_p99_ns")
-TRANSFER_METRICS = ("completion_mean_ns", "slowdown_mean", "slowdown_p99")
 
 
 @dataclass(frozen=True)
@@ -91,7 +90,6 @@ def _measures(result: Measurements) -> dict[Key, float]:
         for metric in FLOW_METRICS:
             found[row["flow"], metric] = known(row, metric)
     for entry in totals(result):
-        of_entry = (entry.completion_ns["mean"], entry.slowdown["mean"], entry.slowdown["p99"])
-        for metric, value in zip(TRANSFER_METRICS, of_entry, strict=True):
+        for metric, value in measures(entry).items():
             found[entry.name, metric] = math.nan if value is None else value
     return found

@@ -112,6 +112,17 @@ def totals(result: Measurements) -> list[Totals]:
     return [_total(begun(result, name), name) for name in names]
 
 
+def measures(entry: Totals) -> dict[str, float | None]:
+    """What is told of an entry where runs are compared."""
+    took, slowdown = entry.completion_ns, entry.slowdown
+    return {
+        "completion_mean_ns": took["mean"],
+        "completion_p99_ns": took["p99"],
+        "slowdown_mean": slowdown["mean"],
+        "slowdown_p99": slowdown["p99"],
+    }
+
+
 def begun(result: Measurements, name: str | None = None) -> pa.Table:
     """The rows of transfers that began after the warm-up, of one entry or of all."""
     table = result.table("transfers")

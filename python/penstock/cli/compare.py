@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,6 +15,7 @@ from penstock.units import count, duration, plain, rate, share, size
 
 from . import EXIT_DONE
 from .console import Screen, Table, console, print_json
+from .flows import GROUPED, grouped
 
 if TYPE_CHECKING:
     from penstock.analysis.pairs import Difference
@@ -41,6 +43,7 @@ CONNECTIONS: dict[str, Writer] = {
 }
 TRANSFERS: dict[str, Writer] = {
     "completion_mean_ns": duration,
+    "completion_p99_ns": duration,
     "slowdown_mean": plain,
     "slowdown_p99": plain,
 }
@@ -52,20 +55,28 @@ PORTS: dict[str, Writer] = {
     "pauses_received": count,
     "paused_s": lambda seconds: duration(None if seconds is None else seconds * 1e9),
 }
+COMPARED: dict[str, tuple[str, dict[str, Writer]]] = {
+    "groups": ("group", {key: FLOWS[key] for key in GROUPED}),
+    "flows": ("flow", FLOWS),
+    "connections": ("flow", CONNECTIONS),
+    "transfers": ("name", TRANSFERS),
+    "ports": ("port", PORTS),
+}
+"""Tables with the names of their rows, and what is compared of each."""
 
 
 def compare(
     first: Path,
     second: Path,
     /,
-    *,
+    *more: Path,
     out: Path | None = None,
     json: Annotated[bool, Parameter(negative=())] = False,
 ) -> int:
-    """Compares two results: their scenarios, and all flows, connections and ports that differ.
+    """Compares results: their scenarios, and all flows, connections, transfers and ports that differ.
 
-    Of two sets of replications the runs of the same seed are pairs: the mean difference of each flow, and of
-    each entry of transfers, is told with its 95 % confidence interval.
+    Of sets of replications the runs of the same seed are pairs: the mean difference of each flow, and of
+    each entry of transfers, is told with its 95 % confidence interval. Others are compared with the first.
 
     Parameters
     ----------
@@ -73,6 +84,8 @@ def compare(
         Directory of a result, or of replications.
     second
         Directory of another.
+    more
+        Further ones, shown beside these.
     out
         Directory for a picture of the differences of two sets, with their intervals. Default: none.
     json
@@ -81,41 +94,47 @@ def compare(
     from penstock.result import Result
     from penstock.running.replications import load_replications
 
-    if (sets := (load_replications(first), load_replications(second))) != (None, None):
-        return _compare_sets((first, second), sets, out, json)
+    places = (first, second, *more)
+    sets = [load_replications(place) for place in places]
+    if any(one is not None for one in sets):
+        if len(places) > 2:
+            raise InputError("sets of replications are compared two at a time, seed by seed")
+        return _compare_sets((first, second), (sets[0], sets[1]), out, json)
     if out is not None:
-        raise InputError("--out is for two sets of replications; of two runs no interval is known")
-    a, b = Result.load(first), Result.load(second)
-    same = a.fingerprint == b.fingerprint
-    scenario = _scenario_diff(a, b, (first, second))
-    flows = differences(a, b, "flows", "flow", list(FLOWS))
-    connections = differences(a, b, "connections", "flow", list(CONNECTIONS))
-    ports = differences(a, b, "ports", "port", list(PORTS))
+        raise InputError("--out is for two sets of replications; of single runs no interval is known")
+    results = [Result.load(place) for place in places]
+    same = len({result.fingerprint for result in results}) == 1
+    scenario = [
+        line
+        for result, place in zip(results[1:], places[1:], strict=True)
+        for line in _scenario_diff(results[0], result, (first, place))
+    ]
+    found = {name: differences(results, name, key, list(of)) for name, (key, of) in COMPARED.items()}
+    labels = ("first", "second") if len(places) == 2 else tuple(str(n) for n in range(1, len(places) + 1))
     if json:
+        identities = [_identity(place, result) for place, result in zip(places, results, strict=True)]
         print_json(
             {
                 "schema": "penstock-compare/1",
-                "first": _identity(first, a),
-                "second": _identity(second, b),
+                "first": identities[0],
+                "second": identities[1],
+                "results": identities,
                 "same_trajectory": same,
                 "scenario_diff": scenario,
-                "flows": flows,
-                "connections": connections,
-                "ports": ports,
+                **found,
             }
         )
         return EXIT_DONE
     screen = console()
-    for label, path, result in (("first", first, a), ("second", second, b)):
+    for label, path, result in zip(labels, places, results, strict=True):
         cut = "" if result.complete else ", cut short"
         screen.print(
             f"{label:6}  {path}: {result.name}, seed {result.seed}, fingerprint {result.fingerprint}{cut}",
         )
     screen.print("the trajectories are the same" if same else "the trajectories differ")
     screen.print(*scenario or ("the scenarios are the same",))
-    _show(screen, "Flows that differ", flows, FLOWS)
-    _show(screen, "Connections that differ", connections, CONNECTIONS)
-    _show(screen, "Ports that differ", ports, PORTS)
+    for name, (_, writers) in COMPARED.items():
+        _show(screen, f"{name.capitalize()} that differ", found[name], writers, labels)
     return EXIT_DONE
 
 
@@ -215,39 +234,50 @@ def _signed(write: Writer, change: float) -> str:
     return ("-" if change < 0 else "+") + write(abs(change))
 
 
-def differences(a: Result, b: Result, name: str, key: str, metrics: list[str]) -> list[Row]:
-    """One entry a row and metric whose value differs; ``None`` where one result has no such row."""
-    left, right = ({row[key]: row for row in _rows(result, name)} for result in (a, b))
+def differences(results: Sequence[Result], name: str, key: str, metrics: list[str]) -> list[Row]:
+    """One entry a row and metric whose value differs; ``None`` where a result has no such row."""
+    tables = [{row[key]: row for row in _rows(result, name)} for result in results]
     found = []
-    for entity in dict.fromkeys([*left, *right]):
+    for entity in dict.fromkeys(entity for table in tables for entity in table):
         for metric in metrics:
-            first = left.get(entity, {}).get(metric)
-            second = right.get(entity, {}).get(metric)
-            if first != second:
-                found.append({"name": entity, "metric": metric, "first": first, "second": second})
+            values = [table.get(entity, {}).get(metric) for table in tables]
+            if any(value != values[0] for value in values):
+                ends = {"first": values[0], "second": values[1], "values": values}
+                found.append({"name": entity, "metric": metric, **ends})
     return found
 
 
 def _rows(result: Result, name: str) -> list[Row]:
-    from penstock.analysis import connections
+    from penstock.analysis import connections, transfers
 
+    if name == "groups":
+        return grouped(result)
+    if name == "transfers":
+        return [{"name": one.name, **transfers.measures(one)} for one in transfers.totals(result)]
     return connections.rows(result) if name == "connections" else result.rows(name)
 
 
-def _show(out: Screen, title: str, rows: list[Row], writers: dict[str, Writer]) -> None:
+def _show(
+    out: Screen, title: str, rows: list[Row], writers: dict[str, Writer], labels: Sequence[str]
+) -> None:
     if not rows:
         return
-    shown = Table(title, "name", "metric", "first", "second", "change", numeric=2)
+    if len(rows) > ROWS_SHOWN:
+        title = f"{title}: {ROWS_SHOWN} of {len(rows):,} measures, those that changed most; --json has all"
+        rows = sorted(rows, key=_least_alike)[:ROWS_SHOWN]
+    change = ("change",) if len(labels) == 2 else ()
+    shown = Table(title, "name", "metric", *labels, *change, numeric=2)
     for row in rows:
-        write = writers[row["metric"]]
-        shown.add_row(
-            row["name"],
-            row["metric"],
-            write(row["first"]),
-            write(row["second"]),
-            _change(row["first"], row["second"]),
-        )
+        cells = [writers[row["metric"]](value) for value in row["values"]]
+        changed = [_change(row["first"], row["second"])] if change else []
+        shown.add_row(row["name"], row["metric"], *cells, *changed)
     out.print(shown)
+
+
+def _least_alike(row: Row) -> float:
+    """In this order those that changed by the largest part come first."""
+    known = [value for value in row["values"] if value is not None]
+    return -math.inf if len(known) < len(row["values"]) else -(max(known) - min(known)) / max(map(abs, known))
 
 
 def _change(first: float | None, second: float | None) -> str:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import gc
-import importlib
-import threading
+import math
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,16 +18,68 @@ from penstock.units import count, duration, plain, rate, share, size
 
 from . import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_TERMINATED
 from .console import Screen, Table, complain, console, print_json, say, say_warnings
+from .flows import GROUPED, grouped, show_evenness, show_flows
 from .options import Threads, Whole
 from .progress import LAST, Watcher, Wish, stop_on_interrupt, watching
 
 if TYPE_CHECKING:
+    from penstock.analysis.statistics import Interval
     from penstock.result import Result
     from penstock.running.replications import Replications
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class Wanted:
+    """What is written beside the tables.
+
+    Parameters
+    ----------
+    report
+        Whether to write report.html. Default: true.
+    pictures
+        Draws the timeline, the fabric and more as PNG beside the report, in pictures/.
+    """
+
+    report: bool = True
+    pictures: Annotated[bool, Parameter(negative=())] = False
+
+
+AS_USUAL = Wanted()
+
 
 MAX_SEED = 2**64 - 1
 ROWS_SHOWN = 20
 PORTS_SHOWN = 10
+Writers = dict[str, Callable[[float | None], str]]
+MEANS: tuple[tuple[str, tuple[str, ...], Writers], ...] = (
+    (
+        "flow",
+        ("throughput", "latency mean", "latency p99", "frames lost"),
+        {
+            "throughput_bps": rate,
+            "latency_mean_ns": duration,
+            "latency_p99_ns": duration,
+            "frames_dropped": plain,
+        },
+    ),
+    (
+        "transfer",
+        ("completion mean", "completion p99", "slowdown mean", "slowdown p99"),
+        {
+            "completion_mean_ns": duration,
+            "completion_p99_ns": duration,
+            "slowdown_mean": plain,
+            "slowdown_p99": plain,
+        },
+    ),
+    (
+        "connection",
+        ("complete at", "exchange mean", "exchange p99"),
+        {"completed_ns": duration, "exchange_mean_ns": duration, "exchange_p99_ns": duration},
+    ),
+)
+"""What is told of replications: of whom, the heads of the columns, and their measures."""
 
 
 def run(
@@ -40,7 +91,7 @@ def run(
     out: Path | None = None,
     json: Annotated[bool, Parameter(negative=())] = False,
     threads: Threads = "auto",
-    report: bool = True,
+    wanted: Wanted = AS_USUAL,
 ) -> int:
     """Runs a scenario.
 
@@ -54,15 +105,15 @@ def run(
         Runs with this many seeds, and prints means with 95 % confidence intervals. After an interruption the
         same command resumes.
     out
-        Directory for tables, report and pictures; an earlier result is replaced. Default: out/NAME, or none
-        with --json.
+        Directory for tables and report; an earlier result is replaced. Default: out/NAME, or none with
+        --json.
     json
         Prints one JSON object instead of tables.
     threads
         The largest number of threads for one run, or "auto": the number of processors. Several are used only
         if that makes the run faster; the result is the same. Replications use one each.
-    report
-        Whether to write report.html and the pictures. Default: true.
+    wanted
+        What is written beside the tables.
     """
     _within("--seed", seed, 0, MAX_SEED)
     _within("--replications", replications, 1, 100_000)
@@ -73,9 +124,11 @@ def run(
     directory = out if out is not None or json else Path("out") / Path(scenario).stem
     if directory is not None:
         storage.ensure_replaceable(directory)
+    if wanted.pictures and (directory is None or not wanted.report):
+        raise InputError("--pictures draws beside the report: expected --out, and no --no-report")
     if replications is None:
-        return _single(source, seed, threads, directory, json, report)
-    return _several(source, seed, replications, directory, json, report)
+        return _single(source, seed, threads, directory, json, wanted)
+    return _several(source, seed, replications, directory, json, wanted)
 
 
 def _single(
@@ -84,14 +137,13 @@ def _single(
     threads: running.Threads,
     directory: Path | None,
     json: bool,
-    report: bool,
+    wanted: Wanted,
 ) -> int:
-    with _uncollected():
-        with stop_on_interrupt() as wish:
-            with _loading_meanwhile(report and directory is not None), watching(wish) as watch:
-                result = _measured(source, seed, threads, watch)
-            saved = _save(result, directory, report, wish)
-        return _told(result, directory, saved, json, wish)
+    with stop_on_interrupt() as wish:
+        with watching(wish) as watch:
+            result = _measured(source, seed, threads, watch)
+        saved = _save(result, directory, wanted, wish)
+    return _told(result, directory, saved, json, wish)
 
 
 def _told(result: Result, directory: Path | None, saved: bool | OSError, json: bool, wish: Wish) -> int:
@@ -113,65 +165,6 @@ def _told(result: Result, directory: Path | None, saved: bool | OSError, json: b
     return _end(result.complete, wish, result.run.get("ended_by"), reached)
 
 
-@contextlib.contextmanager
-def _uncollected() -> Iterator[None]:
-    """Without a search for cycles: a picture is full of them, and a search takes a twentieth of a second."""
-    before = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if before:
-            gc.freeze()
-            gc.unfreeze()  # all there is counts as searched, or the next object would begin a search of it
-            gc.enable()
-
-
-_FOR_REPORTS = (
-    "pyarrow.parquet",
-    "matplotlib.backends.backend_agg",
-    "penstock.report",
-    "penstock.plots",
-    "pandas",  # if it is there: Arrow asks it about whatever it makes a column of
-    "pyarrow.pandas_compat",
-    "rich.table",
-    "penstock.analysis.oracle",
-)
-
-
-@contextlib.contextmanager
-def _loading_meanwhile(report: bool) -> Iterator[None]:
-    """Loads what writes and draws, which takes most of a second; while the engine runs, Python is idle.
-
-    What has not been begun when the engine ends is left to the main thread, which loads some of it as well.
-    Imports of this package have no circles, in which two threads could wait for each other.
-    """
-    ended = threading.Event()
-
-    def load() -> None:
-        for name in _FOR_REPORTS:
-            if ended.is_set():
-                return
-            with contextlib.suppress(Exception):  # told where it is needed
-                importlib.import_module(name)
-        with contextlib.suppress(Exception):
-            from penstock import plots
-
-            if not ended.is_set():
-                plots.warm_up()
-
-    loading = threading.Thread(target=load, daemon=True)
-    if report:
-        loading.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        if report:
-            # After a failure as well: it may draw, and Matplotlib's settings are those of the process.
-            loading.join()
-
-
 def _measured(source: library.Source, seed: int | None, threads: running.Threads, watch: Watcher) -> Result:
     """What the run measured, to its end or until an invariant broke."""
     try:
@@ -189,7 +182,7 @@ def _several(
     replications: int,
     directory: Path | None,
     json: bool,
-    report: bool,
+    wanted: Wanted,
 ) -> int:
     from penstock.result.summary import summarise
     from penstock.running.replications import replicate_source
@@ -197,7 +190,7 @@ def _several(
     with stop_on_interrupt() as wish, _keeping(directory) as finished:
         with watching(wish) as watch:
             runs = replicate_source(source, replications, seed=seed, progress=watch, broken=True)
-        saved = _save(runs, directory, report, wish)
+        saved = _save(runs, directory, wanted, wish)
         if finished is not None and runs.complete:
             finished.clear()
     if json:
@@ -228,7 +221,9 @@ def _keeping(directory: Path | None) -> Iterator[cache.RunCache | None]:
         yield finished
 
 
-def _save(result: Result | Replications, directory: Path | None, report: bool, wish: Wish) -> bool | OSError:
+def _save(
+    result: Result | Replications, directory: Path | None, wanted: Wanted, wish: Wish
+) -> bool | OSError:
     """Writes what was measured; whether a report came with it, or why nothing could be written.
 
     After Ctrl-C the tables are safe first, and another one leaves out the report.
@@ -236,9 +231,9 @@ def _save(result: Result | Replications, directory: Path | None, report: bool, w
     if directory is None:
         return False
     try:
-        if wish.stop or not report:
+        if wish.stop or not wanted.report:
             result.save(directory, report=False)
-        if not report:
+        if not wanted.report:
             return False
         try:
             with wish.leaves_out():
@@ -246,7 +241,7 @@ def _save(result: Result | Replications, directory: Path | None, report: bool, w
                     return False
                 if wish.stop:
                     say("what was measured is saved; drawing the report, which Ctrl-C leaves out")
-                result.save(directory)
+                result.save(directory, pictures=wanted.pictures)
         except KeyboardInterrupt:
             if wish.asked > LAST:
                 raise
@@ -272,45 +267,11 @@ def _end(complete: bool, wish: Wish, ended_by: str | None = None, reached: str =
 
 def _show(result: Result) -> None:
     out = console()
-    _show_flows(out, result)
+    show_flows(out, result)
     _show_connections(out, result)
     _show_transfers(out, result)
     _show_ports(out, result)
     _show_totals(out, result)
-
-
-def _show_flows(out: Screen, result: Result) -> None:
-    from penstock.result import summary
-
-    flows = Table(
-        "Flows",
-        "flow",
-        "class",
-        "offered",
-        "throughput",
-        "sent",
-        "lost",
-        "latency mean",
-        "p99",
-        "max",
-        numeric=1,
-    )
-    found = result.table("flows")
-    for flow in summary.flows(found.slice(0, ROWS_SHOWN)):
-        latency = flow["latency_ns"]
-        flows.add_row(
-            flow["name"],
-            str(flow["class"]),
-            rate(flow["offered_bps"]),
-            rate(flow["throughput_bps"]),
-            count(flow["frames_sent"]),
-            count(flow["frames_dropped"]),
-            duration(latency["mean"]),
-            duration(latency["p99"]),
-            duration(latency["max"]),
-        )
-    out.print(flows)
-    _say_rest(out, found.num_rows, ROWS_SHOWN, "flows")
 
 
 def _show_ports(out: Screen, result: Result) -> None:
@@ -347,9 +308,8 @@ def _show_ports(out: Screen, result: Result) -> None:
 
 
 def _show_totals(out: Screen, result: Result) -> None:
-    from penstock.result.summary import fairness as judge
+    from penstock.result.summary import against_max_min
 
-    fairness = judge(result)
     lost: dict[str, int] = {}
     for row in result.rows("drops"):
         lost[row["cause"]] = lost.get(row["cause"], 0) + row["frames"]
@@ -357,14 +317,14 @@ def _show_totals(out: Screen, result: Result) -> None:
         out.print("frames lost: " + ", ".join(f"{count(frames)} {cause}" for cause, frames in lost.items()))
     run = result.run
     speed = run["frame_hops"] / run["wall_s"] / 1e6 if run["wall_s"] else 0.0
-    jain = fairness["jain"]
     out.print(
-        f"fairness (Jain) {'-' if jain is None else f'{jain:.4f}'}   "
         f"simulated {_time(run['simulated_s'])} in {_time(run['wall_s'])}   "
         f"{count(run['frame_hops'])} frame-hops, {speed:.1f} M/s"
     )
-    against = fairness["max_min"]
-    if against is not None:
+    against = against_max_min(result)
+    if against is None:
+        show_evenness(out, result)
+    else:
         from .fair import percent
 
         out.print(
@@ -424,21 +384,55 @@ def _show_transfers(out: Screen, result: Result) -> None:
 
 def _show_intervals(runs: Replications) -> None:
     out = console()
-    formats: dict[str, Callable[[float | None], str]] = {"bps": rate, "ns": duration}
-    shown = ("throughput_bps", "latency_mean_ns", "latency_p99_ns", "frames_dropped")
-    title = f"Mean ± half-width of the {runs.confidence:.0%} interval over {len(runs.results)} replications"
-    means = Table(title, "flow", "throughput", "latency mean", "latency p99", "frames lost", numeric=1)
-    cells: dict[str, dict[str, str]] = {}
+    cells: dict[str, dict[str, Interval]] = {}
     for entry in runs.intervals():
-        write = formats.get(entry.metric.rpartition("_")[2], plain)
-        half = write(entry.interval.half_width) if entry.interval.n > 1 else "unknown"
-        cells.setdefault(entry.flow, {})[entry.metric] = f"{write(entry.interval.mean)} ± {half}"
-    for flow, row in list(cells.items())[:ROWS_SHOWN]:
-        means.add_row(flow, *(row.get(metric, "-") for metric in shown))
-    out.print(means)
-    _say_rest(out, len(cells), ROWS_SHOWN, "flows")
+        cells.setdefault(entry.flow, {})[entry.metric] = entry.interval
+    _show_group_means(out, runs)
+    title = f"Mean ± half-width of the {runs.confidence:.0%} interval over {len(runs.results)} replications"
+    for what, heads, metrics in MEANS:
+        rows = {name: row for name, row in cells.items() if not metrics.keys().isdisjoint(row)}
+        if not rows:
+            continue
+        order = list(rows)
+        if len(rows) > ROWS_SHOWN:
+            order.sort(key=lambda name: [-_mean(rows[name], metric) for metric in reversed(metrics)])
+        means = Table(
+            title + (", the worst first" if len(rows) > ROWS_SHOWN else ""), what, *heads, numeric=1
+        )
+        for name in order[:ROWS_SHOWN]:
+            means.add_row(name, *(_interval(rows[name].get(key), write) for key, write in metrics.items()))
+        out.print(means)
+        _say_rest(out, len(rows), ROWS_SHOWN, what + "s")
     if len(runs.results) < runs.wanted:
         out.print(f"{runs.wanted - len(runs.results)} replications were not started")
+
+
+def _show_group_means(out: Screen, runs: Replications) -> None:
+    values: dict[str, dict[str, list[float]]] = {}
+    for result in runs.results:
+        for row in grouped(result):
+            own = values.setdefault(row["group"], {key: [] for key in GROUPED})
+            for key in GROUPED:
+                own[key].append(row[key])
+    if not values:
+        return
+    from penstock.analysis.statistics import student_t_interval
+
+    shown = Table("Groups of flows together", "group", "throughput", "frames lost", "longest p99", numeric=1)
+    for name, of in values.items():
+        cells = (student_t_interval(of[key], runs.confidence) for key in GROUPED)
+        shown.add_row(name, *map(_interval, cells, (rate, plain, duration)))
+    out.print(shown)
+
+
+def _mean(row: dict[str, Interval], metric: str) -> float:
+    return row[metric].mean if metric in row and not math.isnan(row[metric].mean) else 0.0
+
+
+def _interval(found: Interval | None, write: Callable[[float | None], str]) -> str:
+    if found is None:
+        return "-"
+    return f"{write(found.mean)} ± {write(found.half_width) if found.n > 1 else 'unknown'}"
 
 
 def _show_where(directory: Path | None, with_report: Path | None, report: bool | OSError) -> None:
@@ -448,7 +442,8 @@ def _show_where(directory: Path | None, with_report: Path | None, report: bool |
     out.print(f"result   {directory}")
     if report:
         out.print(f"report   {with_report / 'report.html'}")
-        out.print(f"picture  {with_report / 'pictures' / 'timeline.png'}")
+        if (drawn := with_report / "pictures").is_dir():
+            out.print(f"pictures {drawn}")
 
 
 def _say_rest(out: Screen, total: int, shown: int, what: str) -> None:

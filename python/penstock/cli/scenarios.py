@@ -41,7 +41,7 @@ def check(
         Prints the scenario with all defaults filled in.
     estimate
         Runs the first part for about a second, and predicts the time and memory of the whole run, without
-        its report and pictures.
+        its report.
     thresholds
         Prints what the memory of the switches means, in bytes: where each counter pauses and lets go, its
         headroom and what its link has in flight, where queues mark, and what of that cannot come about.
@@ -100,7 +100,7 @@ def _tell(source: library.Source, threads: running.Threads, json: bool) -> None:
         (
             "time",
             f"about {duration(_rounded(told.wall_s, False) * 1e9)} on {on} of this machine, "
-            "report and pictures not counted",
+            "the report not counted",
         ),
         ("memory", f"about {_rough_size(told.memory_bytes)} without the program itself"),
     )

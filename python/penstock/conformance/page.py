@@ -8,17 +8,6 @@ from pathlib import Path
 
 from .registry import Outcome
 
-STYLE = """
-:root { color-scheme: light dark; }
-body { font: 15px/1.5 system-ui, sans-serif; max-width: 75rem; margin: 2rem auto; padding: 0 1rem; }
-h1 { font-size: 1.5rem; }
-table { border-collapse: collapse; font-size: 13px; width: 100%; }
-th, td { padding: 0.25rem 0.8rem 0.25rem 0; text-align: left; vertical-align: top;
-         border-bottom: 1px solid color-mix(in srgb, currentColor 15%, transparent); }
-.fail { color: #c8501e; font-weight: 600; } .none { opacity: 0.6; }
-td:first-child { white-space: nowrap; }
-code { font-size: 12px; overflow-wrap: anywhere; }
-"""
 SHOWN = 12
 """Steps of a trial that are shown before the rest is folded."""
 
@@ -46,11 +35,12 @@ def counts(outcomes: Sequence[Outcome]) -> str:
 
 
 def _page(against: str, outcomes: Sequence[Outcome], captures: Mapping[int, Path]) -> Iterator[str]:
-    yield '<!doctype html><html lang="en"><meta charset="utf-8">'
-    yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
-    yield f"<title>Conformance: {_text(against)}</title><style>{STYLE}</style>"
-    yield f"<h1>Conformance: {_text(against)}</h1><p>{counts(outcomes)}.</p>"
-    yield "<table><tr><th>case<th>purpose<th>stimulus<th>expected<th>observed<th>verdict</tr>"
+    from penstock.report.plain import head  # which the devices under test do not need
+
+    yield from head(f"Conformance: {against}")
+    yield f"<main><h1>Conformance: {_text(against)}</h1><p>{counts(outcomes)}.</p>"
+    yield '<section class="wide" tabindex="0" role="region" aria-label="Cases"><table>'
+    yield "<tr><th>case<th>purpose<th>stimulus<th>expected<th>observed<th>verdict</tr>"
     for place, one in enumerate(outcomes):
         purpose = _text(one.case.purpose) + (f"<br>({_text(one.trial)})" if one.trial else "")
         yield f"<tr><td>{one.case.id}<td>{purpose}"
@@ -59,7 +49,7 @@ def _page(against: str, outcomes: Sequence[Outcome], captures: Mapping[int, Path
             continue
         yield f"<td>{_list(one.stimulus)}<td>{_list(one.expected)}<td>{_list(one.observed)}"
         yield f'<td class="{one.verdict}">{one.verdict}{_evidence(one, captures.get(place))}</tr>'
-    yield "</table></html>"
+    yield "</table></section></main></body></html>"
 
 
 def _evidence(one: Outcome, capture: Path | None) -> str:

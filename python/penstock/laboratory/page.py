@@ -9,25 +9,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from penstock.report.plain import head
 from penstock.units import written
 
 from .outcome import Outcome, replace_file
 from .plan import Plan
 
 MAX_SUMMARY_ROWS = 2_000
-_STYLE = """
-:root { color-scheme: light dark; }
-body { font: 15px/1.5 system-ui, sans-serif; max-width: 70rem; margin: 2rem auto; padding: 0 1rem; }
-h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin-top: 2rem; }
-img { max-width: 100%; background: white; border-radius: 4px; }
-pre { overflow-x: auto; }
-.wide { overflow-x: auto; }
-table { border-collapse: collapse; font-size: 13px; }
-th, td { padding: 0.2rem 0.7rem 0.2rem 0; text-align: left; white-space: nowrap;
-         border-bottom: 1px solid color-mix(in srgb, currentColor 15%, transparent); }
-td.number { text-align: right; font-variant-numeric: tabular-nums; }
-.failed { color: #c8501e; }
-"""
 
 
 def write_page(plan: Plan, outcome: Outcome, pictures: Sequence[Path]) -> Path:
@@ -42,10 +30,8 @@ def _page(plan: Plan, outcome: Outcome, pictures: Sequence[Path]) -> Iterable[st
     name = str(plan.base.to_dict().get("simulation", {}).get("name", "scenario"))
     runs = outcome.table("runs").to_pylist()
     failed = len(outcome.failures())
-    yield '<!doctype html><html lang="en"><meta charset="utf-8">'
-    yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
-    yield f"<title>{_text(name)}: a sweep</title><style>{_STYLE}</style>"
-    yield f"<h1>{_text(name)}: {len(plan.settings)} points, {len(runs)} runs</h1>"
+    yield from head(f"{name}: a sweep")
+    yield f"<main><h1>{_text(name)}: {len(plan.settings)} points, {len(runs)} runs</h1>"
     if failed:
         yield f'<p class="failed">{failed} of them failed; the table of runs says why.</p>'
     yield '<p>The plan is <a href="sweep.toml">sweep.toml</a>, the tables are '
@@ -53,15 +39,16 @@ def _page(plan: Plan, outcome: Outcome, pictures: Sequence[Path]) -> Iterable[st
     yield '<a href="summary.parquet">summary</a>.</p>'
     for picture in pictures:
         source = quote(os.path.relpath(picture, outcome.directory).replace(os.sep, "/"))
-        yield f'<p><img src="{source}" alt="{_text(picture.stem)}"></p>'
+        yield f'<section><img src="{source}" alt="{_text(picture.stem)}"></section>'
     yield from _summary(plan, outcome)
     yield from _runs(plan, outcome, runs)
+    yield "</main></body></html>"
 
 
 def _summary(plan: Plan, outcome: Outcome) -> Iterable[str]:
     rows = outcome.table("summary").to_pylist()
     keys = [*plan.values, *plan.derive]
-    yield "<h2>Means over the seeds, with 95 % intervals</h2>"
+    yield "<section><h2>Means over the seeds, with 95 % intervals</h2>"
     if len(rows) > MAX_SUMMARY_ROWS:
         yield f"<p>The first {MAX_SUMMARY_ROWS:,} of {len(rows):,} rows; summary.parquet has all.</p>"
     body = (
@@ -77,7 +64,7 @@ def _summary(plan: Plan, outcome: Outcome) -> Iterable[str]:
 def _runs(plan: Plan, outcome: Outcome, runs: Sequence[dict[str, Any]]) -> Iterable[str]:
     keys = [*plan.values, *plan.derive]
     kept = {path.name for path in (outcome.directory / "runs").glob("*")}
-    yield "<h2>Runs</h2>"
+    yield "<section><h2>Runs</h2>"
     body = (
         [_cell(row["point"]), _cell(row["seed"])]
         + [_cell(row[key]) for key in keys]
@@ -100,10 +87,14 @@ def _link(row: dict[str, Any], kept: set[str]) -> str:
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterable[str]:
-    yield '<div class="wide"><table><tr>' + "".join(f"<th>{_text(one)}</th>" for one in head) + "</tr>"
+    yield (
+        '<div class="wide" tabindex="0" role="region" aria-label="Table"><table><tr>'
+        + "".join(f"<th>{_text(one)}</th>" for one in head)
+        + "</tr>"
+    )
     for row in rows:
         yield "<tr>" + "".join(row) + "</tr>"
-    yield "</table></div>"
+    yield "</table></div></section>"
 
 
 def _cell(value: Any, *, number: bool = False) -> str:

@@ -11,7 +11,8 @@ from .congestion import congestion, deadlock
 from .differences import differences
 from .fabric import fabric
 from .occupancies import occupancies
-from .style import save, save_each, style, warm_up
+from .series import series
+from .style import save, save_each, style
 from .timeline import timeline
 from .transfers import transfers
 
@@ -29,10 +30,10 @@ __all__ = [
     "save",
     "save_all",
     "save_each",
+    "series",
     "style",
     "timeline",
     "transfers",
-    "warm_up",
 ]
 
 
@@ -42,7 +43,6 @@ def save_all(result: Measurements, directory: str | PathLike[str], *, svg: bool 
 
 
 def _pictures(result: Measurements) -> Iterator[tuple[str, Figure]]:
-    """The small one last, as the others are compressed meanwhile."""
     drawn = (
         ("congestion", congestion),
         ("deadlocks", deadlock),

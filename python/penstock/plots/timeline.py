@@ -17,10 +17,10 @@ from matplotlib.figure import Figure
 from matplotlib.path import Path
 from matplotlib.transforms import Affine2D
 
+from penstock.analysis import decimate
+from penstock.analysis.groups import groups_of
 from penstock.measurements import rows
 
-from . import decimate
-from .groups import groups_of
 from .splits import draw_splits, fullest_splits, waiting_classes
 from .style import (
     FAINT,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from penstock.plots.groups import groups_of
+from penstock.analysis.groups import groups_of
 
 if TYPE_CHECKING:
     from penstock.measurements import Curves, Measurements

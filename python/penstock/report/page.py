@@ -13,11 +13,12 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from penstock.analysis.decimate import envelope, lasting, merge_groups, rows_by, spans_of
 from penstock.errors import ResultError
 from penstock.measurements import numpy_of, values_of
-from penstock.plots.decimate import envelope, lasting, merge_groups, rows_by, spans_of
 
 from .fabric import fabric
+from .facts import described, facts, with_asked
 from .groups import with_groups
 from .shorten import largest_series, shorten
 
@@ -99,6 +100,8 @@ def script_json(content: object) -> str:
 def document(result: Measurements) -> dict[str, Any]:
     """The result as the page reads it; where series or pauses are thinned out, its warnings say so."""
     shown = {name: result.table(name) for name in result.table_names if name not in _NOT_SHOWN}
+    if "flows" in shown:
+        shown["flows"] = with_asked(result)
     page = shorten(shown, result.topology)
     tables, notes = page.tables, page.notes
     recorded = tables["series"].num_rows if "series" in tables else 0
@@ -131,10 +134,11 @@ def document(result: Measurements) -> dict[str, Any]:
         "run": {**result.run, "seed": seed, "warnings": [*result.run.get("warnings", []), *notes]},
         "thinned": thinned,  # a bin that is missing then holds the value before it, otherwise it is zero
         "scenario_toml": result.scenario_toml,
+        "facts": facts(result),
         "topology": page.topology,
         "fabric": fabric(result),
         "totals": page.totals,
-        "description": result.description,
+        "description": described(result),
         "tables": {name: {"columns": columns(table)} for name, table in tables.items()},
     }
 

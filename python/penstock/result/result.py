@@ -126,8 +126,8 @@ class Result(Measurements):
     def _nodes(self) -> list[str]:
         return [str(node["name"]) for node in self.topology["nodes"]]
 
-    def save(self, directory: str | PathLike[str], *, report: bool = True) -> Path:
-        """Writes one Parquet file a table, the run, the scenario, the report and its pictures.
+    def save(self, directory: str | PathLike[str], *, report: bool = True, pictures: bool = False) -> Path:
+        """Writes one Parquet file a table, the run, the scenario and the report.
 
         The directory is complete or absent. An earlier result of that name is replaced.
 
@@ -136,7 +136,10 @@ class Result(Measurements):
         directory : str or path
             A new name, or an earlier result.
         report : bool
-            Whether ``report.html`` and ``pictures/`` are written too. Default true.
+            Whether ``report.html`` is written too. Default true.
+        pictures : bool
+            Whether pictures are drawn too, as PNG in ``pictures/``. Default false: `penstock.plots` draws
+            those that somebody wants to see.
 
         Raises
         ------
@@ -147,7 +150,7 @@ class Result(Measurements):
         """
         target = path_of("directory", directory)
         with storage.complete_directory(target) as partial:
-            self.write_into(partial, report=report)
+            self.write_into(partial, report=report, pictures=pictures)
         return target
 
     def view(self, height: int = 800) -> ReportWidget:
@@ -173,7 +176,7 @@ class Result(Measurements):
             raise InputError('the widget needs anywidget: pip install "penstock[notebook]"') from None
         return widget(self, height)
 
-    def write_into(self, directory: Path, *, report: bool) -> None:
+    def write_into(self, directory: Path, *, report: bool, pictures: bool = False) -> None:
         """Writes the files of the result, without manifest, into an existing directory."""
         import pyarrow.parquet as pq  # takes as long as all else that a short run needs
 
@@ -189,10 +192,12 @@ class Result(Measurements):
                 for name, table in tables.items()
             ]
             if report:
-                from penstock import plots
                 from penstock.report import write_report
 
                 write_report(self, directory / "report.html")
+            if pictures:
+                from penstock import plots
+
                 plots.save_all(self, directory / "pictures")
         for one in written:
             one.result()

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import threading
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from os import PathLike
@@ -16,6 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from penstock import _core, storage
+from penstock.analysis import connections, transfers
 from penstock.analysis.statistics import Interval, student_t_interval
 from penstock.errors import ResultError, SimulationError
 from penstock.library import Source
@@ -36,12 +39,14 @@ FLOW_METRICS = (
     "jitter_ns",
     "throughput_stddev_bps",
 )
+TIME_METRICS = ("completed_ns", "exchange_mean_ns", "exchange_p99_ns")
+"""Of connections."""
 MAX_REPLICATIONS = 100_000
 
 
 @dataclass(frozen=True)
 class FlowInterval:
-    """The mean of one metric of one flow over all replications, with its confidence interval."""
+    """The mean of one metric of a flow, or of an entry of transfers, over all replications; its interval."""
 
     flow: str
     metric: str
@@ -74,7 +79,10 @@ class Replications:
         return len(self.results) == self.wanted and all(result.complete for result in self.results)
 
     def intervals(self) -> list[FlowInterval]:
-        """One interval per flow and metric, over complete replications if there are any."""
+        """One interval per flow and metric, over complete replications if there are any.
+
+        Entries of transfers and connections have those of their completion times, too.
+        """
         whole = [result for result in self.results if result.complete] or self.results
         tables = [result.rows("flows") for result in whole]
         found = []
@@ -85,7 +93,21 @@ class Replications:
                     found.append(
                         FlowInterval(flow["flow"], metric, student_t_interval(values, self.confidence))
                     )
-        return found
+        return [*found, *self._of_times(whole)]
+
+    def _of_times(self, whole: list[Result]) -> Iterator[FlowInterval]:
+        """How long transfers and connections took, over the replications in which some were complete."""
+        values: dict[tuple[str, str], list[float]] = defaultdict(list)
+        for result in whole:
+            for entry in transfers.totals(result):
+                for metric, value in transfers.measures(entry).items():
+                    values[entry.name, metric].append(math.nan if value is None else value)
+            for row in connections.rows(result):
+                for metric in TIME_METRICS:
+                    values[row["flow"], metric].append(known(row, metric))
+        for (name, metric), every in values.items():
+            if told := [value for value in every if not math.isnan(value)]:
+                yield FlowInterval(name, metric, student_t_interval(told, self.confidence))
 
     def _repr_html_(self) -> str:
         """Means with their intervals, for notebooks."""
@@ -121,10 +143,10 @@ class Replications:
             .to_pylist(),
         }
 
-    def save(self, directory: str | PathLike[str], *, report: bool = True) -> Path:
+    def save(self, directory: str | PathLike[str], *, report: bool = True, pictures: bool = False) -> Path:
         """Writes ``seed-K/`` for each replication and the intervals, all or nothing.
 
-        Only the first replication gets a report and pictures.
+        Only the first replication gets a report, and pictures if they are wanted.
 
         Raises
         ------
@@ -138,7 +160,7 @@ class Replications:
             for index, result in enumerate(self.results):
                 own = partial / f"seed-{result.seed}"
                 own.mkdir()
-                result.write_into(own, report=report and index == 0)
+                result.write_into(own, report=report and index == 0, pictures=pictures and index == 0)
                 storage.seal(own)
             storage.write_json(partial / "replications.json", self.summary())
             pq.write_table(self.table(), partial / "intervals.parquet")

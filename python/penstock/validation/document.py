@@ -35,7 +35,6 @@ def write(outcomes: Sequence[Outcome], document: Path, *, quick: bool) -> None:
     images, folder = document.parent / "images", document.with_suffix("")
     for directory in (images, folder):
         directory.mkdir(parents=True, exist_ok=True)
-    draw(outcomes, images / PICTURE)
     pages = {JUDGED: _judging(outcomes, quick=quick)}
     for topic, own in by_topic(outcomes).items():
         pages[f"{topic}.md"] = _topic(topic, own, document.name)
@@ -44,6 +43,7 @@ def write(outcomes: Sequence[Outcome], document: Path, *, quick: bool) -> None:
             table = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
             table.writeheader()
             table.writerows(rows)
+    draw(folder, {topic: TOPICS[topic] for topic in by_topic(outcomes)}, images / PICTURE)
     stamp(images / PICTURE, rows_of(folder))
     for name, lines in pages.items():
         (folder / name).write_text("\n".join(lines) + "\n", "utf-8")

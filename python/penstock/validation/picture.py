@@ -1,75 +1,65 @@
-"""One picture of a validation: measured over theory, row by row."""
+"""One picture of a validation: how far each row is from theory, a line a topic."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import csv
+from collections.abc import Mapping
 from pathlib import Path
 
-from . import Outcome
-
-GOOD, BAD, QUIET = "#1b6ca8", "#c0392b", "#8a8f98"
-
-
-ROUNDING = 1e-5
-"""Rows that may differ by less than this differ by rounding alone: they are counted as exact."""
+GOOD, BAD, QUIET = "#1b6ca8", "#c0392b", "#5f6670"
+_LINE_IN = 0.24
+_DEVIATIONS = (0.0, 0.1, 1.0, 10.0)
+"""Percent at which the axis, which is logarithmic beyond the first of them, has ticks."""
 
 
-def draw(outcomes: Sequence[Outcome], file: Path) -> None:
-    """Draws all rows that chance plays a part in, and counts those that are exact.
+def draw(folder: Path, topics: Mapping[str, str], file: Path) -> None:
+    """Draws all rows that chance or approximation play a part in, and counts those that are equal or bounds.
+
+    Parameters
+    ----------
+    folder : Path
+        Where each topic has its rows as CSV.
+    topics : mapping of str to str
+        File names without their ends, and titles, in the order of the picture.
+    file : Path
+        The picture.
 
     Raises
     ------
     OSError
-        If it cannot be written.
+        If a file cannot be read or written.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    lines: list[tuple[str, float, float, bool] | tuple[str]] = []
-    for outcome in outcomes:
-        equal = [row for row in outcome.rows if row.rule == "exact" or 0 < row.limit < ROUNDING]
-        random = [row for row in outcome.rows if row.rule != "bound" and row not in equal]
-        bounds = [row for row in outcome.rows if row.rule == "bound"]
-        title = outcome.case.title
-        if equal:
-            title += f": {sum(row.passed for row in equal)} of {len(equal)} exact rows equal"
-        if bounds:
-            kept = f"{sum(row.passed for row in bounds)} of {len(bounds)} bounds kept"
-            title += f", {kept}" if equal else f": {kept}"
-        lines.append((title,))
-        for row in random:
-            half = row.interval.half_width / row.theory if row.interval.n > 1 else 0.0
-            lines.append((row.quantity, row.mean / row.theory, half, row.passed))
-    figure = Figure(figsize=(11, 1.2 + 0.185 * len(lines)), layout="constrained")
+    figure = Figure(figsize=(9, 0.9 + _LINE_IN * len(topics)), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
-    reach = 1.25 * max([0.01, *(abs(line[1] - 1) + line[2] for line in lines if len(line) == 4)])
-    ticks, labels = [], []
-    for place, line in enumerate(lines):
-        ticks.append(place)
-        if len(line) == 1:
-            labels.append(line[0])
-            axes.axhspan(place - 0.5, place + 0.5, color="#eef1f5", lw=0)
-            continue
-        name, ratio, half, passed = line
-        labels.append(name)
-        axes.errorbar(
-            ratio, place, xerr=half or None, fmt="o", ms=3.2, lw=1.1, capsize=2, color=GOOD if passed else BAD
+    for place, topic in enumerate(topics):
+        with (folder / f"{topic}.csv").open(encoding="utf-8", newline="") as rows:
+            found = list(csv.DictReader(rows))
+        drawn = [row for row in found if row["deviation"].endswith("%") and "bound" not in row["judged_by"]]
+        counted = [row for row in found if row not in drawn]
+        for row in drawn:
+            colour = GOOD if row["verdict"] == "pass" else BAD
+            deviation = float(row["deviation"].removesuffix("%").replace("−", "-"))
+            axes.plot(deviation, place, "o", markersize=3.6, alpha=0.6, color=colour, markeredgewidth=0)
+        passed = sum(row["verdict"] == "pass" for row in counted)
+        told = f"{passed} of {len(counted)} equal or within bounds" if counted else ""
+        axes.text(
+            1.01, place, told, transform=axes.get_yaxis_transform(), fontsize=7, va="center", color=QUIET
         )
-    axes.axvline(1.0, color=QUIET, lw=0.9, zorder=0)
-    axes.set_yticks(ticks, labels, fontsize=7.2)
-    for tick, line in zip(axes.get_yticklabels(), lines, strict=True):
-        if len(line) == 1:
-            tick.set_fontweight("bold")
-    axes.set_ylim(len(lines) - 0.5, -0.5)
-    axes.set_xlim(1 - reach, 1 + reach)
-    axes.xaxis.set_major_formatter(
-        lambda value, _: f"{(value - 1) * 100:+.3g} %" if abs(value - 1) > 1e-9 else "theory"
-    )
+    axes.axvline(0.0, color=QUIET, lw=0.9, zorder=0)
+    axes.set_yticks(range(len(topics)), list(topics.values()), fontsize=7.5)
+    axes.set_ylim(len(topics) - 0.5, -0.5)
+    axes.set_xscale("symlog", linthresh=_DEVIATIONS[1])
+    ticks = sorted({sign * one for one in _DEVIATIONS for sign in (-1.0, 1.0)})
+    axes.set_xticks(ticks, [f"{one:+g} %" if one else "theory" for one in ticks])
+    axes.minorticks_off()
     axes.tick_params(axis="y", length=0)
-    axes.grid(axis="x", color="#e2e5ea", lw=0.6)
+    axes.grid(color="#e2e5ea", lw=0.6)
     axes.set_axisbelow(True)
     for side in ("top", "right", "left"):
         axes.spines[side].set_visible(False)
-    axes.set_title("Measured over theory, with 99 % intervals", loc="left", fontsize=10)
+    axes.set_title("Measured beside theory, a dot a row", loc="left", fontsize=10)
     figure.savefig(file, dpi=130, metadata={"Software": None})

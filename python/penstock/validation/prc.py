@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from penstock.result import Result
+from penstock.scenario import Scenario
 
 from .bench import Bench
 from .one_switch import LINE, queue, scenario
@@ -110,7 +111,7 @@ def fluid(law: str, count: int, delay: float, duration: float, begin: float) -> 
 def _run(bench: Bench, law: str, count: int, delay_us: int, ms: int) -> Result:
     starts = [7_000_000 * n for n in range(count)]
     text = scenario("prc", starts, delay_us * 10**6, ms * 10**9, f'law = "{law}"', "")
-    return bench.once(text.replace("\n[probes]", f'warmup = "{ms // 2} ms"\n\n[probes]'))
+    return bench.once(Scenario.from_toml(text).with_value("simulation.warmup", f"{ms // 2} ms").to_toml())
 
 
 def _carried(found: Result) -> float:

@@ -39,7 +39,7 @@ scheduler = $scheduler
 _SENDER = """\
 [[flows]]
 name = "class$number"
-from = "h$number"
+from = "h$host"
 to = "h$last"
 priority = $number
 frame = "$length B"
@@ -54,7 +54,7 @@ def _backlogged(lengths: Sequence[int], scheduler: str, duration: int, warmup: i
     queues = [*range(len(lengths)), *[len(lengths) - 1] * (8 - len(lengths))]
     text = fill(_BACKLOGGED, **head).replace("[0, 1, 2, 3, 3, 3, 3, 3]", str(queues))
     senders = (
-        fill(_SENDER, number=number, last=len(lengths), length=length)
+        fill(_SENDER, number=number, host=number, last=len(lengths), length=length)
         for number, length in enumerate(lengths)
     )
     return text + "".join(senders)
@@ -313,8 +313,7 @@ def _against(lengths: Sequence[int], scheduler: str, tagged: int) -> str:
     text = fill(_BACKLOGGED, duration=700_000_000, warmup=0, hosts=len(lengths), scheduler=scheduler)
     others = [number for number in range(len(lengths)) if number != tagged]
     for host, number in enumerate(others):
-        sender = fill(_SENDER, number=number, last=len(others), length=lengths[number])
-        text += sender.replace(f'from = "h{number}"', f'from = "h{host}"')
+        text += fill(_SENDER, number=number, host=host, last=len(others), length=lengths[number])
     return text
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from penstock.plots.decimate import Times, Values, envelope
+from penstock.analysis.decimate import Times, Values, envelope
 from penstock.report.groups import with_groups
 from penstock.result import Result
 

@@ -42,7 +42,7 @@ LEVELS = "levels"
 _BESIDE = """<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
+<meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title}</title>
 <style>
   body {{ margin: 0; display: grid; grid-template-columns: repeat(auto-fit, minmax(26rem, 1fr)); gap: 2px; }}
@@ -50,15 +50,53 @@ _BESIDE = """<!doctype html>
 </style>
 {frames}
 <script>
-  // What each page shows is a part of the address of both: a copied link opens the same views.
+  // What each page shows is a part of the address of all: a copied link opens the same views. Time, film,
+  // lines of charts, theme and scroll are shared: what is chosen in one page is chosen in the others.
   const frames = [...document.querySelectorAll("iframe")];
   const given = new URLSearchParams(location.hash.slice(1));
   frames.forEach((frame, number) => {{
     frame.src = frame.dataset.page + (given.has(number) ? "#" + given.get(number) : "");
   }});
+  let shown = null;
+  const scrolled = new Map();
+  const own = ["table", "find", "sort", "page", "columns", "tree", "node"];
+  const parts = (hash) => {{
+    const [section, ...rest] = hash.slice(1).split("?");
+    return [section, new URLSearchParams(rest.join("?"))];
+  }};
+  function merged(hash, from) {{
+    const [[section, kept], [, shared]] = [parts(hash), parts(from)];
+    for (const key of own) {{
+      shared.delete(key);
+      if (kept.has(key)) shared.set(key, kept.get(key));
+    }}
+    const told = shared.toString();
+    return section + (told && "?" + told);
+  }}
+  function follow(views) {{
+    const moved = shown === null ? -1 : views.findIndex((view, number) => view.hash !== shown[number]);
+    if (moved >= 0) {{
+      views.forEach((view, number) => {{
+        if (number !== moved) view.hash = merged(view.hash, views[moved].hash);
+      }});
+    }}
+    shown = views.map((view) => view.hash);
+  }}
+  function scroll(frame) {{
+    const at = frame.contentWindow.scrollY;
+    if (scrolled.get(frame) === at) return;
+    for (const other of frames) {{
+      scrolled.set(other, at);
+      if (other !== frame) other.contentWindow.scrollTo(0, at);
+    }}
+  }}
+  frames.forEach((frame) => frame.addEventListener("load", () => {{
+    frame.contentWindow.addEventListener("scroll", () => scroll(frame), {{ passive: true }});
+  }}));
   setInterval(() => {{
     const views = frames.map((frame) => frame.contentWindow.location);
     if (views.some((view) => !view.pathname.endsWith("/{page}"))) return;
+    follow(views);
     const told = views.flatMap((view, number) => (view.hash ? [[number, view.hash.slice(1)]] : []));
     const now = new URLSearchParams(told);
     if (location.hash.slice(1) !== now.toString()) history.replaceState(null, "", "#" + now);

@@ -35,7 +35,9 @@ def run(context: Context) -> list[Outcome]:
 
 def at(scenario: Scenario, gbps: float) -> Scenario:
     """The scenario with another rate of all flows."""
-    return Scenario.from_toml(scenario.to_toml().replace('"6 Gb/s"', f'"{gbps:g} Gb/s"'))
+    for flow in scenario.to_dict()["flows"]:
+        scenario = scenario.with_value(f"flows.{flow['name']}.source.constant.rate", f"{gbps:g} Gb/s")
+    return scenario
 
 
 def warned(context: Context, stuck: Result, free: Result) -> Outcome:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 from penstock.result import Result
 from penstock.scenario import Scenario
@@ -30,7 +31,7 @@ from .measure import (
 )
 
 SINK = "sw.4->h4"
-NO_FECN = ("rate_limiters = ", "queue_managers = ")
+NO_FECN = {"host.rate_limiters": None, "switch.queue_managers": None}
 FIRST_RATES = (20, 40, 80, 100)
 REPORTED = {"none": (556, 1780.78, 16634, 59.11, 2.49), "FECN": (6970, 127.63, 16630, 59.16, 2.35)}
 """The slides' transactions a second and mean times (us) of SR1 and SR2, and mean rate of ST (Gb/s)."""
@@ -62,23 +63,20 @@ def explained(context: Context, outcome: Outcome) -> Outcome:
     return outcome if outcome.passed else replace(outcome, note=why)
 
 
-def changed(context: Context, file: str, *changes: tuple[str, str], drop: tuple[str, ...] = ()) -> Scenario:
-    """A scenario with other words in some places, and without the lines that begin so."""
-    text = (context.study.folder / f"{file}.toml").read_text("utf-8")
-    for old, new in changes:
-        if old not in text:
-            raise ValueError(f"{file}.toml has no {old!r}")
-        text = text.replace(old, new)
-    lines = text.splitlines()
-    return Scenario.from_toml("\n".join(line for line in lines if not (drop and line.startswith(drop))))
+def changed(context: Context, file: str, changes: Mapping[str, Any]) -> Scenario:
+    """A scenario of the study with other values of some keys."""
+    scenario = context.scenario(file)
+    for key, value in changes.items():
+        scenario = scenario.with_value(key, value)
+    return scenario
 
 
 def tcp(context: Context) -> Iterator[Outcome]:
     """J1: the slides' two tables, and the index of fairness in them."""
-    longer = [('duration = "300 ms"', 'duration = "1 s"')]
+    longer = {"simulation.duration": "1 s"}
     runs = {
-        "none": changed(context, "tcp", *longer, drop=NO_FECN).run(),
-        "FECN": changed(context, "tcp", *longer).run(),
+        "none": changed(context, "tcp", longer | NO_FECN).run(),
+        "FECN": changed(context, "tcp", longer).run(),
     }
     rows, indices, drops, deviation = [], {}, {}, 0.0
     for name, result in runs.items():
@@ -177,12 +175,7 @@ def symmetric(context: Context, result: Result) -> Outcome:
 
 def long_delay(context: Context, near: Result) -> Outcome:
     """J3."""
-    far = changed(
-        context,
-        "symmetric",
-        ('delay = "500 ns"', 'delay = "75 us"'),
-        ('latency = "1 us"', 'latency = "50 us"'),
-    ).run()
+    far = changed(context, "symmetric", {"topology.star.delay": "75 us", "switch.latency": "50 us"}).run()
     text, passed = judged(far)
     image = draw(context, far, "symmetric-long-delay", "A loop of 400 us changes little")
     took, takes = reaches(rates(near)) - 5, reaches(rates(far)) - 5
@@ -212,7 +205,7 @@ def large(context: Context) -> Outcome:
 
 def victim(context: Context) -> Outcome:
     """J5."""
-    with_fecn, alone = context.scenario("victim").run(), changed(context, "victim", drop=NO_FECN).run()
+    with_fecn, alone = context.scenario("victim").run(), changed(context, "victim", NO_FECN).run()
 
     def share(result: Result) -> float:
         row = next(row for row in result.rows("flows") if row["flow"] == "S1")
@@ -276,12 +269,7 @@ def hot_spot(context: Context) -> Outcome:
 
 def far_hot_spot(context: Context) -> Outcome:
     """J8."""
-    far = changed(
-        context,
-        "hot-spot",
-        ('delay = "500 ns"', 'delay = "100 us"'),
-        ('latency = "1 us"', 'latency = "50 us"'),
-    ).run()
+    far = changed(context, "hot-spot", {"topology.star.delay": "100 us", "switch.latency": "50 us"}).run()
     text, fair, image = spot(context, far, "hot-spot-long-delay", "The same with a feedback of 500 us")
     times, lasted = pauses(far)
     return context.outcome("J8", measured=text, passed=fair and times <= 5 and lasted <= 9, pictures=[image])
@@ -291,19 +279,15 @@ def sensitivity(context: Context) -> Outcome:
     """J9."""
     rising, times = {}, {}
     for first in FIRST_RATES:
-        result = changed(
-            context,
-            "symmetric",
-            ("{ fecn = {} }]", f"{{ fecn = {{ expected_sources = {first} }} }}]"),
-            (
-                "rate_limiters = { fecn = {} }",
-                f"rate_limiters = {{ fecn = {{ initial_share = {1 / first} }} }}",
-            ),
-            ('duration = "100 ms"', 'duration = "40 ms"'),
-            ('stop = "80 ms"\n', ""),
-            ('bin = "500 us"', 'bin = "100 us"'),
-            ("source = { bernoulli", "source = { constant"),
-        ).run()
+        changes = {
+            "switch.queue_managers": [{"fecn": {"expected_sources": first}}],
+            "host.rate_limiters.fecn.initial_share": 1 / first,
+            "simulation.duration": "40 ms",
+            "flows.stops.stop": None,
+            "probes.bin": "100 us",
+            **{f"flows.{name}.source": {"constant": {"rate": "5 Gb/s"}} for name in ("stays", "stops")},
+        }
+        result = changed(context, "symmetric", changes).run()
         rising[first] = next(iter(allowed(result).values()))
         times[first] = reaches(allowed(result)) - 5
     slope = (times[100] - times[20]) / math.log2(5)
@@ -336,7 +320,7 @@ def overhead(context: Context, result: Result) -> Outcome:
 def buffers(context: Context) -> Outcome:
     """J11."""
     enough = context.scenario("buffer").run()
-    tight = changed(context, "buffer", ('queue = "37.5 kB"', 'queue = "26.5 kB"')).run()
+    tight = changed(context, "buffer", {"switch.buffer.queue": "26.5 kB"}).run()
     used = next(row["utilisation"] for row in enough.rows("ports") if row["port"] == "sw.2->h2")
     return context.outcome(
         "J11",

@@ -11,12 +11,10 @@ from penstock import plots
 from penstock.analysis import forensics
 from penstock.plots.style import style
 from penstock.result import Result
-from penstock.scenario import Scenario
 from penstock.studies.reproduce import Context, Outcome
 
 FULL = "->h12"
 SENDERS = (2, 4, 6, 8)
-SIX = '["h0", "h1", "h2", "h3", "h4", "h5"]'
 HOSTS = ("h0", "h1", "h2", "h3", "h4", "h5", "h8", "h9")
 """Senders below leaf0; h6 and h7 send the flows across."""
 GROUPS = {"incast": "#D55E00", "across": "#0072B2", "beside": "#009E73", "back": "#56B4E9"}
@@ -43,9 +41,7 @@ def run(context: Context) -> list[Outcome]:
 
 def senders(context: Context, count: int, seed: int) -> Result:
     """The scenario with another number of senders."""
-    named = ", ".join(f'"{host}"' for host in HOSTS[:count])
-    text = (context.study.folder / "together.toml").read_text("utf-8")
-    return Scenario.from_toml(text.replace(SIX, f"[{named}]")).run(seed=seed)
+    return context.scenario("together").with_value("flows.incast.from", HOSTS[:count]).run(seed=seed)
 
 
 def served(result: Result, group: str) -> dict[str, float]:

@@ -1,0 +1,65 @@
+"""What the head of the page says that no table has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from copy import deepcopy
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from penstock.analysis.asking import evenness, offered
+from penstock.library import toml
+
+if TYPE_CHECKING:
+    from penstock.measurements import Measurements
+
+MOST = 8
+"""Of groups of flows."""
+_NAMES = {
+    "pfc": "priority flow control (PFC)",
+    "pause": "PAUSE flow control",
+    "credit": "credit-based flow control",
+}
+_TARGETED = "targeted priority flow control (TPFC)"
+
+
+def facts(result: Measurements) -> dict[str, Any]:
+    """``flow_control``, in words that follow "carried 3 flows", and ``fairness``."""
+    names = dict.fromkeys(_names(toml(result.scenario_toml)))
+    control = "under " + " and ".join(names) if names else "without flow control"
+    return {"flow_control": control, "fairness": [asdict(one) for one in evenness(result)[:MOST]]}
+
+
+def _names(scenario: Mapping[str, Any]) -> Iterator[str]:
+    """The flow control of the fabric, and those of stations that have their own."""
+    stations = [scenario, scenario.get("host", {}), scenario.get("switch", {})]
+    stations += [*scenario.get("hosts", {}).values(), *scenario.get("switches", {}).values()]
+    for station in stations:
+        said = station.get("flow_control", {})
+        for kind, keys in {said: {}}.items() if isinstance(said, str) else said.items():
+            if kind == "none":
+                continue
+            yield _TARGETED if kind == "pfc" and "target" in keys else _NAMES.get(kind, kind)
+
+
+ASKED = {
+    "name": "asked_bps",
+    "unit": "b/s",
+    "about": "What the source asked for: more than it handed to its NIC where that was full. A greedy source "
+    "asks for what the links of its host carry; of connections and transfers it is what they sent.",
+}
+
+
+def with_asked(result: Measurements) -> pa.Table:
+    """The table of flows, and what each of them asked for."""
+    return result.table("flows").append_column("asked_bps", pa.array(offered(result), pa.float64()))
+
+
+def described(result: Measurements) -> dict[str, Any]:
+    """What the columns mean, of the page's own too."""
+    found = deepcopy(result.description)
+    if "flows" in found:
+        found["flows"]["columns"].append(ASKED)
+    return found
