@@ -22,6 +22,7 @@ nv set qos pfc P xoff-threshold 40000
 nv set qos pfc P xon-threshold 20000
 nv set qos pfc P tx enable
 nv set qos pfc P cable-length 40
+nv set qos congestion-control C traffic-class 3-4 ecn enable
 nv set qos congestion-control C traffic-class 3-4 min-threshold 40000
 nv set qos congestion-control C traffic-class 3-4 max-threshold 200000
 nv set qos congestion-control C traffic-class 3-4 probability 5
@@ -89,7 +90,7 @@ def test_what_is_not_read_is_told_once_with_its_meaning() -> None:
 
 def test_ports_that_differ_need_a_name() -> None:
     text = SWITCH + "nv set qos pfc Q switch-priority 5\nnv set interface swp3 qos pfc profile Q\n"
-    with pytest.raises(InputError, match=re.escape("qos.nv:20: swp3 has the pfc profile Q, swp1 has P")):
+    with pytest.raises(InputError, match=re.escape("qos.nv:21: swp3 has the pfc profile Q, swp1 has P")):
         read(text)
     assert read(text, interface="swp3").keys["flow_control"] == {"pfc": {"priorities": [5]}}
 

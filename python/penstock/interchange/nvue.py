@@ -3,10 +3,12 @@
 A switch priority of NVUE is a traffic class here, its traffic class a queue. Profiles are those of one port:
 `--interface`, or the only ones that ports name, or those named default-global.
 
-Source: NVIDIA's NVUE reference, set commands of QoS (5.3 to 5.9), and the table of defaults in the page on
-RoCE: `qos roce` means priorities 3 and 6 in queues of their own and the others in queue 0, queue 6 first,
-half of the rest each for 0 and 3, marks in queue 3 between 150,000 and 1,500,000 B, and in the lossless mode
-PFC of priority 3.
+Source: NVIDIA's NVUE reference, set commands of QoS, and the table of defaults in the page on RoCE:
+`qos roce` means priorities 3 and 6 in queues of their own and the others in queue 0, queue 6 first,
+half of the rest
+each for 0 and 3, and in the lossless mode PFC of priority 3. That page says marks of "1501500 bytes" in queue
+3; the manual of Onyx has 150 and 1500 for the same preset, so it is read as 150,000 and 1,500,000 B. What a
+profile of marks leaves out is taken from there, and told.
 
 Not taken over, and told: pools, buffers of ports, shapers, rewriting, pauses of links, the watchdog, maps of
 PCP.
@@ -329,6 +331,10 @@ class _Commands:
             own[setting] = said
         alike: dict[tuple[Any, ...], list[int]] = {}
         for queue, own in sorted(queues.items()):
+            if own is not roce and (missing := [key for key in ("ecn", *roce) if key not in own]):
+                what = f"congestion-control of queue {queue}: {', '.join(missing)} not set"
+                meaning = "taken as enabled, 150000 B, 1500000 B and 100 %"
+                self._leave(max(said.line for said in own.values()), what, meaning)
             marks = "ecn" not in own or self._is_on(own["ecn"], "ecn")
             drops = "red" in own and self._is_on(own["red"], "red")
             least, most = (
