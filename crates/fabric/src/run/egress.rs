@@ -10,6 +10,17 @@ use frame::{Frame, Occupancy, TrafficClass};
 use queueing::Refusal;
 use units::Time;
 
+/// What has a stage of its own in a queue, beside the counter of where frames came in.
+const STAGES: Hooks = Hooks::SCHEDULER
+    .or(Hooks::MANAGED)
+    .or(Hooks::BOUNDED)
+    .or(Hooks::WATCHED)
+    .or(Hooks::DOWN)
+    .or(Hooks::CREDITS)
+    .or(Hooks::CROSSBAR)
+    .or(Hooks::BY_QUEUE)
+    .or(Hooks::BLAMED);
+
 impl Fabric {
     /// A frame comes to a port that it cannot go past: to its queue, or to the crossbar before that.
     pub fn enqueue(
@@ -22,10 +33,58 @@ impl Fabric {
     ) {
         let port = &self.links.ports[egress];
         let class = port.classes.class(frame.priority);
+        if !port.hooks.has(STAGES) && port.busy_until > now {
+            return self.wait_for_link(egress, class, &frame, ingress, now, windows);
+        }
+        let is_free = port.busy_until <= now && port.waiting | port.stopped == 0;
+        if is_free && !port.hooks.has(Hooks::ASKED) {
+            return self.pass_manager(egress, class, frame, ingress, now, windows);
+        }
         if port.hooks.has(Hooks::CROSSBAR) {
             return self.enter_crossbar(egress, class, frame, ingress, now, windows);
         }
         self.enqueue_at_output(egress, class, frame, ingress, now, windows);
+    }
+
+    /// A frame of which a queue manager hears finds its port free, and nobody else is asked: it goes, unless it is lost. Apart, as
+    /// it is worth a tenth of the instructions of the workload `red`.
+    #[inline(never)]
+    fn pass_manager(
+        &mut self,
+        egress: PortIx,
+        class: TrafficClass,
+        mut frame: Frame,
+        ingress: Option<PortIx>,
+        now: Time,
+        windows: &mut Queued,
+    ) {
+        if self.admitted_by_manager(egress, class, &mut frame, ingress, now, windows) {
+            frame = self.manager_on_dequeue(egress, class, frame, now, windows);
+            self.transmit(egress, frame, now, windows);
+        }
+    }
+
+    /// A frame comes to a busy port that has no stage but the counter of where the frame came in: apart, as most of a fabric with PFC
+    /// is this. Worth 5 % of the time of the workload `hashed-8 pfc`.
+    #[inline(always)]
+    fn wait_for_link(
+        &mut self,
+        egress: PortIx,
+        class: TrafficClass,
+        frame: &Frame,
+        ingress: Option<PortIx>,
+        now: Time,
+        windows: &mut Queued,
+    ) {
+        let counts = self.links.ports[egress].hooks.has(Hooks::COUNTED);
+        if counts && !self.before_enqueue(egress, class, frame, ingress, now, windows) {
+            return self.lose(egress, class, frame, ingress, Cause::Headroom, now);
+        }
+        // The pause may begin at this very queue.
+        self.tell_root(egress, class, frame);
+        self.wait(egress, class, frame, ingress, now);
+        let at = self.links.ports[egress].busy_until;
+        self.arm(egress, at, windows);
     }
 
     /// A frame comes to the queue of its egress port: the stages in their order. It may be refused, or may go at once.
