@@ -90,7 +90,8 @@ def evenness(result: Measurements) -> list[Evenness]:
     Left out are flows that are alone in that, and what has an end: a connection that has sent all it had got
     what it asked for, whenever that was. Under strict classes only flows of one class are compared.
     """
-    ended = {row["flow"] for row in result.rows("connections") if row["completed_ns"] is not None}
+    known = result.rows("connections") if "connections" in result.table_names else []
+    ended = {row["flow"] for row in known if row["completed_ns"] is not None}
     transfers = _transfers(result)
     rows = result.table("flows").select(["flow", "class", "throughput_bps"]).to_pylist()
     by_class: dict[int, list[tuple[float, str, float]]] = defaultdict(list)
