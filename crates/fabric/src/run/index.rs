@@ -33,12 +33,6 @@ macro_rules! index {
             pub const fn at(self) -> usize {
                 self.number() as usize
             }
-            /// The one that comes so many behind it.
-            #[inline(always)]
-            #[allow(dead_code, reason = "not all kinds are counted on from one of them")]
-            pub fn plus(self, more: u32) -> $name {
-                $name::new(self.number() + more)
-            }
         }
 
         impl From<usize> for $name {
@@ -87,6 +81,20 @@ index!(
     /// A slot of the pool of waiting frames.
     SlotIx;
 );
+
+macro_rules! consecutive {
+    ($($name:ident),*) => {$(
+        impl $name {
+            /// The one that comes so many behind it.
+            #[inline(always)]
+            pub fn plus(self, more: u32) -> $name {
+                $name::new(self.number() + more)
+            }
+        }
+    )*};
+}
+
+consecutive!(PlaceIx, PortIx, QueueIx, SourceIx);
 
 impl PortIx {
     /// Its number among the ports of its node, of which the first is known.
