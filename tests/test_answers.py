@@ -59,6 +59,22 @@ def test_offered_is_what_the_source_asked_for(many: ps.Result) -> None:
     assert asked["rpc[h63]"] == taken["rpc[h63]"]
 
 
+def test_a_flow_asks_for_no_more_than_the_link_that_its_path_begins_at() -> None:
+    """Of a host with two links, one is on the way."""
+    link = {"rate": "10 Gb/s", "length": "20 m"}
+    links = [{**link, "between": [end, "s"]} for end in ("a", "a", "b", "c", "d")]
+    scenario = (
+        ps.Scenario(duration="500 us")
+        .topology.explicit(hosts=["a", "b", "c", "d"], switches=["s"], links=links)
+        .flow_control.pfc(priorities=[3], xoff="64 KiB", xon="32 KiB")
+        .flow("one", from_=["a", "b", "c"], to="d", priority=3, source="greedy")
+    )
+    result = scenario.run()
+    taken = [row["offered_bps"] for row in result.rows("flows")]
+    assert offered(result) == [10e9] * 3
+    assert max(taken) < 6e9
+
+
 def test_only_flows_that_ask_for_the_same_are_judged(many: ps.Result) -> None:
     found = {one.name: one for one in evenness(many)}
     assert set(found) == {"incast", "across"}

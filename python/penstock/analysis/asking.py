@@ -30,8 +30,8 @@ class Evenness:
 def offered(result: Measurements) -> list[float | None]:
     """What the source of each flow asked for, in b/s: more than its NIC took where that was full.
 
-    A greedy source asks for what the links of its host carry. Of connections and transfers it is what was
-    sent, because they wait for answers, not for their NIC.
+    A greedy source asks for what the links of its host carry that its paths begin at. Of connections and
+    transfers it is what was sent, because they wait for answers, not for their NIC.
     """
     flows = result.table("flows").select(["flow", "source", "offered_bps"]).to_pylist()
     if "demands" not in result.table_names:
@@ -49,11 +49,7 @@ def _asked(result: Measurements) -> dict[str, float]:
     """The mean demand of sources that push frames."""
     begin = float(result.run.get("warmup_s", 0.0)) * 1e9
     end = float(result.run["simulated_s"]) * 1e9
-    lines: dict[str, float] = defaultdict(float)
-    for link in result.topology["links"]:
-        for node in (link["a"], link["b"]):
-            lines[node] += float(link.get("rate_bps") or 0.0)
-    source = dict(zip(*(result.table("flows")[key].to_pylist() for key in ("flow", "source")), strict=True))
+    lines = _lines(result)
     changes: dict[str, list[dict[str, Any]]] = defaultdict(list)
     columns = ["flow", "time_ns", "rate_bps", "limit_bytes", "turn_frames"]
     for row in result.table("demands").select(columns).to_pylist():
@@ -67,9 +63,29 @@ def _asked(result: Measurements) -> dict[str, float]:
         ends = [*(row["time_ns"] for row in rows[1:]), end]
         begins = [max(row["time_ns"], begin) for row in rows]
         spans = [max(0.0, min(to, end) - at) for at, to in zip(begins, ends, strict=True)]
-        rates = [min(row["rate_bps"], lines[source[flow]]) for row in rows]
+        rates = [min(row["rate_bps"], lines[flow]) for row in rows]
         found[flow] = math.fsum(map(math.prod, zip(rates, spans, strict=True))) / (end - begin)
     return found
+
+
+def _lines(result: Measurements) -> dict[str, float]:
+    """By flow, what the links carry that its paths begin at, in b/s; all of its host if none is listed."""
+    rates = {
+        row["port"]: row for row in result.table("ports").select(["port", "node", "rate_bps"]).to_pylist()
+    }
+    begins: dict[str, set[str]] = defaultdict(set)
+    if "paths" in result.table_names:
+        for row in result.table("paths").select(["flow", "ports"]).to_pylist():
+            begins[row["flow"]].add(row["ports"].split(" ", 1)[0])
+    of_host: dict[str, float] = defaultdict(float)
+    for port in rates.values():
+        of_host[port["node"]] += port["rate_bps"]
+    flows = result.table("flows").select(["flow", "source"]).to_pylist()
+    return {
+        row["flow"]: math.fsum(rates[port]["rate_bps"] for port in begins[row["flow"]] if port in rates)
+        or of_host[row["source"]]
+        for row in flows
+    }
 
 
 def stem(flow: str) -> str:
