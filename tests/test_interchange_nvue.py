@@ -137,3 +137,8 @@ def test_import_gives_a_scenario_that_runs(penstock: Command, tmp_path: Path) ->
     done = penstock("import", tmp_path / "qos.nv", "--like", tmp_path / "like.toml", "--out", out)
     assert done.returncode == 0, done.stderr
     assert tomllib.loads(out.read_text())["flow_control"]["pfc"]["xoff"] == "40000 B"
+
+
+def test_a_port_that_no_command_names_is_an_error() -> None:
+    with pytest.raises(InputError, match=r"names the port swp99; expected one of swp1, swp2, swp4"):
+        read(SWITCH, interface="swp99")

@@ -4,11 +4,10 @@ A switch priority of NVUE is a traffic class here, its traffic class a queue. Pr
 `--interface`, or the only ones that ports name, or those named default-global.
 
 Source: NVIDIA's NVUE reference, set commands of QoS, and the table of defaults in the page on RoCE:
-`qos roce` means priorities 3 and 6 in queues of their own and the others in queue 0, queue 6 first,
-half of the rest
-each for 0 and 3, and in the lossless mode PFC of priority 3. That page says marks of "1501500 bytes" in queue
-3; the manual of Onyx has 150 and 1500 for the same preset, so it is read as 150,000 and 1,500,000 B. What a
-profile of marks leaves out is taken from there, and told.
+`qos roce` means priorities 3 and 6 in queues of their own and the others in queue 0, queue 6 first, half of
+the rest each for 0 and 3, and in the lossless mode PFC of priority 3. That page says marks of "1501500
+bytes" in queue 3; the manual of Onyx has 150 and 1500 for the same preset, so it is read as 150,000 and
+1,500,000 B. What a profile of marks leaves out is taken from there, and told.
 
 Not taken over, and told: pools, buffers of ports, shapers, rewriting, pauses of links, the watchdog, maps of
 PCP.
@@ -22,6 +21,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from .piece import Document, Note, Piece, brief
+from .shares import percentages
 
 EIGHT = 8
 CODE_POINTS = 64
@@ -87,6 +87,8 @@ class _Commands:
     unread: dict[str, tuple[int, list[str]]] = field(default_factory=dict)
     """What leaving out means, with the first line and what is left out."""
     notes: list[Note] = field(default_factory=list)
+    ports: set[str] = field(default_factory=set)
+    """All that commands name."""
 
     def take(self, line: int, text: str) -> None:
         """A command."""
@@ -95,6 +97,8 @@ class _Commands:
                 raise self.document.error(line, f"{brief(text)} is no command of NVUE; expected nv set ...")
             return self._leave(line, " ".join(text.split()[:2]), "no setting")
         words = text.split()[2:]
+        if words[0] == "interface":
+            self.ports.update(_members("".join(words[1:2])))
         if words[0] == "interface" and len(words) > 3 and words[2] == "qos":
             self._port(line, words[1], words[3:])
         elif words[0] == "qos" and len(words) > 1:
@@ -213,6 +217,12 @@ class _Commands:
         InputError
             If they are none, or contradict each other.
         """
+        wanted = self.document.interface
+        if wanted is not None and self.ports and wanted not in self.ports:
+            named = brief(", ".join(sorted(self.ports)))
+            raise self.document.error(
+                1, f"no command names the port {brief(wanted)}; expected one of {named}"
+            )
         mode = self._mode()
         switch: dict[str, Any] = {"queues": self._queues(mode)}
         if maps := self._maps():
@@ -309,7 +319,7 @@ class _Commands:
             )
         classes: list[dict[str, Any]] = []
         ets = {one: weight for one, weight in weights.items() if weight is not None}
-        percents = _hundred(ets)
+        percents = percentages(ets) if total else {}
         # Queues below the last one that is used have to be in a class, too.
         for one in range(max(used) + 1):
             how: dict[str, Any] = {"percent": percents[one]} if one in percents else {"strict": True}
@@ -418,15 +428,3 @@ def _members(text: str) -> Iterator[str]:
             yield from (f"{found[1]}{number}" for number in range(int(found[2]), int(found[3]) + 1))
         else:
             yield one
-
-
-def _hundred(weights: dict[int, int]) -> dict[int, int]:
-    """Whole per cent of the sum of weights; what is left over goes to the largest remainders."""
-    total = sum(weights.values())
-    if not total:
-        return {}
-    shares = {one: weight * 100 // total for one, weight in weights.items()}
-    by_rest = sorted(weights, key=lambda one: (-(weights[one] * 100 % total), one))
-    for one in by_rest[: 100 - sum(shares.values())]:
-        shares[one] += 1
-    return shares

@@ -18,6 +18,7 @@ from typing import Any
 from .json_text import whole
 from .lossless_profile import Profile
 from .piece import Document, Piece, size
+from .shares import percentages
 from .sonic_port import ACTIONS, CODE_POINTS, PRIORITIES, Pool, View, Wred, ports, view
 from .sonic_tables import Tables
 
@@ -212,7 +213,7 @@ class _Settings:
         weights = {number: one.weight for number, one in named.items() if one.weight is not None}
         if not weights:
             return "strict_priority"
-        shares = _percentages(weights)
+        shares = percentages(weights)
         exact = all(
             shares[number] * sum(weights.values()) == 100 * weight for number, weight in weights.items()
         )
@@ -331,14 +332,3 @@ def _shortest(named: Mapping[int, int]) -> dict[str, int]:
     counts = Counter(named.values())
     other = max(sorted(counts), key=lambda one: counts[one])
     return {str(dscp): one for dscp, one in named.items() if one != other} | {"other": other}
-
-
-def _percentages(weights: Mapping[int, int]) -> dict[int, int]:
-    """Weights as whole per cent that sum to 100 and are at least 1: the largest remainders are rounded up."""
-    exact = {number: Fraction(100 * weight, sum(weights.values())) for number, weight in weights.items()}
-    shares = {number: max(int(share), 1) for number, share in exact.items()}
-    while (over := sum(shares.values()) - 100) != 0:
-        step = -1 if over > 0 else 1
-        free = [number for number in shares if shares[number] + step >= 1]
-        shares[max(free, key=lambda number: step * (exact[number] - shares[number]))] += step
-    return shares
