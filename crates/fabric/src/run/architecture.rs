@@ -1,6 +1,6 @@
 //! How a node brings frames from the port they come in through to the one they leave through.
 //!
-//! A closed enum, one variant an architecture. A frame meets it where it has to wait (`enqueue_asking` in `egress`); a
+//! A closed enum, one variant an architecture. A frame meets it where it has to wait (`enqueue` in `egress`); a
 //! frame that finds its port free, with no hook set, does not ask. A port of an architecture in which that may not be
 //! has a hook that `forward` and `enqueue` look at.
 
