@@ -22,7 +22,7 @@ MOST_PORT = 65_535
 def view(
     *results: Path, port: int = 0, browser: Annotated[bool, Parameter(negative="--no-browser")] = True
 ) -> int:
-    """Shows the report of a run or a sweep in a browser, or those of two runs side by side.
+    """Shows the report of a run or a sweep in a browser, or those of several side by side.
 
     The pages are served to this machine alone, until Ctrl-C, and to nobody who does not know the address, in
     which there is a random token. A page of a large result has thinned out its
