@@ -160,3 +160,49 @@ def test_captures_tell_packets_by_their_place(verb: str, words: list[str], tmp_p
     told = {json.loads(line)["what"] for line in _core.Capture(str(tmp_path / "out.pcapng"))}
     for word in words:
         assert any(f"RoCEv2 {word} to queue pair" in what for what in told), (word, sorted(told)[:20])
+
+
+LEAVES = """\
+[simulation]
+duration = "300 us"
+[topology.leaf_spine]
+leaves = 4
+spines = 2
+hosts_per_leaf = 16
+rate = "100 Gb/s"
+uplink_rate = "400 Gb/s"
+length = "20 m"
+[flow_control.pfc]
+priorities = [3]
+xoff = "200 kB"
+xon = "150 kB"
+[host.rdma]
+message_rate = 700000
+contexts = 3
+context_fetch = "700 ns"
+"""
+MESSAGES = """\
+[[transfers]]
+name = "{verb}"
+from = "all"
+to = "all"
+sizes = "20 kB"
+priority = {priority}
+arrivals = {{ poisson = {{ load = 0.2 }} }}
+over = {{ rdma = {{ verb = "{verb}", control = "{control}", queue_pairs = "free" }} }}
+"""
+
+
+def test_nics_of_64_hosts_with_limits_are_alike_on_any_number_of_threads() -> None:
+    """Two priorities and two verbs share each NIC, one control slows down and one does not."""
+    both = (("write", "dcqcn", 3), ("read", "none", 5))
+    text = LEAVES + "".join(
+        MESSAGES.format(verb=verb, control=control, priority=priority) for verb, control, priority in both
+    )
+    results = [ps.run(ps.Scenario.from_toml(text), threads=threads) for threads in (1, 2, 3)]
+    assert len({result.fingerprint for result in results}) == 1
+    pairs = [result.rows("queue_pairs") for result in results]
+    assert pairs[0] == pairs[1] == pairs[2]
+    assert sum(row["context_fetches"] for row in pairs[0]) > 1000
+    # As text, in which what is not a number is like itself.
+    assert len({str(result.table("transfers").to_pylist()) for result in results}) == 1

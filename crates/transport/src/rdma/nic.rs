@@ -64,7 +64,9 @@ impl NicLimits {
     /// A NIC with these limits.
     pub fn start(&self) -> SharedNic {
         Arc::new(Mutex::new(NicState {
-            gap: self.message_rate.map_or(Time::ZERO, |rate| Time::from_ps(1_000_000_000_000 / rate)),
+            gap: self
+                .message_rate
+                .map_or(Time::ZERO, |rate| Time::from_ps(1_000_000_000_000_u64.div_ceil(rate))),
             next_message: Time::ZERO,
             room: self.contexts.map_or(usize::MAX, |contexts| contexts as usize),
             fetch: self.context_fetch,
@@ -145,6 +147,10 @@ mod tests {
         // Packets in the middle of one wait for nothing.
         assert_eq!(it.admit(0, false, Time::ZERO), (Time::ZERO, false));
         assert_eq!(it.admit(0, true, Time::from_us(9)).0, Time::from_us(9));
+        // No more than so many, where a second is no whole number of gaps.
+        let mut it = nic(NicLimits { message_rate: Some(3_000_000), ..NicLimits::default() });
+        let begun = (0..3_000_001).map(|n| it.admit(n, true, Time::ZERO).0);
+        assert!(begun.last() >= Some(Time::from_us(1_000_000)));
     }
 
     #[test]
