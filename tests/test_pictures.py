@@ -21,6 +21,7 @@ from penstock.errors import ResultError
 from penstock.plots.cells import blocks
 from penstock.plots.style import PAUSE_COLOUR, rate_scale, spread
 from penstock.result import Result
+from penstock.scenario import Scenario
 
 PAGE = '<html><script type="application/json" id="penstock-result">__PENSTOCK_RESULT__</script></html>'
 
@@ -33,6 +34,23 @@ def test_all_pictures_are_written_and_repeatable(made_up: Result, tmp_path: Path
         assert one.stat().st_size > 1_000
         assert one.read_bytes() == other.read_bytes()
     assert first[0].read_bytes().startswith(b"\x89PNG")
+
+
+def test_latencies_are_those_of_the_table() -> None:
+    """One line a flow, from all frames to the last one, which took longest."""
+    result = Scenario.from_file("first-light").run()
+    slowest = max(row["to_ns"] for row in result.rows("latencies"))
+    [axes] = plots.latencies(result).axes
+    flows = {row["flow"] for row in result.rows("latencies")}
+    labels = {line.get_label() for line in axes.get_lines()}
+    assert labels <= flows
+    assert len(labels) == min(len(flows), 8)
+    ends = [float(np.asarray(line.get_xdata())[-1]) for line in axes.get_lines()]
+    assert max(ends) == pytest.approx(slowest)
+    for line in axes.get_lines():
+        parts = np.asarray(line.get_ydata())
+        assert (np.diff(parts) <= 0).all()
+        assert 0 < parts.min() <= parts.max() <= 1
 
 
 def test_timeline_shares_its_time_axis(made_up: Result) -> None:

@@ -70,6 +70,8 @@ mod properties;
 #[cfg(test)]
 mod rdma_examples;
 #[cfg(test)]
+mod rdma_time_examples;
+#[cfg(test)]
 mod rdma_verbs_examples;
 #[cfg(test)]
 mod tcp_calls;

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from .congestion import congestion, deadlock
 from .differences import differences
 from .fabric import fabric
+from .latencies import latencies
 from .occupancies import occupancies
 from .series import series
 from .style import save, save_each, style
@@ -26,6 +27,7 @@ __all__ = [
     "deadlock",
     "differences",
     "fabric",
+    "latencies",
     "occupancies",
     "save",
     "save_all",

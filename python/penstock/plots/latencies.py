@@ -1,0 +1,71 @@
+"""How long frames of flows took from host to host: the part of them that took longer than so long."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow.compute as pc
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
+
+from penstock.measurements import numpy_of
+from penstock.units import count, duration
+
+from .style import FAINT, Margins, colours, stack, style
+
+if TYPE_CHECKING:
+    from penstock.measurements import Measurements
+
+MAX_LINES = 8
+"""Flows that are drawn: those with the longest tail, at the 99th percentile."""
+_TAIL = 0.99
+_AROUND = Margins(left=0.75, right=0.3, top=0.4, between=0.95, bottom=0.55)
+
+
+def latencies(result: Measurements) -> Figure:
+    """The distributions of the latency of flows, with both axes logarithmic so that tails are seen.
+
+    Parameters
+    ----------
+    result : Result
+        With a table ``latencies``.
+    """
+    table = result.table("latencies")
+    names = [str(name) for name in pc.unique(table["flow"]).to_pylist()]
+    curves = {}
+    for name in names:
+        own = table.filter(pc.equal(table["flow"], name))
+        curves[name] = (numpy_of(own["to_ns"]), numpy_of(own["share_below"]))
+    tails = {name: float(ends[np.searchsorted(below, _TAIL)]) for name, (ends, below) in curves.items()}
+    shown = sorted(names, key=lambda name: -tails[name])[:MAX_LINES]
+    with style():
+        figure, (axes,) = stack(6.4, [2.8], _AROUND)
+        least = 1.0
+        for name, colour in zip([name for name in names if name in shown], colours(), strict=False):
+            ends, below = curves[name]
+            above = 1.0 - below
+            # The last frame has none above it: its step ends the line.
+            inner = above > 0
+            least = min([least, *above[inner]])
+            axes.step(
+                np.append(ends[inner], ends[-1]),
+                np.append(above[inner], above[inner][-1] if inner.any() else 1.0),
+                where="post",
+                color=colour,
+                linewidth=1.2,
+                label=name,
+            )
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        axes.set_ylim(0.8 * least, 1.1)
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: duration(value)))
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:g} %"))
+        axes.set_ylabel("part of the frames")
+        axes.set_xlabel("that took longer than so long")
+        axes.set_title("latency", loc="left")
+        if len(names) > len(shown):
+            told = f"the {len(shown)} slowest of {count(len(names))} flows"
+            axes.set_title(told, loc="right", fontsize=8, fontweight="normal", color=FAINT)
+        axes.legend(loc="lower left")
+        return figure
