@@ -59,7 +59,7 @@ impl Failure {
     ) -> Failure {
         let waiting = fabric.waiting(egress, class);
         let node = &fabric.nodes[fabric.node_of[egress]];
-        let pause_sender = node.pause_sender.as_deref();
+        let pause_sender = fabric.pause_sender_of(egress);
         let local = |port: PortIx| port.since(node.first_port) as usize;
         let levels = pause_sender.map(|sender| {
             let counted_at = ingress.filter(|_| sender.by_ingress()).unwrap_or(egress);

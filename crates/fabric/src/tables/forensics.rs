@@ -349,7 +349,7 @@ impl View<'_> {
         }
         let port = self.s.peer(record.port);
         let channel = self.s.cold(port).control.credits().map(|credits| credits.channel(record.priority));
-        let pause_sender = self.s.node_at(port).pause_sender.as_ref();
+        let pause_sender = self.s.pause_sender_at(port);
         let group = channel.or_else(|| pause_sender?.group(record.priority)).unwrap_or(0);
         RootPlace::Receiver { port, group: group as u8 }
     }
@@ -357,8 +357,7 @@ impl View<'_> {
     /// The watermark that a pause's counter had reached.
     pub fn watermark(&self, pause: &Pause) -> Amount {
         let sender = self.s.peer(pause.record.port);
-        let node = self.s.node_at(sender);
-        let Some(pause_sender) = &node.pause_sender else { return Amount::Bytes(0) };
+        let Some(pause_sender) = self.s.pause_sender_at(sender) else { return Amount::Bytes(0) };
         if let Some(target) = pause_sender.target.as_ref().filter(|_| pause.cause.targeted) {
             return target.watermark;
         }
