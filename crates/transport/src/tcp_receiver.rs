@@ -36,7 +36,7 @@ pub struct TcpReceiver {
     /// The acknowledgement that leaves next.
     due: Option<Due>,
     /// Those behind it. There once were some.
-    later: Option<Box<VecDeque<Due>>>,
+    later: Option<Box<Later>>,
     /// Segments in order that no acknowledgement has answered yet.
     unanswered: u32,
     /// When they are answered at the latest; [`Time::NEVER`]: there are none.
@@ -57,6 +57,10 @@ struct Beyond {
     /// A byte of each of the blocks that grew last, the newest first.
     latest: [u64; 3],
 }
+
+/// Acknowledgements that wait.
+#[derive(Clone, Debug, Default)]
+struct Later(VecDeque<Due>);
 
 /// An acknowledgement.
 #[derive(Clone, Copy, Debug)]
@@ -104,7 +108,7 @@ impl TcpReceiver {
         if self.due.is_none() {
             self.due = Some(due);
         } else {
-            self.later.get_or_insert_default().push_back(due);
+            self.later.get_or_insert_default().0.push_back(due);
         }
         (self.unanswered, self.deadline, self.answered) = (0, Time::NEVER, self.expected);
     }
@@ -275,7 +279,7 @@ impl Protocol for TcpReceiver {
     fn transmit(&mut self, _now: Time) -> (Option<Segment>, Requests) {
         let due = self.due.take();
         if let Some(later) = &mut self.later {
-            self.due = later.pop_front();
+            self.due = later.0.pop_front();
         }
         let requests = self.requests();
         let Some(due) = due else { return (None, requests) };
@@ -293,7 +297,7 @@ impl Protocol for TcpReceiver {
     }
     fn memory_bytes(&self) -> usize {
         let (beyond, later) = (self.beyond.as_ref(), self.later.as_ref());
-        later.map_or(0, |later| size_of::<VecDeque<Due>>() + later.capacity() * size_of::<Due>())
+        later.map_or(0, |later| size_of::<Later>() + later.0.capacity() * size_of::<Due>())
             + beyond.map_or(0, |beyond| size_of::<Beyond>() + beyond.ranges.memory_bytes())
     }
 }
