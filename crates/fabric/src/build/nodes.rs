@@ -57,7 +57,11 @@ pub fn add_node(part: &Part, id: NodeId, node: &NodeSpec, fabric: &mut Fabric) {
         let sender = PauseSender {
             spec: control.clone(),
             first_port,
-            levels: ports.iter().map(|&port| plan.levels(control, receive_buffer, port)).collect(),
+            levels: if by_ingress {
+                Vec::new()
+            } else {
+                ports.iter().map(|&port| plan.levels(control, None, port)).collect()
+            },
             target: plan.target(id, control),
             timing: PauseTiming::new(control, ports.iter().map(|&port| plan.renewal(port)).collect()),
             searches: Vec::new(),
@@ -122,12 +126,14 @@ fn add_ingress(part: &Part, fabric: &mut Fabric) {
     let idle =
         IngressPort::new(Levels { xoff: none, xon: none, capacity: none }, PauseKind::Priorities(0), false);
     fabric.ingress = vec![idle; fabric.links.len()].into();
-    for node in &fabric.nodes {
+    for (node, id) in fabric.nodes.iter().zip(part.nodes()) {
         let sender = node.pause_sender.map(|at| &fabric.pause_senders[at]);
         let Some(sender) = sender.filter(|sender| sender.by_ingress()) else { continue };
         let ports = &mut fabric.ingress.raw[node.first_port.at()..];
         let first = fabric.numbering.port(node.first_port);
-        for ((port, &levels), number) in ports.iter_mut().zip(&sender.levels).zip(first..) {
+        let buffer = receive_buffer(&part.plan.spec.nodes[id as usize]);
+        for (port, number) in ports.iter_mut().zip(first..).take(sender.renewals.len()) {
+            let levels = part.plan.levels(&sender.spec, buffer, number);
             let kind = match sender.spec.kind {
                 PauseKind::Link => PauseKind::Link,
                 PauseKind::Priorities(_) => PauseKind::Priorities(part.plan.paused(number)),

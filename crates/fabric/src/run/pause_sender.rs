@@ -19,7 +19,7 @@ pub(crate) struct PauseSender {
     /// Whom it pauses above the target watermark.
     pub target: Option<Target>,
     pub first_port: PortIx,
-    /// Watermarks of each port.
+    /// Watermarks of the queues of each port; empty with ingress accounting, whose are at the ingress ports.
     pub levels: Vec<Levels>,
     /// How long pauses are, and when they are renewed.
     pub timing: PauseTiming,
@@ -197,7 +197,8 @@ impl PauseSender {
     pub fn memory_bytes(&self) -> usize {
         let egress = self.egress.iter().map(|counter| size_of::<EgressCounter>() + counter.memory_bytes());
         size_of::<PauseSender>()
-            + self.levels.len() * (size_of::<Levels>() + size_of::<Timer>())
+            + self.levels.len() * size_of::<Levels>()
+            + self.renewals.len() * size_of::<Timer>()
             + self.timing.memory_bytes()
             + egress.sum::<usize>()
             + (self.pause_counts.len() + self.ports.capacity()) * size_of::<u32>()

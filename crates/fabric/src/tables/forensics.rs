@@ -29,7 +29,6 @@ use crate::run::pause_sender::PauseCause;
 use crate::run::probes::{PauseRecord, Stopped};
 use crate::run::world::Fabric;
 use crate::tables::View;
-use flow_control::Accounting;
 use flow_control::credit::is_bypass;
 use frame::{CHANNELS, CONTROL_FRAME_BYTES, TrafficClass};
 use measure::Table;
@@ -361,10 +360,10 @@ impl View<'_> {
         if let Some(target) = pause_sender.target.as_ref().filter(|_| pause.cause.targeted) {
             return target.watermark;
         }
-        let at = match (pause_sender.spec.accounting, pause.cause.queue) {
-            (Accounting::Egress, Some(queue)) => self.s.place_of_queue(queue).0,
-            _ => sender,
-        };
+        if pause_sender.by_ingress() {
+            return self.s.ingress_port(sender).levels.xoff;
+        }
+        let at = pause.cause.queue.map_or(sender, |queue| self.s.place_of_queue(queue).0);
         pause_sender.levels[(at - self.s.first_port_beside(at)) as usize].xoff
     }
 

@@ -70,10 +70,9 @@ impl View<'_> {
         let plan = Plan::new(&self.s.spec, &self.s.wiring);
         for (first_port, sender) in self.s.pause_senders().filter(|(_, sender)| sender.by_ingress()) {
             // Those of a shared memory move.
-            if sender.levels.is_empty() || self.s.node_at(first_port).memory().sharing.is_some() {
-                continue;
-            }
-            for (port, levels) in (first_port..).zip(&sender.levels) {
+            let ports = first_port..first_port + sender.renewals.len() as u32;
+            for port in ports.filter(|&port| self.s.node_at(port).memory().sharing.is_none()) {
+                let levels = self.s.ingress_port(port).levels;
                 // PAUSE has one counter a port, PFC one a controlled priority.
                 let paused = plan.paused(port);
                 let counts = |&g: &usize| sender.group(g as u8) == Some(g) && paused >> g & 1 != 0;
