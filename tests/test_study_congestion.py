@@ -14,6 +14,7 @@ ROWS = {
     "congestion/stability": 9 + 3 * 8,
     "congestion/together": 12 * 7,
     "controls/compare": 13 * 6,
+    "dcqcn-2015/evaluation": 2,
     "hagen-2012/ch3": 3,
 }
 

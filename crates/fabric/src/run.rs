@@ -9,6 +9,7 @@ pub(crate) mod architecture;
 pub(crate) mod blame;
 pub(crate) mod buffers;
 pub(crate) mod completions;
+pub(crate) mod congestion_series;
 pub(crate) mod contention;
 pub(crate) mod control_frames;
 pub(crate) mod copies;

@@ -17,6 +17,7 @@ mod idle_connection;
 mod latencies;
 mod limiters;
 mod losses;
+mod message_times;
 mod occupancies;
 mod pauses;
 mod ports;
@@ -113,7 +114,7 @@ const BEGUN: [Make; 31] = [
     |view| vec![view.queue_pairs()],
     |view| vec![view.rate_limiters()],
     |view| vec![view.slowdowns()],
-    |view| vec![view.transfers()],
+    |view| view.transfers(),
     |view| vec![view.streams()],
     |view| vec![view.classes()],
     |view| vec![view.latencies()],
@@ -138,7 +139,7 @@ const fn none<T: ?Sized>(_made_for_later: &T) -> Vec<Table> {
 }
 
 /// The tables in the order of documentation.
-const ORDER: [&str; 30] = [
+const ORDER: [&str; 31] = [
     "flows",
     "demands",
     "paths",
@@ -147,6 +148,7 @@ const ORDER: [&str; 30] = [
     "rate_limiters",
     "slowdowns",
     "transfers",
+    "message_times",
     "streams",
     "classes",
     "latencies",

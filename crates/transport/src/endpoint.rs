@@ -245,6 +245,9 @@ pub trait Protocol {
         None
     }
 
+    /// Before [`Protocol::poll_transmit`]: it has stood in line, and pauses have stopped its class there for so long.
+    fn on_stopped(&mut self, _stopped: Time, _now: Time) {}
+
     /// The link of its host has another rate from now on. What was derived from the old one follows; whether anything was.
     fn on_link_rate(&mut self, _rate: BitRate, _now: Time) -> bool {
         false

@@ -103,11 +103,11 @@ pub use mpi_exchange::{MpiExchange, MpiExchangeSpec};
 pub use mpi_exchange_keys::MpiExchangeKeys;
 pub use pacer::Pacer;
 pub use rdma::{
-    CnpScope, Dcqcn, DcqcnCrowd, DcqcnKeys, DcqcnPreset, HpccKeys, HpccPintKeys, NicLimits, NicState,
-    PairCounts, PathFacts, PowerTcpKeys, QueuePair, QueuePairs, RDMA_CONTROL_PAGES, RDMA_PAGES,
+    CnpScope, Dcqcn, DcqcnCrowd, DcqcnKeys, DcqcnPreset, HpccKeys, HpccPintKeys, MessageTimes, NicLimits,
+    NicState, PairCounts, PathFacts, PowerTcpKeys, QueuePair, QueuePairs, RDMA_CONTROL_PAGES, RDMA_PAGES,
     RDMA_RECOVERY_PAGES, RdmaControl, RdmaControlKeys, RdmaControlSpec, RdmaController, RdmaKeys,
-    RdmaRecovery, RdmaSpec, RdmaTimeouts, RdmaVerb, RdmaWord, ReadCounts, ReceiveQueue, SharedNic,
-    StaticWindow, ThetaPowerTcpKeys,
+    RdmaRecovery, RdmaSpec, RdmaTimeouts, RdmaVerb, RdmaWord, ReadCounts, ReceiveQueue, SharedNic, Spent,
+    StaticWindow, ThetaPowerTcpKeys, TimesSpent,
 };
 pub use rdma_receiver::{PairReceived, RdmaReceiver};
 pub use rdma_sender::RdmaSender;
@@ -228,6 +228,9 @@ macro_rules! endpoints {
             }
             fn stamps(&self, pair: u32) -> Option<&Stamps> {
                 match self { $(Endpoint::$name(it) => it.stamps(pair),)* }
+            }
+            fn on_stopped(&mut self, stopped: Time, now: Time) {
+                match self { $(Endpoint::$name(it) => it.on_stopped(stopped, now),)* }
             }
             fn on_link_rate(&mut self, rate: BitRate, now: Time) -> bool {
                 match self { $(Endpoint::$name(it) => it.on_link_rate(rate, now),)* }

@@ -43,6 +43,10 @@ impl<T: Protocol> Members<T> {
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         self.all.iter().map(|member| &member.endpoint)
     }
+    /// Those that have something to send. Nothing that happens to them may change that.
+    pub fn in_line_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.all.iter_mut().filter(|member| member.in_line).map(|member| &mut member.endpoint)
+    }
     /// One of them, if there is such a number. Whoever calls it calls [`Members::update`] then.
     pub fn get_mut(&mut self, number: u32) -> Option<&mut T> {
         self.all.get_mut(number as usize).map(|member| &mut member.endpoint)

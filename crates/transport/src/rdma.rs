@@ -28,6 +28,7 @@ mod selective_repeat;
 mod spec;
 mod swift;
 mod theta_powertcp;
+mod time_spent;
 mod timely;
 
 pub use control::{PathFacts, RdmaAck, RdmaControl, RdmaLoss};
@@ -49,6 +50,9 @@ pub use spec::{
 };
 pub use swift::{Swift, SwiftKeys};
 pub use theta_powertcp::{ThetaPowerTcp, ThetaPowerTcpKeys};
+#[cfg(test)]
+pub(crate) use time_spent::Clocks;
+pub use time_spent::{MessageTimes, Spent, TimesSpent};
 pub use timely::{Timely, TimelyKeys};
 
 use ::keys::{Choice, Keyed, Remark, by_form};

@@ -141,6 +141,54 @@ fn a_gap_has_one_nak_and_everything_from_there_on_is_sent_again() {
     assert_eq!(u64::from(outcome.sent_again), pipe.near.retransmitted());
 }
 
+/// What the time of a transfer was spent on: behind others, then in the order of `Spent`, in nanoseconds; and its whole time.
+fn spent(pipe: &Wire, transfer: usize, start: Time) -> ([u32; 9], u64) {
+    let times = pipe.near.times_of(transfer).unwrap();
+    let mut all = [times.behind; 9];
+    all[1..].copy_from_slice(&times.spent);
+    let took = pipe.near.outcomes()[transfer].acknowledged - start;
+    (all, took.ps() / 1_000)
+}
+
+#[test]
+fn what_the_time_of_messages_was_spent_on_adds_up() {
+    // Packets of 1078 B with preamble and gap: 862.4 ns each at 10 Gb/s. The pipe has no gap: each follows after 846.4 ns.
+    let mut pipe = transfers(&keys(), &[(0, 3_000), (0, 2_000)]);
+    pipe.run_clean(NEVER);
+    let (first, took) = spent(&pipe, 0, Time::ZERO);
+    assert_eq!(first[1..8], [1_692, 0, 0, 0, 0, 0, 0]);
+    assert!(took.abs_diff(first.iter().map(|&ns| u64::from(ns)).sum()) <= 9, "{first:?} {took}");
+    let (second, took) = spent(&pipe, 1, Time::ZERO);
+    assert!(second[0].abs_diff(2 * 846) <= 1, "{second:?}");
+    assert!(took.abs_diff(second.iter().map(|&ns| u64::from(ns)).sum()) <= 9, "{second:?} {took}");
+}
+
+#[test]
+fn a_lost_last_packet_costs_a_timeout_that_is_told() {
+    let mut pipe = transfers(&keys(), &[(0, 5_000)]);
+    pipe.run(NEVER, losing(&[4]));
+    let (times, took) = spent(&pipe, 0, Time::ZERO);
+    let again = times[2];
+    // The timeout of 500 us runs from the first packet on that is not acknowledged.
+    assert!((490_000..=501_000).contains(&again), "{times:?}");
+    assert!(took.abs_diff(times.iter().map(|&ns| u64::from(ns)).sum()) <= 9, "{times:?} {took}");
+}
+
+#[test]
+fn a_window_and_a_rate_are_told_apart() {
+    let window = RdmaKeys { window: Some(Or::Value(units::Amount::Frames(4))), ..keys() };
+    let mut pipe = transfers(&window, &[(0, 400_000)]);
+    pipe.run_clean(NEVER);
+    let (times, _) = spent(&pipe, 0, Time::ZERO);
+    // 99 round trips of 10 us and more, in each of which four packets were sent.
+    assert!(times[4] > 700_000 && times[3] == 0, "{times:?}");
+    let mut pipe = transfers(&RdmaKeys { control: dcqcn(), ..keys() }, &[(0, 400_000)]);
+    pipe.run(NEVER, |end, _| Outcome { marked: end == 0, ..Outcome::default() });
+    let (times, _) = spent(&pipe, 0, Time::ZERO);
+    assert!(times[3] > 100_000 && times[4] == 0, "{times:?}");
+    assert!(pipe.near.times_of(0).unwrap().heard[0] > 0);
+}
+
 #[test]
 fn selective_repeat_sends_the_missing_packets_alone() {
     let keys =
@@ -357,6 +405,11 @@ proptest! {
             prop_assert!(due.start < delivered && delivered <= outcome.acknowledged);
             prop_assert!(delivered < outcome.acknowledged || reads);
             prop_assert!(outcome.acknowledged != NEVER && outcome.missing == 0);
+            if let Some(times) = pipe.near.times_of(nth) {
+                let sum = times.spent.iter().fold(u64::from(times.behind), |sum, &ns| sum + u64::from(ns));
+                let took = (outcome.acknowledged - due.start).ps() / 1_000;
+                prop_assert!(took.abs_diff(sum) <= 9, "{:?} of {} ns", times, took);
+            }
         }
         let place = |nth: usize| pipe.far.place_of(nth).map_or(0, |(a, b, c)| pipe.near.served_again(a, b, c));
         let again = outcomes.iter().enumerate().map(|(nth, it)| u64::from(it.sent_again + place(nth)));
@@ -441,6 +494,9 @@ proptest! {
 fn a_queue_pair_is_small() {
     let bytes = size_of::<crate::QueuePair>();
     assert!(bytes <= 600, "{bytes} B");
+    // The clocks of its time are apart.
+    let apart = size_of::<crate::rdma::Clocks>();
+    assert!(apart <= 150, "{apart} B");
 }
 
 #[test]

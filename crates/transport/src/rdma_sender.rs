@@ -17,7 +17,9 @@
 use crate::endpoint::{Protocol, Received, Record, Segment};
 use crate::members::Members;
 use crate::rdma::queue_pair::{Done, ENDLESS, header_of};
-use crate::rdma::{PairCounts, PathFacts, QueuePair, QueuePairs, RdmaSpec, RdmaVerb, RdmaWord, SharedNic};
+use crate::rdma::{
+    MessageTimes, PairCounts, PathFacts, QueuePair, QueuePairs, RdmaSpec, RdmaVerb, RdmaWord, SharedNic,
+};
 use crate::transfer_sender::TransferOutcome;
 use frame::{FrameKind, RdmaHeader, Stamps};
 use std::sync::Arc;
@@ -32,6 +34,8 @@ pub struct RdmaSender {
     due: Arc<[Due]>,
     /// Of transfers that have begun.
     outcomes: Vec<TransferOutcome>,
+    /// What their time was spent on, of those that are acknowledged.
+    times: Vec<MessageTimes>,
     /// By transfer, its place among the messages of its queue pair.
     ordinals: Vec<u32>,
     pairs: Members<QueuePair>,
@@ -75,6 +79,7 @@ impl RdmaSender {
             facts,
             due,
             outcomes: Vec::new(),
+            times: Vec::new(),
             ordinals: Vec::new(),
             pairs: Members::new(),
             posted: Vec::new(),
@@ -118,6 +123,12 @@ impl RdmaSender {
             }
         }
         outcomes
+    }
+
+    /// What the time of a transfer was spent on; `None`: it is not acknowledged, or a READ.
+    pub fn times_of(&self, transfer: usize) -> Option<MessageTimes> {
+        let outcome = self.outcomes.get(transfer)?;
+        (outcome.acknowledged < Time::NEVER).then(|| self.times[transfer])
     }
 
     /// The queue pair of a transfer, and how many messages were posted there before.
@@ -234,6 +245,7 @@ impl RdmaSender {
                 reused: self.posted[number as usize] > 0,
                 connection: number,
             });
+            self.times.push(MessageTimes::default());
             self.post(number, self.outcomes.len() as u32 - 1, due.start, due.bytes);
         }
     }
@@ -257,13 +269,14 @@ impl RdmaSender {
     /// Something has happened to a queue pair.
     fn update(&mut self, number: u32, now: Time) {
         let Some(pair) = self.pairs.get_mut(number) else { return };
-        while let Some(Done { transfer, at, again, timeouts }) = pair.take_done() {
+        while let Some(Done { transfer, at, again, timeouts, times }) = pair.take_done() {
             if let Some(served) = self.served.get_mut(number as usize) {
                 served[transfer as usize] = again;
             } else if let Some(outcome) = self.outcomes.get_mut(transfer as usize) {
                 let done =
                     TransferOutcome { acknowledged: at, missing: 0, sent_again: again, timeouts, ..*outcome };
                 *outcome = done;
+                self.times[transfer as usize] = times;
             }
         }
         if pair.is_idle() && self.spec.queue_pairs == QueuePairs::Free && !self.free.contains(&number) {
@@ -363,6 +376,9 @@ impl Protocol for RdmaSender {
             pair.on_stamps(stamps);
         }
     }
+    fn on_stopped(&mut self, stopped: Time, now: Time) {
+        self.pairs.in_line_mut().for_each(|pair| pair.on_stopped(stopped, now));
+    }
     fn on_link_rate(&mut self, rate: BitRate, now: Time) -> bool {
         self.facts.rate = rate;
         for number in 0..self.pairs.len() as u32 {
@@ -376,6 +392,7 @@ impl Protocol for RdmaSender {
     fn memory_bytes(&self) -> usize {
         size_of::<RdmaSender>()
             + self.outcomes.capacity() * (size_of::<TransferOutcome>() + size_of::<u32>())
+            + self.times.capacity() * size_of::<MessageTimes>()
             + self.pairs.memory_bytes()
             + (self.posted.capacity() + self.free.capacity()) * size_of::<u32>()
             + self.records.capacity() * size_of::<Record>()

@@ -22,27 +22,37 @@ def why(
     *,
     json: Annotated[bool, Parameter(negative=())] = False,
 ) -> int:
-    """Explains why a port was paused, or a flow was slow.
+    """Explains why a port was paused, a flow was slow, or a message over RDMA took long.
 
     Parameters
     ----------
     name
-        A port ("h2.0->sw"), a host or switch, a flow, or the common name of flows with several senders.
+        A port ("h2.0->sw"), a host or switch, a flow, or the common name of flows with several senders; or a
+        message over RDMA: "writes#12" is transfer 12 of the result, of the entry "writes".
     result
         Directory of a result. Default: the newest in out/; of replications, the first.
     json
         Prints one JSON object instead of sentences.
     """
-    from penstock.analysis import forensics
+    from penstock.analysis import why as reasons
     from penstock.result import Result
 
     directory = result if result is not None else _newest()
     if result is None:
         say(f"result   {directory}, the newest in {OUT}{_of_several(directory)}; name another after {name}")
-    lines = forensics.why(Result.load(directory), name)
+    found = Result.load(directory)
+    lines = reasons.why(found, name)
     if json:
-        said = [line.strip() for line in lines]
-        print_json({"schema": "penstock-why/1", "run": str(directory), "about": name, "because": said})
+        message = reasons.asked(found, name)
+        print_json(
+            {
+                "schema": "penstock-why/1",
+                "run": str(directory),
+                "about": name,
+                "because": [line.strip() for line in lines],
+                **({} if message is None else {"message": message.to_dict()}),
+            }
+        )
     else:
         console().print(*lines)
     return EXIT_DONE

@@ -2,6 +2,7 @@
 
 use crate::build::distributions::choice;
 use crate::build::headroom::frame_bounds;
+use crate::run::congestion_series::{CongestionSeries, PairsSeries};
 use crate::run::culprits::Culprits;
 use crate::run::index::PortIx;
 use crate::run::levels::Levels;
@@ -16,7 +17,7 @@ use crate::spec::{FlowSpec, Pattern, Spec, Watched};
 use frame::{PortId, TrafficClass};
 use measure::{BinnedBits, BinnedMax, Carried};
 use std::sync::Arc;
-use transport::Application;
+use transport::{Application, Endpoint};
 use units::Time;
 
 /// Series that take more memory than this together, all of one kind, are not recorded.
@@ -201,23 +202,48 @@ impl Recording<'_> {
         }
     }
 
-    /// Windows and round trips of connections over TCP; by endpoint.
+    /// What connections over TCP and queue pairs know of their path; by endpoint.
     fn connections(&mut self, parts: &mut [Fabric], path_flow: &[u32]) {
         let of_flow = |flow: &FlowSpec| {
-            width(self.spec, Watched::Flow, |pattern| pattern.names_flow(&flow.name)).filter(|_| is_tcp(flow))
+            width(self.spec, Watched::Flow, |pattern| pattern.names_flow(&flow.name)).zip(of_kind(flow))
         };
-        let widths: Vec<Option<Time>> = self.spec.flows.iter().map(of_flow).collect();
-        if !self.fits("connections over TCP", 32, widths.iter().copied().flatten()) {
-            return;
+        let flows: Vec<Option<(Time, EndKind)>> = self.spec.flows.iter().map(of_flow).collect();
+        for (kind, what, bytes) in
+            [(EndKind::Tcp, "connections over TCP", 32), (EndKind::Rdma, "queue pairs", 80)]
+        {
+            let of_paths = path_flow.iter().filter_map(|&flow| flows[flow as usize]);
+            let widths = of_paths.filter(|&(_, own)| own == kind).map(|(width, _)| width);
+            if self.fits(what, bytes, widths) {
+                self.record_ends(kind, &flows, parts, path_flow);
+            }
         }
+    }
+
+    fn record_ends(
+        &self,
+        kind: EndKind,
+        flows: &[Option<(Time, EndKind)>],
+        parts: &mut [Fabric],
+        path_flow: &[u32],
+    ) {
+        let duration = self.spec.duration;
         for part in parts {
-            let flows = part.hosts.endpoints.iter().map(|state| path_flow[state.path as usize] as usize);
-            let level = |flow: usize| {
-                let level =
-                    widths[flow].map_or(BinnedMax::OFF, |width| BinnedMax::new(width, self.spec.duration));
-                (level.clone(), level)
-            };
-            part.probes.congestion = flows.map(level).collect();
+            let endpoints = &part.hosts.endpoints;
+            part.probes.congestion.resize(endpoints.len(), CongestionSeries::Off);
+            for (state, series) in endpoints.iter().zip(&mut part.probes.congestion) {
+                let own = flows[path_flow[state.path as usize] as usize];
+                let Some((width, _)) = own.filter(|&(_, of)| of == kind) else { continue };
+                *series = match &state.endpoint {
+                    Endpoint::RdmaSender(_) => {
+                        CongestionSeries::Rdma(Box::new(PairsSeries::new(width, duration)))
+                    }
+                    Endpoint::RdmaReceiver(_) => CongestionSeries::Off,
+                    _ => {
+                        let level = BinnedMax::new(width, duration);
+                        CongestionSeries::Tcp(level.clone(), level)
+                    }
+                };
+            }
         }
     }
 
@@ -243,15 +269,24 @@ impl Recording<'_> {
     }
 }
 
-/// Whether its window is a series.
-fn is_tcp(flow: &FlowSpec) -> bool {
-    let has = |application: &Application| {
-        matches!(
-            application,
-            Application::Tcp(_) | Application::Conversation(_) | Application::MpiExchange(_)
-        )
-    };
-    flow.transport.as_ref().is_some_and(|connection| has(&connection.application))
+/// What of it is recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum EndKind {
+    /// Window and round trip.
+    Tcp,
+    /// Queue pairs.
+    Rdma,
+}
+
+/// What of the ends of a flow is recorded; `None`: nothing.
+fn of_kind(flow: &FlowSpec) -> Option<EndKind> {
+    match flow.transport.as_ref()?.application {
+        Application::Tcp(_) | Application::Conversation(_) | Application::MpiExchange(_) => {
+            Some(EndKind::Tcp)
+        }
+        Application::Rdma(_) | Application::RdmaTransfers(_) => Some(EndKind::Rdma),
+        _ => None,
+    }
 }
 
 /// The width of the bins of a series, if it is recorded: what the first probe says whose pattern `names` it.

@@ -290,14 +290,11 @@ impl Fabric {
         Some((egress, class))
     }
 
-    /// Notes window and round trip of an endpoint that knows them, where series are recorded.
+    /// Notes what an endpoint knows of its path, where series are recorded.
     #[inline]
     fn note_congestion(&mut self, nth: EndpointIx, now: Time) {
-        let Some((windows, trips)) = self.probes.congestion.get_mut(nth.at()) else { return };
-        if let Some(known) = self.hosts.endpoints[nth].endpoint.congestion() {
-            windows.set(now, known.window);
-            trips.set(now, known.round_trip.unwrap_or_default().ps());
-        }
+        let Some(series) = self.probes.congestion.get_mut(nth.at()) else { return };
+        series.note(&self.hosts.endpoints[nth].endpoint, now);
     }
 
     /// Schedules the next call of an endpoint, unless one is pending that is not later: then it is looked at anew. A
@@ -375,6 +372,7 @@ impl Fabric {
         now: Time,
         windows: &mut Queued,
     ) -> Option<(PortIx, TrafficClass)> {
+        self.note_congestion(nth, now);
         self.wake_in_time(nth, requests.call_at, now, windows);
         let in_line = self.hosts.endpoints[nth].in_line;
         if requests.has_work && !in_line { self.stand_in_line(nth, now, windows) } else { None }

@@ -26,8 +26,11 @@ impl Fabric {
             let place = match next {
                 InLine::Endpoint(nth) => {
                     let state = &mut self.hosts.endpoints[nth];
-                    state.stopped = state.stopped(nic, class, now);
-                    state.in_line = false;
+                    let stopped = state.stopped(nic, class, now);
+                    if stopped > state.stopped {
+                        state.endpoint.on_stopped(stopped - state.stopped, now);
+                    }
+                    (state.stopped, state.in_line) = (stopped, false);
                     self.pull_segment(nth, (egress, class), now, windows)
                 }
                 InLine::Limiter(limiter) => self.pull_limited(limiter, (egress, class), now, windows),

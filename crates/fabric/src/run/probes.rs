@@ -1,5 +1,6 @@
 //! Probes: what is only observed. Nothing that a frame meets depends on it.
 
+use crate::run::congestion_series::CongestionSeries;
 use crate::run::culprits::Culprits;
 use crate::run::frame_log::FrameLog;
 use crate::run::index::{NodeIx, PortIx, QueueIx, ReceiverIx};
@@ -40,8 +41,8 @@ pub(crate) struct Probes {
     pub tallies: Option<Box<Tallies>>,
     /// Frames that pass chosen ports.
     pub frames: Option<Box<FrameLog>>,
-    /// Window and smoothed round trip of each endpoint, in bytes and picoseconds.
-    pub congestion: Vec<(BinnedMax, BinnedMax)>,
+    /// What each endpoint knows of its path; empty if that of none is recorded.
+    pub congestion: Vec<CongestionSeries>,
     /// The rate of each rate limiter, in bits a second.
     pub limiter_rates: Vec<BinnedMax>,
     /// Pauses that have ended; `None` if they are not recorded.
@@ -304,12 +305,12 @@ impl Probes {
             ClassSeries::Own(carried) => Some(&**carried),
         });
         let links = self.links.iter().chain(classes);
-        let congestion = self.congestion.iter().flat_map(|(windows, trips)| [windows, trips]);
-        let levels = self.queues.iter().chain(&self.counters).flat_map(Levels::series).chain(congestion);
+        let levels = self.queues.iter().chain(&self.counters).flat_map(Levels::series);
         self.fingerprints.capacity() * size_of::<u64>()
             + bits.map(BinnedBits::memory_bytes).sum::<usize>()
             + links.map(Carried::memory_bytes).sum::<usize>()
             + levels.chain(&self.limiter_rates).map(BinnedMax::memory_bytes).sum::<usize>()
+            + self.congestion.iter().map(CongestionSeries::memory_bytes).sum::<usize>()
             + self.pauses.as_ref().map_or(0, Vec::capacity) * size_of::<PauseRecord>()
             + self.tallies.as_ref().map_or(0, |tallies| tallies.memory_bytes())
             + self.frames.as_ref().map_or(0, |log| log.memory_bytes())

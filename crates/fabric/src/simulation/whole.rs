@@ -29,7 +29,9 @@ use crate::spec::Way;
 use frame::{NodeId, PathId, PortId, TrafficClass};
 use measure::{BinnedBits, Carried};
 use std::collections::{BTreeMap, BTreeSet};
-use transport::{Endpoint, RdmaReceiver, RdmaSender, TransferOutcome, TransferReceiver, TransferSender};
+use transport::{
+    Endpoint, MessageTimes, RdmaReceiver, RdmaSender, TransferOutcome, TransferReceiver, TransferSender,
+};
 use units::Time;
 
 /// The two ends of what carries the transfers of a path.
@@ -55,6 +57,13 @@ impl TransferEnds<'_> {
                 }
                 read
             }
+        }
+    }
+    /// What the time of the n-th was spent on, if it is known: of messages over RDMA that are acknowledged.
+    pub fn times_of(&self, nth: usize) -> Option<MessageTimes> {
+        match self {
+            TransferEnds::Tcp(..) => None,
+            TransferEnds::Rdma(near, _) => near.times_of(nth),
         }
     }
     /// When all of the n-th was delivered; `None`: it is not.

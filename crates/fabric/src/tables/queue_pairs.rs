@@ -1,9 +1,10 @@
 //! What queue pairs have sent and heard.
 
 use super::View;
+use super::message_times::with_spent;
 use crate::run::endpoint_state::EndpointState;
 use measure::Table;
-use transport::{Endpoint, PairReceived, QueuePair, ReadCounts};
+use transport::{Endpoint, PairReceived, QueuePair, ReadCounts, TimesSpent};
 use units::Time;
 
 struct Row<'a> {
@@ -53,7 +54,8 @@ impl View<'_> {
                 bytes => bytes as f64,
             }),
         );
-        with_counts(table, &rows).reals(
+        let spent: Vec<TimesSpent> = rows.iter().map(|row| row.pair.spent(end)).collect();
+        with_spent(with_counts(table, &rows), &spent).reals(
             "failed_ns",
             "ns",
             "When it came to be in error, after which it sends nothing, and of READs asks for nothing; not a number if it is not.",

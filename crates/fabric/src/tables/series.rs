@@ -3,9 +3,11 @@
 use super::pauses::ingress_name;
 use super::{UsedQueue, View};
 use crate::build::{MAX_BINS, MAX_SERIES};
+use crate::run::congestion_series::{CongestionSeries, PairSeries};
+use crate::run::endpoint_state::EndpointState;
 use crate::run::levels::Levels;
 use crate::spec::{FlowSpec, Watched, Which};
-use measure::{BinnedBits, Carried, Table, Train};
+use measure::{BinnedBits, BinnedMax, Carried, Table, Train};
 use std::collections::BTreeMap;
 use units::Time;
 
@@ -13,6 +15,25 @@ use units::Time;
 pub const FLOW_SERIES: &str = "flow_throughput_bps";
 /// Metric of their sums by name.
 const GROUP_SERIES: &str = "group_throughput_bps";
+
+/// A series of queue pairs: its metric, and width and values of its bins, if there is anything in them.
+type PairMetric = (&'static str, fn(&PairSeries, Time) -> Option<(Time, Vec<u64>)>);
+
+const PAIR_SERIES: [PairMetric; 5] = [
+    ("queue_pair_rate_bps", |pair, end| levels(&pair.rate, end)),
+    ("queue_pair_window_bytes", |pair, end| levels(&pair.window, end)),
+    ("queue_pair_in_flight_bytes", |pair, end| levels(&pair.in_flight, end)),
+    ("queue_pair_cnps", |pair, end| counts(&pair.cnps, end)),
+    ("queue_pair_sent_again", |pair, end| counts(&pair.again, end)),
+];
+
+fn levels(binned: &BinnedMax, end: Time) -> Option<(Time, Vec<u64>)> {
+    Some((binned.width().filter(|_| binned.is_used())?, binned.clone().finish(end)))
+}
+fn counts(binned: &BinnedBits, end: Time) -> Option<(Time, Vec<u64>)> {
+    let counts = binned.clone().finish(end);
+    counts.iter().any(|&count| count > 0).then_some((binned.width()?, counts))
+}
 
 /// A time series: metric, entity, values a bin.
 pub struct Series {
@@ -137,24 +158,53 @@ impl View<'_> {
         bits
     }
 
-    /// Windows and round trips of connections over TCP.
+    /// What connections over TCP and queue pairs know of their path.
     fn congestion_series(&self, series: &mut Vec<Series>) {
         let noted = self.s.parts().flat_map(|part| part.hosts.endpoints.iter().zip(&part.probes.congestion));
         let mut noted: Vec<_> = noted.collect();
-        noted.retain(|(_, (windows, _))| windows.is_used());
         // In the order of flows, whichever thread has them.
         noted.sort_by_key(|(state, _)| state.number);
+        let name = |state: &EndpointState| {
+            let flow = self.s.path_flow[state.path as usize] as usize;
+            self.s.spec.flows[flow].name.clone()
+        };
         for (nth, (metric, unit)) in [("window_bytes", 1.0), ("round_trip_ns", 1e3)].into_iter().enumerate() {
-            let found = noted.iter().filter_map(|(state, levels)| {
-                let flow = self.s.path_flow[state.path as usize] as usize;
-                let binned = [&levels.0, &levels.1][nth];
-                let bin = binned.width()?;
+            let found = noted.iter().filter_map(|(state, of)| {
+                let CongestionSeries::Tcp(windows, trips) = of else { return None };
+                let binned = [windows, trips][nth];
+                let bin = binned.width().filter(|_| windows.is_used())?;
                 let values = binned.clone().finish(self.end).into_iter().map(|level| level as f64 / unit);
-                let entity = self.s.spec.flows[flow].name.clone();
-                Some(Series { metric, entity, bin, values: values.collect() })
+                Some(Series { metric, entity: name(state), bin, values: values.collect() })
             });
             self.keep(series, Watched::Flow, found);
         }
+        let pairs = noted.iter().filter_map(|&(state, of)| match of {
+            CongestionSeries::Rdma(of) => Some((state, of)),
+            _ => None,
+        });
+        let pairs =
+            pairs.flat_map(|(state, of)| (0..).zip(&of.pairs).map(move |(nth, own)| (state, nth, own)));
+        let pairs: Vec<_> = pairs.collect();
+        for (metric, of) in PAIR_SERIES {
+            let found = pairs.iter().filter_map(|&(state, nth, own)| {
+                let (bin, values) = of(own, self.end)?;
+                let entity = self.pair_entity(state, name(state), nth);
+                let values = values.into_iter().map(|value| value as f64).collect();
+                Some(Series { metric, entity, bin, values })
+            });
+            self.keep(series, Watched::Flow, found);
+        }
+    }
+
+    /// What a queue pair is called: flow, destination if that has several, and its number.
+    fn pair_entity(&self, state: &EndpointState, flow: String, nth: u32) -> String {
+        let of = self.s.path_flow[state.path as usize] as usize;
+        let destinations = &self.s.spec.flows[of].source.destinations;
+        if destinations.count() < 2 {
+            return format!("{flow}/{nth}");
+        }
+        let to = destinations.nth(state.path - self.s.source(of).first_path).at();
+        format!("{flow}->{}/{nth}", self.s.spec.nodes[to].name)
     }
 
     /// Rates of limiters that anything has passed.
@@ -318,8 +368,8 @@ pub fn series_table(series: &[Series]) -> Table {
     };
     let entities = series.iter().map(|one| one.entity.clone()).collect();
     Table::new("series", "One row per bin of a time series.")
-        .named("metric", "flow_throughput_bps (what arrives at the destination), group_throughput_bps (the same of all flows of a name, as incast of incast[h1] and incast[h2]), flow_read_bps (what a host that takes its time has read), port_rx_bps, port_tx_bps, class_tx_bps (what a class of a port sends): the mean over the bin of bits that pass in it, each frame spread over the time that it takes; queue_bytes or queue_frames: the most in the bin, of a queue or an ingress counter; queue_marks: frames marked in the bin; occupancy_bytes: the same of what a probe of occupancies names; window_bytes or round_trip_ns: the most in the bin, of a connection over TCP; limiter_rate_bps: the highest in the bin that a rate limiter may send at, wire bits.", metrics, rows().map(|nth| metric_of[nth]))
-        .named("entity", "The flow, name of flows, port, class of a port, or queue; a rate limiter is its flow, or its host and priority.", entities, rows().map(|nth| nth as u32))
+        .named("metric", "flow_throughput_bps (what arrives at the destination), group_throughput_bps (the same of all flows of a name, as incast of incast[h1] and incast[h2]), flow_read_bps (what a host that takes its time has read), port_rx_bps, port_tx_bps, class_tx_bps (what a class of a port sends): the mean over the bin of bits that pass in it, each frame spread over the time that it takes; queue_bytes or queue_frames: the most in the bin, of a queue or an ingress counter; queue_marks: frames marked in the bin; occupancy_bytes: the same of what a probe of occupancies names; window_bytes or round_trip_ns: the most in the bin, of a connection over TCP; queue_pair_rate_bps, queue_pair_window_bytes and queue_pair_in_flight_bytes: the most in the bin that the control of a queue pair allows, and that is not acknowledged, of the first eight from a host to another; queue_pair_cnps and queue_pair_sent_again: CNPs that came to it in the bin, and packets that it sent again, if there were any; limiter_rate_bps: the highest in the bin that a rate limiter may send at, wire bits.", metrics, rows().map(|nth| metric_of[nth]))
+        .named("entity", "The flow, name of flows, port, class of a port, or queue; a rate limiter is its flow, or its host and priority; a queue pair is its flow, `->` and the destination if that has several, a slash and its number.", entities, rows().map(|nth| nth as u32))
         .reals("time_ns", "ns", "Start of the bin.", series.iter().flat_map(starts))
         .reals("value", "", "The value, in the unit that the metric's name ends in.", series.iter().flat_map(|series| series.values.iter().copied()))
 }

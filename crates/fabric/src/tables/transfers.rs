@@ -3,13 +3,14 @@
 use super::View;
 use super::idle::IdlePath;
 use super::idle_connection::IdleConnection;
+use super::message_times::message_times;
 use super::ports::of_connections;
 use crate::run::faults::Action;
 use crate::spec::FlowSpec;
 use frame::Ports;
 use measure::Table;
 use std::collections::BTreeMap;
-use transport::{Application, TransferOutcome};
+use transport::{Application, MessageTimes, TransferOutcome};
 use units::Time;
 use workload::{Framing, Transfer};
 
@@ -33,6 +34,8 @@ struct Came {
     timeouts: u32,
     /// Over a connection that has learnt from others.
     reused: bool,
+    /// Over RDMA, once it is acknowledged: its queue pair, and what its time was spent on.
+    times: Option<(u32, MessageTimes)>,
 }
 
 /// The transfers of a path.
@@ -81,6 +84,7 @@ impl View<'_> {
                 sent_again: 0,
                 timeouts: 0,
                 reused: false,
+                times: None,
             });
         };
         let outcome = of.outcomes.get(nth as usize)?;
@@ -91,6 +95,7 @@ impl View<'_> {
             sent_again: outcome.sent_again,
             timeouts: outcome.timeouts,
             reused: outcome.reused,
+            times: ends.times_of(nth as usize).map(|times| (outcome.connection, times)),
         })
     }
 
@@ -135,8 +140,16 @@ impl View<'_> {
         rows
     }
 
-    pub fn transfers(&self) -> Table {
+    /// All of them, and what the time of those over RDMA was spent on.
+    pub fn transfers(&self) -> Vec<Table> {
         let rows = self.transfer_rows();
+        let times =
+            (0..).zip(&rows).filter_map(|(nth, row)| row.came.times.map(|(pair, times)| (nth, pair, times)));
+        let times = message_times(&times.collect::<Vec<_>>());
+        vec![self.transfer_table(&rows), times]
+    }
+
+    fn transfer_table(&self, rows: &[Row]) -> Table {
         let flows = &self.s.spec.flows;
         let spec = |row: &Row| &flows[row.flow as usize];
         let frames = |row: &Row| {

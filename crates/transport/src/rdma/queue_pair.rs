@@ -15,6 +15,7 @@
 //! One packet a round trip is timed, from the instant the NIC takes it; one that was sent twice is not.
 
 mod serving;
+mod spending;
 
 use super::RdmaController;
 use super::control::{PathFacts, RdmaAck, RdmaControl, RdmaLoss};
@@ -22,6 +23,7 @@ pub use super::headers::{header_of, labelled};
 use super::psn::{self, Word};
 use super::recovery::Recovery;
 use super::spec::{RdmaSpec, RdmaVerb};
+use super::time_spent::{Clocks, MessageClock, MessageTimes, SpentClock};
 use crate::endpoint::{Protocol, Received, Record, RecordKind, Segment};
 use frame::{FrameKind, RdmaHeader, Stamps};
 use std::collections::VecDeque;
@@ -66,6 +68,8 @@ pub struct Done {
     /// Packets of it that were sent again, and timeouts.
     pub again: u32,
     pub timeouts: u32,
+    /// What its time was spent on.
+    pub times: MessageTimes,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -99,6 +103,8 @@ pub struct QueuePair {
     recovery: Recovery,
     /// Those that are not complete.
     messages: VecDeque<Message>,
+    /// What time is spent on.
+    clocks: Box<Clocks>,
     /// Which of them the last packet that was looked up is part of.
     at: usize,
     /// The first packet that is not acknowledged, and one behind the last that was ever sent.
@@ -141,6 +147,7 @@ impl QueuePair {
             recovery: Recovery::new(spec.recovery),
             spec: spec.clone(),
             messages: VecDeque::new(),
+            clocks: Box::new(Clocks { own: SpentClock::new(facts.rate), begun: VecDeque::new() }),
             at: 0,
             unacknowledged: 0,
             highest: 0,
@@ -187,24 +194,8 @@ impl QueuePair {
             bytes,
         });
         (self.end, self.end_bytes) = (first + packets, before + bytes + self.extended(packets, packets));
-    }
-
-    /// A message without end, if there is one, ends with the next packet: one that says so has to leave.
-    pub fn close(&mut self, now: Time) {
-        let Some(last) = self.messages.back_mut().filter(|last| last.bytes >= ENDLESS / 2) else { return };
-        let packets = (self.highest + 1).saturating_sub(last.first);
-        let bytes = packets * u64::from(self.spec.mtu);
-        (last.packets, last.bytes) = (packets, bytes);
-        let (end, before) = (last.end(), last.before);
-        (self.end, self.end_bytes) = (end, before + bytes + self.extended(packets, packets));
-        self.complete(now);
-    }
-
-    /// The link of its host has another rate, and these are the facts with it.
-    pub fn on_link_rate(&mut self, facts: &PathFacts, now: Time) {
-        self.window = self.spec.most_in_flight(facts);
-        self.spec.control.on_link_rate(&mut self.control, facts, now);
-        self.pace(now);
+        self.begin_next(start);
+        self.note_time(start);
     }
 
     /// Before the acknowledgement that returns them: the stamps of a packet.
@@ -348,7 +339,8 @@ impl QueuePair {
             let Message { transfer, start, bytes, again, timeouts, .. } = front;
             self.counts.messages += 1;
             self.counts.bytes += bytes;
-            self.done.push_back(Done { transfer, at: now, again, timeouts });
+            let times = self.end_first(start, now);
+            self.done.push_back(Done { transfer, at: now, again, timeouts, times });
             if bytes > 0 && self.spec.verb != RdmaVerb::Read {
                 self.records.push_back(Record { kind: RecordKind::Transfer, start, end: now, bytes });
             }
@@ -402,6 +394,7 @@ impl Protocol for QueuePair {
             }
             _ => self.discarded += 1,
         }
+        self.note_time(now);
     }
 
     fn handle_timeout(&mut self, now: Time) {
@@ -409,6 +402,7 @@ impl Protocol for QueuePair {
         if self.deadline <= now {
             self.expire(now);
         }
+        self.note_time(now);
     }
 
     fn poll_timeout(&self) -> Option<Time> {
@@ -456,7 +450,12 @@ impl Protocol for QueuePair {
         let bytes = self.spec.frame_bytes(data + self.spec.extended(first, last));
         self.control.on_send(now, bytes.into());
         self.last = (now, bytes.into());
+        self.clocks.own.on_send(bytes, again, now);
+        if last && !again {
+            self.leave(now);
+        }
         self.pace(now);
+        self.note_time(now);
         let asks = self.spec.acknowledges() && (last || self.next().is_none());
         let word = Word { number: packet as u32, flags: [last, asks, first], pair: self.number };
         let telemetry = self.control.telemetry();
@@ -477,6 +476,8 @@ impl Protocol for QueuePair {
     }
     fn memory_bytes(&self) -> usize {
         self.messages.capacity() * size_of::<Message>()
+            + size_of::<Clocks>()
+            + self.clocks.begun.capacity() * size_of::<MessageClock>()
             + self.done.capacity() * size_of::<Done>()
             + self.records.capacity() * size_of::<Record>()
             + self.recovery.memory_bytes()

@@ -1,14 +1,34 @@
 //! What a queue pair does for others than its own messages: requests of READs, receivers that are not
 //! ready or do not answer, a NIC with limits.
 
-use super::{Message, QueuePair};
-use crate::rdma::control::{RdmaControl, RdmaLoss};
+use super::{ENDLESS, Message, QueuePair};
+use crate::rdma::control::{PathFacts, RdmaControl, RdmaLoss};
 use crate::rdma::nic::SharedNic;
 use crate::rdma::psn::{self, Word};
 use frame::RdmaHeader;
 use units::Time;
 
 impl QueuePair {
+    /// A message without end, if there is one, ends with the next packet: one that says so has to leave.
+    pub fn close(&mut self, now: Time) {
+        let Some(last) = self.messages.back_mut().filter(|last| last.bytes >= ENDLESS / 2) else { return };
+        let packets = (self.highest + 1).saturating_sub(last.first);
+        let bytes = packets * u64::from(self.spec.mtu);
+        (last.packets, last.bytes) = (packets, bytes);
+        let (end, before) = (last.end(), last.before);
+        (self.end, self.end_bytes) = (end, before + bytes + self.extended(packets, packets));
+        self.complete(now);
+        self.note_time(now);
+    }
+
+    /// The link of its host has another rate, and these are the facts with it.
+    pub fn on_link_rate(&mut self, facts: &PathFacts, now: Time) {
+        self.window = self.spec.most_in_flight(facts);
+        self.clocks.own.on_link_rate(facts.rate);
+        self.spec.control.on_link_rate(&mut self.control, facts, now);
+        self.pace(now);
+    }
+
     /// Bytes of extended headers of so many packets of a message of `packets`, from its first on.
     pub(super) fn extended(&self, sent: u64, packets: u64) -> u64 {
         let [first, last, only] =
@@ -52,6 +72,7 @@ impl QueuePair {
                 self.recovery.on_timeout(from, self.highest);
             }
             self.pace(now);
+            self.note_time(now);
         }
         false
     }
@@ -79,6 +100,7 @@ impl QueuePair {
         if at > now {
             self.waits = self.waits.max(at);
             self.pace(now);
+            self.note_time(now);
         }
         at <= now
     }
@@ -100,6 +122,7 @@ impl QueuePair {
 
     /// Nothing has come for the timeout.
     pub(super) fn expire(&mut self, now: Time) {
+        self.waited_in_vain();
         self.counts.timeouts += 1;
         self.retry += 1;
         self.timed = None;

@@ -1,0 +1,121 @@
+//! What endpoints know of their path over time: window and round trip of connections over TCP; rate, window, bytes in flight,
+//! notifications and retransmissions of queue pairs.
+
+use measure::{BinnedBits, BinnedMax, Passage};
+use transport::{Endpoint, Protocol, RdmaSender};
+use units::Time;
+
+/// Queue pairs of an endpoint that are recorded: the first.
+pub const PAIRS: usize = 8;
+
+/// The series of an endpoint.
+#[derive(Clone, Debug)]
+pub(crate) enum CongestionSeries {
+    /// It has none.
+    Off,
+    /// Window in bytes and smoothed round trip in picoseconds.
+    Tcp(BinnedMax, BinnedMax),
+    /// Of each queue pair.
+    Rdma(Box<PairsSeries>),
+}
+
+/// The series of the queue pairs of an endpoint.
+#[derive(Clone, Debug)]
+pub(crate) struct PairsSeries {
+    width: Time,
+    duration: Time,
+    /// By number, the first [`PAIRS`] of those that there have been.
+    pub pairs: Vec<PairSeries>,
+}
+
+/// The series of a queue pair.
+#[derive(Clone, Debug)]
+pub(crate) struct PairSeries {
+    /// Bits a second, bytes, bytes.
+    pub rate: BinnedMax,
+    pub window: BinnedMax,
+    pub in_flight: BinnedMax,
+    /// CNPs and packets sent again, a bit each.
+    pub cnps: BinnedBits,
+    pub again: BinnedBits,
+    seen: [u64; 2],
+}
+
+impl PairsSeries {
+    pub fn new(width: Time, duration: Time) -> PairsSeries {
+        PairsSeries { width, duration, pairs: Vec::new() }
+    }
+
+    fn note(&mut self, sender: &RdmaSender, now: Time) {
+        for (nth, pair) in sender.queue_pairs().take(PAIRS).enumerate() {
+            if nth == self.pairs.len() {
+                self.pairs.push(PairSeries::new(self.width, self.duration));
+            }
+            let series = &mut self.pairs[nth];
+            series.rate.set(now, pair.rate(now).min(sender.line_rate()) as u64);
+            if pair.window() < u64::MAX {
+                series.window.set(now, pair.window());
+            }
+            series.in_flight.set(now, pair.bytes_in_flight());
+            let counts = [pair.counts.cnps, pair.counts.retransmitted];
+            for (nth, binned) in [&mut series.cnps, &mut series.again].into_iter().enumerate() {
+                let more = counts[nth] - series.seen[nth];
+                if more > 0 {
+                    binned.add(Passage { end: now, took: Time::ZERO, bits: more });
+                }
+            }
+            series.seen = counts;
+        }
+    }
+}
+
+impl PairSeries {
+    fn new(width: Time, duration: Time) -> PairSeries {
+        let level = BinnedMax::new(width, duration);
+        let counts = BinnedBits::new(width, duration);
+        PairSeries {
+            rate: level.clone(),
+            window: level.clone(),
+            in_flight: level,
+            cnps: counts.clone(),
+            again: counts,
+            seen: [0; 2],
+        }
+    }
+}
+
+impl CongestionSeries {
+    /// Notes what an endpoint knows now.
+    pub fn note(&mut self, endpoint: &Endpoint, now: Time) {
+        match (self, endpoint) {
+            (CongestionSeries::Rdma(series), Endpoint::RdmaSender(sender)) => series.note(sender, now),
+            (CongestionSeries::Tcp(windows, trips), endpoint) => {
+                if let Some(known) = endpoint.congestion() {
+                    windows.set(now, known.window);
+                    trips.set(now, known.round_trip.unwrap_or_default().ps());
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Bytes taken beside itself.
+    pub fn memory_bytes(&self) -> usize {
+        match self {
+            CongestionSeries::Off => 0,
+            CongestionSeries::Tcp(windows, trips) => windows.memory_bytes() + trips.memory_bytes(),
+            CongestionSeries::Rdma(series) => {
+                let levels = |pair: &PairSeries| {
+                    [&pair.rate, &pair.window, &pair.in_flight]
+                        .map(BinnedMax::memory_bytes)
+                        .iter()
+                        .sum::<usize>()
+                };
+                let counts = |pair: &PairSeries| pair.cnps.memory_bytes() + pair.again.memory_bytes();
+                size_of::<PairsSeries>()
+                    + series.pairs.capacity() * size_of::<PairSeries>()
+                    + series.pairs.iter().map(|pair| levels(pair) + counts(pair)).sum::<usize>()
+            }
+        }
+    }
+}

@@ -1,0 +1,282 @@
+"""Slow messages over RDMA in words and numbers: what each took longer than alone, and what for.
+
+The engine counts what the time of each message was spent on (table ``message_times``). The parts add up to
+the time until it was acknowledged; less what the message needs alone, they add up to what it was late.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pyarrow.compute as pc
+
+from penstock.errors import InputError
+from penstock.measurements import rows
+from penstock.units import duration, rate, size
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from penstock.measurements import Measurements
+
+WORDS = {
+    "behind": "behind other messages of its queue pair",
+    "rate": "the rate of its control",
+    "window": "its window",
+    "receiver": "a receiver that was not ready",
+    "pause": "pauses at its NIC",
+    "host": "its NIC, which was busy",
+    "again": "sending again, and waiting for timeouts",
+    "queues": "queues and pauses on its way",
+}
+"""What makes a message late. All but the last are columns of the table ``message_times``; that one is the
+rest, and less than nothing where the NIC has taken packets early."""
+
+SEPARATOR = "#"
+"""Between the name of an entry and the number of one of its transfers."""
+
+_LEAST = 0.0005
+"""A smaller part of what a message was late is not told."""
+_QUEUES_NAMED = 2
+
+
+@dataclass(frozen=True)
+class Message:
+    """A message that was complete, and acknowledged.
+
+    Attributes
+    ----------
+    transfer : int
+        Its row in the table ``transfers``, from 0.
+    row : dict
+        That row.
+    spent : dict
+        Its row in the table ``message_times``.
+    flow : str
+        The flow that it is of.
+    """
+
+    transfer: int
+    row: dict[str, Any]
+    spent: dict[str, Any]
+    flow: str
+
+    @property
+    def late_ns(self) -> float:
+        """How much longer it took than alone."""
+        return float(self.row["completion_ns"] - self.row["ideal_ns"])
+
+    @property
+    def late_by(self) -> dict[str, float]:
+        """What it was late, in nanoseconds, by the keys of `WORDS`; all together are `late_ns`."""
+        parts = {what: float(self.spent[f"{what}_ns"]) for what in WORDS if what != "queues"}
+        # Alone it takes the sending and the rest of the ideal time; behind its delivery is the way back.
+        return {**parts, "queues": self.late_ns - sum(parts.values())}
+
+    def to_dict(self) -> dict[str, Any]:
+        """It as JSON has it."""
+        copied = (
+            "name",
+            "source",
+            "destination",
+            "bytes",
+            "start_ns",
+            "completion_ns",
+            "ideal_ns",
+            "slowdown",
+        )
+        return {
+            "transfer": self.transfer,
+            "flow": self.flow,
+            **{name: self.row[name] for name in copied},
+            "late_ns": self.late_ns,
+            "late_by_ns": self.late_by,
+            **{name: self.spent[name] for name in ("queue_pair", "cnps", "marks", "naks")},
+            "packets_sent_again": self.row["segments_sent_again"],
+            "timeouts": self.row["timeouts"],
+        }
+
+
+def named(result: Measurements, name: str) -> Message | None:
+    """The message that ``ENTRY#NUMBER`` names; ``None`` if that is no such name.
+
+    Raises
+    ------
+    InputError
+        If there is no such transfer over RDMA, or it is not complete.
+    """
+    entry, separator, number = name.rpartition(SEPARATOR)
+    if not separator or not number.isdigit() or "message_times" not in result.table_names:
+        return None
+    transfers = result.table("transfers")
+    if (
+        int(number) >= transfers.num_rows
+        or (row := rows(transfers.slice(int(number), 1))[0])["name"] != entry
+    ):
+        raise InputError(f"{name!r}: transfer {number} of this result is none of {entry!r}")
+    times = result.table("message_times")
+    found = rows(times.filter(pc.equal(times["transfer"], int(number))))
+    if not found or row["completion_ns"] is None:
+        raise InputError(f"{name!r} is not complete, or no message over RDMA: nothing is known of its time")
+    return Message(int(number), row, found[0], _flow_of(result, row))
+
+
+def slowest(result: Measurements, flows: set[str]) -> Message | None:
+    """The message of these flows that had the largest slowdown; ``None`` without messages over RDMA."""
+    if "message_times" not in result.table_names or not (times := result.table("message_times")).num_rows:
+        return None
+    of_times = result.table("transfers").take(times["transfer"])
+    own = _of_flows(result, of_times, flows)
+    known = pc.and_(own, pc.is_finite(pc.fill_null(of_times["slowdown"], float("nan"))))
+    if not pc.any(known).as_py():
+        return None
+    slowdown = pc.if_else(known, of_times["slowdown"], 0.0)
+    at = pc.index(slowdown, pc.max(slowdown)).as_py()
+    row, spent = rows(of_times.slice(at, 1))[0], rows(times.slice(at, 1))[0]
+    return Message(spent["transfer"], row, spent, _flow_of(result, row))
+
+
+def told(result: Measurements, message: Message, *, paused: bool = True) -> Iterator[str]:
+    """A message in sentences.
+
+    Parameters
+    ----------
+    result : Result
+        That it is of.
+    message : Message
+        The message.
+    paused : bool
+        Whether to say at which port it was paused longest.
+    """
+    row, spent = message.row, message.spent
+    name = f"{row['name']}{SEPARATOR}{message.transfer}"
+    alone, took = duration(row["ideal_ns"]), duration(row["completion_ns"])
+    yield (
+        f"Message {name} ({size(row['bytes'])}, {row['source']} to {row['destination']}) began at "
+        f"{duration(row['start_ns'])} and took {took}, {row['slowdown']:.4g} times the {alone} that it "
+        "takes alone."
+    )
+    late = message.late_ns
+    parts = sorted(message.late_by.items(), key=lambda item: -item[1])
+    shares = [
+        f"{duration(ns)} ({100 * ns / late:.3g} %) {WORDS[what]}"
+        for what, ns in parts
+        if ns >= _LEAST * late > 0
+    ]
+    if shares:
+        yield f"Of the {duration(late)} that it was late, it lost: {'; '.join(shares)}."
+    yield from _heard(row, spent)
+    if spent["rate_ns"] > 0 and spent["sending_ns"] > 0:
+        share = spent["sending_ns"] / (spent["sending_ns"] + spent["rate_ns"])
+        line = _line_bps(result, row["source"])
+        mean = f", {rate(line * share)} on average" if line else ""
+        yield f"While nothing but its control held it back, it sent at {100 * share:.3g} % of its link{mean}."
+    yield from _lowest(result, message)
+    yield from _waited(result, message)
+    if paused and spent["pause_ns"] > 0:
+        yield f"Ask for {message.flow} to learn which queues began the pauses."
+
+
+def _heard(row: dict[str, Any], spent: dict[str, Any]) -> Iterator[str]:
+    counts = {
+        "CNPs": spent["cnps"],
+        "echoed marks": spent["marks"],
+        "NAKs": spent["naks"],
+        "timeouts": row["timeouts"],
+    }
+    heard = [f"{number:,} {what}" for what, number in counts.items() if number]
+    if heard:
+        yield f"Meanwhile its queue pair had {', '.join(heard)}."
+    if again := row["segments_sent_again"]:
+        were = "One of its packets was" if again == 1 else f"{again:,} of its packets were"
+        yield f"{were} sent again."
+
+
+def _lowest(result: Measurements, message: Message) -> Iterator[str]:
+    """The lowest rate that its queue pair had, where that is recorded."""
+    found = _series(result, "queue_pair_rate_bps", _pair_names(message))
+    during = _during(found, message)
+    if during:
+        at, lowest = min(during, key=lambda point: point[1])
+        yield f"The lowest rate of its queue pair was {rate(lowest)}, around {duration(at)}."
+
+
+def _waited(result: Measurements, message: Message) -> Iterator[str]:
+    """The queues on its way: those that were longest meanwhile, or that frames waited in longest."""
+    ports = _ports(result, message)
+    queues = [
+        row for row in result.rows("queues") if row["port"] in ports and row["class"] == message.row["class"]
+    ]
+    seen = []
+    for queue in queues:
+        name = f"{queue['port']}/{queue['class']}"
+        during = _during(_series(result, "queue_bytes", {name}), message)
+        if during:
+            at, longest = max(during, key=lambda point: point[1])
+            seen.append((longest, f"{name} ({size(longest)} around {duration(at)})"))
+    if seen and max(seen)[0] > 0:
+        told = [text for level, text in sorted(seen, reverse=True)[:_QUEUES_NAMED] if level > 0]
+        yield f"The longest queues on its way meanwhile: {', '.join(told)}."
+    elif not seen and (waits := [queue for queue in queues if queue["wait_max_ns"]]):
+        most = max(waits, key=lambda queue: queue["wait_mean_ns"])
+        yield (
+            f"Frames waited longest at {most['port']}/{most['class']} of the queues on its way: "
+            f"{duration(most['wait_mean_ns'])} on average, {duration(most['wait_max_ns'])} at most."
+        )
+
+
+def _ports(result: Measurements, message: Message) -> list[str]:
+    if "paths" not in result.table_names:
+        return []
+    paths = result.table("paths")
+    at = message.row["path"]
+    if at is None or at >= paths.num_rows:
+        return []
+    return str(paths["ports"][at].as_py()).split()
+
+
+def _pair_names(message: Message) -> set[str]:
+    pair = message.spent["queue_pair"]
+    return {f"{message.flow}/{pair}", f"{message.flow}->{message.row['destination']}/{pair}"}
+
+
+def _series(result: Measurements, metric: str, names: set[str]) -> tuple[Any, Any] | None:
+    curves = result.curves().get(metric, {}) if "series" in result.table_names else {}
+    return next((curves[name] for name in names if name in curves), None)
+
+
+def _during(series: tuple[Any, Any] | None, message: Message) -> list[tuple[float, float]]:
+    """The bins of a series while a message was on its way, from the bin of its start on."""
+    if series is None or len(series[0]) < 2:
+        return []
+    times, values = series
+    start, end = message.row["start_ns"], message.row["start_ns"] + message.row["completion_ns"]
+    inside = (times + (times[1] - times[0]) > start) & (times < end)
+    return list(zip(times[inside].tolist(), values[inside].tolist(), strict=True))
+
+
+def _line_bps(result: Measurements, host: str) -> float | None:
+    return next((row["rate_bps"] for row in result.rows("ports") if row["node"] == host), None)
+
+
+def _flow_of(result: Measurements, row: dict[str, Any]) -> str:
+    """The flow of a transfer: its entry, or the one of its sender."""
+    name, source = row["name"], row["source"]
+    of_sender = f"{name}[{source}]"
+    known = result.table("flows")["flow"].to_pylist()
+    return of_sender if of_sender in known else name
+
+
+def _of_flows(result: Measurements, transfers: pa.Table, flows: set[str]) -> pa.Array:
+    """Which transfers are of these flows."""
+    pairs = {(_entry(flow), row["source"]) for row in result.rows("flows") if (flow := row["flow"]) in flows}
+    names, sources = transfers["name"].to_pylist(), transfers["source"].to_pylist()
+    import pyarrow as pa
+
+    return pa.array([one in pairs for one in zip(names, sources, strict=True)], pa.bool_())
+
+
+def _entry(flow: str) -> str:
+    return flow.partition("[")[0]

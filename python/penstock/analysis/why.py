@@ -1,0 +1,52 @@
+"""Why a port was paused, a flow was slow, or a message took long."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from . import forensics, messages
+
+if TYPE_CHECKING:
+    from penstock.measurements import Measurements
+
+
+def why(result: Measurements, name: str) -> list[str]:
+    """Why a port was paused, a flow was slow, or a message over RDMA took long, in sentences.
+
+    Parameters
+    ----------
+    result : Result
+        Of a run that recorded pauses.
+    name : str
+        As `forensics.why`, or a message: ``"writes#12"`` is row 12 of the table ``transfers``, which is of
+        the entry ``writes``.
+
+    Raises
+    ------
+    InputError
+        If the result knows nothing of this name.
+    """
+    message = messages.named(result, name)
+    if message is not None:
+        return list(messages.told(result, message))
+    return [*forensics.why(result, name), *_slowest(result, name)]
+
+
+def asked(result: Measurements, name: str) -> messages.Message | None:
+    """The message that is named, or the slowest of a flow; ``None`` of ports, and without RDMA."""
+    return messages.named(result, name) or messages.slowest(result, _flows(result, name))
+
+
+def _slowest(result: Measurements, name: str) -> list[str]:
+    """The slowest message of a flow, or of flows of one name."""
+    flows = _flows(result, name)
+    slowest = messages.slowest(result, flows) if flows else None
+    if slowest is None:
+        return []
+    first, *others = messages.told(result, slowest, paused=name not in flows)
+    return [f"Its slowest message: {first}", *(f"  {line}" for line in others)]
+
+
+def _flows(result: Measurements, name: str) -> set[str]:
+    known = (row["flow"] for row in result.rows("flows"))
+    return {flow for flow in known if flow == name or flow.startswith(f"{name}[")}

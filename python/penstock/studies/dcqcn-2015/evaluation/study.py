@@ -1,0 +1,278 @@
+"""DCQCN as published: unfairness and victims of PFC, a parking lot, incast, and its fluid model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from penstock.plots.style import style
+from penstock.result import Result
+from penstock.scenario import Scenario
+from penstock.studies.reproduce import Context, Outcome
+
+SLOPE = {"min": "5 kB", "max": "200 kB", "max_probability": 0.01}
+STEP = {"min": "5 kB", "max": "5001 B", "max_probability": 1.0}
+MARKS = {"weight": 1, "gentle": False, "action": "mark_only", "spacing": "geometric", "at": "dequeue"}
+PFC, DCQCN = "PFC alone", "DCQCN"
+EXTRA = ("first", "second")
+FULL = "sw.0->h0"
+LOOPS_US = (4, 50, 85)
+FLUID_KB: Mapping[int, tuple[tuple[float, bool], ...]] = {
+    2: ((20.0, True), (20.0, True), (20.0, True)),
+    4: ((42.0, True), (42.0, True), (42.0, False)),
+    10: ((123.0, True), (123.0, True), (57.0, False)),
+}
+"""By number of senders, for each loop of `LOOPS_US`: mean queue of the fluid, and whether it stands still."""
+SETTLED_NS = 60e6
+FIRST_NS = 1e6
+
+
+@dataclass(frozen=True)
+class Incast:
+    """Senders to one host, after they have settled."""
+
+    rates: tuple[float, ...]
+    """Gb/s."""
+    used: float
+    mean_kb: float
+    swing_kb: float
+    """Standard deviation of the longest queue of each 20 us."""
+    lost: int
+    paused_late: int
+    """Pauses that begin after the first millisecond."""
+    queue: tuple[np.ndarray, np.ndarray]
+
+    @classmethod
+    def of(cls, result: Result) -> Incast:
+        """Reads a result."""
+        queue = next(row for row in result.rows("queues") if row["port"] == FULL)
+        times, lengths = result.series("queue_bytes", f"{FULL}/3")
+        late = [row for row in result.rows("pauses") if row["start_ns"] >= FIRST_NS]
+        return cls(
+            rates=tuple(row["throughput_bps"] / 1e9 for row in result.rows("flows")),
+            used=next(row["utilisation"] for row in result.rows("ports") if row["port"] == FULL),
+            mean_kb=queue["queue_bytes_mean"] / 1e3,
+            swing_kb=float(lengths[times >= SETTLED_NS].std()) / 1e3,
+            lost=sum(row["frames"] for row in result.rows("drops")),
+            paused_late=len(late),
+            queue=(times / 1e6, lengths / 1e3),
+        )
+
+
+def run(context: Context) -> list[Outcome]:
+    """All experiments."""
+    context.say("shares behind one port and beside it")
+    shares = {name: rates(arranged(context, "unfairness", name).run(seed=1)) for name in (PFC, DCQCN)}
+    context.say("a victim")
+    victims = {name: [victim(context, name, more) for more in range(3)] for name in (PFC, DCQCN)}
+    context.say("two full links")
+    lots = {
+        name: rates(arranged(context, "parking-lot", DCQCN, marks).run(seed=1))
+        for name, marks in (("slope", SLOPE), ("step", STEP))
+    }
+    context.say("incast")
+    incasts = {
+        (many, loop): incast(context, many, loop)
+        for many in (2, 4, 10)
+        for loop in LOOPS_US
+        if not context.quick or (many, loop) in ((2, 4), (4, 85))
+    }
+    sixteen = incast(context, 16, LOOPS_US[0])
+    context.save_table("fluid", "Queues of the fluid and of packets", COLUMNS, list(rows(incasts)), note=NOTE)
+    cover = context.save_figure(picture(shares, victims, lots, incasts), "dcqcn", cover=True)
+    return [*judged(context, shares, victims, [cover]), *at_rest(context, lots, incasts, sixteen)]
+
+
+def arranged(context: Context, name: str, control: str, marks: Mapping[str, Any] = SLOPE) -> Scenario:
+    """A scenario under PFC alone, or with DCQCN and these marks."""
+    scenario = context.scenario(name)
+    if control == PFC:
+        return scenario
+    for flow in scenario.to_dict()["flows"]:
+        source = {"rdma": {"control": {"dcqcn": {"preset": "paper"}}, "cnp_gap": "50 us"}}
+        scenario = scenario.with_value(f"flows.{flow['name']}.source", source)
+    return scenario.with_value("switch.queue_managers", [{"classes": [3], "red": {**MARKS, **marks}}])
+
+
+def rates(result: Result) -> dict[str, float]:
+    """Gb/s of each flow."""
+    return {row["flow"]: row["throughput_bps"] / 1e9 for row in result.rows("flows")}
+
+
+def victim(context: Context, control: str, more: int) -> float:
+    """What the victim gets beside so many more senders, in Gb/s."""
+    scenario = arranged(context, "victim", control)
+    for name in EXTRA[more:]:
+        # As late as no frame of it counts.
+        scenario = scenario.with_value(f"flows.{name}.start", "29999 us")
+    return rates(scenario.run(seed=1))["victim"]
+
+
+def incast(context: Context, many: int, loop_us: int) -> Incast:
+    """So many senders, with a loop of this delay."""
+    scenario = arranged(context, f"incast-{many}", DCQCN)
+    return Incast.of(scenario.with_value("topology.star.delay", f"{250 * loop_us} ns").run(seed=1))
+
+
+def jain(values: tuple[float, ...]) -> float:
+    """Jain's index."""
+    found = np.array(values)
+    return float(found.sum() ** 2 / (len(found) * (found**2).sum()))
+
+
+COLUMNS = ("senders", "loop (us)", "fluid (KB)", "fluid", "mean (KB)", "deviation (KB)", "link (%)")
+NOTE = "Means over the last 60 ms. Deviation: of the longest queue of each 20 us."
+
+Incasts = Mapping[tuple[int, int], Incast]
+
+
+def rows(incasts: Incasts) -> list[tuple[str, ...]]:
+    """One row an incast."""
+    found = []
+    for (many, loop), one in incasts.items():
+        fluid, stable = FLUID_KB[many][LOOPS_US.index(loop)]
+        found.append(
+            (
+                str(many),
+                str(loop),
+                f"{fluid:.0f}",
+                "stable" if stable else "swings",
+                f"{one.mean_kb:.1f}",
+                f"{one.swing_kb:.1f}",
+                f"{100 * one.used:.1f}",
+            )
+        )
+    return found
+
+
+def judged(
+    context: Context,
+    shares: Mapping[str, Mapping[str, float]],
+    victims: Mapping[str, list[float]],
+    pictures: list[str],
+) -> list[Outcome]:
+    """D-1 to D-4."""
+    told = {name: ", ".join(f"{flow} {rate:.2f}" for flow, rate in of.items()) for name, of in shares.items()}
+    alone, fair = shares[PFC], tuple(shares[DCQCN].values())
+    none, one, two = victims[PFC]
+    kept = victims[DCQCN]
+    return [
+        context.outcome(
+            "D-1",
+            measured=f"Gb/s: {told[PFC]}",
+            passed=all(abs(rate - (20 if flow == "near" else 20 / 3)) <= 0.5 for flow, rate in alone.items()),
+            pictures=pictures,
+        ),
+        context.outcome(
+            "D-2",
+            measured=f"Gb/s: {told[DCQCN]}; Jain {jain(fair):.4f}",
+            passed=all(abs(rate - 10) <= 1 for rate in fair) and jain(fair) >= 0.98,
+        ),
+        context.outcome(
+            "D-3",
+            measured="Gb/s: " + ", ".join(f"{rate:.2f}" for rate in victims[PFC]),
+            passed=none > one > two and two <= 0.6 * none,
+        ),
+        context.outcome(
+            "D-4",
+            measured="Gb/s: " + ", ".join(f"{rate:.2f}" for rate in kept),
+            passed=min(kept) >= 0.9 * kept[0],
+        ),
+    ]
+
+
+def at_rest(
+    context: Context, lots: Mapping[str, Mapping[str, float]], incasts: Incasts, sixteen: Incast
+) -> list[Outcome]:
+    """D-5 to D-9."""
+    told = {name: ", ".join(f"{flow} {rate:.2f}" for flow, rate in of.items()) for name, of in lots.items()}
+    pair = incasts[2, LOOPS_US[0]]
+    return [
+        context.outcome("D-5", measured=f"Gb/s: {told['slope']}", passed=abs(lots["slope"]["f2"] - 20) <= 4),
+        context.outcome("D-6", measured=f"Gb/s: {told['step']}", passed=lots["step"]["f2"] <= 16),
+        context.outcome(
+            "D-7",
+            measured=f"{pair.rates[0]:.2f} and {pair.rates[1]:.2f} Gb/s, queue {pair.mean_kb:.1f} KB",
+            passed=all(abs(rate - 20) <= 2 for rate in pair.rates) and abs(pair.mean_kb - 20) <= 6,
+        ),
+        context.outcome(
+            "D-8",
+            measured=(
+                f"link {100 * sixteen.used:.1f} % busy, Jain {jain(sixteen.rates):.4f}, queue "
+                f"{sixteen.mean_kb:.0f} KB, {sixteen.lost} lost, {sixteen.paused_late} pauses after 1 ms"
+            ),
+            passed=(
+                sixteen.used >= 0.97
+                and jain(sixteen.rates) >= 0.95
+                and 120 <= sixteen.mean_kb <= 220
+                and not sixteen.lost
+                and not sixteen.paused_late
+            ),
+        ),
+        context.outcome(
+            "D-9",
+            measured="; ".join(
+                f"{many} senders, {loop} us: {one.mean_kb:.0f} KB, deviation {one.swing_kb:.0f}"
+                for (many, loop), one in incasts.items()
+            ),
+            passed=all(as_fluid(many, loop, one) for (many, loop), one in incasts.items()),
+        ),
+    ]
+
+
+def as_fluid(many: int, loop: int, one: Incast) -> bool:
+    """Whether a queue is that of the fluid."""
+    fluid, stable = FLUID_KB[many][LOOPS_US.index(loop)]
+    if not stable:
+        return one.swing_kb >= 0.5 * one.mean_kb
+    return abs(one.mean_kb - fluid) <= 0.15 * fluid and one.swing_kb <= 0.3 * one.mean_kb
+
+
+def picture(
+    shares: Mapping[str, Mapping[str, float]],
+    victims: Mapping[str, list[float]],
+    lots: Mapping[str, Mapping[str, float]],
+    incasts: Incasts,
+) -> Figure:
+    """Shares, the victim, the parking lot; queues over time below."""
+    grey, blue = "#9aa0a6", "#1f77b4"
+    colours = {PFC: grey, DCQCN: blue, "slope": blue, "step": "#d95f02"}
+    with style():
+        figure = Figure(figsize=(10, 6.2), layout="constrained")
+        grid = figure.add_gridspec(2, 3)
+        panels = [figure.add_subplot(grid[0, at]) for at in range(3)]
+        groups = (
+            ("four to one, one of them beside it", shares, list(shares[PFC]), 10.0),
+            ("the victim, by more senders", victims, ["0", "1", "2"], None),
+            ("two full links: f2 over both", lots, list(lots["slope"]), 20.0),
+        )
+        for panel, (title, values, labels, fair) in zip(panels, groups, strict=True):
+            for at, (name, of) in enumerate(values.items()):
+                heights = list(of.values()) if isinstance(of, Mapping) else of
+                panel.bar(
+                    np.arange(len(labels)) + 0.4 * at - 0.2, heights, 0.38, color=colours[name], label=name
+                )
+            if fair:
+                panel.axhline(fair, color="black", linewidth=0.8, linestyle=":")
+            panel.set_xticks(range(len(labels)), labels)
+            panel.set_title(title)
+            panel.set_ylabel("Gb/s")
+            panel.legend()
+        below = figure.add_subplot(grid[1, :])
+        many = max(many for many, _ in incasts)
+        for (senders, loop), one in incasts.items():
+            if senders == many:
+                times, lengths = one.queue
+                late = times >= SETTLED_NS / 1e6
+                below.plot(times[late], lengths[late], linewidth=0.8, label=f"loop of {loop} us")
+        below.set_title(f"the queue of {many} senders with DCQCN")
+        below.set_xlabel("time (ms)")
+        below.set_ylabel("KB")
+        below.set_ylim(0, 1.2 * below.get_ylim()[1])
+        below.legend(loc="upper right", ncols=3)
+        figure.suptitle("DCQCN at 40 Gb/s")
+    return figure

@@ -1,0 +1,148 @@
+"""What the time of messages over RDMA was spent on, in the table and in words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from conftest import Command, json_of
+from penstock.analysis import messages
+from penstock.analysis.why import why
+from penstock.errors import InputError
+from penstock.result import Result
+from penstock.scenario import Scenario
+
+STAR = """
+[simulation]
+duration = "2 ms"
+[topology.star]
+hosts = 6
+rate = "100 Gb/s"
+delay = "1 us"
+[switch.buffer]
+total = "1 MiB"
+[probes]
+bin = "20 us"
+"""
+MARKS = """
+[[switch.queue_managers]]
+classes = [3]
+red = { weight = 1, min = "40 kB", max = "160 kB", max_probability = 0.2, action = "mark_only" }
+"""
+PFC = """
+[flow_control.pfc]
+priorities = [3]
+accounting = "ingress"
+xoff = "60 KiB"
+xon = "50 KiB"
+"""
+
+
+def run(fabric: str, *, over: str, sizes: str = "400 kB", seed: int = 1) -> Result:
+    """Five writers to one host."""
+    writes = f"""
+[[transfers]]
+name = "writes"
+from = "h1..h5"
+to = "h0"
+arrivals = {{ poisson = {{ load = 0.9 }} }}
+sizes = "{sizes}"
+priority = 3
+frame = "4300 B"
+stop = "300 us"
+over = {{ rdma = {{ {over} }} }}
+"""
+    return Scenario.from_toml(STAR + fabric + writes).run(seed=seed)
+
+
+def every(result: Result) -> list[messages.Message]:
+    """All messages of a result."""
+    names = [row["name"] for row in result.rows("transfers")]
+    found = [
+        messages.named(result, f"{names[row['transfer']]}#{row['transfer']}")
+        for row in result.rows("message_times")
+    ]
+    return [message for message in found if message is not None]
+
+
+@pytest.mark.parametrize(
+    ("fabric", "over"),
+    [
+        (PFC + MARKS, 'control = "dcqcn"'),
+        (PFC, 'control = "none"'),
+        (PFC, 'control = "hpcc"'),
+        ("", 'control = "none", recovery = "selective"'),
+        ("", 'control = "none", timeout = "100 us"'),
+        (PFC, 'control = "none", queue_pairs = "each", window = "20 kB"'),
+    ],
+)
+def test_parts_add_up(fabric: str, over: str) -> None:
+    """What was spent is the time until all was acknowledged, to the nanosecond that each part is cut to."""
+    result = run(fabric, over=over)
+    found = every(result)
+    assert len(found) >= 10
+    for message in found:
+        spent = sum(value for name, value in message.spent.items() if name.endswith("_ns"))
+        assert spent == pytest.approx(message.row["acknowledged_ns"], abs=10)
+        assert sum(message.late_by.values()) == pytest.approx(message.late_ns)
+        assert min(value for name, value in message.late_by.items() if name != "queues") >= 0
+        # A packet or two that the NIC took early.
+        assert message.late_by["queues"] > -1_000
+
+
+def test_each_cause_is_told() -> None:
+    """CNPs and rate, pauses, windows, losses: each where it is."""
+    marked = run(PFC + MARKS, over='control = "dcqcn"')
+    slow = max(every(marked), key=lambda message: message.late_by["rate"])
+    assert slow.spent["cnps"] and slow.late_by["rate"] > 0.3 * slow.late_ns
+    said = " ".join(why(marked, f"writes#{slow.transfer}"))
+    assert "the rate of its control" in said and "CNPs" in said and "The lowest rate" in said
+    paused = run(PFC, over='control = "none"')
+    assert any(message.late_by["pause"] > 0.2 * message.late_ns for message in every(paused))
+    assert "Its slowest message" in " ".join(why(paused, "writes"))
+    held = run(PFC, over='control = "none", window = "9 kB"')
+    assert any(message.late_by["window"] > 0.5 * message.late_ns for message in every(held))
+    lost = run("", over='control = "none", timeout = "100 us"', sizes="900 kB")
+    again = max(every(lost), key=lambda message: message.late_by["again"])
+    assert again.late_by["again"] > 0 and again.row["segments_sent_again"] > 0
+    assert "sent again" in " ".join(why(lost, f"writes#{again.transfer}"))
+
+
+def test_series_of_queue_pairs() -> None:
+    """They are recorded with those of flows, and hold what the totals say."""
+    result = run(PFC + MARKS, over='control = "dcqcn"')
+    pairs = {f"{row['flow']}/{row['queue_pair']}": row for row in result.rows("queue_pairs")}
+    rates = result.all_series("queue_pair_rate_bps")
+    assert set(rates) == set(pairs)
+    assert max(values.max() for _, values in rates.values()) == pytest.approx(100e9)
+    assert all(values.max() > 0 for _, values in result.all_series("queue_pair_in_flight_bytes").values())
+    for name, (_, values) in result.all_series("queue_pair_cnps").items():
+        assert values.sum() == pairs[name]["cnps_received"]
+    lossy = run("", over='control = "none", recovery = "selective"', sizes="900 kB")
+    pairs = {f"{row['flow']}/{row['queue_pair']}": row for row in lossy.rows("queue_pairs")}
+    again = lossy.all_series("queue_pair_sent_again")
+    assert sum(values.sum() for _, values in again.values()) == sum(
+        row["packets_sent_again"] for row in pairs.values()
+    )
+    assert set(lossy.all_series("queue_pair_window_bytes")) == set(pairs)
+
+
+def test_messages_that_are_not_there() -> None:
+    """Names of messages that no transfer has, and of frames."""
+    result = run(PFC, over='control = "none"')
+    for name in ("writes#99", "reads#0"):
+        with pytest.raises(InputError, match="of this result is none of"):
+            why(result, name)
+    with pytest.raises(InputError, match="no port, node or flow"):
+        why(result, "writes#x")
+
+
+def test_json_has_the_message(penstock: Command, tmp_path: Path) -> None:
+    """The slowest of a flow, or the one that is named."""
+    run(PFC + MARKS, over='control = "dcqcn"').save(tmp_path / "result")
+    slowest = json_of(penstock("why", "writes", tmp_path / "result", "--json"))["message"]
+    named = json_of(penstock("why", f"writes#{slowest['transfer']}", tmp_path / "result", "--json"))
+    assert named["message"] == slowest
+    assert sum(slowest["late_by_ns"].values()) == pytest.approx(slowest["late_ns"])
+    assert "message" not in json_of(penstock("why", "sw", tmp_path / "result", "--json"))
