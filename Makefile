@@ -79,8 +79,8 @@ rustdoc: | needs ## builds the pages of the engine's crates, private modules and
 rust: | needs ## runs the tests of the engine
 	PROPTEST_RNG_SEED=$(SEED) cargo test --locked --workspace --quiet
 
-fuzzed: | needs ## tries random scenarios, files, frames and segments for two minutes, from fixed seeds
-	cargo run --locked --quiet -p fuzz -- --seconds 30 --seed 1
+fuzzed: | needs ## tries random scenarios, files, frames and segments for a minute, from fixed seeds
+	cargo run --locked --quiet -p fuzz -- --seconds 15 --seed 1
 
 fuzz: | needs ## tries each of them for a minute, from a new seed that it prints
 	cargo run --locked --quiet -p fuzz -- --seconds 60

@@ -22,12 +22,28 @@ LONG_TESTS = frozenset(
 """The tests that `make test` leaves to `make test-all`, by file and function."""
 
 
+BEGIN_WITH = (
+    "test_study_congestion",
+    "test_docs",
+    "test_validation",
+    "test_study_martinez",
+    "test_site",
+    "test_study_ch7",
+    "test_study_jiang",
+    "test_mechanism",
+    "test_sweep",
+)
+"""Files that take longest: begun first, no worker is left alone with one of them at the end."""
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks them, before those are left out that are not asked for."""
+    """Marks them, before those are left out that are not asked for; what takes longest comes first."""
     for item in items:
         if item.nodeid.removeprefix("tests/").split("[")[0] in LONG_TESTS:
             item.add_marker("long")
+    ranks = {name: rank for rank, name in enumerate(BEGIN_WITH)}
+    items.sort(key=lambda item: ranks.get(item.path.stem, len(ranks)))
 
 
 SMALL = """

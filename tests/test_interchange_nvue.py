@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import re
 import tomllib
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from conftest import SMALL, Command
+from penstock import _core, running
+from penstock.cli import export
 from penstock.errors import InputError
+from penstock.interchange import nvue, nvue_commands
 from penstock.interchange.formats import format_of
+from penstock.interchange.join import join
 from penstock.interchange.piece import Document, Piece
+from penstock.library import Source
+from test_interchange_round import LIKE
 
 SWITCH = """\
 nv set qos mapping M trust both
@@ -142,3 +151,87 @@ def test_import_gives_a_scenario_that_runs(penstock: Command, tmp_path: Path) ->
 def test_a_port_that_no_command_names_is_an_error() -> None:
     with pytest.raises(InputError, match=r"names the port swp99; expected one of swp1, swp2, swp4"):
         read(SWITCH, interface="swp99")
+
+
+@st.composite
+def configurations(draw: st.DrawFn) -> str:
+    """Commands with everything that Penstock knows: mappings, queues, PFC, shares and marks."""
+    lines = []
+    for code, own in draw(st.dictionaries(st.integers(0, 63), st.integers(0, 7), max_size=6)).items():
+        lines.append(f"mapping default-global dscp {code} switch-priority {own}")
+    queues = [draw(st.sampled_from([priority, 0])) for priority in range(8)]
+    lines += [
+        f"egress-queue-mapping default-global switch-priority {priority} traffic-class {queue}"
+        for priority, queue in enumerate(queues)
+        if queue != priority or draw(st.booleans())
+    ]
+    lossless = draw(st.lists(st.integers(0, 7), max_size=3, unique=True))
+    lines += [f"pfc default-global switch-priority {one}" for one in lossless]
+    if lossless and draw(st.booleans()):
+        xon = draw(st.integers(2_000, 50_000))
+        lines.append(f"pfc default-global xoff-threshold {xon + draw(st.integers(1, 10**6))}")
+        lines.append(f"pfc default-global xon-threshold {xon}")
+    if lossless and draw(st.booleans()):
+        lines.append(f"pfc default-global cable-length {draw(st.integers(1, 300))}")
+    used = sorted(set(queues))
+    strict = draw(st.lists(st.sampled_from(used), unique=True, max_size=len(used) - 1))
+    shared = [queue for queue in used if queue not in strict]
+    cuts = draw(st.lists(st.integers(1, 99), unique=True, min_size=len(shared) - 1, max_size=len(shared) - 1))
+    bounds = [0, *sorted(cuts), 100]
+    for queue, share in zip(shared, (after - one for one, after in pairwise(bounds)), strict=True):
+        lines.append(f"egress-scheduler default-global traffic-class {queue} bw-percent {share}")
+    lines += [f"egress-scheduler default-global traffic-class {queue} mode strict" for queue in strict]
+    for queue in draw(st.lists(st.sampled_from(used), unique=True, max_size=2)):
+        least = draw(st.integers(1, 10**6))
+        marks, drops = draw(st.sampled_from([(True, True), (True, False), (False, True)]))
+        for key, value in {
+            "ecn": "enable" if marks else "disable",
+            "red": "enable" if drops else "disable",
+            "min-threshold": least,
+            "max-threshold": least + draw(st.integers(1, 10**6)),
+            "probability": draw(st.integers(1, 100)),
+        }.items():
+            lines.append(f"congestion-control default-global traffic-class {queue} {key} {value}")
+    return "".join(f"nv set qos {line}\n" for line in draw(st.permutations(lines)))
+
+
+def scenario_of(text: str) -> tuple[str, list[str]]:
+    document = Document("qos.nv", text)
+    made = join([(document, nvue.read(document))], Path("out.toml"), like=Source(LIKE, "like.toml"))
+    return made.text, made.remarks
+
+
+@given(configurations())
+@settings(max_examples=60, deadline=None)
+def test_what_is_exported_is_what_was_imported(text: str) -> None:
+    first, told = scenario_of(text)
+    assert not [line for line in told if "not set" in line and "queue" in line], told
+    with running.engine_errors():
+        effective = tomllib.loads(str(_core.check(first, "out.toml")))
+    own = effective["topology"]["star"].get("length")
+    port = nvue_commands.Port(None, own, **vars(export.read(effective, "switch")))
+    lines, left_out = nvue_commands.commands(effective, port)
+    assert left_out in ([], ["switch.maps.dscp_to_tc is that of RFC 2474, which needs no command"])
+    second, _ = scenario_of("\n".join(lines))
+    assert tomllib.loads(second) == tomllib.loads(first)
+
+
+def test_what_commands_cannot_say_is_told_or_refused(penstock: Command, tmp_path: Path) -> None:
+    switch = (
+        'queues = "per_priority"\nmtu = "9000 B"\n'
+        'maps = { dscp_to_tc = { 26 = 3 }, dscp_to_color = { 10 = "yellow" } }\n'
+    )
+    path = tmp_path / "a.toml"
+    in_bytes = SMALL.replace("20 frames", "30 KiB").replace("10 frames", "15 KiB")
+    path.write_text(f"{in_bytes}[switch]\n{switch}")
+    done = penstock("export", path, "--format", "nvue", "--interface", "swp1-4")
+    assert done.returncode == 0, done.stderr
+    assert "nv set interface swp1-4 qos mapping profile penstock" in done.stdout
+    for told in ("switch.buffer.queue is left out", "switch.mtu is", "switch.maps.dscp_to_color is left out"):
+        assert told in done.stderr, told
+    path.write_text(in_bytes + '[switch]\nqueue_managers = [{ step = { threshold = "30 KiB" } }]\n')
+    done = penstock("export", path, "--format", "nvue")
+    assert done.returncode == 2
+    assert "switch.queue_managers step: only red can be exported" in done.stderr
+    done = penstock("export", path, "--format", "nvue", "--role", "host")
+    assert "NVUE runs on switches" in done.stderr

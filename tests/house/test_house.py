@@ -243,3 +243,20 @@ def test_the_other_end_of_a_link_is_looked_at_in_one_file(root: Path) -> None:
     for path in run.rglob("*.rs"):
         text = path.read_text("utf-8")
         assert path.name == "across.rs" or "PeerIx(" not in text, path
+
+
+def test_the_way_of_a_key_is_short_and_stored_once(root: Path) -> None:
+    page = (root / "docs/architecture.md").read_text("utf-8")
+    section = page.partition("## The way of a key")[2].partition("\n## ")[0]
+    steps = re.findall(r"^\| .* \| `(\S+\.rs)` \| `(\w+)` \|$", section, re.MULTILINE)
+    assert 6 <= len(steps) == len({file for file, _ in steps}) <= 8
+    for file, name in steps:
+        assert re.search(rf"\b{name}\b", (root / file).read_text("utf-8")), (file, name)
+    # A port has its watermarks at its counter or at its queues.
+    stored = [
+        path.name
+        for path in (root / "crates/fabric/src/run").rglob("*.rs")
+        if re.search(r"^use flow_control::pfc::.*\bLevels\b", text := path.read_text("utf-8"), re.MULTILINE)
+        and re.search(r"^ +(pub )?\w+: (Vec<)?Levels>?,$", text, re.MULTILINE)
+    ]
+    assert sorted(stored) == ["ingress.rs", "pause_sender.rs"]

@@ -357,6 +357,7 @@ fn build_part(part: &Part, paths: &Paths, routes: RouteTable, faults: Faults, ev
         },
         node_of,
         nodes: TiVec::with_capacity(part.nodes().len()),
+        pause_senders: TiVec::new(),
         links: Links::with_capacity(part.ports().len(), spec.numbers()),
         buffers: Buffers::new(part.ports().map(|port| plan.node(port).classes().classes()).sum()),
         ingress: TiVec::new(),
@@ -376,15 +377,16 @@ fn build_part(part: &Part, paths: &Paths, routes: RouteTable, faults: Faults, ev
     }
     fabric.links.start_managers();
     for id in part.nodes().map(NodeId) {
-        let node = nodes::make_node(part, id, &spec.nodes[id.at()]);
-        for port in plan.wiring.ports(id) {
-            let bounded = node.memory().is_bounded();
-            let hooks = &mut fabric.links.ports[part.port(port.0)].hooks;
-            hooks.set(Hooks::COUNTED, node.pause_sender.is_some());
-            hooks.set(Hooks::BY_QUEUE, node.pause_sender.as_ref().is_some_and(|sender| !sender.by_ingress()));
+        nodes::add_node(part, id, &spec.nodes[id.at()], &mut fabric);
+        for port in plan.wiring.ports(id).map(|port| part.port(port.0)) {
+            let sender = fabric.pause_sender_of(port);
+            let (counted, by_queue) = (sender.is_some(), sender.is_some_and(|sender| !sender.by_ingress()));
+            let bounded = fabric.nodes[fabric.node_of[port]].memory().is_bounded();
+            let hooks = &mut fabric.links.ports[port].hooks;
+            hooks.set(Hooks::COUNTED, counted);
+            hooks.set(Hooks::BY_QUEUE, by_queue);
             hooks.set(Hooks::BOUNDED, bounded);
         }
-        fabric.nodes.push(node);
     }
     traffic::make_room(part, &mut fabric);
     traffic::add_sources(part, paths, &mut fabric);

@@ -41,12 +41,11 @@ fn bytes(hosts: usize, flows: usize, classes: ClassMap) -> (usize, usize) {
 }
 
 #[test]
-fn a_flow_takes_a_kibibyte_and_an_idle_queue_192_bytes() {
+fn a_flow_takes_a_kilobyte_and_an_idle_queue_192_bytes() {
     let (few, told_few) = bytes(20, 20, ClassMap::SHARED);
     let (many, told_many) = bytes(20, 60, ClassMap::SHARED);
     let flow = (many - few) / 800;
-    // A kibibyte, and the ports that its frames carry.
-    assert!(flow <= 1048, "{flow} B a flow {}", (told_many - told_few) / 800);
+    assert!(flow <= 1_000, "{flow} B a flow {}", (told_many - told_few) / 800);
     // The description of the flow, names and all, is not in the simulation's own account.
     let told = (told_many - told_few) / 800;
     assert!(told <= flow && flow <= 2 * told, "{told} B a flow told, {flow} B taken");

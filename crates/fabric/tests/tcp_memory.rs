@@ -48,11 +48,11 @@ fn bytes(connections: usize, start: Time) -> usize {
 }
 
 #[test]
-fn a_connection_takes_few_kibibytes_and_asks_for_no_more() {
+fn a_connection_takes_two_kilobytes_and_asks_for_no_more() {
     let each = |start| (bytes(60, start) - bytes(20, start)) / 400;
     let (idle, active) = (each(us(50_000)), each(Time::ZERO));
-    assert!(idle <= 3_072, "{idle} B an idle connection");
-    assert!(active <= 3_584, "{active} B an active connection");
+    assert!(idle <= 1_920, "{idle} B an idle connection");
+    assert!(active <= 2_048, "{active} B an active connection");
     // 100 connections share one link, with losses, repairs and timeouts.
     let net = net(10, Time::ZERO);
     let mut simulation = Simulation::new(&net.0).expect("builds");

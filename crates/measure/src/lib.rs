@@ -22,7 +22,7 @@ mod sojourns;
 mod table;
 
 pub use fairness::jain;
-pub use latency::{Latency, LatencyByBatches, LatencySummary};
+pub use latency::{Latency, LatencyByBatches, LatencySummary, RareLatency};
 pub use level_times::LevelTimes;
 pub use passage::{Passage, Train};
 pub use series::{BinnedBits, BinnedMax, Carried};

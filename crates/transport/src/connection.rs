@@ -83,7 +83,7 @@ impl ConnectionSpec {
         match &self.application {
             Application::Transfers(spec) => (
                 Endpoint::TransferSender(Box::new(TransferSender::new(spec, due.clone(), near))),
-                Endpoint::TransferReceiver(TransferReceiver::new(spec, due.len())),
+                Endpoint::TransferReceiver(Box::new(TransferReceiver::new(spec, due.len()))),
             ),
             Application::Rdma(spec) | Application::RdmaTransfers(spec) => {
                 let facts = spec.facts(facts.rate, facts.base_rtt, facts.hops);
@@ -127,7 +127,7 @@ fn above_zero(what: &str, value: u64) -> Result<(), String> {
 impl ApplicationSpec for WindowSpec {
     fn ends(&self, start: Time, stop: Option<Time>, _near: Random, _far: Random) -> (Endpoint, Endpoint) {
         (
-            Endpoint::WindowSender(WindowSender::new(self, start, stop)),
+            Endpoint::WindowSender(Box::new(WindowSender::new(self, start, stop))),
             Endpoint::WindowReceiver(WindowReceiver::new(self)),
         )
     }
@@ -168,8 +168,8 @@ impl ApplicationSpec for WindowSpec {
 impl ApplicationSpec for RequestResponseSpec {
     fn ends(&self, start: Time, stop: Option<Time>, near: Random, far: Random) -> (Endpoint, Endpoint) {
         (
-            Endpoint::Requester(Requester::new(self, start, stop, near)),
-            Endpoint::Responder(Responder::new(self, far)),
+            Endpoint::Requester(Box::new(Requester::new(self, start, stop, near))),
+            Endpoint::Responder(Box::new(Responder::new(self, far))),
         )
     }
     fn frames(&self) -> (u16, u16) {

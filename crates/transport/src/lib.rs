@@ -310,28 +310,36 @@ macro_rules! controllers {
     };
 }
 
-/// Boxed: it is larger than all others, which should not pay for it.
+/// Boxed: those that send are larger than those that take in, which should not pay for it.
+type BoxedWindowSender = Box<WindowSender>;
+/// Boxed, as all that send.
+type BoxedRequester = Box<Requester>;
+/// Boxed, as all that send.
+type BoxedResponder = Box<Responder>;
+/// Boxed, as all that send.
 type BoxedTcpSender = Box<TcpSender>;
-/// Boxed, as a TCP sender is.
+/// Boxed, as all that send.
 type BoxedTransferSender = Box<TransferSender>;
-/// Boxed, as a TCP sender is.
+/// Boxed, as all that send.
 type BoxedConversation = Box<Conversation>;
-/// Boxed, as a TCP sender is.
+/// Boxed, as all that send.
 type BoxedMpiExchange = Box<MpiExchange>;
-/// Boxed, as a TCP sender is.
+/// Boxed, as all that send.
 type BoxedRdmaSender = Box<RdmaSender>;
-/// Boxed: it is larger than most others.
+/// Boxed: it is larger than what takes in one connection.
+type BoxedTransferReceiver = Box<TransferReceiver>;
+/// Boxed: it is larger than what takes in one connection.
 type BoxedRdmaReceiver = Box<RdmaReceiver>;
 
 endpoints! {
     /// Sends a bulk transfer, limited by a controller.
-    WindowSender(WindowSender) = "window_sender",
+    WindowSender(BoxedWindowSender) = "window_sender",
     /// Takes a bulk transfer in and acknowledges it.
     WindowReceiver(WindowReceiver) = "window_receiver",
     /// Asks, waits for the answer, thinks, asks again.
-    Requester(Requester) = "requester",
+    Requester(BoxedRequester) = "requester",
     /// Answers requests.
-    Responder(Responder) = "responder",
+    Responder(BoxedResponder) = "responder",
     /// Sends over TCP.
     TcpSender(BoxedTcpSender) = "tcp_sender",
     /// Takes in what comes over TCP.
@@ -339,7 +347,7 @@ endpoints! {
     /// Sends scheduled transfers over TCP.
     TransferSender(BoxedTransferSender) = "transfer_sender",
     /// Takes in scheduled transfers over TCP.
-    TransferReceiver(TransferReceiver) = "transfer_receiver",
+    TransferReceiver(BoxedTransferReceiver) = "transfer_receiver",
     /// Either end of messages in turn over TCP.
     Conversation(BoxedConversation) = "conversation",
     /// Either end of a connection between two neighbouring ranks.

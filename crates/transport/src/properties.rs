@@ -274,8 +274,8 @@ fn idle_endpoints_have_no_timer_and_no_work() {
     let pipe = connect(&spec, RATE, DELAY);
     assert_eq!((pipe.near.poll_timeout(), pipe.far.poll_timeout()), (None, None));
     assert!(!pipe.near.has_work() && !pipe.far.has_work());
-    // A hundred thousand of them are 30 MB at most.
-    assert!(size_of::<Endpoint>() <= 304, "{}", size_of::<Endpoint>());
+    // A hundred thousand of them are 15 MB at most.
+    assert!(size_of::<Endpoint>() <= 104, "{}", size_of::<Endpoint>());
     assert!(size_of::<TcpSender>() <= 560, "{}", size_of::<TcpSender>());
 }
 

@@ -35,8 +35,8 @@ pub struct TcpReceiver {
     beyond: Option<Box<Beyond>>,
     /// The acknowledgement that leaves next.
     due: Option<Due>,
-    /// Those behind it.
-    later: VecDeque<Due>,
+    /// Those behind it. There once were some.
+    later: Option<Box<Later>>,
     /// Segments in order that no acknowledgement has answered yet.
     unanswered: u32,
     /// When they are answered at the latest; [`Time::NEVER`]: there are none.
@@ -57,6 +57,10 @@ struct Beyond {
     /// A byte of each of the blocks that grew last, the newest first.
     latest: [u64; 3],
 }
+
+/// Acknowledgements that wait.
+#[derive(Clone, Debug, Default)]
+struct Later(VecDeque<Due>);
 
 /// An acknowledgement.
 #[derive(Clone, Copy, Debug)]
@@ -83,7 +87,7 @@ impl TcpReceiver {
             expected: 0,
             beyond: None,
             due: None,
-            later: VecDeque::new(),
+            later: None,
             unanswered: 0,
             deadline: Time::NEVER,
             answered: 0,
@@ -104,7 +108,7 @@ impl TcpReceiver {
         if self.due.is_none() {
             self.due = Some(due);
         } else {
-            self.later.push_back(due);
+            self.later.get_or_insert_default().0.push_back(due);
         }
         (self.unanswered, self.deadline, self.answered) = (0, Time::NEVER, self.expected);
     }
@@ -274,8 +278,8 @@ impl Protocol for TcpReceiver {
     #[inline(always)]
     fn transmit(&mut self, _now: Time) -> (Option<Segment>, Requests) {
         let due = self.due.take();
-        if !self.later.is_empty() {
-            self.due = self.later.pop_front();
+        if let Some(later) = &mut self.later {
+            self.due = later.0.pop_front();
         }
         let requests = self.requests();
         let Some(due) = due else { return (None, requests) };
@@ -292,8 +296,8 @@ impl Protocol for TcpReceiver {
         self.discarded
     }
     fn memory_bytes(&self) -> usize {
-        let beyond = self.beyond.as_ref();
-        self.later.capacity() * size_of::<Due>()
+        let (beyond, later) = (self.beyond.as_ref(), self.later.as_ref());
+        later.map_or(0, |later| size_of::<Later>() + later.0.capacity() * size_of::<Due>())
             + beyond.map_or(0, |beyond| size_of::<Beyond>() + beyond.ranges.memory_bytes())
     }
 }

@@ -27,7 +27,8 @@ pub struct BernoulliParams {
 }
 
 impl Configuration for BernoulliParams {
-    type Machine = Bernoulli;
+    /// Apart: it is larger than the usual ones.
+    type Machine = Box<Bernoulli>;
 
     const NEEDS_HOST: Option<&'static str> =
         Some("its slots are frame times of a host's link; expected constant or poisson");
@@ -50,9 +51,10 @@ impl Configuration for BernoulliParams {
         let bits_a_slot = |bytes| link.on_wire(bytes) as f64 / link.slot_probability(rate, bytes);
         link.line.bps_f64() * sizes.mean_bytes() / sizes.mean_of(bits_a_slot)
     }
-    fn start(&self, link: Link, _sizes: &FrameSizes) -> Bernoulli {
+    fn start(&self, link: Link, _sizes: &FrameSizes) -> Box<Bernoulli> {
         let slots = Pace::at_station(link.line, link.clock);
-        Bernoulli { rate: self.rate, slots, busy_until: Time::ZERO, empty: EmptySlots::default() }
+        let empty = EmptySlots::default();
+        Box::new(Bernoulli { rate: self.rate, slots, busy_until: Time::ZERO, empty })
     }
 }
 
@@ -66,7 +68,7 @@ pub struct Bernoulli {
     empty: EmptySlots,
 }
 
-impl Arrival for Bernoulli {
+impl Arrival for Box<Bernoulli> {
     fn start(&mut self, link: Link, now: Time, next: u16, rng: &mut Random) -> Time {
         let Some(slots) = &mut self.slots else { return Time::NEVER };
         slots.restart();

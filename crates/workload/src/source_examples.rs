@@ -200,5 +200,5 @@ fn a_source_with_jitter_that_was_held_back_goes_on_from_there() {
 
 #[test]
 fn a_source_is_small() {
-    assert!(size_of::<Source>() <= 288, "{}", size_of::<Source>());
+    assert!(size_of::<Source>() <= 264, "{}", size_of::<Source>());
 }

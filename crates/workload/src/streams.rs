@@ -38,7 +38,8 @@ pub struct StreamsParams {
 }
 
 impl Configuration for StreamsParams {
-    type Machine = Streams;
+    /// Apart: it is larger than the usual ones.
+    type Machine = Box<Streams>;
 
     fn check(&self) -> Vec<Remark> {
         no_rate("rate", self.rate).into_iter().chain(outside("count", self.count, MOST_STREAMS)).collect()
@@ -55,11 +56,11 @@ impl Configuration for StreamsParams {
     fn mean_bps(&self, rate: BitRate, sizes: &FrameSizes, link: Link) -> f64 {
         self.count as f64 * link.in_frames(rate, sizes)
     }
-    fn start(&self, link: Link, _sizes: &FrameSizes) -> Streams {
+    fn start(&self, link: Link, _sizes: &FrameSizes) -> Box<Streams> {
         let stream = |nth| Reverse(Stream { due: Time::NEVER, nth, rest: 0 });
         let streams = (0..self.count as u32).map(stream).collect();
         let of_frame = self.counted.then_some(0);
-        Streams { pace: Pace::at_station(self.rate, link.clock), streams, of_frame }
+        Box::new(Streams { pace: Pace::at_station(self.rate, link.clock), streams, of_frame })
     }
 }
 
@@ -101,7 +102,7 @@ impl Streams {
     }
 }
 
-impl Arrival for Streams {
+impl Arrival for Box<Streams> {
     fn start(&mut self, link: Link, now: Time, next: u16, rng: &mut Random) -> Time {
         let Some(pace) = &mut self.pace else { return Time::NEVER };
         pace.restart();

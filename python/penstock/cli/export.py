@@ -55,7 +55,7 @@ class Link:
     rate
         Its rate, with sonic. Default: that of the topology.
     length
-        Its length, with sonic. Default: that of the topology.
+        Its length, with sonic and nvue. Default: that of the topology.
     mtu
         Longest frame, with sonic. Default: "9216 B".
     cell
@@ -72,7 +72,7 @@ def export(
     scenario: str,
     /,
     *,
-    format: Literal["dcb", "mlnx_qos", "sonic"],
+    format: Literal["dcb", "mlnx_qos", "sonic", "nvue"],
     role: Role = "switch",
     interface: str | None = None,
     link: Link = Link(),
@@ -84,11 +84,12 @@ def export(
     scenario
         A file, or the name of a scenario that comes with Penstock.
     format
-        Commands of dcb (iproute2) or mlnx_qos (NVIDIA), or the tables of sonic (its CONFIG_DB, as JSON).
+        Commands of dcb (iproute2), mlnx_qos (NVIDIA) or nvue (Cumulus Linux), or the tables of sonic (its
+        CONFIG_DB, as JSON).
     role
         Whose ports: those of hosts, or those of switches.
     interface
-        Name of the interface. Default: "eth0", with sonic "Ethernet0".
+        Name of the interface. Default: "eth0", with sonic "Ethernet0", with nvue all ports.
     """
     from penstock import running
 
@@ -102,6 +103,12 @@ def export(
             for line in told:
                 say(f"note: {line}")
             print_json(tables)
+            return EXIT_DONE
+        if format == "nvue":
+            commands, told = _nvue(effective, interface, role, link)
+            for line in told:
+                say(f"note: {line}")
+            write_data("".join(f"{line}\n" for line in commands))
             return EXIT_DONE
         for key in _left_out(effective, role):
             say(f"note: {key} is left out")
@@ -214,6 +221,20 @@ def _sonic(
     return sonic.config_db(
         effective, sonic.Port(interface, rate, length, **vars(settings), headroom_bytes=room)
     )
+
+
+def _nvue(
+    effective: dict[str, Any], interface: str | None, role: Role, link: Link
+) -> tuple[list[str], list[str]]:
+    """Commands of NVUE, and what they do not say."""
+    from penstock.interchange import nvue_commands
+
+    if role == "host":
+        raise InputError("--role host: NVUE runs on switches")
+    settings = read(effective, role)
+    (topology,) = effective["topology"].values()
+    length = link.length or topology.get("length")
+    return nvue_commands.commands(effective, nvue_commands.Port(interface, length, **vars(settings)))
 
 
 def _word(value: object) -> str:

@@ -13,15 +13,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 from penstock.errors import InputError
-from penstock.laboratory.quantity import Quantity
 
 from .lossless_profile import EXPONENTS
 from .memory import lossless_groups, shared_bytes
 from .sonic_port import CODE_POINTS, COLORS
+from .wred import OF_WRED, WredLine, whole_amount, whole_bytes, wred_line
 
 MAP = "PENSTOCK"
 """Name of all maps."""
@@ -31,17 +30,6 @@ DETECTION_MS, RESTORATION_MS, LEAST_MS = 5_000, 60_000, 100
 ACTIONS = {"report": "alert", "drop": "drop", "forward": "forward"}
 MTU_BYTES = (68 + 22, 9_216 + 22)
 """Frames of the MTUs that a port can have; 22 bytes of a frame are not counted."""
-OF_WRED = {
-    "weight": 1.0,
-    "gentle": False,
-    "mode": "frame",
-    "spacing": "geometric",
-    "counts": "without_frame",
-    "at": "enqueue",
-}
-"""Keys of RED that WRED has no words for, and how it is; `min`, `max`, `max_probability` and `action` it
-has, for each color."""
-
 Database = dict[str, dict[str, Any]]
 
 
@@ -198,17 +186,17 @@ def _schedulers(port: Port) -> Database:
 
 def _of_link(effective: Mapping[str, Any], port: Port) -> Database:
     """Speed, MTU and cable of the port."""
-    speed = _amount("rate", port.rate, "rate", 10**6, "whole Mb/s")
+    speed = whole_amount("rate", port.rate, "rate", 10**6, "whole Mb/s")
     entry = {"speed": str(speed)}
     if (mtu := effective["switch"].get("mtu")) is not None:
-        frame = _bytes("switch.mtu", mtu)
+        frame = whole_bytes("switch.mtu", mtu)
         least, most = MTU_BYTES
         if not least <= frame <= most:
             raise InputError(f"switch.mtu is {mtu}; {least} B to {most} B can be exported")
         entry["mtu"] = str(frame - 22)
     tables: Database = {"PORT": {port.interface: entry}}
     if port.lossless:
-        cable = _amount("length", port.length, "length", 1_000, "whole metres")
+        cable = whole_amount("length", port.length, "length", 1_000, "whole metres")
         tables["CABLE_LENGTH"] = {"AZURE": {port.interface: f"{cable}m"}}
     return tables
 
@@ -231,43 +219,21 @@ def _wred(effective: Mapping[str, Any], port: Port, tables: Database, told: list
 
 def _profile(key: str, kind: str, keys: Mapping[str, Any], told: list[str]) -> dict[str, str]:
     if kind == "step":
-        threshold = _bytes(f"{key}.threshold", keys["threshold"])
-        step = _Line(threshold, threshold, 100, drops=False, marks=True)
+        threshold = whole_bytes(f"{key}.threshold", keys["threshold"])
+        step = WredLine(threshold, threshold, 100, drops=False, marks=True)
         return _colors(dict.fromkeys(COLORS, step))
     if kind != "red":
         raise InputError(f"{key}: only red and step can be exported")
     for name, value in OF_WRED.items():
         if keys[name] != value:
             told.append(f"{key}.{name} is {keys[name]}: WRED of SONiC has {value}")
-    lines = {color: _line(key, {**keys, **keys.get(color, {})}) for color in COLORS}
+    lines = {color: wred_line(key, {**keys, **keys.get(color, {})}) for color in COLORS}
     if any(line.marks for line in lines.values()) and not keys["mark_above_max"]:
         told.append(f"{key}.mark_above_max is false: ECN of SONiC marks all frames above max")
     return _colors(lines)
 
 
-@dataclass(frozen=True)
-class _Line:
-    """What frames of a color meet: thresholds in bytes, per cent at the upper one, and what happens."""
-
-    least: int
-    most: int
-    percent: int
-    drops: bool
-    marks: bool
-
-
-def _line(key: str, keys: Mapping[str, Any]) -> _Line:
-    percent = Fraction(repr(keys["max_probability"])) * 100
-    if percent.denominator != 1:
-        raise InputError(
-            f"{key}.max_probability is {keys['max_probability']}; whole per cent can be exported"
-        )
-    least, most = (_bytes(f"{key}.{name}", keys[name]) for name in ("min", "max"))
-    action = keys["action"]
-    return _Line(least, most, int(percent), drops=action != "mark_only", marks=action != "drop")
-
-
-def _colors(lines: Mapping[str, _Line]) -> dict[str, str]:
+def _colors(lines: Mapping[str, WredLine]) -> dict[str, str]:
     """A profile."""
     profile = {f"wred_{color}_enable": str(line.drops).lower() for color, line in lines.items()}
     marked = [color for color, line in lines.items() if line.marks]
@@ -296,20 +262,20 @@ def _buffers(effective: Mapping[str, Any], port: Port, told: list[str]) -> Datab
         for name, limit in limits.items()
         if limit != "unlimited"
     ]
-    total = _bytes("switch.buffer.total", buffer.get("total", "unlimited"))
+    total = whole_bytes("switch.buffer.total", buffer.get("total", "unlimited"))
     room = port.headroom_bytes
     if pfc["headroom"] != "computed":
-        room = _bytes("flow_control.pfc.headroom", pfc["headroom"])
+        room = whole_bytes("flow_control.pfc.headroom", pfc["headroom"])
     if threshold:
         # Where dynamic thresholds decide, the watermark says only what the configuration had.
-        xon = None if computed else _bytes("flow_control.pfc.xon", pfc["xon"])
+        xon = None if computed else whole_bytes("flow_control.pfc.xon", pfc["xon"])
         pool, profile = _dynamic(effective, threshold, total, room, xon)
     else:
-        xoff, xon = (_bytes(f"flow_control.pfc.{key}", pfc[key]) for key in ("xoff", "xon"))
+        xoff, xon = (whole_bytes(f"flow_control.pfc.{key}", pfc[key]) for key in ("xoff", "xon"))
         pool = {"size": str(total), "mode": "static"}
         profile = {"xoff": str(room), "size": str(xon + room), "xon": str(xon), "static_th": str(xoff)}
-    speed = _amount("rate", port.rate, "rate", 10**6, "whole Mb/s")
-    cable = _amount("length", port.length, "length", 1_000, "whole metres")
+    speed = whole_amount("rate", port.rate, "rate", 10**6, "whole Mb/s")
+    cable = whole_amount("length", port.length, "length", 1_000, "whole metres")
     name = f"pg_lossless_{speed}_{cable}m_profile"
     return {
         "BUFFER_POOL": {POOL: {"type": "ingress", **pool}},
@@ -351,40 +317,44 @@ def _fits(entry: Mapping[str, Any], port: Port, told: list[str]) -> bool:
             "left out"
         )
         return False
-    rate = "rate" not in entry or _amount("rate", entry["rate"], "rate", 1, "whole b/s") == _amount(
+    rate = "rate" not in entry or whole_amount("rate", entry["rate"], "rate", 1, "whole b/s") == whole_amount(
         "rate", port.rate, "rate", 1, "whole b/s"
     )
-    longest = "length" not in entry or _amount("length", entry["length"], "length", 1, "mm") >= _amount(
-        "length", port.length, "length", 1, "mm"
-    )
+    longest = "length" not in entry or whole_amount(
+        "length", entry["length"], "length", 1, "mm"
+    ) >= whole_amount("length", port.length, "length", 1, "mm")
     return rate and longest
 
 
 def _pool(key: str, pool: Mapping[str, Any]) -> dict[str, str]:
-    fields = {"type": pool["side"], "mode": pool["mode"], "size": str(_bytes(f"{key}.size", pool["size"]))}
+    fields = {
+        "type": pool["side"],
+        "mode": pool["mode"],
+        "size": str(whole_bytes(f"{key}.size", pool["size"])),
+    }
     if "headroom" in pool:
-        fields["xoff"] = str(_bytes(f"{key}.headroom", pool["headroom"]))
+        fields["xoff"] = str(whole_bytes(f"{key}.headroom", pool["headroom"]))
     return fields
 
 
 def _buffer_profile(key: str, profile: Mapping[str, Any], pool: Mapping[str, Any]) -> dict[str, str]:
     """A profile; where headroom is a group's own, the size counts it."""
-    reserved, headroom = (_bytes(f"{key}.{name}", profile[name]) for name in ("reserved", "headroom"))
+    reserved, headroom = (whole_bytes(f"{key}.{name}", profile[name]) for name in ("reserved", "headroom"))
     own = headroom if "headroom" not in pool else 0
     fields = {"pool": profile["pool"], "size": str(reserved + own)}
     if "alpha" in profile:
         fields["dynamic_th"] = str(_exponent(profile["alpha"], f"{key}.alpha"))
     elif "threshold" in profile:
-        fields["static_th"] = str(_bytes(f"{key}.threshold", profile["threshold"]))
+        fields["static_th"] = str(whole_bytes(f"{key}.threshold", profile["threshold"]))
     elif pool["mode"] == "static":
-        fields["static_th"] = str(_bytes("size", pool["size"]))
+        fields["static_th"] = str(whole_bytes("size", pool["size"]))
     else:
         fields["dynamic_th"] = "0"
     if headroom:
         xon = profile.get("xon", profile["reserved"])
-        fields |= {"xoff": str(headroom), "xon": str(_bytes(f"{key}.xon", xon))}
+        fields |= {"xoff": str(headroom), "xon": str(whole_bytes(f"{key}.xon", xon))}
         if (offset := profile.get("xon_offset", None if "xon" in profile else "0 B")) is not None:
-            fields["xon_offset"] = str(_bytes(f"{key}.xon_offset", offset))
+            fields["xon_offset"] = str(whole_bytes(f"{key}.xon_offset", offset))
     return fields
 
 
@@ -394,7 +364,7 @@ def _dynamic(
     """Pool and profile of a dynamic threshold."""
     key = "switch.buffer.dynamic_threshold"
     reserve, headroom, offset = (
-        _bytes(f"{key}.{name}", threshold[name]) for name in ("minimum", "headroom", "resume_offset")
+        whole_bytes(f"{key}.{name}", threshold[name]) for name in ("minimum", "headroom", "resume_offset")
     )
     xon = reserve if xon is None else xon
     pool = {"size": str(shared_bytes(effective)), "mode": "dynamic"}
@@ -414,7 +384,7 @@ def _watchdog(effective: Mapping[str, Any], port: Port) -> Database:
         return {}
     times = {}
     for key, most in (("detection_time", DETECTION_MS), ("restoration_time", RESTORATION_MS)):
-        number = _amount(f"watchdog.{key}", keys[key], "time", 10**9, "whole milliseconds")
+        number = whole_amount(f"watchdog.{key}", keys[key], "time", 10**9, "whole milliseconds")
         if not LEAST_MS <= number <= most:
             raise InputError(f"watchdog.{key} is {keys[key]}; {LEAST_MS} ms to {most} ms can be exported")
         times[key] = number
@@ -429,15 +399,3 @@ def _exponent(alpha: float, key: str = "switch.buffer.dynamic_threshold.alpha") 
     if not exponent.is_integer() or int(exponent) not in EXPONENTS:
         raise InputError(f"{key} is {alpha:g}; powers of two from 1/256 to 128 can be exported")
     return int(exponent)
-
-
-def _bytes(key: str, text: object) -> int:
-    return _amount(key, text, "size", 1, "sizes in bytes")
-
-
-def _amount(key: str, text: object, dimension: str, unit: int, accepted: str) -> int:
-    """A whole number of a unit, of which the smallest has so many."""
-    quantity = Quantity.read(text) if isinstance(text, str) else None
-    if quantity is None or quantity.dimension != dimension or quantity.amount % unit:
-        raise InputError(f"{key} is {text}; {accepted} can be exported")
-    return int(quantity.amount // unit)

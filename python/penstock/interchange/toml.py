@@ -14,9 +14,12 @@ _NUMBERED = re.compile(r"(?P<stem>.*?)(?P<number>0|[1-9]\d{0,17})")
 
 
 def scenario(keys: Mapping[str, Any]) -> str:
-    """The text of a scenario with these keys, in their order."""
-    parts = []
+    """The text of a scenario with these keys, in their order; what is no table goes before the first one."""
+    plain = {key: value for key, value in keys.items() if not isinstance(value, Mapping | list)}
+    parts = [tomli_w.dumps(plain).rstrip("\n")] if plain else []
     for key, value in keys.items():
+        if key in plain:
+            continue
         if isinstance(value, list):
             parts += [f"[[{key}]]\n{_lines(entry)}" for entry in value]
         elif key == "topology" and "explicit" in value:

@@ -11,7 +11,7 @@ KEY = "Penstock-Fingerprint"
 
 
 def stamp(file: Path, fingerprint: str) -> None:
-    """Writes what a PNG was drawn of; its dots stay as they are.
+    """Writes what a PNG was drawn of; its colors become 256 at most, which takes a third of the bytes.
 
     Parameters
     ----------
@@ -25,6 +25,7 @@ def stamp(file: Path, fingerprint: str) -> None:
     OSError
         If it is no picture, or cannot be written.
     """
+    from PIL.Image import Dither, Quantize
     from PIL.Image import open as open_image
     from PIL.PngImagePlugin import PngInfo
 
@@ -33,7 +34,8 @@ def stamp(file: Path, fingerprint: str) -> None:
     with open_image(file) as picture:
         picture.load()
         dpi = picture.info.get("dpi", (100, 100))
-        picture.save(file, pnginfo=texts, dpi=dpi, compress_level=6)
+        few = picture.convert("RGB").quantize(256, method=Quantize.MEDIANCUT, dither=Dither.NONE)
+        few.save(file, pnginfo=texts, dpi=dpi, optimize=True)
 
 
 def stamped(file: Path) -> str | None:

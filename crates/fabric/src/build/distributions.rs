@@ -111,7 +111,7 @@ impl Recording<'_> {
 
     /// The groups of priorities that are counted where they come in through a port.
     fn counters_of(&self, part: &Fabric, node: &Node, port: PortIx) -> Vec<usize> {
-        let sender = node.pause_sender.as_deref().filter(|sender| sender.by_ingress());
+        let sender = node.pause_sender.map(|at| &part.pause_senders[at]).filter(|sender| sender.by_ingress());
         let receiving = part.hosts.receiving.get(port).and_then(Option::as_deref);
         let group = |priority: usize| match (sender, receiving) {
             (Some(sender), _) => sender.group(priority as u8),

@@ -29,7 +29,7 @@ use queueing::{
 use transport::ConnectionSpec;
 use units::{Amount, BitRate};
 
-pub fn make_node(part: &Part, id: NodeId, node: &NodeSpec) -> Node {
+pub fn add_node(part: &Part, id: NodeId, node: &NodeSpec, fabric: &mut Fabric) {
     let plan = part.plan;
     let first_port = part.port(plan.wiring.first_port[id.at()]);
     let control = node.pauses();
@@ -54,10 +54,14 @@ pub fn make_node(part: &Part, id: NodeId, node: &NodeSpec) -> Node {
     let pause_sender = own_control.as_ref().map(|control| {
         let ports: Vec<u32> = plan.wiring.ports(id).map(|port| port.0).collect();
         let by_ingress = control.accounting == Accounting::Ingress;
-        Box::new(PauseSender {
+        let sender = PauseSender {
             spec: control.clone(),
             first_port,
-            levels: ports.iter().map(|&port| plan.levels(control, receive_buffer, port)).collect(),
+            levels: if by_ingress {
+                Vec::new()
+            } else {
+                ports.iter().map(|&port| plan.levels(control, None, port)).collect()
+            },
             target: plan.target(id, control),
             timing: PauseTiming::new(control, ports.iter().map(|&port| plan.renewal(port)).collect()),
             searches: Vec::new(),
@@ -70,9 +74,10 @@ pub fn make_node(part: &Part, id: NodeId, node: &NodeSpec) -> Node {
             renewals: vec![Timer::IDLE; ports.len()],
             random: stream(plan.spec.seed, &format!("node/{}/sampling", node.name)),
             ports: Vec::with_capacity(ports.len()),
-        })
+        };
+        fabric.pause_senders.push_and_get_key(sender)
     });
-    Node {
+    fabric.nodes.push(Node {
         first_port,
         classes: node.classes(),
         is_host: node.host().is_some(),
@@ -85,7 +90,7 @@ pub fn make_node(part: &Part, id: NodeId, node: &NodeSpec) -> Node {
             node,
             NodeMemory::new(buffer, sharing(part, id, node), node.classes().classes()),
         ),
-    }
+    });
 }
 
 /// Lists of a queue: one, or one for each port that a frame may have come in through, and one for none.
@@ -114,19 +119,21 @@ fn architecture(part: &Part, id: NodeId, node: &NodeSpec, memory: NodeMemory) ->
 
 /// The counters of ports, if any node counts what comes in through them.
 fn add_ingress(part: &Part, fabric: &mut Fabric) {
-    let counts = |node: &Node| node.pause_sender.as_ref().is_some_and(|sender| sender.by_ingress());
-    if !fabric.nodes.iter().any(counts) {
+    if !fabric.pause_senders.iter().any(PauseSender::by_ingress) {
         return;
     }
     let none = Amount::Bytes(0);
     let idle =
         IngressPort::new(Levels { xoff: none, xon: none, capacity: none }, PauseKind::Priorities(0), false);
     fabric.ingress = vec![idle; fabric.links.len()].into();
-    for node in fabric.nodes.iter().filter(|node| counts(node)) {
-        let Some(sender) = &node.pause_sender else { continue };
+    for (node, id) in fabric.nodes.iter().zip(part.nodes()) {
+        let sender = node.pause_sender.map(|at| &fabric.pause_senders[at]);
+        let Some(sender) = sender.filter(|sender| sender.by_ingress()) else { continue };
         let ports = &mut fabric.ingress.raw[node.first_port.at()..];
         let first = fabric.numbering.port(node.first_port);
-        for ((port, &levels), number) in ports.iter_mut().zip(&sender.levels).zip(first..) {
+        let buffer = receive_buffer(&part.plan.spec.nodes[id as usize]);
+        for (port, number) in ports.iter_mut().zip(first..).take(sender.renewals.len()) {
+            let levels = part.plan.levels(&sender.spec, buffer, number);
             let kind = match sender.spec.kind {
                 PauseKind::Link => PauseKind::Link,
                 PauseKind::Priorities(_) => PauseKind::Priorities(part.plan.paused(number)),

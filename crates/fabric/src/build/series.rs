@@ -7,7 +7,7 @@ use crate::run::culprits::Culprits;
 use crate::run::index::PortIx;
 use crate::run::levels::Levels;
 use crate::run::link_control::LinkControl;
-use crate::run::node::Node;
+use crate::run::pause_sender::PauseSender;
 use crate::run::port::Hooks;
 use crate::run::probes::ClassSeries;
 use crate::run::victims::Victims;
@@ -181,9 +181,9 @@ impl Recording<'_> {
         if !self.fits("queues", 16, some) {
             return;
         }
-        let by_ingress = |node: &Node| node.pause_sender.as_ref().is_some_and(|sender| sender.by_ingress());
-        let counts =
-            parts.iter().any(|part| part.nodes.iter().any(by_ingress) || !part.hosts.receiving.is_empty());
+        let counts = parts.iter().any(|part| {
+            part.pause_senders.iter().any(PauseSender::by_ingress) || !part.hosts.receiving.is_empty()
+        });
         for (part, widths) in parts.iter_mut().zip(widths) {
             if !part.links.managers.is_empty() {
                 part.probes.marks = widths.iter().map(|&width| self.bits(width)).collect();
@@ -318,7 +318,7 @@ fn used_only(part: &Fabric, widths: &[Option<Time>], used: u32) -> Vec<Time> {
 
 /// Prepares what is recorded of pauses, and of those who stand where they begin and act.
 fn record_pauses(spec: &Spec, parts: &mut [Fabric], path_flow: &Arc<[u32]>) {
-    let sends = |part: &Fabric| part.nodes.iter().any(|node| node.pause_sender.is_some());
+    let sends = |part: &Fabric| !part.pause_senders.is_empty();
     let credits = spec.nodes.iter().any(|node| node.credits().is_some());
     let any = spec.probes.pauses && (credits || parts.iter().any(sends));
     let longest = u32::from(frame_bounds(spec).1);

@@ -3,7 +3,7 @@
 use crate::run::index::{GroupIx, LimiterIx, PortIx};
 use crate::run::nic::Nic;
 use frame::{Ecn, Flags, Frame, PathId, Priority, Route, TrafficClass};
-use measure::Latency;
+use measure::RareLatency;
 use std::num::NonZeroU32;
 use transport::{Endpoint, Protocol, RecordKind, Segment};
 use units::Time;
@@ -46,11 +46,11 @@ pub(crate) struct EndpointState {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Measured {
     /// Time from a segment to its acknowledgement.
-    pub round_trips: Latency,
+    pub round_trips: RareLatency,
     /// Time from a request to its complete response, and that of transfers over TCP.
-    pub exchanges: Latency,
+    pub exchanges: RareLatency,
     /// Time from a congestion message to its arrival.
-    pub messages: Latency,
+    pub messages: RareLatency,
     /// Bytes of the application in exchanges and transfers.
     pub bytes: u64,
     /// When a transfer was complete.

@@ -412,7 +412,8 @@ impl Fabric {
         self.links.ports[port].hooks.set(Hooks::PAUSE_WAITING, false);
         self.update_stopped(port, now);
         let node = self.node_of[port];
-        let Some(pause_sender) = &mut self.nodes[node].pause_sender else { return };
+        let Some(at) = self.nodes[node].pause_sender else { return };
+        let pause_sender = &mut self.pause_senders[at];
         let local = pause_sender.local(port);
         for counter in self.ingress.get_mut(port).iter_mut().flat_map(|port| &mut port.counters) {
             counter.pause.release();

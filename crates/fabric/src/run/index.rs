@@ -78,6 +78,8 @@ index!(
     TallyIx;
     /// A manager of queues.
     ManagerIx;
+    /// The part of a node that sends pauses.
+    PauseSenderIx;
     /// A slot of the pool of waiting frames.
     SlotIx;
 );

@@ -4,8 +4,7 @@
 //! begins to wait, or leaves, finds them by the port that it came in through, without asking its node.
 
 use crate::run::event::Queued;
-use crate::run::index::{PortIx, QueueIx};
-use crate::run::pause_sender::PauseSender;
+use crate::run::index::{PauseSenderIx, PortIx, QueueIx};
 use crate::run::pausing::{NO_QUANTA, RenewalsDue};
 use crate::run::pool::Waiting;
 use crate::run::world::Fabric;
@@ -94,27 +93,25 @@ impl Fabric {
         now: Time,
         windows: &mut Queued,
     ) {
-        let node = self.node_of[ingress];
         let Some(group) = self.ingress[ingress].kind.group(frame.priority.0) else { return };
-        let Some(mut pause_sender) = self.nodes[node].pause_sender.take() else { return };
-        let local = pause_sender.local(ingress);
+        let Some(at) = self.nodes[self.node_of[ingress]].pause_sender else { return };
         let IngressPort { levels, counters, .. } = &self.ingress[ingress];
         let counter = &counters[group];
         let (counted, since) = (counter.occupancy, counter.rising_since);
         let occupancy = counted.count(levels.xoff);
-        let queue = self.to_blame(&pause_sender, queue, (ingress, group), counted);
-        let priorities = pause_sender.bits(group);
-        let drain = pause_sender.timing.is_computed().then(|| self.ingress_drain((ingress, group), queue));
-        let (quanta, after) = pause_sender.timing.of(local, priorities, drain.as_ref());
+        let sender = &self.pause_senders[at];
+        let (local, priorities) = (sender.local(ingress), sender.bits(group));
+        let queue = self.to_blame(sender, queue, (ingress, group), counted);
+        let drain = sender.timing.is_computed().then(|| self.ingress_drain((ingress, group), queue));
+        let (quanta, after) = sender.timing.of(local, priorities, drain.as_ref());
         self.ingress[ingress].counters[group].pause.set(now + after);
         let cause = self.cause(false, queue, since, occupancy);
         if !cause.inherited {
             self.root_begins(ingress, group as u8, queue);
         }
-        self.schedule_renewal(&mut pause_sender, local, now + after, windows);
+        self.pause_senders[at].schedule_renewal(local, now + after, windows);
         let signal = PauseSignal { xoff: priorities, xon: 0 };
         self.signal(ingress, signal, &quanta, cause.pack(), now, windows);
-        self.nodes[node].pause_sender = Some(pause_sender);
     }
 
     /// A frame that came in through a port has left its queue: XON may be due there.
@@ -140,34 +137,27 @@ impl Fabric {
     #[inline(never)]
     fn send_xon(&mut self, ingress: PortIx, group: usize, now: Time, windows: &mut Queued) {
         self.root_ends(ingress, group as u8, None, now);
-        let sender =
-            self.nodes[self.node_of[ingress]].pause_sender.as_ref().filter(|sender| sender.spec.resume);
+        let sender = self.pause_sender_of(ingress).filter(|sender| sender.spec.resume);
         if let Some(bits) = sender.map(|sender| sender.bits(group)) {
             self.signal(ingress, PauseSignal { xoff: 0, xon: bits }, &NO_QUANTA, 0, now, windows);
         }
     }
 
     /// What has to be said again through `port` because of what came in through it.
-    pub fn renew_by_ingress(
-        &mut self,
-        pause_sender: &PauseSender,
-        port: PortIx,
-        now: Time,
-        due: &mut RenewalsDue,
-    ) {
-        let local = pause_sender.local(port);
+    pub fn renew_by_ingress(&mut self, at: PauseSenderIx, port: PortIx, now: Time, due: &mut RenewalsDue) {
         for group in 0..PRIORITIES {
+            let sender = &self.pause_senders[at];
+            let local = sender.local(port);
             let levels = self.moved(port, group);
             let counter = &self.ingress[port].counters[group];
             let (mut renew, occupancy) = (counter.renew(&levels, now), counter.occupancy);
-            let queue =
-                if renew { self.to_blame(pause_sender, None, (port, group), occupancy) } else { None };
-            let drain = (renew && pause_sender.timing.is_computed())
-                .then(|| self.ingress_drain((port, group), queue));
-            renew &= drain.is_none_or(|drain| !drain.may_end(pause_sender.timing.link(local)));
+            let queue = if renew { self.to_blame(sender, None, (port, group), occupancy) } else { None };
+            let drain =
+                (renew && sender.timing.is_computed()).then(|| self.ingress_drain((port, group), queue));
+            renew &= drain.is_none_or(|drain| !drain.may_end(sender.timing.link(local)));
             if renew {
-                let bits = pause_sender.bits(group);
-                let (quanta, after) = pause_sender.timing.of(local, bits, drain.as_ref());
+                let bits = sender.bits(group);
+                let (quanta, after) = sender.timing.of(local, bits, drain.as_ref());
                 self.ingress[port].counters[group].pause.set(now + after);
                 due.add(bits, &quanta, self.cause(false, queue, now, occupancy.count(levels.xoff)).pack());
             }

@@ -1,8 +1,7 @@
 //! A host or a switch: what is the node's and not one port's.
 
 use crate::run::architecture::{Architecture, NodeMemory};
-use crate::run::index::{NodeIx, PlaceIx, PortIx};
-use crate::run::pause_sender::PauseSender;
+use crate::run::index::{NodeIx, PauseSenderIx, PlaceIx, PortIx};
 use frame::{ClassMap, Priority};
 use std::ops::Index;
 use typed_index_collections::TiVec;
@@ -37,7 +36,7 @@ pub(crate) struct Node {
     /// A host that returns the tags of frames: at this priority.
     pub returns_tags: Option<Priority>,
     /// The part that sends pauses.
-    pub pause_sender: Option<Box<PauseSender>>,
+    pub pause_sender: Option<PauseSenderIx>,
     /// How it brings frames to their egress ports, and what it counts of what waits there.
     pub architecture: Architecture,
 }

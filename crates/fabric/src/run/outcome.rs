@@ -59,11 +59,10 @@ impl Failure {
     ) -> Failure {
         let waiting = fabric.waiting(egress, class);
         let node = &fabric.nodes[fabric.node_of[egress]];
-        let pause_sender = node.pause_sender.as_deref();
-        let local = |port: PortIx| port.since(node.first_port) as usize;
-        let levels = pause_sender.map(|sender| {
-            let counted_at = ingress.filter(|_| sender.by_ingress()).unwrap_or(egress);
-            sender.levels[local(counted_at)]
+        let pause_sender = fabric.pause_sender_of(egress);
+        let levels = pause_sender.map(|sender| match sender.by_ingress() {
+            true => fabric.ingress[ingress.unwrap_or(egress)].levels,
+            false => sender.levels[sender.local(egress)],
         });
         let sharing = node.memory().sharing.as_ref();
         let shared =

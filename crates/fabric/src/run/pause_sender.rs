@@ -1,6 +1,8 @@
 //! The part of a node that sends pauses: its watermarks, its counters, and the note that says why a pause was sent.
 
+use crate::run::event::{Event, Kind, Queued};
 use crate::run::index::PortIx;
+use crate::run::world::Fabric;
 use engine::{Stream, Timer};
 use flow_control::pause::{PauseSignal, pause_time};
 use flow_control::pfc::Levels;
@@ -17,7 +19,7 @@ pub(crate) struct PauseSender {
     /// Whom it pauses above the target watermark.
     pub target: Option<Target>,
     pub first_port: PortIx,
-    /// Watermarks of each port.
+    /// Watermarks of the queues of each port; empty with ingress accounting, whose are at the ingress ports.
     pub levels: Vec<Levels>,
     /// How long pauses are, and when they are renewed.
     pub timing: PauseTiming,
@@ -33,6 +35,13 @@ pub(crate) struct PauseSender {
     pub random: Stream,
     /// Scratch.
     pub ports: Vec<u32>,
+}
+
+impl Fabric {
+    /// The part that sends pauses at the node of a port.
+    pub fn pause_sender_of(&self, port: PortIx) -> Option<&PauseSender> {
+        self.nodes[self.node_of[port]].pause_sender.map(|at| &self.pause_senders[at])
+    }
 }
 
 /// How long the pauses of a node are, and when they are renewed.
@@ -171,11 +180,25 @@ impl PauseSender {
         self.spec.accounting == Accounting::Ingress
     }
 
+    /// A pause has been sent through a port: arms the timer for its renewal.
+    pub fn schedule_renewal(&mut self, local: usize, at: Time, windows: &mut Queued) {
+        if self.spec.refresh {
+            self.schedule(local, at, windows);
+        }
+    }
+    /// Arms the timer of a port for renewals and searches.
+    pub fn schedule(&mut self, local: usize, at: Time, windows: &mut Queued) {
+        if at < self.renewals[local].due() && self.renewals[local].arm(at) {
+            windows.push(Event::bare(Kind::Renew, at, self.first_port.plus(local as u32)));
+        }
+    }
+
     /// Bytes of its tables.
     pub fn memory_bytes(&self) -> usize {
         let egress = self.egress.iter().map(|counter| size_of::<EgressCounter>() + counter.memory_bytes());
         size_of::<PauseSender>()
-            + self.levels.len() * (size_of::<Levels>() + size_of::<Timer>())
+            + self.levels.len() * size_of::<Levels>()
+            + self.renewals.len() * size_of::<Timer>()
             + self.timing.memory_bytes()
             + egress.sum::<usize>()
             + (self.pause_counts.len() + self.ports.capacity()) * size_of::<u32>()

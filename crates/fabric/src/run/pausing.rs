@@ -1,7 +1,7 @@
 //! Link-level flow control at work: where its state machines (crate `flow_control`) meet ports and queues.
 
 use crate::run::event::{Event, Kind, Queued};
-use crate::run::index::{PortIx, QueueIx};
+use crate::run::index::{PauseSenderIx, PortIx, QueueIx};
 use crate::run::link_control::LinkControl;
 use crate::run::pause_sender::{Parts, PauseCause, PauseSender, Quanta, Search, cause_of};
 use crate::run::pool::Waiting;
@@ -86,14 +86,14 @@ impl Fabric {
         now: Time,
         windows: &mut Queued,
     ) {
-        let node = self.node_of[egress];
-        let Some(mut pause_sender) = self.nodes[node].pause_sender.take() else { return };
-        let local = pause_sender.local(egress);
+        let node = &self.nodes[self.node_of[egress]];
+        let Some(at) = node.pause_sender else { return };
+        let sender = &mut self.pause_senders[at];
+        let (local, bits) = (sender.local(egress), node.classes.priorities(class) & sender.controlled());
         let queue_id = self.links.ports[egress].queue(class);
         let before = self.buffers.queues[queue_id].occupancy;
-        let first_port = pause_sender.first_port;
-        let PauseSender { egress: counters, random, target, levels, ports, searches, .. } =
-            &mut *pause_sender;
+        let first_port = sender.first_port;
+        let PauseSender { egress: counters, random, target, levels, ports, searches, .. } = sender;
         let (xoff, port_count) = (levels[local].xoff, levels.len() as u32);
         let counter = &mut counters[local * PRIORITIES + class.at()];
         let buffers = &self.buffers;
@@ -118,103 +118,95 @@ impl Fabric {
         }
         let rising_since = counter.rising_since(before, levels[local].xon, now);
         counter.add(ingress.map(|ingress| ingress.since(first_port)), bytes);
-        let bits = self.nodes[node].classes.priorities(class) & pause_sender.controlled();
-        if bits == 0 || pause_sender.ports.is_empty() {
-            self.nodes[node].pause_sender = Some(pause_sender);
+        if bits == 0 || ports.is_empty() {
             return;
         }
+        let takes = target.filter(|_| aim == Aim::Targets).map(|it| it.search(before.frames));
         if aim == Aim::Targets {
             self.note_tied_pause(egress, class, ingress, now);
         }
         let cause = self.cause(aim == Aim::Targets, Some(queue_id), rising_since, before.count(xoff));
-        let takes = pause_sender.target.filter(|_| aim == Aim::Targets).map(|it| it.search(before.frames));
         if let Some(takes) = takes.filter(|&takes| takes > Time::ZERO) {
-            let targets = pause_sender.ports.clone();
+            let sender = &mut self.pause_senders[at];
+            let targets = sender.ports.clone();
             let search =
                 Search { ends: now + takes, queue: (local, class), priorities: bits, cause, targets };
-            self.schedule_renewal_at(&mut pause_sender, local, search.ends, windows);
-            pause_sender.searches.push(search);
-            self.nodes[node].pause_sender = Some(pause_sender);
+            sender.schedule(local, search.ends, windows);
+            sender.searches.push(search);
             return;
         }
-        let drain = self.egress_drain(&pause_sender, (local, class), bytes);
-        self.pause_ports(&mut pause_sender, (local, class), (bits, drain), cause, now, windows);
-        self.nodes[node].pause_sender = Some(pause_sender);
+        let drain = self.egress_drain(at, (local, class), bytes);
+        self.pause_ports(at, (local, class), (bits, drain), cause, now, windows);
     }
 
     /// Sends XOFF through the ports that a queue wants paused, except where it is in force.
     fn pause_ports(
         &mut self,
-        pause_sender: &mut PauseSender,
+        at: PauseSenderIx,
         (local, class): (usize, TrafficClass),
         (xoff, drain): (u8, Option<Drain>),
         cause: PauseCause,
         now: Time,
         windows: &mut Queued,
     ) {
-        let ports = std::mem::take(&mut pause_sender.ports);
-        for &port in &ports {
-            let (quanta, after) = pause_sender.timing.of(port as usize, xoff, drain.as_ref());
-            let pause = pause_sender.egress[local * PRIORITIES + class.at()].pause_mut(port);
+        for nth in 0..self.pause_senders[at].ports.len() {
+            let sender = &mut self.pause_senders[at];
+            let local_port = sender.ports[nth] as usize;
+            let (quanta, after) = sender.timing.of(local_port, xoff, drain.as_ref());
+            let pause = sender.egress[local * PRIORITIES + class.at()].pause_mut(local_port as u32);
             if !pause.is_due(now) {
                 continue;
             }
             let fresh = !pause.in_force();
             pause.set(now + after);
-            pause_sender.pause_counts[port as usize * PRIORITIES + class.at()] += u32::from(fresh);
+            sender.pause_counts[local_port * PRIORITIES + class.at()] += u32::from(fresh);
+            sender.schedule_renewal(local_port, now + after, windows);
+            let port = sender.first_port.plus(local_port as u32);
             if fresh && !cause.inherited {
                 let queue = cause.queue.map(|queue| self.numbering.queue_here(queue));
-                self.root_begins(pause_sender.first_port.plus(port), class.0, queue);
+                self.root_begins(port, class.0, queue);
             }
-            self.schedule_renewal(pause_sender, port as usize, now + after, windows);
-            let signal = PauseSignal { xoff, xon: 0 };
-            self.signal(pause_sender.first_port.plus(port), signal, &quanta, cause.pack(), now, windows);
+            self.signal(port, PauseSignal { xoff, xon: 0 }, &quanta, cause.pack(), now, windows);
         }
-        pause_sender.ports = ports;
     }
 
     /// What has to leave a queue before its pauses may end, if that decides how long they are, with a frame of so many
     /// bytes that comes to it, or none.
     fn egress_drain(
         &self,
-        pause_sender: &PauseSender,
+        at: PauseSenderIx,
         (local, class): (usize, TrafficClass),
         bytes: u16,
     ) -> Option<Drain> {
-        pause_sender.timing.is_computed().then(|| {
-            let egress = pause_sender.first_port.plus(local as u32);
+        let sender = &self.pause_senders[at];
+        sender.timing.is_computed().then(|| {
+            let egress = sender.first_port.plus(local as u32);
             let queue = self.links.ports[egress].queue(class);
             let mut held = self.buffers.queues[queue].occupancy;
             if bytes > 0 {
                 held.add(bytes);
             }
-            let levels = pause_sender.levels[local];
+            let levels = sender.levels[local];
             self.what_drains(egress, held, (levels.xoff, levels.xon), held.bytes)
         })
     }
 
     /// Searches for targets in the queues of a port that have come to an end.
     #[inline(never)]
-    fn end_searches(
-        &mut self,
-        pause_sender: &mut PauseSender,
-        local: usize,
-        now: Time,
-        windows: &mut Queued,
-    ) {
+    fn end_searches(&mut self, at: PauseSenderIx, local: usize, now: Time, windows: &mut Queued) {
         let over = |search: &mut Search| search.ends <= now && search.queue.0 == local;
-        let ended: Vec<Search> = pause_sender.searches.extract_if(.., over).collect();
+        let ended: Vec<Search> = self.pause_senders[at].searches.extract_if(.., over).collect();
         for Search { queue: (local, class), priorities, cause, targets, .. } in ended {
-            let egress = pause_sender.first_port.plus(local as u32);
+            let sender = &mut self.pause_senders[at];
+            let egress = sender.first_port.plus(local as u32);
             let queue = self.links.ports[egress].queue(class);
             // Nothing would end the pauses.
-            if self.buffers.queues[queue].occupancy.within(pause_sender.levels[local].xon) {
+            if self.buffers.queues[queue].occupancy.within(sender.levels[local].xon) {
                 continue;
             }
-            pause_sender.ports.clear();
-            pause_sender.ports.extend(targets);
-            let drain = self.egress_drain(pause_sender, (local, class), 0);
-            self.pause_ports(pause_sender, (local, class), (priorities, drain), cause, now, windows);
+            sender.ports = targets;
+            let drain = self.egress_drain(at, (local, class), 0);
+            self.pause_ports(at, (local, class), (priorities, drain), cause, now, windows);
         }
     }
 
@@ -246,96 +238,63 @@ impl Fabric {
         now: Time,
         windows: &mut Queued,
     ) {
-        let node = self.node_of[egress];
-        let Some(mut pause_sender) = self.nodes[node].pause_sender.take() else { return };
-        let local = pause_sender.local(egress);
-        let levels = pause_sender.levels[local];
-        let after = self.buffers.queues[self.links.ports[egress].queue(class)].occupancy;
-        let first_port = pause_sender.first_port;
-        let PauseSender { egress: counters, ports, pause_counts, target, .. } = &mut *pause_sender;
+        let node = &self.nodes[self.node_of[egress]];
+        let Some(at) = node.pause_sender else { return };
+        let sender = &mut self.pause_senders[at];
+        let local = sender.local(egress);
+        let signal = PauseSignal { xoff: 0, xon: node.classes.priorities(class) & sender.controlled() };
+        let levels = sender.levels[local];
+        let queue = self.links.ports[egress].queue(class);
+        let after = self.buffers.queues[queue].occupancy;
+        let first_port = sender.first_port;
+        let PauseSender { egress: counters, ports, target, .. } = sender;
         let counter = &mut counters[local * PRIORITIES + class.at()];
         let from = waiting.across.map(|ingress| ingress.since(first_port));
         counter.remove(from, waiting.frame.bytes, target.as_ref(), after);
         ports.clear();
         counter.release(&levels, target.as_ref(), before, after, |port| ports.push(port));
-        let queue = self.links.ports[egress].queue(class);
-        for &port in ports.iter() {
-            self.root_ends(first_port.plus(port), class.0, Some(queue), now);
-        }
-        ports.retain(|&port| {
-            let pause_counts = &mut pause_counts[port as usize * PRIORITIES + class.at()];
-            *pause_counts -= 1;
-            *pause_counts == 0
-        });
-        let bits = self.nodes[node].classes.priorities(class) & pause_sender.controlled();
-        let ports = std::mem::take(&mut pause_sender.ports);
-        for &port in ports.iter().filter(|_| pause_sender.spec.resume) {
-            let signal = PauseSignal { xoff: 0, xon: bits };
-            self.signal(pause_sender.first_port.plus(port), signal, &NO_QUANTA, 0, now, windows);
-        }
-        pause_sender.ports = ports;
-        self.nodes[node].pause_sender = Some(pause_sender);
-    }
-
-    /// A pause has been sent through a port: arms the timer for its renewal.
-    pub fn schedule_renewal(
-        &mut self,
-        pause_sender: &mut PauseSender,
-        local: usize,
-        at: Time,
-        windows: &mut Queued,
-    ) {
-        if pause_sender.spec.refresh {
-            self.schedule_renewal_at(pause_sender, local, at, windows);
-        }
-    }
-
-    /// Arms the timer of a port for renewals and searches.
-    fn schedule_renewal_at(
-        &mut self,
-        pause_sender: &mut PauseSender,
-        local: usize,
-        at: Time,
-        windows: &mut Queued,
-    ) {
-        if at < pause_sender.renewals[local].due() && pause_sender.renewals[local].arm(at) {
-            windows.push(Event::bare(Kind::Renew, at, pause_sender.first_port.plus(local as u32)));
+        for nth in 0..self.pause_senders[at].ports.len() {
+            let sender = &mut self.pause_senders[at];
+            let local_port = sender.ports[nth];
+            // Another queue may keep it paused.
+            let pause_count = &mut sender.pause_counts[local_port as usize * PRIORITIES + class.at()];
+            *pause_count -= 1;
+            let is_last = *pause_count == 0 && sender.spec.resume;
+            let port = first_port.plus(local_port);
+            self.root_ends(port, class.0, Some(queue), now);
+            if is_last {
+                self.signal(port, signal, &NO_QUANTA, 0, now, windows);
+            }
         }
     }
 
     /// Says again what is about to run out and still needed.
     #[inline(never)]
     pub fn renew_pauses(&mut self, port: PortIx, now: Time, windows: &mut Queued) {
-        let node = self.node_of[port];
-        let Some(mut pause_sender) = self.nodes[node].pause_sender.take() else { return };
-        let local = pause_sender.local(port);
-        if pause_sender.renewals[local].fires(now) {
-            self.end_searches(&mut pause_sender, local, now, windows);
-            self.renew_due(&mut pause_sender, port, local, now, windows);
+        let Some(at) = self.nodes[self.node_of[port]].pause_sender else { return };
+        let sender = &mut self.pause_senders[at];
+        let local = sender.local(port);
+        if sender.renewals[local].fires(now) {
+            self.end_searches(at, local, now, windows);
+            self.renew_due(at, port, now, windows);
         }
-        self.nodes[node].pause_sender = Some(pause_sender);
     }
 
-    fn renew_due(
-        &mut self,
-        pause_sender: &mut PauseSender,
-        port: PortIx,
-        local: usize,
-        now: Time,
-        windows: &mut Queued,
-    ) {
-        let searched = pause_sender.searches.iter().filter(|search| search.queue.0 == local);
+    fn renew_due(&mut self, at: PauseSenderIx, port: PortIx, now: Time, windows: &mut Queued) {
+        let sender = &self.pause_senders[at];
+        let local = sender.local(port);
+        let searched = sender.searches.iter().filter(|search| search.queue.0 == local);
         let next = searched.map(|search| search.ends).min().unwrap_or(Time::NEVER);
         let mut due = RenewalsDue { bits: 0, quanta: NO_QUANTA, note: 0, next };
-        if !pause_sender.spec.refresh {
+        if !sender.spec.refresh {
             // Only searches wait.
-        } else if pause_sender.by_ingress() {
-            self.renew_by_ingress(pause_sender, port, now, &mut due);
+        } else if sender.by_ingress() {
+            self.renew_by_ingress(at, port, now, &mut due);
         } else {
-            self.renew_by_egress(pause_sender, port, now, &mut due);
+            self.renew_by_egress(at, port, now, &mut due);
         }
         let RenewalsDue { bits, quanta, note, next } = due;
-        if next > now && next != Time::NEVER && pause_sender.renewals[local].arm(next) {
+        if next > now && next != Time::NEVER && self.pause_senders[at].renewals[local].arm(next) {
             windows.push(Event::bare(Kind::Renew, next, port));
         }
         if bits != 0 {
@@ -343,40 +302,29 @@ impl Fabric {
         }
     }
 
-    fn renew_by_egress(
-        &self,
-        pause_sender: &mut PauseSender,
-        port: PortIx,
-        now: Time,
-        due: &mut RenewalsDue,
-    ) {
-        let local = pause_sender.local(port);
+    fn renew_by_egress(&mut self, at: PauseSenderIx, port: PortIx, now: Time, due: &mut RenewalsDue) {
+        let local = self.pause_senders[at].local(port);
         let classes = self.links.ports[port].classes;
-        for (queue_port, class) in (0..pause_sender.egress.len()).map(|at| (at / PRIORITIES, at % PRIORITIES))
-        {
-            if class >= classes.classes() {
+        for nth in 0..self.pause_senders[at].egress.len() {
+            let (queue_port, class) = (nth / PRIORITIES, TrafficClass((nth % PRIORITIES) as u8));
+            if class.at() >= classes.classes() {
                 continue;
             }
-            let port_id = pause_sender.first_port.plus(queue_port as u32);
-            let queue_id = self.links.ports[port_id].queue(TrafficClass(class as u8));
-            let occupancy = self.buffers.queues[queue_id].occupancy;
-            let levels = pause_sender.levels[queue_port];
-            let bits = classes.priorities(TrafficClass(class as u8)) & pause_sender.controlled();
-            let counter = &pause_sender.egress[queue_port * PRIORITIES + class];
-            if counter.renew(local as u32, levels.xon, occupancy, now) {
-                let drain = self.egress_drain(pause_sender, (queue_port, TrafficClass(class as u8)), 0);
-                if drain.is_none_or(|drain| !drain.may_end(pause_sender.timing.link(local))) {
-                    let (quanta, after) = pause_sender.timing.of(local, bits, drain.as_ref());
-                    let counter = &mut pause_sender.egress[queue_port * PRIORITIES + class];
-                    counter.pause_mut(local as u32).set(now + after);
-                    due.add(
-                        bits,
-                        &quanta,
-                        self.cause(false, Some(queue_id), now, occupancy.count(levels.xoff)).pack(),
-                    );
+            let sender = &self.pause_senders[at];
+            let queue = self.links.ports[sender.first_port.plus(queue_port as u32)].queue(class);
+            let occupancy = self.buffers.queues[queue].occupancy;
+            let levels = sender.levels[queue_port];
+            let bits = classes.priorities(class) & sender.controlled();
+            if sender.egress[nth].renew(local as u32, levels.xon, occupancy, now) {
+                let drain = self.egress_drain(at, (queue_port, class), 0);
+                if drain.is_none_or(|drain| !drain.may_end(sender.timing.link(local))) {
+                    let (quanta, after) = sender.timing.of(local, bits, drain.as_ref());
+                    let cause = self.cause(false, Some(queue), now, occupancy.count(levels.xoff));
+                    due.add(bits, &quanta, cause.pack());
+                    self.pause_senders[at].egress[nth].pause_mut(local as u32).set(now + after);
                 }
             }
-            let counter = &pause_sender.egress[queue_port * PRIORITIES + class];
+            let counter = &self.pause_senders[at].egress[nth];
             // A queue that stays at its low watermark needs no renewal, and must not hide those that do.
             let pause = counter.pause(local as u32);
             if pause.in_force() && !pause.is_due(now) {

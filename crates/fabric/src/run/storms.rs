@@ -3,7 +3,7 @@
 use crate::run::event::{Event, Kind, Queued};
 use crate::run::index::PortIx;
 use crate::run::losses::Cause;
-use crate::run::port::Hooks;
+use crate::run::port::{ColdPort, Hooks};
 use crate::run::world::Fabric;
 use engine::Timer;
 use flow_control::watchdog::{QueueWatch, StormAction, Verdict, WatchdogSpec};
@@ -119,15 +119,15 @@ impl Fabric {
     /// The time to look at the queues of a port has come.
     #[inline(never)]
     pub fn watch_due(&mut self, port: PortIx, now: Time, windows: &mut Queued) {
-        let Some(mut watch) = self.links.cold[port].watch.take() else { return };
+        let ColdPort { watch, control, .. } = &mut self.links.cold[port];
+        let Some(watch) = watch else { return };
         if !watch.look.fires(now) {
-            self.links.cold[port].watch = Some(watch);
             return;
         }
         let map = self.links.ports[port].classes;
         let mut drops = 0u32;
         for class in 0..map.classes() as u8 {
-            let paused_until = self.links.cold[port].control.until(map.priorities(TrafficClass(class)));
+            let paused_until = control.until(map.priorities(TrafficClass(class)));
             let spec = watch.spec;
             match watch.queues[usize::from(class)].look(&spec, now, paused_until) {
                 Verdict::Quiet => {}
@@ -166,7 +166,6 @@ impl Fabric {
             }
         }
         watch.dropping |= drops;
-        self.links.cold[port].watch = Some(watch);
         self.update_stopped(port, now);
         members(drops).for_each(|class| self.drain(port, TrafficClass(class as u8), now, windows));
         if self.links.ports[port].waiting != 0 {

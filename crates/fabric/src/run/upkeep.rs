@@ -5,6 +5,7 @@ use crate::run::index::NodeIx;
 use crate::run::ingress::IngressPort;
 use crate::run::links::Crossings;
 use crate::run::node::Node;
+use crate::run::pause_sender::PauseSender;
 use crate::run::telemetry::PortTelemetry;
 use crate::run::world::Fabric;
 use frame::Frame;
@@ -72,12 +73,11 @@ impl Fabric {
 
     /// Bytes of all other tables, series included; small allocations behind them (names, watermarks) are not.
     pub fn memory_bytes(&self) -> usize {
-        let senders = self.nodes.iter().flat_map(|node| &node.pause_sender);
         let crossbars = self.crossbars().map(Crossbar::memory_bytes).sum::<usize>();
         crossbars
             + self.node_of.0.capacity() * size_of::<NodeIx>()
             + self.nodes.capacity() * size_of::<Node>()
-            + senders.map(|sender| sender.memory_bytes()).sum::<usize>()
+            + self.pause_senders.iter().map(PauseSender::memory_bytes).sum::<usize>()
             + self.links.memory_bytes()
             + self.buffers.memory_bytes()
             + self.ingress.capacity() * size_of::<IngressPort>()

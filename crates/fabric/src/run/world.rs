@@ -18,12 +18,13 @@ use crate::run::event::{Event, Kind, Queued};
 use crate::run::faults::Faults;
 use crate::run::headers::{Carried, Headers};
 use crate::run::hosts::Hosts;
-use crate::run::index::{NodeIx, PortIx};
+use crate::run::index::{NodeIx, PauseSenderIx, PortIx};
 use crate::run::ingress::IngressPort;
 use crate::run::ledger::Ledger;
 use crate::run::links::Links;
 use crate::run::node::{Node, NodeOf};
 use crate::run::numbering::Numbering;
+use crate::run::pause_sender::PauseSender;
 use crate::run::port::{HEAD_BYTES, Hooks};
 use crate::run::probes::Probes;
 use crate::run::route_table::RouteTable;
@@ -43,6 +44,8 @@ pub(crate) struct Fabric {
     pub node_of: NodeOf,
     /// Hosts and switches.
     pub nodes: TiVec<NodeIx, Node>,
+    /// Those parts of them that send pauses.
+    pub pause_senders: TiVec<PauseSenderIx, PauseSender>,
     /// Transmitters and the links behind them.
     pub links: Links,
     /// What waits.

@@ -205,7 +205,7 @@ impl Simulation {
             if cold.control.until(1_u32 << priority) <= now {
                 continue;
             }
-            let accounting = node.pause_sender.as_ref().map(|pause_sender| pause_sender.spec.accounting);
+            let accounting = self.pause_sender_at(sender).map(|pause_sender| pause_sender.spec.accounting);
             let waits_for = match accounting {
                 None => self.waits_by_credits((port, class), sender, &there),
                 Some(Accounting::Ingress) => {
@@ -265,7 +265,7 @@ impl Simulation {
         priority: u8,
         there: &[(&QueuePlace, &Content)],
     ) -> BTreeMap<QueuePlace, Occupancy> {
-        let Some(pause_sender) = &node.pause_sender else { return BTreeMap::new() };
+        let Some(pause_sender) = self.pause_sender_at(sender) else { return BTreeMap::new() };
         let places = there.iter().map(|&(&place, _)| place);
         let waits = places.filter_map(|(egress, class)| {
             let at = (egress - first_port) as usize;

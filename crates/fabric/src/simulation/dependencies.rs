@@ -19,7 +19,6 @@ use crate::run::faults::Action;
 use crate::run::spreading::Spreading;
 use crate::simulation::Simulation;
 use crate::spec::{FlowSpec, ProbeSpec, Spec};
-use flow_control::Accounting;
 use frame::{NodeId, PortId, Priority, TrafficClass};
 
 /// Sorting out what is there twice begins at this many edges.
@@ -173,10 +172,7 @@ fn along_path(fabric: &Simulation, ports: &[u32], mut kind: Kind, used: &mut [bo
         }
         let transit = is_transit(fabric, port);
         if let Some(before) = before.filter(|_| transit) {
-            let pause_sender = &fabric.node_at(port).pause_sender;
-            let by_ingress = pause_sender
-                .as_ref()
-                .filter(|pause_sender| pause_sender.spec.accounting == Accounting::Ingress);
+            let by_ingress = fabric.pause_sender_at(port).filter(|pause_sender| pause_sender.by_ingress());
             let group = by_ingress
                 .and_then(|pause_sender| Some(pause_sender.bits(pause_sender.group(kind.priority.0)?)));
             for from in group.into_iter().flat_map(|bits| stopped_with(fabric, before, bits)) {
@@ -260,17 +256,13 @@ impl Destinations {
 
 /// Egress accounting: each used queue stops all ports but its own.
 fn by_egress(fabric: &Simulation, used: &[bool], edges: &mut Edges) {
-    for (first_port, node) in fabric.nodes() {
-        let pause_sender = node
-            .pause_sender
-            .as_ref()
-            .filter(|pause_sender| pause_sender.spec.accounting == Accounting::Egress);
-        let Some(pause_sender) = pause_sender else { continue };
+    for (first_port, pause_sender) in fabric.pause_senders().filter(|(_, sender)| !sender.by_ingress()) {
         let ports = || first_port..first_port + pause_sender.levels.len() as u32;
         for port in ports().filter(|&port| is_transit(fabric, port)) {
-            for class in (0..node.classes.classes() as u8).map(TrafficClass) {
+            let classes = fabric.node_at(port).classes;
+            for class in (0..classes.classes() as u8).map(TrafficClass) {
                 let full = fabric.queue_number(port, class);
-                let bits = node.classes.priorities(class) & pause_sender.controlled();
+                let bits = classes.priorities(class) & pause_sender.controlled();
                 if bits == 0 || !used[full as usize] {
                     continue;
                 }

@@ -16,6 +16,7 @@ use crate::run::managed::Managed;
 use crate::run::nic::Nic;
 use crate::run::node::Node;
 use crate::run::overtaking::can_overtake;
+use crate::run::pause_sender::PauseSender;
 use crate::run::pool::Waiting;
 use crate::run::port::{ColdPort, Port};
 use crate::run::probes::ClassSeries;
@@ -173,6 +174,17 @@ impl Simulation {
     /// The node of a port.
     pub(crate) fn node_at(&self, port: u32) -> &Node {
         self.node(self.wiring.node_of[port as usize])
+    }
+    /// The part that sends pauses at the node of a port.
+    pub(crate) fn pause_sender_at(&self, port: u32) -> Option<&PauseSender> {
+        let (part, port) = self.part_at(port);
+        part.pause_sender_of(port)
+    }
+    /// All parts of nodes that send pauses, each with the number of its first port.
+    pub(crate) fn pause_senders(&self) -> impl Iterator<Item = (u32, &PauseSender)> {
+        self.parts().flat_map(|part| {
+            part.pause_senders.iter().map(|sender| (part.numbering.port(sender.first_port), sender))
+        })
     }
     /// The first port of the node of a port.
     pub(crate) fn first_port_beside(&self, port: u32) -> u32 {

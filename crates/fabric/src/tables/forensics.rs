@@ -29,7 +29,6 @@ use crate::run::pause_sender::PauseCause;
 use crate::run::probes::{PauseRecord, Stopped};
 use crate::run::world::Fabric;
 use crate::tables::View;
-use flow_control::Accounting;
 use flow_control::credit::is_bypass;
 use frame::{CHANNELS, CONTROL_FRAME_BYTES, TrafficClass};
 use measure::Table;
@@ -349,7 +348,7 @@ impl View<'_> {
         }
         let port = self.s.peer(record.port);
         let channel = self.s.cold(port).control.credits().map(|credits| credits.channel(record.priority));
-        let pause_sender = self.s.node_at(port).pause_sender.as_ref();
+        let pause_sender = self.s.pause_sender_at(port);
         let group = channel.or_else(|| pause_sender?.group(record.priority)).unwrap_or(0);
         RootPlace::Receiver { port, group: group as u8 }
     }
@@ -357,15 +356,14 @@ impl View<'_> {
     /// The watermark that a pause's counter had reached.
     pub fn watermark(&self, pause: &Pause) -> Amount {
         let sender = self.s.peer(pause.record.port);
-        let node = self.s.node_at(sender);
-        let Some(pause_sender) = &node.pause_sender else { return Amount::Bytes(0) };
+        let Some(pause_sender) = self.s.pause_sender_at(sender) else { return Amount::Bytes(0) };
         if let Some(target) = pause_sender.target.as_ref().filter(|_| pause.cause.targeted) {
             return target.watermark;
         }
-        let at = match (pause_sender.spec.accounting, pause.cause.queue) {
-            (Accounting::Egress, Some(queue)) => self.s.place_of_queue(queue).0,
-            _ => sender,
-        };
+        if pause_sender.by_ingress() {
+            return self.s.ingress_port(sender).levels.xoff;
+        }
+        let at = pause.cause.queue.map_or(sender, |queue| self.s.place_of_queue(queue).0);
         pause_sender.levels[(at - self.s.first_port_beside(at)) as usize].xoff
     }
 

@@ -21,7 +21,7 @@ impl View<'_> {
         };
         let counter = |(port, priority, blamed, waits): (u32, u8, Option<u32>, bool)| {
             let sender = sender(port);
-            match &self.s.node_at(sender).pause_sender {
+            match self.s.pause_sender_at(sender) {
                 Some(pause_sender) if pause_sender.spec.accounting == Accounting::Egress => queue(blamed),
                 Some(pause_sender) => ingress_name(self, sender, pause_sender.group(priority).unwrap_or(0)),
                 None if waits => self.room_name(port, priority),

@@ -51,7 +51,7 @@ impl View<'_> {
         for &UsedQueue { port, class, .. } in self.used_queues() {
             let node = self.s.node_at(port);
             let limit = node.memory().buffer.queue.map(|limit| ("limit", limit));
-            let sender = node.pause_sender.as_ref().filter(|sender| {
+            let sender = self.s.pause_sender_at(port).filter(|sender| {
                 !sender.by_ingress()
                     && node.classes.priorities(TrafficClass(class)) & sender.controlled() != 0
             });
@@ -68,11 +68,11 @@ impl View<'_> {
 
     fn add_counters(&self, found: &mut Rows) {
         let plan = Plan::new(&self.s.spec, &self.s.wiring);
-        for (first_port, node) in self.s.nodes() {
-            let sender = node.pause_sender.as_ref().filter(|sender| sender.by_ingress());
+        for (first_port, sender) in self.s.pause_senders().filter(|(_, sender)| sender.by_ingress()) {
             // Those of a shared memory move.
-            let Some(sender) = sender.filter(|_| node.memory().sharing.is_none()) else { continue };
-            for (port, levels) in (first_port..).zip(&sender.levels) {
+            let ports = first_port..first_port + sender.renewals.len() as u32;
+            for port in ports.filter(|&port| self.s.node_at(port).memory().sharing.is_none()) {
+                let levels = self.s.ingress_port(port).levels;
                 // PAUSE has one counter a port, PFC one a controlled priority.
                 let paused = plan.paused(port);
                 let counts = |&g: &usize| sender.group(g as u8) == Some(g) && paused >> g & 1 != 0;

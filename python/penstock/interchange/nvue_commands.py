@@ -1,0 +1,180 @@
+"""Ports of a scenario's switches as commands of NVUE (Cumulus Linux).
+
+Source: as `nvue`, which reads them back. Not written, and told: buffers, which depend on the chip, the
+watchdog, MTUs, colors, and changes of DSCP.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.errors import InputError
+
+from .nvue import CODE_POINTS, EIGHT, GLOBAL
+from .wred import OF_WRED, whole_amount, whole_bytes, wred_line
+
+OWN = "penstock"
+"""The profiles of a port that is named."""
+
+
+@dataclass(frozen=True)
+class Port:
+    """A port of a switch.
+
+    Attributes
+    ----------
+    interface : str or None
+        Its name, such as "swp1" or "swp1-32"; ``None``: the settings are those of all ports.
+    length : str or None
+        Of its cable, such as "40 m"; ``None`` if cables differ.
+    class_of : sequence of int
+        Traffic class of each priority, 0 to 7.
+    algorithms : sequence of str
+        Of each traffic class: "strict" or "ets".
+    percent : sequence of int
+        Share of each traffic class in per cent; 0 of those that are strict.
+    lossless : sequence of int
+        Priorities with PFC.
+    """
+
+    interface: str | None
+    length: str | None
+    class_of: Sequence[int]
+    algorithms: Sequence[str]
+    percent: Sequence[int]
+    lossless: Sequence[int]
+
+
+def commands(effective: Mapping[str, Any], port: Port) -> tuple[list[str], list[str]]:
+    """The commands, and what they do not say.
+
+    Parameters
+    ----------
+    effective : mapping
+        The effective scenario.
+    port : Port
+        The port.
+
+    Raises
+    ------
+    InputError
+        If NVUE has no words for what the scenario has; the message names the key.
+    """
+    told: list[str] = []
+    profile = GLOBAL if port.interface is None else OWN
+    parts = {
+        "mapping": _mapping(effective, told),
+        "egress-queue-mapping": _queues(port),
+        "pfc": _pfc(effective, port, told),
+        "egress-scheduler": _schedulers(port),
+        "congestion-control": _marks(effective, port, told),
+    }
+    said = {kind: list(lines) for kind, lines in parts.items()}
+    lines = [f"nv set qos {kind} {profile} {line}" for kind, own in said.items() for line in own]
+    if port.interface is not None:
+        ports = f"nv set interface {port.interface} qos"
+        lines += [f"{ports} {kind} profile {profile}" for kind, own in said.items() if own]
+    told += _left_out(effective["switch"])
+    return lines, told
+
+
+def _left_out(switch: Mapping[str, Any]) -> Iterator[str]:
+    if limited := [key for key, value in switch.get("buffer", {}).items() if value != "unlimited"]:
+        yield f"switch.buffer.{limited[0]} is left out: sizes of pools depend on the chip"
+    for key in ("mtu", "watchdog"):
+        if switch.get(key) not in (None, "off"):
+            yield f"switch.{key} is left out"
+    maps = switch.get("maps", {})
+    yield from (f"switch.maps.{key} is left out" for key in maps if key != "dscp_to_tc")
+
+
+def _mapping(effective: Mapping[str, Any], told: list[str]) -> Iterator[str]:
+    """Classes of code points, where they are not those of RFC 2474, which a switch has anyway."""
+    named = effective["switch"].get("maps", {}).get("dscp_to_tc")
+    if named is None:
+        return
+    yield "trust both"
+    other = named.get("other", 0)
+    by_class: dict[int, list[int]] = {}
+    for code in range(CODE_POINTS):
+        if (own := named.get(str(code), other)) != code // EIGHT:
+            by_class.setdefault(own, []).append(code)
+    if not by_class:
+        told.append("switch.maps.dscp_to_tc is that of RFC 2474, which needs no command")
+    for own, codes in sorted(by_class.items()):
+        yield f"dscp {_listed(codes)} switch-priority {own}"
+
+
+def _queues(port: Port) -> Iterator[str]:
+    for priority, queue in enumerate(port.class_of):
+        if priority != queue:
+            yield f"switch-priority {priority} traffic-class {queue}"
+
+
+def _pfc(effective: Mapping[str, Any], port: Port, told: list[str]) -> Iterator[str]:
+    if not port.lossless:
+        return
+    keys = effective["flow_control"]["pfc"]
+    yield f"switch-priority {_listed(port.lossless)}"
+    for key in ("xoff", "xon"):
+        if (value := keys.get(key, "computed")) != "computed":
+            yield f"{key}-threshold {whole_bytes(f'flow_control.pfc.{key}', value)}"
+    yield "tx enable"
+    yield "rx enable"
+    if port.length is not None:
+        yield f"cable-length {whole_amount('length', port.length, 'length', 1_000, 'whole metres')}"
+    for key, usual in (("accounting", "ingress"), ("headroom", "computed")):
+        if keys.get(key, usual) != usual:
+            told.append(f"flow_control.pfc.{key} is {keys[key]}: switches of NVUE compute it or have another")
+
+
+def _schedulers(port: Port) -> Iterator[str]:
+    for queue in sorted(set(port.class_of)):
+        if port.algorithms[queue] == "strict":
+            yield f"traffic-class {queue} mode strict"
+        else:
+            yield f"traffic-class {queue} mode dwrr"
+            yield f"traffic-class {queue} bw-percent {port.percent[queue]}"
+
+
+def _marks(effective: Mapping[str, Any], port: Port, told: list[str]) -> Iterator[str]:
+    entries = effective["switch"].get("queue_managers") or []
+    named = {number for entry in entries for number in entry.get("classes") or ()}
+    for entry in entries:
+        kind = next((key for key in entry if key != "classes"), "")
+        key = f"switch.queue_managers {kind}"
+        if kind != "red":
+            raise InputError(f"{key}: only red can be exported")
+        keys = entry[kind]
+        numbers = entry.get("classes") or [one for one in range(EIGHT) if one not in named]
+        queues = [number for number in numbers if number in port.class_of]
+        if not queues:
+            continue
+        for name, value in OF_WRED.items():
+            if keys[name] != value:
+                told.append(f"{key}.{name} is {keys[name]}: RED of these switches has {value}")
+        told += [f"{key}.{color} is left out" for color in ("yellow", "red") if color in keys]
+        line = wred_line(key, keys)
+        if line.least >= line.most or not line.percent:
+            raise InputError(f"{key}: min below max and a probability can be exported")
+        if line.marks and line.drops and not keys["mark_above_max"]:
+            told.append(f"{key}.mark_above_max is false: these switches mark all frames above max")
+        where = f"traffic-class {_listed(queues)}"
+        yield f"{where} ecn {'enable' if line.marks else 'disable'}"
+        yield f"{where} red {'enable' if line.drops else 'disable'}"
+        yield f"{where} min-threshold {line.least}"
+        yield f"{where} max-threshold {line.most}"
+        yield f"{where} probability {line.percent}"
+
+
+def _listed(numbers: Sequence[int]) -> str:
+    """Such as 1-3,7."""
+    ranges: list[list[int]] = []
+    for number in sorted(numbers):
+        if ranges and ranges[-1][1] == number - 1:
+            ranges[-1][1] = number
+        else:
+            ranges.append([number, number])
+    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in ranges)
