@@ -43,7 +43,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if item.nodeid.removeprefix("tests/").split("[")[0] in LONG_TESTS:
             item.add_marker("long")
     ranks = {name: rank for rank, name in enumerate(BEGIN_WITH)}
-    items.sort(key=lambda item: ranks.get(item.path.stem, len(ranks)))
+    items.sort(key=lambda item: ranks.get(Path(item.nodeid.split("::")[0]).stem, len(ranks)))
 
 
 SMALL = """

@@ -33,8 +33,8 @@ use std::sync::Arc;
 use transport::{
     AimdParams, Application, CnpScope, ConnectionSpec, ControllerSpec, ConversationSpec, CubicKeys,
     CubicParams, DctcpKeys, DctcpParams, Delay, EcnMode, FixedRateParams, FixedWindowParams, Growth,
-    LossRecoveryKind, MpiExchangeSpec, QueuePairs, RdmaControlKeys, RdmaKeys, RdmaRecovery, RdmaVerb,
-    RequestResponseSpec, TcpSpec, TimerSpec, TransferSpec, UnlimitedParams, WindowSpec,
+    LossRecoveryKind, MpiExchangeSpec, NicLimits, QueuePairs, RdmaControlKeys, RdmaKeys, RdmaRecovery,
+    RdmaVerb, RequestResponseSpec, TcpSpec, TimerSpec, TransferSpec, UnlimitedParams, WindowSpec,
 };
 use units::{Amount, BitRate, Bytes, ClockTolerance, Or, Time};
 use workload::{
@@ -466,7 +466,11 @@ fn host_of(draw: &Draw, classes: ClassMap, control: &Option<PauseSpec>, rolls: &
             script: (0..rolls.below(3)).map(|n| (us(20 + 30 * n), costlier(rolls))).collect(),
         }),
         limiters: (draw.has(LIMITERS) && rolls.below(4) > 0).then(|| limiters(rolls)),
-        rdma: None,
+        rdma: (draw.has(RDMA) && rolls.coin()).then(|| NicLimits {
+            message_rate: rolls.coin().then(|| 1_000_000 + rolls.below(9_000_000)),
+            contexts: rolls.coin().then(|| 1 + rolls.below(3)),
+            context_fetch: ns(rolls.below(2_000)),
+        }),
     }
 }
 
@@ -647,14 +651,16 @@ fn scheduled_over_tcp(patient: bool, rolls: &mut Rolls) -> ConnectionSpec {
 
 /// What carries scheduled transfers over RDMA.
 fn scheduled_over_rdma(rolls: &mut Rolls) -> ConnectionSpec {
+    // What chooses paths lets packets overtake each other.
+    let recovery = rolls.pick(&[RdmaRecovery::Selective, RdmaRecovery::Selective, RdmaRecovery::GoBackN]);
+    let short = recovery == RdmaRecovery::GoBackN && rolls.coin();
     let control = rolls.pick(RdmaControlKeys::NAMES);
     let keys = RdmaKeys {
         control: <RdmaControlKeys as keys::Forms>::text::<serde::de::value::Error>(control).unwrap(),
         mtu: Or::Value(Bytes::new(SEGMENT.into())),
         headers: Bytes::new(40),
         queue_pairs: rolls.pick(&[QueuePairs::One, QueuePairs::Free, QueuePairs::Each]),
-        // What chooses paths lets packets overtake each other.
-        recovery: rolls.pick(&[RdmaRecovery::Selective, RdmaRecovery::Selective, RdmaRecovery::GoBackN]),
+        recovery,
         ack_priority: rolls.pick(&[None, Some(0), Some(7)]),
         cnp_priority: rolls.pick(&[3, 6]),
         cnp_gap: us(rolls.below(50)),
@@ -663,6 +669,10 @@ fn scheduled_over_rdma(rolls: &mut Rolls) -> ConnectionSpec {
         timeout: us(150 + rolls.below(100)),
         retries: 255,
         verb: rolls.pick(&[RdmaVerb::Send, RdmaVerb::Write, RdmaVerb::Read]),
+        receive_queue: short.then_some(2),
+        receive_time: us(rolls.below(5)),
+        rnr_timer: us(10 + rolls.below(20)),
+        rnr_retries: 7,
         ..RdmaKeys::default()
     };
     let (spec, _) = keys.carrier(Some(Bytes::new(0)), SEGMENT + 122).unwrap();
