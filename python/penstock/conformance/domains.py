@@ -153,8 +153,8 @@ def _fields() -> list[Trial]:
 def _tags() -> list[Trial]:
     """The NIC of h0 has two flows of the priority, and one of another between them."""
     flows = [flow("a", CNPV, "1 Gb/s"), flow("b", OTHER, "1 Gb/s"), flow("c", CNPV, "1 Gb/s")]
-    both = {"host": {"congestion_domain": domain()}, "switch": {"congestion_domain": domain()}}
-    inside = star(flows, priorities=(), **both)
+    both = {"congestion_domain": domain()}
+    inside = star(flows, priorities=(), host=both, switch=both)
     device = {"scenario": inside, "port": "h0.0->sw", "link": ("h0", "sw"), "station": "h0"}
 
     def layout(frames: list[bytes]) -> list[str]:
@@ -221,9 +221,9 @@ def _learned() -> list[Trial]:
     """The neighbour says more, then what is of another priority. Frames on their way are left out."""
     rounds = [((0, 0), "edge"), ((BIT, 0), "interior"), ((BIT, BIT), "interior_ready"), ((1, 1), "edge")]
     steps: list[Step] = []
-    for nth, ((controlled, ready), mode) in enumerate(rounds):
+    for nth, (bits, mode) in enumerate(rounds):
         if nth:
-            steps.append(says(controlled, ready))
+            steps.append(says(*bits))
         steps.append(us(AT_US))
         steps += _between(nth * AT_US + 20, (nth + 1) * AT_US, *MODES[mode])
     ready = star(
