@@ -18,7 +18,7 @@ from penstock.conformance.sim import SimDevice
 MISSING = lldpad.missing()
 FAMILIES = {"PF": 27, "ET": 13, "QN": 16, "DX": 34}
 ALL = [f"{family}-{number:02}" for family, count in FAMILIES.items() for number in range(1, count + 1)]
-NO_ANSWER = {"PF-20", "QN-02", "QN-13", "QN-14", "QN-15"}
+NO_ANSWER = {"PF-20"}
 """What the simulator has not."""
 
 
@@ -73,7 +73,7 @@ def test_the_report_has_the_capture_of_each_failure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(conform.DEVICES, "sim", DeafPort)
-    words = ["--against", "sim", "--case", "PF-04", "--case", "QN-13", "--out", str(tmp_path)]
+    words = ["--against", "sim", "--case", "PF-04", "--case", "PF-20", "--out", str(tmp_path)]
     assert main(["conform", *words]) == 1
     capsys.readouterr()
     page = (tmp_path / "report.html").read_text("utf-8")
@@ -82,7 +82,7 @@ def test_the_report_has_the_capture_of_each_failure(
         assert f'href="{name}"' in page
         assert main(["decode", str(tmp_path / name), "--json"]) == 0
         assert len(json.loads(capsys.readouterr().out)["frames"]) > 100
-    assert pfc({3: 0xFFFF}).octets.hex() in page and "no CN-TAG" in page
+    assert pfc({3: 0xFFFF}).octets.hex() in page and "has no cells" in page
 
 
 def test_our_agent_passes_all_that_apply(capsys: pytest.CaptureFixture[str]) -> None:
@@ -96,6 +96,60 @@ def test_our_agent_passes_all_that_apply(capsys: pytest.CaptureFixture[str]) -> 
     assert len(unread) == 90 - 33
     assert set(verdicts.values()) == {"pass", "not applicable"}
     assert all(one["expected"] == one["observed"] for one in document["outcomes"])
+
+
+POOR = """
+simulation = { duration = "1 ms" }
+topology.star = { hosts = 9, rate = "10 Gb/s", length = "10 m" }
+flow_control.pfc = { priorities = [3, 4] }
+[switches."s*"]
+buffer = { queue = "60 kB" }
+[hosts."h0..h7"]
+flow_control = "off"
+[[flows]]
+name = "f"
+from = "h0"
+to = "h8"
+source = "greedy"
+"""
+
+
+def verdicts(
+    node: str, cases: list[str], file: Path, capsys: pytest.CaptureFixture[str]
+) -> dict[str, set[str]]:
+    """What cases say of a station of a scenario."""
+    words = [word for case in cases for word in ("--case", case)]
+    code = main(["conform", "--scenario", str(file), "--node", node, *words, "--json"])
+    found: dict[str, set[str]] = {}
+    for one in json.loads(capsys.readouterr().out)["outcomes"]:
+        found.setdefault(one["case"], set()).add(one["verdict"])
+    assert code == int(any("fail" in own for own in found.values()))
+    return found
+
+
+def test_stations_of_a_scenario(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A small buffer loses, PFC for two priorities is none for eight, and a host has shares."""
+    file = tmp_path / "poor.toml"
+    file.write_text(POOR, "utf-8")
+    poor = verdicts("sw", ["PF-19", "PF-24", "ET-04", "QN-13", "DX-03"], file, capsys)
+    none = {"not applicable"}
+    assert poor == {
+        "PF-19": {"fail"},
+        "PF-24": {"pass", "fail"},
+        "ET-04": {"pass"},
+        "QN-13": none,
+        "DX-03": none,
+    }
+    file.write_text(POOR.replace("60 kB", "1 MB").replace("[3, 4]", "[0, 1, 2, 3, 4, 5, 6, 7]"), "utf-8")
+    assert verdicts("sw", ["PF-19", "PF-24"], file, capsys) == {"PF-19": {"pass"}, "PF-24": {"pass"}}
+    # h7 has no PFC, by a range; h8 has that of all.
+    cases = ["PF-03", "ET-04", "QN-13"]
+    assert verdicts("h7", cases, file, capsys) == {
+        "PF-03": {"pass", "fail"},
+        "ET-04": {"pass"},
+        "QN-13": {"pass"},
+    }
+    assert verdicts("h8", cases, file, capsys) == {case: {"pass"} for case in cases}
 
 
 class Deaf(AgentDevice):
@@ -183,6 +237,9 @@ def test_a_log_that_is_half_written() -> None:
         (["--case", "DX-3"], "did you mean DX-3"),
         (["--against", "switch"], "agent"),
         (["--out", "no/where"], "no directory"),
+        (["--node", "sw"], "go together"),
+        (["--scenario", "incast", "--node", "nobody"], "has none"),
+        (["--scenario", "incast", "--node", "sw", "--against", "sim"], "a station of that"),
     ],
 )
 def test_what_cannot_be(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:

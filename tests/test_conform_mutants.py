@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from penstock import conformance
-from penstock.conformance.controls import MAC_CONTROL, VLAN, pfc
+from penstock.conformance.controls import MAC_CONTROL, STATION, VLAN, pfc
 from penstock.conformance.device import Operational
 from penstock.conformance.frames import mac
 from penstock.conformance.sim import Logged, SimDevice, Traffic
@@ -273,6 +273,29 @@ MUTANTS: dict[str, tuple[str, Mutant]] = {
     "sends no messages": (
         "QN-05",
         Mutant(tells=lambda frames: [one for one in frames if one.kind != "cnm"]),
+    ),
+    "takes messages for others": (
+        "QN-09",
+        Mutant(hears=lambda frame: [mac(STATION) + frame[6:] if frame[16:18] == b"\x22\xe9" else frame]),
+    ),
+    "says nothing of its queue": ("QN-02", Mutant(writes=put(32, bytes(4)))),
+    "cuts the head of the sampled frame": (
+        "QN-02",
+        Mutant(builds=under("switch", queue_managers=[{"qcn": {"header_length": "32 B"}}])),
+    ),
+    "knows no CN-TAG": ("QN-13", Mutant(builds=lambda scenario: scenario["host"].pop("congestion_domain"))),
+    "lets all priorities in": (
+        "QN-14",
+        Mutant(builds=under("switch.congestion_domain", priorities=[3], ports={"h0": "interior"})),
+    ),
+    "keeps tags at the edge": (
+        "QN-14",
+        Mutant(tells=lambda frames: [replace(one, cn_tag="0") for one in frames]),
+    ),
+    "hears no neighbour": ("QN-15", Mutant(hears=lambda _: [])),
+    "believes any bit": (
+        "QN-15",
+        Mutant(hears=lambda frame: [frame.replace(b"\x00\x80\xc2\x08\x01\x01", b"\x00\x80\xc2\x08\x08\x08")]),
     ),
     "sends every other message": (
         "QN-04",

@@ -464,5 +464,6 @@ fn spec(graph: &Graph, flows: Vec<FlowSpec>, options: Options) -> Spec {
         faults: Vec::new(),
         guards: Default::default(),
         negotiated: Vec::new(),
+        domains: Vec::new(),
     }
 }

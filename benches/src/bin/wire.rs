@@ -84,6 +84,8 @@ fn file(frames: usize) -> std::io::Result<u64> {
             word: number,
             ecn: 2,
             dscp: 26,
+            cn_tag: None,
+            told: None,
         };
         octets.clear();
         simulated.frame().expect("a legal frame").encode(&mut octets);

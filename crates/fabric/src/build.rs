@@ -5,6 +5,7 @@ mod ahead;
 pub(crate) mod control_frames;
 mod copies;
 mod distributions;
+pub(crate) mod domains;
 pub(crate) mod fault_plan;
 pub(crate) mod guarantees;
 pub(crate) mod headroom;
@@ -26,6 +27,7 @@ pub use prepare::refusal;
 pub use series::{MAX_BINS, MAX_SERIES, MEMORY as SERIES_MEMORY};
 pub(crate) use traffic::start;
 
+use crate::build::domains::DomainPlan;
 use crate::build::fault_plan::Note;
 use crate::build::headroom::frame_bounds;
 use crate::build::limiters::LimiterPlan;
@@ -120,6 +122,7 @@ pub(crate) struct Plan<'a> {
     /// By node, how far its clock is off; empty if all are exact.
     clocks: Vec<ClockOffset>,
     limiters: LimiterPlan,
+    domains: DomainPlan,
 }
 
 impl<'a> Plan<'a> {
@@ -134,7 +137,8 @@ impl<'a> Plan<'a> {
         }
         let clocks = spec.clocks();
         let limiters = LimiterPlan::new(spec);
-        Plan { spec, wiring, frames: frame_bounds(spec), rates, clocks, limiters }
+        let domains = DomainPlan::new(spec, wiring);
+        Plan { spec, wiring, frames: frame_bounds(spec), rates, clocks, limiters, domains }
     }
     /// How far the clock of a node is off.
     fn clock(&self, node: NodeId) -> ClockOffset {
@@ -285,6 +289,8 @@ pub(crate) fn build(spec: &Spec, parts: usize) -> Result<Built, BuildError> {
         part.numbering.first_queue = first_queue;
         first_queue += part.buffers.queues.len() as u32;
     }
+    let numbers = domains::flow_numbers(spec, &paths.flows, &paths.destinations);
+    parts.iter_mut().for_each(|part| part.hosts.flow_numbers = Arc::clone(&numbers));
     let path_flow: Arc<[u32]> = std::mem::take(&mut paths.flows).into();
     let left_out = series::record(spec, &wiring, &mut parts, &path_flow);
     parts.iter_mut().for_each(|part| ahead::mark(&plan, part));
@@ -308,7 +314,7 @@ fn build_parts(
     routes: &RouteTable,
     faults: Faults,
 ) -> Vec<Fabric> {
-    let Faults { mut schedules, events, actions, schedulers } = faults;
+    let Faults { mut schedules, events, actions, schedulers, domains } = faults;
     let spreading = Spreading::new(plan.spec, plan.wiring);
     let own_schedules = |number| schedules.drain(..split.ports(number).len().min(schedules.len())).collect();
     let schedules: Vec<Vec<_>> = (0..split.parts()).map(own_schedules).collect();
@@ -326,7 +332,8 @@ fn build_parts(
                 .map(|spreading| spreading.part(plan.spec, plan.wiring, part.nodes())),
         };
         let (actions, schedulers) = (Arc::clone(&actions), Arc::clone(&schedulers));
-        let faults = Faults { schedules, events: Vec::new(), actions, schedulers };
+        let domains = Arc::clone(&domains);
+        let faults = Faults { schedules, events: Vec::new(), actions, schedulers, domains };
         build_part(&part, paths, own, faults, &events)
     };
     std::thread::scope(|scope| {
@@ -395,7 +402,7 @@ fn build_part(part: &Part, paths: &Paths, routes: RouteTable, faults: Faults, ev
     traffic::add_receivers(part, paths, &mut fabric);
     nodes::add_counters(part, &mut fabric);
     traffic::add_faults(part, events, &mut fabric);
-    mark_faulted(&mut fabric);
+    fault_plan::mark_faulted(&mut fabric);
     updates::let_them_be_read(part, &mut fabric);
     fabric.shrink();
     fabric.check();
@@ -465,6 +472,7 @@ fn add_port(part: &Part, fabric: &mut Fabric, port: u32) {
         notes_departures: false,
         lone_source: None,
         remap: node.remap_to(plan.wiring.node_of[peer as usize]).copied(),
+        domain: plan.domains.at_start.get(port as usize).map(|&own| Box::new(own)),
     };
     let nic = node.host().map(|host| Nic::new(host.cores_that_send(), node.classes().classes()));
     fabric.links.push(hot, nic, cold, plan.wiring.node_of[peer as usize].0);
@@ -482,18 +490,4 @@ fn link_control(plan: &Plan, port: u32) -> LinkControl {
         return LinkControl::None;
     }
     LinkControl::Pause(Box::new(PauseState::new(plan.paused(port), plan.response(port), plan.response(peer))))
-}
-
-/// What faults can hit knows it, and how its scheduler was at the beginning.
-fn mark_faulted(fabric: &mut Fabric) {
-    for (port, cold) in fabric.links.ports.iter_mut().zip(&fabric.links.cold) {
-        port.hooks.set(Hooks::FAULTED, cold.remap.is_some());
-    }
-    let ports = fabric.links.ports.iter_mut().zip(&fabric.links.cold);
-    for ((port, cold), schedule) in ports.zip(&mut fabric.faults.schedules) {
-        if let Some(schedule) = schedule {
-            schedule.fresh = port.hooks.has(Hooks::SCHEDULER).then(|| cold.scheduler.discipline().clone());
-        }
-        port.hooks.set(Hooks::FAULTED, schedule.is_some() || cold.remap.is_some());
-    }
 }

@@ -18,6 +18,7 @@ pub(crate) mod credit_waits;
 pub(crate) mod credits;
 pub(crate) mod crossbar;
 pub(crate) mod culprits;
+pub(crate) mod domains;
 pub(crate) mod egress;
 pub(crate) mod endpoint_state;
 pub(crate) mod endpoints;

@@ -575,6 +575,7 @@ mod tests {
             faults: Vec::new(),
             guards: Default::default(),
             negotiated: Vec::new(),
+            domains: Vec::new(),
         }
     }
 

@@ -4,6 +4,7 @@
 pub mod choice;
 mod cores;
 pub mod digits;
+mod domain;
 mod faults;
 pub mod forwarding;
 mod guards;
@@ -20,6 +21,7 @@ mod way;
 pub mod weights;
 
 pub use self::cores::{CoreChange, InterruptSpec, ReceiveSpec, SendSpec};
+pub use self::domain::Domain;
 pub use self::faults::{FaultSpec, Reaction, Says};
 pub use self::guards::{GuardSpec, OnDeadlock};
 pub use self::negotiated::{Negotiated, NegotiatedFeature};
@@ -71,6 +73,8 @@ pub struct Spec {
     pub guards: GuardSpec,
     /// By link, what its ends (`a`, then `b`) agreed on before the traffic; empty: nobody asked.
     pub negotiated: Vec<[Option<Negotiated>; 2]>,
+    /// By node, its part in a congestion notification domain; empty: there is none.
+    pub domains: Vec<Option<Domain>>,
 }
 
 /// What a finding is about. The path of its remark begins there.
@@ -95,7 +99,7 @@ impl Spec {
 
     /// The priorities of all frames that may travel, those of messages too: bit n for priority n.
     pub fn priorities_in_use(&self) -> u32 {
-        priorities_of(&self.nodes, &self.flows)
+        self.with_alternates(priorities_of(&self.nodes, &self.flows))
     }
 }
 

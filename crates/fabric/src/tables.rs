@@ -9,6 +9,7 @@ mod dcbx;
 mod deadlocks;
 mod delay_variation;
 mod demands;
+mod domains;
 mod durations;
 mod forensics;
 mod frames;
@@ -100,7 +101,7 @@ const LEAST_HOPS: u64 = 100_000;
 type Make = fn(&View<'_>) -> Vec<Table>;
 
 /// All that is to be made, in the order in which it is begun: first what others wait for, and they last.
-const BEGUN: [Make; 31] = [
+const BEGUN: [Make; 32] = [
     |view| none(view.forensics()),
     |view| none(view.series()),
     |view| vec![view.congestion_flows()],
@@ -125,6 +126,7 @@ const BEGUN: [Make; 31] = [
     |view| vec![view.credits()],
     |view| vec![view.crossbars()],
     |view| vec![view.dcbx()],
+    |view| vec![view.congestion_domains()],
     |view| vec![view.drops()],
     |view| vec![view.faults()],
     |view| view.frames().into(),
@@ -139,7 +141,7 @@ const fn none<T: ?Sized>(_made_for_later: &T) -> Vec<Table> {
 }
 
 /// The tables in the order of documentation.
-const ORDER: [&str; 31] = [
+const ORDER: [&str; 33] = [
     "flows",
     "demands",
     "paths",
@@ -164,11 +166,13 @@ const ORDER: [&str; 31] = [
     "credits",
     "crossbars",
     "dcbx",
+    "congestion_domains",
     "drops",
     "faults",
     "watermarks",
     "series",
     "frames",
+    "congestion_messages",
     "delay_variation",
     "summary",
 ];

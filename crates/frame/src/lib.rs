@@ -18,7 +18,7 @@ pub use header::{Header, RdmaHeader, TcpHeader};
 pub use occupancy::Occupancy;
 pub use ports::Ports;
 pub use route::{Heading, Route};
-pub use tag::{LevelsOn, Notice, PathNews, PointId, Tag};
+pub use tag::{LevelsOn, Notice, PathNews, PointId, Sampled, Tag};
 pub use telemetry::{MOST_STAMPS, Stamp, Stamps, Telemetry};
 
 use units::Time;

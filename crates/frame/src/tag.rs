@@ -1,5 +1,6 @@
 //! What rate limiters, congestion points and receivers tell each other.
 
+use crate::{FrameKind, Priority};
 use units::{BitRate, Time};
 
 /// The number of a congestion point: a traffic class of an egress port of a switch.
@@ -16,6 +17,8 @@ pub enum Tag {
     Limited(PointId),
     /// Layer-2 congestion information: what a message has learned of its path.
     Path(PathNews),
+    /// The CN-TAG: the number of the flow at its host.
+    Flow(u16),
 }
 
 /// What a message has learned of its path: its source asks, its receiver answers, congestion points write into either.
@@ -75,6 +78,29 @@ pub struct Notice {
     pub point: PointId,
     /// By the scheme: quantised, signed, or the length of the queue.
     pub feedback: u32,
+    /// How far the queue is below its set point, in units of 64 B, and how much it has grown, likewise.
+    pub offset: i16,
+    /// Its growth.
+    pub delta: i16,
+    /// The frame that it is about.
+    pub sampled: Sampled,
+}
+
+/// What a message repeats of the frame that was sampled.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sampled {
+    /// What it was for.
+    pub kind: FrameKind,
+    /// Its priority.
+    pub priority: Priority,
+    /// Its length with its tags, DA to FCS.
+    pub bytes: u16,
+    /// What it carries; 0 of one whose word is not known.
+    pub word: u32,
+    /// The flow of its CN-TAG.
+    pub flow: Option<u16>,
+    /// How many of its octets are repeated.
+    pub octets: u8,
 }
 
 impl Tag {
@@ -85,12 +111,13 @@ impl Tag {
             Tag::Rate(Some((rate, PointId(point)))) => rate.bps() << 2 ^ u64::from(point) << 40 ^ 2,
             Tag::Limited(PointId(point)) => u64::from(point) << 2 | 3,
             Tag::Path(news) => news.digest(),
+            Tag::Flow(flow) => u64::from(flow) << 3 | 4,
         }
     }
 }
 
 impl Notice {
-    /// Its contents, for fingerprints.
+    /// Its contents, for fingerprints. What it says beside is for the reader: it follows from the queue, and nobody acts on it.
     pub fn digest(&self) -> u64 {
         u64::from(self.point.0) << 32 | u64::from(self.feedback)
     }
@@ -145,6 +172,8 @@ mod tests {
             Tag::Rate(None),
             Tag::Limited(PointId(0)),
             Tag::Limited(PointId(1)),
+            Tag::Flow(0),
+            Tag::Flow(1),
             rate(1, 0),
             rate(1, 1),
             rate(2, 0),
@@ -152,7 +181,8 @@ mod tests {
         for (n, one) in tags.iter().enumerate() {
             assert!(tags[..n].iter().all(|other| other.digest() != one.digest()));
         }
-        let notice = |point, feedback| Notice { point: PointId(point), feedback }.digest();
+        let notice =
+            |point, feedback| Notice { point: PointId(point), feedback, ..Notice::default() }.digest();
         assert!(notice(1, 0) != notice(0, 1) && notice(1, 1) != notice(1, 0));
     }
 }

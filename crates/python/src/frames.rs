@@ -10,7 +10,7 @@ use std::io::{BufReader, BufWriter, Write};
 use wire::Frame;
 use wire::capture::{CaptureError, Direction, Interface, Reader, Record, Writer};
 use wire::ethernet::EthernetView;
-use wire::synthesis::{Kind, Simulated, Verb};
+use wire::synthesis::{Kind, Simulated, Told, Verb};
 use wire::{Error, Pcp};
 
 /// Reads a capture frame by frame.
@@ -160,6 +160,15 @@ pub struct Log {
     word: Column,
     ecn: Column,
     dscp: Column,
+    cn_tag: Column,
+    congestion_point: Column,
+    offset: Column,
+    delta: Column,
+    sampled_kind: Column,
+    sampled_priority: Column,
+    sampled_bytes: Column,
+    sampled_word: Column,
+    octets: Column,
 }
 
 /// Writes the frames of a simulation as pcapng, with real headers.
@@ -224,5 +233,26 @@ fn simulated(log: &Log, row: usize, kind: Kind) -> Result<Simulated, Error> {
         word: log.word.0[row] as u32,
         ecn: log.ecn.0[row] as u8,
         dscp: log.dscp.0[row] as u8,
+        cn_tag: log.cn_tag.0[row].checked_sub(1).map(|flow| flow as u16),
+        told: told(log, row)?,
     })
+}
+
+/// What a congestion message of the log says; nothing of one without congestion point.
+fn told(log: &Log, row: usize) -> Result<Option<Told>, Error> {
+    let congestion_point = log.congestion_point.0[row];
+    let Some(kind) = log.kinds.get(log.sampled_kind.0[row] as usize).and_then(|name| Kind::named(name))
+    else {
+        return Ok(None);
+    };
+    Ok((congestion_point != 0).then_some(Told {
+        congestion_point,
+        offset: log.offset.0[row] as i16,
+        delta: log.delta.0[row] as i16,
+        kind,
+        priority: Pcp::new(log.sampled_priority.0[row] as u8)?,
+        bytes: log.sampled_bytes.0[row] as u16,
+        word: log.sampled_word.0[row] as u32,
+        octets: log.octets.0[row] as u8,
+    }))
 }

@@ -156,11 +156,11 @@ impl QueueManager for BackwardPoint {
         let feedback = self.feedback(length);
         self.before = length;
         if self.params.severe.value().is_some_and(|severe| length > severe.get()) {
-            return Verdict::Notify(0);
+            return Verdict::notify(0);
         }
         let slowed_here = frame.tag == Some(Tag::Limited(self.point));
         if feedback < 0 || feedback > 0 && slowed_here {
-            return Verdict::Notify(feedback as u32);
+            return Verdict::notify(feedback as u32);
         }
         Verdict::Pass
     }
@@ -362,7 +362,7 @@ mod tests {
         params.start(&LinkFacts { point: HERE, ..LINK })
     }
     fn tell(reaction: &mut BackwardReaction, by: PointId, frames: i32) -> u64 {
-        let notice = Notice { point: by, feedback: (1_500 * frames) as u32 };
+        let notice = Notice { point: by, feedback: (1_500 * frames) as u32, ..Notice::default() };
         reaction.on_feedback(Time::ZERO, Feedback::Message(notice), &mut || 1 << 63);
         reaction.rate().unwrap_or(LINE).bps()
     }
@@ -374,7 +374,7 @@ mod tests {
         let mut sample = |bytes: u64, tag| {
             let frame = FrameFacts { tag, ..capable(1_500) };
             match point.on_enqueue(Time::ZERO, &fill(bytes - 1_500), frame, &mut || 0) {
-                Verdict::Notify(feedback) => Some(feedback as i32 / 1_500),
+                Verdict::Notify(report) => Some(report.feedback as i32 / 1_500),
                 _ => None,
             }
         };
@@ -439,7 +439,7 @@ mod tests {
         assert_eq!(tell(&mut reaction, HERE, 0), 100_000_000);
         assert_eq!(reaction.stopped_until(), Some(Time::from_us(50)));
         assert_eq!(tell(&mut reaction, HERE, -100), 100_000_000);
-        let notice = Notice { point: HERE, feedback: 0 };
+        let notice = Notice { point: HERE, feedback: 0, ..Notice::default() };
         reaction.on_feedback(Time::from_us(50), Feedback::Message(notice), &mut || 1 << 62);
         assert_eq!(reaction.stopped_until(), Some(Time::from_us(75)));
     }

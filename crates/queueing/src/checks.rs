@@ -47,6 +47,25 @@ pub(crate) fn message_priority(priority: u32) -> Result<(), Remark> {
     Err(Remark::about("message_priority", message, "expected 0 to 7 (IEEE 802.1Q)"))
 }
 
+/// Priorities as a set, bit n for priority n: some, and each once.
+pub(crate) fn distinct_priorities(key: &str, named: &[u32]) -> Result<u8, Remark> {
+    if named.is_empty() {
+        return Err(Remark::about(key, "no priority", "expected priorities, like [3]"));
+    }
+    let mut set = 0;
+    for (index, &priority) in named.iter().enumerate() {
+        let about = |message: String, help| Err(Remark::about(key, message, help).entry(index));
+        if priority > 7 {
+            return about(format!("priority {priority}"), "expected 0 to 7 (IEEE 802.1Q)");
+        }
+        if set >> priority & 1 != 0 {
+            return about(format!("priority {priority} twice"), "expected each priority once");
+        }
+        set |= 1 << priority;
+    }
+    Ok(set)
+}
+
 pub(crate) fn tag_length(length: Bytes) -> Result<(), Remark> {
     if length.get() <= 64 {
         return Ok(());

@@ -434,7 +434,7 @@ impl QueueManager for RatePoint {
     ) -> Verdict {
         self.advance(now, fill.queue.bytes, random);
         self.bits += 8 * (u64::from(frame.bytes) + u64::from(self.overhead));
-        if self.tells(fill.queue.bytes) { Verdict::Notify(0) } else { Verdict::Pass }
+        if self.tells(fill.queue.bytes) { Verdict::notify(0) } else { Verdict::Pass }
     }
 
     fn on_dequeue(

@@ -192,7 +192,7 @@ fn severe_messages_are_for_a_part_of_the_frames() {
         RatePointParams { severe_messages: true, severe_every: 3, ..RatePointParams::default() }.start(&LINK);
     let mut verdicts = |frames: u64| -> Vec<bool> {
         let queue = Fill { queue: Occupancy { bytes: frames * FRAME, frames } };
-        let ask = |_| point.on_enqueue(Time::ZERO, &queue, capable(1_500), &mut none) == Verdict::Notify(0);
+        let ask = |_| point.on_enqueue(Time::ZERO, &queue, capable(1_500), &mut none) == Verdict::notify(0);
         (0..4).map(ask).collect()
     };
     assert_eq!(verdicts(48), [false; 4]);

@@ -169,7 +169,7 @@ impl RateControl for RateReaction {
                 self.rate = self.rate.min(self.initial);
                 self.deaf_until = now + self.params.interval;
             }
-            Feedback::Message(_) | Feedback::Returned(Tag::Limited(_) | Tag::Path(_)) => {}
+            Feedback::Message(_) | Feedback::Returned(Tag::Limited(_) | Tag::Path(_) | Tag::Flow(_)) => {}
         }
     }
 

@@ -17,6 +17,7 @@
 mod arbiter;
 mod bcn;
 mod checks;
+mod congestion_domain;
 mod crossbar;
 mod dynamic_threshold;
 mod entry;
@@ -43,20 +44,22 @@ mod testbed;
 
 pub use arbiter::{Arbiter, Crossing, MOST_PORTS, Ports, PortsOf, Requests, ports_of};
 pub use bcn::{BackwardReaction, BackwardReactionParams, Samples};
+pub use congestion_domain::{CN_TAG_BYTES, Choice, CnTlv, Defence, DomainKeys, PortDefence};
 pub use crossbar::{Arbitration, CrossbarKeys, Inputs, Room, Speedup};
 pub use dynamic_threshold::{Alpha, DynamicThreshold, SharedMemorySpec};
 pub use entry::assign;
 pub use fecn::{AverageWith, Idle, Load, Phase, QueueControl};
 pub use fecn_source::{RateReaction, RateReactionParams};
 pub use manager::{
-    Color, Configuration, Counts, Departures, Fill, FrameFacts, LinkFacts, QueueManager, Verdict,
+    Color, Configuration, Counts, Departures, Fill, FrameFacts, LinkFacts, QueueManager, Report,
+    Scope as PointScope, Verdict,
 };
 pub use pools::{
     Attachment, AttachmentSpec, MemoryKeys, PoolKeys, PoolMode, PoolSpec, PoolsSpec, PortProfiles,
     ProfileKeys, ProfileSpec, Side,
 };
 pub use prc_source::{Law, Method, PathReaction, PathReactionParams};
-pub use qcn::{ReactionPoint, ReactionPointParams, Scope as PointScope};
+pub use qcn::{ReactionPoint, ReactionPointParams};
 pub use quiet::{NotHeard, Quiet, Unheard};
 pub use rate_control::{
     Feedback, LimiterScope, PathFacts, Probe, RATE_CONTROL_PAGES, RateConfiguration, RateControl,
@@ -96,6 +99,7 @@ macro_rules! queue_managers {
             ("dynamic_threshold", include_str!("dynamic_threshold.rs"), "DynamicThreshold"),
             ("pools", include_str!("pools.rs"), "MemoryKeys"),
             ("crossbar", include_str!("crossbar.rs"), "CrossbarKeys"),
+            ("congestion_domain", include_str!("congestion_domain.rs"), "DomainKeys"),
             $((stringify!($key), include_str!(concat!(stringify!($key), ".rs")), stringify!($params)),)*
         ];
 
@@ -156,6 +160,9 @@ macro_rules! queue_managers {
             }
             fn message_priority(&self) -> Option<u8> {
                 match self { $(ManagerSpec::$name(params) => params.message_priority(),)* }
+            }
+            fn header_octets(&self) -> u8 {
+                match self { $(ManagerSpec::$name(params) => params.header_octets(),)* }
             }
             fn set_point(&self) -> Option<Bytes> {
                 match self { $(ManagerSpec::$name(params) => params.set_point(),)* }

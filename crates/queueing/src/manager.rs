@@ -17,8 +17,39 @@ pub enum Verdict {
     Mark,
     /// It is lost.
     Drop,
-    /// It passes, and its source gets a message with this feedback.
-    Notify(u32),
+    /// It passes, and its source gets a message that says this.
+    Notify(Report),
+}
+
+/// What a message tells the source of a frame.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// By the scheme: quantised, signed, or the length of the queue.
+    pub feedback: u32,
+    /// How far the queue is below its set point, in units of 64 B; 0 where the scheme does not tell.
+    pub offset: i16,
+    /// How much it has grown since the last sample, likewise.
+    pub delta: i16,
+}
+
+impl Report {
+    /// Of a queue of so many bytes, with its set point and its length at the last sample.
+    pub(crate) fn of_queue(feedback: u32, set_point: u64, length: u64, before: u64) -> Report {
+        Report { feedback, offset: units_of_64(set_point, length), delta: units_of_64(length, before) }
+    }
+}
+
+/// A difference of two lengths in units of 64 B, towards zero, as a field of a CNM has it: no more than it holds.
+fn units_of_64(one: u64, other: u64) -> i16 {
+    let units = (i128::from(one) - i128::from(other)) / 64;
+    units.clamp(i16::MIN.into(), i16::MAX.into()) as i16
+}
+
+impl Verdict {
+    /// A message with nothing but this feedback.
+    pub fn notify(feedback: u32) -> Verdict {
+        Verdict::Notify(Report { feedback, ..Report::default() })
+    }
 }
 
 /// A queue as its manager sees it, without the frame that is asked about.
@@ -209,6 +240,11 @@ pub trait Configuration {
         false
     }
 
+    /// Octets of the sampled frame that its messages repeat, at least.
+    fn header_octets(&self) -> u8 {
+        0
+    }
+
     /// Priority of its messages; `None`: that of the frame.
     fn message_priority(&self) -> Option<u8> {
         None
@@ -216,6 +252,17 @@ pub trait Configuration {
 
     /// A manager of an empty queue. The parameters have passed [`check`](Configuration::check).
     fn start(&self, link: &LinkFacts) -> Self::Machine;
+}
+
+/// What a congestion point is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Scope {
+    /// One queue.
+    #[default]
+    Queue,
+    /// All queues of a port that have it.
+    Port,
 }
 
 /// What the length of a queue includes.
@@ -244,5 +291,17 @@ impl Counts {
 pub(crate) fn number(amount: Amount) -> u64 {
     match amount {
         Amount::Bytes(number) | Amount::Frames(number) => number,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn queue_fields_are_signed_and_end_at_sixteen_bits() {
+        let fields = [(0, 64), (64, 0), (63, 0), (0, 63), (4_000_000, 0), (0, 4_000_000)];
+        let units = fields.map(|(one, other)| units_of_64(one, other));
+        assert_eq!(units, [-1, 1, 0, 0, i16::MAX, i16::MIN]);
     }
 }

@@ -162,7 +162,7 @@ impl QueueManager for PathPoint {
             return Verdict::Pass;
         }
         self.next_message = now + self.params.spacing;
-        Verdict::Notify(self.level(fill.queue.bytes))
+        Verdict::notify(self.level(fill.queue.bytes))
     }
 
     fn stamp(&mut self, moment: Moment, tag: Tag, port: impl FnOnce() -> u64) -> Tag {

@@ -214,7 +214,7 @@ fn a_round_trip_is_a_level() {
 fn messages_slow_down_and_silence_is_good_news() {
     let mut reaction = started(|it| it.method = Method::Messages);
     answered(&mut reaction, us(10), us(0), 0);
-    let notice = Notice { point: HERE, feedback: 800 };
+    let notice = Notice { point: HERE, feedback: 800, ..Notice::default() };
     reaction.on_feedback(us(50), Feedback::Message(notice), &mut none);
     let slowed = rate(&reaction);
     assert!(slowed < 625.0);
@@ -327,7 +327,7 @@ fn messages_are_random_by_level_and_never_soon_after_another() {
     assert!((4_800..5_200).contains(&told(0.48, 10)));
     let mut point = telling.start(&LINK);
     let verdict = point.on_enqueue(us(0), &fill(131_072), capable(1_500), &mut bits(1));
-    assert_eq!(verdict, Verdict::Notify(2_000));
+    assert_eq!(verdict, Verdict::notify(2_000));
 }
 
 #[test]

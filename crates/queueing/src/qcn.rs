@@ -24,15 +24,20 @@
 //! Stable range: a cut after a sample takes w Gd 63 (sample base) / (Qeq (2w + 1)) / N of the excess load off, where N
 //! sources share the queue; with 2 or more times the excess the load swings. There is a warning if two sources would.
 //!
-//! Not modelled: CN-TAGs (a CNM finds the limiter of its flow without one, and data frames are not 4 B longer);
-//! defences of a congestion notification domain, which remove tags at its edge; the limit of reaction points a port.
+//! A CNM also says which congestion point it is of, Qoff and Qdelta in units of 64 B, and of the sampled frame the priority, the
+//! destination, its CN-TAG if it has one, and its first octets. `congestion_domain` has CN-TAGs and the edges of their domain.
+//!
+//! Not modelled: the limit of reaction points a port.
 
 use crate::ManagerSpec;
 use crate::bcn::Samples;
 use crate::checks::{above_zero, least_and_most, message_priority, overshoots, share, within};
-use crate::manager::{Configuration, Counts, Departures, Fill, FrameFacts, LinkFacts, QueueManager, Verdict};
+use crate::manager::{
+    Configuration, Counts, Departures, Fill, FrameFacts, LinkFacts, QueueManager, Report, Scope, Verdict,
+};
 use crate::quiet::Quiet;
 use crate::rate_control::{Feedback, RateConfiguration, RateControl};
+use frame::Tag;
 use keys::{Remark, Unused};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -63,21 +68,14 @@ pub struct CongestionPointParams {
     /// Priority of the congestion messages. A whole number, 0 to 7. Default: 7 (a choice: ahead of what is congested).
     #[schemars(range(min = 0, max = 7))]
     pub message_priority: u32,
+    /// Octets of the sampled frame that a message repeats, if the frame has so many: its type and what follows. A size with unit, "0 B" to "64 B". Default: "0 B" (cpMinHeaderOctets).
+    pub header_length: Bytes,
+    /// Whether a frame without CN-TAG is answered, too. Default: true (switch manuals document both; with false, sources outside of a congestion notification domain are told nothing).
+    pub answer_untagged: bool,
     /// What a congestion point is of: "queue" (one for each queue, as IEEE 802.1Q has it), or "port": one for all queues of a port, which samples their frames whatever their priority, and whose length is that of all queues together (Hagen 2012, section 7.6). Default: "queue".
     pub scope: Scope,
     /// What the length of the queue includes besides the frames that wait: "without_frame" (only the others) or "with_frame" (the frame that enters, too). Default: "with_frame".
     pub counts: Counts,
-}
-
-/// What a congestion point is of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Scope {
-    /// One queue.
-    #[default]
-    Queue,
-    /// All queues of a port that have it.
-    Port,
 }
 
 impl Default for CongestionPointParams {
@@ -89,6 +87,8 @@ impl Default for CongestionPointParams {
             sampling: Samples::Regular,
             jitter_share: 0.15,
             message_priority: 7,
+            header_length: Bytes::new(0),
+            answer_untagged: true,
             scope: Scope::Queue,
             counts: Counts::WithFrame,
         }
@@ -103,7 +103,15 @@ impl Configuration for CongestionPointParams {
         above_zero("sample_base", self.sample_base)?;
         within("weight", self.weight, 0.0, 1024.0)?;
         share("jitter_share", self.jitter_share)?;
+        if self.header_length > Bytes::new(64) {
+            let message = format!("{} of the sampled frame", self.header_length);
+            let help = "expected \"0 B\" to \"64 B\" (IEEE 802.1Q clause 33)";
+            return Err(Remark::about("header_length", message, help));
+        }
         message_priority(self.message_priority)
+    }
+    fn header_octets(&self) -> u8 {
+        self.header_length.get() as u8
     }
     fn unused(&self) -> Vec<Remark> {
         Unused::of(self, &CongestionPointParams::default())
@@ -191,8 +199,12 @@ impl QueueManager for CongestionPoint {
                 return Verdict::Pass;
             }
         }
-        self.before = queue.bytes;
-        if feedback > 0 { Verdict::Notify(feedback as u32) } else { Verdict::Pass }
+        let before = std::mem::replace(&mut self.before, queue.bytes);
+        let answers = self.params.answer_untagged || matches!(frame.tag, Some(Tag::Flow(_)));
+        if feedback == 0 || !answers {
+            return Verdict::Pass;
+        }
+        Verdict::Notify(Report::of_queue(feedback as u32, self.params.set_point.get(), queue.bytes, before))
     }
 
     fn departures(&self) -> Departures {
@@ -573,7 +585,7 @@ mod tests {
             match point.on_enqueue(Time::ZERO, &full, capable(500), &mut random) {
                 Verdict::Pass => {}
                 verdict => {
-                    assert_eq!(verdict, Verdict::Notify(31));
+                    assert_eq!(verdict, Verdict::Notify(Report { feedback: 31, offset: -1_000, delta: 0 }));
                     gaps.push(std::mem::take(&mut gap));
                 }
             }
@@ -601,7 +613,25 @@ mod tests {
         // After 150 kB as without congestion; 63 makes 18.5 kB; (90 - 26) kB * 63 / 130 kB = 31 make 37.5 kB.
         let expected =
             [(301, 63), (339, 31), (415, 31), (491, 31), (567, 31), (643, 31), (719, 31), (795, 31)];
-        assert_eq!(samples, expected.map(|(frame, feedback)| (frame, Verdict::Notify(feedback))));
+        let said = |(frame, feedback)| {
+            // 26 kB - 90 kB, and 90 kB - 0 at the first sample, in units of 64 B.
+            let delta = if frame == 301 { 1_406 } else { 0 };
+            (frame, Verdict::Notify(Report { feedback, offset: -1_000, delta }))
+        };
+        assert_eq!(samples, expected.map(said));
+    }
+
+    #[test]
+    fn frames_without_a_tag_are_sampled_and_not_answered_if_it_is_said_so() {
+        let full = Fill { queue: Occupancy { bytes: 89_500, frames: 179 } };
+        let params = CongestionPointParams { answer_untagged: false, ..CongestionPointParams::default() };
+        let mut point = CongestionPoint { params, before: 0, until_sample: Some(0) };
+        assert_eq!(point.on_enqueue(Time::ZERO, &full, capable(500), &mut || 0), Verdict::Pass);
+        assert_eq!(point.before, 90_000);
+        point.until_sample = Some(0);
+        let tagged = FrameFacts { tag: Some(Tag::Flow(7)), ..capable(500) };
+        let told = point.on_enqueue(Time::ZERO, &full, tagged, &mut || 0);
+        assert_eq!(told, Verdict::Notify(Report { feedback: 31, offset: -1_000, delta: 0 }));
     }
 
     #[test]

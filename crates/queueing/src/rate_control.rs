@@ -424,18 +424,7 @@ impl RateLimiters {
             let help = "expected priorities, like [3], or no key for all";
             return Err(Remark::about("priorities", "rate limiters for no priority", help));
         }
-        let mut set = 0;
-        for (index, &priority) in named.iter().enumerate() {
-            let about = |message: String, help| Err(Remark::about("priorities", message, help).entry(index));
-            if priority > 7 {
-                return about(format!("priority {priority}"), "expected 0 to 7 (IEEE 802.1Q)");
-            }
-            if set >> priority & 1 != 0 {
-                return about(format!("priority {priority} twice"), "expected each priority once");
-            }
-            set |= 1 << priority;
-        }
-        Ok((control, set))
+        Ok((control, crate::checks::distinct_priorities("priorities", named)?))
     }
 }
 

@@ -76,7 +76,7 @@ impl QueueManager for Sampling {
         if !due {
             return Verdict::Pass;
         }
-        Verdict::Notify(u32::try_from(queue.bytes).unwrap_or(u32::MAX))
+        Verdict::notify(u32::try_from(queue.bytes).unwrap_or(u32::MAX))
     }
 
     fn departures(&self) -> Departures {
@@ -100,10 +100,10 @@ mod tests {
         let mut sampling = SamplingParams { threshold: Amount::Frames(3), every: 3 }.start(&LINK);
         let mut verdict = |frames| sampling.on_enqueue(Time::ZERO, &holding(frames), capable(500), &mut || 0);
         assert_eq!(verdict(1), Verdict::Pass);
-        assert_eq!(verdict(2), Verdict::Notify(2_500));
+        assert_eq!(verdict(2), Verdict::notify(2_500));
         assert_eq!([verdict(3), verdict(4)], [Verdict::Pass; 2]);
         // Frames below the threshold do not count.
-        assert_eq!([verdict(0), verdict(5)], [Verdict::Pass, Verdict::Notify(5_500)]);
+        assert_eq!([verdict(0), verdict(5)], [Verdict::Pass, Verdict::notify(5_500)]);
         let no_frame = SamplingParams { threshold: Amount::Frames(3), every: 0 };
         assert_eq!(no_frame.check().unwrap_err().path, [keys::Step::Key("every".into())]);
     }

@@ -6,6 +6,7 @@
 mod control_frame;
 mod dcbx;
 mod dcqcn;
+mod domains;
 mod faults;
 mod files;
 mod findings;
@@ -187,6 +188,7 @@ fn lower(model: &Model, context: &mut Context<'_>) -> Option<(Spec, Vec<u8>)> {
     let (mut nodes, mut flows) = (stations?, flows?);
     flows.extend(transfers?);
     let links = fabric.links();
+    let domains = domains::lower(model, &nodes, &fabric, context);
     let negotiated = dcbx::lower(model, &mut nodes, &links, context);
     transfers::check_lossless(model, &flows, context);
     flow_control::warn(&nodes, &flows, context);
@@ -208,6 +210,7 @@ fn lower(model: &Model, context: &mut Context<'_>) -> Option<(Spec, Vec<u8>)> {
         faults,
         guards,
         negotiated,
+        domains,
     };
     if context.errors == 0 {
         spec.tell_ways_apart();
@@ -225,6 +228,7 @@ fn lower(model: &Model, context: &mut Context<'_>) -> Option<(Spec, Vec<u8>)> {
         rdma::check(model, &spec, context);
         telemetry::check(model, &spec, context);
         dcqcn::check(model, &spec, context);
+        domains::check(model, &spec, context);
         unused::check(model, &spec, &needs, &entries, context);
     }
     Some((spec, fabric.levels()))

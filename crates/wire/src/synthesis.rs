@@ -21,6 +21,8 @@ use std::net::Ipv4Addr;
 
 /// The octets of an FCS, which a capture leaves out.
 const FCS: usize = 4;
+/// A CN-TAG.
+const CN_TAG: usize = 4;
 /// Ethernet, one tag, IPv4.
 const BEFORE_TRANSPORT: usize = 14 + 4 + 20;
 /// UDP, BTH and invariant CRC.
@@ -135,6 +137,31 @@ pub struct Simulated {
     pub ecn: u8,
     /// Code point of differentiated services; 0 of a frame without.
     pub dscp: u8,
+    /// The flow of its CN-TAG.
+    pub cn_tag: Option<u16>,
+    /// What a congestion message says beside its feedback, if that is known.
+    pub told: Option<Told>,
+}
+
+/// What a congestion message says beside its feedback.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Told {
+    /// The congestion point (CPID): the address of its station in the upper 48 bits.
+    pub congestion_point: u64,
+    /// cnmQOffset, in units of 64 octets.
+    pub offset: i16,
+    /// cnmQDelta, likewise.
+    pub delta: i16,
+    /// Of the sampled frame what it was for.
+    pub kind: Kind,
+    /// Its priority.
+    pub priority: Pcp,
+    /// Its length with its tags, DA to FCS.
+    pub bytes: u16,
+    /// What it carries.
+    pub word: u32,
+    /// How many of its octets are repeated, from its type on.
+    pub octets: u8,
 }
 
 /// The number of a station, from 1.
@@ -149,6 +176,12 @@ fn number(station: u32) -> Result<[u8; 4], Error> {
 /// The MAC address of a station.
 pub fn mac(station: u32) -> Result<Mac, Error> {
     number(station).map(|[_, a, b, c]| Mac([2, 0, 0, a, b, c]))
+}
+
+/// The address in the identifier of a congestion point.
+fn address_of(congestion_point: u64) -> Mac {
+    let [a, b, c, d, e, f, _, _] = congestion_point.to_be_bytes();
+    Mac([a, b, c, d, e, f])
 }
 
 fn address(station: u32) -> Result<Ipv4Addr, Error> {
@@ -203,8 +236,11 @@ impl Simulated {
             }
             Kind::Data | Kind::Ack | Kind::MarkedAck => self.segment()?,
         };
-        let frame = Frame::new(mac(self.destination)?, source, contents);
-        Ok(Frame { vlan: Some(VlanTag::new(self.priority, 0)?), ..frame })
+        // A congestion point speaks for itself.
+        let point =
+            self.told.filter(|_| self.kind == Kind::Cnm).map(|told| address_of(told.congestion_point));
+        let frame = Frame::new(mac(self.destination)?, point.unwrap_or(source), contents);
+        Ok(Frame { vlan: Some(VlanTag::new(self.priority, 0)?), flow: self.cn_tag, ..frame })
     }
 
     /// An acknowledgement, a NAK or a request.
@@ -239,6 +275,7 @@ impl Simulated {
 
     /// As many zeros as the frame has room for behind so many octets of headers.
     fn payload(&self, headers: usize) -> Vec<u8> {
+        let headers = headers + if self.cn_tag.is_some() { CN_TAG } else { 0 };
         vec![0; (usize::from(self.bytes).max(LEAST + FCS) - FCS).saturating_sub(headers)]
     }
 
@@ -265,10 +302,37 @@ impl Simulated {
     fn message(&self) -> Result<Contents, Error> {
         // Feedback of another scheme has no six bits: it is left out.
         let feedback = u8::try_from(self.word).ok().filter(|&feedback| feedback < 64).unwrap_or(0);
-        let mut message = Cnm::new(feedback, &[])?;
+        let repeated = self.told.map_or_else(|| Ok(Vec::new()), |told| self.repeated(&told))?;
+        let mut message = Cnm::new(feedback, &repeated)?;
         message.priority = self.priority;
         message.destination = mac(self.source)?;
+        if let Some(told) = self.told {
+            message.congestion_point = told.congestion_point;
+            (message.offset, message.delta, message.priority) = (told.offset, told.delta, told.priority);
+        }
         Ok(Contents::Cnm(message))
+    }
+
+    /// The octets of the sampled frame that a message repeats. It went the other way.
+    fn repeated(&self, told: &Told) -> Result<Vec<u8>, Error> {
+        if matches!(told.kind, Kind::Cnm | Kind::Pause | Kind::Pfc) {
+            return Ok(Vec::new());
+        }
+        let ports = Ports { source: self.ports.destination, destination: self.ports.source };
+        let sampled = Simulated {
+            kind: told.kind,
+            ports,
+            source: self.destination,
+            destination: self.source,
+            priority: told.priority,
+            bytes: told.bytes,
+            word: told.word,
+            told: None,
+            ..*self
+        };
+        let octets = sampled.frame()?.to_bytes();
+        let before = 12 + 4 + if self.cn_tag.is_some() { CN_TAG } else { 0 };
+        Ok(octets.into_iter().skip(before).take(told.octets.into()).collect())
     }
 
     fn tag(&self) -> Contents {
@@ -310,6 +374,8 @@ mod tests {
         word: 0,
         ecn: 2,
         dscp: 0,
+        cn_tag: None,
+        told: None,
     };
 
     /// The frame comes back from its octets, which are as many as they should be.
@@ -332,6 +398,49 @@ mod tests {
             made(Simulated { bytes, ..FRAME }, usize::from(bytes) - 4);
             made(Simulated { bytes, kind: Kind::Data, ..FRAME }, usize::from(bytes) - 4);
         }
+    }
+
+    #[test]
+    fn a_cn_tag_is_behind_the_other_and_makes_no_frame_longer_than_it_was() {
+        let frame = made(Simulated { cn_tag: Some(7), ..FRAME }, 1_518);
+        let octets = frame.to_bytes();
+        assert_eq!(octets[12..22], [0x81, 0, 0x60, 0, 0x22, 0xE9, 0, 7, 8, 0]);
+        for bytes in 68..300 {
+            made(Simulated { bytes, cn_tag: Some(0), ..FRAME }, usize::from(bytes) - 4);
+        }
+    }
+
+    #[test]
+    fn a_message_repeats_what_was_sampled() {
+        let told = Told {
+            congestion_point: 0x0200_0000_0009_000B,
+            offset: -1_000,
+            delta: 17,
+            kind: Kind::Pushed,
+            priority: FRAME.priority,
+            bytes: 1_522,
+            word: 0,
+            octets: 64,
+        };
+        let back = Ports { source: FRAME.ports.destination, destination: FRAME.ports.source };
+        let (source, destination) = (FRAME.destination, FRAME.source);
+        let message = Simulated { kind: Kind::Cnm, word: 31, ports: back, source, destination, ..FRAME };
+        for cn_tag in [None, Some(5)] {
+            let tag = if cn_tag.is_some() { 4 } else { 0 };
+            let bytes = 18 + tag + 24 + 64;
+            let frame = made(Simulated { bytes: bytes as u16, cn_tag, told: Some(told), ..message }, bytes);
+            assert_eq!(
+                (frame.source, frame.destination),
+                (Mac([2, 0, 0, 0, 0, 9]), mac(FRAME.source).unwrap())
+            );
+            let Contents::Cnm(cnm) = &frame.contents else { panic!() };
+            assert_eq!((cnm.feedback(), cnm.offset, cnm.delta), (31, -1_000, 17));
+            let sampled = Simulated { cn_tag, ..FRAME }.frame().unwrap().to_bytes();
+            assert_eq!(cnm.msdu(), &sampled[16 + tag..][..64]);
+        }
+        let few = Simulated { told: Some(Told { octets: 8, ..told }), ..message };
+        let Contents::Cnm(cnm) = few.frame().unwrap().contents else { panic!() };
+        assert_eq!(cnm.msdu().len(), 8);
     }
 
     #[test]

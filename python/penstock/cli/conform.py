@@ -21,7 +21,9 @@ MARKS = {"pass": Mark("✓", "green"), "fail": Mark("✗", "red"), "not applicab
 
 def conform(
     *,
-    against: Literal["agent", "sim", "lldpad"] = "agent",
+    against: Literal["agent", "sim", "lldpad"] | None = None,
+    scenario: str | None = None,
+    node: str | None = None,
     case: tuple[str, ...] = (),
     out: Path | None = None,
     json: Annotated[bool, Parameter(negative=())] = False,
@@ -33,7 +35,12 @@ def conform(
     against
         The device: "agent", the DCBX of Penstock, in memory; "sim", ports of simulated hosts and
         switches; or "lldpad", the open agent, which must be installed and needs root. It runs in a network
-        namespace that is removed at the end.
+        namespace that is removed at the end. Default: "agent"; with `scenario` it is a station of that.
+    scenario
+        A scenario, by file or name, of which `node` is the device: with its buffers, thresholds, queues and
+        PFC, in the places of the cases, which administer what they are about.
+    node
+        A host or a switch of `scenario`.
     case
         Numbers of cases, repeatable, such as "DX-03". Default: all of them.
     out
@@ -44,12 +51,12 @@ def conform(
     chosen = conformance.cases(case)
     if out is not None and not out.is_dir():
         raise InputError(f"--out {out}: is no directory")
-    device = DEVICES[against]()
+    device, chosen, called = _device(against, scenario, node, chosen)
     outcomes: list[conformance.Outcome] = []
     captures: dict[int, Path] = {}
     try:
         for outcome in conformance.run(chosen, device):
-            if against != "agent":
+            if called != "agent":
                 say(f"{outcome.case.id} {outcome.trial}: {outcome.verdict}")
             if out is not None and outcome.verdict == "fail":
                 captures[len(outcomes)] = _capture(outcome, device, out)
@@ -58,13 +65,30 @@ def conform(
         device.close()
     if out is not None:
         report = out / "report.html"
-        report.write_text(page(against, outcomes, captures), "utf-8")
+        report.write_text(page(called, outcomes, captures), "utf-8")
         say(f"report   {report}")
     if json:
-        print_json({"schema": SCHEMA, "against": against, "outcomes": [_json(one) for one in outcomes]})
+        print_json({"schema": SCHEMA, "against": called, "outcomes": [_json(one) for one in outcomes]})
     else:
         _show(outcomes)
     return EXIT_FAILED if any(one.verdict == "fail" for one in outcomes) else EXIT_DONE
+
+
+def _device(
+    against: str | None, scenario: str | None, node: str | None, chosen: list[conformance.Case]
+) -> tuple[conformance.Device, list[conformance.Case], str]:
+    """The device, the cases as they are run against it, and what a report calls it."""
+    if scenario is None and node is None:
+        name = against or "agent"
+        return DEVICES[name](), chosen, name
+    if scenario is None or node is None:
+        raise InputError("--scenario and --node go together: the device is a station of a scenario")
+    if against is not None:
+        raise InputError(f"--against {against}: with --scenario the device is a station of that")
+    from penstock.conformance.own import OwnDevice, Station, fitting
+
+    station = Station.of(scenario, node)
+    return OwnDevice(station=station), fitting(chosen, station), f"{node} of {scenario}"
 
 
 def _lldpad() -> conformance.Device:

@@ -12,6 +12,8 @@ from .frames import LEAST_BYTES, Sent, mac
 
 CONTROL = "01:80:c2:00:00:01"
 TESTER = "02:00:00:00:ff:01"
+STATION = "02:00:00:00:00:02"
+"""Address of the first host of a star: the first station is its switch."""
 MAC_CONTROL, VLAN, CN_TAG, CNM = b"\x88\x08", b"\x81\x00", b"\x22\xe9", b"\x22\xe7"
 PAUSE_OPCODE, PFC_OPCODE = 0x0001, 0x0101
 
@@ -69,6 +71,7 @@ def cnm(
     reserved: int = 0,
     said_length: int | None = None,
     octets: int | None = None,
+    to: str = STATION,
 ) -> Sent:
     """A congestion notification message with 8 octets of the sampled frame.
 
@@ -84,18 +87,19 @@ def cnm(
         The length that it says of the sampled octets. Default: 8, the right one.
     octets : int, optional
         Where its PDU is cut. Default: nowhere.
+    to : str, optional
+        Destination. Default: the first host of a star.
     """
     sampled = b"\x08\x00" + bytes(6)
     length = len(sampled) if said_length is None else said_length
     head = struct.pack("!HQhh", version << 12 | reserved << 6 | feedback, 0x0200_0000_00FF_0001, -100, 10)
     pdu = head + bytes([3 << 5, 0]) + mac(TESTER) + struct.pack("!H", length) + sampled
     tag = b"" if flow is None else CN_TAG + struct.pack("!H", flow)
-    whole = (
-        mac("02:00:00:00:00:01") + mac(TESTER) + VLAN + struct.pack("!H", 6 << 13) + tag + CNM + pdu[:octets]
-    )
+    whole = mac(to) + mac(TESTER) + VLAN + struct.pack("!H", 6 << 13) + tag + CNM + pdu[:octets]
     words = [f"CNM {feedback}"]
     words += [f"flow {flow}"] if flow is not None else ["no CN-TAG"]
     words += [f"{name} {value}" for name, value in (("version", version), ("reserved", reserved)) if value]
+    words += [f"to {to}"] if to != STATION else []
     words += [f"length {said_length}"] if said_length is not None else []
     words += [f"{octets} octets"] if octets is not None else []
     # A frame that is cut is not padded: its end is the end of the PDU.

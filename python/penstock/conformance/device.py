@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from penstock import _core
+from penstock.errors import InputError
 
 if TYPE_CHECKING:
     from .sim import Traffic
@@ -43,6 +44,10 @@ class Operational:
     applications: frozenset[tuple[int, int, int]]
     conditions: tuple[str, ...] | None = None
     traffic: Traffic | None = None
+
+
+class UnfitError(InputError):
+    """A device that cannot be what a case administers."""
 
 
 class Device(Protocol):

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from penstock.errors import InputError
 from penstock.library import suggestion
 
-from .device import Device, Operational
+from .device import Device, Operational, UnfitError
 from .frames import Sent
 
 Verdict = Literal["pass", "fail", "not applicable"]
@@ -153,7 +153,10 @@ def run(chosen: Sequence[Case], device: Device) -> Iterator[Outcome]:
             yield Outcome(case, "", "not applicable", reason)
             continue
         for trial in case.trials:
-            yield _run(case, trial, device)
+            try:
+                yield _run(case, trial, device)
+            except UnfitError as error:
+                yield Outcome(case, trial.name, "not applicable", f"it cannot be set so: {error}")
 
 
 def _run(case: Case, trial: Trial, device: Device) -> Outcome:

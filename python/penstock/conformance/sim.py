@@ -44,6 +44,8 @@ class Logged:
         What it carries: of a pause XOFF, XON and quanta; of a congestion message the feedback.
     destination : str
         Where it goes.
+    cn_tag : str
+        Number of the flow in its CN-TAG; empty: it has none.
     """
 
     begins_us: float
@@ -53,6 +55,7 @@ class Logged:
     flow: str
     word: int
     destination: str
+    cn_tag: str
 
 
 @dataclass(frozen=True)
@@ -82,6 +85,7 @@ class Traffic:
                     row["flow"],
                     row["word"],
                     row["destination"],
+                    row["cn_tag"],
                 )
                 found.setdefault(row["port"], []).append(Logged(row["time_ps"] / PS_A_MICROSECOND, *told))
         return found

@@ -19,6 +19,10 @@ COLUMNS = ("time_ps", "source_port", "destination_port", "priority", "bytes", "w
 """Columns of the table `frames` that cross as they are."""
 VERBS = ["", "send", "write", "read"]
 """What messages of RDMA are, in the order that the engine knows."""
+SAMPLED_KINDS = ("raw", "data", "ack", "marked_ack", "cnp", "part")
+"""What congestion points sample."""
+UNIT_BYTES = 64
+"""Of the fields of a congestion message that tell of the queue."""
 XOFF = 0xFF
 """Bits of the word of a pause frame that name the priorities that it stops."""
 
@@ -39,6 +43,7 @@ def write_capture(result: Result, out: Path) -> tuple[int, list[str]]:
     unfinished = out.with_name(out.name + ".part")
     try:
         log = {**_log(result, table, [name for name, _ in ports]), "dscp": dscps}
+        log.update(_congestion(result, table, log["kinds"]))
         _core.write_log(str(unfinished), ports, log)
         unfinished.replace(out)
     finally:
@@ -90,7 +95,8 @@ def _log(result: Result, table: pa.Table, ports: list[str]) -> dict[str, Any]:
         return sorted(set(table[column].cast(pa.string()).to_pylist()))
 
     nodes = [node["name"] for node in result.topology["nodes"]]
-    kinds = words("kind")
+    # What a congestion message repeats may be of a kind that is nowhere in the log.
+    kinds = sorted({*words("kind"), *SAMPLED_KINDS})
     causes = words("cause")
     pauses = pc.is_in(table["kind"].cast(pa.string()), value_set=pa.array(["pause", "pfc"]))
     stops = pc.not_equal(pc.bit_wise_and(table["word"].cast(pa.uint64()), XOFF), 0)
@@ -111,6 +117,31 @@ def _log(result: Result, table: pa.Table, ports: list[str]) -> dict[str, Any]:
         "source": places("source", nodes),
         "destination": places("destination", nodes),
     }
+
+
+def _congestion(result: Result, table: pa.Table, kinds: list[str]) -> dict[str, Any]:
+    """CN-TAGs, each plus one, and what congestion messages say, by row of the log; 0 where there is none."""
+    import numpy as np
+
+    def zeros() -> Any:
+        return np.zeros(table.num_rows, np.uint64)
+
+    names = ("congestion_point", "sampled_priority", "sampled_bytes", "sampled_word", "octets")
+    columns = {name: zeros() for name in ("cn_tag", "offset", "delta", "sampled_kind", *names)}
+    if "cn_tag" not in table.column_names:
+        return columns  # of a result that was written before there were any
+    tags = table["cn_tag"].combine_chunks().dictionary_encode()
+    if table.num_rows:
+        numbers = np.array([int(tag) + 1 if tag else 0 for tag in tags.dictionary.to_pylist()], np.uint64)
+        columns["cn_tag"] = np.ascontiguousarray(numbers[np.asarray(tags.indices)])
+    for said in result.rows("congestion_messages"):
+        row = int(said["row"])
+        for name in names:
+            columns[name][row] = said[name]
+        columns["sampled_kind"][row] = kinds.index(str(said["sampled_kind"]))
+        for name in ("offset", "delta"):
+            columns[name][row] = round(float(said[f"{name}_bytes"]) / UNIT_BYTES) % (1 << 64)
+    return columns
 
 
 def _numbers(column: Any) -> Any:

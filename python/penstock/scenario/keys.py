@@ -446,6 +446,10 @@ class HostKeys(TypedDict, total=False):
     """What the NICs of these hosts spend on messages and queue pairs of RDMA that they send. Default:
     nothing.
     """
+    congestion_domain: DomainKeys | None
+    """The part of these stations in a congestion notification domain: the priorities with congestion
+    notification, and the defence of ports for them. Default: none.
+    """
     dcbx: DcbxKeys | None
     """DCBX at their ports: settings that the two ends of a link exchange before the traffic. Default:
     none.
@@ -1051,6 +1055,25 @@ class NicLimitsKeys(TypedDict, total=False):
     """How long it fetches another context before it sends. Default: "500 ns"."""
 
 
+class DomainKeys(TypedDict, total=False):
+    """Keys of a station's part in a congestion notification domain."""
+
+    priorities: Required[Sequence[int]]
+    """Priorities with congestion notification (CNPV), 0 to 7 each, at most seven of them."""
+    alternate_priority: int | None
+    """The priority of frames that come from outside the domain with one of these. Default: the next
+    lower one that is none of them, else the next higher one.
+    """
+    defence: Choice | None
+    """The defence of all ports: "auto" (what the neighbour says decides), "disabled", "edge", "interior"
+    or "interior_ready". Default: "auto".
+    """
+    ports: Mapping[str, Choice] | None
+    """The defence of ports to some neighbours, by the name, range or pattern of the neighbour, like `{
+    h0 = "edge" }`. Default: that of all ports.
+    """
+
+
 class DcbxKeys(TypedDict, total=False):
     """The settings of one port, or of all ports of a station."""
 
@@ -1190,6 +1213,10 @@ class SwitchKeys(TypedDict, total=False):
     flow_control: FlowControl | None
     """Link-level flow control of these switches: a kind, or "off". Default: the `flow_control` of the
     scenario.
+    """
+    congestion_domain: DomainKeys | None
+    """The part of these stations in a congestion notification domain: the priorities with congestion
+    notification, and the defence of ports for them. Default: none.
     """
     dcbx: DcbxKeys | None
     """DCBX at their ports: settings that the two ends of a link exchange before the traffic. Default:
@@ -1520,6 +1547,12 @@ class CongestionPointKeys(TypedDict, total=False):
     """
     message_priority: int | None
     """Priority of the congestion messages. Default: 7."""
+    header_length: str | None
+    """Octets of the sampled frame that a message repeats, if the frame has so many: its type and what
+    follows. Default: "0 B".
+    """
+    answer_untagged: bool | None
+    """Whether a frame without CN-TAG is answered, too. Default: true."""
     scope: Scope | None
     """What a congestion point is of: "queue" (one for each queue, as IEEE 802.1Q has it), or "port": one
     for all queues of a port, which samples their frames whatever their priority, and whose length is
@@ -2648,8 +2681,8 @@ class FaultKeys(TypedDict, total=False):
     """The probability of each frame of a flow to be lost on the link, in each direction by itself."""
     control_frame: str | None
     """A control frame that no station of the scenario sends, and that takes no time on the link: PAUSE,
-    PFC, or a congestion message, which is for the flow of the host whose number, from 0, its CN-TAG
-    has.
+    PFC, a congestion message, which is for the flow of the host whose number, from 0, its CN-TAG has,
+    if it is for the address of that host (02:00:00:00:00:00 and the number of the station, from 1).
     """
     towards: str | None
     """The end of the link that the lost frames are on their way to. Default: both directions; required
@@ -2831,6 +2864,8 @@ Method = Literal["feedback", "probes", "round_trip", "messages"]
 """How levels come back."""
 Law = Literal["scaled", "fixed"]
 """The law of rates."""
+Choice = Literal["auto", "disabled", "edge", "interior", "interior_ready"]
+"""Who decides on the defence of a port."""
 TieBreak = Literal["lower_adopts", "lower_wins"]
 """Which of two willing stations adopts."""
 Dialect = Literal["either", "standard", "older", "oldest"]

@@ -31,6 +31,8 @@ pub(crate) fn has_effect(spec: &Spec, node: NodeId, says: &Says) -> bool {
             let limits = spec.nodes[node.at()].host().is_some_and(|host| host.limiters.is_some());
             limits && flow_of(spec, node, *flow).is_some()
         }
+        // Nobody listens who has no domain.
+        Says::Domain(_) => spec.domain(node).is_some(),
         _ => !signals(spec, node, says).is_empty(),
     }
 }

@@ -9,6 +9,8 @@ use crate::build::control_frames;
 use crate::run::event::Event;
 use crate::run::faults::{Action, FaultSchedule, Faults, Span};
 use crate::run::index::PlaceIx;
+use crate::run::port::Hooks;
+use crate::run::world::Fabric;
 use crate::spec::routing::Wiring;
 use crate::spec::{CoreChange, FaultSpec, LinkSpec, NodeSpec, Reaction, Role, Spec, Subject};
 use engine::{Stream, stream};
@@ -217,7 +219,7 @@ impl FaultPlan {
             events.push(Event::fault(group[0].0, PlaceIx::new(group[0].1), first, count));
             first += count;
         }
-        Faults { schedules, events, actions, schedulers: Arc::default() }
+        Faults { schedules, events, actions, schedulers: Arc::default(), domains: Arc::default() }
     }
 
     fn schedule(&self, spec: &Spec, wiring: &Wiring, port: u32) -> Option<Box<FaultSchedule>> {
@@ -361,6 +363,20 @@ fn joined<T: Copy>(all: &mut Vec<T>, span: impl Fn(&mut T) -> &mut Span) {
         }
     }
     *all = kept;
+}
+
+/// What faults can hit knows it, and how its scheduler was at the beginning.
+pub(crate) fn mark_faulted(fabric: &mut Fabric) {
+    for (port, cold) in fabric.links.ports.iter_mut().zip(&fabric.links.cold) {
+        port.hooks.set(Hooks::FAULTED, cold.changes_frames());
+    }
+    let ports = fabric.links.ports.iter_mut().zip(&fabric.links.cold);
+    for ((port, cold), schedule) in ports.zip(&mut fabric.faults.schedules) {
+        if let Some(schedule) = schedule {
+            schedule.fresh = port.hooks.has(Hooks::SCHEDULER).then(|| cold.scheduler.discipline().clone());
+        }
+        port.hooks.set(Hooks::FAULTED, schedule.is_some() || cold.changes_frames());
+    }
 }
 
 #[cfg(test)]

@@ -96,7 +96,9 @@ pub fn frame_bounds(spec: &Spec) -> (u16, u16) {
         .map(|limiters| limiters.control)
         .collect();
     let tag = controls.iter().map(|control| control.tag_bytes()).max().unwrap_or_default();
-    let most = most.saturating_add(tag.into());
+    let cn_tag = if spec.domains.iter().any(Option::is_some) { queueing::CN_TAG_BYTES } else { 0 };
+    // A frame has one of the two.
+    let most = most.saturating_add(tag.max(cn_tag).into());
     // Any of them may tell a source, and tags may come back.
     let control_frames =
         managers.any(Option::is_some) || controls.iter().any(|control| control.return_priority().is_some());

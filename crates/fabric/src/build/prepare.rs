@@ -38,7 +38,10 @@ pub(super) fn prepare(plan: &Plan) -> Result<Prepared, BuildError> {
     changes.extend(control_frames::actions(spec, wiring, &paths));
     let (reconfigured, schedulers) = scheduler_changes::changes(plan);
     changes.extend(reconfigured);
-    let all_faults = Faults { schedulers: schedulers.into(), ..faults.faults(spec, wiring, changes) };
+    let (defended, domains) = plan.domains.actions();
+    changes.extend(defended);
+    let (schedulers, domains) = (schedulers.into(), domains.into());
+    let all_faults = Faults { schedulers, domains, ..faults.faults(spec, wiring, changes) };
     if paths.hops.len() > Route::LIMIT as usize {
         let message = format!("all paths together have {} hops", paths.hops.len());
         let help = format!("expected at most {}: fewer senders or destinations", Route::LIMIT);

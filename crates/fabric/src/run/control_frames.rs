@@ -5,8 +5,7 @@
 //!
 //! Source: IEEE 802.3 annexes 31B and 31D, IEEE 802.1Q clause 33.
 //!
-//! Not modelled: the time that the frame takes on the link, and the frames that it delays there; addresses of stations (a
-//! congestion message is for the station where it comes in).
+//! Not modelled: the time that the frame takes on the link, and the frames that it delays there.
 
 use crate::run::event::{Event, Queued};
 use crate::run::index::PortIx;
@@ -45,6 +44,7 @@ impl Fabric {
     pub fn hear_congestion(&mut self, path: u32, feedback: u8, now: Time, windows: &mut Queued) {
         let Some(limiter) = self.limiter_of(PathId(path)) else { return };
         let notice = Notice { feedback: feedback.into(), ..Notice::default() };
+        self.hosts.limiters[limiter].measured.foreign += 1;
         self.tell_limiter(limiter, Feedback::Message(notice), now);
         self.update_limiter(limiter, now, windows);
     }

@@ -23,6 +23,7 @@
 //! are those of the fastest rate, and of the first); bounds
 //! of the table of guarantees that follow a new scheduler.
 
+use crate::run::domains::PortDomain;
 use crate::run::event::{Event, Kind, LossCause, Queued};
 use crate::run::index::PortIx;
 use crate::run::losses::Cause;
@@ -94,6 +95,10 @@ pub(crate) enum Action {
         path: u32,
         feedback: u8,
     },
+    /// The port does another thing of the table at the edge of a congestion notification domain.
+    Domain {
+        nth: u32,
+    },
 }
 
 /// All faults of a run.
@@ -107,12 +112,14 @@ pub(crate) struct Faults {
     pub actions: Arc<[Action]>,
     /// Those that ports get while the simulation runs, with nothing served yet.
     pub schedulers: Arc<[Scheduler]>,
+    /// What ports do at the edge of a congestion notification domain after they have heard of it.
+    pub domains: Arc<[PortDomain]>,
 }
 
 impl Faults {
     /// Bytes of the table that all parts of a fabric have together.
     pub fn shared_bytes(&self) -> usize {
-        size_of_val(&*self.actions) + size_of_val(&*self.schedulers)
+        size_of_val(&*self.actions) + size_of_val(&*self.schedulers) + size_of_val(&*self.domains)
     }
 
     /// Bytes of the tables of this part; the spans of a port among them.
@@ -262,6 +269,10 @@ impl Fabric {
                 Action::Path { path, start } => self.change_path(path, start, now, windows),
                 Action::Pause { signal, quanta } => self.hear_pause(port, signal, quanta, now, windows),
                 Action::Scheduler { nth } => self.change_scheduler(port, nth, now, windows),
+                Action::Domain { nth } => {
+                    let new = self.faults.domains[nth as usize];
+                    self.links.cold[port].domain.iter_mut().for_each(|own| **own = new);
+                }
                 Action::Congestion { path, feedback } => self.hear_congestion(path, feedback, now, windows),
             }
         }

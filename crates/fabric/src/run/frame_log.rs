@@ -11,7 +11,7 @@ use typed_index_collections::TiVec;
 
 use crate::run::world::Fabric;
 use flow_control::pause::PauseSignal;
-use frame::{CONTROL_FRAME_BYTES, Frame, Header, Heading, PathId};
+use frame::{CONTROL_FRAME_BYTES, Frame, Heading, Notice, PathId, Tag};
 use units::Time;
 
 /// What happened to a frame.
@@ -41,6 +41,10 @@ pub(crate) struct Row {
     pub back: bool,
     /// Which of the connections on its path it is of, if there are several.
     pub connection: u32,
+    /// The flow of its CN-TAG.
+    pub cn_tag: Option<u16>,
+    /// What it says, if it is a congestion message.
+    pub notice: Option<Notice>,
 }
 
 /// Rows sort by it, what comes in first; no two are equal, but those of frames that nothing tells apart.
@@ -186,6 +190,8 @@ impl Fabric {
             frame,
             back: false,
             connection: 0,
+            cn_tag: None,
+            notice: None,
         };
         self.log_passage(egress, row, if lost { Happened::Dropped(None) } else { Happened::Arrived });
     }
@@ -219,20 +225,11 @@ impl Fabric {
             Heading::Backward(_) => true,
             Heading::Destination(node) => self.routes.source_node(frame.path) == Some(node),
         };
-        let (word, connection) = match self.headers.of(frame) {
-            Some(
-                Carried::Header(Header::Tcp(tcp)) | Carried::Tagged { header: Some(Header::Tcp(tcp)), .. },
-            ) => (tcp.number, tcp.connection),
-            Some(
-                Carried::Header(Header::Rdma(rdma))
-                | Carried::Tagged { header: Some(Header::Rdma(rdma)), .. },
-            ) => (rdma.word, rdma.pair),
-            Some(Carried::Tagged { word, .. }) => (*word, 0),
-            Some(Carried::Notice(notice)) => (notice.feedback, 0),
-            Some(Carried::Returned(_) | Carried::Stamp(..)) => (0, 0),
-            // Of a copy the slot that it is made of.
-            None if frame.route.is_tree() => (0, 0),
-            None => (frame.word, 0),
+        let (word, connection) = self.headers.word_of(frame);
+        let (cn_tag, notice) = match self.headers.of(frame) {
+            Some(Carried::Tagged { tag: Tag::Flow(flow), .. }) => (Some(*flow), None),
+            Some(Carried::Notice(notice)) => (notice.sampled.flow, Some(*notice)),
+            _ => (None, None),
         };
         let frame = Frame { word, ..*frame };
         Row {
@@ -243,6 +240,8 @@ impl Fabric {
             frame,
             back,
             connection,
+            cn_tag,
+            notice,
         }
     }
 }

@@ -4,7 +4,7 @@
 //! takes what it carries along (`pack` and `unpack` of [`World`](engine::World)). The number of a slot is nobody's business:
 //! fingerprints are made of what the slot says.
 
-use frame::{Frame, Header, Notice, Stamp, Stamps, Tag, Telemetry};
+use frame::{Frame, Header, Notice, Sampled, Stamp, Stamps, Tag, Telemetry};
 use std::iter::Peekable;
 use std::vec::Drain;
 
@@ -100,6 +100,38 @@ impl Headers {
         match self.of(frame) {
             Some(Carried::Tagged { bytes, .. }) => frame.bytes - u16::from(*bytes),
             _ => frame.bytes,
+        }
+    }
+
+    /// What a message repeats of a frame: so many octets, if it has them. They begin with its type, behind the tags.
+    pub fn sampled(&self, frame: &Frame, octets: u8) -> Sampled {
+        let flow = match self.of(frame) {
+            Some(Carried::Tagged { tag: Tag::Flow(flow), .. }) => Some(*flow),
+            _ => None,
+        };
+        let (kind, priority, bytes) = (frame.flags.kind(), frame.priority, frame.bytes);
+        let before = 12 + 4 + if flow.is_some() { u16::from(queueing::CN_TAG_BYTES) } else { 0 };
+        let data = bytes.saturating_sub(before + 4);
+        let octets = octets.min(u8::try_from(data).unwrap_or(u8::MAX));
+        Sampled { kind, priority, bytes, word: self.word_of(frame).0, flow, octets }
+    }
+
+    /// What a frame carries in a word, and which of the connections on its path it is of.
+    pub fn word_of(&self, frame: &Frame) -> (u32, u32) {
+        match self.of(frame) {
+            Some(
+                Carried::Header(Header::Tcp(tcp)) | Carried::Tagged { header: Some(Header::Tcp(tcp)), .. },
+            ) => (tcp.number, tcp.connection),
+            Some(
+                Carried::Header(Header::Rdma(rdma))
+                | Carried::Tagged { header: Some(Header::Rdma(rdma)), .. },
+            ) => (rdma.word, rdma.pair),
+            Some(Carried::Tagged { word, .. }) => (*word, 0),
+            Some(Carried::Notice(notice)) => (notice.feedback, 0),
+            Some(Carried::Returned(_) | Carried::Stamp(..)) => (0, 0),
+            // Of a copy the slot that it is made of.
+            None if frame.route.is_tree() => (0, 0),
+            None => (frame.word, 0),
         }
     }
 

@@ -11,6 +11,7 @@ use crate::run::sources::SourceState;
 use crate::run::stream_counts::StreamCounts;
 use frame::{Frame, PathId};
 use measure::Latency;
+use std::sync::Arc;
 use transport::Protocol;
 use typed_index_collections::TiVec;
 use units::Time;
@@ -31,6 +32,8 @@ pub(crate) struct Hosts {
     pub limiters: TiVec<LimiterIx, Limiter>,
     /// By path, the limiters here that frames from its near end and from its far end pass. Empty without limiters.
     pub limiters_of_path: Vec<[Option<LimiterIx>; 2]>,
+    /// By path, the numbers that CN-TAGs have for its flow, of its near end and of its far end; empty where there are no tags.
+    pub flow_numbers: Arc<[[u16; 2]]>,
     /// One for each path that ends here.
     pub receivers: TiVec<ReceiverIx, Receiver>,
     /// Order among the frames of flows whose paths are not listed, where it may be lost.

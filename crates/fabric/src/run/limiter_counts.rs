@@ -9,6 +9,8 @@ use units::BitRate;
 pub(crate) struct LimiterMeasured {
     /// Time from a congestion message to its arrival.
     pub messages: Latency,
+    /// Messages among all that it obeyed that no congestion point has sent.
+    pub foreign: u64,
     /// The lowest rate that it had after a message.
     pub lowest: Option<BitRate>,
     /// Frames and bytes that have left and that the control has heard of, from a number that may be below zero:

@@ -384,7 +384,7 @@ impl Fabric {
             Feedback::Message(notice) => Some((notice.point, false)),
             Feedback::Returned(Tag::Rate(written)) => written.map(|(_, point)| (point, false)),
             Feedback::Returned(Tag::Path(news)) => news.at.map(|(point, _)| (point, true)),
-            Feedback::Returned(Tag::Limited(_)) => None,
+            Feedback::Returned(Tag::Limited(_) | Tag::Flow(_)) => None,
         };
         let before = limiter.rate();
         match feedback {

@@ -14,11 +14,12 @@ use crate::run::port::Hooks;
 use crate::run::world::Fabric;
 use engine::Stream;
 use frame::{
-    CHANNELS, CONTROL_FRAME_BYTES, Ecn, Flags, Frame, FrameKind, Notice, PointId, Priority, TrafficClass,
+    CHANNELS, CONTROL_FRAME_BYTES, Ecn, Flags, Frame, FrameKind, Notice, PointId, Priority, Sampled,
+    TrafficClass,
 };
 use queueing::{
     Configuration, Departures, Fill, FrameFacts, LinkFacts, Manager, ManagerSpec, Moment, QueueManager,
-    Quiet, Verdict,
+    Quiet, Report, Verdict,
 };
 use rand_xoshiro::rand_core::Rng;
 use units::{BitRate, Time};
@@ -34,6 +35,8 @@ pub(crate) struct Managed {
     point: PointId,
     /// Priority of its messages; `None`: that of the frame.
     message_priority: Option<Priority>,
+    /// Octets of the sampled frame that its messages repeat.
+    header_octets: u8,
     /// Of one for several queues of a port: its counts by class, in place of `counts`.
     by_class: Option<Box<[ManagedCounts; CHANNELS]>>,
     manager: Manager,
@@ -52,7 +55,8 @@ impl Managed {
         let point = link.point;
         let counts = ManagedCounts::default();
         let by_class = spec.of_port().then(|| Box::new([counts; CHANNELS]));
-        Managed { manager, random, point, message_priority, by_class, counts }
+        let header_octets = spec.header_octets();
+        Managed { manager, random, point, message_priority, header_octets, by_class, counts }
     }
 
     /// What it has done with frames of a class.
@@ -150,7 +154,7 @@ impl Fabric {
                 self.lose(egress, class, frame, ingress, Cause::QueueManager, now);
                 return false;
             }
-            Verdict::Notify(feedback) => self.notify_source(egress, class, frame, feedback, now, windows),
+            Verdict::Notify(report) => self.notify_source(egress, class, frame, report, now, windows),
             Verdict::Pass | Verdict::Mark => {}
         }
         true
@@ -169,10 +173,9 @@ impl Fabric {
         if self.leaves_unheard(egress, class, &frame, now) {
             return frame;
         }
-        if let Verdict::Notify(feedback) =
-            self.manager_verdict(egress, class, &mut frame, Moment::Dequeue, now)
+        if let Verdict::Notify(report) = self.manager_verdict(egress, class, &mut frame, Moment::Dequeue, now)
         {
-            self.notify_source(egress, class, &frame, feedback, now, windows);
+            self.notify_source(egress, class, &frame, report, now, windows);
         }
         frame
     }
@@ -250,23 +253,24 @@ impl Fabric {
         verdict
     }
 
-    /// Sends a congestion message with this feedback to the source of a frame. Messages of messages and of tags on their
+    /// Sends a congestion message that says this to the source of a frame. Messages of messages and of tags on their
     /// way back are not sent.
     fn notify_source(
         &mut self,
         egress: PortIx,
         class: TrafficClass,
         frame: &Frame,
-        feedback: u32,
+        report: Report,
         now: Time,
         windows: &mut Queued,
     ) {
         let queue = self.links.ports[egress].queue(class);
         let Some(managed) = self.links.managers.of(queue) else { return };
         let (priority, point) = (managed.message_priority, managed.point);
+        let sampled = self.headers.sampled(frame, managed.header_octets);
         let mut message = Frame {
             path: frame.path,
-            bytes: CONTROL_FRAME_BYTES,
+            bytes: message_bytes(&sampled),
             priority: priority.unwrap_or(frame.priority),
             flags: Flags::new(FrameKind::Cnm, Ecn::NotCapable),
             ..Frame::default()
@@ -274,7 +278,9 @@ impl Fabric {
         let node = self.node_of[egress];
         let answers = !matches!(frame.flags.kind(), FrameKind::Cnm | FrameKind::Tag);
         if answers {
-            self.headers.attach(&mut message, Carried::Notice(Notice { point, feedback }));
+            let Report { feedback, offset, delta } = report;
+            let notice = Notice { point, feedback, offset, delta, sampled };
+            self.headers.attach(&mut message, Carried::Notice(notice));
         }
         if answers && self.answer(node, frame, message, now, windows) {
             return;
@@ -286,4 +292,11 @@ impl Fabric {
             counts.messages -= 1;
         }
     }
+}
+
+/// Length of a congestion message (IEEE 802.1Q clause 33): addresses, VLAN tag, perhaps CN-TAG, type, 24 octets, what it repeats
+/// of the frame, FCS; padded.
+fn message_bytes(sampled: &Sampled) -> u16 {
+    let cn_tag = if sampled.flow.is_some() { u16::from(queueing::CN_TAG_BYTES) } else { 0 };
+    (12 + 4 + cn_tag + 2 + 24 + u16::from(sampled.octets) + 4).max(CONTROL_FRAME_BYTES)
 }

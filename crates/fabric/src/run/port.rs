@@ -1,6 +1,7 @@
 //! A port: one end of a link, with its transmitter.
 
 use crate::run::contention::Contention;
+use crate::run::domains::PortDomain;
 use crate::run::event::{Event, Kind, Place};
 use crate::run::index::QueueIx;
 use crate::run::link_control::LinkControl;
@@ -54,8 +55,8 @@ impl Hooks {
     pub const SCHEDULER: Hooks = Hooks(1 << 1);
     /// The peer is a host that does no more with what comes than count it: see `counting`.
     pub const COUNTED_THERE: Hooks = Hooks(1 << 2);
-    /// Faults of the scenario, or losses of the link, may hit what leaves here, or it gets another priority:
-    /// [`ColdPort::remap`].
+    /// Faults of the scenario, or losses of the link, may hit what leaves here, or it gets another priority
+    /// or tag: [`ColdPort::changes_frames`].
     pub const FAULTED: Hooks = Hooks(1 << 3);
     /// Sources or endpoints may have to act when a frame leaves: some wait for room in the NIC.
     pub const FEEDS: Hooks = Hooks(1 << 4);
@@ -190,6 +191,8 @@ pub(crate) struct ColdPort {
     pub former: Vec<FormerRate>,
     /// The new priorities of frames that leave here.
     pub remap: Option<[Priority; PRIORITIES]>,
+    /// What is done to frames at a congestion notification domain.
+    pub domain: Option<Box<PortDomain>>,
 }
 
 /// The rate that a link had before a fault.
@@ -205,7 +208,13 @@ impl ColdPort {
     /// The priority that a frame has when it has left here.
     #[inline]
     pub fn new_priority(&self, old: Priority) -> Priority {
-        self.remap.and_then(|new| new.get(old.at()).copied()).unwrap_or(old)
+        let own = self.remap.and_then(|new| new.get(old.at()).copied()).unwrap_or(old);
+        let kept_out = self.domain.as_deref().and_then(|domain| domain.becomes.get(own.at()).copied());
+        kept_out.unwrap_or(own)
+    }
+    /// Whether frames get another priority or another tag when they leave here.
+    pub fn changes_frames(&self) -> bool {
+        self.remap.is_some() || self.domain.is_some()
     }
     /// Why frames may not even wait here; `None`: they may.
     #[inline]

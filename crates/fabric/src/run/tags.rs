@@ -38,7 +38,7 @@ impl Fabric {
                 return None;
             }
             Some(tag @ Tag::Rate(_)) => self.return_tag(frame, tag, now, windows),
-            Some(Tag::Limited(_)) | None => {}
+            Some(Tag::Limited(_) | Tag::Flow(_)) | None => {}
         }
         Some(bare)
     }

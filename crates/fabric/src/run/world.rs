@@ -385,11 +385,12 @@ impl Fabric {
         self.links.passed.count(egress, &frame);
     }
 
-    /// The rest of [`Fabric::transmit`] at a port that faults may hit, or where frames get another priority: they are
-    /// counted by that of the queue that they leave.
+    /// The rest of [`Fabric::transmit`] at a port that faults may hit, or where frames get another priority or tag: they are
+    /// counted by the priority of the queue that they leave.
     #[cold]
     #[inline(never)]
     fn transmit_faulted(&mut self, egress: PortIx, frame: Frame, now: Time, windows: &mut Queued) {
+        let frame = self.with_cn_tag(egress, frame);
         let back = !self.goes_to_far_end(&frame);
         let port = &mut self.links.ports[egress];
         let cold = &self.links.cold[egress];

@@ -1,6 +1,7 @@
 //! What goes wrong while a simulation runs, and what is changed.
 
 use frame::NodeId;
+use queueing::CnTlv;
 use scheduling::SchedulerSpec;
 use std::sync::Arc;
 use units::{BitRate, Time};
@@ -133,6 +134,8 @@ pub enum Says {
         /// Quantised feedback, 0 to 63.
         feedback: u8,
     },
+    /// The congestion notification TLV of an LLDPDU.
+    Domain(CnTlv),
     /// Nothing: it is not legal, or no station acts on it.
     Nothing,
 }
@@ -148,7 +151,7 @@ impl Says {
                 times.dedup();
                 times.iter().filter(|&&time| time > 0).count() as u64
             }
-            Says::Congestion { .. } | Says::Nothing => 0,
+            Says::Congestion { .. } | Says::Domain(_) | Says::Nothing => 0,
         }
     }
 }

@@ -32,11 +32,13 @@ impl NodeSpec {
 impl Spec {
     /// Whether some switch changes priorities.
     pub fn remaps(&self) -> bool {
-        self.nodes.iter().any(|node| node.switch().is_some_and(|switch| !switch.remaps.is_empty()))
+        !self.domains.is_empty()
+            || self.nodes.iter().any(|node| node.switch().is_some_and(|switch| !switch.remaps.is_empty()))
     }
     /// A priority, and all that switches may make of it.
     pub(crate) fn made_of(&self, priority: Priority) -> impl Iterator<Item = Priority> + use<> {
-        members(with_new_priorities(&self.nodes, 1 << priority.0)).map(|number| Priority(number as u8))
+        members(self.with_alternates(with_new_priorities(&self.nodes, 1 << priority.0)))
+            .map(|number| Priority(number as u8))
     }
 }
 

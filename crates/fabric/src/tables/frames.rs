@@ -4,7 +4,7 @@ use super::View;
 use super::ports::KnownPorts;
 use crate::run::frame_log::{Happened, Log, Row};
 use flow_control::PauseKind;
-use frame::{Ecn, FrameKind, Heading, PortId, Ports};
+use frame::{Ecn, FrameKind, Heading, Notice, PRIORITIES, PortId, Ports, Sampled};
 use measure::Table;
 use transport::RdmaVerb;
 
@@ -13,7 +13,7 @@ const KINDS: [&str; 10] = ["raw", "data", "ack", "marked_ack", "cnp", "cnm", "ta
 
 impl View<'_> {
     /// The log, and what it says of the variation of delays.
-    pub fn frames(&self) -> [Table; 2] {
+    pub fn frames(&self) -> [Table; 3] {
         let rows = self.logged();
         let ends: Vec<[u32; 2]> = rows.iter().map(|row| self.ends(row)).collect();
         let (deviations, variations) = self.deviations(&rows, &ends);
@@ -60,10 +60,42 @@ impl View<'_> {
             .integers("priority", "", "Its priority, 0 to 7, or its channel, 0 to 19.", rows.iter().map(|row| row.frame.priority.0.into()))
             .integers("bytes", "B", "Its length, DA to FCS.", rows.iter().map(|row| row.frame.bytes.into()))
             .integers("word", "", "What it carries: the number of the first byte or segment (data), the next one expected (ack), the feedback (cnm), the number of its transfer on its path (part). Of RDMA the packet sequence number in bits 0 to 23; of data in bit 24 the last packet of a message, in bit 25 that an acknowledgement is asked for, in bit 26 the first packet; of an acknowledgement in bit 24 a NAK, in bit 26 that of a receiver that is not ready, and bit 25 alone of a request for READ. Of a pause frame the priorities with XOFF in bits 0 to 7, those with XON in bits 8 to 15, and the quanta above; a frame that names several times has a row for each.", rows.iter().map(|row| row.frame.word.into()))
+            .named_by("cn_tag", "Number of the flow in its CN-TAG; empty: it has none.", rows.iter().map(|row| row.cn_tag), |flow| flow.map_or(String::new(), |flow| flow.to_string()))
             .integers("ecn", "", "ECN bits: 0 not capable, 1 and 2 capable, 3 marked.", rows.iter().map(ecn))
             .integers("created_ps", "ps", "When it was made: with flow and kind, what tells it apart. 0 for a pause frame.", rows.iter().map(|row| row.frame.created.ps()))
             .reals("deviation_ns", "ns", "Of a frame with data that arrived at its end: how far its delay was from the mean of those of its flow in this log that arrived there before it. Not a number for all others.", deviations);
-        [log, self.delay_variation(&variations)]
+        [log, self.congestion_messages(&rows), self.delay_variation(&variations)]
+    }
+
+    /// What the messages of congestion points say that are in the log.
+    fn congestion_messages(&self, log: &[Row]) -> Table {
+        let rows: Vec<(u64, &Notice)> =
+            (0..).zip(log).filter_map(|(nth, row)| Some((nth, row.notice.as_ref()?))).collect();
+        let place =
+            |notice: &Notice| (notice.point.0 / PRIORITIES as u32, notice.point.0 % PRIORITIES as u32);
+        let sampled = |of: fn(&Sampled) -> u64| rows.iter().map(move |row| of(&row.1.sampled));
+        let kinds = KINDS.map(String::from).into();
+        Table::new("congestion_messages", "One row per congestion message in `frames`: what it says.")
+            .integers("row", "", "Its row in `frames`, from 0.", rows.iter().map(|row| row.0))
+            .texts("port", "Egress port of the congestion point.", rows.iter().map(|row| self.s.port_name(place(row.1).0)))
+            .integers("class", "", "Its traffic class; of a congestion point of a port the lowest that it is for.", rows.iter().map(|row| place(row.1).1.into()))
+            .integers("congestion_point", "", "Its identifier (CPID): the address of the station, then the number of the port there times eight and the class, in 16 bits.", rows.iter().map(|row| self.congestion_point(place(row.1))))
+            .integers("feedback", "", "What it tells: of QCN the quantised feedback, 1 to 63.", rows.iter().map(|row| row.1.feedback.into()))
+            .reals("offset_bytes", "B", "How far the queue is below its set point (cnmQOffset), in steps of 64 B; negative: it is longer. 0 of schemes that do not tell.", rows.iter().map(|row| 64.0 * f64::from(row.1.offset)))
+            .reals("delta_bytes", "B", "How much the queue has grown since the last sample (cnmQDelta), likewise.", rows.iter().map(|row| 64.0 * f64::from(row.1.delta)))
+            .named("sampled_kind", "Of the sampled frame the kind, as in `frames`.", kinds, rows.iter().map(|row| row.1.sampled.kind as u32))
+            .integers("sampled_priority", "", "Its priority.", sampled(|it| it.priority.0.into()))
+            .integers("sampled_bytes", "B", "Its length, DA to FCS.", sampled(|it| it.bytes.into()))
+            .integers("sampled_word", "", "What it carries, as in `frames`.", sampled(|it| it.word.into()))
+            .integers("octets", "B", "How much of it the message repeats, from its type on.", sampled(|it| it.octets.into()))
+    }
+
+    /// The identifier of a congestion point, with the addresses that captures have.
+    fn congestion_point(&self, (port, class): (u32, u32)) -> u64 {
+        let wiring = &self.s.wiring;
+        let station = u64::from(wiring.node_of[port as usize].0) + 1;
+        let local = wiring.local(PortId(port)) as u64 * PRIORITIES as u64 + u64::from(class);
+        (0x0200_0000_0000 + station) << 16 | (local & 0xFFFF)
     }
 
     /// The first rows of each log, together in the order of time.

@@ -80,6 +80,12 @@ impl View<'_> {
                 "Congestion messages that it has received.",
                 integers(|it| it.measured.messages.count()),
             )
+            .integers(
+                "messages_foreign",
+                "",
+                "Congestion messages that came as `control_frame`, and from no congestion point of the fabric; not among `messages`.",
+                integers(|it| it.measured.foreign),
+            )
             .reals(
                 "message_delay_min_ns",
                 "ns",

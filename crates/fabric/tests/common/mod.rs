@@ -151,6 +151,7 @@ impl Net {
             faults: vec![],
             guards: GuardSpec::default(),
             negotiated: Vec::new(),
+            domains: Vec::new(),
         })
     }
     fn node(&mut self, name: &str, role: Role) -> NodeId {

@@ -14,6 +14,7 @@ mod copies;
 mod credit_forensics;
 mod credits;
 mod crossbar;
+mod domains;
 mod endpoints;
 mod far_limiters;
 mod faults;

@@ -1,14 +1,19 @@
 //! Control frames of `[[faults]]`, from their octets.
 
 use fabric::spec::Says;
+use frame::NodeId;
+use queueing::CnTlv;
+use wire::lldp::Lldpdu;
 use wire::mac_control::{MacControl, Pfc};
-use wire::{Contents, Frame};
+use wire::tlv::Tlv;
+use wire::{Contents, Frame, Mac};
 
 /// Octets of the longest frame that is read.
 const MOST: usize = 2_000;
 
-/// What a frame says. An error, with help, if the text is no frame; a frame that is not legal says nothing.
-pub fn read(text: &str) -> Result<Says, (String, String)> {
+/// What a frame says to a station. An error, with help, if the text is no frame; a frame that is not legal, or a congestion
+/// message to another station, says nothing.
+pub fn read(text: &str, station: Option<NodeId>) -> Result<Says, (String, String)> {
     let octets = octets(text)?;
     let Ok(frame) = Frame::decode(&octets) else { return Ok(Says::Nothing) };
     Ok(match frame.contents {
@@ -16,12 +21,29 @@ pub fn read(text: &str) -> Result<Says, (String, String)> {
         Contents::MacControl(MacControl::Pfc(Pfc { enabled, quanta })) => {
             Says::Pfc { enabled: enabled.0, quanta }
         }
-        Contents::Cnm(message) => match frame.flow {
+        Contents::Cnm(message) => match frame.flow.filter(|_| is_for(station, frame.destination)) {
             Some(flow) => Says::Congestion { flow, feedback: message.feedback() },
             None => Says::Nothing,
         },
+        Contents::Lldp(pdu) => said_of_domains(&pdu),
         _ => Says::Nothing,
     })
+}
+
+/// Whether a frame is for a station, which has the address of captures.
+fn is_for(station: Option<NodeId>, destination: Mac) -> bool {
+    station.is_none_or(|station| wire::synthesis::mac(station.0) == Ok(destination))
+}
+
+/// What a neighbour says of congestion notification; one without the TLV, or that takes back what it said, has none.
+fn said_of_domains(pdu: &Lldpdu) -> Says {
+    let own = pdu.tlvs().iter().filter(|_| pdu.ttl_s > 0).find_map(|tlv| match tlv {
+        Tlv::CongestionNotification(own) => Some(own),
+        _ => None,
+    });
+    Says::Domain(
+        own.map_or(CnTlv::default(), |own| CnTlv { controlled: own.controlled.0, ready: own.ready.0 }),
+    )
 }
 
 fn octets(text: &str) -> Result<Vec<u8>, (String, String)> {

@@ -176,7 +176,7 @@ impl Entry<'_> {
         let Entry { fault, at, .. } = self;
         let help = "`control_frame` needs the name of the end of the link where it comes in";
         let (link, towards) = self.directed(help, context);
-        let says = match control_frame::read(fault.control_frame.as_deref()?) {
+        let says = match control_frame::read(fault.control_frame.as_deref()?, towards) {
             Ok(says) => Some(says),
             Err((message, help)) => {
                 context.error(&at.key("control_frame"), message, help);

@@ -81,7 +81,7 @@ pub fn neighbours(
         let linked: Vec<NodeId> =
             found.filter(|&node| of.iter().any(|&switch| fabric.linked(switch, node))).collect();
         if said && linked.is_empty() && !of.is_empty() {
-            let message = format!("no switch with these settings has a link to \"{text}\"");
+            let message = format!("no station with these settings has a link to \"{text}\"");
             let help = match fabric.find(text) {
                 Some(_) => "expected a host or switch at the other end of a link".to_string(),
                 None => fabric.hint(text, None),

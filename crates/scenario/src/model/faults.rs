@@ -49,7 +49,7 @@ pub struct Fault {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub frame_loss: Option<f64>,
-    /// A control frame that no station of the scenario sends, and that takes no time on the link: PAUSE, PFC, or a congestion message, which is for the flow of the host whose number, from 0, its CN-TAG has. What is not legal, or nothing that the station has, is ignored; the table `faults` tells. Two hexadecimal digits an octet, from the destination to the octet before the FCS; blanks and colons may stand between.
+    /// A control frame that no station of the scenario sends, and that takes no time on the link: PAUSE, PFC, a congestion message, which is for the flow of the host whose number, from 0, its CN-TAG has, if it is for the address of that host (02:00:00:00:00:00 and the number of the station, from 1); or an LLDPDU, of which the congestion notification TLV is heard. What is not legal, for another station, or nothing that the station has, is ignored; the table `faults` tells. Two hexadecimal digits an octet, from the destination to the octet before the FCS; blanks and colons may stand between.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("pattern" = "^([ :]*[0-9A-Fa-f][ :]*[0-9A-Fa-f])+[ :]*$"))]
     pub control_frame: Option<String>,

@@ -5,7 +5,7 @@ use dcbx::Settings;
 use fabric::choice::PathChoice;
 use fabric::spec::{Forwarding, Queueing, WhenFull};
 use flow_control::FlowControl;
-use queueing::{DynamicThreshold, ManagerEntry, MemoryKeys, RateLimiters};
+use queueing::{DomainKeys, DynamicThreshold, ManagerEntry, MemoryKeys, RateLimiters};
 use scheduling::SchedulerSpec;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -68,6 +68,9 @@ pub struct HostSettings {
     /// What the NICs of these hosts spend on messages and queue pairs of RDMA that they send. Default: nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rdma: Option<NicLimits>,
+    /// The part of these stations in a congestion notification domain: the priorities with congestion notification, and the defence of ports for them. Default: none (no CN-TAGs; all ports take all priorities).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub congestion_domain: Option<DomainKeys>,
     /// DCBX at their ports: settings that the two ends of a link exchange before the traffic. What comes of it takes the place of `scheduler` and of the priorities of flow control, link by link. Default: none (the settings hold as they are).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dcbx: Option<Settings>,
@@ -123,6 +126,9 @@ pub struct SwitchSettings {
     /// Link-level flow control of these switches: a kind, or "off". Default: the `flow_control` of the scenario.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flow_control: Option<FlowControl>,
+    /// The part of these stations in a congestion notification domain: the priorities with congestion notification, and the defence of ports for them. Default: none (no CN-TAGs; all ports take all priorities).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub congestion_domain: Option<DomainKeys>,
     /// DCBX at their ports: settings that the two ends of a link exchange before the traffic. What comes of it takes the place of `scheduler` and of the priorities of flow control, link by link. Default: none (the settings hold as they are).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dcbx: Option<Settings>,

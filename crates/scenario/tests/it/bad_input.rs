@@ -1104,6 +1104,35 @@ fn rate_limiters_that_nobody_tells() {
 }
 
 #[test]
+fn congestion_domains() {
+    let of_switch = |keys: &str| more(&format!("[switch.congestion_domain]\n{keys}"));
+    errors(vec![
+        (of_switch("priorities = ‸[]"), "no priority", "like [3]"),
+        (of_switch("priorities = [3, ‸8]"), "priority 8", "0 to 7"),
+        (of_switch("priorities = [3, ‸3]"), "priority 3 twice", "each priority once"),
+        (of_switch("priorities = ‸[0, 1, 2, 3, 4, 5, 6, 7]"), "all eight priorities", "at most seven"),
+        (
+            of_switch("priorities = [3]\nalternate_priority = ‸3"),
+            "an alternate priority of 3",
+            "not in `priorities`",
+        ),
+        (of_switch("priorities = [3]\nalternate_priority = ‸9"), "an alternate priority of 9", "0 to 7"),
+        (
+            of_switch("priorities = [3]\ndefence = ‸\"edgy\""),
+            "unknown value `edgy`",
+            "did you mean \"edge\"?",
+        ),
+        (
+            of_switch("priorities = [3]\nports = { h9 = ‸\"edge\" }"),
+            "no station with these settings has a link to \"h9\"",
+            "",
+        ),
+        (more("‸[switch.congestion_domain]\nalternate_priority = 1"), "missing key `priorities`", ""),
+        (of_switch("priorities = [3]\n‸defense = \"edge\""), "unknown key `defense`", "defence"),
+    ]);
+}
+
+#[test]
 fn congestion_points_and_rate_limiters() {
     let point = |keys: &str| {
         more(&format!(
@@ -1121,6 +1150,7 @@ fn congestion_points_and_rate_limiters() {
         (point("weight = ‸-1.0"), "a weight of -1", "0 to 1024"),
         (point("jitter_share = ‸1.5"), "a jitter_share of 1.5", "below 1"),
         (point("message_priority = ‸8"), "priority 8", "0 to 7"),
+        (point("header_length = ‸\"65 B\""), "65 B of the sampled frame", "\"64 B\""),
         (point("‸set_pint = \"26 kB\""), "unknown key `set_pint`", "set_point"),
         (
             limiters("{ }").table_at("rate_limiters"),

@@ -15,6 +15,7 @@ const NUMBERS: &[&str] = &[
     "jitter_share",
     "recovery_cycles",
     "message_priority",
+    "alternate_priority",
     "dscp",
     "dscp_to_tc",
     "path_weights",

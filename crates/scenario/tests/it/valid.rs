@@ -655,6 +655,8 @@ idle_exponent = "elapsed_and_arrival"
         sampling: queueing::Samples::Regular,
         jitter_share: 0.1,
         message_priority: 6,
+        header_length: units::Bytes::new(0),
+        answer_untagged: true,
         scope: queueing::PointScope::Queue,
         counts: Counts::WithoutFrame,
     });

@@ -1,0 +1,38 @@
+//! What ports do at the edges of congestion notification domains.
+
+use super::View;
+use frame::{PRIORITIES, PortId, Priority};
+use measure::Table;
+
+impl View<'_> {
+    /// One row a port and priority with congestion notification.
+    pub fn congestion_domains(&self) -> Table {
+        let (spec, wiring) = (&self.s.spec, &self.s.wiring);
+        let defences = spec.defences(wiring);
+        let of_port = |port: u32| {
+            let domain = spec.domain(wiring.node_of[port as usize]);
+            let own = domain.map_or(0, |domain| domain.priorities);
+            let those = (0..PRIORITIES as u8).filter(move |priority| own >> priority & 1 != 0);
+            those.filter_map(move |priority| Some((port, priority, domain?)))
+        };
+        let rows: Vec<_> = (0..defences.len() as u32).flat_map(of_port).collect();
+        let defence = |port: u32, priority: u8| defences[PortId(port).at()].of(Priority(priority));
+        Table::new(
+            "congestion_domains",
+            "One row per port and priority with congestion notification: what is in force when the run begins.",
+        )
+        .texts("port", "Port.", rows.iter().map(|row| self.s.port_name(row.0)))
+        .integers("priority", "", "The priority (CNPV).", rows.iter().map(|row| row.1.into()))
+        .texts(
+            "defence",
+            "edge: frames that come in get the alternate priority, and those that go out lose their CN-TAG; interior: the latter alone; interior_ready: neither, and hosts put CN-TAGs on; disabled: nothing is done.",
+            rows.iter().map(|row| defence(row.0, row.1).name().to_string()),
+        )
+        .integers(
+            "alternate_priority",
+            "",
+            "What the priority becomes in frames that come from outside.",
+            rows.iter().map(|row| row.2.becomes[usize::from(row.1)].0.into()),
+        )
+    }
+}

@@ -1,0 +1,280 @@
+//! Congestion notification domains: where frames of a priority are controlled by congestion notification, and what keeps others out.
+//!
+//! A priority with congestion notification (CNPV) belongs to flows whose sources slow down when they are told to. Frames of
+//! other sources must not share their queues. So every port has a defence for each such priority:
+//!
+//! - edge: the neighbour has no congestion notification for it. Frames that come in get the alternate priority, and those that go
+//!   out have no CN-TAG.
+//! - interior: the neighbour has it. Frames that come in keep their priority; those that go out have no CN-TAG.
+//! - interior_ready: the neighbour's defence is down, too. Frames keep their CN-TAGs, and a host puts them on.
+//! - disabled: the priority is none with congestion notification here. Nothing is changed.
+//!
+//! By default ("auto") a port learns what its neighbour has from the congestion notification TLV of LLDP: with its CNPV bit the
+//! port goes from edge to interior, with its Ready bit from interior to interior_ready. A port says Ready as soon as it leaves
+//! the edge. What neighbours have settled on before the traffic holds from the beginning; an LLDPDU of `control_frame` changes it.
+//!
+//! A CN-TAG is 4 B long and has the number of the flow: that of the host's flows, from 0, in the order of the scenario; then
+//! those whose answers it sends. A message has the CN-TAG of the frame that was sampled.
+//!
+//! Source: IEEE 802.1Q-2018, clauses 30.5 (CN-TAG), 32.1 (defence modes) and 32.6 (their state machine; 802.1Qau), and
+//! ieee8021CnPortPriDefenseMode and ieee8021CnComPriAlternatePriority of its MIB; Hagen 2012, section 2.1.3. Choices: rate limiters
+//! meter frames without the tag; the queue that a frame leaves holds it as long as it came, so that a NIC does not know of the tag.
+//!
+//! Not modelled: the wait for frames of the old priority before a port says Ready; the end of what a neighbour has said (its time
+//! to live); frames on the link when a defence changes; CN-TAGs of frames for several receivers.
+
+use crate::checks::distinct_priorities;
+use frame::{PRIORITIES, Priority, members};
+use keys::Remark;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Octets of a CN-TAG.
+pub const CN_TAG_BYTES: u8 = 4;
+
+/// Keys of a station's part in a congestion notification domain.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DomainKeys {
+    /// Priorities with congestion notification (CNPV), 0 to 7 each, at most seven of them. Required.
+    pub priorities: Vec<u32>,
+    /// The priority of frames that come from outside the domain with one of these. A whole number, 0 to 7, that is none of them. Default: the next lower one that is none of them, else the next higher one (ieee8021CnComPriAutoAltPri).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 7))]
+    pub alternate_priority: Option<u32>,
+    /// The defence of all ports: "auto" (what the neighbour says decides), "disabled", "edge", "interior" or "interior_ready". Default: "auto" (ieee8021CnComPriDefModeChoice).
+    #[serde(default)]
+    pub defence: Choice,
+    /// The defence of ports to some neighbours, by the name, range or pattern of the neighbour, like `{ h0 = "edge" }`. Default: that of all ports.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub ports: BTreeMap<String, Choice>,
+}
+
+/// Who decides on the defence of a port.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Choice {
+    /// What the neighbour says.
+    #[default]
+    Auto,
+    /// Congestion notification is off.
+    Disabled,
+    /// The neighbour is outside, whatever it says.
+    Edge,
+    /// The neighbour is inside and takes no CN-TAGs.
+    Interior,
+    /// The neighbour is inside and takes CN-TAGs.
+    InteriorReady,
+}
+
+/// The defence of a port for a priority.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Defence {
+    /// No priority with congestion notification.
+    Disabled,
+    /// Frames that come in get another priority.
+    Edge,
+    /// They keep it; no CN-TAG goes out.
+    Interior,
+    /// CN-TAGs go out.
+    InteriorReady,
+}
+
+impl Defence {
+    /// As tables call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Defence::Disabled => "disabled",
+            Defence::Edge => "edge",
+            Defence::Interior => "interior",
+            Defence::InteriorReady => "interior_ready",
+        }
+    }
+}
+
+/// What a congestion notification TLV says: bit n for priority n.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CnTlv {
+    /// Priorities with congestion notification.
+    pub controlled: u8,
+    /// Those whose defence is down.
+    pub ready: u8,
+}
+
+/// The defences of a port, for all of its priorities.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PortDefence {
+    priorities: u8,
+    choice: Choice,
+    heard: CnTlv,
+}
+
+impl PortDefence {
+    /// Of these priorities; nothing has been heard.
+    pub fn new(priorities: u8, choice: Choice) -> PortDefence {
+        PortDefence { priorities, choice, heard: CnTlv::default() }
+    }
+
+    /// The neighbour has said this.
+    pub fn hear(&mut self, said: CnTlv) {
+        self.heard = said;
+    }
+
+    /// The defence for a priority.
+    pub fn of(&self, priority: Priority) -> Defence {
+        let has = |set: u8| set >> priority.0 & 1 != 0;
+        if !has(self.priorities) {
+            return Defence::Disabled;
+        }
+        match self.choice {
+            Choice::Auto if !has(self.heard.controlled) => Defence::Edge,
+            Choice::Auto if !has(self.heard.ready) => Defence::Interior,
+            Choice::Auto | Choice::InteriorReady => Defence::InteriorReady,
+            Choice::Disabled => Defence::Disabled,
+            Choice::Edge => Defence::Edge,
+            Choice::Interior => Defence::Interior,
+        }
+    }
+
+    /// What it says itself.
+    pub fn says(&self) -> CnTlv {
+        let those = |least: Defence| {
+            let own = members(self.priorities).filter(|&it| self.of(Priority(it as u8)) >= least);
+            own.fold(0, |set, priority| set | 1 << priority)
+        };
+        CnTlv { controlled: those(Defence::Edge), ready: those(Defence::Interior) }
+    }
+
+    /// Lets two ends of a link tell each other until neither has anything new to say.
+    pub fn settle(ends: &mut [PortDefence; 2]) {
+        // Each TLV can move a priority by one state; there are two moves.
+        for _ in 0..3 {
+            let said = [ends[0].says(), ends[1].says()];
+            ends[0].hear(said[1]);
+            ends[1].hear(said[0]);
+        }
+    }
+}
+
+impl DomainKeys {
+    /// The priorities as a set, and what each becomes that comes from outside; all that is wrong.
+    pub fn spec(&self) -> Result<(u8, [Priority; PRIORITIES]), Remark> {
+        let set = distinct_priorities("priorities", &self.priorities)?;
+        if set == u8::MAX {
+            let help = "expected at most seven: frames from outside need another one";
+            return Err(Remark::about("priorities", "all eight priorities", help));
+        }
+        let inside = |priority: u8| set >> priority & 1 != 0;
+        if let Some(alternate) = self.alternate_priority {
+            let about = |help| {
+                let message = format!("an alternate priority of {alternate}");
+                Err(Remark::about("alternate_priority", message, help))
+            };
+            match u8::try_from(alternate) {
+                Ok(number) if number > 7 => return about("expected 0 to 7 (IEEE 802.1Q)"),
+                Ok(number) if inside(number) => return about("expected one that is not in `priorities`"),
+                Err(_) => return about("expected 0 to 7 (IEEE 802.1Q)"),
+                Ok(_) => {}
+            }
+        }
+        let alternate = |priority: u8| {
+            let given = self.alternate_priority.map(|given| given as u8);
+            let lower = (0..priority).rev().find(|&other| !inside(other));
+            let higher = (priority..8).find(|&other| !inside(other));
+            given.or(lower).or(higher).unwrap_or(priority)
+        };
+        let becomes = |priority: u8| if inside(priority) { alternate(priority) } else { priority };
+        Ok((set, std::array::from_fn(|priority| Priority(becomes(priority as u8)))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const THREE: Priority = Priority(3);
+
+    fn port(priorities: u8, choice: Choice) -> PortDefence {
+        PortDefence::new(priorities, choice)
+    }
+
+    fn settled(a: PortDefence, b: PortDefence) -> [Defence; 2] {
+        let mut ends = [a, b];
+        PortDefence::settle(&mut ends);
+        let before = ends;
+        PortDefence::settle(&mut ends);
+        assert_eq!(ends, before, "there is more to say");
+        ends.map(|end| end.of(THREE))
+    }
+
+    #[test]
+    fn two_ends_that_have_it_are_ready_and_one_alone_is_an_edge() {
+        use Defence::{Disabled, Edge, Interior, InteriorReady};
+        let own = |choice| port(0b1000, choice);
+        let outside = port(0b0100, Choice::Auto);
+        let cases = [
+            (own(Choice::Auto), own(Choice::Auto), [InteriorReady; 2]),
+            (own(Choice::Auto), outside, [Edge, Disabled]),
+            (own(Choice::Auto), own(Choice::Disabled), [Edge, Disabled]),
+            // It says that it has it, and not that it is ready.
+            (own(Choice::Auto), own(Choice::Edge), [Interior, Edge]),
+            (own(Choice::Auto), own(Choice::Interior), [InteriorReady, Interior]),
+            (own(Choice::Interior), own(Choice::InteriorReady), [Interior, InteriorReady]),
+        ];
+        for (a, b, expected) in cases {
+            assert_eq!(settled(a, b), expected, "{a:?} {b:?}");
+            assert_eq!(settled(b, a), [expected[1], expected[0]], "{a:?} {b:?}");
+        }
+        assert_eq!(own(Choice::Auto).of(Priority(2)), Disabled);
+    }
+
+    #[test]
+    fn each_bit_moves_a_port_by_one_state_and_back() {
+        let mut port = port(0b1000, Choice::Auto);
+        let said = |controlled, ready| CnTlv { controlled, ready };
+        let states = [
+            (said(0, 0), Defence::Edge, said(8, 0)),
+            // A neighbour that is ready for what it has not.
+            (said(0, 8), Defence::Edge, said(8, 0)),
+            (said(8, 0), Defence::Interior, said(8, 8)),
+            (said(8, 8), Defence::InteriorReady, said(8, 8)),
+            (said(4, 4), Defence::Edge, said(8, 0)),
+        ];
+        for (heard, defence, says) in states {
+            port.hear(heard);
+            assert_eq!((port.of(THREE), port.says()), (defence, says));
+        }
+    }
+
+    fn keys(priorities: &[u32], alternate_priority: Option<u32>) -> DomainKeys {
+        let priorities = priorities.to_vec();
+        DomainKeys { priorities, alternate_priority, defence: Choice::Auto, ports: BTreeMap::new() }
+    }
+
+    #[test]
+    fn the_alternate_is_the_next_lower_priority_outside_or_the_next_higher() {
+        let becomes = |priorities: &[u32], given| keys(priorities, given).spec().unwrap().1.map(|it| it.0);
+        assert_eq!(becomes(&[3], None), [0, 1, 2, 2, 4, 5, 6, 7]);
+        assert_eq!(becomes(&[2, 3], None), [0, 1, 1, 1, 4, 5, 6, 7]);
+        assert_eq!(becomes(&[0, 1], None), [2, 2, 2, 3, 4, 5, 6, 7]);
+        assert_eq!(becomes(&[5, 3], Some(0)), [0, 1, 2, 0, 4, 0, 6, 7]);
+    }
+
+    #[test]
+    fn what_cannot_be_meant() {
+        let wrong: [(&[u32], Option<u32>, &str); 7] = [
+            (&[], None, "no priority"),
+            (&[8], None, "priority 8"),
+            (&[3, 3], None, "priority 3 twice"),
+            (&[0, 1, 2, 3, 4, 5, 6, 7], None, "all eight"),
+            (&[3], Some(3), "an alternate priority of 3"),
+            (&[3], Some(8), "an alternate priority of 8"),
+            (&[3], Some(256), "an alternate priority of 256"),
+        ];
+        for (priorities, alternate, words) in wrong {
+            let why = keys(priorities, alternate).spec().unwrap_err();
+            assert!(why.contains(words), "{why:?}");
+        }
+    }
+}

@@ -1,0 +1,219 @@
+"""A station of somebody's scenario as the device of the cases: `--scenario FILE --node NAME`.
+
+A case administers what it is about (priorities with PFC, shares, a congestion point), and everything else is
+that of the station: its buffer, its thresholds, its queues, how it forwards. What the case says counts before
+what the scenario says. Links are those of the cases, with 10 Gb/s. A station whose scenario has PFC for fewer
+priorities than a case wants has it for as many as it has, the first ones: more it cannot.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from typing import Any
+
+from penstock import library
+from penstock.errors import InputError, PenstockError
+
+from .device import Operational, UnfitError
+from .registry import Case, Trial
+from .sim import SimDevice
+
+Table = dict[str, Any]
+ALL_PRIORITIES = 8
+NOT_OF_A_DEVICE = ("dcbx", "clock_tolerance", "mtu", "path_weights", "maps")
+"""Settings of a station that name neighbours, or what the star of a case has not."""
+
+
+@dataclass(frozen=True)
+class Station:
+    """A host or a switch of a scenario.
+
+    Attributes
+    ----------
+    name : str
+        Its name.
+    is_host : bool
+        Whether it is a host.
+    settings : mapping
+        Its table, that of all stations of its kind included.
+    flow_control : mapping
+        Its flow control.
+    """
+
+    name: str
+    is_host: bool
+    settings: Table
+    flow_control: Table
+
+    @staticmethod
+    def of(file: str, name: str) -> Station:
+        """Reads it from a scenario, by file or name.
+
+        Raises
+        ------
+        InputError
+            If the scenario is wrong, or has no such station.
+        """
+        from penstock import running
+
+        source = library.read(file)
+        running.check(file)  # what is wrong with it is said of the whole
+        model = library.toml(source.text, file)
+        kinds = _stations(model, file)
+        if name not in kinds:
+            raise InputError(f"--node {name}: {file} has none; {library.suggestion(name, kinds)}")
+        is_host = kinds[name] == "host"
+        of_all, each = ("host", "hosts") if is_host else ("switch", "switches")
+        settings = merged(model.get(of_all, {}), _own(model.get(each, {}), name))
+        control = settings.pop("flow_control", model.get("flow_control", {}))
+        for key in NOT_OF_A_DEVICE:
+            settings.pop(key, None)
+        return Station(name, is_host, settings, control if isinstance(control, dict) else {})
+
+
+def _stations(model: Table, file: str) -> dict[str, str]:
+    """Hosts and switches of a scenario, by name: those of a run in which nothing happens."""
+    import tomli_w
+
+    from penstock import running
+
+    still = {
+        key: value for key, value in model.items() if key not in ("flows", "transfers", "faults", "probes")
+    }
+    still["simulation"] = {"duration": "1 ns"}
+    result = running.run_source(library.Source(tomli_w.dumps(still), file), threads=1)
+    return {node["name"]: node["role"] for node in result.topology["nodes"]}
+
+
+def _own(tables: Table, name: str) -> Table:
+    """The settings of one station: under its name, else under a pattern."""
+    if name in tables:
+        return dict(tables[name])
+    for key, table in tables.items():
+        if _fits(key, name):
+            return dict(table)
+    return {}
+
+
+def _fits(key: str, name: str) -> bool:
+    """Whether a pattern or a range, like "h0..h7", names a station."""
+    first, dots, last = key.partition("..")
+    if not dots:
+        return fnmatchcase(name, key)
+    stem = first.rstrip("0123456789")
+    numbers = [one[len(stem) :] for one in (first, name, last) if one.startswith(stem)]
+    return (
+        len(numbers) == 3
+        and all(n.isdigit() for n in numbers)
+        and int(numbers[0]) <= int(numbers[1]) <= int(numbers[2])
+    )
+
+
+def merged(below: Table, above: Table) -> Table:
+    """Tables within each other: what is above counts."""
+    both = copy.deepcopy(dict(below))
+    for key, value in above.items():
+        known = both.get(key)
+        both[key] = (
+            merged(known, value)
+            if isinstance(known, dict) and isinstance(value, dict)
+            else copy.deepcopy(value)
+        )
+    return both
+
+
+def device_in(scenario: Table, station: Station) -> Table:
+    """The scenario of a trial with the station as its device."""
+    own = copy.deepcopy(station.settings)
+    kind = "host" if station.is_host else "switch"
+    administered = dict(scenario.get(kind, {}))
+    # A scheduler is a choice of one: that of the case replaces the other.
+    for key in ("scheduler", "queue_managers", "queues", "rate_limiters"):
+        if key in administered:
+            own.pop(key, None)
+    found = {**scenario, kind: merged(own, administered)}
+    wanted = scenario.get("flow_control", {}).get("pfc")
+    has = station.flow_control.get("pfc")
+    if wanted is not None:
+        if has is None:
+            # It has no PFC: the case finds out what that means.
+            found[kind]["flow_control"] = "off"
+        else:
+            most = len(has.get("priorities", range(ALL_PRIORITIES)))
+            control = merged(has, wanted)
+            control["priorities"] = wanted.get("priorities", list(range(ALL_PRIORITIES)))[:most]
+            found[kind]["flow_control"] = {"pfc": control}
+    return found
+
+
+@dataclass
+class OwnDevice(SimDevice):
+    """A station of a scenario in the places of the cases."""
+
+    name: str = "scenario"
+    station: Station = field(default_factory=lambda: Station("", False, {}, {}))
+    refused: str = ""
+
+    def start(self, settings: Mapping[str, Any]) -> None:
+        """Begins anew, with the station in place of the device of the trial."""
+        self.refused = ""
+        super().start({**settings, "scenario": device_in(settings["scenario"], self.station)})
+
+    def operational(self) -> Operational:
+        """What the port has done until now.
+
+        Raises
+        ------
+        UnfitError
+            If the station cannot be set as the case has it.
+        """
+        try:
+            return super().operational()
+        except PenstockError as error:
+            raise UnfitError(str(error)) from error
+
+
+def fitting(cases: Sequence[Case], station: Station) -> list[Case]:
+    """The cases with the trials whose device is of the station's kind; those of ETS also at a host.
+
+    A case without any has the reason.
+    """
+    kind = "host" if station.is_host else "switch"
+    found = []
+    for case in cases:
+        trials = [own for trial in case.trials if (own := _trial(case, trial, station)) is not None]
+        if case.reason or trials:
+            found.append(replace(case, trials=trials))
+        else:
+            found.append(replace(case, trials=[], reason=f"it has no trial of a {kind}"))
+    return found
+
+
+def _trial(case: Case, trial: Trial, station: Station) -> Trial | None:
+    settings = trial.settings
+    if "scenario" not in settings:
+        return None
+    hosts_device = str(settings["station"]).startswith("h")
+    if hosts_device == station.is_host:
+        return trial
+    if station.is_host and case.id.startswith("ET-") and "star" in settings["scenario"]["topology"]:
+        return replace(trial, settings=_at_host(settings))
+    return None
+
+
+def _at_host(settings: Mapping[str, Any]) -> Table:
+    """The classes of a switch's port at the NIC of h0, which sends all flows; what the switch had, h0 has."""
+    scenario = copy.deepcopy(dict(settings["scenario"]))
+    for flow in scenario["flows"]:
+        flow["from"] = "h0"
+    switch = scenario.get("switch", {})
+    host = {key: switch.pop(key) for key in ("queues", "scheduler") if key in switch}
+    scenario["switch"] = {key: value for key, value in switch.items() if key != "buffer"}
+    scenario["host"] = {**scenario.get("host", {}), **host}
+    for fault in scenario.get("faults", ()):
+        if "scheduler" in fault:
+            fault.update(link=["h0", "sw"], towards="sw")
+    return {**settings, "scenario": scenario, "port": "h0.0->sw", "link": ("h0", "sw"), "station": "h0"}
