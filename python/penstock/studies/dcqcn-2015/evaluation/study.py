@@ -132,7 +132,7 @@ Incasts = Mapping[tuple[int, int], Incast]
 
 def rows(incasts: Incasts) -> list[tuple[str, ...]]:
     """One row an incast."""
-    found = []
+    found: list[tuple[str, ...]] = []
     for (many, loop), one in incasts.items():
         fluid, stable = FLUID_KB[many][LOOPS_US.index(loop)]
         found.append(
@@ -193,7 +193,11 @@ def at_rest(
     pair = incasts[2, LOOPS_US[0]]
     return [
         context.outcome("D-5", measured=f"Gb/s: {told['slope']}", passed=abs(lots["slope"]["f2"] - 20) <= 4),
-        context.outcome("D-6", measured=f"Gb/s: {told['step']}", passed=lots["step"]["f2"] <= 0.8 * min(20, lots["slope"]["f2"])),
+        context.outcome(
+            "D-6",
+            measured=f"Gb/s: {told['step']}",
+            passed=lots["step"]["f2"] <= 0.8 * min(20, lots["slope"]["f2"]),
+        ),
         context.outcome(
             "D-7",
             measured=f"{pair.rates[0]:.2f} and {pair.rates[1]:.2f} Gb/s, queue {pair.mean_kb:.1f} KB",
@@ -245,7 +249,7 @@ def picture(
         figure = Figure(figsize=(10, 6.2), layout="constrained")
         grid = figure.add_gridspec(2, 3)
         panels = [figure.add_subplot(grid[0, at]) for at in range(3)]
-        groups = (
+        groups: tuple[tuple[str, Mapping[str, Any], list[str], float | None], ...] = (
             ("four to one, one of them beside it", shares, list(shares[PFC]), 10.0),
             ("the victim, by more senders", victims, ["0", "1", "2"], None),
             ("two full links: f2 over both", lots, list(lots["slope"]), 20.0),
