@@ -249,15 +249,14 @@ def picture(
         figure = Figure(figsize=(10, 6.2), layout="constrained")
         grid = figure.add_gridspec(2, 3)
         panels = [figure.add_subplot(grid[0, at]) for at in range(3)]
-        by_number = {name: dict(zip("012", rates, strict=True)) for name, rates in victims.items()}
-        groups: tuple[tuple[str, Mapping[str, Mapping[str, float]], list[str], float | None], ...] = (
+        groups: tuple[tuple[str, Mapping[str, Any], list[str], float | None], ...] = (
             ("four to one, one of them beside it", shares, list(shares[PFC]), 10.0),
-            ("the victim, by more senders", by_number, ["0", "1", "2"], None),
+            ("the victim, by more senders", victims, ["0", "1", "2"], None),
             ("two full links: f2 over both", lots, list(lots["slope"]), 20.0),
         )
         for panel, (title, values, labels, fair) in zip(panels, groups, strict=True):
             for at, (name, of) in enumerate(values.items()):
-                heights = list(of.values())
+                heights = list(of.values()) if isinstance(of, Mapping) else of
                 panel.bar(
                     np.arange(len(labels)) + 0.4 * at - 0.2, heights, 0.38, color=colours[name], label=name
                 )
