@@ -11,7 +11,10 @@ KEY = "Penstock-Fingerprint"
 
 
 def stamp(file: Path, fingerprint: str) -> None:
-    """Writes what a PNG was drawn of; its colors become 256 at most, which takes a third of the bytes.
+    """Writes what a PNG was drawn of.
+
+    Its colors become 256 at most, which takes a third of the bytes; those of one that has no more stay as
+    they are.
 
     Parameters
     ----------
@@ -34,7 +37,9 @@ def stamp(file: Path, fingerprint: str) -> None:
     with open_image(file) as picture:
         picture.load()
         dpi = picture.info.get("dpi", (100, 100))
-        few = picture.convert("RGB").quantize(256, method=Quantize.MEDIANCUT, dither=Dither.NONE)
+        few = picture
+        if picture.mode != "P":
+            few = picture.convert("RGB").quantize(256, method=Quantize.MEDIANCUT, dither=Dither.NONE)
         few.save(file, pnginfo=texts, dpi=dpi, optimize=True)
 
 
