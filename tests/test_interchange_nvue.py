@@ -209,7 +209,7 @@ def test_what_is_exported_is_what_was_imported(text: str) -> None:
     with running.engine_errors():
         effective = tomllib.loads(str(_core.check(first, "out.toml")))
     own = effective["topology"]["star"].get("length")
-    port = nvue_commands.Port(None, own, **vars(export.read(effective, "switch")))
+    port = nvue_commands.Port(None, own, export.read(effective, "switch"))
     lines, left_out = nvue_commands.commands(effective, port)
     assert left_out in ([], ["switch.maps.dscp_to_tc is that of RFC 2474, which needs no command"])
     second, _ = scenario_of("\n".join(lines))
@@ -235,3 +235,41 @@ def test_what_commands_cannot_say_is_told_or_refused(penstock: Command, tmp_path
     assert "switch.queue_managers step: only red can be exported" in done.stderr
     done = penstock("export", path, "--format", "nvue", "--role", "host")
     assert "NVUE runs on switches" in done.stderr
+
+
+SEVERAL = """[switch]
+queues = "per_priority"
+queue_managers = [{ classes = [3], red = { weight = 1.0, min = "100 kB", max = "200 kB", \
+max_probability = 0.1, action = "mark_only", gentle = false, spacing = "geometric" } }]
+scheduler = { ets = { classes = [{ queues = [0, 1, 2], percent = 40 }, { queues = [3, 4], percent = 60 }, \
+{ queues = [5, 6, 7], strict = true }] } }
+""".replace("\\\n", "")
+
+
+def test_marks_of_a_queue_are_those_of_its_class(penstock: Command, tmp_path: Path) -> None:
+    """Where classes have several queues, numbers of queues are not those of classes."""
+    path = tmp_path / "a.toml"
+    path.write_text(LIKE + SEVERAL)
+    for form, words in (
+        ("nvue", "traffic-class 1 min-threshold 100000"),
+        ("sonic", '"wred_profile": "wred.0"'),
+    ):
+        done = penstock("export", path, "--format", form)
+        assert done.returncode == 0, done.stderr
+        assert words in done.stdout
+        assert "red is that of all queues of its class, and so of queue 4" in done.stderr
+    twice = SEVERAL.replace(
+        "queue_managers = [", 'queue_managers = [{ classes = [4], red = { min = "9 kB", max = "10 kB" } }, '
+    )
+    path.write_text(LIKE + twice)
+    done = penstock("export", path, "--format", "sonic")
+    assert done.returncode == 2
+    assert "queues of class 1 have two; one a class can be exported" in done.stderr
+
+
+def test_an_option_of_the_link_without_use_is_told(penstock: Command, tmp_path: Path) -> None:
+    path = tmp_path / "a.toml"
+    path.write_text(LIKE)
+    done = penstock("export", path, "--format", "nvue", "--rate", "25 Gb/s", "--length", "7 m")
+    assert "note: --rate changes nothing with --format nvue" in done.stderr
+    assert "--length" not in done.stderr

@@ -51,7 +51,7 @@ def exported(text: str) -> dict[str, Any]:
     effective = tomllib.loads(checked(text))
     settings = read(effective, SWITCH, has_weights=True)
     (topology,) = effective["topology"].values()
-    port = sonic.Port("Ethernet0", topology["rate"], topology["length"], **vars(settings), headroom_bytes=0)
+    port = sonic.Port("Ethernet0", topology["rate"], topology["length"], settings, headroom_bytes=0)
     return sonic.config_db(effective, port)[0]
 
 

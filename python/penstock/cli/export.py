@@ -12,6 +12,7 @@ from cyclopts import Parameter
 
 from penstock import library
 from penstock.errors import InputError
+from penstock.interchange.port_settings import PortSettings
 
 from . import EXIT_DONE
 from .console import print_json, say, write_data
@@ -21,28 +22,6 @@ Role = Literal["host", "switch"]
 PRIORITIES = range(8)
 TOP = 7
 """The highest traffic class of eight."""
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What the tools of Linux can say of a port.
-
-    Attributes
-    ----------
-    class_of : list of int
-        Traffic class of each priority, 0 to 7.
-    algorithms : list of str
-        Algorithm of each traffic class: "strict" or "ets".
-    percent : list of int
-        Share of each traffic class in per cent; 0 of those that are strict.
-    lossless : list of int
-        Priorities with PFC.
-    """
-
-    class_of: list[int]
-    algorithms: list[str]
-    percent: list[int]
-    lossless: list[int]
 
 
 @Parameter(name="*")
@@ -97,6 +76,8 @@ def export(
     if re.fullmatch(r"[\w.:@-]{1,15}", name) is None:
         raise InputError(f"--interface {name}: no name of an interface, such as eth0; at most 15 letters")
     effective = library.toml(running.check(scenario))
+    for option in _unused(link, format):
+        say(f"note: {option} changes nothing with --format {format}")
     try:
         if format == "sonic":
             tables, told = _sonic(effective, name, role, link)
@@ -120,6 +101,13 @@ def export(
     return EXIT_DONE
 
 
+def _unused(link: Link, format: str) -> list[str]:
+    """Options of the link that were given, and that this format has no use for."""
+    used = {"sonic": {"rate", "length", "mtu", "cell"}, "nvue": {"length"}}.get(format, set())
+    given = {key for key, value in vars(link).items() if value != getattr(Link(), key)}
+    return [f"--{key}" for key in sorted(given - used)]
+
+
 def _left_out(effective: dict[str, Any], role: Role) -> Iterator[str]:
     """Keys of ports that commands of Linux have no words for here, and that frames depend on."""
     ports = effective[role]
@@ -129,7 +117,7 @@ def _left_out(effective: dict[str, Any], role: Role) -> Iterator[str]:
         yield from (f"{role}.queue_managers red.{color}" for color in sorted(colors))
 
 
-def read(effective: dict[str, Any], role: Role, *, has_weights: bool = False) -> Settings:
+def read(effective: dict[str, Any], role: Role, *, has_weights: bool = False) -> PortSettings:
     """The settings of a scenario that tools can say.
 
     Parameters
@@ -170,7 +158,7 @@ def read(effective: dict[str, Any], role: Role, *, has_weights: bool = False) ->
         raise InputError(f"flow_control is {', '.join(other)}; only pfc can be exported")
     class_of_queue, algorithms, percent = _classes(classes, role)
     lossless = control.get("pfc", {}).get("priorities", [])
-    return Settings([class_of_queue[queue] for queue in queue_of], algorithms, percent, sorted(lossless))
+    return PortSettings([class_of_queue[queue] for queue in queue_of], algorithms, percent, sorted(lossless))
 
 
 def _weighted(keys: dict[str, Any], queue_of: list[int], role: str) -> list[dict[str, Any]]:
@@ -218,9 +206,7 @@ def _sonic(
     except ValueError as error:
         raise InputError(str(error)) from error
     room = answer["headroom_memory_bytes" if link.cell else "headroom_bytes"]
-    return sonic.config_db(
-        effective, sonic.Port(interface, rate, length, **vars(settings), headroom_bytes=room)
-    )
+    return sonic.config_db(effective, sonic.Port(interface, rate, length, settings, headroom_bytes=room))
 
 
 def _nvue(
@@ -234,14 +220,14 @@ def _nvue(
     settings = read(effective, role)
     (topology,) = effective["topology"].values()
     length = link.length or topology.get("length")
-    return nvue_commands.commands(effective, nvue_commands.Port(interface, length, **vars(settings)))
+    return nvue_commands.commands(effective, nvue_commands.Port(interface, length, settings))
 
 
 def _word(value: object) -> str:
     return next(iter(value), "empty") if isinstance(value, dict) else str(value)
 
 
-def _dcb(settings: Settings, interface: str) -> Iterator[str]:
+def _dcb(settings: PortSettings, interface: str) -> Iterator[str]:
     def pairs(values: list[Any]) -> str:
         return " ".join(f"{number}:{value}" for number, value in enumerate(values))
 
@@ -254,7 +240,7 @@ def _dcb(settings: Settings, interface: str) -> Iterator[str]:
     yield f"dcb pfc set dev {interface} prio-pfc all:off{on}"
 
 
-def _mlnx_qos(settings: Settings, interface: str) -> Iterator[str]:
+def _mlnx_qos(settings: PortSettings, interface: str) -> Iterator[str]:
     def row(values: list[Any]) -> str:
         return ",".join(map(str, values))
 

@@ -13,7 +13,8 @@ from typing import Any
 from penstock.errors import InputError
 
 from .nvue import CODE_POINTS, EIGHT, GLOBAL
-from .wred import OF_WRED, whole_amount, whole_bytes, wred_line
+from .port_settings import PortSettings
+from .wred import OF_WRED, managers, whole_amount, whole_bytes, wred_line
 
 OWN = "penstock"
 """The profiles of a port that is named."""
@@ -29,22 +30,13 @@ class Port:
         Its name, such as "swp1" or "swp1-32"; ``None``: the settings are those of all ports.
     length : str or None
         Of its cable, such as "40 m"; ``None`` if cables differ.
-    class_of : sequence of int
-        Traffic class of each priority, 0 to 7.
-    algorithms : sequence of str
-        Of each traffic class: "strict" or "ets".
-    percent : sequence of int
-        Share of each traffic class in per cent; 0 of those that are strict.
-    lossless : sequence of int
-        Priorities with PFC.
+    settings : PortSettings
+        Its classes, and what is lossless.
     """
 
     interface: str | None
     length: str | None
-    class_of: Sequence[int]
-    algorithms: Sequence[str]
-    percent: Sequence[int]
-    lossless: Sequence[int]
+    settings: PortSettings
 
 
 def commands(effective: Mapping[str, Any], port: Port) -> tuple[list[str], list[str]]:
@@ -108,16 +100,16 @@ def _mapping(effective: Mapping[str, Any], told: list[str]) -> Iterator[str]:
 
 
 def _queues(port: Port) -> Iterator[str]:
-    for priority, queue in enumerate(port.class_of):
+    for priority, queue in enumerate(port.settings.class_of):
         if priority != queue:
             yield f"switch-priority {priority} traffic-class {queue}"
 
 
 def _pfc(effective: Mapping[str, Any], port: Port, told: list[str]) -> Iterator[str]:
-    if not port.lossless:
+    if not port.settings.lossless:
         return
     keys = effective["flow_control"]["pfc"]
-    yield f"switch-priority {_listed(port.lossless)}"
+    yield f"switch-priority {_listed(port.settings.lossless)}"
     for key in ("xoff", "xon"):
         if (value := keys.get(key, "computed")) != "computed":
             yield f"{key}-threshold {whole_bytes(f'flow_control.pfc.{key}', value)}"
@@ -125,32 +117,29 @@ def _pfc(effective: Mapping[str, Any], port: Port, told: list[str]) -> Iterator[
     yield "rx enable"
     if port.length is not None:
         yield f"cable-length {whole_amount('length', port.length, 'length', 1_000, 'whole metres')}"
-    for key, usual in (("accounting", "ingress"), ("headroom", "computed")):
-        if keys.get(key, usual) != usual:
-            told.append(f"flow_control.pfc.{key} is {keys[key]}: switches of NVUE compute it or have another")
+    if keys.get("accounting", "ingress") != "ingress":
+        told.append(
+            f"flow_control.pfc.accounting is {keys['accounting']}: these switches count at the ingress"
+        )
+    if keys.get("headroom", "computed") != "computed":
+        told.append("flow_control.pfc.headroom is left out: these switches compute it from the cable")
 
 
 def _schedulers(port: Port) -> Iterator[str]:
-    for queue in sorted(set(port.class_of)):
-        if port.algorithms[queue] == "strict":
+    for queue in sorted(set(port.settings.class_of)):
+        if port.settings.algorithms[queue] == "strict":
             yield f"traffic-class {queue} mode strict"
         else:
             yield f"traffic-class {queue} mode dwrr"
-            yield f"traffic-class {queue} bw-percent {port.percent[queue]}"
+            yield f"traffic-class {queue} bw-percent {port.settings.percent[queue]}"
 
 
 def _marks(effective: Mapping[str, Any], port: Port, told: list[str]) -> Iterator[str]:
-    entries = effective["switch"].get("queue_managers") or []
-    named = {number for entry in entries for number in entry.get("classes") or ()}
-    for entry in entries:
-        kind = next((key for key in entry if key != "classes"), "")
-        key = f"switch.queue_managers {kind}"
-        if kind != "red":
+    for one in managers(effective, port.settings.class_of, told):
+        key, keys = one.key, one.keys
+        if one.kind != "red":
             raise InputError(f"{key}: only red can be exported")
-        keys = entry[kind]
-        numbers = entry.get("classes") or [one for one in range(EIGHT) if one not in named]
-        queues = [number for number in numbers if number in port.class_of]
-        if not queues:
+        if not one.classes:
             continue
         for name, value in OF_WRED.items():
             if keys[name] != value:
@@ -161,7 +150,7 @@ def _marks(effective: Mapping[str, Any], port: Port, told: list[str]) -> Iterato
             raise InputError(f"{key}: min below max and a probability can be exported")
         if line.marks and line.drops and not keys["mark_above_max"]:
             told.append(f"{key}.mark_above_max is false: these switches mark all frames above max")
-        where = f"traffic-class {_listed(queues)}"
+        where = f"traffic-class {_listed(one.classes)}"
         yield f"{where} ecn {'enable' if line.marks else 'disable'}"
         yield f"{where} red {'enable' if line.drops else 'disable'}"
         yield f"{where} min-threshold {line.least}"

@@ -19,8 +19,9 @@ from penstock.errors import InputError
 
 from .lossless_profile import EXPONENTS
 from .memory import lossless_groups, shared_bytes
+from .port_settings import PortSettings
 from .sonic_port import CODE_POINTS, COLORS
-from .wred import OF_WRED, WredLine, whole_amount, whole_bytes, wred_line
+from .wred import OF_WRED, WredLine, class_of_queue, managers, whole_amount, whole_bytes, wred_line
 
 MAP = "PENSTOCK"
 """Name of all maps."""
@@ -43,14 +44,8 @@ class Port:
         Its name, such as "Ethernet0".
     rate, length : str
         Of its link, such as "100 Gb/s" and "40 m".
-    class_of : sequence of int
-        Traffic class of each priority, 0 to 7.
-    algorithms : sequence of str
-        Of each traffic class: "strict" or "ets".
-    percent : sequence of int
-        Weight of each traffic class, such as its share in per cent.
-    lossless : sequence of int
-        Priorities with PFC.
+    settings : PortSettings
+        Its classes, and what is lossless.
     headroom_bytes : int
         What its link has in flight after XOFF, in the memory of the switch; if the scenario leaves it to be
         computed.
@@ -59,10 +54,7 @@ class Port:
     interface: str
     rate: str
     length: str
-    class_of: Sequence[int]
-    algorithms: Sequence[str]
-    percent: Sequence[int]
-    lossless: Sequence[int]
+    settings: PortSettings
     headroom_bytes: int
 
 
@@ -84,7 +76,7 @@ def config_db(effective: Mapping[str, Any], port: Port) -> tuple[Database, list[
     told: list[str] = []
     tables = _maps(effective, port, told) | _schedulers(port) | _of_link(effective, port)
     _wred(effective, port, tables, told)
-    if port.lossless:
+    if port.settings.lossless:
         tables |= _buffers(effective, port, told) | _watchdog(effective, port)
     return tables, told
 
@@ -93,9 +85,9 @@ def _maps(effective: Mapping[str, Any], port: Port, told: list[str]) -> Database
     """DSCP or priority to traffic class, to priority group, to queue: classes of SONiC are our priorities."""
     keys = effective["switch"].get("maps", {})
     priorities = range(8)
-    lossy = next((one for one in priorities if one not in port.lossless), 0)
-    groups = {str(one): str(one if one in port.lossless else lossy) for one in priorities}
-    queues = {str(one): str(port.class_of[one]) for one in priorities}
+    lossy = next((one for one in priorities if one not in port.settings.lossless), 0)
+    groups = {str(one): str(one if one in port.settings.lossless else lossy) for one in priorities}
+    queues = {str(one): str(port.settings.class_of[one]) for one in priorities}
     stops = {str(one): str(queue) for one, queue in enumerate(_stops(effective, port))}
     maps = {
         "dot1p_to_tc_map": ("DOT1P_TO_TC_MAP", {str(one): str(one) for one in priorities}),
@@ -118,8 +110,8 @@ def _maps(effective: Mapping[str, Any], port: Port, told: list[str]) -> Database
     if "dscp_to_color" in keys:
         told.append("switch.maps.dscp_to_color is left out: SONiC has no table for it")
     of_port = dict.fromkeys(maps, MAP)
-    if port.lossless:
-        of_port["pfc_enable"] = ",".join(map(str, port.lossless))
+    if port.settings.lossless:
+        of_port["pfc_enable"] = ",".join(map(str, port.settings.lossless))
     tables: Database = {table: {MAP: entries} for table, entries in maps.values()}
     return {**tables, "PORT_QOS_MAP": {port.interface: of_port}}
 
@@ -129,9 +121,8 @@ def _stops(effective: Mapping[str, Any], port: Port) -> Sequence[int]:
     switch = effective["switch"]
     found = switch.get("maps", {}).get("pfc_to_queue")
     if found is None:
-        return port.class_of
-    queues = switch["queues"] if isinstance(switch["queues"], list) else [*range(8)]
-    numbers = dict(zip(queues, port.class_of, strict=True))
+        return port.settings.class_of
+    numbers = class_of_queue(effective, port.settings.class_of)
     return [numbers.get(queue, queue) for queue in found]
 
 
@@ -172,13 +163,13 @@ def _new_code_points(
 
 def _schedulers(port: Port) -> Database:
     schedulers, queues = {}, {}
-    for number in sorted(set(port.class_of)):
+    for number in sorted(set(port.settings.class_of)):
         name = f"scheduler.{number}"
-        shared = port.algorithms[number] == "ets"
-        if shared and not 1 <= port.percent[number] <= 100:
-            what = f"traffic class {number} has a share of {port.percent[number]} %"
+        shared = port.settings.algorithms[number] == "ets"
+        if shared and not 1 <= port.settings.percent[number] <= 100:
+            what = f"traffic class {number} has a share of {port.settings.percent[number]} %"
             raise InputError(f"{what}; weights from 1 to 100 can be exported")
-        weight = {"type": "DWRR", "weight": str(port.percent[number])}
+        weight = {"type": "DWRR", "weight": str(port.settings.percent[number])}
         schedulers[name] = weight if shared else {"type": "STRICT"}
         queues[f"{port.interface}|{number}"] = {"scheduler": name}
     return {"SCHEDULER": schedulers, "QUEUE": queues}
@@ -195,7 +186,7 @@ def _of_link(effective: Mapping[str, Any], port: Port) -> Database:
             raise InputError(f"switch.mtu is {mtu}; {least} B to {most} B can be exported")
         entry["mtu"] = str(frame - 22)
     tables: Database = {"PORT": {port.interface: entry}}
-    if port.lossless:
+    if port.settings.lossless:
         cable = whole_amount("length", port.length, "length", 1_000, "whole metres")
         tables["CABLE_LENGTH"] = {"AZURE": {port.interface: f"{cable}m"}}
     return tables
@@ -203,17 +194,12 @@ def _of_link(effective: Mapping[str, Any], port: Port) -> Database:
 
 def _wred(effective: Mapping[str, Any], port: Port, tables: Database, told: list[str]) -> None:
     """Adds WRED to the queues that have a manager."""
-    entries = effective["switch"].get("queue_managers") or []
-    named = {number for entry in entries for number in entry.get("classes") or ()}
-    for place, entry in enumerate(entries):
-        kind = next((key for key in entry if key != "classes"), "")
-        numbers = entry.get("classes") or [one for one in range(8) if one not in named]
-        profile = _profile(f"switch.queue_managers {kind}", kind, entry[kind], told)
-        name = f"wred.{place}"
-        queues = [f"{port.interface}|{number}" for number in numbers if number in port.class_of]
-        for queue in queues:
-            tables["QUEUE"][queue]["wred_profile"] = name
-        if queues:
+    for one in managers(effective, port.settings.class_of, told):
+        profile = _profile(one.key, one.kind, one.keys, told)
+        name = f"wred.{one.place}"
+        for number in one.classes:
+            tables["QUEUE"][f"{port.interface}|{number}"]["wred_profile"] = name
+        if one.classes:
             tables.setdefault("WRED_PROFILE", {})[name] = profile
 
 
@@ -280,7 +266,7 @@ def _buffers(effective: Mapping[str, Any], port: Port, told: list[str]) -> Datab
     return {
         "BUFFER_POOL": {POOL: {"type": "ingress", **pool}},
         "BUFFER_PROFILE": {name: {"pool": POOL, **profile}},
-        "BUFFER_PG": {f"{port.interface}|{one}": {"profile": name} for one in port.lossless},
+        "BUFFER_PG": {f"{port.interface}|{one}": {"profile": name} for one in port.settings.lossless},
     }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -43,6 +43,63 @@ def wred_line(key: str, keys: Mapping[str, Any]) -> WredLine:
     least, most = (whole_bytes(f"{key}.{name}", keys[name]) for name in ("min", "max"))
     action = keys["action"]
     return WredLine(least, most, int(percent), drops=action != "mark_only", marks=action != "drop")
+
+
+def class_of_queue(effective: Mapping[str, Any], class_of: Sequence[int]) -> dict[int, int]:
+    """The traffic class of each queue of switches that a priority has, by the classes of priorities."""
+    queues = effective["switch"]["queues"]
+    return dict(zip(queues if isinstance(queues, list) else range(len(class_of)), class_of, strict=True))
+
+
+@dataclass(frozen=True)
+class Managed:
+    """A queue manager and the traffic classes of its queues.
+
+    Attributes
+    ----------
+    place : int
+        Its place in the list.
+    key : str
+        Where it stands, for errors.
+    kind : str
+        Its kind, such as "red".
+    keys : mapping
+        Its keys.
+    classes : list of int
+        Traffic classes, from below; none if nothing is sent through its queues.
+    """
+
+    place: int
+    key: str
+    kind: str
+    keys: Mapping[str, Any]
+    classes: list[int]
+
+
+def managers(effective: Mapping[str, Any], class_of: Sequence[int], told: list[str]) -> Iterator[Managed]:
+    """The queue managers of switches as those of traffic classes, of which a port has one queue each.
+
+    Raises
+    ------
+    InputError
+        If queues of one class have two of them.
+    """
+    numbers = class_of_queue(effective, class_of)
+    entries = effective["switch"].get("queue_managers") or []
+    named = {queue for entry in entries for queue in entry.get("classes") or ()}
+    taken: set[int] = set()
+    for place, entry in enumerate(entries):
+        kind = next((key for key in entry if key != "classes"), "")
+        key = f"switch.queue_managers {kind}"
+        own = set(entry.get("classes") or [queue for queue in numbers if queue not in named])
+        classes = sorted({numbers[queue] for queue in own if queue in numbers})
+        if both := taken.intersection(classes):
+            raise InputError(f"{key}: queues of class {min(both)} have two; one a class can be exported")
+        taken.update(classes)
+        others = [queue for queue, number in numbers.items() if number in classes and queue not in own]
+        if others:
+            told.append(f"{key} is that of all queues of its class, and so of queue {others[0]}")
+        yield Managed(place, key, kind, entry[kind], classes)
 
 
 def whole_bytes(key: str, text: object) -> int:

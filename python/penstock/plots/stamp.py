@@ -37,9 +37,12 @@ def stamp(file: Path, fingerprint: str) -> None:
     with open_image(file) as picture:
         picture.load()
         dpi = picture.info.get("dpi", (100, 100))
-        few = picture
-        if picture.mode != "P":
-            few = picture.convert("RGB").quantize(256, method=Quantize.MEDIANCUT, dither=Dither.NONE)
+        has_few = picture.mode == "P"
+        few = (
+            picture.copy()
+            if has_few
+            else picture.convert("RGB").quantize(256, method=Quantize.MEDIANCUT, dither=Dither.NONE)
+        )
         few.save(file, pnginfo=texts, dpi=dpi, optimize=True)
 
 

@@ -1,0 +1,27 @@
+"""Classes and PFC of a port, as all formats of settings have them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class PortSettings:
+    """Classes of a port, and what is lossless.
+
+    Attributes
+    ----------
+    class_of : list of int
+        Traffic class of each priority, 0 to 7.
+    algorithms : list of str
+        Algorithm of each traffic class: "strict" or "ets".
+    percent : list of int
+        Share of each traffic class in per cent; 0 of those that are strict.
+    lossless : list of int
+        Priorities with PFC.
+    """
+
+    class_of: list[int]
+    algorithms: list[str]
+    percent: list[int]
+    lossless: list[int]
