@@ -146,3 +146,25 @@ def test_json_has_the_message(penstock: Command, tmp_path: Path) -> None:
     assert named["message"] == slowest
     assert sum(slowest["late_by_ns"].values()) == pytest.approx(slowest["late_ns"])
     assert "message" not in json_of(penstock("why", "sw", tmp_path / "result", "--json"))
+
+
+def test_flows_that_are_named_like_messages_are_flows() -> None:
+    text = (
+        STAR
+        + PFC
+        + """
+[[transfers]]
+name = "writes#1"
+from = "h1..h3"
+to = "h0"
+arrivals = "once"
+sizes = "100 kB"
+priority = 3
+over = { rdma = {} }
+"""
+    )
+    result = Scenario.from_toml(text).run()
+    lines = why(result, "writes#1")
+    assert lines[0].startswith("writes#1 has 3 senders")
+    assert any("Message writes#1#" in line for line in lines)
+    assert why(result, "writes#1#2")[0].startswith("Message writes#1#2 (")

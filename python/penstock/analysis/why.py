@@ -26,7 +26,7 @@ def why(result: Measurements, name: str) -> list[str]:
     InputError
         If the result knows nothing of this name.
     """
-    message = messages.named(result, name)
+    message = _named(result, name)
     if message is not None:
         return list(messages.told(result, message))
     return [*forensics.why(result, name), *_slowest(result, name)]
@@ -34,7 +34,12 @@ def why(result: Measurements, name: str) -> list[str]:
 
 def asked(result: Measurements, name: str) -> messages.Message | None:
     """The message that is named, or the slowest of a flow; ``None`` of ports, and without RDMA."""
-    return messages.named(result, name) or messages.slowest(result, _flows(result, name))
+    return _named(result, name) or messages.slowest(result, _flows(result, name))
+
+
+def _named(result: Measurements, name: str) -> messages.Message | None:
+    """The message that is named; flows whose names look like that of a message come first."""
+    return None if _flows(result, name) else messages.named(result, name)
 
 
 def _slowest(result: Measurements, name: str) -> list[str]:
