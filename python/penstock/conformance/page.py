@@ -31,7 +31,9 @@ def counts(outcomes: Sequence[Outcome]) -> str:
     """How many cases and trials there are, and what became of them."""
     verdicts = [one.verdict for one in outcomes]
     told = (f"{verdicts.count(word)} {word}" for word in ("pass", "fail", "not applicable"))
-    return f"{len({one.case.id for one in outcomes})} cases, {len(outcomes)} trials: {', '.join(told)}"
+    numbers = {"case": len({one.case.id for one in outcomes}), "trial": len(outcomes)}
+    tried = [f"{number} {what}{'' if number == 1 else 's'}" for what, number in numbers.items()]
+    return f"{', '.join(tried)}: {', '.join(told)}"
 
 
 def _page(against: str, outcomes: Sequence[Outcome], captures: Mapping[int, Path]) -> Iterator[str]:
