@@ -168,3 +168,11 @@ over = { rdma = {} }
     assert lines[0].startswith("writes#1 has 3 senders")
     assert any("Message writes#1#" in line for line in lines)
     assert why(result, "writes#1#2")[0].startswith("Message writes#1#2 (")
+
+
+def test_reads_have_no_times_and_the_error_says_what_has() -> None:
+    result = run(PFC, over='verb = "read"')
+    with pytest.raises(
+        InputError, match="'writes#0': nothing is known of its time; expected a SEND or WRITE"
+    ):
+        why(result, "writes#0")

@@ -119,7 +119,8 @@ def named(result: Measurements, name: str) -> Message | None:
     times = result.table("message_times")
     found = rows(times.filter(pc.equal(times["transfer"], int(number))))
     if not found or row["completion_ns"] is None:
-        raise InputError(f"{name!r} is not complete, or no message over RDMA: nothing is known of its time")
+        what = "expected a SEND or WRITE over RDMA that is complete"
+        raise InputError(f"{name!r}: nothing is known of its time; {what}")
     return Message(int(number), row, found[0], _flow_of(result, row))
 
 
