@@ -92,8 +92,8 @@ def test_our_agent_passes_all_that_apply(capsys: pytest.CaptureFixture[str]) -> 
     verdicts = {one["case"]: one["verdict"] for one in document["outcomes"]}
     assert list(verdicts) == ALL
     unread = [case for case, verdict in verdicts.items() if verdict == "not applicable"]
-    assert [case for case in unread if case.startswith("DX-")] == ["DX-34"]
-    assert len(unread) == 90 - 33
+    assert not [case for case in unread if case.startswith("DX-")]
+    assert len(unread) == 90 - 34
     assert set(verdicts.values()) == {"pass", "not applicable"}
     assert all(one["expected"] == one["observed"] for one in document["outcomes"])
 

@@ -376,7 +376,6 @@ def _dialects() -> list[Case]:
     both = lldp(HIGHER, [old, pfc((4,))])
     adopts = Expect("adopts PFC", False, lambda _, now: now.pfc == THEIR_PFC)
     only = Trial("only before", settings(), (lldp(HIGHER, [old]), Wait(1), adopts, reports("before")))
-    chain = "it takes a switch with two ports (tests/test_dcbx.py has the chain)"
     return [
         Case(
             "DX-30",
@@ -384,8 +383,33 @@ def _dialects() -> list[Case]:
             [only, trial("both", both, has_pfc((4,)), reports("both"))],
         ),
         *_older(),
-        Case("DX-34", "a chain of core, edge and host", reason=chain),
+        Case("DX-34", "a chain of core, edge and host", _chain()),
     ]
+
+
+def _chain() -> list[Trial]:
+    """A core that is not willing, before an edge switch that is willing there and not towards its host."""
+    core = lldp(HIGHER, [ets_configuration(THEIRS), ets_recommendation(THEIRS), pfc(THEIR_PFC)])
+    trials = []
+    for inherits, name, priorities, shares in (
+        (False, "the edge has its own", OWN_PFC, SHARES["own"]),
+        (True, "the edge passes on", THEIR_PFC, SHARES["theirs"]),
+    ):
+        uplink = {"settings": {}, "inherits": inherits}
+        admin = {**settings(pfc_willing=False, ets_willing=False), "uplink": uplink}
+        told = Expect("the host is told PFC and shares", (priorities, shares), _told)
+        trials.append(Trial(name, admin, (core, Wait(3), told)))
+    return trials
+
+
+def _told(device: Device, _: Operational) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Priorities with PFC and shares that the last LLDPDU says."""
+    frame = [frame for frame in device.sent() if frame[12:14] == b"\x88\xcc"][-1]
+    values = {one.subtype: one.value for one in tlvs(frame) if one.oui}
+    enabled = values[PFC][-1]
+    return tuple(priority for priority in range(8) if enabled >> priority & 1), tuple(
+        values[ETS_CONFIGURATION][5:13]
+    )
 
 
 def answer(priorities: tuple[int, ...], flags: Flags) -> Answer:

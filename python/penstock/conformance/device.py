@@ -51,13 +51,16 @@ class UnfitError(InputError):
 
 
 class Device(Protocol):
-    """A device under test."""
+    """A device under test: a port, or one of a switch towards a host, with the tester at its uplink."""
 
     name: str
     """What `--against` calls it."""
 
     def start(self, settings: Mapping[str, Any]) -> None:
-        """Begins anew, with these keys of the settings of an agent."""
+        """Begins anew, with these keys of the settings of an agent.
+
+        `uplink` has those of the uplink, and whether the port `inherits` what is in force there.
+        """
 
     def administer(self, settings: Mapping[str, Any]) -> None:
         """The administrator wants something else."""
@@ -90,6 +93,9 @@ class AgentDevice:
 
     name: str = "agent"
     _agent: _core.DcbxAgent = field(init=False)
+    _uplink: _core.DcbxAgent | None = None
+    _own: Mapping[str, Any] = field(default_factory=dict)
+    _inherits: bool = False
     _now_ns: int = 0
     _sent: list[bytes] = field(default_factory=list)
 
@@ -99,7 +105,14 @@ class AgentDevice:
 
         octets = bytes.fromhex(MAC.replace(":", ""))
         self._now_ns, self._sent = 0, []
-        self._agent = _core.DcbxAgent(octets, tomli_w.dumps(settings), "settings of the case")
+        uplink = settings.get("uplink")
+        self._own = {key: value for key, value in settings.items() if key != "uplink"}
+        self._inherits = uplink is not None and uplink["inherits"]
+        self._agent = _core.DcbxAgent(octets, tomli_w.dumps(self._own), "settings of the case")
+        self._uplink = None
+        if uplink is not None:
+            other = bytes([*octets[:5], octets[5] + 1])
+            self._uplink = _core.DcbxAgent(other, tomli_w.dumps(uplink["settings"]), "settings of the case")
         self._serve()
 
     def administer(self, settings: Mapping[str, Any]) -> None:
@@ -111,13 +124,13 @@ class AgentDevice:
 
     def send(self, frame: bytes) -> None:
         """A frame arrives."""
-        self._agent.receive(frame, self._now_ns)
+        (self._uplink or self._agent).receive(frame, self._now_ns)
         self._serve()
 
     def wait(self, seconds: float) -> None:
         """Every timer within the time runs out at its own time."""
         end_ns = self._now_ns + round(seconds * SECOND_NS)
-        while (next_ns := self._agent.next_ns()) <= end_ns:
+        while (next_ns := self._next_ns()) <= end_ns:
             self._now_ns = max(self._now_ns, next_ns)
             self._serve()
         self._now_ns = end_ns
@@ -148,6 +161,23 @@ class AgentDevice:
     def close(self) -> None:
         """Nothing is held."""
 
+    def _next_ns(self) -> int:
+        both = self._agent if self._uplink is None else self._uplink
+        return min(self._agent.next_ns(), both.next_ns())
+
     def _serve(self) -> None:
+        if self._uplink is not None:
+            while self._uplink.send(self._now_ns) is not None:
+                pass  # to the tester, who has said what it has to say
+            if self._inherits:
+                self._inherit(self._uplink)
         while (frame := self._agent.send(self._now_ns)) is not None:
             self._sent.append(frame)
+
+    def _inherit(self, uplink: _core.DcbxAgent) -> None:
+        import tomli_w
+
+        from penstock.dcbx.inherit import inherited
+
+        told = inherited(self._own, json.loads(uplink.state(self._now_ns)))
+        self._agent.administer(tomli_w.dumps(told), "settings of the case", self._now_ns)

@@ -126,6 +126,8 @@ class Lldpad:
         """Cases of pauses, shares and congestion are those of a device that carries frames."""
         if case in ("DX-31", "DX-32", "DX-33"):
             return "the lldpad of Debian reads the dialect before the standard, and does not send it"
+        if case == "DX-34":
+            return "lldpad takes over nothing from one port to another"
         return "" if case.startswith("DX-") else "lldpad carries no frames"
 
     def leave(self) -> None:
