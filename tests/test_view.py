@@ -83,6 +83,49 @@ def test_a_link_opens_both_views(pages: Pages, tmp_path: Path) -> None:
     assert done.stdout.split() == ["Ports", "Queues"], done.stderr
 
 
+AXES = """
+import {{ chromium }} from "{playwright}";
+const browser = await chromium.launch({{ executablePath: "{chromium}", args: ["--no-sandbox"] }});
+const page = await (await browser.newContext({{ viewport: {{ width: 1600, height: 900 }} }})).newPage();
+await page.goto("{url}");
+const frames = [0, 1].map((number) => page.frameLocator("iframe >> nth=" + number));
+// Of both: how high a line stands in the middle of the chart of throughput, as a share of the chart.
+async function heights() {{
+  const found = [];
+  for (const frame of frames) {{
+    const over = frame.locator("#time .u-over").first();
+    await over.scrollIntoViewIfNeeded();
+    await over.hover();
+    const [whole, point] = [await over.boundingBox(), await over.locator(".u-cursor-pt").boundingBox()];
+    found.push(1 - (point.y + point.height / 2 - whole.y) / whole.height);
+  }}
+  return found;
+}}
+let found = [0, 0];
+for (let tries = 0; tries < 50 && !(found[0] > 1.8 * found[1]); tries++) {{
+  await page.waitForTimeout(100);
+  found = await heights();
+}}
+console.log(found.map((height) => height.toFixed(2)).join(" "));
+await browser.close();
+"""
+
+
+def test_views_share_their_axes(tmp_path: Path) -> None:
+    """Half the rate is half as high."""
+    for name, rate in (("whole", "8 Gb/s"), ("half", "4 Gb/s")):
+        scenario = ps.Scenario(duration="400 us").topology.star(hosts=2, rate="10 Gb/s", length="1 m")
+        scenario = scenario.probes(bin="20 us")
+        source = {"constant": {"rate": rate}}
+        scenario.flow("one", from_="h0", to="h1", source=source, frame="1500 B").run().save(tmp_path / name)
+    with Pages([tmp_path / "whole", tmp_path / "half"]) as served:
+        threading.Thread(target=served.serve_forever, daemon=True).start()
+        done = browse(AXES, served.url, tmp_path, 120)
+        served.shutdown()
+    whole, half = map(float, done.stdout.split())
+    assert whole > 0.85 and half == pytest.approx(whole / 2, abs=0.03), done.stderr
+
+
 def test_all_that_the_page_of_a_sweep_links_to_is_served(tmp_path: Path) -> None:
     scenario = ps.Scenario(duration="20 us").topology.star(hosts=2, rate="10 Gb/s", length="1 m")
     scenario = scenario.flow("one", from_="h0", to="h1", source="greedy", frame="1500 B")

@@ -52,7 +52,8 @@ _BESIDE = """<!doctype html>
 {frames}
 <script>
   // What each page shows is a part of the address of all: a copied link opens the same views. Time, film,
-  // lines of charts, theme and scroll are shared: what is chosen in one page is chosen in the others.
+  // lines of charts, theme and scroll are shared: what is chosen in one page is chosen in the others. Axes
+  // reach as far in all pages as in the one where they have to reach furthest.
   const frames = [...document.querySelectorAll("iframe")];
   const given = new URLSearchParams(location.hash.slice(1));
   frames.forEach((frame, number) => {{
@@ -83,6 +84,22 @@ _BESIDE = """<!doctype html>
     }}
     shown = views.map((view) => view.hash);
   }}
+  let reached = "";
+  function share() {{
+    const all = {{}};
+    for (const frame of frames) {{
+      for (const [axis, [min, max]] of Object.entries(frame.contentWindow.penstockReach ?? {{}})) {{
+        const [low, high] = all[axis] ?? [min, max];
+        all[axis] = [Math.min(min, low), Math.max(max, high)];
+      }}
+    }}
+    const told = JSON.stringify(all);
+    if (told === reached) return;
+    reached = told;
+    for (const {{ contentWindow: page }} of frames) {{
+      page.dispatchEvent(new CustomEvent("penstock-reach", {{ detail: all }}));
+    }}
+  }}
   function scroll(frame) {{
     const at = frame.contentWindow.scrollY;
     if (scrolled.get(frame) === at) return;
@@ -92,12 +109,14 @@ _BESIDE = """<!doctype html>
     }}
   }}
   frames.forEach((frame) => frame.addEventListener("load", () => {{
+    reached = "";
     frame.contentWindow.addEventListener("scroll", () => scroll(frame), {{ passive: true }});
   }}));
   setInterval(() => {{
     const views = frames.map((frame) => frame.contentWindow.location);
     if (views.some((view) => !view.pathname.endsWith("/{page}"))) return;
     follow(views);
+    share();
     const told = views.flatMap((view, number) => (view.hash ? [[number, view.hash.slice(1)]] : []));
     const now = new URLSearchParams(told);
     if (location.hash.slice(1) !== now.toString()) history.replaceState(null, "", "#" + now);
