@@ -86,43 +86,65 @@ def test_a_link_opens_both_views(pages: Pages, tmp_path: Path) -> None:
 AXES = """
 import {{ chromium }} from "{playwright}";
 const browser = await chromium.launch({{ executablePath: "{chromium}", args: ["--no-sandbox"] }});
-const page = await (await browser.newContext({{ viewport: {{ width: 1600, height: 900 }} }})).newPage();
+const page = await (await browser.newContext({{ viewport: {{ width: 1600, height: 500 }} }})).newPage();
 await page.goto("{url}");
 const frames = [0, 1].map((number) => page.frameLocator("iframe >> nth=" + number));
-// Of both: how high a line stands in the middle of the chart of throughput, as a share of the chart.
+// Of both: how high the highest line of throughput stands in the middle of its chart, as a share of it.
 async function heights() {{
   const found = [];
   for (const frame of frames) {{
     const over = frame.locator("#time .u-over").first();
     await over.scrollIntoViewIfNeeded();
     await over.hover();
-    const [whole, point] = [await over.boundingBox(), await over.locator(".u-cursor-pt").boundingBox()];
-    found.push(1 - (point.y + point.height / 2 - whole.y) / whole.height);
+    found.push(await over.evaluate((one) => {{
+      const box = one.getBoundingClientRect();
+      const points = [...one.querySelectorAll(".u-cursor-pt")].map((point) => point.getBoundingClientRect());
+      return 1 - (Math.min(...points.map((point) => point.y + point.height / 2)) - box.y) / box.height;
+    }}));
   }}
   return found;
 }}
-let found = [0, 0];
-for (let tries = 0; tries < 50 && !(found[0] > 1.8 * found[1]); tries++) {{
-  await page.waitForTimeout(100);
-  found = await heights();
+async function colours() {{
+  const chips = (frame) => frame.locator("#time .chart").first().locator(".chip", {{ hasText: "one" }});
+  return Promise.all(frames.map((frame) => chips(frame).locator(".swatch").getAttribute("style")));
 }}
-console.log(found.map((height) => height.toFixed(2)).join(" "));
+async function settled(look, is) {{
+  let found = await look();
+  for (let tries = 0; tries < 50 && !is(found); tries++) {{
+    await page.waitForTimeout(100);
+    found = await look();
+  }}
+  return found;
+}}
+const found = await settled(heights, ([whole, half]) => whole > 1.8 * half);
+const [left, right] = await settled(colours, ([left, right]) => left === right);
+const tables = frames.map((frame) => frame.locator("#tables"));
+await tables[1].evaluate((one) => one.scrollIntoView());
+const tops = () => Promise.all(tables.map((one) => one.evaluate((it) => it.getBoundingClientRect().top)));
+const [above, beside] = await settled(tops, ([left, right]) => Math.abs(left - right) < 2);
+console.log(...found.map((height) => height.toFixed(2)), left === right, Math.abs(above - beside) < 2);
 await browser.close();
 """
 
 
-def test_views_share_their_axes(tmp_path: Path) -> None:
-    """Half the rate is half as high."""
-    for name, rate in (("whole", "8 Gb/s"), ("half", "4 Gb/s")):
+def test_views_share_axes_colors_and_sections(tmp_path: Path) -> None:
+    """Half the rate is half as high, though others come before it and make the page longer."""
+    for name, rate, others in (("whole", "8 Gb/s", 0), ("half", "4 Gb/s", 5)):
         scenario = ps.Scenario(duration="400 us").topology.star(hosts=2, rate="10 Gb/s", length="1 m")
         scenario = scenario.probes(bin="20 us")
+        for other in range(others):
+            source = {"constant": {"rate": "0.5 Gb/s"}}
+            scenario = scenario.flow(f"x{other}", from_="h1", to="h0", source=source)
         source = {"constant": {"rate": rate}}
         scenario.flow("one", from_="h0", to="h1", source=source, frame="1500 B").run().save(tmp_path / name)
     with Pages([tmp_path / "whole", tmp_path / "half"]) as served:
         threading.Thread(target=served.serve_forever, daemon=True).start()
         done = browse(AXES, served.url, tmp_path, 120)
         served.shutdown()
-    whole, half = map(float, done.stdout.split())
+    assert done.stdout, done.stderr
+    *heights, colors, sections = done.stdout.split()
+    whole, half = map(float, heights)
+    assert [colors, sections] == ["true", "true"], done
     assert whole > 0.85 and half == pytest.approx(whole / 2, abs=0.03), done.stderr
 
 

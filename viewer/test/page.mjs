@@ -192,8 +192,8 @@ const tests = {
       };
       const before = await height();
       const reach = await page.evaluate((axis) => {
-        const [low, high] = window.penstockReach[axis];
-        dispatchEvent(new CustomEvent("penstock-reach", { detail: { [axis]: [low, 4 * high] } }));
+        const [low, high] = window.penstock.reach[axis];
+        dispatchEvent(new CustomEvent("penstock-beside", { detail: { lines: {}, reach: { [axis]: [low, 4 * high] } } }));
         return [low, high];
       }, axis);
       await page.mouse.move(0, 0);
@@ -201,6 +201,17 @@ const tests = {
       const expected = chart === "#time" ? before / 4 : (before * Math.log(reach[1] / reach[0])) / Math.log((4 * reach[1]) / reach[0]);
       assert.ok(Math.abs(now - expected) < 0.02, `${axis}: ${before}, then ${now} in place of ${expected}`);
     }
+    assert.deepEqual(complaints, []);
+    await context.close();
+  },
+
+  async "what a page beside this one shows too has the same colour in both"() {
+    const { page, complaints, context } = await open(write("rdma", fixtures.rdma()));
+    const shown = async (chart) => Object.fromEntries(await chart.locator(".chip").evaluateAll((all) => all.map((one) => [one.querySelector(".name").textContent, one.querySelector(".swatch").style.background.replace(/\D/g, "")])));
+    const control = page.locator("#time .chart").nth(1);
+    assert.deepEqual(await shown(control), { "burst[h0]/0": "18", "burst[h1]/0": "19", "victim/0": "20" });
+    await page.evaluate(() => dispatchEvent(new CustomEvent("penstock-beside", { detail: { reach: {}, lines: { "control queue_pair_rate_bps": ["other/0", "victim/0", "burst[h1]/0", "one/0", "burst[h0]/0"] } } })));
+    assert.deepEqual(await shown(control), { "burst[h0]/0": "18", "victim/0": "19", "burst[h1]/0": "20" });
     assert.deepEqual(complaints, []);
     await context.close();
   },
