@@ -50,7 +50,6 @@ REFUSED = {
     ".py": "Each reader stops:",
     ".proto": "a description of protocol buffers",
     "dgx_v100_8gpu.yml": ":11: bandwidth is tbd",
-    "uet_foo2.cm": "begins when trigger 1 (line 16) fires",
     "graph.xml": "NCCL_GRAPH_FILE",
     ".msccl.xml": "an algorithm of MSCCL",
     "tests_aws_2_2.txt": "Each reader stops:",

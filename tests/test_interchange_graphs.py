@@ -193,7 +193,7 @@ def test_any_table_of_transfers_is_the_one_that_was_written(rows: list[tuple[int
         (
             "htsim",
             MATRIX.replace("start 0", "trigger 1") + "trigger id 1 oneshot\n",
-            "file:3: begins when trigger 1 (line 5) fires, and no connection fires it: transfers of a",
+            "file:3: begins when trigger 1 (line 5) fires, and no connection fires it",
         ),
         ("htsim", MATRIX + "trigger id 1 barrier\n", "file:5: expected a count for a barrier"),
         ("htsim", MATRIX + "failure TOR 1 2\n", "file:5: a failure"),

@@ -1,11 +1,13 @@
-"""Connections of htsim that begin when others end: refused, with all that waits and what it waits for."""
+"""Connections of htsim that begin when others end."""
 
 from __future__ import annotations
 
-import re
+from pathlib import Path
 
 import pytest
 
+import penstock as ps
+from penstock import cli
 from penstock.errors import InputError
 from penstock.interchange import htsim
 from penstock.interchange.piece import Document
@@ -29,19 +31,75 @@ def refused(text: str) -> str:
     return str(error.value)
 
 
-def test_all_that_wait_are_named() -> None:
-    assert refused(CHAIN) == (
-        "x.cm:6: begins when trigger 1 (line 8) fires, by line 4 when its last byte is acknowledged and 1 "
-        "more after 2 of them; so does line 7 (trigger 2): transfers of a scenario begin at times, not when "
-        "others end"
+def test_those_that_wait_name_what_they_wait_for() -> None:
+    piece = htsim.read(Document("x.cm", CHAIN))
+    assert {one.line: one.after for one in piece.transfers} == {4: (), 5: (), 6: (4, 5), 7: (6,)}
+    assert [one.note for one in piece.transfers] == ["id 1", "id 2", "id 3", "id 4"]
+    # Node 1 hears of the arrival of what node 0 sends, and node 2 of what comes from node 1.
+    assert piece.remarks[0] == (
+        "x.cm: connections that wait for the acknowledgement of another host begin when its last byte "
+        "arrives: lines 6 (for line 4), 7 (for line 6)"
     )
+    assert piece.over == {}
 
 
-def test_what_has_arrived_and_long_lists() -> None:
-    chain = "0->1 start 0 size 1 recv_done_trigger 1\n" + "1->2 trigger 1 size 1\n" * 20
-    told = refused(f"Nodes 4\n{chain}trigger id 1 multishot\n")
-    assert "by line 2 when its last byte has arrived; so do lines 4 (trigger 1), 5 (trigger 1)" in told
-    assert re.search(r"15 \(trigger 1\) and 7 more: transfers", told)
+def test_who_waits_for_acknowledgements_has_a_transport(tmp_path: Path) -> None:
+    text = CHAIN.replace("1->2 id 3", "0->2 id 3").replace("2->1 id 2", "2->0 id 2")
+    piece = htsim.read(Document("x.cm", text))
+    assert piece.over == {"tcp": {}}
+    like = tmp_path / "like.toml"
+    like.write_text(
+        "simulation.duration = '1 ms'\ntopology.star = { hosts = 4, rate = '10 Gb/s' }\n", "utf-8"
+    )
+    matrix, out = tmp_path / "x.cm", tmp_path / "x.toml"
+    matrix.write_text(text, "utf-8")
+    assert cli.main(["import", str(matrix), "--like", str(like), "--out", str(out)]) == 0
+    result = ps.run(out)
+    starts = {row["source"] + row["destination"]: row for row in result.rows("transfers")}
+    done = max(
+        starts["h0h1"]["start_ns"] + starts["h0h1"]["acknowledged_ns"],
+        starts["h2h0"]["start_ns"] + starts["h2h0"]["completion_ns"],
+    )
+    assert starts["h0h2"]["start_ns"] == pytest.approx(done)
+    assert len(starts) == 4
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (
+            ("2->3 id 4", "3->0 id 4"),
+            ":7: begins when trigger 2 (line 9) fires, by line 6 (1->2) when its "
+            "last byte is acknowledged: node 3 hears nothing of it; expected connections from or to",
+        ),
+        (
+            ("barrier count 2", "oneshot"),
+            ":6: begins when trigger 1 (line 8) fires, at the first of 2: expected a barrier with count 2",
+        ),
+        (
+            ("barrier count 2", "barrier count 3"),
+            ":6: begins when trigger 1 (line 8) fires, after 3 of "
+            "2 connections, which is never: expected a barrier with count 2",
+        ),
+        (
+            ("0->1 id 1 start 0 size 1000", "0->1 id 1 start 0"),
+            ":6: begins when trigger 1 (line 8) fires, "
+            "by line 4 (0->1) when its last byte is acknowledged: it has no end",
+        ),
+        (("trigger 2 size 1000", "trigger 2"), ":7: waits for a trigger and has no end; expected a size"),
+        (
+            ("0->1 id 1 start 0", "0->1 id 1 trigger 2"),
+            ":4: begins when trigger 2 (line 9) fires, by line 6 "
+            "(1->2) when its last byte is acknowledged: node 0 hears nothing of it",
+        ),
+        (("2->1 id 2 start 0", "2->1 id 2 trigger 2"), ":5: waits, over others, for itself: lines "),
+    ],
+)
+def test_what_cannot_be_is_refused_by_line(change: tuple[str, str], said: str) -> None:
+    assert change[0] in CHAIN
+    with pytest.raises(InputError) as error:
+        htsim.read(Document("x.cm", CHAIN.replace(*change)))
+    assert f"x.cm{said}" in str(error.value)
 
 
 def test_triggers_that_nothing_waits_for_are_kept_in_a_comment() -> None:

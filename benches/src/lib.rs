@@ -465,5 +465,6 @@ fn spec(graph: &Graph, flows: Vec<FlowSpec>, options: Options) -> Spec {
         guards: Default::default(),
         negotiated: Vec::new(),
         domains: Vec::new(),
+        waits: Vec::new(),
     }
 }

@@ -13,7 +13,8 @@ mod limiters;
 mod nodes;
 pub(crate) mod paths;
 mod prepare;
-pub(crate) mod reroute;
+pub(crate) mod releases;
+mod reroute;
 mod scheduler_changes;
 mod series;
 pub(crate) mod shards;
@@ -400,6 +401,7 @@ fn build_part(part: &Part, paths: &Paths, routes: RouteTable, faults: Faults, ev
     traffic::add_endpoints(part, paths, &mut fabric);
     limiters::add_limiters(part, &mut fabric);
     traffic::add_receivers(part, paths, &mut fabric);
+    releases::add(part, &mut fabric);
     nodes::add_counters(part, &mut fabric);
     traffic::add_faults(part, events, &mut fabric);
     fault_plan::mark_faulted(&mut fabric);

@@ -58,6 +58,7 @@ pub(crate) mod pool;
 pub(crate) mod port;
 pub(crate) mod probes;
 pub(crate) mod receive;
+pub(crate) mod releases;
 pub(crate) mod replies;
 pub(crate) mod route_table;
 pub(crate) mod selection;

@@ -576,6 +576,7 @@ mod tests {
             guards: Default::default(),
             negotiated: Vec::new(),
             domains: Vec::new(),
+            waits: Vec::new(),
         }
     }
 

@@ -15,6 +15,7 @@ mod probes;
 mod remap;
 pub mod routing;
 pub mod topology;
+pub(crate) mod transfer_wait;
 pub mod tuple;
 mod waiting;
 mod way;
@@ -28,6 +29,7 @@ pub use self::negotiated::{Negotiated, NegotiatedFeature};
 pub use self::pattern::{Pattern, matches, range};
 pub use self::probes::{Probe, ProbeSpec, Watched, Which};
 pub use self::remap::{Remap, with_new_priorities};
+pub use self::transfer_wait::{HeardAt, TransferEnds, TransferRef, TransferWait};
 pub use self::waiting::Queueing;
 pub use self::way::Way;
 
@@ -75,6 +77,8 @@ pub struct Spec {
     pub negotiated: Vec<[Option<Negotiated>; 2]>,
     /// By node, its part in a congestion notification domain; empty: there is none.
     pub domains: Vec<Option<Domain>>,
+    /// Transfers that begin when others have ended.
+    pub waits: Vec<TransferWait>,
 }
 
 /// What a finding is about. The path of its remark begins there.

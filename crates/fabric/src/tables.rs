@@ -101,7 +101,7 @@ const LEAST_HOPS: u64 = 100_000;
 type Make = fn(&View<'_>) -> Vec<Table>;
 
 /// All that is to be made, in the order in which it is begun: first what others wait for, and they last.
-const BEGUN: [Make; 32] = [
+const BEGUN: [Make; 33] = [
     |view| none(view.forensics()),
     |view| none(view.series()),
     |view| vec![view.congestion_flows()],
@@ -116,6 +116,7 @@ const BEGUN: [Make; 32] = [
     |view| vec![view.rate_limiters()],
     |view| vec![view.slowdowns()],
     |view| view.transfers(),
+    |view| vec![view.waiting_transfers()],
     |view| vec![view.streams()],
     |view| vec![view.classes()],
     |view| vec![view.latencies()],
@@ -141,7 +142,7 @@ const fn none<T: ?Sized>(_made_for_later: &T) -> Vec<Table> {
 }
 
 /// The tables in the order of documentation.
-const ORDER: [&str; 33] = [
+const ORDER: [&str; 34] = [
     "flows",
     "demands",
     "paths",
@@ -151,6 +152,7 @@ const ORDER: [&str; 33] = [
     "slowdowns",
     "transfers",
     "message_times",
+    "waiting_transfers",
     "streams",
     "classes",
     "latencies",

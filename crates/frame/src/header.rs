@@ -30,6 +30,9 @@ pub struct RdmaHeader {
     pub telemetry: Telemetry,
     /// Of the request of a READ: bytes that are asked for, above 0.
     pub asked: u32,
+    /// Of the last packet of a message for whose end others wait: which one it is, counted from 1 (immediate data, InfiniBand
+    /// Architecture Specification volume 1 section 9.2.6); else 0.
+    pub immediate: u32,
 }
 
 /// The fields of a TCP segment that decide what its receiver does (RFC 9293 section 3.1), but the window, which does
@@ -100,7 +103,8 @@ impl RdmaHeader {
             Telemetry::None => digest,
             telemetry => mixed(digest, telemetry.digest()),
         };
-        if self.asked == 0 { digest } else { mixed(digest, self.asked.into()) }
+        let digest = if self.asked == 0 { digest } else { mixed(digest, self.asked.into()) };
+        if self.immediate == 0 { digest } else { mixed(digest, u64::from(self.immediate) << 32) }
     }
 }
 
@@ -136,6 +140,8 @@ mod tests {
             RdmaHeader { arrived: Some(1), ..plain },
             RdmaHeader { asked: 1, ..plain },
             RdmaHeader { asked: 2, ..plain },
+            RdmaHeader { immediate: 1, ..plain },
+            RdmaHeader { immediate: 2, ..plain },
             RdmaHeader { telemetry: Telemetry::Hops(5), ..plain },
             RdmaHeader { telemetry: Telemetry::Hops(6), ..plain },
             RdmaHeader { telemetry: Telemetry::Worst { utilisation: 0, over: Time::ZERO }, ..plain },

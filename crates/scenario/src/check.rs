@@ -183,10 +183,12 @@ fn lower(model: &Model, context: &mut Context<'_>) -> Option<(Spec, Vec<u8>)> {
         fabric.as_ref().and_then(|fabric| context.clean(|context| stations::lower(model, fabric, context)));
     let fabric = fabric?;
     let flows = flows::lower(model, &fabric, context);
-    let transfers = transfers::lower(model, &fabric, context);
+    let first = flows.as_ref().map_or(0, Vec::len);
+    let transfers = transfers::lower(model, &fabric, first, context);
     let faults = faults::lower(model, &fabric, context);
     let (mut nodes, mut flows) = (stations?, flows?);
-    flows.extend(transfers?);
+    let (transfers, waits) = transfers?;
+    flows.extend(transfers);
     let links = fabric.links();
     let domains = domains::lower(model, &nodes, &fabric, context);
     let negotiated = dcbx::lower(model, &mut nodes, &links, context);
@@ -211,6 +213,7 @@ fn lower(model: &Model, context: &mut Context<'_>) -> Option<(Spec, Vec<u8>)> {
         guards,
         negotiated,
         domains,
+        waits,
     };
     if context.errors == 0 {
         spec.tell_ways_apart();

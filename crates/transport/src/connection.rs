@@ -83,7 +83,7 @@ impl ConnectionSpec {
         match &self.application {
             Application::Transfers(spec) => (
                 Endpoint::TransferSender(Box::new(TransferSender::new(spec, due.clone(), near))),
-                Endpoint::TransferReceiver(Box::new(TransferReceiver::new(spec, due.len()))),
+                Endpoint::TransferReceiver(Box::new(TransferReceiver::new(spec, due.clone()))),
             ),
             Application::Rdma(spec) | Application::RdmaTransfers(spec) => {
                 let facts = spec.facts(facts.rate, facts.base_rtt, facts.hops);

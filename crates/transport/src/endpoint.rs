@@ -230,6 +230,15 @@ pub trait Protocol {
     /// Its next step begins then. It is called only after [`Progress::waits`].
     fn begin_step(&mut self, _at: Time) {}
 
+    /// Of scheduled transfers: the one of this number among those that start as [`Time::NEVER`] begins now.
+    fn release(&mut self, _transfer: u32, _now: Time) {}
+
+    /// Of scheduled transfers: the number of one that others wait for and that has ended since: acknowledged at the end that begins
+    /// it, delivered at the other one.
+    fn poll_ended(&mut self) -> Option<u32> {
+        None
+    }
+
     /// Before [`Protocol::handle_frame`] of a frame that arrived marked: what its NIC tells the peer at once, past all that the
     /// endpoint has to send. `port`: when the next such frame of the whole NIC may leave, if it counts them together.
     fn notify(&mut self, _now: Time, _received: &Received, _port: &mut Time) -> Option<Segment> {

@@ -222,6 +222,12 @@ macro_rules! endpoints {
             fn begin_step(&mut self, at: Time) {
                 match self { $(Endpoint::$name(it) => it.begin_step(at),)* }
             }
+            fn release(&mut self, transfer: u32, now: Time) {
+                match self { $(Endpoint::$name(it) => it.release(transfer, now),)* }
+            }
+            fn poll_ended(&mut self) -> Option<u32> {
+                match self { $(Endpoint::$name(it) => it.poll_ended(),)* }
+            }
             fn notify(&mut self, now: Time, received: &Received, port: &mut Time) -> Option<Segment> {
                 match self { $(Endpoint::$name(it) => it.notify(now, received, port),)* }
             }

@@ -40,8 +40,10 @@ fn spec(keys: &RdmaKeys) -> Arc<RdmaSpec> {
 }
 pub(crate) fn transfers(keys: &RdmaKeys, due: &[(u64, u64)]) -> Wire {
     let spec = spec(keys);
-    let due: Arc<[Due]> =
-        due.iter().map(|&(at, bytes)| Due { start: us(at), bytes, ports: Ports::default() }).collect();
+    let due: Arc<[Due]> = due
+        .iter()
+        .map(|&(at, bytes)| Due { start: us(at), bytes, ports: Ports::default(), awaited: false })
+        .collect();
     let facts = spec.facts(RATE, DELAY + DELAY, 0);
     let receiver = RdmaReceiver::reading(&spec, &due, Time::ZERO, None);
     Pipe::new(RdmaSender::new(&spec, due, facts, Time::ZERO, None), receiver, RATE, DELAY)
@@ -337,7 +339,7 @@ proptest! {
         starts.sort_unstable();
         let (made, _) = keys.carrier(Some(Bytes::new(0)), 1_522).unwrap();
         let due: Arc<[Due]> =
-            starts.iter().map(|&(at, bytes)| Due { start: us(at), bytes, ports: Ports::default() }).collect();
+            starts.iter().map(|&(at, bytes)| Due { start: us(at), bytes, ports: Ports::default(), awaited: true }).collect();
         let facts = made.facts(RATE, DELAY + DELAY, 0);
         let sender = RdmaSender::new(&made, due.clone(), facts, Time::ZERO, None);
         let receiver = RdmaReceiver::reading(&made, &due, Time::ZERO, None);
@@ -372,6 +374,13 @@ proptest! {
         prop_assert_eq!(counts.sent, packets + counts.retransmitted);
         // Each is delivered once, and in all no more packets than there are.
         prop_assert_eq!(came(&pipe), (starts.len() as u64, packets));
+        // Who waits for their ends hears of each once, where it is begun and where it arrives.
+        let mut ends = [Vec::new(), Vec::new()];
+        ends[0].extend(std::iter::from_fn(|| pipe.near.poll_ended()));
+        ends[1].extend(std::iter::from_fn(|| pipe.far.poll_ended()));
+        ends.iter_mut().for_each(|of| of.sort_unstable());
+        let all: Vec<u32> = (0..due.len() as u32).collect();
+        prop_assert_eq!(&ends, &[if reads { Vec::new() } else { all.clone() }, all]);
         let received = pipe.far.received_by_all();
         prop_assert!(received.cnps <= received.marked);
         prop_assert!(!pipe.near.has_work() && !pipe.far.has_work());
@@ -401,7 +410,7 @@ proptest! {
     ) {
         let (made, _) = keys.carrier(Some(Bytes::new(0)), 1_522).unwrap();
         let due: Arc<[Due]> =
-            [0, 10, 20].iter().map(|&at| Due { start: us(at), bytes: 9_000, ports: Ports::default() }).collect();
+            [0, 10, 20].iter().map(|&at| Due { start: us(at), bytes: 9_000, ports: Ports::default(), awaited: false }).collect();
         let facts = made.facts(RATE, DELAY + DELAY, 0);
         let mut sender = RdmaSender::new(&made, due.clone(), facts, Time::ZERO, None);
         let mut receiver = RdmaReceiver::reading(&made, &due, Time::ZERO, None);
@@ -411,6 +420,7 @@ proptest! {
             let kinds = [FrameKind::Data, FrameKind::Ack, FrameKind::MarkedAck, FrameKind::Cnp];
             let header = frame::RdmaHeader {
                 asked: u32::from(salt[0] % 3) * 1_500,
+                immediate: u32::from(salt[1] % 5),
                 word: word ^ u32::from(salt[1]),
                 pair: u32::from(salt[2] % 5),
                 echo: (salt[3] < 100).then_some(now),

@@ -50,6 +50,8 @@ pub struct RdmaReceiver {
     discarded: u64,
     /// Of READs: what asks for them.
     reader: Option<Box<Reader>>,
+    /// Messages that others wait for and that were delivered.
+    ended: VecDeque<u32>,
 }
 
 /// What has come to a queue pair, and what was sent for it.
@@ -95,6 +97,8 @@ struct ReceivePair {
     taken: VecDeque<Time>,
     not_ready: u64,
     refuses: bool,
+    /// Last packets that have come, or will come again, of messages that others wait for, and the numbers of these.
+    awaited: Vec<(u64, u32)>,
     /// When its messages were delivered.
     delivered: Vec<Time>,
     messages: u64,
@@ -114,6 +118,7 @@ impl RdmaReceiver {
             next_cnp: Time::ZERO,
             discarded: 0,
             reader: None,
+            ended: VecDeque::new(),
         }
     }
 
@@ -203,6 +208,9 @@ impl RdmaReceiver {
         pair.marked |= received.congestion_experienced;
         pair.came_marked += u64::from(received.congestion_experienced);
         (pair.sent, pair.telemetry) = (received.created, header.telemetry);
+        if header.immediate > 0 && packet >= pair.expected {
+            pair.note_awaited(packet, header.immediate - 1);
+        }
         if packet == pair.expected {
             pair.named = None;
             if first && !pair.takes(queue, now) {
@@ -222,6 +230,7 @@ impl RdmaReceiver {
                 pair.deliver(last, now, keeps);
             }
             let (expected, unanswered) = (pair.expected, pair.unanswered);
+            self.end_awaited(number, expected);
             if let Some(reader) = &mut self.reader {
                 reader.on_progress(number, expected, now);
             }
@@ -240,6 +249,13 @@ impl RdmaReceiver {
             return;
         };
         self.take_ahead(number, (low, ahead, last), now);
+    }
+
+    /// Everything before a packet was delivered: the messages among it that others wait for have ended.
+    fn end_awaited(&mut self, number: u32, expected: u64) {
+        let Some(pair) = self.pairs.get_mut(number as usize) else { return };
+        let ended = pair.awaited.partition_point(|&(packet, _)| packet < expected);
+        self.ended.extend(pair.awaited.drain(..ended).map(|(_, transfer)| transfer));
     }
 
     /// A packet has come so many ahead of the one that is expected.
@@ -294,6 +310,13 @@ impl ReceivePair {
     fn finish(&mut self, queue: ReceiveQueue, now: Time) {
         let begins = self.taken.back().map_or(now, |&done| done.max(now));
         self.taken.push_back(begins.saturating_add(queue.time));
+    }
+    /// Others wait for the message that ends with a packet.
+    fn note_awaited(&mut self, packet: u64, transfer: u32) {
+        let place = self.awaited.partition_point(|&(other, _)| other < packet);
+        if self.awaited.get(place).is_none_or(|&(other, _)| other > packet) {
+            self.awaited.insert(place, (packet, transfer));
+        }
     }
     /// The expected packet is delivered.
     fn deliver(&mut self, last: bool, now: Time, keeps: bool) {
@@ -353,8 +376,14 @@ impl Protocol for RdmaReceiver {
         }
         let word = Word { number: named as u32, flags: [nak, arrived.is_some(), refuses], pair: number };
         let telemetry = pair.telemetry;
-        let (word, header) =
-            labelled(RdmaHeader { word: word.bits(), pair: number, echo, arrived, telemetry, asked: 0 });
+        let (word, header) = labelled(RdmaHeader {
+            word: word.bits(),
+            pair: number,
+            echo,
+            arrived,
+            telemetry,
+            ..RdmaHeader::default()
+        });
         Some(Segment { kind, word, header, bytes: self.spec.ack_bytes(), ecn_capable: false })
     }
 
@@ -393,6 +422,17 @@ impl Protocol for RdmaReceiver {
     fn stamps(&self, pair: u32) -> Option<&Stamps> {
         self.pairs.get(pair as usize)?.stamps.as_deref()
     }
+    fn release(&mut self, transfer: u32, now: Time) {
+        if let Some(reader) = &mut self.reader {
+            reader.release(transfer, now);
+        }
+    }
+    fn poll_ended(&mut self) -> Option<u32> {
+        match &mut self.reader {
+            Some(reader) => reader.poll_ended(),
+            None => self.ended.pop_front(),
+        }
+    }
     fn poll_record(&mut self) -> Option<Record> {
         self.reader.as_mut()?.poll_record()
     }
@@ -406,6 +446,7 @@ impl Protocol for RdmaReceiver {
         let of_pair = |pair: &ReceivePair| {
             pair.kept.capacity() * size_of::<Option<bool>>()
                 + pair.taken.capacity() * size_of::<Time>()
+                + pair.awaited.capacity() * size_of::<(u64, u32)>()
                 + pair.delivered.capacity() * size_of::<Time>()
                 + pair.stamps.as_ref().map_or(0, |_| size_of::<Stamps>())
         };

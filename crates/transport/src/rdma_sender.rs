@@ -22,6 +22,7 @@ use crate::rdma::{
 };
 use crate::transfer_sender::TransferOutcome;
 use frame::{FrameKind, RdmaHeader, Stamps};
+use std::collections::VecDeque;
 use std::sync::Arc;
 use units::{BitRate, Time};
 use workload::Due;
@@ -32,7 +33,11 @@ pub struct RdmaSender {
     spec: Arc<RdmaSpec>,
     facts: PathFacts,
     due: Arc<[Due]>,
-    /// Of transfers that have begun.
+    /// How many of the transfers with a start have begun.
+    begun: usize,
+    /// Those that others wait for and that are acknowledged.
+    ended: VecDeque<u32>,
+    /// Of transfers that have begun, and of those before them that have not.
     outcomes: Vec<TransferOutcome>,
     /// What their time was spent on, of those that are acknowledged.
     times: Vec<MessageTimes>,
@@ -44,7 +49,7 @@ pub struct RdmaSender {
     /// Queue pairs without messages, the one that was used last at the end.
     free: Vec<u32>,
     flow: Flow,
-    records: std::collections::VecDeque<Record>,
+    records: VecDeque<Record>,
     discarded: u64,
     /// Of READs: by queue pair and READ, packets that were sent again.
     served: Vec<Vec<u32>>,
@@ -78,6 +83,8 @@ impl RdmaSender {
             spec: spec.clone(),
             facts,
             due,
+            begun: 0,
+            ended: VecDeque::new(),
             outcomes: Vec::new(),
             times: Vec::new(),
             ordinals: Vec::new(),
@@ -114,7 +121,7 @@ impl RdmaSender {
         done + left.filter(|one| is_its(one.0)).map(|one| one.2).sum::<u32>()
     }
 
-    /// Of each transfer that has begun, in order of their starts.
+    /// Of each transfer that has begun, by their numbers; those between that wait are as if nothing of them had been sent.
     pub fn outcomes(&self) -> Vec<TransferOutcome> {
         let mut outcomes = self.outcomes.clone();
         for (transfer, missing, again, timeouts) in self.pairs.iter().flat_map(QueuePair::left) {
@@ -204,8 +211,9 @@ impl RdmaSender {
     }
 
     fn post(&mut self, number: u32, transfer: u32, start: Time, bytes: u64) {
+        let awaited = self.is_awaited(transfer);
         if let Some(pair) = self.pairs.get_mut(number) {
-            pair.post(transfer, start, bytes);
+            pair.post(transfer, start, bytes, awaited);
         }
         self.posted[number as usize] += 1;
         self.pairs.update(number);
@@ -234,20 +242,26 @@ impl RdmaSender {
         if self.is_read() {
             return;
         }
-        while let Some(&due) = self.due.get(self.outcomes.len()).filter(|due| due.start <= now) {
-            let number = self.choose();
-            self.ordinals.push(self.posted[number as usize]);
-            self.outcomes.push(TransferOutcome {
-                acknowledged: Time::NEVER,
-                missing: due.bytes,
-                sent_again: 0,
-                timeouts: 0,
-                reused: self.posted[number as usize] > 0,
-                connection: number,
-            });
-            self.times.push(MessageTimes::default());
-            self.post(number, self.outcomes.len() as u32 - 1, due.start, due.bytes);
+        while let Some(&due) = self.due.get(self.begun).filter(|due| due.start <= now) {
+            self.begun += 1;
+            self.begin_one(self.begun as u32 - 1, due);
         }
+    }
+
+    fn begin_one(&mut self, transfer: u32, due: Due) {
+        let number = self.choose();
+        let before = self.posted[number as usize];
+        let outcome =
+            TransferOutcome { reused: before > 0, connection: number, ..TransferOutcome::waiting(due.bytes) };
+        TransferOutcome::note(&mut self.outcomes, &self.due, transfer, outcome);
+        self.ordinals.resize(self.outcomes.len(), u32::MAX);
+        self.ordinals[transfer as usize] = before;
+        self.times.resize_with(self.outcomes.len(), MessageTimes::default);
+        self.post(number, transfer, due.start, due.bytes);
+    }
+
+    fn is_awaited(&self, transfer: u32) -> bool {
+        self.due.get(transfer as usize).is_some_and(|due| due.awaited)
     }
 
     /// Posts the next message of a flow when the one before has been sent: a queue that never runs empty.
@@ -277,6 +291,9 @@ impl RdmaSender {
                     TransferOutcome { acknowledged: at, missing: 0, sent_again: again, timeouts, ..*outcome };
                 *outcome = done;
                 self.times[transfer as usize] = times;
+                if self.due.get(transfer as usize).is_some_and(|due| due.awaited) {
+                    self.ended.push_back(transfer);
+                }
             }
         }
         if pair.is_idle() && self.spec.queue_pairs == QueuePairs::Free && !self.free.contains(&number) {
@@ -333,7 +350,8 @@ impl Protocol for RdmaSender {
     }
 
     fn poll_timeout(&self) -> Option<Time> {
-        let begins = self.due.get(self.outcomes.len()).filter(|_| !self.is_read()).map(|due| due.start);
+        let begins = self.due.get(self.begun).map(|due| due.start);
+        let begins = begins.filter(|&at| at < Time::NEVER && !self.is_read());
         let flow = self.due.is_empty().then_some(self.flow.start).filter(|&at| at < Time::NEVER);
         [begins, flow, self.flow.stop, self.pairs.next_look()].into_iter().flatten().min()
     }
@@ -365,6 +383,14 @@ impl Protocol for RdmaSender {
     fn has_records(&self) -> bool {
         !self.records.is_empty()
     }
+    fn release(&mut self, transfer: u32, now: Time) {
+        if let Some(&due) = self.due.get(transfer as usize) {
+            self.begin_one(transfer, Due { start: now, ..due });
+        }
+    }
+    fn poll_ended(&mut self) -> Option<u32> {
+        self.ended.pop_front()
+    }
     fn retransmitted(&self) -> u64 {
         self.pairs.iter().map(Protocol::retransmitted).sum()
     }
@@ -392,6 +418,7 @@ impl Protocol for RdmaSender {
     fn memory_bytes(&self) -> usize {
         size_of::<RdmaSender>()
             + self.outcomes.capacity() * (size_of::<TransferOutcome>() + size_of::<u32>())
+            + self.ended.capacity() * size_of::<u32>()
             + self.times.capacity() * size_of::<MessageTimes>()
             + self.pairs.memory_bytes()
             + (self.posted.capacity() + self.free.capacity()) * size_of::<u32>()

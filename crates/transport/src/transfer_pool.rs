@@ -20,7 +20,7 @@ fn us(us: u64) -> Time {
 }
 /// A transfer that any connection may carry.
 fn due_at(start: Time, bytes: u64) -> Due {
-    Due { start, bytes, ports: Ports::default() }
+    Due { start, bytes, ports: Ports::default(), awaited: false }
 }
 /// Nothing but what is offered.
 fn offered(spec: TcpSpec) -> Arc<TcpSpec> {
@@ -30,7 +30,7 @@ fn offered(spec: TcpSpec) -> Arc<TcpSpec> {
 fn pool(spec: TcpSpec, due: &[Due]) -> Pool {
     let spec = offered(spec);
     let sender = TransferSender::new(&spec, due.into(), draws(1).1);
-    Pipe::new(sender, TransferReceiver::new(&spec, due.len()), RATE, DELAY)
+    Pipe::new(sender, TransferReceiver::new(&spec, due.into()), RATE, DELAY)
 }
 fn outcome(acknowledged: Time, connection: u32) -> TransferOutcome {
     TransferOutcome { acknowledged, missing: 0, sent_again: 0, timeouts: 0, reused: false, connection }
@@ -122,6 +122,20 @@ fn many_short_ones_take_the_memory_of_one() {
 }
 
 #[test]
+fn one_that_waits_begins_when_it_is_released() {
+    let due = [due_at(us(0), 2_000), due_at(us(50), 1_000), due_at(Time::NEVER, 3_000)];
+    let mut pipe = pool(tcp(None, LossRecoveryKind::NewReno, 4), &due);
+    pipe.run_clean(us(200));
+    assert_eq!(pipe.near.outcomes().len(), 2);
+    assert_eq!(pipe.far.delivered(2), None);
+    pipe.near.release(2, us(200));
+    pipe.run_clean(Time::NEVER);
+    let outcomes = pipe.near.outcomes();
+    assert_eq!((outcomes.len(), outcomes[2].missing), (3, 0));
+    assert!(pipe.far.delivered(2).is_some_and(|at| us(200) + pipe.wire(1_058) * 3 + DELAY <= at));
+}
+
+#[test]
 fn both_ends_are_made_together() {
     let application = Application::Transfers(offered(tcp(None, LossRecoveryKind::Sack, 2)));
     let mut pipe = connect(&over(application), RATE, DELAY);
@@ -142,7 +156,7 @@ proptest! {
         seed in any::<u64>(),
     ) {
         let mut due: Vec<Due> =
-            starts.iter().map(|&(at, bytes)| due_at(us(at), bytes)).collect();
+            starts.iter().map(|&(at, bytes)| Due { awaited: true, ..due_at(us(at), bytes) }).collect();
         due.sort_by_key(|due| due.start);
         let mut pipe = pool(spec, &due);
         let mut draw = draws(seed).0;
@@ -159,6 +173,13 @@ proptest! {
             prop_assert!(due.start < delivered && delivered < outcome.acknowledged);
             prop_assert!(outcome.acknowledged != Time::NEVER && outcome.missing == 0);
         }
+        // Who waits for their ends hears of each once, at either end.
+        let mut ends = [Vec::new(), Vec::new()];
+        ends[0].extend(std::iter::from_fn(|| pipe.near.poll_ended()));
+        ends[1].extend(std::iter::from_fn(|| pipe.far.poll_ended()));
+        ends.iter_mut().for_each(|of| of.sort_unstable());
+        let all: Vec<u32> = (0..due.len() as u32).collect();
+        prop_assert_eq!(&ends, &[all.clone(), all]);
         let again: u64 = outcomes.iter().map(|it| u64::from(it.sent_again)).sum();
         prop_assert_eq!(again, pipe.near.retransmitted());
         prop_assert!(pipe.near.connections() <= due.len());
@@ -174,7 +195,7 @@ proptest! {
         let spec = offered(spec);
         let due = [0, 10, 20, 30].map(|at| due_at(us(at), 9_000));
         let mut sender = TransferSender::new(&spec, due.as_slice().into(), draws(1).1);
-        let mut receiver = TransferReceiver::new(&spec, due.len());
+        let mut receiver = TransferReceiver::new(&spec, due.as_slice().into());
         let mut now = Time::ZERO;
         for (step, word, bytes, salt) in steps {
             now += Time::from_ns(u64::from(bytes));

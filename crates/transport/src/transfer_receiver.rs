@@ -14,8 +14,10 @@ use crate::tcp::TcpSpec;
 use crate::tcp_receiver::TcpReceiver;
 use crate::transfer_sender::labelled;
 use frame::Header;
+use std::collections::VecDeque;
 use std::sync::Arc;
 use units::Time;
+use workload::Due;
 
 /// Takes in transfers over TCP.
 #[derive(Clone, Debug)]
@@ -26,17 +28,22 @@ pub struct TransferReceiver {
     ending: Vec<Option<(u64, u32)>>,
     /// By transfer, when all of it was delivered; [`Time::NEVER`]: it is not.
     delivered: Box<[Time]>,
+    due: Arc<[Due]>,
+    /// Those that others wait for and that were delivered.
+    ended: VecDeque<u32>,
     discarded: u64,
 }
 
 impl TransferReceiver {
-    /// A receiver of so many transfers.
-    pub fn new(spec: &Arc<TcpSpec>, transfers: usize) -> TransferReceiver {
+    /// A receiver of these transfers.
+    pub fn new(spec: &Arc<TcpSpec>, due: Arc<[Due]>) -> TransferReceiver {
         TransferReceiver {
             spec: spec.clone(),
             connections: Members::new(),
             ending: Vec::new(),
-            delivered: vec![Time::NEVER; transfers].into(),
+            delivered: vec![Time::NEVER; due.len()].into(),
+            due,
+            ended: VecDeque::new(),
             discarded: 0,
         }
     }
@@ -79,6 +86,9 @@ impl Protocol for TransferReceiver {
         }
         if let Some((_, transfer)) = ending.take_if(|&mut (end, _)| end <= so_far) {
             self.delivered[transfer as usize] = now;
+            if self.due[transfer as usize].awaited {
+                self.ended.push_back(transfer);
+            }
         }
         self.connections.update(number);
     }
@@ -107,6 +117,9 @@ impl Protocol for TransferReceiver {
         Some(labelled(segment?, number, None))
     }
 
+    fn poll_ended(&mut self) -> Option<u32> {
+        self.ended.pop_front()
+    }
     fn discarded(&self) -> u64 {
         self.discarded + self.connections.iter().map(Protocol::discarded).sum::<u64>()
     }
@@ -114,5 +127,6 @@ impl Protocol for TransferReceiver {
         self.connections.memory_bytes()
             + self.ending.capacity() * size_of::<Option<(u64, u32)>>()
             + self.delivered.len() * size_of::<Time>()
+            + self.ended.capacity() * size_of::<u32>()
     }
 }

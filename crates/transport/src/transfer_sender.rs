@@ -43,13 +43,45 @@ pub struct TransferOutcome {
     pub connection: u32,
 }
 
+impl TransferOutcome {
+    /// Of a transfer of so many bytes that has not begun.
+    pub(crate) fn waiting(bytes: u64) -> TransferOutcome {
+        TransferOutcome {
+            acknowledged: Time::NEVER,
+            missing: bytes,
+            sent_again: 0,
+            timeouts: 0,
+            reused: false,
+            connection: 0,
+        }
+    }
+    /// Notes the outcome of a transfer that begins; those before it may begin later.
+    pub(crate) fn note(
+        outcomes: &mut Vec<TransferOutcome>,
+        due: &[Due],
+        transfer: u32,
+        outcome: TransferOutcome,
+    ) {
+        let later = due.iter().take(transfer as usize).skip(outcomes.len());
+        outcomes.extend(later.map(|due| TransferOutcome::waiting(due.bytes)));
+        match outcomes.get_mut(transfer as usize) {
+            Some(own) => *own = outcome,
+            None => outcomes.push(outcome),
+        }
+    }
+}
+
 /// Sends transfers over TCP.
 #[derive(Clone, Debug)]
 pub struct TransferSender {
     spec: Arc<TcpSpec>,
     due: Arc<[Due]>,
-    /// Of those that have begun.
+    /// How many of those with a start have begun.
+    begun: usize,
+    /// Of those that have begun, and of those before them that have not.
     outcomes: Vec<TransferOutcome>,
+    /// Those that others wait for and that are acknowledged.
+    ended: VecDeque<u32>,
     connections: Members<TcpSender>,
     /// By connection, what it carries.
     carried: Vec<Carried>,
@@ -78,7 +110,9 @@ impl TransferSender {
         TransferSender {
             spec: spec.clone(),
             due,
+            begun: 0,
             outcomes: Vec::new(),
+            ended: VecDeque::new(),
             connections: Members::new(),
             carried: Vec::new(),
             free: Vec::new(),
@@ -88,7 +122,7 @@ impl TransferSender {
         }
     }
 
-    /// Of each transfer that has begun, in order of their starts.
+    /// Of each transfer that has begun, by their numbers; those between that wait are as if nothing of them had been sent.
     pub fn outcomes(&self) -> Vec<TransferOutcome> {
         let mut outcomes = self.outcomes.clone();
         for (sender, carried) in self.connections.iter().zip(&self.carried) {
@@ -107,34 +141,33 @@ impl TransferSender {
 
     /// Begins what is due.
     fn begin(&mut self, now: Time) {
-        while let Some(&due) = self.due.get(self.outcomes.len()).filter(|due| due.start <= now) {
-            let free = self.take_free(due.ports);
-            let number = free.unwrap_or_else(|| self.open());
-            let Some(sender) = self.connections.get_mut(number) else { return };
-            let renews = free.is_some() && self.carried[number as usize].ports != due.ports;
-            if renews {
-                sender.renew();
-            }
-            let reused = free.is_some() && !renews && !self.spec.reconnect;
-            let carried = Carried {
-                transfer: self.outcomes.len() as u32,
-                end: sender.acknowledged() + due.bytes,
-                before: (sender.retransmitted(), sender.timeouts()),
-                ports: due.ports,
-            };
-            sender.offer(due);
-            sender.handle_timeout(now);
-            self.carried[number as usize] = carried;
-            self.outcomes.push(TransferOutcome {
-                acknowledged: Time::NEVER,
-                missing: due.bytes,
-                sent_again: 0,
-                timeouts: 0,
-                reused,
-                connection: number,
-            });
-            self.connections.update(number);
+        while let Some(&due) = self.due.get(self.begun).filter(|due| due.start <= now) {
+            self.begun += 1;
+            self.begin_one(self.begun as u32 - 1, due, now);
         }
+    }
+
+    fn begin_one(&mut self, transfer: u32, due: Due, now: Time) {
+        let free = self.take_free(due.ports);
+        let number = free.unwrap_or_else(|| self.open());
+        let Some(sender) = self.connections.get_mut(number) else { return };
+        let renews = free.is_some() && self.carried[number as usize].ports != due.ports;
+        if renews {
+            sender.renew();
+        }
+        let reused = free.is_some() && !renews && !self.spec.reconnect;
+        let carried = Carried {
+            transfer,
+            end: sender.acknowledged() + due.bytes,
+            before: (sender.retransmitted(), sender.timeouts()),
+            ports: due.ports,
+        };
+        sender.offer(due);
+        sender.handle_timeout(now);
+        self.carried[number as usize] = carried;
+        let outcome = TransferOutcome { reused, connection: number, ..TransferOutcome::waiting(due.bytes) };
+        TransferOutcome::note(&mut self.outcomes, &self.due, transfer, outcome);
+        self.connections.update(number);
     }
 
     /// The free connection with these ports that was used last, or the last of all.
@@ -167,6 +200,9 @@ impl TransferSender {
             if record.kind == RecordKind::Transfer {
                 (outcome.acknowledged, outcome.missing) = (record.end, 0);
                 self.free.push(number);
+                if self.due[carried.transfer as usize].awaited {
+                    self.ended.push_back(carried.transfer);
+                }
             }
             self.records.push_back(record);
         }
@@ -195,7 +231,7 @@ impl Protocol for TransferSender {
     }
 
     fn poll_timeout(&self) -> Option<Time> {
-        let begins = self.due.get(self.outcomes.len()).map(|due| due.start);
+        let begins = self.due.get(self.begun).map(|due| due.start).filter(|&at| at < Time::NEVER);
         [begins, self.connections.next_look()].into_iter().flatten().min()
     }
 
@@ -218,6 +254,14 @@ impl Protocol for TransferSender {
     fn poll_record(&mut self) -> Option<Record> {
         self.records.pop_front()
     }
+    fn release(&mut self, transfer: u32, now: Time) {
+        if let Some(&due) = self.due.get(transfer as usize) {
+            self.begin_one(transfer, Due { start: now, ..due }, now);
+        }
+    }
+    fn poll_ended(&mut self) -> Option<u32> {
+        self.ended.pop_front()
+    }
     fn retransmitted(&self) -> u64 {
         self.connections.iter().map(Protocol::retransmitted).sum()
     }
@@ -226,6 +270,7 @@ impl Protocol for TransferSender {
     }
     fn memory_bytes(&self) -> usize {
         size_of::<TransferSender>()
+            + self.ended.capacity() * size_of::<u32>()
             + self.outcomes.capacity() * size_of::<TransferOutcome>()
             + self.connections.memory_bytes()
             + self.carried.capacity() * size_of::<Carried>()

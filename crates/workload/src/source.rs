@@ -235,6 +235,13 @@ impl Source {
         self.process.sender().is_some()
     }
 
+    /// Of a source of transfers: one that waits begins, of this row, and of this number among those to the same destination.
+    pub fn release(&mut self, row: usize, nth: u32) {
+        if let Some(sender) = self.process.sender_mut() {
+            sender.release(row, nth);
+        }
+    }
+
     /// Whether it is between a start and a stop, with room below its limit; whether transfers have begun and have frames
     /// left.
     pub fn is_active(&self) -> bool {

@@ -2,7 +2,8 @@
 //!
 //! The columns stand in any order under a header: the time as `time` with a unit in each value, or as a number under
 //! `time_s`, `time_ms`, `time_us`, `time_ns` or `time_ps`; `from` and `to`; `bytes`; and `priority`, `from_port` and
-//! `to_port` (of UDP or TCP), which may be missing. Lines are in order of time. Blank lines, lines that begin with `#`, a byte-order mark and lines that end as
+//! `to_port` (of UDP or TCP), which may be missing. Lines are in order of time. A transfer that waits for others has their names in
+//! `after`, with blanks between, and no time; a name is what the column `id` says. Blank lines, lines that begin with `#`, a byte-order mark and lines that end as
 //! in Windows are accepted; other columns are an error, so that a misspelt name is one.
 
 use std::io::BufRead;
@@ -12,7 +13,7 @@ use units::Time;
 /// A line of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Listed<'a> {
-    /// When the transfer begins.
+    /// When the transfer begins; [`Time::NEVER`]: when those of `after` have ended.
     pub start: Time,
     /// Its sender.
     pub from: &'a str,
@@ -24,6 +25,12 @@ pub struct Listed<'a> {
     pub priority: Option<u8>,
     /// The ports of its sender and receiver, if the file has those columns.
     pub ports: [Option<ListedPort<'a>>; 2],
+    /// What others call it; empty: nothing.
+    pub id: &'a str,
+    /// What those are called that it waits for, with blanks between; empty: it does not wait.
+    pub after: &'a str,
+    /// The whole line, and its number.
+    pub line: (&'a str, usize),
 }
 
 /// A port, as it is written.
@@ -62,9 +69,9 @@ pub struct Unfit<'a> {
 }
 
 /// What a file needs, for messages.
-const HEADER: &str = "time_us,from,to,bytes (and priority, from_port, to_port, if transfers differ in them)";
+const HEADER: &str = "time_us,from,to,bytes (and priority, from_port, to_port, if transfers differ in them; id and after, if some wait for others)";
 /// Columns that may be there.
-const COLUMNS: [&str; 6] = ["from", "to", "bytes", "priority", "from_port", "to_port"];
+const COLUMNS: [&str; 8] = ["from", "to", "bytes", "priority", "from_port", "to_port", "id", "after"];
 /// Names of the column of times, and the power of ten that makes picoseconds of a number there.
 const TIMES: [(&str, i32); 5] =
     [("time_s", 12), ("time_ms", 9), ("time_us", 6), ("time_ns", 3), ("time_ps", 0)];
@@ -80,6 +87,8 @@ struct Columns {
     bytes: usize,
     priority: Option<usize>,
     ports: [Option<usize>; 2],
+    id: Option<usize>,
+    after: Option<usize>,
 }
 
 /// Reads transfers, and hands over each.
@@ -122,8 +131,11 @@ pub fn read_transfers(
             columns = Some(Columns::read(line).map_err(at_line)?);
             continue;
         };
-        let listed = columns.listed(line, last).map_err(at_line)?;
-        (last, any) = (listed.start, true);
+        let listed = columns.listed((line, number), last).map_err(at_line)?;
+        any = true;
+        if listed.start < Time::NEVER {
+            last = listed.start;
+        }
         each(listed).map_err(|Unfit { value, message, help }| {
             let begin = value.as_ptr() as usize - line.as_ptr() as usize;
             at_line((begin..begin + value.len(), message, help))
@@ -194,10 +206,12 @@ impl Columns {
             bytes: need("bytes")?,
             priority: find("priority"),
             ports: ["from_port", "to_port"].map(find),
+            id: find("id"),
+            after: find("after"),
         })
     }
 
-    fn listed<'a>(&self, line: &'a str, last: Time) -> Result<Listed<'a>, Unread> {
+    fn listed<'a>(&self, (line, number): (&'a str, usize), last: Time) -> Result<Listed<'a>, Unread> {
         let mut found: [(Range<usize>, &str); 16] = std::array::from_fn(|_| (0..0, ""));
         let mut count = 0;
         for value in values(line) {
@@ -211,12 +225,9 @@ impl Columns {
             return Err((0..line.len(), message, format!("expected {}, as the header has", self.count)));
         }
         let value = |at: usize| (found[at].0.clone(), found[at].1);
-        let (span, text) = value(self.time);
-        let start = self.time(text).map_err(|(message, help)| (span.clone(), message, help))?;
-        if start < last {
-            let message = format!("{start} is before the transfer above, which begins at {last}");
-            return Err((span, message, "expected transfers in order of time".into()));
-        }
+        let of = |column: Option<usize>| column.map_or("", |at| value(at).1);
+        let after = of(self.after);
+        let start = self.start(value(self.time), after, last)?;
         let (span, text) = value(self.bytes);
         let bytes = bytes(text).map_err(|(message, help)| (span, message, help))?;
         let priority = self.priority.map(|at| {
@@ -239,7 +250,27 @@ impl Columns {
             bytes,
             priority: priority.transpose()?,
             ports: [port(self.ports[0])?, port(self.ports[1])?],
+            id: of(self.id),
+            after,
+            line: (line, number),
         })
+    }
+
+    /// When a transfer begins; the one above begins at `last`.
+    fn start(&self, (span, text): (Range<usize>, &str), after: &str, last: Time) -> Result<Time, Unread> {
+        if !after.is_empty() {
+            if text.is_empty() {
+                return Ok(Time::NEVER);
+            }
+            let message = format!("a time beside after = \"{after}\"");
+            return Err((span, message, "expected one of them: it begins when those have ended".into()));
+        }
+        let start = self.time(text).map_err(|(message, help)| (span.clone(), message, help))?;
+        if start < last {
+            let message = format!("{start} is before the transfer above, which begins at {last}");
+            return Err((span, message, "expected transfers in order of time".into()));
+        }
+        Ok(start)
     }
 
     fn time(&self, text: &str) -> Result<Time, (String, String)> {

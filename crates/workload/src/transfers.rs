@@ -64,7 +64,7 @@ impl Framing {
 /// A transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transfer {
-    /// When it begins.
+    /// When it begins; [`Time::NEVER`]: when it is released.
     pub start: Time,
     /// Index into [`crate::Destinations::nodes`].
     pub destination: u32,
@@ -77,15 +77,18 @@ pub struct Transfer {
 /// A transfer of which the destination is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Due {
-    /// When it begins.
+    /// When it begins; [`Time::NEVER`]: when it is released.
     pub start: Time,
     /// Its bytes, at least one.
     pub bytes: u64,
     /// The ports that its connection has to have; a source of 0: any will do.
     pub ports: Ports,
+    /// Others wait for its end.
+    pub awaited: bool,
 }
 
-/// The transfers of one source in the order of their starts, as columns: 24 bytes each.
+/// The transfers of one source in the order of their starts, as columns: 24 bytes each. Those that wait to be released are the
+/// last.
 #[derive(Clone, PartialEq)]
 pub struct TransferList {
     framing: Framing,
@@ -172,7 +175,7 @@ impl TransferList {
         let mut lists: Vec<Vec<Due>> = counts.into_iter().map(Vec::with_capacity).collect();
         for Transfer { start, destination, bytes, ports } in self.iter() {
             let ports = if self.draws { Ports::default() } else { ports };
-            lists[destination as usize].push(Due { start, bytes, ports });
+            lists[destination as usize].push(Due { start, bytes, ports, awaited: false });
         }
         lists
     }
@@ -233,12 +236,20 @@ impl Sender {
 
     /// Begins those whose time has come.
     pub(crate) fn begin(&mut self, now: Time) {
-        while let Some(transfer) = self.list.get(self.begun).filter(|next| next.start <= now) {
+        let is_due = |next: &Transfer| next.start <= now && next.start < Time::NEVER;
+        while let Some(transfer) = self.list.get(self.begun).filter(is_due) {
             self.begun += 1;
             let nth = &mut self.begun_to[transfer.destination as usize];
             let Transfer { destination, bytes: left, .. } = transfer;
             self.active.push_back(Active { left, destination, nth: *nth });
             *nth += 1;
+        }
+    }
+
+    /// Begins one that waits: its row in the list, and its number among those to the same destination.
+    pub(crate) fn release(&mut self, row: usize, nth: u32) {
+        if let Some(Transfer { destination, bytes: left, .. }) = self.list.get(row) {
+            self.active.push_back(Active { left, destination, nth });
         }
     }
 

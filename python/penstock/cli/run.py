@@ -380,6 +380,12 @@ def _show_transfers(out: Screen, result: Result) -> None:
         )
     out.print(shown)
     _say_rest(out, len(found), ROWS_SHOWN, "entries")
+    if waiting := result.table("waiting_transfers").num_rows:
+        never = "1 transfer" if waiting == 1 else f"{count(waiting)} transfers"
+        out.print(
+            f"{never} never began: what {'it waits' if waiting == 1 else 'they wait'} for had not ended "
+            "(table waiting_transfers)"
+        )
 
 
 def _show_intervals(runs: Replications) -> None:

@@ -5,17 +5,16 @@ unit of starts depends on the program: microseconds for main_uec and main_swift,
 main_roce, main_hpcc and main_eqds. A connection without a size, or of size 0, never ends. Lines that share
 an identifier are messages of one connection (`msg`).
 
+Connections that begin when others end (triggers) are transfers that wait for others; see `triggers`.
+
 Not taken over: identifiers, and `prio`, which orders the pulls of a receiver and is no priority of Ethernet;
-both stand in comments. Connections that begin when another ends (triggers) are read, and cannot be said by a
-scenario: an error names them all. What a host does may depend on another one by frames alone, which have the
-delay of their links, so that parts of a fabric can be simulated ahead of each other; htsim's triggers fire
-everywhere at once. Failures are errors.
+both stand in comments. Failures are errors.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,13 +22,11 @@ from penstock.errors import InputError
 from penstock.laboratory.quantity import UNITS
 
 from .piece import Document, Note, Piece, Transfer, brief
+from .triggers import DONE, Connection, Trigger, acknowledged, after
 
 _COUNTS = ("Nodes", "Connections", "Triggers", "Failures")
 _WORDS = ("start", "trigger", "size", "id", "msg", "prio", "send_done_trigger", "recv_done_trigger")
 _KINDS = ("oneshot", "multishot", "barrier")
-_DONE = {"send_done_trigger": "is acknowledged", "recv_done_trigger": "has arrived"}
-_SHOWN = 12
-"""How many waiting connections an error lists."""
 _LATE = 10**6
 """A start that is likely in picoseconds."""
 
@@ -47,8 +44,8 @@ def read(document: Document) -> Piece:
     Raises
     ------
     InputError
-        If the text is something else, its numbers of lines do not hold, or it has triggers in use or
-        failures; the message has the line.
+        If the text is something else, its numbers of lines do not hold, a connection waits for what its
+        host does not hear of, or there are failures; the message has the line.
     """
     matrix = _Matrix(document)
     for line, text in document.lines():
@@ -64,8 +61,7 @@ class _Matrix:
     counts: dict[str, tuple[int, int]] = field(default_factory=dict)
     """Numbers that the header says, with their lines."""
     connections: list[tuple[int, dict[str, str]]] = field(default_factory=list)
-    triggers: dict[int, tuple[int, str, int]] = field(default_factory=dict)
-    """Their lines and kinds, and how many connections a barrier waits for."""
+    triggers: dict[int, Trigger] = field(default_factory=dict)
 
     def take(self, line: int, words: Sequence[str]) -> None:
         """A line."""
@@ -124,7 +120,7 @@ class _Matrix:
             raise self.document.error(line, "expected a count for a barrier, and for it alone")
         if rest:
             self.document.whole(line, "the count", rest[1], least=1)
-        self.triggers[number] = (line, words[3], int(rest[1]) if rest else 1)
+        self.triggers[number] = Trigger(line, words[3], int(rest[1]) if rest else 1)
 
     def piece(self) -> Piece:
         """All connections.
@@ -135,15 +131,18 @@ class _Matrix:
             If numbers do not hold.
         """
         self._check_counts()
-        transfers = [self._transfer(line, said) for line, said in self.connections]
-        if not transfers:
+        found = [self._connection_of(line, said) for line, said in self.connections]
+        if not found:
             raise InputError(f"{self.document.file}: has no connections")
         self._check_identifiers()
-        self._check_triggers()
+        waits, remarks = after(self.document, found, self.triggers)
+        used = {one.said["trigger"] for one in found if "trigger" in one.said}
+        transfers = [self._transfer(one, waits.get(one.line, ()), used) for one in found]
+        timed = [one for one in found if "start" in one.said]
         latest = max(
-            (self.document.decimal(line, "start", said["start"]), line) for line, said in self.connections
+            ((self.document.decimal(one.line, "start", one.said["start"]), one.line) for one in timed),
+            default=(0, 0),
         )
-        remarks = []
         if self.document.time_unit is None:
             remarks.append(
                 f"{self.document.file}: starts are in microseconds; --time-unit names another unit"
@@ -154,8 +153,15 @@ class _Matrix:
                     f"main_ndp, "
                     "main_roce, main_hpcc and main_eqds take it: --time-unit ps"
                 )
+        over: dict[str, Any] = {}
+        if acknowledged(found, waits):
+            over = {"tcp": {}}
+            remarks.append(
+                f"{self.document.file}: some wait for acknowledgements: transfers are over TCP; expected "
+                "another `over` if that is meant"
+            )
         notes = [Note(line, f"{name} {count}") for name, (count, line) in self.counts.items()]
-        return Piece(transfers=transfers, remarks=remarks, notes=notes)
+        return Piece(transfers=transfers, over=over, remarks=remarks, notes=notes)
 
     def _check_counts(self) -> None:
         found = {"Connections": len(self.connections), "Triggers": len(self.triggers), "Failures": 0}
@@ -175,42 +181,7 @@ class _Matrix:
                     line, f"id {number} is that of line {first} as well; expected another, or msg"
                 )
 
-    def _check_triggers(self) -> None:
-        for line, said in self.connections:
-            for word in ("trigger", "send_done_trigger", "recv_done_trigger"):
-                if word in said and int(said[word]) not in self.triggers:
-                    raise self.document.error(line, f"{word} {said[word]}: the file has no such trigger")
-        waiting = [(line, int(said["trigger"])) for line, said in self.connections if "trigger" in said]
-        if waiting:
-            line, number = waiting[0]
-            told = (
-                f"begins when trigger {number} (line {self.triggers[number][0]}) fires, {self._fired(number)}"
-            )
-            if others := [f"{at} (trigger {other})" for at, other in waiting[1:]]:
-                shown = ", ".join(others[:_SHOWN]) + (
-                    f" and {len(others) - _SHOWN} more" if len(others) > _SHOWN else ""
-                )
-                told += f"; so do lines {shown}" if len(others) > 1 else f"; so does line {shown}"
-            raise self.document.error(
-                line, f"{told}: transfers of a scenario begin at times, not when others end"
-            )
-
-    def _fired(self, number: int) -> str:
-        """What fires a trigger."""
-        who = [
-            f"line {line} when its last byte {what}"
-            for line, said in self.connections
-            for word, what in _DONE.items()
-            if int(said.get(word, 0)) == number
-        ]
-        if not who:
-            return "and no connection fires it"
-        count = self.triggers[number][2]
-        often = f" after {count} of them" if count > 1 else ""
-        more = f" and {len(who) - 1} more" if len(who) > 1 else ""
-        return f"by {who[0]}{more}{often}"
-
-    def _transfer(self, line: int, said: Mapping[str, str]) -> Transfer:
+    def _connection_of(self, line: int, said: Mapping[str, str]) -> Connection:
         document = self.document
         ends = said[""].split("->")
         if len(ends) != 2:
@@ -219,10 +190,17 @@ class _Matrix:
             )
         most = max(self.counts.get("Nodes", (0, 0))[0] - 1, 0)
         sender, receiver = (document.whole(line, "a node", end, most=most) for end in ends)
+        return Connection(line, sender, receiver, said)
+
+    def _transfer(self, one: Connection, waits: Sequence[int], used: Container[str]) -> Transfer:
+        document, line, said = self.document, one.line, one.said
         start = document.instant(
             line, "start", said.get("start", "0"), UNITS["time"][document.time_unit or "us"]
         )
         size = document.whole(line, "size", said.get("size", "0")) or None
-        note: dict[str, Any] = {word: said[word] for word in _WORDS[3:] if word in said}
+        if waits and size is None:
+            raise document.error(line, "waits for a trigger and has no end; expected a size")
+        words = [word for word in _WORDS[3:] if word in said and not (word in DONE and said[word] in used)]
+        note: dict[str, Any] = {word: said[word] for word in words}
         text = ", ".join(f"{word} {value}".strip() for word, value in note.items())
-        return Transfer(line, start, sender, receiver, size, note=text)
+        return Transfer(line, start, one.sender, one.receiver, size, note=text, after=tuple(waits))

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,8 @@ TRAFFIC = ("flows", "transfers", "faults")
 MOST_NOTES = 500
 """Comments of a scenario about one document."""
 _LEAST_PS = 1e9
+_STEP_PS = 0.5e9
+"""From the end of a transfer to the begin of one that waits for it: a delayed acknowledgement."""
 _SHORTEST = "1 ms"
 """How long a scenario without traffic lasts."""
 
@@ -191,8 +194,9 @@ def _traffic(read: Sequence[tuple[Document, Piece]], keys: Mapping[str, Any], ou
         return _Traffic()
     numbers = dict(number for _, piece in read for number in piece.numbers.items())
     fabric = _Fabric.of(keys["topology"], numbers)
-    everything.sort(key=lambda row: row[1].start_ps)
-    first = everything[0][1].start_ps
+    everything.sort(key=lambda row: (bool(row[1].after), row[1].start_ps))
+    timed = [one.start_ps for _, one in everything if not one.after]
+    first = timed[0] if timed else Fraction(0)
     rows = [row for row in everything if row[1].bytes is not None]
     remarks = (
         [f"times are counted from the first transfer, which began at {_seconds(first)}"] if first else []
@@ -205,6 +209,8 @@ def _traffic(read: Sequence[tuple[Document, Piece]], keys: Mapping[str, Any], ou
         )
     name = re.sub(r"[\s*\"'\[\]{},]", "-", Path(everything[0][0].file).stem)
     entry = [{"name": name, "arrivals": {"file": f"{out.stem}.transfers.csv"}}]
+    if over := next((piece.over for _, piece in read if piece.over), None):
+        entry[0]["over"] = dict(over)
     flows = [
         _endless(f"{name}-{one.line}", document, one, first, fabric)
         for document, one in everything
@@ -213,7 +219,8 @@ def _traffic(read: Sequence[tuple[Document, Piece]], keys: Mapping[str, Any], ou
     if flows:
         remarks.append(f"{len(flows)} transfers have no end: flows that are greedy")
     listed = _listed(rows, first, fabric) if rows else ""  # every host is known from here on
-    needed = float(everything[-1][1].start_ps - first) + 2 * fabric.busiest(one for _, one in rows)
+    takes = max(fabric.busiest(one for _, one in rows), fabric.longest_chain(rows))
+    needed = float(max(timed, default=first) - first) + 2 * takes
     return _Traffic(rows, flows, entry if rows else (), listed, needed or _LEAST_PS, remarks)
 
 
@@ -324,6 +331,16 @@ class _Fabric:
             (8 * PS_PER_S * size / self._rate(host) for (_, host), size in carried.items()), default=0.0
         )
 
+    def longest_chain(self, rows: Iterable[tuple[Document, Transfer]]) -> float:
+        """Picoseconds that links take for those transfers that wait for each other, at most."""
+        known = {(document.file, one.line): one for document, one in rows}
+        before = {key: [(key[0], line) for line in one.after] for key, one in known.items()}
+        ends: dict[tuple[str, int], float] = {}
+        for key in TopologicalSorter(before).static_order():
+            begins = max((ends[other] + _STEP_PS for other in before[key]), default=0.0)
+            ends[key] = begins + 8 * PS_PER_S * (known[key].bytes or 0) / self._rate(known[key].sender)
+        return max(ends.values(), default=0.0)
+
     def _rate(self, named: int | str) -> int:
         return self.rates[self.numbers[named] if isinstance(named, int) else named]
 
@@ -335,19 +352,38 @@ def _rounded_up(ps: float) -> str:
     return f"{math.ceil(microseconds / step) * step} us"
 
 
-def _listed(rows: Iterable[tuple[Document, Transfer]], first: Fraction, fabric: _Fabric) -> str:
+def _listed(rows: Sequence[tuple[Document, Transfer]], first: Fraction, fabric: _Fabric) -> str:
     """The transfers as the list that a scenario names."""
-    lines = []
-    has_priority = False
+    optional = {
+        "priority": any(one.priority is not None for _, one in rows),
+        "id": any(one.after for _, one in rows),
+        "after": any(one.after for _, one in rows),
+    }
+    columns = [
+        "time_ps",
+        "from",
+        "to",
+        "bytes",
+        *(column for column, is_there in optional.items() if is_there),
+    ]
+    lines = [",".join(columns)]
+    files = {document.file: nth for nth, (document, _) in enumerate(rows)}
     for document, one in rows:
         sender, receiver = _ends(document, one, fabric)
-        has_priority |= one.priority is not None
         if one.note:
             lines.append(f"# {_printable(Path(document.file).name)}:{one.line}: {one.note}")
-        lines.append(f"{round(one.start_ps - first)},{sender},{receiver},{one.bytes},{one.priority or 0}")
-    if not has_priority:
-        lines = [line if line.startswith("#") else line.rpartition(",")[0] for line in lines]
-    return "\n".join(["time_ps,from,to,bytes" + ",priority" * has_priority, *lines, ""])
+        prefix = f"{files[document.file]}." if len(files) > 1 else ""
+        values = {
+            "time_ps": "" if one.after else round(one.start_ps - first),
+            "from": sender,
+            "to": receiver,
+            "bytes": one.bytes,
+            "priority": one.priority or 0,
+            "id": f"{prefix}{one.line}",
+            "after": " ".join(f"{prefix}{line}" for line in one.after),
+        }
+        lines.append(",".join(str(values[column]) for column in columns))
+    return "\n".join([*lines, ""])
 
 
 def _ends(document: Document, one: Transfer, fabric: _Fabric) -> tuple[str, str]:

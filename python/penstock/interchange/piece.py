@@ -161,6 +161,8 @@ class Transfer(NamedTuple):
         Its priority, 0 to 7; ``None`` if the format has none.
     note : str
         What the line says beside that, such as "port 100"; it stands in a comment.
+    after : tuple of int
+        The lines of those that it waits for; then `start_ps` has no meaning.
     """
 
     line: int
@@ -170,6 +172,7 @@ class Transfer(NamedTuple):
     bytes: int | None
     priority: int | None = None
     note: str = ""
+    after: tuple[int, ...] = ()
 
 
 class Note(NamedTuple):
@@ -218,6 +221,8 @@ class Piece:
         ``rate`` and ``length`` of the ports that the document describes.
     points : sequence
         Of a distribution of sizes: bytes, and the share up to them as it is written.
+    over : mapping
+        What carries the transfers, where they need it.
     """
 
     keys: dict[str, Any] = field(default_factory=dict)
@@ -228,6 +233,7 @@ class Piece:
     memory: SharedMemory | None = None
     links: Mapping[str, str] = field(default_factory=dict)
     points: Sequence[tuple[int, str]] = ()
+    over: Mapping[str, Any] = field(default_factory=dict)
 
 
 def explicit(

@@ -6,7 +6,7 @@ use super::{BuildError, Plan, bypass_classes, control_frames, copies, reroute, s
 use crate::run::copies::Forks;
 use crate::run::event::Event;
 use crate::run::faults::Faults;
-use crate::spec::{Spec, Subject};
+use crate::spec::{Spec, Subject, transfer_wait};
 use frame::{NodeId, Route};
 use keys::Remark;
 use scheduling::Configuration;
@@ -32,6 +32,9 @@ pub fn refusal(spec: &Spec) -> Option<BuildError> {
 pub(super) fn prepare(plan: &Plan) -> Result<Prepared, BuildError> {
     let (spec, wiring) = (plan.spec, plan.wiring);
     numbered(plan)?;
+    if let Some((flow, remark)) = transfer_wait::refusal(spec) {
+        return Err(BuildError::new(Subject::Flow(flow), remark));
+    }
     let mut paths = find_paths(plan)?;
     let faults = FaultPlan::new(spec)?;
     let mut changes = reroute::changes(spec, wiring, &faults, &mut paths);

@@ -2,6 +2,7 @@
 
 use super::{Part, Plan};
 use crate::build::paths::Paths;
+use crate::build::releases::due;
 use crate::run::completions::Completions;
 use crate::run::endpoint_state::EndpointState;
 use crate::run::event::{Event, Kind, Queued};
@@ -20,7 +21,7 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use transport::{ConnectionSpec, Endpoint, PathFacts, Protocol, SharedNic};
 use units::{BitRate, Time};
-use workload::{Due, Source, TransferList};
+use workload::{Source, TransferList};
 
 /// Room for the sources and endpoints of a part, which are many in large fabrics.
 pub fn make_room(part: &Part, fabric: &mut Fabric) {
@@ -114,14 +115,15 @@ pub fn add_endpoints(part: &Part, paths: &Paths, fabric: &mut Fabric) {
     // Connections that share a description are of one application.
     let mut groups: BTreeMap<(NodeId, *const ConnectionSpec), GroupIx> = BTreeMap::new();
     let mut nics: BTreeMap<NodeId, SharedNic> = BTreeMap::new();
+    let awaited = spec.awaited();
     let (mut path, mut number) = (0, 0);
-    for flow in &spec.flows {
+    for (nth, flow) in (0..).zip(&spec.flows) {
         let Some(connection) = &flow.transport else {
             path += flow.paths();
             continue;
         };
         let destinations = flow.source.destinations.nodes();
-        let mut due = due(flow, destinations.len()).into_iter();
+        let mut due = due((nth, flow), destinations.len(), &awaited).into_iter();
         let mut met: BTreeMap<NodeId, u32> = BTreeMap::new();
         for to in destinations.iter().copied() {
             let name = &spec.nodes[to.at()].name;
@@ -199,12 +201,6 @@ fn facts(plan: &Plan, path: &[u32], connection: &ConnectionSpec) -> PathFacts {
     let rate = path.first().map_or(BitRate::from_gbps(1), |&port| plan.link(port).rate);
     let hops = path.len().saturating_sub(1) as u16;
     PathFacts { rate, base_rtt: there + one_way(back, turn.back.full), packet: turn.out.full, hops }
-}
-
-/// By destination, the transfers of a flow.
-fn due(flow: &FlowSpec, destinations: usize) -> Vec<Arc<[Due]>> {
-    let lists = flow.source.transfers().map(|list| list.by_destination(destinations));
-    lists.into_iter().flatten().map(Arc::from).collect()
 }
 
 /// The faults of the part's nodes, of which `events` are those of the whole fabric.

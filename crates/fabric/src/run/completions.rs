@@ -36,14 +36,15 @@ impl Completions {
         Completions { first, left, done: vec![Time::NEVER; all] }
     }
 
-    /// A frame of the n-th transfer of a receiver has arrived.
+    /// A frame of the n-th transfer of a receiver has arrived. Whether it was the last that was missing.
     #[inline]
-    pub fn arrived(&mut self, receiver: ReceiverIx, nth: u32, now: Time) {
+    pub fn arrived(&mut self, receiver: ReceiverIx, nth: u32, now: Time) -> bool {
         let transfer = (self.first[receiver.at()] + nth) as usize;
         self.left[transfer] -= 1;
         if self.left[transfer] == 0 {
             self.done[transfer] = now;
         }
+        self.left[transfer] == 0
     }
 
     /// Frames that are missing of the n-th transfer of a receiver, and when the last one arrived.

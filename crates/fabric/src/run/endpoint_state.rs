@@ -28,6 +28,8 @@ pub(crate) struct EndpointState {
     pub limiter: Option<LimiterIx>,
     /// Those of its host that its steps wait for.
     pub peers: Option<GroupIx>,
+    /// Others wait for the ends of its transfers.
+    pub awaited: bool,
     /// The earliest pending call, and one that is pending behind it: who asks for its timeout again after each call that comes
     /// sooner must not get an event more each time.
     pub wakes_at: Time,
@@ -86,6 +88,7 @@ impl EndpointState {
             notifies: None,
             limiter: None,
             peers: None,
+            awaited: false,
             wakes_at: Time::NEVER,
             wakes_later: Time::NEVER,
             in_line: false,
@@ -96,10 +99,10 @@ impl EndpointState {
         }
     }
 
-    /// Whether it stands in no line, passes no limiter, and waits for no other endpoint.
+    /// Whether it stands in no line, passes no limiter, waits for no other endpoint, and none waits for it.
     #[inline(always)]
     pub fn is_alone(&self) -> bool {
-        !self.in_line && self.limiter.is_none() && self.peers.is_none()
+        !self.in_line && self.limiter.is_none() && self.peers.is_none() && !self.awaited
     }
 
     /// It wants to be called then. When that has to be scheduled; `None`: a call is pending that is not later, at which it

@@ -209,8 +209,8 @@ impl Fabric {
     /// Takes an endpoint's records, and gives it what it requests.
     #[inline(never)]
     fn grant(&mut self, nth: EndpointIx, requests: Requests, now: Time, windows: &mut Queued) {
-        let peers = self.hosts.endpoints[nth].peers;
-        if requests.has_records || peers.is_some() || !self.probes.congestion.is_empty() {
+        let EndpointState { peers, awaited, .. } = self.hosts.endpoints[nth];
+        if requests.has_records || peers.is_some() || awaited || !self.probes.congestion.is_empty() {
             return self.take_notes(nth, requests, now, windows);
         }
         self.serve_endpoint(nth, requests, now, windows);
@@ -225,6 +225,10 @@ impl Fabric {
         }
         if state.peers.is_some() {
             requests = self.begin_steps(nth, now, windows);
+        }
+        if self.hosts.endpoints[nth].awaited {
+            self.take_ends(nth, now, windows);
+            requests = self.hosts.endpoints[nth].endpoint.requests();
         }
         self.note_congestion(nth, now);
         self.serve_endpoint(nth, requests, now, windows);

@@ -7,6 +7,7 @@ use crate::run::limiters::Limiter;
 use crate::run::overtaking::Overtaking;
 use crate::run::pool::Pool;
 use crate::run::receive::Receiving;
+use crate::run::releases::Releases;
 use crate::run::sources::SourceState;
 use crate::run::stream_counts::StreamCounts;
 use frame::{Frame, PathId};
@@ -40,6 +41,8 @@ pub(crate) struct Hosts {
     pub overtaking: Option<Box<Overtaking>>,
     /// What has arrived of the transfers that end here.
     pub completions: Completions,
+    /// Transfers that wait for others.
+    pub releases: Releases,
     /// What has arrived of streams that are counted.
     pub stream_counts: StreamCounts,
     /// By path, its receiver, if it ends here.
@@ -188,6 +191,7 @@ impl Hosts {
             + self.limiters_of_path.capacity() * size_of::<[Option<LimiterIx>; 2]>()
             + self.receiver_of_path.capacity() * size_of::<Option<ReceiverIx>>()
             + self.completions.memory_bytes()
+            + self.releases.memory_bytes()
             + self.stream_counts.memory_bytes()
             + self.overtaking.as_ref().map_or(0, |own| size_of::<Overtaking>() + own.memory_bytes())
             + self.receivers.capacity() * size_of::<Receiver>()

@@ -113,7 +113,7 @@ impl Fabric {
     /// A greedy source begins.
     #[cold]
     #[inline(never)]
-    fn fill(&mut self, source: SourceIx, now: Time, windows: &mut Queued) {
+    pub fn fill(&mut self, source: SourceIx, now: Time, windows: &mut Queued) {
         for _ in 0..self.hosts.sources[source].keeps {
             self.refill(source, now, windows);
         }

@@ -27,6 +27,7 @@ use crate::run::numbering::Numbering;
 use crate::run::pause_sender::PauseSender;
 use crate::run::port::{HEAD_BYTES, Hooks};
 use crate::run::probes::Probes;
+use crate::run::releases::End;
 use crate::run::route_table::RouteTable;
 use crate::run::telemetry::PortTelemetry;
 use engine::World;
@@ -309,7 +310,7 @@ impl Fabric {
             return self.deliver_tagged(frame, now, windows);
         }
         if frame.flags.kind() == FrameKind::Part {
-            return self.deliver_part(frame, now);
+            return self.deliver_part(frame, now, windows);
         }
         self.deliver_message(frame, now, windows);
     }
@@ -329,13 +330,15 @@ impl Fabric {
 
     /// A part of a transfer or of a stream.
     #[inline(never)]
-    fn deliver_part(&mut self, frame: &Frame, now: Time) {
+    fn deliver_part(&mut self, frame: &Frame, now: Time, windows: &mut Queued) {
         let receiver = self.hosts.receiver_of(frame.path);
         self.hosts.receivers[receiver].count(frame, now);
-        if !self.hosts.stream_counts.arrived(receiver, frame, now) {
-            self.hosts.completions.arrived(receiver, frame.word, now);
-        }
         self.ledger.delivered += 1;
+        let is_last = !self.hosts.stream_counts.arrived(receiver, frame, now)
+            && self.hosts.completions.arrived(receiver, frame.word, now);
+        if is_last && !self.hosts.releases.is_empty() {
+            self.transfer_ended(End::Receiver(receiver, frame.word), now, windows);
+        }
     }
 
     /// A frame wants to leave through `egress`; `ingress` is the port it came in through, `None` if it begins its way

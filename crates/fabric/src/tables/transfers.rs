@@ -6,7 +6,9 @@ use super::idle_connection::IdleConnection;
 use super::message_times::message_times;
 use super::ports::of_connections;
 use crate::run::faults::Action;
+use crate::run::releases::Waiting;
 use crate::spec::FlowSpec;
+use crate::spec::transfer_wait::{Known, TransferRef};
 use frame::Ports;
 use measure::Table;
 use std::collections::BTreeMap;
@@ -46,7 +48,11 @@ struct OfPath {
     /// Of those that connections carry.
     outcomes: Vec<TransferOutcome>,
     ports: Vec<Ports>,
-    begun: u32,
+}
+
+/// The entry of the scenario that a flow is from.
+fn entry_of(flow: &FlowSpec) -> &str {
+    flow.name.split('[').next().unwrap_or_default()
 }
 
 enum Idle {
@@ -68,13 +74,11 @@ impl View<'_> {
         let outcomes = self.s.transfer_ends(path).map_or_else(Vec::new, |ends| ends.outcomes());
         let drawn = flow.source.transfers().is_some_and(|list| list.draws_ports());
         let ports = of_connections(transfers, &outcomes, drawn);
-        OfPath { path, idle: idle.collect(), outcomes, ports, begun: 0 }
+        OfPath { path, idle: idle.collect(), outcomes, ports }
     }
 
-    /// What has become of the next transfer of a path; `None`: it has not begun.
-    fn next_of(&self, of: &mut OfPath, framing: Framing) -> Option<Came> {
-        let nth = of.begun;
-        of.begun += 1;
+    /// What has become of the n-th transfer of a path; `None`: it has not begun.
+    fn came_of(&self, of: &OfPath, nth: u32, framing: Framing) -> Option<Came> {
         let Some(ends) = self.s.transfer_ends(of.path) else {
             let (frames_missing, done) = self.s.completion(of.path, nth);
             return Some(Came {
@@ -99,6 +103,53 @@ impl View<'_> {
         })
     }
 
+    /// When those began that wait for others.
+    fn released(&self) -> BTreeMap<TransferRef, Time> {
+        let waiting = self.s.parts().flat_map(|part| &part.hosts.releases.waiting);
+        let begun = waiting.filter(|waiting| waiting.began < Time::NEVER);
+        begun.map(|waiting| (self.s.spec.waits[waiting.number as usize].transfer, waiting.began)).collect()
+    }
+
+    /// Those that wait for others and have not begun.
+    pub fn waiting_transfers(&self) -> Table {
+        let spec = &self.s.spec;
+        let waiting = self.s.parts().flat_map(|part| &part.hosts.releases.waiting);
+        let mut left: Vec<&Waiting> = waiting.filter(|waiting| waiting.began == Time::NEVER).collect();
+        left.sort_by_key(|waiting| waiting.number);
+        let known = |waiting: &&&Waiting| spec.transfer(spec.waits[waiting.number as usize].transfer);
+        let rows: Vec<_> = left.iter().filter_map(|waiting| Some((known(&waiting)?, **waiting))).collect();
+        let bytes = |of: &Known<'_>, row: u32| of.list.get(row as usize).map_or(0, |transfer| transfer.bytes);
+        let row = |waiting: &Waiting| spec.waits[waiting.number as usize].transfer.row;
+        Table::new(
+            "waiting_transfers",
+            "One row per transfer that waits for the ends of others and had not begun when the run ended.",
+        )
+        .texts(
+            "name",
+            "Name of the entry of the scenario that it is from.",
+            rows.iter().map(|(known, _)| entry_of(known.flow).to_string()),
+        )
+        .texts("source", "Sending host.", rows.iter().map(|(known, _)| self.node_name(known.flow.from)))
+        .texts(
+            "destination",
+            "Receiving host.",
+            rows.iter().map(|(known, _)| self.node_name(known.ends.hosts[1])),
+        )
+        .integers("bytes", "B", "Its bytes.", rows.iter().map(|(known, waiting)| bytes(known, row(waiting))))
+        .integers(
+            "after",
+            "",
+            "Transfers that it waits for.",
+            rows.iter().map(|(_, waiting)| spec.waits[waiting.number as usize].after.len() as u64),
+        )
+        .integers(
+            "missing",
+            "",
+            "Those of them that had not ended.",
+            rows.iter().map(|(_, waiting)| waiting.left.into()),
+        )
+    }
+
     /// All that have begun, in order of their starts.
     fn transfer_rows(&self) -> Vec<Row> {
         let mut rows = Vec::new();
@@ -108,6 +159,7 @@ impl View<'_> {
                 starts.entry(path).or_insert_with(|| vec![self.s.first_starts[path as usize]]).push(start);
             }
         }
+        let released = self.released();
         for (flow, spec) in (0..).zip(&self.s.spec.flows) {
             let Some(list) = spec.source.transfers() else { continue };
             let first_path = self.s.source(flow as usize).first_path;
@@ -117,14 +169,23 @@ impl View<'_> {
             if spec.transport.is_some() {
                 list.iter().for_each(|transfer| by_path[transfer.destination as usize].push(transfer));
             }
-            for transfer in list.iter().take_while(|transfer| transfer.start <= self.end) {
+            let mut numbers = vec![0; paths.len()];
+            for (row, transfer) in (0..).zip(list.iter()) {
+                let nth = numbers[transfer.destination as usize];
+                numbers[transfer.destination as usize] += 1;
+                let start = match transfer.start {
+                    Time::NEVER => released.get(&TransferRef { flow, row }).copied(),
+                    start => Some(start).filter(|&start| start <= self.end),
+                };
+                let Some(start) = start else { continue };
+                let transfer = Transfer { start, ..transfer };
                 let path = first_path + transfer.destination;
                 let of = paths[transfer.destination as usize].get_or_insert_with(|| {
                     let starts = starts.get(&path).map_or(&[][..], |starts| starts);
                     self.of_path(path as usize, spec, starts, &by_path[transfer.destination as usize])
                 });
-                let ports = of.ports.get(of.begun as usize).copied().unwrap_or(transfer.ports);
-                let Some(came) = self.next_of(of, list.framing()) else { continue };
+                let ports = of.ports.get(nth as usize).copied().unwrap_or(transfer.ports);
+                let Some(came) = self.came_of(of, nth, list.framing()) else { continue };
                 let ideals = of.idle.iter_mut().map(|idle| match idle {
                     Idle::Frames(path) => path.time(list.framing(), transfer.bytes),
                     Idle::Connection(connection) => {
@@ -163,7 +224,7 @@ impl View<'_> {
                 self.s.spec.nodes.iter().map(|node| node.name.clone()).collect()
             }
         };
-        let names = flows.iter().map(|flow| flow.name.split('[').next().unwrap_or_default().to_string());
+        let names = flows.iter().map(|flow| entry_of(flow).to_string());
         let names = if rows.is_empty() { Vec::new() } else { names.collect() };
         let to = |row: &Row| spec(row).source.destinations.nth(row.transfer.destination).0;
         let ns = |time: Option<Time>| time.map_or(f64::NAN, Time::as_ns_f64);

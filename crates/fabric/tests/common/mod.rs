@@ -152,6 +152,7 @@ impl Net {
             guards: GuardSpec::default(),
             negotiated: Vec::new(),
             domains: Vec::new(),
+            waits: Vec::new(),
         })
     }
     fn node(&mut self, name: &str, role: Role) -> NodeId {

@@ -6,9 +6,12 @@ use super::{Context, files};
 use crate::diagnostics::{Diagnostic, Severity, Source};
 use crate::model::Transfers;
 use crate::place::Place;
+use fabric::spec::{TransferEnds, TransferRef, TransferWait};
 use fabric::topology::NodeRole;
 use frame::{NodeId, Ports};
+use std::collections::BTreeMap;
 use std::io::{BufReader, Read};
+use std::ops::Range;
 use workload::{Listed, Transfer, Unfit, Wrong, read_transfers};
 
 /// So much of a file is read at once.
@@ -32,8 +35,18 @@ pub fn read(
         }
     };
     let is_one_piece = fabric.is_one_piece();
-    let mut taker = Taker { entry, fabric, is_one_piece, lists, read: 0, taken: 0 };
+    let mut taker = Taker {
+        entry,
+        fabric,
+        is_one_piece,
+        lists,
+        read: 0,
+        taken: 0,
+        named: BTreeMap::new(),
+        waits: Vec::new(),
+    };
     let done = read_transfers(BufReader::with_capacity(BUFFER, input), &mut |listed| taker.take(listed));
+    let done = done.and_then(|()| taker.join());
     let (read, taken) = (taker.read, taker.taken);
     match done {
         Err(wrong) => {
@@ -73,11 +86,49 @@ struct Taker<'a> {
     lists: &'a mut Lists,
     read: u64,
     taken: u64,
+    /// By its name, a transfer.
+    named: BTreeMap<String, Named>,
+    waits: Vec<Waits>,
+}
+
+/// A transfer with a name.
+#[derive(Clone, Copy)]
+struct Named {
+    ends: [NodeId; 2],
+    /// Where it is; `None`: it waits, or is not sent.
+    place: Option<TransferRef>,
+    /// Its place among those that wait, if it does.
+    waits: Option<usize>,
+}
+
+/// A transfer that waits for others.
+struct Waits {
+    id: String,
+    number: usize,
+    line: String,
+    after: Range<usize>,
+    priority: u8,
+    from: NodeId,
+    transfer: Transfer,
+}
+
+impl Waits {
+    fn wrong(&self, span: Range<usize>, message: String, help: &str) -> Wrong {
+        Wrong { line: self.number, text: self.line.clone(), span, message, help: help.to_string() }
+    }
+    /// The names that it waits for, with their places in the line.
+    fn names(&self) -> impl Iterator<Item = (Range<usize>, &str)> {
+        let names = self.line[self.after.clone()].split_whitespace();
+        names.map(|name| {
+            let begin = name.as_ptr() as usize - self.line.as_ptr() as usize;
+            (begin..begin + name.len(), name)
+        })
+    }
 }
 
 impl Taker<'_> {
     fn take<'l>(&mut self, listed: Listed<'l>) -> Result<(), Unfit<'l>> {
-        let Listed { start, from, to, bytes, priority, ports } = listed;
+        let Listed { start, from, to, bytes, priority, ports, id, after, line } = listed;
         let (sender, receiver) = (self.host(from)?, self.host(to)?);
         let unfit = |message: String, help: &str| Err(Unfit { value: to, message, help: help.to_string() });
         if sender == receiver {
@@ -98,8 +149,11 @@ impl Taker<'_> {
         }
         let [source, destination] = ports.map(|port| port.map_or(0, |port| port.number));
         self.read += 1;
+        let waits = !after.is_empty();
+        let named = Named { ends: [sender, receiver], place: None, waits: waits.then_some(self.waits.len()) };
+        self.name(id, named)?;
         let start = start.saturating_add(self.entry.start);
-        if start >= self.lists.stop {
+        if start >= self.lists.stop && !waits {
             return Ok(());
         }
         self.taken += 1;
@@ -110,12 +164,114 @@ impl Taker<'_> {
             );
         }
         let priority = priority.unwrap_or(self.entry.priority.min(7) as u8);
-        self.lists.push(
-            sender,
-            priority,
-            Transfer { start, destination: receiver.0, bytes, ports: Ports { source, destination } },
-        );
+        let ports = Ports { source, destination };
+        let transfer = Transfer { start, destination: receiver.0, bytes, ports };
+        if waits {
+            let (text, number) = line;
+            let begin = after.as_ptr() as usize - text.as_ptr() as usize;
+            let (line, after) = (text.to_string(), begin..begin + after.len());
+            let id = id.to_string();
+            self.waits.push(Waits { id, number, line, after, priority, from: sender, transfer });
+            return Ok(());
+        }
+        let place = self.lists.push(sender, priority, transfer);
+        if let Some(named) = self.named.get_mut(id) {
+            named.place = Some(place);
+        }
         Ok(())
+    }
+
+    /// Notes what a transfer is called.
+    fn name<'l>(&mut self, id: &'l str, named: Named) -> Result<(), Unfit<'l>> {
+        let unfit = |message: String, help: &str| Unfit { value: id, message, help: help.to_string() };
+        if id.contains(char::is_whitespace) {
+            return Err(unfit(format!("a blank in the id \"{id}\""), "expected a word or a number"));
+        }
+        if !id.is_empty() && self.named.insert(id.to_string(), named).is_some() {
+            return Err(unfit(
+                format!("the id \"{id}\" is there twice"),
+                "expected a name of its own for each",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Says of those that wait what they wait for. One that waits for what begins too late to be sent is not sent either.
+    fn join(&mut self) -> Result<(), Wrong> {
+        let waits = std::mem::take(&mut self.waits);
+        for at in self.order(&waits)? {
+            let own = &waits[at];
+            let after: Option<Vec<TransferRef>> =
+                own.names().map(|(_, name)| self.named.get(name)?.place).collect();
+            let Some(after) = after else { continue };
+            let transfer = self.lists.push(own.from, own.priority, own.transfer);
+            self.lists.waits.push(TransferWait { transfer, after });
+            if let Some(named) = self.named.get_mut(&own.id) {
+                named.place = Some(transfer);
+            }
+        }
+        Ok(())
+    }
+
+    /// Those that wait in an order in which each comes behind those that it waits for; as in the file where that leaves a choice.
+    fn order(&self, waits: &[Waits]) -> Result<Vec<usize>, Wrong> {
+        let mut before = vec![0_usize; waits.len()];
+        let mut behind: Vec<Vec<usize>> = vec![Vec::new(); waits.len()];
+        for (at, own) in waits.iter().enumerate() {
+            for (span, name) in own.names() {
+                let Some(other) = self.named.get(name) else {
+                    let message = format!("no transfer has the id \"{name}\"");
+                    return Err(own.wrong(
+                        span,
+                        message,
+                        "expected names of the column `id`, with blanks between",
+                    ));
+                };
+                self.heard(own, other).map_err(|(message, help)| own.wrong(span, message, help))?;
+                if let Some(other) = other.waits {
+                    before[at] += 1;
+                    behind[other].push(at);
+                }
+            }
+        }
+        let mut order: Vec<usize> = (0..waits.len()).filter(|&at| before[at] == 0).collect();
+        let mut next = 0;
+        while let Some(&at) = order.get(next) {
+            next += 1;
+            for &other in &behind[at] {
+                before[other] -= 1;
+                if before[other] == 0 {
+                    order.push(other);
+                }
+            }
+        }
+        match (0..waits.len()).find(|&at| before[at] > 0) {
+            None => Ok(order),
+            Some(mut at) => {
+                // Those behind a circle are left, too: back until one comes again.
+                let stuck = |&other: &usize| before[other] > 0;
+                for _ in 0..waits.len() {
+                    let names = waits[at].names().filter_map(|(_, name)| self.named.get(name)?.waits);
+                    at = names.into_iter().find(stuck).unwrap_or(at);
+                }
+                let own = &waits[at];
+                let message = format!("\"{}\" waits, over others, for itself", own.id);
+                Err(own.wrong(own.after.clone(), message, "expected transfers that can all begin"))
+            }
+        }
+    }
+
+    /// Whether the host of a transfer that waits hears of the end of another one.
+    fn heard(&self, own: &Waits, other: &Named) -> Result<(), (String, &'static str)> {
+        let carrier = self.lists.connection.as_deref();
+        let (host, _) =
+            TransferEnds { hosts: [own.from, NodeId(own.transfer.destination)], carrier }.begins_at();
+        let Err((why, help)) = (TransferEnds { hosts: other.ends, carrier }).heard_by(host) else {
+            return Ok(());
+        };
+        let name = |node: NodeId| self.fabric.name(node);
+        let [from, to] = other.ends.map(name);
+        Err((format!("\"{}\" waits for a transfer from \"{from}\" to \"{to}\", {why}", name(host)), help))
     }
 
     fn host<'l>(&self, name: &'l str) -> Result<NodeId, Unfit<'l>> {

@@ -5,7 +5,7 @@ use super::topology::Fabric;
 use super::{Context, files, flows, ports, transfer_files};
 use crate::model::{CarrierText, Model, Transfers};
 use crate::place::Place;
-use fabric::spec::{FlowSpec, Way};
+use fabric::spec::{FlowSpec, TransferRef, TransferWait, Way};
 use flow_control::FlowControl;
 use frame::{NodeId, PRIORITIES, Ports, Priority};
 use std::collections::BTreeSet;
@@ -21,11 +21,17 @@ use workload::{
 /// More transfers than this are refused.
 pub const MAX_TRANSFERS: f64 = 1e8;
 
-/// The flows of all entries, if nothing is wrong with them.
-pub fn lower(model: &Model, fabric: &Fabric, context: &mut Context<'_>) -> Option<Vec<FlowSpec>> {
+/// The flows of all entries, which come behind `first` others, and the transfers among them that wait for others, if nothing is
+/// wrong with them.
+pub fn lower(
+    model: &Model,
+    fabric: &Fabric,
+    first: usize,
+    context: &mut Context<'_>,
+) -> Option<(Vec<FlowSpec>, Vec<TransferWait>)> {
     let mut names: BTreeSet<&str> = model.flows.iter().map(|flow| flow.name.as_str()).collect();
     context.clean(|context| {
-        let mut made = Vec::new();
+        let (mut made, mut waits) = (Vec::new(), Vec::new());
         for (i, entry) in model.transfers.iter().enumerate() {
             let at = Place::of("transfers").index(i);
             if !flows::is_flow_name(&entry.name) || entry.name.contains('[') {
@@ -41,12 +47,15 @@ pub fn lower(model: &Model, fabric: &Fabric, context: &mut Context<'_>) -> Optio
                 context.error(&at.key("name"), message, "names of flows and transfers must differ");
             }
             let lists = context.clean(|context| one(entry, model, &at, fabric, context)).flatten();
-            made.extend(lists.into_iter().flat_map(|lists| lists.flows(entry, model, fabric)));
+            if let Some(mut lists) = lists {
+                waits.extend(lists.take_waits((first + made.len()) as u32));
+                made.extend(lists.flows(entry, model, fabric));
+            }
             if context.full() {
                 break;
             }
         }
-        made
+        (made, waits)
     })
 }
 
@@ -78,28 +87,54 @@ pub fn check_lossless(model: &Model, flows: &[FlowSpec], context: &mut Context<'
 /// The transfers of an entry, by sender and priority; destinations are nodes.
 pub struct Lists {
     framing: Framing,
-    connection: Option<Arc<ConnectionSpec>>,
+    pub connection: Option<Arc<ConnectionSpec>>,
     entry_order: ServiceOrder,
     /// Of all of them; 0: not given.
     ports: Ports,
     start: Time,
     pub stop: Time,
     lists: Vec<Option<Box<TransferList>>>,
+    /// Which wait for which, by their lists in place of flows.
+    pub waits: Vec<TransferWait>,
 }
 
 impl Lists {
-    /// One more.
-    pub fn push(&mut self, from: NodeId, priority: u8, transfer: Transfer) {
+    /// One more: its list, in place of its flow, and its row there.
+    pub fn push(&mut self, from: NodeId, priority: u8, transfer: Transfer) -> TransferRef {
         let Ports { source, destination } = transfer.ports;
         let ports = Ports {
             source: source.max(self.ports.source),
             destination: destination.max(self.ports.destination),
         };
         let transfer = Transfer { ports, ..transfer };
-        let place = &mut self.lists[from.at() * PRIORITIES + usize::from(priority)];
-        place
-            .get_or_insert_with(|| Box::new(TransferList::new(self.framing, self.entry_order)))
-            .push(transfer);
+        let at = from.at() * PRIORITIES + usize::from(priority);
+        let list =
+            self.lists[at].get_or_insert_with(|| Box::new(TransferList::new(self.framing, self.entry_order)));
+        list.push(transfer);
+        TransferRef { flow: at as u32, row: list.len() as u32 - 1 }
+    }
+
+    /// Those that wait, by their flows, of which this entry's begin with `first`.
+    fn take_waits(&mut self, first: u32) -> Vec<TransferWait> {
+        let mut waits = std::mem::take(&mut self.waits);
+        if !waits.is_empty() {
+            let mut next = first;
+            let flows: Vec<u32> = self
+                .lists
+                .iter()
+                .map(|list| {
+                    let own = next;
+                    next += u32::from(list.is_some());
+                    own
+                })
+                .collect();
+            for wait in &mut waits {
+                for of in std::iter::once(&mut wait.transfer).chain(&mut wait.after) {
+                    of.flow = flows[of.flow as usize];
+                }
+            }
+        }
+        waits
     }
 
     /// A flow for each sender and priority that has transfers.
@@ -176,6 +211,7 @@ fn one(
         start: entry.start,
         stop,
         lists: vec![None; fabric.graph.nodes.len() * PRIORITIES],
+        waits: Vec::new(),
     };
     if let ArrivalsText::File(path) = &entry.arrivals {
         for (key, written) in

@@ -21,6 +21,7 @@ pub fn labelled(header: RdmaHeader) -> (u32, Option<Header>) {
         && header.echo.is_none()
         && header.arrived.is_none()
         && header.telemetry == Telemetry::None
-        && header.asked == 0;
+        && header.asked == 0
+        && header.immediate == 0;
     (header.word, (!narrow).then_some(Header::Rdma(header)))
 }

@@ -77,6 +77,8 @@ struct Message {
     transfer: u32,
     again: u32,
     timeouts: u32,
+    /// Others wait for its end.
+    awaited: bool,
     start: Time,
     /// Its first packet, and how many there are.
     first: u64,
@@ -179,14 +181,15 @@ impl QueuePair {
         self.recovery.on_progress(packet);
     }
 
-    /// One more message, after all others.
-    pub fn post(&mut self, transfer: u32, start: Time, bytes: u64) {
+    /// One more message, after all others; `awaited`: others wait for its end.
+    pub fn post(&mut self, transfer: u32, start: Time, bytes: u64, awaited: bool) {
         let packets = bytes.div_ceil(self.spec.mtu.into());
         let (first, before) = (self.end, self.end_bytes);
         self.messages.push_back(Message {
             transfer,
             again: 0,
             timeouts: 0,
+            awaited,
             start,
             first,
             packets,
@@ -433,6 +436,7 @@ impl Protocol for QueuePair {
         let mtu = u64::from(self.spec.mtu);
         let data = (message.bytes - (packet - message.first) * mtu).min(mtu) as u16;
         let (first, last) = (packet == message.first, packet + 1 == message.end());
+        let immediate = if last && message.awaited { message.transfer + 1 } else { 0 };
         let again = packet < self.highest;
         if again {
             message.again += 1;
@@ -459,7 +463,8 @@ impl Protocol for QueuePair {
         let asks = self.spec.acknowledges() && (last || self.next().is_none());
         let word = Word { number: packet as u32, flags: [last, asks, first], pair: self.number };
         let telemetry = self.control.telemetry();
-        let header = RdmaHeader { word: word.bits(), pair: self.number, telemetry, ..RdmaHeader::default() };
+        let (word, pair) = (word.bits(), self.number);
+        let header = RdmaHeader { word, pair, telemetry, immediate, ..RdmaHeader::default() };
         let (word, header) = labelled(header);
         let ecn_capable = self.spec.understands_marks();
         Some(Segment { kind: FrameKind::Data, word, header, bytes, ecn_capable })

@@ -55,6 +55,10 @@ pub struct ReadCounts {
 pub struct Reader {
     spec: Arc<RdmaSpec>,
     due: Arc<[Due]>,
+    /// How many of the transfers with a start have begun.
+    begun: usize,
+    /// Those that others wait for and that are whole.
+    ended: VecDeque<u32>,
     outcomes: Vec<TransferOutcome>,
     /// By transfer, its first READ among those of its queue pair, and how many there are.
     places: Vec<(u32, u32)>,
@@ -110,6 +114,8 @@ impl Reader {
         Reader {
             spec: spec.clone(),
             due,
+            begun: 0,
+            ended: VecDeque::new(),
             outcomes: Vec::new(),
             places: Vec::new(),
             pairs: Vec::new(),
@@ -205,24 +211,9 @@ impl Reader {
 
     /// Posts what is due, and asks again for what did not come.
     pub fn handle_timeout(&mut self, now: Time) {
-        while let Some(&due) = self.due.get(self.outcomes.len()).filter(|due| due.start <= now) {
-            let known = match self.spec.queue_pairs {
-                QueuePairs::One => (!self.pairs.is_empty()).then_some(0),
-                QueuePairs::Free => self.free.pop(),
-                QueuePairs::Each => None,
-            };
-            let connection = known.unwrap_or_else(|| self.open());
-            let reused = self.pairs[connection as usize].posted > 0;
-            self.outcomes.push(TransferOutcome {
-                acknowledged: Time::NEVER,
-                missing: due.bytes,
-                sent_again: 0,
-                timeouts: 0,
-                reused,
-                connection,
-            });
-            let place = self.post(connection, self.outcomes.len() as u32 - 1, due.start, due.bytes);
-            self.places.push(place);
+        while let Some(&due) = self.due.get(self.begun).filter(|due| due.start <= now) {
+            self.begun += 1;
+            self.begin_one(self.begun as u32 - 1, due);
         }
         if self.stop.is_some_and(|stop| stop <= now) {
             (self.stop, self.left) = (None, 0);
@@ -233,6 +224,32 @@ impl Reader {
                 self.expire(number, now);
             }
         }
+    }
+
+    fn begin_one(&mut self, transfer: u32, due: Due) {
+        let known = match self.spec.queue_pairs {
+            QueuePairs::One => (!self.pairs.is_empty()).then_some(0),
+            QueuePairs::Free => self.free.pop(),
+            QueuePairs::Each => None,
+        };
+        let connection = known.unwrap_or_else(|| self.open());
+        let reused = self.pairs[connection as usize].posted > 0;
+        let outcome = TransferOutcome { reused, connection, ..TransferOutcome::waiting(due.bytes) };
+        TransferOutcome::note(&mut self.outcomes, &self.due, transfer, outcome);
+        let place = self.post(connection, transfer, due.start, due.bytes);
+        self.places.resize(self.outcomes.len(), (0, 0));
+        self.places[transfer as usize] = place;
+    }
+
+    /// One of the transfers that wait begins now.
+    pub fn release(&mut self, transfer: u32, now: Time) {
+        if let Some(&due) = self.due.get(transfer as usize) {
+            self.begin_one(transfer, Due { start: now, ..due });
+        }
+    }
+    /// A transfer that others wait for and that has become whole.
+    pub fn poll_ended(&mut self) -> Option<u32> {
+        self.ended.pop_front()
     }
 
     /// Asks for the next messages of a flow, as many as may be under way.
@@ -279,7 +296,7 @@ impl Reader {
 
     /// When it is to be called.
     pub fn poll_timeout(&self) -> Option<Time> {
-        let begins = self.due.get(self.outcomes.len()).map(|due| due.start);
+        let begins = self.due.get(self.begun).map(|due| due.start);
         // A flow asks for its next message when one has come.
         let flow = (self.left > 0 && self.pairs.is_empty()).then_some(self.start);
         let deadlines = self.pairs.iter().map(|pair| pair.deadline);
@@ -348,6 +365,9 @@ impl Reader {
             self.records.push_back(Record { kind: RecordKind::Transfer, start, end: now, bytes });
             if let Some(outcome) = self.outcomes.get_mut(read.transfer as usize) {
                 (outcome.acknowledged, outcome.missing) = (now, 0);
+                if self.due[read.transfer as usize].awaited {
+                    self.ended.push_back(read.transfer);
+                }
             }
         }
         let (idle, waits) = (pair.reads.is_empty(), pair.asked > 0);
@@ -383,7 +403,7 @@ impl Reader {
         self.pairs.capacity() * size_of::<Reading>()
             + self.pairs.iter().map(of_pair).sum::<usize>()
             + self.outcomes.capacity() * (size_of::<TransferOutcome>() + size_of::<(u32, u32)>())
-            + (self.free.capacity() + self.line.capacity()) * size_of::<u32>()
+            + (self.free.capacity() + self.line.capacity() + self.ended.capacity()) * size_of::<u32>()
             + self.records.capacity() * size_of::<Record>()
     }
 }

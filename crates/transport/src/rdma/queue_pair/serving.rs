@@ -54,7 +54,7 @@ impl QueuePair {
         }
         if from == self.end {
             self.told_missing = None;
-            self.post(nth, now, header.asked.into());
+            self.post(nth, now, header.asked.into(), false);
             // So many are under way at most: those before are whole.
             while self.messages.len() > self.spec.max_reads as usize
                 && let Some(until) = self.messages.front().map(Message::end)

@@ -1,0 +1,136 @@
+//! Transfers that begin when others have ended.
+
+use crate::spec::{FlowSpec, Spec};
+use frame::NodeId;
+use keys::Remark;
+use std::collections::BTreeSet;
+use transport::{ConnectionSpec, RdmaVerb};
+use workload::TransferList;
+
+/// A transfer: a flow, and a row of its list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TransferRef {
+    /// Index into [`Spec::flows`].
+    pub flow: u32,
+    /// Index into the list of the flow.
+    pub row: u32,
+}
+
+/// A transfer that begins when others have ended, as far as the host knows that begins it: its own are acknowledged, and those of
+/// others to it are delivered. A host knows nothing of transfers between others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TransferWait {
+    /// It; in its list its start is [`units::Time::NEVER`].
+    pub transfer: TransferRef,
+    /// All of them.
+    pub after: Vec<TransferRef>,
+}
+
+/// At which end of its path a host hears of the end of a transfer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HeardAt {
+    /// Where its frames come from.
+    Near,
+    /// Where they go.
+    Far,
+}
+
+/// The ends of a transfer, its sender first, and what carries it; `None`: it is pushed.
+#[derive(Clone, Copy, Debug)]
+pub struct TransferEnds<'a> {
+    /// Sender and receiver.
+    pub hosts: [NodeId; 2],
+    /// What carries it.
+    pub carrier: Option<&'a ConnectionSpec>,
+}
+
+impl TransferEnds<'_> {
+    fn is_read(&self) -> bool {
+        let rdma = self.carrier.and_then(|connection| connection.rdma());
+        rdma.is_some_and(|rdma| rdma.verb == RdmaVerb::Read)
+    }
+    /// The host that begins it, and where on its path it is.
+    pub fn begins_at(&self) -> (NodeId, HeardAt) {
+        let [from, to] = self.hosts;
+        if self.is_read() { (to, HeardAt::Far) } else { (from, HeardAt::Near) }
+    }
+    /// Where a host hears of its end.
+    ///
+    /// # Errors
+    /// Why it does not, and what would be accepted.
+    pub fn heard_by(&self, host: NodeId) -> Result<HeardAt, (&'static str, &'static str)> {
+        let [from, to] = self.hosts;
+        if host == to {
+            return Ok(HeardAt::Far);
+        }
+        if host != from {
+            return Err((
+                "of which it knows nothing",
+                "expected transfers from or to the host that waits: what it knows of others comes to it in frames",
+            ));
+        }
+        if self.carrier.is_none() {
+            return Err((
+                "which nobody acknowledges",
+                "expected `over` with tcp or rdma, or transfers that come to the host",
+            ));
+        }
+        if self.is_read() {
+            return Err((
+                "whose end only the host knows that reads",
+                "expected transfers that the host itself reads",
+            ));
+        }
+        Ok(HeardAt::Near)
+    }
+}
+
+/// A transfer, looked up.
+pub(crate) struct Known<'a> {
+    pub flow: &'a FlowSpec,
+    pub list: &'a TransferList,
+    pub destination: u32,
+    pub ends: TransferEnds<'a>,
+}
+
+impl Spec {
+    /// A transfer; `None`: there is none.
+    pub(crate) fn transfer(&self, of: TransferRef) -> Option<Known<'_>> {
+        let flow = self.flows.get(of.flow as usize)?;
+        let list: &TransferList = flow.source.transfers()?;
+        let destination = list.get(of.row as usize)?.destination;
+        let hosts = [flow.from, flow.source.destinations.nth(destination)];
+        Some(Known {
+            flow,
+            list,
+            destination,
+            ends: TransferEnds { hosts, carrier: flow.transport.as_deref() },
+        })
+    }
+
+    /// Those whose ends others wait for.
+    pub(crate) fn awaited(&self) -> BTreeSet<TransferRef> {
+        self.waits.iter().flat_map(|wait| wait.after.iter().copied()).collect()
+    }
+}
+
+/// The first transfer that waits for something that its host never hears of: its flow, and why.
+pub(crate) fn refusal(spec: &Spec) -> Option<(usize, Remark)> {
+    spec.waits.iter().find_map(|wait| {
+        let flow = wait.transfer.flow as usize;
+        let remark = |message: String, help: &str| Some((flow, Remark::about("after", message, help)));
+        let Some(own) = spec.transfer(wait.transfer) else {
+            return remark("a transfer that is not there waits for others".into(), "expected one of a list");
+        };
+        let (host, _) = own.ends.begins_at();
+        wait.after.iter().find_map(|&other| {
+            let Some(other) = spec.transfer(other) else {
+                return remark("a transfer waits for one that is not there".into(), "expected one of a list");
+            };
+            let (why, help) = other.ends.heard_by(host).err()?;
+            let [from, to] = other.ends.hosts.map(|node| &spec.nodes[node.at()].name);
+            let host = &spec.nodes[host.at()].name;
+            remark(format!("a transfer of \"{host}\" waits for one from \"{from}\" to \"{to}\", {why}"), help)
+        })
+    })
+}

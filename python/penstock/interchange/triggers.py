@@ -1,0 +1,116 @@
+"""Triggers of htsim: connections that begin when others end, as far as the host hears of it that begins them.
+
+A trigger fires when a connection that names it is acknowledged (`send_done_trigger`) or has arrived
+(`recv_done_trigger`), a barrier after so many of them; what waits for it begins in the same instant,
+wherever it is. A host hears of the acknowledgement of what it sent itself, and of the arrival of what was
+sent to it, and of nothing else: what one host does may depend on another one by frames alone. So an
+acknowledgement that a receiver would have to know of is its arrival, which is told, and a connection between
+others is an error.
+
+Source: `sim/trigger.cpp` and `sim/datacenter/connection_matrix.cpp` of csg-htsim and uet-htsim.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
+
+from .piece import Document
+
+DONE = {"send_done_trigger": "is acknowledged", "recv_done_trigger": "has arrived"}
+
+
+@dataclass(frozen=True)
+class Trigger:
+    """A trigger: its line, its kind, and how many connections a barrier waits for."""
+
+    line: int
+    kind: str
+    count: int
+
+
+@dataclass(frozen=True)
+class Connection:
+    """What the words of a line say of a connection between two nodes."""
+
+    line: int
+    sender: int
+    receiver: int
+    said: Mapping[str, str]
+
+
+def after(
+    document: Document, connections: Sequence[Connection], triggers: Mapping[int, Trigger]
+) -> tuple[dict[int, tuple[int, ...]], list[str]]:
+    """By the line of a connection that waits, the lines of those that it waits for; and what differs.
+
+    Raises
+    ------
+    InputError
+        If one waits for what its host does not hear of, or for what never comes.
+    """
+    fired: dict[int, list[tuple[Connection, str]]] = {number: [] for number in triggers}
+    for one in connections:
+        for word in ("trigger", *DONE):
+            if word in one.said and int(one.said[word]) not in triggers:
+                raise document.error(one.line, f"{word} {one.said[word]}: the file has no such trigger")
+        for word in DONE:
+            if word in one.said:
+                fired[int(one.said[word])].append((one, word))
+    waits, arrivals = {}, []
+    for own in connections:
+        if "trigger" not in own.said:
+            continue
+        number = int(own.said["trigger"])
+        trigger = triggers[number]
+        begins = f"begins when trigger {number} (line {trigger.line}) fires"
+        if not fired[number]:
+            raise document.error(own.line, f"{begins}, and no connection fires it")
+        _check_count(document, own, begins, trigger, len(fired[number]))
+        for one, word in fired[number]:
+            if reason := _unheard(own, one):
+                who = f"line {one.line} ({one.sender}->{one.receiver})"
+                raise document.error(
+                    own.line, f"{begins}, by {who} when its last byte {DONE[word]}: {reason}"
+                )
+            if one.sender != own.sender and word == "send_done_trigger":
+                arrivals.append(f"{own.line} (for line {one.line})")
+        waits[own.line] = tuple(one.line for one, _ in fired[number])
+    try:
+        TopologicalSorter(waits).prepare()
+    except CycleError as circle:
+        lines = " -> ".join(str(line) for line in circle.args[1])
+        raise document.error(min(circle.args[1]), f"waits, over others, for itself: lines {lines}") from None
+    remarks = []
+    if arrivals:
+        more = f" and {len(arrivals) - 3} more" if len(arrivals) > 3 else ""
+        remarks.append(
+            f"{document.file}: connections that wait for the acknowledgement of another host begin when "
+            f"its last byte arrives: lines {', '.join(arrivals[:3])}{more}"
+        )
+    return waits, remarks
+
+
+def acknowledged(connections: Sequence[Connection], waits: Mapping[int, Sequence[int]]) -> bool:
+    """Whether some wait for acknowledgements."""
+    sender = {one.line: one.sender for one in connections}
+    return any(sender[line] == sender[other] for line, others in waits.items() for other in others)
+
+
+def _check_count(document: Document, own: Connection, begins: str, trigger: Trigger, fires: int) -> None:
+    is_barrier = trigger.kind == "barrier"
+    if fires == (trigger.count if is_barrier else 1):
+        return
+    when = f"after {trigger.count} of {fires} connections" if is_barrier else f"at the first of {fires}"
+    never = ", which is never" if is_barrier and trigger.count > fires else ""
+    raise document.error(own.line, f"{begins}, {when}{never}: expected a barrier with count {fires}")
+
+
+def _unheard(own: Connection, other: Connection) -> str:
+    """Why a connection cannot wait for another one; empty if it can."""
+    if own.sender not in (other.sender, other.receiver):
+        return f"node {own.sender} hears nothing of it; expected connections from or to that node"
+    if int(other.said.get("size", "0")) == 0:
+        return "it has no end"
+    return ""

@@ -1,0 +1,161 @@
+"""Transfers that begin when others have ended: against what the table of transfers says of those."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import penstock as ps
+
+HOSTS = 5
+OVER = {
+    "pushed": "",
+    "tcp": "over = { tcp = { recovery = 'sack' } }",
+    "write": "over = { rdma = { control = { dcqcn = {} } } }",
+    "send": "over = { rdma = { verb = 'send', queue_pairs = 'free' } }",
+    "read": "over = { rdma = { verb = 'read' } }",
+}
+
+
+def scenario(folder: Path, rows: list[str], *, over: str = "pushed", more: str = "") -> Path:
+    """A star of hosts, and the transfers of a list."""
+    (folder / "list.csv").write_text("\n".join(["time_us,from,to,bytes,id,after", *rows, ""]), "utf-8")
+    file = folder / "waits.toml"
+    file.write_text(
+        f"""
+        [simulation]
+        duration = "20 ms"
+        [topology.star]
+        hosts = {HOSTS}
+        rate = "10 Gb/s"
+        delay = "300 ns"
+        {more}
+        [[transfers]]
+        name = "t"
+        arrivals = {{ file = "list.csv" }}
+        {OVER[over]}
+        """,
+        "utf-8",
+    )
+    return file
+
+
+def test_a_ring_by_hand(tmp_path: Path) -> None:
+    """Each passes on what has come: a frame of 1,018 B, over two links of 10 Gb/s and 300 ns."""
+    rows = ["3,h0,h1,1000,a,", ",h1,h2,1000,b,a", ",h2,h3,1000,c,b"]
+    result = ps.run(scenario(tmp_path, rows))
+    took = 2 * ((1_018 + 20) * 0.8 + 300)
+    found = list(result.rows("transfers"))
+    assert [row["start_ns"] for row in found] == pytest.approx([3_000, 3_000 + took, 3_000 + 2 * took])
+    assert [row["completion_ns"] for row in found] == pytest.approx([took] * 3)
+    assert not result.table("waiting_transfers").num_rows
+
+
+@st.composite
+def programs(draw: st.DrawFn) -> tuple[str, list[tuple[int, int, int, int | None, set[int]]]]:
+    """What carries transfers, and of each its ends, its bytes, its start or those that it waits for."""
+    over = draw(st.sampled_from(sorted(OVER)))
+    found: list[tuple[int, int, int, int | None, set[int]]] = []
+    for _ in range(draw(st.integers(2, 14))):
+        sender = draw(st.integers(0, HOSTS - 1))
+        receiver = draw(st.integers(0, HOSTS - 2).map(lambda nth, own=sender: nth + (nth >= own)))
+        begins = receiver if over == "read" else sender
+        known = [
+            nth
+            for nth, (other, to, *_) in enumerate(found)
+            if begins == to or (begins == other and over in ("tcp", "write", "send"))
+        ]
+        after = set(draw(st.lists(st.sampled_from(known), max_size=3))) if known else set()
+        start = None if after else max((one[3] or 0 for one in found), default=0) + draw(st.integers(0, 9))
+        found.append((sender, receiver, draw(st.integers(1, 400)), start, after))
+    return over, found
+
+
+@settings(max_examples=20, deadline=None)
+@given(programs(), st.sampled_from(["", "[switch.buffer]\nport = '20 KiB'"]), st.randoms())
+def test_each_begins_with_the_last_end_that_it_waits_for(
+    tmp_path_factory: pytest.TempPathFactory,
+    program: tuple[str, list[tuple[int, int, int, int | None, set[int]]]],
+    more: str,
+    random: Any,
+) -> None:
+    """Whatever carries them, in any order in the file, on any number of threads."""
+    over, transfers = program
+    timed = [nth for nth, one in enumerate(transfers) if one[3] is not None]
+    order = [nth for nth, one in enumerate(transfers) if one[3] is None]
+    for nth in timed:
+        order.insert(max([order.index(other) + 1 for other in timed if other in order], default=0), nth)
+    waits = [nth for nth in order if nth not in timed]
+    random.shuffle(waits)
+    # Those that wait stand anywhere between the others, which are in order of time.
+    listed = [*timed]
+    for nth in waits:
+        listed.insert(random.randint(0, len(listed)), nth)
+    rows = [
+        f"{'' if after else start},h{sender},h{receiver},{100 * size + nth},{nth},"
+        f"{' '.join(map(str, sorted(after)))}"
+        for nth in listed
+        for sender, receiver, size, start, after in [transfers[nth]]
+    ]
+    file = scenario(tmp_path_factory.mktemp("waits"), rows, over=over, more=more)
+    result = ps.run(file)
+    # Each is known by its bytes.
+    found = {row["bytes"] % 100: row for row in result.rows("transfers")}
+    never = {row["bytes"] % 100 for row in result.rows("waiting_transfers")}
+    assert sorted([*found, *never]) == list(range(len(transfers)))
+    for nth, (sender, receiver, _, start, after) in enumerate(transfers):
+        begins = receiver if over == "read" else sender
+        took = {
+            other: found[other]["completion_ns" if transfers[other][1] == begins else "acknowledged_ns"]
+            for other in after & found.keys()
+        }
+        ends = [found[other]["start_ns"] + took[other] for other in took if took[other] is not None]
+        # What is lost may not arrive before the run ends.
+        assert (nth in never) == (len(ends) < len(after))
+        if nth in found:
+            expected = max(ends) if start is None else start * 1_000
+            assert found[nth]["start_ns"] == pytest.approx(expected, abs=1e-3)
+    assert {ps.run(file, threads=threads).run["fingerprint"] for threads in (1, 2, 3)} == {
+        result.run["fingerprint"]
+    }
+
+
+def test_what_never_begins_is_told(tmp_path: Path) -> None:
+    rows = ["0,h0,h1,1000000000,a,", ",h1,h2,1,b,a", ",h2,h3,1,c,b", "1,h2,h0,1,d,", ",h0,h3,1,e,d"]
+    result = ps.run(scenario(tmp_path, rows))
+    assert list(result.rows("waiting_transfers")) == [
+        {"name": "t", "source": "h1", "destination": "h2", "bytes": 1, "after": 1, "missing": 1},
+        {"name": "t", "source": "h2", "destination": "h3", "bytes": 1, "after": 1, "missing": 1},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("over", "rows", "said"),
+    [
+        ("pushed", [",h0,h1,5,a,b"], 'no transfer has the id "b"\n --> list.csv:2:12'),
+        ("pushed", ["0,h0,h1,5,a,", ",h2,h1,5,b,a"], '"h2" waits for a transfer from "h0" to "h1", of which'),
+        ("pushed", ["0,h0,h1,5,a,", ",h0,h1,5,b,a"], "which nobody acknowledges"),
+        ("read", ["0,h0,h1,5,a,", ",h2,h0,5,b,a"], "whose end only the host knows that reads"),
+        ("tcp", ["0,h0,h1,5,a,", "0,h0,h1,5,a,"], 'the id "a" is there twice'),
+        ("tcp", ["0,h0,h1,5,a b,"], 'a blank in the id "a b"'),
+        ("tcp", ["0,h0,h1,5,a,", "1,h0,h1,5,b,a"], 'a time beside after = "a"'),
+        ("tcp", ["0,h0,h1,5,a,", ",h0,h1,5,b,"], '"" is no time'),
+        ("tcp", [",h0,h1,5,a,c", ",h0,h1,5,b,a", ",h0,h1,5,c,a"], "waits, over others, for itself"),
+        ("tcp", [",h0,h1,5,a,a"], '"a" waits, over others, for itself'),
+    ],
+)
+def test_what_cannot_be_is_refused_by_line(tmp_path: Path, over: str, rows: list[str], said: str) -> None:
+    with pytest.raises(ps.ScenarioError) as error:
+        ps.run(scenario(tmp_path, rows, over=over))
+    assert said in str(error.value)
+
+
+def test_those_behind_one_that_begins_too_late_are_not_sent(tmp_path: Path) -> None:
+    rows = ["0,h0,h1,5,a,", "30000,h1,h2,5,b,", ",h2,h3,5,c,b", ",h3,h4,5,d,c", ",h1,h4,5,e,a"]
+    result = ps.run(scenario(tmp_path, rows))
+    assert [row["source"] for row in result.rows("transfers")] == ["h0", "h1"]
+    assert not result.table("waiting_transfers").num_rows
