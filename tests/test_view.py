@@ -83,6 +83,71 @@ def test_a_link_opens_both_views(pages: Pages, tmp_path: Path) -> None:
     assert done.stdout.split() == ["Ports", "Queues"], done.stderr
 
 
+AXES = """
+import {{ chromium }} from "{playwright}";
+const browser = await chromium.launch({{ executablePath: "{chromium}", args: ["--no-sandbox"] }});
+const page = await (await browser.newContext({{ viewport: {{ width: 1600, height: 500 }} }})).newPage();
+await page.goto("{url}");
+const frames = [0, 1].map((number) => page.frameLocator("iframe >> nth=" + number));
+// Of both: how high the highest line of throughput stands in the middle of its chart, as a share of it.
+async function heights() {{
+  const found = [];
+  for (const frame of frames) {{
+    const over = frame.locator("#time .u-over").first();
+    await over.scrollIntoViewIfNeeded();
+    await over.hover();
+    found.push(await over.evaluate((one) => {{
+      const box = one.getBoundingClientRect();
+      const points = [...one.querySelectorAll(".u-cursor-pt")].map((point) => point.getBoundingClientRect());
+      return 1 - (Math.min(...points.map((point) => point.y + point.height / 2)) - box.y) / box.height;
+    }}));
+  }}
+  return found;
+}}
+async function colours() {{
+  const chips = (frame) => frame.locator("#time .chart").first().locator(".chip", {{ hasText: "one" }});
+  return Promise.all(frames.map((frame) => chips(frame).locator(".swatch").getAttribute("style")));
+}}
+async function settled(look, is) {{
+  let found = await look();
+  for (let tries = 0; tries < 50 && !is(found); tries++) {{
+    await page.waitForTimeout(100);
+    found = await look();
+  }}
+  return found;
+}}
+const found = await settled(heights, ([whole, half]) => whole > 1.8 * half);
+const [left, right] = await settled(colours, ([left, right]) => left === right);
+const tables = frames.map((frame) => frame.locator("#tables"));
+await tables[1].evaluate((one) => one.scrollIntoView());
+const tops = () => Promise.all(tables.map((one) => one.evaluate((it) => it.getBoundingClientRect().top)));
+const [above, beside] = await settled(tops, ([left, right]) => Math.abs(left - right) < 2);
+console.log(...found.map((height) => height.toFixed(2)), left === right, Math.abs(above - beside) < 2);
+await browser.close();
+"""
+
+
+def test_views_share_axes_colors_and_sections(tmp_path: Path) -> None:
+    """Half the rate is half as high, though others come before it and make the page longer."""
+    for name, rate, others in (("whole", "8 Gb/s", 0), ("half", "4 Gb/s", 5)):
+        scenario = ps.Scenario(duration="400 us").topology.star(hosts=2, rate="10 Gb/s", length="1 m")
+        scenario = scenario.probes(bin="20 us")
+        for other in range(others):
+            source = {"constant": {"rate": "0.5 Gb/s"}}
+            scenario = scenario.flow(f"x{other}", from_="h1", to="h0", source=source)
+        source = {"constant": {"rate": rate}}
+        scenario.flow("one", from_="h0", to="h1", source=source, frame="1500 B").run().save(tmp_path / name)
+    with Pages([tmp_path / "whole", tmp_path / "half"]) as served:
+        threading.Thread(target=served.serve_forever, daemon=True).start()
+        done = browse(AXES, served.url, tmp_path, 120)
+        served.shutdown()
+    assert done.stdout, done.stderr
+    *heights, colors, sections = done.stdout.split()
+    whole, half = map(float, heights)
+    assert [colors, sections] == ["true", "true"], done
+    assert whole > 0.85 and half == pytest.approx(whole / 2, abs=0.03), done.stderr
+
+
 def test_all_that_the_page_of_a_sweep_links_to_is_served(tmp_path: Path) -> None:
     scenario = ps.Scenario(duration="20 us").topology.star(hosts=2, rate="10 Gb/s", length="1 m")
     scenario = scenario.flow("one", from_="h0", to="h1", source="greedy", frame="1500 B")

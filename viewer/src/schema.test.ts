@@ -47,6 +47,15 @@ describe("parseReport", () => {
     expect([report.table("flows").all, report.table("flows").sum("n")]).toEqual([9, 50]);
     expect([report.topology.hosts, report.topology.switches, report.topology.allLinks]).toEqual([6, 2, 7]);
   });
+  it("reads how late frames and transfers were, or that nobody said", () => {
+    const latency = { flows: 9, ns: [1, 2], above: { a: [0.5, 0] } };
+    const told = read({ schema: "penstock-report/1", run: {}, delays: { latency, slowdown: [{ name: "t", begun: 2, complete: 1, slowdown: {}, bins: [] }] } }).delays;
+    expect(told.latency).toEqual({ flows: 9, ns: [1, 2], above: [["a", [0.5, 0]]] });
+    expect(told.slowdown).toMatchObject([{ name: "t", steps: null }]);
+    for (const delays of [undefined, { latency: {}, slowdown: [] }]) {
+      expect(read({ schema: "penstock-report/1", run: {}, delays }).delays).toEqual({ latency: null, slowdown: [] });
+    }
+  });
   it("reads tables by column", () => {
     const report = read({ schema: "penstock-report/1", run: {}, tables: { flows: { columns: { flow: ["a", "b"], offered_bps: [1, null] } } } });
     expect(report.table("flows").rows).toBe(2);

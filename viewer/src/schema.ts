@@ -4,6 +4,7 @@
  * Structure that the page cannot do without (the schema version, `run`) is an error with a sentence a user can act on.
  * Everything else may be missing: a table that is not there is an empty table.
  */
+import { readDelays, type Delays } from "./delays";
 import { readFilm, type Film } from "./fabric/film";
 import { hostsOf, readFabric, type Tier } from "./fabric/tiers";
 import { Table, type Cell, type Totals } from "./table";
@@ -76,6 +77,7 @@ export interface Report {
   flowControl: string;
   /** Flows of a class that asked for the same, the most unevenly served first. */
   fairness: Evenness[];
+  delays: Delays;
   topology: Topology;
   /** All links by the layers that they join, the uppermost first. */
   tiers: readonly Tier[];
@@ -122,6 +124,7 @@ export function parseReport(text: string): Parsed {
       scenario: text_(document["scenario_toml"]),
       flowControl: text_(facts["flow_control"]),
       fairness: array(facts["fairness"]).filter(isObject).map((one) => ({ name: text_(one["name"]), flows: number(one["flows"]) ?? 0, jain: number(one["jain"]) ?? 0 })),
+      delays: readDelays(document["delays"]),
       topology,
       tiers,
       film: readFilm(document["fabric"]),

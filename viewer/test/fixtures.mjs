@@ -154,6 +154,24 @@ export function small() {
   return document(run("first-light", { description: "Two bursts and a victim meet at one port of a lossless switch." }), { nodes, links }, tables, scenario, "under targeted priority flow control (TPFC)");
 }
 
+/** The small run as queue pairs would have it, with transfers of all sizes and of one. */
+export function rdma() {
+  const made = small();
+  const { metric, entity, time_ns, value } = made.tables.series.columns;
+  for (const [name, of] of [["queue_pair_rate_bps", (bin) => 1e10 / (1 + (bin % 50))], ["queue_pair_in_flight_bytes", () => 64_000], ["queue_pair_cnps", (bin) => bin % 3], ["queue_pair_sent_again", (bin) => Number(bin === 7)]]) {
+    for (const pair of ["burst[h0]/0", "burst[h1]/0", "victim/0"]) {
+      for (let bin = 0; bin < 500; bin++) [metric, entity, time_ns, value].forEach((column, at) => column.push([name, pair, bin * 20_000, of(bin)][at]));
+    }
+  }
+  const ns = Array.from({ length: 60 }, (_, at) => 5_000 * 1.07 ** at);
+  const above = Object.fromEntries(["burst[h0]", "burst[h1]", "victim"].map((flow, nth) => [flow, ns.map((_, at) => (at >= 59 - nth ? 0 : Math.exp(-at / (8 - nth))))]));
+  const ranks = { mean: 2.5, p50: 2, p95: 5.5, p99: 9, max: 12 };
+  const bins = Array.from({ length: 20 }, (_, at) => ({ transfers: 50, bytes_min: 900 * 1.6 ** at, bytes_max: Math.round(1000 * 1.6 ** at), mean: 1.5 + at / 15, p50: 1.2 + at / 20, p95: 3 + at / 5, p99: 4 + at / 2, max: 5 + at }));
+  const steps = { slowdown: ns.map((_, at) => 1.1 * 1.04 ** at), share: ns.map((_, at) => (at + 1) / 60) };
+  const slowdown = [{ name: "web", begun: 1002, complete: 1000, slowdown: ranks, bins }, { name: "answers", begun: 60, complete: 60, slowdown: ranks, bins: [{ ...bins[5], transfers: 60 }], steps }];
+  return { ...made, delays: { latency: { flows: 12, ns, above }, slowdown } };
+}
+
 /** A fat tree of 1,024 hosts (k = 16) with 1,024 flows and 204,800 points of throughput, cut short, with drops. */
 export function big() {
   const next = random(11);

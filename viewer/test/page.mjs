@@ -135,6 +135,115 @@ const tests = {
     await context.close();
   },
 
+  async "queue pairs have their series, and a flow has one colour in all charts"() {
+    const { page, complaints, context } = await open(write("rdma", fixtures.rdma()));
+    const control = page.locator("#time .chart").nth(1);
+    const shown = control.getByRole("combobox", { name: "Show" });
+    assert.deepEqual(await shown.locator("option").allTextContents(), ["rates of queue pairs", "in flight, of queue pairs", "CNPs", "packets sent again"]);
+    await shown.selectOption({ label: "CNPs" });
+    assert.match(await control.locator("table").textContent(), /CNPs.*queue pairs.*victim\/00 frames1 frame2 frames/s);
+    await shot(page, "rdma-cnps");
+    const colours = async (chart) => Object.fromEntries(await chart.locator(".chip").evaluateAll((all) => all.map((one) => [one.querySelector(".name").textContent, one.querySelector(".swatch").style.background])));
+    const latency = page.locator("#delays .chart").first();
+    assert.deepEqual(await colours(latency), await colours(page.locator("#time .chart").first()));
+    await page.locator("#time .remove").first().click();
+    assert.notEqual((await colours(latency))["burst[h0]"], "var(--series-0)"); // it is free for another flow
+    assert.deepEqual(complaints, []);
+    await context.close();
+  },
+
+  async "latency and slowdown are told under the pointer, by keyboard and in words"() {
+    const { page, complaints, context } = await open(write("rdma", fixtures.rdma()));
+    await page.getByRole("link", { name: "Latency" }).press("Enter");
+    const charts = page.locator("#delays .chart");
+    assert.deepEqual(await charts.locator("h3").allTextContents(), ["Latency of frames", "Slowdown of web", "Slowdown of answers"]);
+    assert.match(await charts.nth(0).textContent(), /of the 3 slowest of 12 flows.*victim\s*p99/s);
+    assert.match(await charts.nth(1).textContent(), /1,000 transfers in 20 bins, each at its largest size, 2 not complete.*p99\s*of all 9/s);
+    assert.match(await charts.nth(2).textContent(), /60 transfers of 10\.2 KiB.*median 2, 99th 9/s);
+    for (const [nth, expected] of [[0, /latency \d.* µs.*victim\s*\d+(\.\d+)? %/s], [1, /size \d.* KiB.*p50\s*1\.\d/s], [2, /slowdown \d.*answers\s*\d+(\.\d+)? %/s]]) {
+      const over = charts.nth(nth).locator(".u-over");
+      await over.scrollIntoViewIfNeeded();
+      const box = await over.boundingBox();
+      await page.mouse.move(box.x + box.width * 0.45, box.y + 90);
+      await page.waitForTimeout(30);
+      assert.match(await charts.nth(nth).innerText(), expected);
+      // The table has a number for each line and place that it tells of.
+      const cells = await charts.nth(nth).locator("td").allTextContents();
+      assert.ok(cells.length >= 20 && cells.every((cell) => /^[\d–]/.test(cell)), String(cells));
+      assert.match(await charts.nth(nth).getByRole("img").getAttribute("aria-label"), /\d .*A table of numbers follows/);
+    }
+    const before = await charts.nth(1).locator("canvas").evaluate((one) => one.toDataURL());
+    await charts.nth(1).getByRole("button", { name: "Take p99 out of the chart" }).focus();
+    await page.keyboard.press("Enter");
+    assert.deepEqual(await charts.nth(1).locator(".chip .name").allTextContents(), ["p50", "p95", "mean"]);
+    assert.notEqual(await charts.nth(1).locator("canvas").evaluate((one) => one.toDataURL()), before);
+    assert.deepEqual(complaints, []);
+    await context.close();
+  },
+
+  async "axes reach as far as those of a page beside this one"() {
+    const { page, complaints, context } = await open(write("rdma", fixtures.rdma()));
+    for (const [chart, axis] of [["#time", "throughput flow_throughput_bps"], ["#delays", "slowdown web slowdown"]]) {
+      const over = page.locator(`${chart} .chart`, { hasText: axis.startsWith("slow") ? "Slowdown of web" : "Throughput" }).locator(".u-over").first();
+      const height = async () => {
+        await over.hover();
+        const [whole, point] = [await over.boundingBox(), await over.locator(".u-cursor-pt").first().boundingBox()];
+        return 1 - (point.y + point.height / 2 - whole.y) / whole.height;
+      };
+      const before = await height();
+      const reach = await page.evaluate((axis) => {
+        const [low, high] = window.penstock.reach[axis];
+        dispatchEvent(new CustomEvent("penstock-beside", { detail: { lines: {}, reach: { [axis]: [low, 4 * high] } } }));
+        return [low, high];
+      }, axis);
+      await page.mouse.move(0, 0);
+      const now = await height();
+      const expected = chart === "#time" ? before / 4 : (before * Math.log(reach[1] / reach[0])) / Math.log((4 * reach[1]) / reach[0]);
+      assert.ok(Math.abs(now - expected) < 0.02, `${axis}: ${before}, then ${now} in place of ${expected}`);
+    }
+    assert.deepEqual(complaints, []);
+    await context.close();
+  },
+
+  async "what a page beside this one shows too has the same colour in both"() {
+    const { page, complaints, context } = await open(write("rdma", fixtures.rdma()));
+    const shown = async (chart) => Object.fromEntries(await chart.locator(".chip").evaluateAll((all) => all.map((one) => [one.querySelector(".name").textContent, one.querySelector(".swatch").style.background.replace(/\D/g, "")])));
+    const control = page.locator("#time .chart").nth(1);
+    assert.deepEqual(await shown(control), { "burst[h0]/0": "18", "burst[h1]/0": "19", "victim/0": "20" });
+    await page.evaluate(() => dispatchEvent(new CustomEvent("penstock-beside", { detail: { reach: {}, lines: { "control queue_pair_rate_bps": ["other/0", "victim/0", "burst[h1]/0", "one/0", "burst[h0]/0"] } } })));
+    assert.deepEqual(await shown(control), { "burst[h0]/0": "18", "victim/0": "19", "burst[h1]/0": "20" });
+    assert.deepEqual(complaints, []);
+    await context.close();
+  },
+
+  async "a page in a frame of the documentation has its theme, and follows its switch"() {
+    const run = write("run", fixtures.rdma());
+    const css = readFileSync(fileURLToPath(new URL("../../docs/site/static/penstock.css", import.meta.url)), "utf8");
+    const site = join(folder, "site.html");
+    writeFileSync(site, `<!doctype html><style>${css}</style><body data-theme="auto"><iframe class="run" src="${pathToFileURL(run).href}"></iframe>`);
+    // Without a preference of the browser's own: what stands in for one holds in frames too.
+    const context = await browser.newContext({ colorScheme: null });
+    const page = await context.newPage();
+    await page.goto(pathToFileURL(site).href);
+    const inside = page.frameLocator("iframe");
+    const canvas = inside.locator("#delays canvas").first();
+    await canvas.waitFor();
+    const seen = {};
+    for (const theme of ["light", "dark", "light", "auto"]) {
+      await page.evaluate((one) => (document.body.dataset.theme = one), theme);
+      await page.waitForTimeout(200);
+      const look = [await inside.locator("body").evaluate((one) => getComputedStyle(one).backgroundColor), await canvas.evaluate((one) => one.toDataURL())];
+      assert.deepEqual(look, (seen[theme] ??= look), theme);
+    }
+    assert.deepEqual([seen.light[0], seen.dark[0]], ["rgb(244, 246, 248)", "rgb(15, 21, 27)"]);
+    assert.notEqual(seen.light[1], seen.dark[1]);
+    assert.deepEqual(seen.auto, seen.light);
+    // What is chosen in the page itself holds.
+    await inside.getByRole("combobox", { name: "Colours" }).selectOption("dark");
+    assert.equal(await inside.locator("body").evaluate((one) => getComputedStyle(one).backgroundColor), "rgb(15, 21, 27)");
+    await context.close();
+  },
+
   async "pointing at the fabric and at a pause tells about it"() {
     const { page, complaints, context } = await open(write("small", fixtures.small()));
     await page.locator("#fabric .node").last().hover();
@@ -297,7 +406,7 @@ const tests = {
   },
 
   async "every control has a name, and all can be reached by keyboard"() {
-    for (const name of ["small", "big", "stuck"]) {
+    for (const name of ["small", "rdma", "big", "stuck"]) {
       const { page, context } = await open(write(name, fixtures[name]()));
       const found = await page.evaluate(() => {
         const named = (one) => one.getAttribute("aria-label") || one.labels?.[0]?.textContent.trim() || one.textContent.trim() || one.getAttribute("title");
@@ -324,7 +433,7 @@ const tests = {
   async "a screen reader finds a name for every control, and words for every picture"() {
     const CONTROLS = ["button", "checkbox", "combobox", "link", "option", "searchbox", "slider", "tab", "textbox", "DisclosureTriangle", "spinbutton", "menuitem"];
     const PLACES = ["image", "img", "table", "region", "tabpanel", "tablist", "navigation"];
-    for (const name of ["small", "big", "stuck"]) {
+    for (const name of ["small", "rdma", "big", "stuck"]) {
       const { page, context } = await open(write(name, fixtures[name]()));
       const { nodes } = await (await context.newCDPSession(page)).send("Accessibility.getFullAXTree");
       const heard = nodes.filter((node) => !node.ignored).map((node) => ({ role: node.role?.value ?? "", name: (node.name?.value ?? "").trim(), node }));
@@ -346,7 +455,7 @@ const tests = {
   },
 
   async "axe finds nothing to complain of, in both themes, on a desk and on a phone"() {
-    for (const make of [fixtures.small, fixtures.big, fixtures.stuck, fixtures.empty]) {
+    for (const make of [fixtures.small, fixtures.rdma, fixtures.big, fixtures.stuck, fixtures.empty]) {
       const file = write("axe", make());
       for (const [width, dark] of [[1280, false], [1280, true], [420, false], [420, true]]) {
         const { page, context } = await open(file, { width, dark });

@@ -112,6 +112,26 @@ def totals(result: Measurements) -> list[Totals]:
     return [_total(begun(result, name), name) for name in names]
 
 
+def distribution(
+    result: Measurements, name: str, most: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The slowdowns of the complete transfers of an entry, and the part of them that had at most as much.
+
+    Parameters
+    ----------
+    result : Result
+        With a table ``transfers``.
+    name : str
+        The entry.
+    most : int
+        How many points; of more transfers some are left out, not the first and the last.
+    """
+    values = _reals(begun(result, name), "slowdown")
+    values = np.sort(values[~np.isnan(values)])
+    kept = np.unique(np.linspace(0, len(values) - 1, min(len(values), most)).astype(int))
+    return values[kept], (kept + 1) / len(values)
+
+
 def measures(entry: Totals) -> dict[str, float | None]:
     """What is told of an entry where runs are compared."""
     took, slowdown = entry.completion_ns, entry.slowdown

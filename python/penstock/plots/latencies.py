@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow.compute as pc
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from penstock.measurements import numpy_of
+from penstock.analysis.latencies import tails
 from penstock.units import count, duration
 
 from .style import FAINT, Margins, colours, stack, style
@@ -17,34 +16,23 @@ from .style import FAINT, Margins, colours, stack, style
 if TYPE_CHECKING:
     from penstock.measurements import Measurements
 
-MAX_LINES = 8
-"""Flows that are drawn: those with the longest tail, at the 99th percentile."""
-_TAIL = 0.99
 _AROUND = Margins(left=0.75, right=0.3, top=0.4, between=0.95, bottom=0.55)
 
 
 def latencies(result: Measurements) -> Figure:
-    """The distributions of the latency of flows, with both axes logarithmic so that tails are seen.
+    """The latency of the slowest flows as distributions, both axes logarithmic so that tails are seen.
 
     Parameters
     ----------
     result : Result
         With a table ``latencies``.
     """
-    table = result.table("latencies")
-    names = [str(name) for name in pc.unique(table["flow"]).to_pylist()]
-    curves = {}
-    for name in names:
-        own = table.filter(pc.equal(table["flow"], name))
-        curves[name] = (numpy_of(own["to_ns"]), numpy_of(own["share_below"]))
-    tails = {name: float(ends[np.searchsorted(below, _TAIL)]) for name, (ends, below) in curves.items()}
-    shown = sorted(names, key=lambda name: -tails[name])[:MAX_LINES]
+    found = tails(result)
     with style():
         figure, (axes,) = stack(6.4, [2.8], _AROUND)
         least = 1.0
-        for name, colour in zip([name for name in names if name in shown], colours(), strict=False):
-            ends, below = curves[name]
-            above = 1.0 - below
+        for (name, above), colour in zip(found.above.items(), colours(), strict=False):
+            ends = found.ends_ns[name]
             # The last frame has none above it: its step ends the line.
             inner = above > 0
             least = min([least, *above[inner]])
@@ -64,8 +52,8 @@ def latencies(result: Measurements) -> Figure:
         axes.set_ylabel("part of the frames")
         axes.set_xlabel("that took longer than so long")
         axes.set_title("latency", loc="left")
-        if len(names) > len(shown):
-            told = f"the {len(shown)} slowest of {count(len(names))} flows"
+        if found.flows > len(found.above):
+            told = f"the {len(found.above)} slowest of {count(found.flows)} flows"
             axes.set_title(told, loc="right", fontsize=8, fontweight="normal", color=FAINT)
         axes.legend(loc="lower left")
         return figure

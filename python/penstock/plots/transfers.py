@@ -9,8 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from penstock.analysis.transfers import SizeBin, begun, size_bins, totals
-from penstock.measurements import numpy_of
+from penstock.analysis.transfers import SizeBin, distribution, size_bins, totals
 from penstock.units import count, size
 
 from .style import FAINT, INK, Label, Margins, colours, label_right, stack, style
@@ -58,13 +57,10 @@ def transfers(result: Measurements) -> Figure:
 
 def _distribution(axes: Axes, result: Measurements, name: str, one: SizeBin) -> None:
     """The part of transfers of one size that had at most a slowdown, with the percentiles as points."""
-    values = np.asarray(numpy_of(begun(result, name)["slowdown"]), dtype=np.float64)
-    values = np.sort(values[~np.isnan(values)])
-    parts = np.arange(1, len(values) + 1) / len(values)
-    drawn = np.unique(np.linspace(0, len(values) - 1, min(len(values), MAX_STEPS)).astype(int))
+    values, parts = distribution(result, name, MAX_STEPS)
     axes.set_xscale("log")
     colour = colours()[0]
-    axes.step(np.append(values[0], values[drawn]), np.append(0.0, parts[drawn]), where="post", color=colour)
+    axes.step(np.append(values[0], values), np.append(0.0, parts), where="post", color=colour)
     for text, value, part in (("median", one.p50, 0.5), ("95th", one.p95, 0.95), ("99th", one.p99, 0.99)):
         axes.plot([value], [part], "o", color=colour, markersize=3.5)
         axes.annotate(

@@ -17,6 +17,7 @@ from penstock.analysis.decimate import envelope, lasting, merge_groups, rows_by,
 from penstock.errors import ResultError
 from penstock.measurements import numpy_of, values_of
 
+from .delays import delays
 from .fabric import fabric
 from .facts import described, facts, with_asked
 from .groups import with_groups
@@ -135,6 +136,7 @@ def document(result: Measurements) -> dict[str, Any]:
         "thinned": thinned,  # a bin that is missing then holds the value before it, otherwise it is zero
         "scenario_toml": result.scenario_toml,
         "facts": facts(result),
+        "delays": delays(result),
         "topology": page.topology,
         "fabric": fabric(result),
         "totals": page.totals,

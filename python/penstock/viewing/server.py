@@ -46,13 +46,17 @@ _BESIDE = """<!doctype html>
 <link rel="icon" href="data:,">
 <title>{title}</title>
 <style>
-  body {{ margin: 0; display: grid; grid-template-columns: repeat(auto-fit, minmax(26rem, 1fr)); gap: 2px; }}
+  :root {{ color-scheme: light dark; }}
+  body {{ margin: 0; background: #8886; }}
+  body {{ display: grid; grid-template-columns: repeat(auto-fit, minmax(26rem, 1fr)); gap: 2px; }}
   iframe {{ border: 0; width: 100%; height: 100vh; }}
 </style>
 {frames}
 <script>
   // What each page shows is a part of the address of all: a copied link opens the same views. Time, film,
-  // lines of charts, theme and scroll are shared: what is chosen in one page is chosen in the others.
+  // lines of charts, theme and scroll are shared: what is chosen in one page is chosen in the others. Axes
+  // reach as far in all pages as in the one where they have to reach furthest, and what is shown in one page
+  // is shown in all, in the same colours.
   const frames = [...document.querySelectorAll("iframe")];
   const given = new URLSearchParams(location.hash.slice(1));
   frames.forEach((frame, number) => {{
@@ -83,21 +87,53 @@ _BESIDE = """<!doctype html>
     }}
     shown = views.map((view) => view.hash);
   }}
+  let last = "";
+  function share() {{
+    const pages = frames.flatMap((frame) => frame.contentWindow.penstock ?? []);
+    const all = {{ reach: {{}}, lines: {{}} }};
+    for (const [axis, [min, max]] of pages.flatMap(({{ reach }}) => Object.entries(reach))) {{
+      const [low, high] = all.reach[axis] ?? [min, max];
+      all.reach[axis] = [Math.min(min, low), Math.max(max, high)];
+    }}
+    for (const chart of pages.flatMap(({{ lines }}) => Object.keys(lines))) {{
+      const shown = pages.map(({{ lines }}) => lines[chart] ?? []);
+      // In turn: the first of each page, the second of each.
+      const most = Math.max(...shown.map((names) => names.length));
+      const turns = Array.from({{ length: most }}, (_, at) => shown.flatMap((names) => names[at] ?? []));
+      all.lines[chart] = [...new Set(turns.flat())];
+    }}
+    const now = JSON.stringify(all);
+    if (now === last) return;
+    last = now;
+    for (const {{ contentWindow: page }} of frames) {{
+      page.dispatchEvent(new CustomEvent("penstock-beside", {{ detail: all }}));
+    }}
+  }}
+  // By sections: what stands above them may take more room in one page than in another.
   function scroll(frame) {{
-    const at = frame.contentWindow.scrollY;
-    if (scrolled.get(frame) === at) return;
-    for (const other of frames) {{
-      scrolled.set(other, at);
-      if (other !== frame) other.contentWindow.scrollTo(0, at);
+    const {{ document, scrollY }} = frame.contentWindow;
+    if (scrolled.get(frame) === scrollY) return;
+    scrolled.set(frame, scrollY);
+    const place = (section) => section.getBoundingClientRect();
+    const here = [...document.querySelectorAll("main > section[id]")].findLast((one) => place(one).top < 80);
+    for (const other of frames.filter((one) => one !== frame)) {{
+      const page = other.contentWindow;
+      const there = here && page.document.getElementById(here.id);
+      // Where its own section is longer, the other stays at the end of its until that has passed.
+      const into = there && Math.min(-place(here).top, place(there).height);
+      page.scrollBy(0, there ? place(there).top + into : scrollY - page.scrollY);
+      scrolled.set(other, page.scrollY);
     }}
   }}
   frames.forEach((frame) => frame.addEventListener("load", () => {{
+    last = "";
     frame.contentWindow.addEventListener("scroll", () => scroll(frame), {{ passive: true }});
   }}));
   setInterval(() => {{
     const views = frames.map((frame) => frame.contentWindow.location);
     if (views.some((view) => !view.pathname.endsWith("/{page}"))) return;
     follow(views);
+    share();
     const told = views.flatMap((view, number) => (view.hash ? [[number, view.hash.slice(1)]] : []));
     const now = new URLSearchParams(told);
     if (location.hash.slice(1) !== now.toString()) history.replaceState(null, "", "#" + now);

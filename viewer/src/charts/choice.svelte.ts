@@ -1,7 +1,9 @@
-/** The colours of a chart: the first, and how many. No two charts of the page share one. */
-export interface Colours {
-  first: number;
-  count: number;
+/** The colours of a chart, as names in app.css. No two charts of the page share one. */
+export type Colours = readonly string[];
+
+/** Colours of series. */
+export function series(first: number, count: number): Colours {
+  return Array.from({ length: count }, (_, at) => `series-${first + at}`);
 }
 
 /** Which entities a chart shows. Each keeps its colour until it is taken out. */
@@ -13,11 +15,11 @@ export class Choice {
   constructor(names: readonly (string | null)[], colours: Colours, changed: (choice: Choice) => void = () => undefined) {
     this.colours = colours;
     this.changed = changed;
-    this.slots = Array.from({ length: colours.count }, (_, slot) => names[slot] ?? null);
+    this.slots = Array.from(colours, (_, slot) => names[slot] ?? null);
   }
 
-  get shown(): { name: string; slot: number }[] {
-    return this.slots.flatMap((name, slot) => (name === null ? [] : [{ name, slot: this.colours.first + slot }]));
+  get shown(): { name: string; colour: string }[] {
+    return this.slots.flatMap((name, slot) => (name === null ? [] : [{ name, colour: flows.choice?.colourOf(name) ?? this.colours[slot]! }]));
   }
 
   get full(): boolean {
@@ -26,6 +28,10 @@ export class Choice {
 
   has(name: string): boolean {
     return this.slots.includes(name);
+  }
+
+  colourOf(name: string): string | undefined {
+    return this.colours[this.slots.indexOf(name)];
   }
 
   toggle(name: string): void {
@@ -40,6 +46,9 @@ export class Choice {
     return this.slots.map((name) => (name ?? "").replaceAll("%", "%25").replaceAll(",", "%2C")).join(",").replace(/,+$/, "");
   }
 }
+
+/** What the chart of throughput shows: flows have the colours that they have there in all charts. */
+export const flows: { choice: Choice | null } = $state({ choice: null });
 
 /** What `text` says, without what is not there. */
 export function namesOf(text: string, known: (name: string) => boolean): (string | null)[] {

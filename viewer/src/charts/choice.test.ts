@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { Choice, namesOf } from "./choice.svelte";
+import { Choice, flows, namesOf, series } from "./choice.svelte";
 
 describe("a choice in an address", () => {
-  const colours = { first: 0, count: 4 };
+  const colours = series(0, 4);
 
   it("keeps names with their colours", () => {
     const choice = new Choice(["a", "50 %, b", "c"], colours);
@@ -16,8 +16,17 @@ describe("a choice in an address", () => {
   it("forgets names that are not there, and tells of changes", () => {
     const told: string[] = [];
     const choice = new Choice(namesOf("a,x,c", (name) => name !== "x"), colours, (one) => told.push(one.text));
-    expect(choice.shown.map(({ name, slot }) => [name, slot])).toEqual([["a", 0], ["c", 2]]);
+    expect(choice.shown.map(({ name, colour }) => [name, colour])).toEqual([["a", "series-0"], ["c", "series-2"]]);
     choice.toggle("d");
     expect(told).toEqual(["a,d,c"]);
+  });
+
+  it("gives a flow the colour that it has in the chart of throughput", () => {
+    flows.choice = new Choice(["a", "b"], colours);
+    const other = new Choice(["c", "b"], series(8, 4));
+    expect(other.shown.map(({ colour }) => colour)).toEqual(["series-8", "series-1"]);
+    flows.choice.toggle("b");
+    expect(other.shown.map(({ colour }) => colour)).toEqual(["series-8", "series-9"]);
+    flows.choice = null;
   });
 });

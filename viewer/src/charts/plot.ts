@@ -74,7 +74,7 @@ function valueAxis(gutter: number): uPlot.Axis {
   return { ...axisLook(), size: gutter, space: 28 };
 }
 
-function axisLook(): uPlot.Axis {
+export function axisLook(): uPlot.Axis {
   const line = { stroke: () => theme.colour("line"), width: 1 };
   return { stroke: () => theme.colour("muted"), font: `12px ${theme.colour("font")}`, grid: line, ticks: { ...line, size: 4 }, gap: 6 };
 }

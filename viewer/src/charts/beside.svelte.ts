@@ -1,0 +1,45 @@
+/**
+ * Pages side by side share their axes, and the colours of what they show: each tells here how far its charts reach and
+ * what is in them, and `penstock view`, whose page has all of them in frames, says what that is of all together.
+ */
+interface Told {
+  /** From where to where each axis goes. */
+  reach: Record<string, readonly [number, number]>;
+  /** By chart, what it shows at first. */
+  lines: Record<string, readonly string[]>;
+}
+
+class Beside {
+  readonly own: Told = { reach: {}, lines: {} };
+  reach: Told["reach"] = $state.raw({});
+  private lines: Told["lines"] = $state.raw({});
+
+  constructor() {
+    Object.assign(window, { penstock: this.own });
+    addEventListener("penstock-beside", (event) => {
+      const { reach, lines } = (event as CustomEvent<Told>).detail;
+      this.reach = reach;
+      if (JSON.stringify(lines) !== JSON.stringify(this.lines)) this.lines = lines;
+    });
+  }
+
+  /** From where to where an axis goes that has to show from `min` to `max`. */
+  share(axis: string, min: number, max: number): [number, number] {
+    this.own.reach[axis] = [min, max];
+    const [low, high] = this.reach[axis] ?? [min, max];
+    return [Math.min(min, low), Math.max(max, high)];
+  }
+
+  /** What a chart shows that would show `names`, by colours: what two pages have is alike in both. */
+  slots(chart: string, names: readonly string[], colours: number, has: (name: string) => boolean): (string | null)[] {
+    this.own.lines[chart] = names;
+    const slots = Array<string | null>(colours).fill(null);
+    for (const [at, name] of (this.lines[chart] ?? names).entries()) {
+      const free = slots.findIndex((_, slot) => slots[(at + slot) % colours] === null);
+      if (free >= 0 && has(name)) slots[(at + free) % colours] = name;
+    }
+    return slots;
+  }
+}
+
+export const beside = new Beside();
