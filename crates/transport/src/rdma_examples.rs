@@ -322,6 +322,17 @@ fn any_keys() -> impl Strategy<Value = RdmaKeys> {
     )
 }
 
+#[test]
+fn a_queue_pair_takes_1_104_bytes() {
+    let mut pipe = transfers(&keys(), &[(0, 30_000), (100, 50_000)]);
+    for until in [us(110), NEVER] {
+        pipe.run_clean(until);
+        let pair = pipe.near.queue_pairs().next().unwrap();
+        let bytes = size_of_val(pair) + pair.memory_bytes();
+        assert!(bytes <= 1_104, "{bytes} B");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 

@@ -17,6 +17,7 @@
 mod serving;
 mod spending;
 
+use self::spending::append;
 use super::RdmaController;
 use super::control::{PathFacts, RdmaAck, RdmaControl, RdmaLoss};
 pub use super::headers::{header_of, labelled};
@@ -185,17 +186,9 @@ impl QueuePair {
     pub fn post(&mut self, transfer: u32, start: Time, bytes: u64, awaited: bool) {
         let packets = bytes.div_ceil(self.spec.mtu.into());
         let (first, before) = (self.end, self.end_bytes);
-        self.messages.push_back(Message {
-            transfer,
-            again: 0,
-            timeouts: 0,
-            awaited,
-            start,
-            first,
-            packets,
-            before,
-            bytes,
-        });
+        let message =
+            Message { transfer, again: 0, timeouts: 0, awaited, start, first, packets, before, bytes };
+        append(&mut self.messages, message);
         (self.end, self.end_bytes) = (first + packets, before + bytes + self.extended(packets, packets));
         self.begin_next(start);
         self.note_time(start);
@@ -315,7 +308,7 @@ impl QueuePair {
         let timed = self.timed.take_if(|&mut (packet, _)| packet < until);
         if let Some((_, sent)) = timed {
             let bytes = self.packet.into();
-            self.records.push_back(Record { kind: RecordKind::RoundTrip, start: sent, end: now, bytes });
+            append(&mut self.records, Record { kind: RecordKind::RoundTrip, start: sent, end: now, bytes });
         }
         self.unacknowledged = until;
         self.recovery.on_progress(until);
@@ -343,9 +336,9 @@ impl QueuePair {
             self.counts.messages += 1;
             self.counts.bytes += bytes;
             let times = self.end_first(start, now);
-            self.done.push_back(Done { transfer, at: now, again, timeouts, times });
+            append(&mut self.done, Done { transfer, at: now, again, timeouts, times });
             if bytes > 0 && self.spec.verb != RdmaVerb::Read {
-                self.records.push_back(Record { kind: RecordKind::Transfer, start, end: now, bytes });
+                append(&mut self.records, Record { kind: RecordKind::Transfer, start, end: now, bytes });
             }
         }
     }

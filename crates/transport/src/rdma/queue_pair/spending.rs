@@ -2,6 +2,7 @@
 
 use super::QueuePair;
 use crate::rdma::time_spent::{Clocks, MessageClock, MessageTimes, Spent, TimesSpent};
+use std::collections::VecDeque;
 use units::Time;
 
 impl QueuePair {
@@ -56,7 +57,7 @@ impl QueuePair {
             let heard = self.heard();
             let mut clock = MessageClock::default();
             clock.begin(&self.clocks.own, heard, now);
-            self.clocks.begun.push_back(clock);
+            append(&mut self.clocks.begun, clock);
         }
     }
 
@@ -80,4 +81,12 @@ impl QueuePair {
     pub(super) fn waited_in_vain(&mut self) {
         self.clocks.own.correct_waits();
     }
+}
+
+/// One more in a list that mostly has one: room for one at first, where a list begins with four.
+pub(super) fn append<T>(list: &mut VecDeque<T>, one: T) {
+    if list.capacity() == 0 {
+        list.reserve_exact(1);
+    }
+    list.push_back(one);
 }
