@@ -3,12 +3,13 @@
 //! The receiver keeps packets that come out of order, and answers each of them with a NACK that names the packet that it
 //! expects and the one that has come. The sender notes what has arrived. With the first NACK it enters recovery: it sends the first
 //! outstanding packet again, then each one that is missing before the highest that has arrived, once, and new packets after that. It leaves
-//! recovery when everything is acknowledged that was sent when it entered. A timeout enters it as well. What is outstanding should be limited to
-//! what the path holds (`window = "bdp"`), and there are two timeouts: `low_timeout` with few packets in flight, which lose
+//! recovery when everything is acknowledged that was sent when it entered. A timeout enters it as well: all that is outstanding and has not
+//! been reported counts as missing then, since behind the last packets of a message nothing comes that would tell. What is outstanding should
+//! be limited to what the path holds (`window = "bdp"`), and there are two timeouts: `low_timeout` with few packets in flight, which lose
 //! nothing by it, else `timeout`.
 //!
 //! Source: R. Mittal et al., "Revisiting Network Support for RDMA", SIGCOMM 2018, sections 3 and 4 (100 us with at most 3
-//! packets in flight, 320 us; these values also in a second, independent implementation).
+//! packets in flight, 320 us; these values also in a second, independent implementation, as is what is missing after a timeout).
 //!
 //! Not modelled: a retransmission that is lost again is found by the timeout alone; the states of the receiver for READ.
 
@@ -69,12 +70,19 @@ impl SelectiveRepeat {
         }
         let begins = self.until.is_none() && unacknowledged < highest;
         if begins {
-            self.on_timeout(unacknowledged, highest);
+            self.enter(unacknowledged, highest);
         }
         begins
     }
-    /// Nothing came any more: what is missing is sent once more.
+    /// Nothing came any more: what has not arrived is sent once more.
     pub fn on_timeout(&mut self, unacknowledged: u64, highest: u64) {
+        self.enter(unacknowledged, highest);
+        let outstanding = highest.saturating_sub(self.first) as usize;
+        if self.arrived.len() < outstanding {
+            self.arrived.resize(outstanding, false);
+        }
+    }
+    fn enter(&mut self, unacknowledged: u64, highest: u64) {
         (self.until, self.next, self.head) = (Some(highest), unacknowledged, true);
     }
     /// Bytes taken beside itself.
@@ -126,7 +134,26 @@ mod tests {
         assert_eq!(it.next(0, 5), 0);
         it.on_sent(0, true);
         it.on_progress(4);
-        // Whether the last one is missing is not known.
+        // Nothing has told of the last one.
+        assert_eq!(it.next(4, 5), 4);
+        it.on_sent(4, true);
         assert_eq!(it.next(4, 5), 5);
+    }
+
+    #[test]
+    fn the_end_of_a_message_takes_one_timeout_however_much_of_it_is_lost() {
+        let mut it = SelectiveRepeat::default();
+        it.on_timeout(0, 100);
+        for packet in 0..100 {
+            assert_eq!(it.next(packet, 100), packet);
+            it.on_sent(packet, true);
+            it.on_progress(packet + 1);
+        }
+        assert_eq!(it.next(100, 100), 100);
+        // What is sent after the timeout is not missing.
+        it.on_timeout(100, 102);
+        it.on_sent(100, true);
+        it.on_sent(101, true);
+        assert_eq!(it.next(100, 103), 103);
     }
 }
