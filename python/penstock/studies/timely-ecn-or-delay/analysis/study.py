@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from penstock.plots.style import style
@@ -26,6 +27,7 @@ MARKS = {
     "at": "dequeue",
 }
 ORIGINAL, GRADIENT, PATCHED, MARKED = "TIMELY", "gradient alone", "patched TIMELY", "DCQCN"
+COLOURS = {ORIGINAL: "#d95f02", GRADIENT: "#9aa0a6", PATCHED: "#1b9e77", MARKED: "#1f77b4"}
 TIMELY: Mapping[str, Mapping[str, Any]] = {
     ORIGINAL: {},
     GRADIENT: {"t_low": "1 us"},
@@ -344,24 +346,10 @@ def picture(
     pairs: Pairs, rests: Mapping[int, Rest], jitters: Mapping[tuple[str, bool], Rest], messages: Messages
 ) -> Figure:
     """Rates from 9 and 1 Gb/s; queues by flows; queues with jitter; short messages."""
-    colours = {ORIGINAL: "#d95f02", GRADIENT: "#9aa0a6", PATCHED: "#1b9e77", MARKED: "#1f77b4"}
     with style():
         figure = Figure(figsize=(11, 6.4), layout="constrained")
         shares, queues, late, times = figure.subplots(2, 2).flat
-        for name in TIMELY:
-            for at, (when, rate) in enumerate(pairs[name, STARTS[0]].flows.values()):
-                means = rate[: len(rate) // 40 * 40].reshape(-1, 40).mean(axis=1)
-                shares.plot(
-                    when[: 40 * len(means) : 40],
-                    means,
-                    color=colours[name],
-                    label="" if at else name,
-                    linewidth=1.2,
-                )
-        shares.set_title("two flows from 9 and 1 Gb/s")
-        shares.set_xlabel("time (ms)")
-        shares.set_ylabel("Gb/s")
-        shares.legend()
+        draw_shares(shares, pairs)
         queues.plot(
             list(rests),
             [fixed_point_kb(many) for many in rests],
@@ -370,7 +358,7 @@ def picture(
             label="formula",
         )
         queues.plot(
-            list(rests), [one.mean_kb for one in rests.values()], "o", color=colours[PATCHED], label=PATCHED
+            list(rests), [one.mean_kb for one in rests.values()], "o", color=COLOURS[PATCHED], label=PATCHED
         )
         queues.set_title("the queue of the patched form")
         queues.set_xlabel("flows")
@@ -378,28 +366,12 @@ def picture(
         queues.set_ylabel("KB")
         queues.set_ylim(bottom=0)
         queues.legend()
-        for (name, with_jitter), one in jitters.items():
-            when, lengths = one.queue
-            last = when >= 90
-            late.plot(
-                when[last],
-                lengths[last],
-                color=colours[name],
-                alpha=1.0 if with_jitter else 0.45,
-                linewidth=1.0,
-                linestyle="-" if with_jitter else "--",
-                label=f"{name}, jitter" if with_jitter else name,
-            )
-        late.set_title("the queue of two flows, feedback with jitter")
-        late.set_xlabel("time (ms)")
-        late.set_ylabel("KB")
-        late.set_ylim(0, 1.35 * late.get_ylim()[1])
-        late.legend(ncols=2)
+        draw_late(late, jitters)
         for (name, load), found in messages.items():
             times.plot(
                 np.sort(found),
                 np.arange(1, len(found) + 1) / len(found),
-                color=colours[name],
+                color=COLOURS[name],
                 linestyle="-" if load == LOADS[0] else "--",
                 label=f"{name}, load {load:g}",
             )
@@ -409,3 +381,42 @@ def picture(
         times.legend()
         figure.suptitle("ECN or delay")
     return figure
+
+
+def draw_shares(panel: Axes, pairs: Pairs) -> None:
+    """Rates over time."""
+    for name in TIMELY:
+        for at, (when, rate) in enumerate(pairs[name, STARTS[0]].flows.values()):
+            means = rate[: len(rate) // 40 * 40].reshape(-1, 40).mean(axis=1)
+            panel.plot(
+                when[: 40 * len(means) : 40],
+                means,
+                color=COLOURS[name],
+                label="" if at else name,
+                linewidth=1.2,
+            )
+    panel.set_title("two flows from 9 and 1 Gb/s")
+    panel.set_xlabel("time (ms)")
+    panel.set_ylabel("Gb/s")
+    panel.legend()
+
+
+def draw_late(panel: Axes, jitters: Mapping[tuple[str, bool], Rest]) -> None:
+    """Queues over time, with jitter and without."""
+    for (name, with_jitter), one in jitters.items():
+        when, lengths = one.queue
+        last = when >= 90
+        panel.plot(
+            when[last],
+            lengths[last],
+            color=COLOURS[name],
+            alpha=1.0 if with_jitter else 0.45,
+            linewidth=1.0,
+            linestyle="-" if with_jitter else "--",
+            label=f"{name}, jitter" if with_jitter else name,
+        )
+    panel.set_title("the queue of two flows, feedback with jitter")
+    panel.set_xlabel("time (ms)")
+    panel.set_ylabel("KB")
+    panel.set_ylim(0, 1.35 * panel.get_ylim()[1])
+    panel.legend(ncols=2)
