@@ -3,9 +3,9 @@
 //! The receiver keeps packets that come out of order, and answers each of them with a NACK that names the packet that it
 //! expects and the one that has come. The sender notes what has arrived. With the first NACK it enters recovery: it sends the first
 //! outstanding packet again, then each one that is missing before the highest that has arrived, once, and new packets after that. It leaves
-//! recovery when everything is acknowledged that was sent when it entered. A timeout enters it as well: all that is outstanding and has not
-//! been reported counts as missing then, since behind the last packets of a message nothing comes that would tell. What is outstanding should
-//! be limited to what the path holds (`window = "bdp"`), and there are two timeouts: `low_timeout` with few packets in flight, which lose
+//! recovery when everything is acknowledged that was sent when it entered. A timeout enters it as well. If nothing at all was heard since the
+//! last progress, all that is outstanding and has not been reported counts as missing then, since behind the last packets of a message nothing
+//! comes that would tell; else they may be on their way. What is outstanding should be limited to what the path holds (`window = "bdp"`), and there are two timeouts: `low_timeout` with few packets in flight, which lose
 //! nothing by it, else `timeout`.
 //!
 //! Source: R. Mittal et al., "Revisiting Network Support for RDMA", SIGCOMM 2018, sections 3 and 4 (100 us with at most 3
@@ -28,6 +28,8 @@ pub struct SelectiveRepeat {
     until: Option<u64>,
     /// The first outstanding packet is to be sent again, whatever has come behind it.
     head: bool,
+    /// A packet behind it has been reported since it became the first, or since a timeout.
+    heard: bool,
 }
 
 impl SelectiveRepeat {
@@ -54,7 +56,7 @@ impl SelectiveRepeat {
     pub fn on_progress(&mut self, unacknowledged: u64) {
         let gone = (unacknowledged - self.first).min(self.arrived.len() as u64);
         self.arrived.drain(..gone as usize);
-        (self.first, self.head) = (unacknowledged, false);
+        (self.first, self.head, self.heard) = (unacknowledged, false, false);
         if self.until.is_some_and(|until| unacknowledged >= until) {
             self.until = None;
         }
@@ -67,6 +69,7 @@ impl SelectiveRepeat {
                 self.arrived.resize(at + 1, false);
             }
             self.arrived[at] = true;
+            self.heard = true;
         }
         let begins = self.until.is_none() && unacknowledged < highest;
         if begins {
@@ -74,11 +77,11 @@ impl SelectiveRepeat {
         }
         begins
     }
-    /// Nothing came any more: what has not arrived is sent once more.
+    /// No progress for long: what is missing is sent once more, and all that has not arrived if nothing was heard either.
     pub fn on_timeout(&mut self, unacknowledged: u64, highest: u64) {
         self.enter(unacknowledged, highest);
         let outstanding = highest.saturating_sub(self.first) as usize;
-        if self.arrived.len() < outstanding {
+        if !std::mem::take(&mut self.heard) && self.arrived.len() < outstanding {
             self.arrived.resize(outstanding, false);
         }
     }
@@ -134,7 +137,9 @@ mod tests {
         assert_eq!(it.next(0, 5), 0);
         it.on_sent(0, true);
         it.on_progress(4);
-        // Nothing has told of the last one.
+        // The last one may be on its way, as 3 was reported; another timeout tells that it is not.
+        assert_eq!(it.next(4, 5), 5);
+        it.on_timeout(4, 5);
         assert_eq!(it.next(4, 5), 4);
         it.on_sent(4, true);
         assert_eq!(it.next(4, 5), 5);
