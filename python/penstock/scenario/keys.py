@@ -2414,6 +2414,8 @@ class TimelyKeys(TypedDict, total=False):
     """What an increase adds to the rate. Default: "10 Mb/s"."""
     min_rate: str | None
     """The least rate. Default: "100 Mb/s"."""
+    initial_rate: str | None
+    """The rate at which a queue pair begins, no more than that of the link. Default: "unlimited"."""
     patched: bool | None
     """Whether the range between the thresholds is that of the patched form. Default: false."""
     patched_beta: float | None

@@ -611,6 +611,7 @@ def timely(
     min_rtt: str | None = None,
     delta: str | None = None,
     min_rate: str | None = None,
+    initial_rate: str | None = None,
     patched: bool | None = None,
     patched_beta: float | None = None,
 ) -> k.RdmaControlTable:
@@ -625,6 +626,7 @@ def timely(
         min_rtt=min_rtt,
         delta=delta,
         min_rate=min_rate,
+        initial_rate=initial_rate,
         patched=patched,
         patched_beta=patched_beta,
     )

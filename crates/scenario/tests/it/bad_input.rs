@@ -720,6 +720,7 @@ fn queue_pairs() {
         (timely("min_rtt = ‸\"0 s\""), "a min_rtt of 0", "above 0"),
         (timely("delta = ‸\"0 b/s\""), "a delta of 0", "above 0"),
         (timely("min_rate = ‸\"0 b/s\""), "a min_rate of 0", "above 0"),
+        (timely("initial_rate = ‸\"1 Mb/s\""), "is below min_rate (100 Mb/s)", "\"100 Mb/s\""),
         (swift("base_target = ‸\"0 s\""), "a base_target of 0", "above 0"),
         (swift("hop_delay = ‸1"), "bare number", "did you mean"),
         (swift("fs_range = ‸1"), "bare number", "did you mean"),

@@ -3,12 +3,13 @@
 //! The receiver keeps packets that come out of order, and answers each of them with a NACK that names the packet that it
 //! expects and the one that has come. The sender notes what has arrived. With the first NACK it enters recovery: it sends the first
 //! outstanding packet again, then each one that is missing before the highest that has arrived, once, and new packets after that. It leaves
-//! recovery when everything is acknowledged that was sent when it entered. A timeout enters it as well. What is outstanding should be limited to
-//! what the path holds (`window = "bdp"`), and there are two timeouts: `low_timeout` with few packets in flight, which lose
+//! recovery when everything is acknowledged that was sent when it entered. A timeout enters it as well. If nothing at all was heard since the
+//! last progress, all that is outstanding and has not been reported counts as missing then, since behind the last packets of a message nothing
+//! comes that would tell; else they may be on their way. What is outstanding should be limited to what the path holds (`window = "bdp"`), and there are two timeouts: `low_timeout` with few packets in flight, which lose
 //! nothing by it, else `timeout`.
 //!
 //! Source: R. Mittal et al., "Revisiting Network Support for RDMA", SIGCOMM 2018, sections 3 and 4 (100 us with at most 3
-//! packets in flight, 320 us; these values also in a second, independent implementation).
+//! packets in flight, 320 us; these values also in a second, independent implementation, as is what is missing after a timeout).
 //!
 //! Not modelled: a retransmission that is lost again is found by the timeout alone; the states of the receiver for READ.
 
@@ -27,6 +28,8 @@ pub struct SelectiveRepeat {
     until: Option<u64>,
     /// The first outstanding packet is to be sent again, whatever has come behind it.
     head: bool,
+    /// A packet behind it has been reported since it became the first, or since a timeout.
+    heard: bool,
 }
 
 impl SelectiveRepeat {
@@ -53,7 +56,7 @@ impl SelectiveRepeat {
     pub fn on_progress(&mut self, unacknowledged: u64) {
         let gone = (unacknowledged - self.first).min(self.arrived.len() as u64);
         self.arrived.drain(..gone as usize);
-        (self.first, self.head) = (unacknowledged, false);
+        (self.first, self.head, self.heard) = (unacknowledged, false, false);
         if self.until.is_some_and(|until| unacknowledged >= until) {
             self.until = None;
         }
@@ -66,15 +69,23 @@ impl SelectiveRepeat {
                 self.arrived.resize(at + 1, false);
             }
             self.arrived[at] = true;
+            self.heard = true;
         }
         let begins = self.until.is_none() && unacknowledged < highest;
         if begins {
-            self.on_timeout(unacknowledged, highest);
+            self.enter(unacknowledged, highest);
         }
         begins
     }
-    /// Nothing came any more: what is missing is sent once more.
+    /// No progress for long: what is missing is sent once more, and all that has not arrived if nothing was heard either.
     pub fn on_timeout(&mut self, unacknowledged: u64, highest: u64) {
+        self.enter(unacknowledged, highest);
+        let outstanding = highest.saturating_sub(self.first) as usize;
+        if !std::mem::take(&mut self.heard) && self.arrived.len() < outstanding {
+            self.arrived.resize(outstanding, false);
+        }
+    }
+    fn enter(&mut self, unacknowledged: u64, highest: u64) {
         (self.until, self.next, self.head) = (Some(highest), unacknowledged, true);
     }
     /// Bytes taken beside itself.
@@ -126,7 +137,28 @@ mod tests {
         assert_eq!(it.next(0, 5), 0);
         it.on_sent(0, true);
         it.on_progress(4);
-        // Whether the last one is missing is not known.
+        // The last one may be on its way, as 3 was reported; another timeout tells that it is not.
         assert_eq!(it.next(4, 5), 5);
+        it.on_timeout(4, 5);
+        assert_eq!(it.next(4, 5), 4);
+        it.on_sent(4, true);
+        assert_eq!(it.next(4, 5), 5);
+    }
+
+    #[test]
+    fn the_end_of_a_message_takes_one_timeout_however_much_of_it_is_lost() {
+        let mut it = SelectiveRepeat::default();
+        it.on_timeout(0, 100);
+        for packet in 0..100 {
+            assert_eq!(it.next(packet, 100), packet);
+            it.on_sent(packet, true);
+            it.on_progress(packet + 1);
+        }
+        assert_eq!(it.next(100, 100), 100);
+        // What is sent after the timeout is not missing.
+        it.on_timeout(100, 102);
+        it.on_sent(100, true);
+        it.on_sent(101, true);
+        assert_eq!(it.next(100, 103), 103);
     }
 }

@@ -20,7 +20,7 @@ use super::control::{LinkRate, PathFacts, RdmaAck, RdmaControl};
 use keys::{Remark, Unused};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{BitRate, Time};
+use units::{BitRate, Or, Time, Unlimited};
 
 /// Increases in a row from which on they are larger.
 const HYPER_AFTER: u32 = 5;
@@ -43,6 +43,8 @@ pub struct TimelyKeys {
     pub delta: BitRate,
     /// The least rate. A rate with unit, above 0. Default: "100 Mb/s" (public simulators).
     pub min_rate: BitRate,
+    /// The rate at which a queue pair begins, no more than that of the link. A rate with unit, not below `min_rate`; or "unlimited": that of the link. Default: "unlimited" (CoNEXT 2016 also begins at the share of one more flow, C / (N + 1)).
+    pub initial_rate: Or<BitRate, Unlimited>,
     /// Whether the range between the thresholds is that of the patched form. Default: false.
     pub patched: bool,
     /// How much the distance from `t_low` takes of the rate; with `patched`. A number, above 0 and at most 1. Default: 0.008 (CoNEXT 2016).
@@ -59,6 +61,7 @@ impl Default for TimelyKeys {
             min_rtt: Time::from_us(20),
             delta: BitRate::from_bps(10_000_000),
             min_rate: BitRate::from_bps(100_000_000),
+            initial_rate: Or::word(),
             patched: false,
             patched_beta: 0.008,
         }
@@ -72,6 +75,10 @@ impl TimelyKeys {
             let message = format!("t_high ({}) is not above t_low ({})", self.t_high, self.t_low);
             Remark::about("t_high", message, "expected a time above t_low")
         });
+        let start = self.initial_rate.value().filter(|rate| *rate < self.min_rate).map(|rate| {
+            let message = format!("initial_rate ({rate}) is below min_rate ({})", self.min_rate);
+            Remark::about("initial_rate", message, format!("expected at least \"{}\"", self.min_rate))
+        });
         let all = [
             checks::number("ewma", self.ewma, 1.0),
             checks::number("beta", self.beta, 1.0),
@@ -81,6 +88,7 @@ impl TimelyKeys {
             order,
             checks::rate("delta", self.delta),
             checks::rate("min_rate", self.min_rate),
+            start,
         ];
         all.into_iter().flatten().collect()
     }
@@ -115,8 +123,12 @@ impl Timely {
     /// A queue pair without a sample.
     pub fn new(keys: &TimelyKeys, facts: &PathFacts) -> Timely {
         let ps = |time: Time| time.ps() as f64;
+        let mut rate = LinkRate::new(facts, keys.min_rate);
+        if let Some(first) = keys.initial_rate.value() {
+            rate.set(first.bps_f64());
+        }
         Timely {
-            rate: LinkRate::new(facts, keys.min_rate),
+            rate,
             delta: keys.delta.bps_f64(),
             ewma: keys.ewma,
             beta: keys.beta,
@@ -223,6 +235,17 @@ mod tests {
             falling.sample((200.0 - f64::from(n)) * 1e6);
         }
         assert!((falling.rate.now - 1e9 - (4.0 + 2.0 * 5.0) * 10e6).abs() < 1.0);
+    }
+
+    #[test]
+    fn it_begins_at_the_rate_that_is_given_or_at_that_of_the_link() {
+        let from = |initial_rate| {
+            let keys = TimelyKeys { initial_rate, ..TimelyKeys::default() };
+            Timely::new(&keys, &FACTS).rate.now
+        };
+        assert_eq!(from(Or::word()), 10e9);
+        assert_eq!(from(Or::Value(BitRate::from_gbps(3))), 3e9);
+        assert_eq!(from(Or::Value(BitRate::from_gbps(40))), 10e9);
     }
 
     #[test]

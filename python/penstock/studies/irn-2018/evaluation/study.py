@@ -1,0 +1,272 @@
+"""IRN without PFC and RoCE with it: the same messages over the same fabric, and a striped request."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from penstock.plots.style import style
+from penstock.result import Result
+from penstock.scenario import Scenario
+from penstock.studies.reproduce import Context, Outcome
+
+CONTROLS: Mapping[str, Any] = {
+    "no control": "none",
+    "TIMELY": {"timely": {}},
+    "DCQCN": {"dcqcn": {"preset": "paper"}},
+}
+MARKS = {
+    "red": {
+        "weight": 1,
+        "min": "5 kB",
+        "max": "200 kB",
+        "max_probability": 0.01,
+        "gentle": False,
+        "action": "mark_only",
+        "spacing": "geometric",
+        "at": "dequeue",
+    }
+}
+SELECTIVE = {"recovery": "selective"}
+FILLS = {"window": "120 kB"}
+"""What fills the longest path: 40 Gb/s for 24 us."""
+TIMEOUT, SOONER = {"timeout": "320 us", "retries": 255}, {"low_timeout": "100 us"}
+PFC = {"pfc": {"priorities": [3], "accounting": "ingress", "xoff": "220 kB", "xon": "210 kB"}}
+WAYS: Mapping[str, tuple[Mapping[str, Any], bool]] = {
+    "RoCE, PFC": ({}, True),
+    "IRN": ({**SELECTIVE, **FILLS, **TIMEOUT, **SOONER}, False),
+    "IRN, PFC": ({**SELECTIVE, **FILLS}, True),
+    "RoCE": (TIMEOUT, False),
+}
+"""What queue pairs do, and whether links pause."""
+PARTS: Mapping[str, tuple[Mapping[str, Any], bool]] = {
+    "IRN that goes back N": ({**FILLS, **TIMEOUT}, False),
+    "IRN without a window": ({**SELECTIVE, "window": "1 GB", **TIMEOUT, **SOONER}, False),
+}
+COLOURS = {"RoCE, PFC": "#9aa0a6", "IRN": "#1f77b4", "IRN, PFC": "#9ecae1", "RoCE": "#d95f02"}
+FIGURES = ("mean slowdown", "mean completion", "99th percentile")
+REQUEST_BYTES = 150_000_000
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one run came to."""
+
+    figures: tuple[float, float, float]
+    """Mean slowdown; mean and 99th percentile of completion time in us."""
+    messages: int
+    unfinished: int
+    sent_again: float
+    """Share of the packets sent."""
+    lost: int
+    pauses: int
+
+    @classmethod
+    def of(cls, result: Result, duration_ns: float) -> Run:
+        """Reads a result; what is not complete took at least until its end."""
+        rows = list(result.rows("transfers"))
+        times = np.array([row["completion_ns"] or duration_ns - row["start_ns"] for row in rows])
+        slow = times / np.array([row["ideal_ns"] for row in rows])
+        pairs = list(result.rows("queue_pairs"))
+        again = sum(row["packets_sent_again"] for row in pairs)
+        return cls(
+            figures=(float(slow.mean()), float(times.mean()) / 1e3, float(np.percentile(times, 99)) / 1e3),
+            messages=len(rows),
+            unfinished=sum(row["completion_ns"] is None for row in rows),
+            sent_again=again / max(1, sum(row["packets_sent"] for row in pairs)),
+            lost=sum(row["frames"] for row in result.rows("drops")),
+            pauses=len(list(result.rows("pauses"))),
+        )
+
+
+Runs = Mapping[tuple[str, str], Run]
+
+
+def run(context: Context) -> list[Outcome]:
+    """All experiments."""
+    stop, end = ("1500 us", 4) if context.quick else ("4 ms", 20)
+    controls = list(CONTROLS)[: 1 if context.quick else None]
+    runs: dict[tuple[str, str], Run] = {}
+    ways = [(way, control) for control in controls for way in WAYS] + [(part, "no control") for part in PARTS]
+    for way, control in ways:
+        context.say(f"{way}, {control}")
+        scenario = arranged(context, "fabric", way, control)
+        scenario = scenario.with_value("transfers.messages.stop", stop)
+        scenario = scenario.with_value("simulation.duration", f"{end} ms")
+        runs[way, control] = Run.of(scenario.run(seed=1), end * 1e6)
+    context.say("a striped request")
+    requests = {
+        (way, many): request(context, way, many)
+        for many in ((30,) if context.quick else (10, 30, 50))
+        for way in ("RoCE, PFC", "IRN")
+    }
+    context.save_table("ways", "All ways to carry the messages", COLUMNS, list(rows(runs)), note=NOTE)
+    cover = context.save_figure(picture(runs, requests), "irn", cover=True)
+    return judged(context, runs, requests, [cover])
+
+
+def arranged(context: Context, name: str, way: str, control: str) -> Scenario:
+    """A scenario whose messages are carried in this way."""
+    pairs, pauses = {**WAYS, **PARTS}[way]
+    over = {"rdma": {"queue_pairs": "each", "control": CONTROLS[control], **pairs}}
+    scenario = context.scenario(name).with_value("transfers.messages.over", over)
+    if control == "DCQCN":
+        scenario = scenario.with_value("switch.queue_managers", [MARKS])
+    if pauses:
+        # The memory of an input is what pauses keep it from filling.
+        scenario = scenario.with_value("switch.buffer", {"total": "unlimited"})
+        scenario = scenario.with_value("flow_control", PFC)
+    return scenario
+
+
+def request(context: Context, way: str, many: int) -> float:
+    """When the last of so many senders is done, in ms."""
+    whole = REQUEST_BYTES // 10 if context.quick else REQUEST_BYTES
+    scenario = arranged(context, "incast", way, "no control")
+    scenario = scenario.with_value("transfers.messages.from", f"h1..h{many}")
+    scenario = scenario.with_value("transfers.messages.sizes", f"{whole // many} B")
+    return max(row["completion_ns"] or float("inf") for row in scenario.run(seed=1).rows("transfers")) / 1e6
+
+
+COLUMNS = (
+    "carried by",
+    "control",
+    "slowdown",
+    "mean (us)",
+    "p99 (us)",
+    "sent again (%)",
+    "lost",
+    "pauses",
+    "not complete",
+)
+NOTE = "Times until the last byte is delivered; what is not complete counts with the time until the end."
+
+
+def rows(runs: Runs) -> list[tuple[str, ...]]:
+    """One row a run."""
+    return [
+        (
+            way,
+            control,
+            f"{one.figures[0]:.2f}",
+            f"{one.figures[1]:.0f}",
+            f"{one.figures[2]:.0f}",
+            f"{100 * one.sent_again:.1f}",
+            f"{one.lost:,}",
+            f"{one.pauses:,}",
+            f"{one.unfinished} of {one.messages}",
+        )
+        for (way, control), one in runs.items()
+    ]
+
+
+def ratios(runs: Runs, of: str, to: str) -> dict[str, tuple[float, ...]]:
+    """Figures of a way over those of another, by control."""
+    return {
+        control: tuple(
+            mine / theirs
+            for mine, theirs in zip(runs[of, control].figures, runs[to, control].figures, strict=True)
+        )
+        for way, control in runs
+        if way == of
+    }
+
+
+def told(found: Mapping[str, tuple[float, ...]]) -> str:
+    """Ratios in words."""
+    return "; ".join(f"{control} {', '.join(f'{one:.2f}' for one in of)}" for control, of in found.items())
+
+
+def every(found: Mapping[str, tuple[float, ...]], least: float, most: float) -> bool:
+    """Whether all ratios are within these."""
+    return all(least <= one <= most for of in found.values() for one in of)
+
+
+def judged(
+    context: Context, runs: Runs, requests: Mapping[tuple[str, int], float], pictures: list[str]
+) -> list[Outcome]:
+    """I-1 to I-6."""
+    gain = ratios(runs, "IRN", "RoCE, PFC")
+    paused = ratios(runs, "IRN, PFC", "IRN")
+    lossy = ratios(runs, "RoCE", "RoCE, PFC")
+    means = {way: runs[way, "no control"].figures[1] for way in ("IRN", *PARTS)}
+    later = {
+        many: requests["IRN", many] / requests["RoCE, PFC", many] for way, many in requests if way == "IRN"
+    }
+    what = f"({', '.join(FIGURES)})"
+    return [
+        context.outcome(
+            "I-1",
+            measured=f"IRN without PFC over RoCE with PFC {what}: {told(gain)}",
+            passed=all(one < 1 for of in gain.values() for one in of),
+            pictures=pictures,
+        ),
+        context.outcome("I-2", measured=f"the same: {told(gain)}", passed=every(gain, 0.17, 0.94)),
+        context.outcome(
+            "I-3",
+            measured=f"IRN with PFC over IRN without {what}: {told(paused)}",
+            passed=every(paused, 0.9, float("inf")),
+        ),
+        context.outcome(
+            "I-4",
+            measured=f"RoCE without PFC over RoCE with PFC {what}: {told(lossy)}",
+            passed=every(lossy, 1.5, float("inf")),
+        ),
+        context.outcome(
+            "I-5",
+            measured="mean completion: " + ", ".join(f"{way} {mean:.0f} us" for way, mean in means.items()),
+            passed=min(means[part] for part in PARTS) > means["IRN"],
+        ),
+        context.outcome(
+            "I-6",
+            measured="; ".join(
+                f"{many} senders: RoCE with PFC {requests['RoCE, PFC', many]:.2f} ms, IRN without "
+                f"{requests['IRN', many]:.2f} ms"
+                for many in later
+            ),
+            passed=max(later.values()) <= 1.05,
+        ),
+    ]
+
+
+def picture(runs: Runs, requests: Mapping[tuple[str, int], float]) -> Figure:
+    """A panel a figure, a group a control; the striped request beside them."""
+    controls = [control for way, control in runs if way == "IRN"]
+    with style():
+        figure = Figure(figsize=(12, 3.8), layout="constrained")
+        panels = figure.subplots(1, len(FIGURES) + 1)
+        units = ("", "us", "us")
+        for at, (panel, name, unit) in enumerate(zip(panels, FIGURES, units, strict=False)):
+            for place, way in enumerate(WAYS):
+                heights = [runs[way, control].figures[at] for control in controls]
+                panel.bar(
+                    np.arange(len(controls)) + 0.2 * (place - 1.5),
+                    heights,
+                    0.19,
+                    color=COLOURS[way],
+                    label=way,
+                )
+            panel.set_xticks(range(len(controls)), controls)
+            panel.set_yscale("log")
+            panel.yaxis.set_major_formatter("{x:,g}")
+            panel.yaxis.set_minor_formatter("{x:,g}")
+            panel.set_title(name)
+            panel.set_ylabel(unit)
+        sizes = sorted({many for _, many in requests})
+        for place, way in enumerate(("RoCE, PFC", "IRN")):
+            panels[-1].bar(
+                np.arange(len(sizes)) + 0.4 * place - 0.2,
+                [requests[way, many] for many in sizes],
+                0.38,
+                color=COLOURS[way],
+            )
+        panels[-1].set_xticks(range(len(sizes)), [str(many) for many in sizes])
+        panels[-1].set_title("striped request, by senders")
+        panels[-1].set_ylabel("ms")
+        figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=len(WAYS))
+        figure.suptitle("Messages at load 0.7 over a fat tree of 54 hosts at 40 Gb/s")
+    return figure
