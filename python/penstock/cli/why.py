@@ -41,7 +41,7 @@ def why(
     from penstock.result import Result
 
     if name is not None and result is None and (Path(name) / "run.json").is_file():
-        name, result = None, Path(name)  # a result alone: of all that is in it
+        result, name = Path(name), None  # a result alone: of all that is in it
     directory = result if result is not None else _newest()
     if result is None:
         again = f"penstock why {shlex.quote(name) if name else ''}".rstrip()
