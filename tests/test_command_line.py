@@ -18,7 +18,7 @@ import pytest
 import penstock as ps
 from conftest import LONG, Command, command_line, json_of
 from penstock import _core, glossary, library
-from penstock.cli import console, demo, main
+from penstock.cli import compare, console, demo, main
 from penstock.result import Result, summary
 from penstock.studies import reproduce as studies
 
@@ -326,6 +326,26 @@ def test_compare(penstock: Command, small: Path) -> None:
     assert shown.returncode == 0
     assert "trajectories differ" in shown.stdout
     assert "%" in shown.stdout
+
+
+def test_differences_too_small_to_show(capsys: pytest.CaptureFixture[str]) -> None:
+    """Two equal numbers beside a change would be read as an error."""
+    ends = [("seen", 1e9, 2e9), ("unseen", 1e9, 1e9 + 1)]
+    rows = [
+        {"name": name, "metric": "throughput_bps", "first": one, "second": other, "values": [one, other]}
+        for name, one, other in ends
+    ]
+    compare._show(console.console(), "Flows that differ", rows, compare.FLOWS, ("first", "second"))
+    said = capsys.readouterr().out
+    assert "\nseen " in said and "+100.0 %" in said and "unseen" not in said
+    assert said.endswith("1 measure differs by less than is shown; --json has all of them\n")
+
+
+def test_a_title_is_not_broken_at_the_width_of_the_rows(capsys: pytest.CaptureFixture[str]) -> None:
+    table = console.Table("A title that is longer than the rows below it", "a", "b", numeric=0)
+    table.add_row("1", "2")
+    console.console().print(table)
+    assert capsys.readouterr().out.startswith("A title that is longer than the rows below it\na   b\n")
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ import penstock as package
 from conftest import Command, json_of
 from penstock import plots
 from penstock.analysis import forensics
+from penstock.analysis.overview import overview
 from penstock.errors import InputError
 from penstock.plots.congestion import place
 from penstock.result import Result
@@ -406,13 +407,33 @@ def test_replications_are_named(penstock: Command, tmp_path: Path) -> None:
         assert "holds replications" in refused.stderr
         assert f"such as {Path('out/reps/seed-9')}" in refused.stderr
     chosen = f"result   {Path('out/reps/seed-9')}, the newest in out (one of 2 replications)"
-    assert penstock("why", "h0").stderr == f"{chosen}; name another after h0\n"
+    assert penstock("why", "h0").stderr == f"{chosen}; for another: penstock why h0 RESULT\n"
     assert penstock("run", "incast", "--no-report").returncode == 0
     assert (
         penstock("why", "h0").stderr
-        == f"result   {Path('out/incast')}, the newest in out; name another after h0\n"
+        == f"result   {Path('out/incast')}, the newest in out; for another: penstock why h0 RESULT\n"
     )
     assert penstock("why", "h0", "out/incast").stderr == ""
+
+
+def test_why_without_a_name(sick: Result, penstock: Command, tmp_path: Path) -> None:
+    """Roots and their victims, for those who do not know whom to ask for; and who lost frames."""
+    root, *victims = [line for line in overview(sick) if line.startswith(("leaf0.0->h0", "  Victim"))]
+    assert "was stopped by its slow receiver" in root and victims
+    sick.save(tmp_path / "out/sick")
+    asked = penstock("why")
+    assert asked.stdout.splitlines()[0] == root
+    assert asked.stderr.endswith("for another: penstock why RESULT\n")
+    assert penstock("why", "out/sick").stdout == asked.stdout
+    said = json_of(penstock("why", "--json"))
+    assert said["about"] is None and said["because"][0] == root
+    lossy = (
+        Scenario(duration="1 ms").topology.star(hosts=3, rate="10 Gb/s").switch(buffer={"queue": "10 frames"})
+    )
+    lossy = lossy.flow("both", from_="h1..h2", to="h0", source="greedy")
+    none, *losers = overview(lossy.run())
+    assert none == "No pause held anything back."
+    assert losers and all(line.startswith("both[h") and " lost " in line for line in losers)
 
 
 @pytest.mark.parametrize(

@@ -114,3 +114,5 @@ def test_the_command_pairs_replications(penstock: Callable[..., Any], tmp_path: 
     assert alone.returncode == 2 and "two sets of replications" in alone.stderr
     wrong = penstock("compare", "a", "one")
     assert wrong.returncode != 0 and "compare two of a kind" in wrong.stderr
+    three = penstock("compare", "a", "b", "a")
+    assert three.returncode == 2 and "for more variants: penstock sweep SCENARIO --vary" in three.stderr

@@ -48,6 +48,20 @@ def test_long_words_along_an_axis_are_whole(tmp_path: Path) -> None:
     whole(figure, save(figure, tmp_path, "words")[0])
 
 
+def test_long_words_and_names_do_not_meet(tmp_path: Path) -> None:
+    """Turned words reached into the legend below them."""
+    long = "swift: base_target 10 us, hop_delay 1 us, fs_range 50 us"
+    drawn = [Line(f"control {name}", [0.0, 1.0], [1.0, 2.0], [0.1, 0.1]) for name in ("dcqcn", long)]
+    figure = lines([Panel("p99_ns", "ns", drawn)], Axis("control", words=["dcqcn", long]))
+    whole(figure, save(figure, tmp_path, "apart")[0])
+    with style():
+        figure.draw_without_rendering()
+        legend = figure.legends[0].get_window_extent()
+        assert not any(
+            label.get_window_extent().overlaps(legend) for label in figure.axes[0].get_xticklabels()
+        )
+
+
 def whole(figure: Figure, png: Path) -> None:
     """Each text that is drawn has ink of its own in the picture."""
     with Image.open(png) as picture:

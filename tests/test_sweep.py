@@ -6,6 +6,7 @@ import json
 import math
 import os
 import random
+import re
 import signal
 import subprocess
 import time
@@ -143,6 +144,7 @@ def test_keys_that_follow() -> None:
         ({"derive": {XON: "[x for x in (1,)]"}}, "accepted are"),
         ({"measure": {"a b": "1"}}, "needs a name"),
         ({"measure": {"a": "max(flows.x"}}, "cannot be read"),
+        ({"measure": {"a": "p99(flows.x)"}}, r"a \"p99\(flows.x\)\": no function p99; known names: sum,"),
     ],
 )
 def test_wrong_plans(more: dict[str, object], told: str) -> None:
@@ -392,6 +394,22 @@ def test_pictures_of_one_and_two_keys(penstock: Command, small: Path, tmp_path: 
     assert done.returncode == 0, done.stderr
     drawn = {path.stem for path in (tmp_path / "s" / "pictures").glob("*.png")}
     assert drawn == {"lines", "pareto", "heat-p99_ns", "heat-rate_bps"}
+
+
+def test_keys_that_go_together_are_told_once(tmp_path: Path) -> None:
+    """A key that follows from the one along the axis tells no lines apart; tables have no brackets."""
+    long = {"swift": {"ai": 2.0, "base_target": "10 us"}}
+    over = {"over": {"rdma": {"control": "dcqcn"}}}
+    scenario = ps.Scenario(duration="20 us").topology.star(hosts=3, rate="10 Gb/s").flow_control.pfc()
+    for name, sender in (("a", "h1"), ("b", "h2")):
+        scenario = scenario.transfers(name, from_=sender, to="h0", sizes="4 kB", arrivals="once", **over)
+    vary = {f"transfers.{name}.over.rdma.control": ["none", long] for name in "ab"}
+    wanted = ps.Plan(scenario, vary, {}, {"sent": "sum(flows.frames_sent)"}, mode="zip")
+    with ThreadPoolExecutor(1) as pool:
+        ps.sweep(wanted, tmp_path / "s", executor=pool)
+    said = (tmp_path / "s/pictures/lines.svg").read_text("utf-8")
+    assert "swift: ai 2.0, base_target" in said and "{" not in "".join(re.findall(r">([^<]*)</t", said))
+    assert "b.over.rdma.control" not in said
 
 
 def test_seeds_are_added_until_the_mean_is_known(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import pytest
@@ -134,8 +135,27 @@ def test_messages_that_are_not_there() -> None:
     for name in ("writes#99", "reads#0"):
         with pytest.raises(InputError, match="of this result is none of"):
             why(result, name)
-    with pytest.raises(InputError, match="no port, node or flow"):
+    last = result.table("transfers").num_rows - 1
+    with pytest.raises(
+        InputError, match=f"'x' is no number of a transfer; expected its row .*, 0 to {last}$"
+    ):
         why(result, "writes#x")
+    with pytest.raises(InputError, match="no port, node or flow"):
+        why(result, "reads#x")
+
+
+def test_more_lost_than_late() -> None:
+    """A NIC that has taken packets early makes up for some of what was lost: no share is above the whole."""
+    result = run(PFC, over='control = "none"')
+    known = max(every(result), key=lambda message: message.late_by["pause"])
+    spent = {name: 0.0 if name.endswith("_ns") else value for name, value in known.spent.items()}
+    row = known.row | {"completion_ns": known.row["ideal_ns"] + 100.0}
+    early = dataclasses.replace(known, row=row, spent=spent | {"host_ns": 4_000.0})
+    said = " ".join(messages.told(result, early))
+    assert (
+        "It was 100 ns late: it lost 4 us (100 %) to its NIC, which was busy; and it made up for 3.9 us"
+        in said
+    )
 
 
 def test_json_has_the_message(penstock: Command, tmp_path: Path) -> None:

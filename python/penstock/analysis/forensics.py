@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from penstock.errors import InputError
 from penstock.measurements import rows
+from penstock.units import rate
 
 from . import bypasses, connections, copies, limiters, losses
 
@@ -281,10 +282,15 @@ def _ports(result: Measurements, name: str, ports: list[str]) -> Iterable[str]:
     towards = {row["port"] for row in result.rows("ports") if row["peer"] == name}
     for tree in found:
         if port_of(tree.root) in {*ports, *towards}:
-            reached = len({edge.port for edge in tree.edges})
-            stopped = "waiting for credits" if waiting else "paused"
-            yield f"{tree.root} {WHY[tree.why]}{_by(tree)}; because of it {_ports_were(reached)} {stopped}."
-            yield from (f"  {line}" for line in _victims(tree, run_ns))
+            yield from at_root(result, tree)
+
+
+def at_root(result: Measurements, tree: Tree) -> Iterable[str]:
+    """What happened at a root, and its victims, in sentences."""
+    reached = len({edge.port for edge in tree.edges})
+    stopped = "waiting for credits" if _waiting(result) else "paused"
+    yield f"{tree.root} {WHY[tree.why]}{_by(tree)}; because of it {_ports_were(reached)} {stopped}."
+    yield from (f"  {line}" for line in _victims(tree, _measured_ns(result)))
 
 
 def _flow(result: Measurements, flow: dict[str, Any]) -> Iterable[str]:
@@ -484,16 +490,9 @@ def _time(ns: float) -> str:
 def _got(flow: dict[str, Any]) -> str:
     number = flow.get("receivers", 1)
     each = f" at each of {number} hosts, on average," if number > 1 else ""
-    return f"{_rate(flow['throughput_bps'] or 0.0)}{each} of {_rate(flow['offered_bps'] or 0.0)} offered"
+    return f"{rate(flow['throughput_bps'] or 0.0)}{each} of {rate(flow['offered_bps'] or 0.0)} offered"
 
 
 def _part(flow: dict[str, Any], wanted: float | None) -> float:
     """The part that a flow got of what it wanted."""
     return (flow["throughput_bps"] or 0.0) / wanted if wanted else 1.0
-
-
-def _rate(bps: float) -> str:
-    for size, unit in ((1e9, "Gb/s"), (1e6, "Mb/s"), (1e3, "kb/s")):
-        if bps >= size:
-            return f"{bps / size:.4g} {unit}"
-    return f"{bps:.4g} b/s"

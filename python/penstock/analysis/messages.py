@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from penstock.measurements import Measurements
 
 WORDS = {
-    "behind": "behind other messages of its queue pair",
+    "behind": "other messages of its queue pair, before it",
     "rate": "the rate of its control",
     "window": "its window",
     "receiver": "a receiver that was not ready",
@@ -108,14 +108,20 @@ def named(result: Measurements, name: str) -> Message | None:
         If there is no such transfer over RDMA, or it is not complete.
     """
     entry, separator, number = name.rpartition(SEPARATOR)
-    if not separator or not number.isdigit() or "message_times" not in result.table_names:
+    if not separator or "message_times" not in result.table_names:
         return None
     transfers = result.table("transfers")
+    own = pc.indices_nonzero(pc.equal(transfers["name"], entry))
+    expected = f"; expected its row in the table transfers, {own[0]} to {own[-1]}" if len(own) else ""
+    if not number.isdecimal():
+        if not expected or any(name in (row["port"], row["node"]) for row in result.rows("ports")):
+            return None
+        raise InputError(f"{name!r}: {number!r} is no number of a transfer{expected}")
     if (
         int(number) >= transfers.num_rows
         or (row := rows(transfers.slice(int(number), 1))[0])["name"] != entry
     ):
-        raise InputError(f"{name!r}: transfer {number} of this result is none of {entry!r}")
+        raise InputError(f"{name!r}: transfer {number} of this result is none of {entry!r}{expected}")
     times = result.table("message_times")
     found = rows(times.filter(pc.equal(times["transfer"], int(number))))
     if not found or row["completion_ns"] is None:
@@ -159,15 +165,7 @@ def told(result: Measurements, message: Message, *, paused: bool = True) -> Iter
         f"{duration(row['start_ns'])} and took {took}, {row['slowdown']:.4g} times the {alone} that it "
         "takes alone."
     )
-    late = message.late_ns
-    parts = sorted(message.late_by.items(), key=lambda item: -item[1])
-    shares = [
-        f"{duration(ns)} ({100 * ns / late:.3g} %) {WORDS[what]}"
-        for what, ns in parts
-        if ns >= _LEAST * late > 0
-    ]
-    if shares:
-        yield f"Of the {duration(late)} that it was late, it lost: {'; '.join(shares)}."
+    yield from _lost(message)
     yield from _heard(row, spent)
     if spent["rate_ns"] > 0 and spent["sending_ns"] > 0:
         share = spent["sending_ns"] / (spent["sending_ns"] + spent["rate_ns"])
@@ -178,6 +176,26 @@ def told(result: Measurements, message: Message, *, paused: bool = True) -> Iter
     yield from _waited(result, message)
     if paused and spent["pause_ns"] > 0:
         yield f"Ask for {message.flow} to learn which queues began the pauses."
+
+
+def _lost(message: Message) -> Iterator[str]:
+    """What made it late; shares are of all that it lost, more than it was late if it made up for some."""
+    late, parts = message.late_ns, message.late_by
+    lost = late + max(-parts["queues"], 0.0)
+    shares = [
+        f"{duration(ns)} ({100 * ns / lost:.3g} %) to {WORDS[what]}"
+        for what, ns in sorted(parts.items(), key=lambda item: -item[1])
+        if ns >= _LEAST * lost > 0
+    ]
+    if not shares:
+        return
+    if lost - late >= _LEAST * lost:
+        yield (
+            f"It was {duration(max(late, 0.0))} late: it lost {'; '.join(shares)}; and it made up for "
+            f"{duration(lost - late)}, since its NIC had taken packets early."
+        )
+    else:
+        yield f"Of the {duration(late)} that it was late, it lost {'; '.join(shares)}."
 
 
 def _heard(row: dict[str, Any], spent: dict[str, Any]) -> Iterator[str]:

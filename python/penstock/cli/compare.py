@@ -98,7 +98,10 @@ def compare(
     sets = [load_replications(place) for place in places]
     if any(one is not None for one in sets):
         if len(places) > 2:
-            raise InputError("sets of replications are compared two at a time, seed by seed")
+            raise InputError(
+                "sets of replications are compared two at a time, seed by seed; for more variants: "
+                "penstock sweep SCENARIO --vary KEY=VALUES --vary simulation.seed=1..5"
+            )
         return _compare_sets((first, second), (sets[0], sets[1]), out, json)
     if out is not None:
         raise InputError("--out is for two sets of replications; of single runs no interval is known")
@@ -260,8 +263,18 @@ def _rows(result: Result, name: str) -> list[Row]:
 def _show(
     out: Screen, title: str, rows: list[Row], writers: dict[str, Writer], labels: Sequence[str]
 ) -> None:
-    if not rows:
-        return
+    # What differs by less than its numbers show would be read as an error of the table.
+    told = [row for row in rows if len({writers[row["metric"]](value) for value in row["values"]}) > 1]
+    if told:
+        _show_rows(out, title, told, writers, labels)
+    if alike := len(rows) - len(told):
+        differ = "measure differs" if alike == 1 else "measures differ"
+        out.print(f"{alike:,} {differ} by less than is shown; --json has all of them")
+
+
+def _show_rows(
+    out: Screen, title: str, rows: list[Row], writers: dict[str, Writer], labels: Sequence[str]
+) -> None:
     if len(rows) > ROWS_SHOWN:
         title = f"{title}: {ROWS_SHOWN} of {len(rows):,} measures, those that changed most; --json has all"
         rows = sorted(rows, key=_least_alike)[:ROWS_SHOWN]

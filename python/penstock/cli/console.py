@@ -111,9 +111,8 @@ class Table:
         from rich import box
         from rich.table import Table as Drawn
 
+        self.title = _text(title, "bold") if title else None  # Rich would break it at the width of the rows
         self.drawn = Drawn(
-            title=_text(title, "bold") if title else None,
-            title_justify="left",
             box=box.SIMPLE_HEAD,
             pad_edge=False,
             show_edge=False,
@@ -152,6 +151,8 @@ class Screen:
         """
         for line in lines or ("",):
             if isinstance(line, Table):
+                if line.title is not None:
+                    self._console.print(line.title)
                 self._console.print(line.drawn)
             else:
                 self._console.print(_text(line, style), end=end, soft_wrap=not wrap)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -16,7 +17,7 @@ OUT = Path("out")
 
 
 def why(
-    name: str,
+    name: str | None = None,
     result: Path | None = None,
     /,
     *,
@@ -28,22 +29,27 @@ def why(
     ----------
     name
         A port ("h2.0->sw"), a host or switch, a flow, or the common name of flows with several senders; or a
-        message over RDMA: "writes#12" is transfer 12 of the result, of the entry "writes".
+        message over RDMA: "writes#12" is transfer 12 of the result, of the entry "writes". Default: where
+        congestion began, who its victims were, and who lost frames.
     result
         Directory of a result. Default: the newest in out/; of replications, the first.
     json
         Prints one JSON object instead of sentences.
     """
     from penstock.analysis import why as reasons
+    from penstock.analysis.overview import overview
     from penstock.result import Result
 
+    if name is not None and result is None and (Path(name) / "run.json").is_file():
+        result, name = Path(name), None  # a result alone: of all that is in it
     directory = result if result is not None else _newest()
     if result is None:
-        say(f"result   {directory}, the newest in {OUT}{_of_several(directory)}; name another after {name}")
+        again = f"penstock why {shlex.quote(name) if name else ''}".rstrip()
+        say(f"result   {directory}, the newest in {OUT}{_of_several(directory)}; for another: {again} RESULT")
     found = Result.load(directory)
-    lines = reasons.why(found, name)
+    lines = overview(found) if name is None else reasons.why(found, name)
     if json:
-        message = reasons.asked(found, name)
+        message = None if name is None else reasons.asked(found, name)
         print_json(
             {
                 "schema": "penstock-why/1",

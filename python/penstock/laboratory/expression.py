@@ -118,6 +118,8 @@ class Expression:
         self.about = about
         self.names: set[str] = set()
         """Names that it uses, dots included."""
+        self.calls: set[str] = set()
+        """Functions that it calls."""
         if len(text) > MOST_CHARACTERS:
             raise ArgumentError(f"{about} has {len(text)} characters; at most {MOST_CHARACTERS} are accepted")
         try:
@@ -165,6 +167,7 @@ class Expression:
         elif isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in _COMPARE:
             parts = [node.left, *node.comparators]
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords:
+            self.calls.add(node.func.id)
             parts = list(node.args)
         elif isinstance(node, ast.Subscript):
             parts = [node.value, node.slice]

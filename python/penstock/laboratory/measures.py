@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from penstock.errors import ArgumentError
-from penstock.library import text_of
+from penstock.library import suggestion, text_of
 
 from .expression import Expression
 
@@ -58,6 +58,20 @@ class Measure:
         self.name = name
         self.text = text
         self._expression = Expression(text, name)
+
+    def check(self) -> None:
+        """Refuses a function that there is not, before anything runs.
+
+        Raises
+        ------
+        ArgumentError
+            If it calls one.
+        """
+        from .columns import FUNCTIONS
+
+        for function in sorted(self._expression.calls - FUNCTIONS.keys()):
+            told = f"no function {function}; {suggestion(function, FUNCTIONS)}"
+            raise ArgumentError(f'{self.name} "{self.text}": {told}')
 
     def of(self, result: Measurements) -> Value:
         """Its value for a run.

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +20,8 @@ from .plan import Plan
 from .values import Span
 
 MAX_HEAT_MAPS = 8
+_NUMBER = re.compile(r"[\d.]")
+"""How a number, or a quantity, begins."""
 
 
 def draw(plan: Plan, outcome: Outcome, front: Front | None = None) -> list[Path]:
@@ -59,7 +63,7 @@ class _Way:
     def at(self, row: Mapping[str, Any]) -> float:
         """The place of a row along the axis."""
         value = row[self.column]
-        return float(self.axis.words.index(str(value)) if self.axis.words else value)
+        return float(self.axis.words.index(_word(value)) if self.axis.words else value)
 
 
 def _ways(plan: Plan, outcome: Outcome, rows: list[dict[str, Any]]) -> list[_Way]:
@@ -75,7 +79,7 @@ def _ways(plan: Plan, outcome: Outcome, rows: list[dict[str, Any]]) -> list[_Way
         if numeric:
             found.append(_Way(key, numeric[0], _axis(rows, numeric[0], short[key])))
         else:
-            words = list(dict.fromkeys(str(row[key]) for row in rows))
+            words = list(dict.fromkeys(_word(row[key]) for row in rows))
             found.append(_Way(key, key, Axis(short[key], words=words)))
     return found
 
@@ -83,16 +87,44 @@ def _ways(plan: Plan, outcome: Outcome, rows: list[dict[str, Any]]) -> list[_Way
 def _panels(plan: Plan, rows: list[dict[str, Any]], along: _Way) -> list[Panel]:
     """A panel for each measure: a line for each setting of the other keys, and entity."""
     others = [] if plan.mode == "latin" else [key for key in plan.values if key != along.key]
+    others = [key for key in others if not _follows(rows, key, along)]
     short = short_names([*plan.values, *plan.derive])
     panels: dict[str, dict[str, list[dict[str, Any]]]] = {}
     for row in rows:
-        told = [f"{short[one]} {row[one]}" for one in others]
+        told = [f"{short[one]} {_word(row[one])}" for one in others]
         label = ", ".join(([row["entity"]] if row["entity"] else []) + told)
         panels.setdefault(row["metric"], {}).setdefault(label, []).append(row)
     return [
         Panel(name, unit_of(name), [_line(label, along, group) for label, group in groups.items()])
         for name, groups in panels.items()
     ]
+
+
+def _follows(rows: list[dict[str, Any]], key: str, along: _Way) -> bool:
+    """Whether a key has one value at each place along the axis, as with --zip, and need not be told."""
+    at = {(row[along.column], row[key]) for row in rows}
+    words = any(isinstance(value, str) and not _NUMBER.match(value) for _, value in at)
+    return len(at) == len({place for place, _ in at}) and (bool(along.axis.words) or not words)
+
+
+def _word(value: Any) -> str:
+    """A value as a picture has it: of a table its name and entries, without brackets and quotes."""
+    text = str(value)
+    if not text.startswith("{"):
+        return text
+    try:
+        return _spoken(json.loads(text))
+    except ValueError:
+        return text
+
+
+def _spoken(value: Any) -> str:
+    if not isinstance(value, dict):
+        return str(value)
+    return ", ".join(
+        f"{key}{':' if isinstance(one, dict) and one else ''} {_spoken(one)}".strip()
+        for key, one in value.items()
+    )
 
 
 def _rows_of(rows: list[dict[str, Any]], across: _Way, up: _Way) -> list[tuple[str, Panel]]:

@@ -164,7 +164,10 @@ class Plan:
     @functools.cached_property
     def measures(self) -> list[Measure]:
         """What is measured, in order."""
-        return [Measure(name, text) for name, text in self.measure.items()]
+        found = [Measure(name, text) for name, text in self.measure.items()]
+        for measure in found:
+            measure.check()
+        return found
 
     @functools.cached_property
     def precision(self) -> Precision | None:

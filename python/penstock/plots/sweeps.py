@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -32,7 +33,11 @@ from .style import (
 MAX_PANELS = 12
 MAX_LINES = 8
 _WORDS = 0.45
-"""Inches for turned words below an axis."""
+"""Inches for turned words below an axis, if they are short."""
+_WORD_LETTERS = 28
+"""Letters after which a word along an axis, or the name of a line, goes on in the next line."""
+_LETTER, _LETTER_LINE = 0.07, 0.13
+"""Inches that a letter, and a line of them, take."""
 
 Look = tuple[str, str]
 """Colour and mark."""
@@ -103,7 +108,7 @@ def lines(panels: Sequence[Panel], axis: Axis) -> Figure:
             place.set_xlabel(_labelled(axis.label, along))
             if axis.words:
                 _write_words(place, axis.words)
-        _name_lines(figure, looks, columns, len(axis.words))
+        _name_lines(figure, looks, columns, axis.words)
         if len(panels) > len(shown):
             told = f"and {len(panels) - len(shown)} more measures, which the tables have"
             figure.text(0.0, 1.0, told, va="bottom", fontsize=8, color=FAINT)
@@ -115,20 +120,34 @@ def _looks() -> Iterator[Look]:
     yield from ((colour, mark) for mark in "os^Dvp*" for colour in (*colours(), *MORE_COLOURS))
 
 
-def _name_lines(figure: Figure, looks: Mapping[str, Look], columns: int, words: int) -> None:
+def _name_lines(figure: Figure, looks: Mapping[str, Look], columns: int, words: Sequence[str]) -> None:
     """A legend below the panels, if there are names."""
     named = {name: look for name, look in looks.items() if name}
     if not named:
         return
     handles = [Line2D([], [], color=colour, marker=mark, markersize=3) for colour, mark in named.values()]
-    below = -_WORDS if words else 0.0
-    place = (0.5, below / figure.get_figheight())
-    figure.legend(handles, list(named), ncols=columns, loc="upper center", bbox_to_anchor=place)
+    place = (0.5, -_room_for(words) / figure.get_figheight())
+    figure.legend(handles, list(map(_broken, named)), ncols=columns, loc="upper center", bbox_to_anchor=place)
+
+
+def _broken(word: str) -> str:
+    """A long word in lines."""
+    return textwrap.fill(word, _WORD_LETTERS, break_long_words=False)
+
+
+def _room_for(words: Sequence[str]) -> float:
+    """Inches below an axis that its turned words take."""
+    if not words:
+        return 0.0
+    lines = [_broken(word).split("\n") for word in words]
+    turned = math.radians(_TURNED["rotation"])
+    longest = max(len(line) for word in lines for line in word) * _LETTER * math.sin(turned)
+    return max(_WORDS, longest + max(map(len, lines)) * _LETTER_LINE * math.cos(turned))
 
 
 def _write_words(axes: Axes, words: Sequence[str]) -> None:
     """Words along an axis, turned so that they do not meet."""
-    axes.set_xticks(range(len(words)), words, **_TURNED)
+    axes.set_xticks(range(len(words)), list(map(_broken, words)), **_TURNED)
     axes.set_xlim(-0.5, len(words) - 0.5)
 
 

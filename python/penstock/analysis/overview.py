@@ -1,0 +1,48 @@
+"""Who suffered in a run, and from what: where to look first, for those who do not know a name to ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from penstock.units import rate
+
+from . import forensics
+
+if TYPE_CHECKING:
+    from penstock.measurements import Measurements
+
+TREES_TOLD = 3
+"""Roots of congestion that are told, those that stopped ports longest."""
+LOSERS_TOLD = 5
+
+
+def overview(result: Measurements) -> list[str]:
+    """The roots of pauses with their victims, and the flows that lost most frames, in sentences."""
+    return [*_roots(result), *_lost(result)]
+
+
+def _roots(result: Measurements) -> Iterator[str]:
+    trees = forensics.trees(result)
+    if not trees:
+        yield "No pause held anything back." if "pauses" in result.table_names else "No pauses were recorded."
+        return
+    asked = []
+    for tree in trees[:TREES_TOLD]:
+        yield from forensics.at_root(result, tree)
+        asked.append(tree.victims[0].flow if tree.victims else forensics.port_of(tree.root))
+    if (more := len(trees) - TREES_TOLD) > 0:
+        roots = "root" if more == 1 else "roots"
+        yield f"And {more} more {roots} of pauses, which stopped ports for a shorter time."
+    yield forensics.SHARES
+    yield f"Ask for a flow or a port to learn more, such as {asked[0]}."
+
+
+def _lost(result: Measurements) -> Iterator[str]:
+    losers = [row for row in result.rows("flows") if row["frames_dropped"]]
+    for row in sorted(losers, key=lambda row: -row["frames_dropped"])[:LOSERS_TOLD]:
+        got = rate(row["throughput_bps"] or 0.0)
+        sent = f"{row['frames_dropped']:,} of {row['frames_sent']:,} frames"
+        yield f"{row['flow']} ({row['source']} to {row['destination']}) lost {sent}, and got {got}."
+    if (more := len(losers) - LOSERS_TOLD) > 0:
+        yield f"And {more} more {'flow' if more == 1 else 'flows'} lost frames."
