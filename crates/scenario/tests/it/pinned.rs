@@ -22,7 +22,8 @@ fn this_build_runs_the_pinned_trajectories() {
         for (name, pinned) in pins {
             let file = folder.join(format!("{name}.toml"));
             let text = fs::read_to_string(&file).expect("a pinned scenario exists");
-            let scenario = load(&text, &file.to_string_lossy(), None).expect("a pinned scenario loads");
+            let scenario =
+                load(&text, &file.to_string_lossy(), Some(&folder)).expect("a pinned scenario loads");
             let mut simulation = Simulation::new(&scenario.spec).expect("it builds");
             simulation.run().expect("it runs");
             assert_eq!(format!("{:016x}", simulation.fingerprint()), pinned, "{}", file.display());
