@@ -12,7 +12,7 @@
 //!
 //! The messages of READs are asked for by the other end; see `read`.
 //!
-//! Not modelled: atomic operations; setting up of queue pairs, and resetting those in error.
+//! Not modelled: the 4 bytes of immediate data, by which a receiver knows an awaited message; atomic operations; setting up of queue pairs, and resetting those in error.
 
 use crate::endpoint::{Protocol, Received, Record, Segment};
 use crate::members::Members;

@@ -71,7 +71,8 @@ pub fn add(part: &Part, fabric: &mut Fabric) {
         let path = first_path[wait.transfer.flow as usize] + own.destination as usize;
         let endpoint =
             fabric.hosts.endpoints_of_path.get(path).and_then(|ends| ends[usize::from(at == HeardAt::Far)]);
-        let source = || fabric.hosts.sources.position(|state| state.flow == wait.transfer.flow);
+        let sources = &fabric.hosts.sources;
+        let source = || sources.binary_search_by_key(&wait.transfer.flow, |state| state.flow).ok();
         let source = || source().map(|at: SourceIx| Starter::Source(at, wait.transfer.row));
         let Some(starter) = endpoint.map(Starter::Endpoint).or_else(source) else { continue };
         let waiting = releases.waiting.len() as u32;

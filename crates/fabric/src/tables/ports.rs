@@ -40,22 +40,27 @@ impl OfPath {
     }
 }
 
-/// By transfer of a path over TCP, the ports that it has: those of its connection.
+/// By transfer of a path over TCP, the ports that it has: those of its connection. One that has not begun has its own.
 pub(super) fn of_connections(
     transfers: &[Transfer],
     outcomes: &[TransferOutcome],
     drawn: bool,
 ) -> Vec<Ports> {
     let mut known: BTreeMap<u32, Ports> = BTreeMap::new();
-    let ports = transfers.iter().zip(outcomes).map(|(transfer, outcome)| {
+    let mut ports: Vec<Ports> = transfers.iter().map(|transfer| transfer.ports).collect();
+    let begun = |(_, (transfer, _)): &(usize, (&Transfer, &TransferOutcome))| transfer.start < Time::NEVER;
+    let mut begun: Vec<_> = transfers.iter().zip(outcomes).enumerate().filter(begun).collect();
+    // Those that have waited for others are the last of a list, and may have begun before these.
+    begun.sort_by_key(|(_, (transfer, _))| transfer.start);
+    for (nth, (transfer, outcome)) in begun {
         // A connection that goes on has those that it began with, if nobody gives them.
         let own = known.entry(outcome.connection).or_insert(transfer.ports);
         if !(drawn && outcome.reused) {
             *own = transfer.ports;
         }
-        *own
-    });
-    ports.collect()
+        ports[nth] = *own;
+    }
+    ports
 }
 
 /// The port of UDP that packets of RoCEv2 go to.
@@ -88,14 +93,17 @@ impl View<'_> {
             return OfPath::One(flow.ports.unwrap_or(drawn));
         };
         let nth = path as u32 - self.s.source(number as usize).first_path;
-        let transfers: Vec<Transfer> = list.iter().filter(|transfer| transfer.destination == nth).collect();
+        let transfers: Vec<Transfer> =
+            self.begun(number, list).filter(|transfer| transfer.destination == nth).collect();
         let Some(near) = self.s.transfer_ends(path) else {
             return OfPath::ByTransfer(transfers.iter().map(|transfer| transfer.ports).collect());
         };
         let outcomes = near.outcomes();
         let ports = of_connections(&transfers, &outcomes, list.draws_ports());
-        let begun =
-            transfers.iter().zip(outcomes).map(|(transfer, outcome)| (outcome.connection, transfer.start));
-        OfPath::ByConnection(begun.zip(ports).collect())
+        let of = transfers.iter().zip(outcomes).zip(ports);
+        let begun = of.filter(|((transfer, _), _)| transfer.start < Time::NEVER);
+        OfPath::ByConnection(
+            begun.map(|((transfer, of), ports)| ((of.connection, transfer.start), ports)).collect(),
+        )
     }
 }

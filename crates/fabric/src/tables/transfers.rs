@@ -14,7 +14,7 @@ use measure::Table;
 use std::collections::BTreeMap;
 use transport::{Application, MessageTimes, TransferOutcome};
 use units::Time;
-use workload::{Framing, Transfer};
+use workload::{Framing, Transfer, TransferList};
 
 /// A transfer of the result.
 struct Row {
@@ -110,6 +110,16 @@ impl View<'_> {
         begun.map(|waiting| (self.s.spec.waits[waiting.number as usize].transfer, waiting.began)).collect()
     }
 
+    /// The transfers of the flow of this number with the times at which they began; [`Time::NEVER`]: one waits for others.
+    pub(super) fn begun(&self, flow: u32, list: &TransferList) -> impl Iterator<Item = Transfer> {
+        let released = self.released();
+        (0..).zip(list.iter()).map(move |(row, transfer)| {
+            let waits = transfer.start == Time::NEVER;
+            let known = waits.then(|| released.get(&TransferRef { flow, row }).copied()).flatten();
+            Transfer { start: known.unwrap_or(transfer.start), ..transfer }
+        })
+    }
+
     /// Those that wait for others and have not begun.
     pub fn waiting_transfers(&self) -> Table {
         let spec = &self.s.spec;
@@ -159,7 +169,6 @@ impl View<'_> {
                 starts.entry(path).or_insert_with(|| vec![self.s.first_starts[path as usize]]).push(start);
             }
         }
-        let released = self.released();
         for (flow, spec) in (0..).zip(&self.s.spec.flows) {
             let Some(list) = spec.source.transfers() else { continue };
             let first_path = self.s.source(flow as usize).first_path;
@@ -167,18 +176,15 @@ impl View<'_> {
                 (0..spec.source.destinations.count()).map(|_| None).collect();
             let mut by_path: Vec<Vec<Transfer>> = vec![Vec::new(); paths.len()];
             if spec.transport.is_some() {
-                list.iter().for_each(|transfer| by_path[transfer.destination as usize].push(transfer));
+                self.begun(flow, list).for_each(|own| by_path[own.destination as usize].push(own));
             }
             let mut numbers = vec![0; paths.len()];
-            for (row, transfer) in (0..).zip(list.iter()) {
+            for transfer in self.begun(flow, list) {
                 let nth = numbers[transfer.destination as usize];
                 numbers[transfer.destination as usize] += 1;
-                let start = match transfer.start {
-                    Time::NEVER => released.get(&TransferRef { flow, row }).copied(),
-                    start => Some(start).filter(|&start| start <= self.end),
-                };
-                let Some(start) = start else { continue };
-                let transfer = Transfer { start, ..transfer };
+                if transfer.start > self.end {
+                    continue;
+                }
                 let path = first_path + transfer.destination;
                 let of = paths[transfer.destination as usize].get_or_insert_with(|| {
                     let starts = starts.get(&path).map_or(&[][..], |starts| starts);
