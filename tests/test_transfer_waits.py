@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import penstock as ps
+from penstock import cli
 
 HOSTS = 5
 OVER = {
@@ -159,3 +160,51 @@ def test_those_behind_one_that_begins_too_late_are_not_sent(tmp_path: Path) -> N
     result = ps.run(scenario(tmp_path, rows))
     assert [row["source"] for row in result.rows("transfers")] == ["h0", "h1"]
     assert not result.table("waiting_transfers").num_rows
+
+
+def test_a_list_is_imported_as_it_is(tmp_path: Path) -> None:
+    """Names, and what they wait for, with a transport where acknowledgements are waited for."""
+    rows = ["3,h0,h1,1000,a,", ",h1,h2,1000,b,a", ",h0,h3,1000,c,a"]
+    like = scenario(tmp_path, rows, over="tcp")
+    out = tmp_path / "imported.toml"
+    words = [
+        "import",
+        str(tmp_path / "list.csv"),
+        "--like",
+        str(like),
+        "--duration",
+        "20 ms",
+        "--out",
+        str(out),
+    ]
+    assert cli.main(words) == 0
+    told = [
+        [row[key] for key in ("source", "start_ns", "completion_ns")] for row in ps.run(out).rows("transfers")
+    ]
+    own = [
+        [row[key] for key in ("source", "start_ns", "completion_ns")]
+        for row in ps.run(like).rows("transfers")
+    ]
+    # Times of what is imported begin with the first transfer.
+    assert [[name, start + 3_000, took] for name, start, took in told] == own
+    for change, said in (("b,a", "b,z"), ("c,a", "b,a"), ("a,\n", "a,c\n"), (",h0,h3", "5,h0,h3")):
+        text = (tmp_path / "list.csv").read_text("utf-8")
+        assert change in text, said
+        (tmp_path / "wrong.csv").write_text(text.replace(change, said, 1), "utf-8")
+        assert cli.main(["import", str(tmp_path / "wrong.csv"), "--like", str(like)]) == 2
+
+
+def test_captures_have_the_ports_of_those_that_waited(tmp_path: Path) -> None:
+    """Over TCP with given ports: those of the table, in the frames of each."""
+    more = """[[probes]]
+        what = "frames"
+        which = ["h0.0->sw"]"""
+    file = scenario(tmp_path, [], over="tcp", more=more)
+    rows = ["0,h0,h1,1100,a,,81", ",h0,h1,1300,b,a,82", ",h0,h1,1200,c,b,83"]
+    (tmp_path / "list.csv").write_text(
+        "\n".join(["time_us,from,to,bytes,id,after,from_port", *rows, ""]), "utf-8"
+    )
+    result = ps.run(file)
+    sent = [row for row in result.rows("frames") if row["event"] == "sent" and row["bytes"] > 500]
+    # Headers are less than 100 B: bytes tell which it is.
+    assert [(row["bytes"] // 100, row["source_port"]) for row in sent] == [(11, 81), (13, 82), (12, 83)]

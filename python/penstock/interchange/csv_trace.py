@@ -1,7 +1,8 @@
 """Tables of transfers: CSV with a header, in which columns are separated by commas, semicolons or tabs.
 
 A column each, under one of several names: when a transfer begins, its sender, its receiver, its bytes, and,
-if it has one, its priority. The name of the first column ends with the unit of its numbers, such as
+if it has one, its priority. One that waits for others has no time, and in `after` their names, which the
+column `id` says. The name of the first column ends with the unit of its numbers, such as
 `start_us`. Hosts are names of the fabric; if all are numbers, they count its hosts from 0.
 """
 
@@ -14,7 +15,8 @@ from dataclasses import dataclass
 from penstock.errors import InputError
 from penstock.laboratory.quantity import UNITS
 
-from .piece import Document, Piece, Transfer
+from .piece import Document, Piece, Transfer, brief
+from .triggers import check_circles
 
 _LONGEST_HEADER = 10_000
 _TIMES = ("time", "start", "start_time", "timestamp", "arrival")
@@ -23,7 +25,10 @@ COLUMNS = {
     "to": ("to", "dst", "dest", "destination", "receiver"),
     "bytes": ("bytes", "size", "size_bytes", "flow_size", "length"),
     "priority": ("priority", "prio", "pg"),
+    "id": ("id",),
+    "after": ("after",),
 }
+_OPTIONAL = ("priority", "id", "after")
 STARTS = {f"{word}_{unit}": factor for word in _TIMES for unit, factor in UNITS["time"].items()}
 """Names of the column of starts, and the picoseconds of their unit."""
 
@@ -43,15 +48,28 @@ def read(document: Document) -> Piece:
         If a column is missing, or there twice, or a value is wrong; the message has the line.
     """
     columns = _Columns.of(document)
-    found = []
+    read = []
+    named: dict[str, int] = {}
     for line, row in _rows(document, columns.delimiter):
         if line <= columns.line or not "".join(row).strip() or row[0].startswith("#"):
             continue
         if len(row) != columns.count:
             raise document.error(line, f"{len(row)} values; expected {columns.count}, as in the header")
-        found.append(columns.transfer(document, line, [value.strip() for value in row]))
-    if not found:
+        values = [value.strip() for value in row]
+        one = columns.transfer(document, line, values)
+        read.append((one, columns.value(values, "after").split()))
+        if name := columns.value(values, "id"):
+            if name in named:
+                raise document.error(line, f"the id {brief(name)} is that of line {named[name]} as well")
+            named[name] = line
+    if not read:
         raise InputError(f"{document.file}: has no transfers below its header")
+    found = []
+    for one, names in read:
+        if unknown := [name for name in names if name not in named]:
+            raise document.error(one.line, f"after {brief(unknown[0])}: no transfer has that id")
+        found.append(one._replace(after=tuple(named[name] for name in names)))
+    check_circles(document, {one.line: one.after for one in found})
     if all(str(host).isdecimal() for one in found for host in (one.sender, one.receiver)):
         found = [one._replace(sender=int(one.sender), receiver=int(one.receiver)) for one in found]
     left_out = f"{document.file}: columns that are not read: {', '.join(columns.others)}"
@@ -111,16 +129,23 @@ class _Columns:
                 raise document.error(
                     line, f'the column "{bare[0]}" has no unit; call it {bare[0]}_us, or _s, _ms, _ns, _ps'
                 )
-            elif key != "priority":
+            elif key not in _OPTIONAL:
                 expected = "start_us, start_ns, ..." if key == "start" else ", ".join(names)
                 raise document.error(line, f"there is no column for {key}; expected one of {expected}")
         text = next(text for number, text in document.lines() if number == line)
         others = [name for index, name in enumerate(header) if index not in at.values()]
         return cls(line, _delimiter(text), len(header), at, header[at["start"]], others)
 
+    def value(self, row: list[str], key: str) -> str:
+        """What stands in a column; empty if there is none."""
+        return row[self.at[key]] if key in self.at else ""
+
     def transfer(self, document: Document, line: int, row: list[str]) -> Transfer:
         """What a line says."""
-        start = document.instant(line, self.start, row[self.at["start"]], STARTS[self.start])
+        text, after = row[self.at["start"]], self.value(row, "after")
+        if text and after:
+            raise document.error(line, f"{self.start} is {brief(text)} beside after: expected one of them")
+        start = document.instant(line, self.start, text or "0" if after else text, STARTS[self.start])
         size = document.whole(line, "bytes", row[self.at["bytes"]], least=1)
         priority = None
         if "priority" in self.at:

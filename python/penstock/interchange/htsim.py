@@ -22,7 +22,7 @@ from penstock.errors import InputError
 from penstock.laboratory.quantity import UNITS
 
 from .piece import Document, Note, Piece, Transfer, brief
-from .triggers import DONE, Connection, Trigger, acknowledged, after
+from .triggers import DONE, Connection, Trigger, after
 
 _COUNTS = ("Nodes", "Connections", "Triggers", "Failures")
 _WORDS = ("start", "trigger", "size", "id", "msg", "prio", "send_done_trigger", "recv_done_trigger")
@@ -153,15 +153,8 @@ class _Matrix:
                     f"main_ndp, "
                     "main_roce, main_hpcc and main_eqds take it: --time-unit ps"
                 )
-        over: dict[str, Any] = {}
-        if acknowledged(found, waits):
-            over = {"tcp": {}}
-            remarks.append(
-                f"{self.document.file}: some wait for acknowledgements: transfers are over TCP; expected "
-                "another `over` if that is meant"
-            )
         notes = [Note(line, f"{name} {count}") for name, (count, line) in self.counts.items()]
-        return Piece(transfers=transfers, over=over, remarks=remarks, notes=notes)
+        return Piece(transfers=transfers, remarks=remarks, notes=notes)
 
     def _check_counts(self) -> None:
         found = {"Connections": len(self.connections), "Triggers": len(self.triggers), "Failures": 0}

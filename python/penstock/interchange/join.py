@@ -208,9 +208,13 @@ def _traffic(read: Sequence[tuple[Document, Piece]], keys: Mapping[str, Any], ou
             f"list have it"
         )
     name = re.sub(r"[\s*\"'\[\]{},]", "-", Path(everything[0][0].file).stem)
-    entry = [{"name": name, "arrivals": {"file": f"{out.stem}.transfers.csv"}}]
-    if over := next((piece.over for _, piece in read if piece.over), None):
-        entry[0]["over"] = dict(over)
+    entry: list[dict[str, Any]] = [{"name": name, "arrivals": {"file": f"{out.stem}.transfers.csv"}}]
+    known = {(document.file, one.line): one.sender for document, one in rows}
+    if any(known[document.file, line] == one.sender for document, one in rows for line in one.after):
+        entry[0]["over"] = {"tcp": {}}
+        remarks.append(
+            "some transfers wait for acknowledgements: all are over TCP; expected another `over` if meant"
+        )
     flows = [
         _endless(f"{name}-{one.line}", document, one, first, fabric)
         for document, one in everything

@@ -221,8 +221,6 @@ class Piece:
         ``rate`` and ``length`` of the ports that the document describes.
     points : sequence
         Of a distribution of sizes: bytes, and the share up to them as it is written.
-    over : mapping
-        What carries the transfers, where they need it.
     """
 
     keys: dict[str, Any] = field(default_factory=dict)
@@ -233,7 +231,6 @@ class Piece:
     memory: SharedMemory | None = None
     links: Mapping[str, str] = field(default_factory=dict)
     points: Sequence[tuple[int, str]] = ()
-    over: Mapping[str, Any] = field(default_factory=dict)
 
 
 def explicit(

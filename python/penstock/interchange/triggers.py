@@ -77,11 +77,7 @@ def after(
             if one.sender != own.sender and word == "send_done_trigger":
                 arrivals.append(f"{own.line} (for line {one.line})")
         waits[own.line] = tuple(one.line for one, _ in fired[number])
-    try:
-        TopologicalSorter(waits).prepare()
-    except CycleError as circle:
-        lines = " -> ".join(str(line) for line in circle.args[1])
-        raise document.error(min(circle.args[1]), f"waits, over others, for itself: lines {lines}") from None
+    check_circles(document, waits)
     remarks = []
     if arrivals:
         more = f" and {len(arrivals) - 3} more" if len(arrivals) > 3 else ""
@@ -92,10 +88,19 @@ def after(
     return waits, remarks
 
 
-def acknowledged(connections: Sequence[Connection], waits: Mapping[int, Sequence[int]]) -> bool:
-    """Whether some wait for acknowledgements."""
-    sender = {one.line: one.sender for one in connections}
-    return any(sender[line] == sender[other] for line, others in waits.items() for other in others)
+def check_circles(document: Document, waits: Mapping[int, Sequence[int]]) -> None:
+    """Refuses lines that wait, over others, for themselves.
+
+    Raises
+    ------
+    InputError
+        With the lines of a circle.
+    """
+    try:
+        TopologicalSorter(waits).prepare()
+    except CycleError as circle:
+        lines = " -> ".join(str(line) for line in circle.args[1])
+        raise document.error(min(circle.args[1]), f"waits, over others, for itself: lines {lines}") from None
 
 
 def _check_count(document: Document, own: Connection, begins: str, trigger: Trigger, fires: int) -> None:
