@@ -37,8 +37,17 @@ def test_those_that_wait_name_what_they_wait_for() -> None:
     assert [one.note for one in piece.transfers] == ["id 1", "id 2", "id 3", "id 4"]
     # Node 1 hears of the arrival of what node 0 sends, and node 2 of what comes from node 1.
     assert piece.remarks[0] == (
-        "x.cm: connections that wait for the acknowledgement of another host begin when its last byte "
-        "arrives: lines 6 (for line 4), 7 (for line 6)"
+        "x.cm: connections that wait for what their host does not hear of begin when the last byte arrives: "
+        "lines 6 (for line 4), 7 (for line 6)"
+    )
+
+
+def test_an_arrival_elsewhere_is_its_acknowledgement() -> None:
+    text = "Nodes 4\n0->1 start 0 size 9 recv_done_trigger 1\n0->2 trigger 1 size 9\ntrigger id 1 oneshot\n"
+    piece = htsim.read(Document("x.cm", text))
+    assert piece.remarks[0] == (
+        "x.cm: connections that wait for what their host does not hear of begin when the last byte is "
+        "acknowledged: lines 3 (for line 2)"
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 from typing import Any
 
@@ -208,3 +209,60 @@ def test_captures_have_the_ports_of_those_that_waited(tmp_path: Path) -> None:
     sent = [row for row in result.rows("frames") if row["event"] == "sent" and row["bytes"] > 500]
     # Headers are less than 100 B: bytes tell which it is.
     assert [(row["bytes"] // 100, row["source_port"]) for row in sent] == [(11, 81), (13, 82), (12, 83)]
+
+
+BESIDE = {
+    "spray": '[switch]\npath_choice = "spray"',
+    "flowlet": '[switch.path_choice.flowlet]\ngap = "5 us"',
+    "cut-through": '[switch]\nforwarding = "cut_through"',
+    "pfc": "[flow_control.pfc]\npriorities = [0]",
+    "credit": "[flow_control.credit]",
+    "link-down": '[[faults]]\nlink = ["leaf0", "spine0"]\nat = "15 us"\ndown = true\nreroute = true',
+    "link-rate": '[[faults]]\nlink = ["leaf0", "spine0"]\nat = "15 us"\nrate = "40 Gb/s"',
+    "slow-receivers": '[host.receive]\ntime_per_frame = "700 ns"',
+    "slow-senders": '[host.send]\ntime_per_frame = "700 ns"',
+    "full-nics": '[host]\nqueue_limit = "20 kB"\nwhen_full = "block"',
+    "qcn": "[[switch.queue_managers]]\nqcn = {}\n[host]\nrate_limiters = { qcn = {} }",
+    "frame-log": '[[probes]]\nwhat = "frames"\nwhich = "all"',
+}
+
+
+@pytest.mark.parametrize("over", ["pushed", "tcp", "write"])
+@pytest.mark.parametrize("beside", BESIDE)
+def test_beside_other_mechanisms_of_64_hosts(tmp_path: Path, over: str, beside: str) -> None:
+    """Each begins with the last end that it waits for, and threads change nothing."""
+    draws = random.Random(beside)
+    ends: list[tuple[int, int, list[int]]] = []
+    for nth in range(40):
+        sender, receiver = draws.sample(range(64), 2)
+        known = [
+            other
+            for other, (first, last, _) in enumerate(ends)
+            if sender == last or (sender == first and over != "pushed")
+        ]
+        ends.append((sender, receiver, draws.sample(known, min(2, len(known))) if nth > 15 else []))
+    rows = [
+        f"{'' if after else nth},h{sender},h{receiver},{(50 + nth) * 1_000},{nth},{' '.join(map(str, after))}"
+        for nth, (sender, receiver, after) in enumerate(ends)
+    ]
+    rows.sort(key=lambda row: row.startswith(","))
+    file = scenario(tmp_path, rows, over=over, more=BESIDE[beside])
+    star = file.read_text("utf-8")
+    fabric = 'leaves = 8\nspines = 2\nhosts_per_leaf = 8\nrate = "25 Gb/s"\nuplink_rate = "100 Gb/s"'
+    head, tail = star.split("[topology.star]")[0], star.partition('delay = "300 ns"\n')[2]
+    file.write_text(f"{head}[topology.leaf_spine]\n{fabric}\n{tail}", "utf-8")
+    result = ps.run(file, threads=1)
+    found = {row["bytes"] // 1_000 - 50: row for row in result.rows("transfers")}
+    waited = 0
+    for nth, (sender, _, after) in enumerate(ends):
+        if after and nth in found:
+            waited += 1
+            took = {
+                other: found[other]["completion_ns" if ends[other][1] == sender else "acknowledged_ns"]
+                for other in after
+            }
+            last = max(found[other]["start_ns"] + took[other] for other in after)
+            assert found[nth]["start_ns"] == pytest.approx(last, abs=1e-3)
+    assert waited > 2
+    assert len(found) + result.table("waiting_transfers").num_rows == len(ends)
+    assert ps.run(file, threads=3).run["fingerprint"] == result.run["fingerprint"]

@@ -4,8 +4,8 @@ A trigger fires when a connection that names it is acknowledged (`send_done_trig
 (`recv_done_trigger`), a barrier after so many of them; what waits for it begins in the same instant,
 wherever it is. A host hears of the acknowledgement of what it sent itself, and of the arrival of what was
 sent to it, and of nothing else: what one host does may depend on another one by frames alone. So an
-acknowledgement that a receiver would have to know of is its arrival, which is told, and a connection between
-others is an error.
+acknowledgement that a receiver would have to know of is the arrival, and an arrival that a sender would have
+to know of is the acknowledgement, which is told; a connection between others is an error.
 
 Source: `sim/trigger.cpp` and `sim/datacenter/connection_matrix.cpp` of csg-htsim and uet-htsim.
 """
@@ -58,7 +58,8 @@ def after(
         for word in DONE:
             if word in one.said:
                 fired[int(one.said[word])].append((one, word))
-    waits, arrivals = {}, []
+    waits: dict[int, tuple[int, ...]] = {}
+    heard: dict[str, list[str]] = {"arrives": [], "is acknowledged": []}
     for own in connections:
         if "trigger" not in own.said:
             continue
@@ -74,17 +75,20 @@ def after(
                 raise document.error(
                     own.line, f"{begins}, by {who} when its last byte {DONE[word]}: {reason}"
                 )
-            if one.sender != own.sender and word == "send_done_trigger":
-                arrivals.append(f"{own.line} (for line {one.line})")
+            acknowledged = one.sender == own.sender
+            if acknowledged != (word == "send_done_trigger"):
+                what = "is acknowledged" if acknowledged else "arrives"
+                heard[what].append(f"{own.line} (for line {one.line})")
         waits[own.line] = tuple(one.line for one, _ in fired[number])
     check_circles(document, waits)
     remarks = []
-    if arrivals:
-        more = f" and {len(arrivals) - 3} more" if len(arrivals) > 3 else ""
-        remarks.append(
-            f"{document.file}: connections that wait for the acknowledgement of another host begin when "
-            f"its last byte arrives: lines {', '.join(arrivals[:3])}{more}"
-        )
+    for what, lines in heard.items():
+        if lines:
+            more = f" and {len(lines) - 3} more" if len(lines) > 3 else ""
+            remarks.append(
+                f"{document.file}: connections that wait for what their host does not hear of begin when the "
+                f"last byte {what}: lines {', '.join(lines[:3])}{more}"
+            )
     return waits, remarks
 
 

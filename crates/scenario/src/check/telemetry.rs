@@ -87,7 +87,8 @@ pub(super) fn crowds(spec: &Spec, is_one: impl Fn(&FlowSpec) -> bool) -> BTreeMa
             Some(list) => {
                 // One queue pair sends one message after the other.
                 let mut told = BTreeSet::new();
-                for one in list.iter() {
+                // When those begin that wait for others nobody knows.
+                for one in list.iter().filter(|one| one.start < Time::NEVER) {
                     let to = destinations[one.destination as usize];
                     if told.insert((to, one.start)) {
                         *begins.entry(to).or_default().entry(Some(one.start)).or_default() += 1;
