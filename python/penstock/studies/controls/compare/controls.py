@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from penstock.studies.marks import red_marks
+
 Changes = Mapping[str, Any]
 
 
@@ -37,19 +39,7 @@ def _notified(name: str, point: Changes, reaction: Changes, per: str = "flow") -
     return Control("#0072B2", changes=changes)
 
 
-_RED = {
-    "red": {
-        "weight": 1,
-        "min": "100 kB",
-        "max": "400 kB",
-        "max_probability": 0.2,
-        "gentle": False,
-        "action": "mark_only",
-        "spacing": "geometric",
-        "at": "dequeue",
-    }
-}
-_MARKS = {"switch.queue_managers": [_RED]}
+_MARKS = {"switch.queue_managers": [red_marks("100 kB", "400 kB", 0.2)]}
 _STEP = {"switch.queue_managers": [{"step": {"threshold": "100 kB", "at": "dequeue"}}]}
 _CNP = {"cnp_gap": "4 us"}
 _DCQCN = {"dcqcn": {"preset": "hpcc"}}

@@ -12,11 +12,11 @@ from matplotlib.figure import Figure
 from penstock.plots.style import style
 from penstock.result import Result
 from penstock.scenario import Scenario
+from penstock.studies.marks import red_marks
 from penstock.studies.reproduce import Context, Outcome
 
-SLOPE = {"min": "5 kB", "max": "200 kB", "max_probability": 0.01}
-STEP = {"min": "5 kB", "max": "5001 B", "max_probability": 1.0}
-MARKS = {"weight": 1, "gentle": False, "action": "mark_only", "spacing": "geometric", "at": "dequeue"}
+SLOPE = red_marks("5 kB", "200 kB", 0.01)
+STEP = red_marks("5 kB", "5001 B", 1.0)
 PFC, DCQCN = "PFC alone", "DCQCN"
 EXTRA = ("first", "second")
 FULL = "sw.0->h0"
@@ -95,7 +95,7 @@ def arranged(context: Context, name: str, control: str, marks: Mapping[str, Any]
     for flow in scenario.to_dict()["flows"]:
         source = {"rdma": {"control": {"dcqcn": {"preset": "paper"}}, "cnp_gap": "50 us"}}
         scenario = scenario.with_value(f"flows.{flow['name']}.source", source)
-    return scenario.with_value("switch.queue_managers", [{"classes": [3], "red": {**MARKS, **marks}}])
+    return scenario.with_value("switch.queue_managers", [{"classes": [3], **marks}])
 
 
 def rates(result: Result) -> dict[str, float]:

@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 from penstock.plots.style import style
 from penstock.result import Result
 from penstock.scenario import Scenario
+from penstock.studies.marks import red_marks
 from penstock.studies.reproduce import Context, Outcome
 
 HPCC, DCTCP, DCQCN, TIMELY, SWIFT = "HPCC", "DCTCP", "DCQCN+w", "TIMELY+w", "Swift"
@@ -147,9 +148,7 @@ def marks(name: str, times: int) -> Mapping[str, Any]:
     """The marks of a switch whose links are so many times as fast as those of hosts."""
     if name == DCTCP:
         return {"classes": [3], "step": {"threshold": f"{300 * times} kB", "at": "dequeue"}}
-    slope = {"min": f"{400 * times} kB", "max": f"{1600 * times} kB", "max_probability": 0.2}
-    how = {"weight": 1, "gentle": False, "action": "mark_only", "spacing": "geometric", "at": "dequeue"}
-    return {"classes": [3], "red": {**how, **slope}}
+    return {"classes": [3], **red_marks(f"{400 * times} kB", f"{1600 * times} kB", 0.2)}
 
 
 COLUMNS = (

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from penstock.plots.style import style
 from penstock.result import Result
 from penstock.scenario import Scenario
+from penstock.studies.marks import red_marks
 from penstock.studies.reproduce import Context, Outcome
 
 CONTROLS: Mapping[str, Any] = {
@@ -19,18 +20,7 @@ CONTROLS: Mapping[str, Any] = {
     "TIMELY": {"timely": {}},
     "DCQCN": {"dcqcn": {"preset": "paper"}},
 }
-MARKS = {
-    "red": {
-        "weight": 1,
-        "min": "5 kB",
-        "max": "200 kB",
-        "max_probability": 0.01,
-        "gentle": False,
-        "action": "mark_only",
-        "spacing": "geometric",
-        "at": "dequeue",
-    }
-}
+MARKS = red_marks("5 kB", "200 kB", 0.01)
 SELECTIVE = {"recovery": "selective"}
 FILLS = {"window": "120 kB"}
 """What fills the longest path: 40 Gb/s for 24 us."""

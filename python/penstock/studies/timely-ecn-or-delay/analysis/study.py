@@ -13,19 +13,10 @@ from matplotlib.figure import Figure
 from penstock.plots.style import style
 from penstock.result import Result
 from penstock.scenario import Scenario
+from penstock.studies.marks import red_marks
 from penstock.studies.reproduce import Context, Outcome
 
 DCQCN: Mapping[str, Any] = {"control": {"dcqcn": {"preset": "paper"}}, "cnp_gap": "50 us", "cnp_priority": 3}
-MARKS = {
-    "weight": 1,
-    "min": "5 kB",
-    "max": "200 kB",
-    "max_probability": 0.01,
-    "gentle": False,
-    "action": "mark_only",
-    "spacing": "geometric",
-    "at": "dequeue",
-}
 ORIGINAL, GRADIENT, PATCHED, MARKED = "TIMELY", "gradient alone", "patched TIMELY", "DCQCN"
 COLOURS = {ORIGINAL: "#d95f02", GRADIENT: "#9aa0a6", PATCHED: "#1b9e77", MARKED: "#1f77b4"}
 TIMELY: Mapping[str, Mapping[str, Any]] = {
@@ -148,7 +139,9 @@ def several(context: Context, many: int) -> Rest:
 
 def marked(scenario: Scenario, at: str = "dequeue") -> Scenario:
     """With marks at this end of the queues."""
-    return scenario.with_value("switch.queue_managers", [{"classes": [3], "red": {**MARKS, "at": at}}])
+    return scenario.with_value(
+        "switch.queue_managers", [{"classes": [3], **red_marks("5 kB", "200 kB", 0.01, at=at)}]
+    )
 
 
 def loop(context: Context, many: int, delay: str = "21250 ns", at: str = "dequeue") -> Rest:

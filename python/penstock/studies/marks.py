@@ -1,0 +1,33 @@
+"""Marks as queue pairs with DCQCN and its kin expect them of switches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+_AT_DEQUEUE = {
+    "weight": 1,
+    "gentle": False,
+    "action": "mark_only",
+    "spacing": "geometric",
+    "at": "dequeue",
+}
+
+
+def red_marks(least: str, most: str, probability: float, *, at: str = "dequeue") -> dict[str, Any]:
+    """A queue manager that marks by the length of the queue of now, and drops nothing.
+
+    Parameters
+    ----------
+    least, most : str
+        Lengths with unit, such as "5 kB": below the one none is marked, above the other all.
+    probability : float
+        That of a mark at `most`, above 0 and at most 1.
+    at : str
+        "dequeue" or "enqueue". Default: "dequeue", as in the source.
+
+    Notes
+    -----
+    Y. Zhu et al., "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM 2015, figure 5.
+    """
+    slope = {"min": least, "max": most, "max_probability": probability}
+    return {"red": {**_AT_DEQUEUE, **slope, "at": at}}
