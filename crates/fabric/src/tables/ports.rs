@@ -1,6 +1,7 @@
 //! The ports of UDP and TCP that frames have.
 
 use super::View;
+use super::transfers::Released;
 use crate::run::frame_log::Row;
 use frame::{FrameKind, Ports};
 use std::collections::BTreeMap;
@@ -10,7 +11,10 @@ use workload::Transfer;
 
 /// Ports by path, found once each.
 #[derive(Default)]
-pub(super) struct KnownPorts(BTreeMap<usize, OfPath>);
+pub(super) struct KnownPorts {
+    paths: BTreeMap<usize, OfPath>,
+    released: Option<Released>,
+}
 
 /// The ports of the frames of a path.
 enum OfPath {
@@ -73,8 +77,9 @@ impl View<'_> {
             return Ports::default();
         }
         let path = row.frame.path.at();
-        let Ports { source, destination } =
-            known.0.entry(path).or_insert_with(|| self.of_path_ports(path)).of(row);
+        let KnownPorts { paths, released } = known;
+        let find = || self.of_path_ports(path, released.get_or_insert_with(|| self.released()));
+        let Ports { source, destination } = paths.entry(path).or_insert_with(find).of(row);
         if row.back {
             Ports { source: destination, destination: source }
         } else {
@@ -82,7 +87,7 @@ impl View<'_> {
         }
     }
 
-    fn of_path_ports(&self, path: usize) -> OfPath {
+    fn of_path_ports(&self, path: usize, released: &Released) -> OfPath {
         let number = self.s.path_flow[path];
         let flow = &self.s.spec.flows[number as usize];
         let Some(list) = flow.source.transfers() else {
@@ -94,7 +99,7 @@ impl View<'_> {
         };
         let nth = path as u32 - self.s.source(number as usize).first_path;
         let transfers: Vec<Transfer> =
-            self.begun(number, list).filter(|transfer| transfer.destination == nth).collect();
+            View::begun(released, number, list).filter(|transfer| transfer.destination == nth).collect();
         let Some(near) = self.s.transfer_ends(path) else {
             return OfPath::ByTransfer(transfers.iter().map(|transfer| transfer.ports).collect());
         };

@@ -50,6 +50,9 @@ struct OfPath {
     ports: Vec<Ports>,
 }
 
+/// When transfers began that waited for others.
+pub(super) type Released = BTreeMap<TransferRef, Time>;
+
 /// The entry of the scenario that a flow is from.
 fn entry_of(flow: &FlowSpec) -> &str {
     flow.name.split('[').next().unwrap_or_default()
@@ -104,15 +107,18 @@ impl View<'_> {
     }
 
     /// When those began that wait for others.
-    fn released(&self) -> BTreeMap<TransferRef, Time> {
+    pub(super) fn released(&self) -> Released {
         let waiting = self.s.parts().flat_map(|part| &part.hosts.releases.waiting);
         let begun = waiting.filter(|waiting| waiting.began < Time::NEVER);
         begun.map(|waiting| (self.s.spec.waits[waiting.number as usize].transfer, waiting.began)).collect()
     }
 
     /// The transfers of the flow of this number with the times at which they began; [`Time::NEVER`]: one waits for others.
-    pub(super) fn begun(&self, flow: u32, list: &TransferList) -> impl Iterator<Item = Transfer> {
-        let released = self.released();
+    pub(super) fn begun<'l>(
+        released: &'l Released,
+        flow: u32,
+        list: &'l TransferList,
+    ) -> impl Iterator<Item = Transfer> + 'l {
         (0..).zip(list.iter()).map(move |(row, transfer)| {
             let waits = transfer.start == Time::NEVER;
             let known = waits.then(|| released.get(&TransferRef { flow, row }).copied()).flatten();
@@ -169,6 +175,7 @@ impl View<'_> {
                 starts.entry(path).or_insert_with(|| vec![self.s.first_starts[path as usize]]).push(start);
             }
         }
+        let released = self.released();
         for (flow, spec) in (0..).zip(&self.s.spec.flows) {
             let Some(list) = spec.source.transfers() else { continue };
             let first_path = self.s.source(flow as usize).first_path;
@@ -176,10 +183,11 @@ impl View<'_> {
                 (0..spec.source.destinations.count()).map(|_| None).collect();
             let mut by_path: Vec<Vec<Transfer>> = vec![Vec::new(); paths.len()];
             if spec.transport.is_some() {
-                self.begun(flow, list).for_each(|own| by_path[own.destination as usize].push(own));
+                let begun = Self::begun(&released, flow, list);
+                begun.for_each(|own| by_path[own.destination as usize].push(own));
             }
             let mut numbers = vec![0; paths.len()];
-            for transfer in self.begun(flow, list) {
+            for transfer in Self::begun(&released, flow, list) {
                 let nth = numbers[transfer.destination as usize];
                 numbers[transfer.destination as usize] += 1;
                 if transfer.start > self.end {
