@@ -157,9 +157,9 @@ def plain(name: str, text: str) -> object:
     if name in ("ns3-topology", "powertcp-topology", "simai-topology"):
         return [_number(word) for word in text.split()]
     if name == "gml":
-        return [
-            _number(word) for word in re.sub(r'graphics \[[^]]*\]|LinkLabel +("[^"]*"|\S+)', "", text).split()
-        ]
+        inner = r"\[[^][]*\]"
+        left_out = rf'graphics \[([^][]|{inner})*\]|LinkLabel +("[^"]*"|\S+)'
+        return [_number(word) for word in re.sub(left_out, "", text).split()]
     lines = [re.sub(r"(^|(?<=\s))#.*", "", line).strip() for line in text.splitlines()]
     if name == "csv":
         lines = [line.rpartition(";")[0] for line in lines]

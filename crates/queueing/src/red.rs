@@ -78,10 +78,10 @@ pub struct RedParams {
     pub idle_exponent: IdleExponent,
     /// When a frame is picked: as it enters ("enqueue") or as it leaves ("dequeue"), by the queue that is then; with `action` "mark_only" alone, since what leaves is not dropped. Default: "enqueue".
     pub at: Moment,
-    /// What is other for frames of yellow flows: a table of `min`, `max`, `max_probability` and `action`. Default: nothing.
+    /// What differs for frames of yellow flows: a table of `min`, `max`, `max_probability` and `action`. Default: nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub yellow: Option<ColorKeys>,
-    /// What is other for frames of red flows: a table of `min`, `max`, `max_probability` and `action`. Default: nothing.
+    /// What differs for frames of red flows: a table of `min`, `max`, `max_probability` and `action`. Default: nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub red: Option<ColorKeys>,
 }

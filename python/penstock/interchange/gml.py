@@ -80,11 +80,15 @@ def read(document: Document) -> Piece:
         for one in item.value
         if isinstance(one.value, list)
     }
-    told = (
-        [f"{document.file}: lists of nodes and edges that are not read: {', '.join(sorted(lists))}"]
-        if lists
-        else []
-    )
+    of_graph = {brief(item.key) for item in items} - {"node", "edge", "directed"}
+    told = [
+        f"{document.file}: {what} that are not read: {', '.join(sorted(keys))}"
+        for what, keys in (
+            ("lists of nodes and edges", lists),
+            ("attributes of the graph", of_graph),
+        )
+        if keys
+    ]
     return replace(piece, remarks=[*piece.remarks, *told])
 
 

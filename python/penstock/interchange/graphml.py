@@ -12,6 +12,9 @@ from xml.parsers import expat
 from . import graph
 from .piece import Document, Piece, brief
 
+_WITHOUT_TEXT = ("graphml", "key", "graph", "node", "edge")
+"""Elements that hold others alone: text in them is a slip of whoever wrote the file."""
+
 
 def recognises(document: Document) -> bool:
     """Whether a text begins as GraphML."""
@@ -32,7 +35,7 @@ def read(document: Document) -> Piece:
         tag.rpartition(" ")[2], attributes, parser.CurrentLineNumber
     )
     parser.EndElementHandler = lambda tag: reader.end(tag.rpartition(" ")[2])
-    parser.CharacterDataHandler = reader.characters
+    parser.CharacterDataHandler = lambda text: reader.characters(text, parser.CurrentLineNumber)
     try:
         parser.Parse(document.text, True)
     except expat.ExpatError as error:
@@ -59,6 +62,8 @@ class _Reader:
         self.defaults: dict[str, dict[str, Any]] = {"node": {}, "edge": {}}
         self.direction = ""
         self._document = document
+        self._open: list[str] = []
+        """The elements that are open, the outermost first."""
         self._names: dict[str, str] = {}
         self._graphs = 0
         self._of: dict[str, Any] | None = None
@@ -69,6 +74,7 @@ class _Reader:
 
     def begin(self, tag: str, attributes: dict[str, str], line: int) -> None:
         """An element opens."""
+        self._open.append(tag)
         if tag == "graph":
             self._graphs += 1
             if self._graphs > 1:
@@ -102,6 +108,7 @@ class _Reader:
 
     def end(self, tag: str) -> None:
         """An element closes."""
+        self._open.pop()
         if tag in ("node", "edge"):
             self._of = None
         elif tag in ("data", "default") and self._text is not None:
@@ -113,10 +120,15 @@ class _Reader:
                 for one in ("node", "edge") if kind == "all" else (kind,):
                     self.defaults.setdefault(one, {})[name] = value
 
-    def characters(self, text: str) -> None:
-        """Text of an element; that of drawings counts for nothing."""
+    def characters(self, text: str, line: int) -> None:
+        """Text of an element; that of descriptions and drawings counts for nothing."""
         if self._text is not None:
             self._text.append(text)
+        elif text.strip() and self._open[-1] in _WITHOUT_TEXT:
+            message = (
+                f"{brief(text.strip())} stands in a {self._open[-1]}; expected text in data alone"
+            )
+            raise self._document.error(line, message)
 
     def _node(self, name: str, line: int) -> None:
         if name in self.nodes:

@@ -6,11 +6,15 @@ each with `source` and `target`.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from . import graph
 from .json_text import Part, whole
 from .piece import Document, Piece, brief
+
+_OF_NETWORKX = ("directed", "multigraph", "graph")
+"""What networkx writes beside nodes and edges; attributes of a graph mean nothing to a fabric."""
 
 
 def recognises(document: Document) -> bool:
@@ -47,7 +51,12 @@ def read(document: Document) -> Piece:
         )
         for entry in _list(part, key)
     ]
-    return graph.fabric(document, nodes, edges)
+    piece = graph.fabric(document, nodes, edges)
+    others = sorted(brief(name) for name in set(part.table) - {"nodes", key, *_OF_NETWORKX})
+    if not others:
+        return piece
+    told = f"{document.file}: keys of the graph that are not read: {', '.join(others)}"
+    return replace(piece, remarks=[*piece.remarks, told])
 
 
 def _list(part: Part, key: str) -> list[dict[str, Any]]:

@@ -1479,11 +1479,11 @@ class RedKeys(TypedDict, total=False):
     then. Default: "enqueue".
     """
     yellow: ColorKeysKeys | None
-    """What is other for frames of yellow flows: a table of `min`, `max`, `max_probability` and `action`.
+    """What differs for frames of yellow flows: a table of `min`, `max`, `max_probability` and `action`.
     Default: nothing.
     """
     red: ColorKeysKeys | None
-    """What is other for frames of red flows: a table of `min`, `max`, `max_probability` and `action`.
+    """What differs for frames of red flows: a table of `min`, `max`, `max_probability` and `action`.
     Default: nothing.
     """
 
