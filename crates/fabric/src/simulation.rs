@@ -250,8 +250,8 @@ impl Simulation {
         let Some(pilot) = self.pilot.take_if(|pilot| pilot.is_over()) else {
             return Ok(State::Running);
         };
-        let threads = match pilot.verdict(&self.shards[0].runner, self.spec.duration) {
-            Verdict::Try(threads) => threads,
+        let (threads, faster) = match pilot.verdict(&self.shards[0].runner, self.spec.duration) {
+            Verdict::Try(threads, faster) => (threads, faster),
             Verdict::Later => {
                 self.pilot = Some(pilot.later());
                 return Ok(State::Running);
@@ -267,7 +267,7 @@ impl Simulation {
             took = begun.elapsed();
         }
         // It went on to the end of its piece, which may be behind that of the one.
-        let ran = pilot.ran.mul_f64(Pilot::FASTER * again.events() as f64 / self.events().max(1) as f64);
+        let ran = pilot.ran.mul_f64(faster * again.events() as f64 / self.events().max(1) as f64);
         if again.now() < self.now() || took > ran {
             return Ok(State::Running);
         }

@@ -33,14 +33,14 @@ pub(crate) struct Pilot {
 }
 
 /// What a beginning says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Verdict {
     /// Too little is left.
     Stay,
     /// Too little happens at a time, so far.
     Later,
-    /// So many threads may pay.
-    Try(usize),
+    /// So many threads may pay. They have to take at most this part of the time that one took, an event.
+    Try(usize, f64),
 }
 
 impl Pilot {
@@ -57,8 +57,8 @@ impl Pilot {
     const WORTH: u32 = 20;
     const WORTH_IF_SURE: u32 = 5;
 
-    /// Threads have to take at most this part of the time that one took, an event.
-    pub const FASTER: f64 = 0.9;
+    /// What threads have to be faster by; where they surely pay the trial, which is short, need not show it.
+    const FASTER: f64 = 0.9;
 
     /// At the beginning, after building.
     pub fn new(most: usize, built: Duration) -> Pilot {
@@ -90,7 +90,7 @@ impl Pilot {
         } else if threads < 2 {
             Verdict::Later
         } else {
-            Verdict::Try(threads)
+            Verdict::Try(threads, if sure { 1.0 } else { Pilot::FASTER })
         }
     }
 
@@ -123,8 +123,8 @@ mod tests {
     fn threads_are_tried_where_enough_is_left_for_what_happens_at_a_time() {
         // A millisecond took 5 ms, building as long: 20 and 5 times both are 200 and 50 ms.
         let verdict = |events, ms| pilot(5, 5).judge(events, Time::from_ms(1), Time::from_ms(ms));
-        assert_eq!([verdict(300, 40), verdict(300, 41)], [Verdict::Stay, Verdict::Try(2)]);
-        assert_eq!([verdict(800, 10), verdict(800, 11)], [Verdict::Stay, Verdict::Try(2)]);
+        assert_eq!([verdict(300, 40), verdict(300, 41)], [Verdict::Stay, Verdict::Try(2, 0.9)]);
+        assert_eq!([verdict(800, 10), verdict(800, 11)], [Verdict::Stay, Verdict::Try(2, 1.0)]);
         assert_eq!([verdict(199, 41), verdict(0, 41)], [Verdict::Later; 2]);
         assert_eq!(pilot(5, 5).judge(65_536, Time::ZERO, Time::from_ms(1)), Verdict::Later);
     }
