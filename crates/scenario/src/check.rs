@@ -8,6 +8,7 @@ mod dcbx;
 mod dcqcn;
 mod domains;
 mod faults;
+mod fcoe;
 mod files;
 mod findings;
 mod flow_control;
@@ -229,6 +230,7 @@ fn lower(model: &Model, context: &mut Context<'_>) -> Option<(Spec, Vec<u8>)> {
         managers::check(model, &spec, &needs, context);
         transports::check_losses(model, &spec, context);
         rdma::check(model, &spec, context);
+        fcoe::check(model, &spec, context);
         telemetry::check(model, &spec, context);
         dcqcn::check(model, &spec, context);
         domains::check(model, &spec, context);

@@ -22,6 +22,8 @@ mod duplex;
 mod endpoint;
 mod exchange;
 mod fast_recovery;
+mod fcoe;
+mod fcoe_keys;
 mod fixed_rate;
 mod fixed_window;
 mod limited;
@@ -95,6 +97,8 @@ pub use dctcp::{Dctcp, DctcpKeys, DctcpParams};
 pub use delay::Delay;
 pub use endpoint::{Answer, Congestion, Progress, Protocol, Received, Record, RecordKind, Requests, Segment};
 pub use exchange::{MAX_OUTSTANDING, MAX_SEGMENTS};
+pub use fcoe::{FCOE_OVERHEAD, Fcoe, FcoeSpec};
+pub use fcoe_keys::{FcoeKeys, FcpOperation};
 pub use fixed_rate::{FixedRate, FixedRateParams};
 pub use fixed_window::{FixedWindow, FixedWindowParams};
 pub use limited::LimitedTimes;
@@ -331,6 +335,8 @@ type BoxedConversation = Box<Conversation>;
 /// Boxed, as all that send.
 type BoxedMpiExchange = Box<MpiExchange>;
 /// Boxed, as all that send.
+type BoxedFcoe = Box<Fcoe>;
+/// Boxed, as all that send.
 type BoxedRdmaSender = Box<RdmaSender>;
 /// Boxed: it is larger than what takes in one connection.
 type BoxedTransferReceiver = Box<TransferReceiver>;
@@ -358,6 +364,8 @@ endpoints! {
     Conversation(BoxedConversation) = "conversation",
     /// Either end of a connection between two neighbouring ranks.
     MpiExchange(BoxedMpiExchange) = "mpi_exchange",
+    /// Either end of exchanges over FCoE.
+    Fcoe(BoxedFcoe) = "fcoe",
     /// Sends messages over RDMA.
     RdmaSender(BoxedRdmaSender) = "rdma_sender",
     /// Takes in messages over RDMA.
@@ -408,6 +416,8 @@ applications! {
     conversation: Conversation(Box<ConversationKeys> => Arc<ConversationSpec>),
     /// Steps of the ranks of MPI in a ring, over TCP; full segments have the length `frame`.
     mpi_exchange: MpiExchange(Box<MpiExchangeKeys> => Arc<MpiExchangeSpec>),
+    /// Exchanges of Fibre Channel over Ethernet (FCoE); full frames are at most as long as `frame`.
+    fcoe: Fcoe(FcoeKeys => Arc<FcoeSpec>),
     /// Messages over RDMA (RoCEv2); full packets are at most as long as `frame`.
     rdma: Rdma(Box<RdmaKeys> => Arc<RdmaSpec>),
 }
