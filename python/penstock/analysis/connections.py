@@ -131,8 +131,8 @@ def told(result: Measurements, row: dict[str, Any]) -> Iterator[str]:
         )
     if row.get("exchanges_aborted"):
         yield (
-            f"{row['exchanges_aborted']:,} exchanges had not ended after ulp_tov, and were aborted and repeated "
-            "as a whole."
+            f"Exchanges that had not ended after ulp_tov, and were aborted and repeated as a whole: "
+            f"{row['exchanges_aborted']:,}."
         )
     if row.get("timeouts"):
         yield f"It timed out {row['timeouts']:,} times, and was silent meanwhile."

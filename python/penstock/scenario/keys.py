@@ -1804,6 +1804,8 @@ class SourceTable(TypedDict, total=False):
     """Exchanges of messages over TCP."""
     mpi_exchange: MpiExchangeKeys
     """Steps of the ranks of MPI in a ring, over TCP."""
+    fcoe: FcoeKeys
+    """Exchanges of Fibre Channel over Ethernet (FCoE)."""
     rdma: RdmaKeys
     """Messages over RDMA (RoCEv2)."""
 
@@ -2222,6 +2224,33 @@ class MpiExchangeKeys(TypedDict, total=False):
     tcp: TcpKeys | None
     """The keys of both directions, without `transfer`, `idle`, `reconnect` and `handshake`. Default: all
     those of the preset "rfc".
+    """
+
+
+class FcoeKeys(TypedDict, total=False):
+    """Exchanges of Fibre Channel over Ethernet, without TCP: `from` is the initiator, `to` the target."""
+
+    operation: Required[FcpOperation]
+    """"read" or "write"."""
+    block: str | None
+    """Bytes of an exchange (FCP_DL). Default: "1 MiB"."""
+    max_burst: str | None
+    """Data of one sequence. Default: "unlimited"."""
+    outstanding: int | None
+    """Exchanges in progress at the same time: the queue depth. Default: 1."""
+    think: Delay | None
+    """From the end of an exchange to the next one in its place: a time with unit, or a table
+    `exponential`. Default: "0 s".
+    """
+    service: Delay | None
+    """Time of the target, before the data of a read or the response to a write: a time with unit, or a
+    table `exponential`. Default: "0 s".
+    """
+    ulp_tov: str | None
+    """An exchange that has not ended for so long is aborted and repeated (ULP_TOV). Default: "30 s"."""
+    requires_lossless: bool | None
+    """Whether an end sends only where flow control is in force for its priority at the port of its host
+    (T11), which DCBX may settle. Default: true.
     """
 
 
@@ -2962,6 +2991,8 @@ Messages = (
     | MessagesTable
 )
 """The messages of an exchange."""
+FcpOperation = Literal["read", "write"]
+"""What an exchange does."""
 RdmaControl = (
     Literal["none", "dcqcn", "dctcp", "timely", "swift", "hpcc", "hpcc_pint", "powertcp", "theta_powertcp"]
     | RdmaControlTable

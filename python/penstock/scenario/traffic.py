@@ -23,6 +23,7 @@ __all__: list[str] = [
     "dctcp",
     "empirical",
     "exponential",
+    "fcoe",
     "file",
     "hot_spot",
     "hpcc",
@@ -192,6 +193,33 @@ def exponential(
     nearest length.
     """
     made: Any = table("exponential", value, mean=mean, min=min, max=max)
+    return made
+
+
+def fcoe(
+    operation: k.FcpOperation,
+    *,
+    block: str | None = None,
+    max_burst: str | None = None,
+    outstanding: int | None = None,
+    think: k.Delay | None = None,
+    service: k.Delay | None = None,
+    ulp_tov: str | None = None,
+    requires_lossless: bool | None = None,
+) -> k.SourceTable:
+    """Exchanges of Fibre Channel over Ethernet (FCoE)."""
+    made: k.SourceTable = table(
+        "fcoe",
+        None,
+        operation=operation,
+        block=block,
+        max_burst=max_burst,
+        outstanding=outstanding,
+        think=think,
+        service=service,
+        ulp_tov=ulp_tov,
+        requires_lossless=requires_lossless,
+    )
     return made
 
 

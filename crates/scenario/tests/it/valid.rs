@@ -505,6 +505,29 @@ fn conversations_by_name_and_by_size() {
 }
 
 #[test]
+fn frames_of_fcoe_are_as_long_as_the_flow_allows() {
+    let spec = |frame: &str, keys: &str| {
+        let text = format!(
+            "[simulation]\nduration = \"1 ms\"\n[topology.star]\nhosts = 2\nrate = \"10 Gb/s\"\n[flow_control.pfc]\n\
+             [[flows]]\nname = \"f\"\nfrom = \"h0\"\nto = \"h1\"\nlimit = \"10 MiB\"\nframe = \"{frame}\"\n\
+             source = {{ fcoe = {{ operation = \"write\", {keys} }} }}\n"
+        );
+        let found = fixpoint(&text);
+        let spec = found.spec.flows[0].transport.as_ref().unwrap().fcoe().unwrap().clone();
+        (spec, found.warnings.into_iter().map(|one| one.message).collect::<Vec<_>>())
+    };
+    let (whole, warned) = spec("2180 B", "outstanding = 16");
+    assert_eq!((whole.data_field, whole.burst, whole.exchanges), (2_112, 1 << 20, Some(10)));
+    assert_eq!((whole.ulp_tov, whole.requires_lossless), (units::Time::from_ms(30_000), true));
+    assert_eq!(warned, Vec::<String>::new());
+    // No frame is longer; a data field has whole words.
+    assert_eq!(spec("9000 B", "outstanding = 16").0.data_field, 2_112);
+    let (short, warned) = spec("1522 B", "max_burst = \"64 KiB\", requires_lossless = false");
+    assert_eq!((short.data_field, short.burst, short.requires_lossless), (1_452, 64 << 10, false));
+    assert_eq!(warned, ["frames of 1522 B leave 1452 B of data in each"]);
+}
+
+#[test]
 fn ranks_share_one_description_and_copy_where_there_are_two() {
     use transport::Application;
     let spec = |keys: &str| {
