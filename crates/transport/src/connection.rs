@@ -221,7 +221,8 @@ impl ApplicationSpec for Arc<ConversationSpec> {
         (self.tcp.shortest_frame(), self.tcp.longest_frame())
     }
     fn turn(&self) -> Turn {
-        let [out, back] = [true, false].map(|opener| Train::messages(&self.tcp, self.of_end(opener)));
+        let [out, back] = [true, false]
+            .map(|opener| Train::messages(&self.tcp, self.of_end(opener).map(|bytes| self.on_stream(bytes))));
         Turn { out, back, answers: 1.0 }
     }
     fn most_bps(&self, turn_secs: f64) -> f64 {

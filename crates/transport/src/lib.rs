@@ -26,6 +26,7 @@ mod fcoe;
 mod fcoe_keys;
 mod fixed_rate;
 mod fixed_window;
+mod iwarp;
 mod limited;
 mod load;
 mod loss_recoveries;
@@ -101,6 +102,7 @@ pub use fcoe::{FCOE_OVERHEAD, Fcoe, FcoeSpec};
 pub use fcoe_keys::{FcoeKeys, FcpOperation};
 pub use fixed_rate::{FixedRate, FixedRateParams};
 pub use fixed_window::{FixedWindow, FixedWindowParams};
+pub use iwarp::{IwarpKeys, IwarpOperation};
 pub use limited::LimitedTimes;
 pub use load::{Train, Turn};
 pub use loss_recoveries::LossRecoveryKind;
@@ -142,7 +144,8 @@ use std::sync::Arc;
 use units::{BitRate, Bytes, Time};
 
 /// Each application that is no endpoint of its own, and the file that is its page.
-pub const APPLICATION_PAGES: &[(&str, &str)] = &[("bulk", include_str!("bulk.rs"))];
+pub const APPLICATION_PAGES: &[(&str, &str)] =
+    &[("bulk", include_str!("bulk.rs")), ("iwarp", include_str!("iwarp.rs"))];
 
 /// Each way of TCP to repair losses, and the file that is its page.
 pub const REPAIR_PAGES: &[(&str, &str)] = &[

@@ -2165,6 +2165,12 @@ class MessagesTable(TypedDict, total=False):
     """A command."""
     iscsi_write: IscsiKeys
     """A command and data, more as they are asked for."""
+    iwarp_read: IwarpKeys
+    """RDMA Read over TCP."""
+    iwarp_write: IwarpKeys
+    """RDMA Write over TCP, and Sends that tell of it."""
+    iwarp_send: IwarpKeys
+    """Send over TCP, and one back."""
 
 
 class ConversationKeys(TypedDict, total=False):
@@ -2172,8 +2178,8 @@ class ConversationKeys(TypedDict, total=False):
 
     messages: Required[Messages]
     """The messages of an exchange, which the two ends send in turn: a list of sizes, an even number, or
-    the application "iscsi_read", "iscsi_write", "database_entry", "database_query" or "ipc", or a
-    table of one of the first two with its keys.
+    the application "iscsi_read", "iscsi_write", "database_entry", "database_query", "ipc",
+    "iwarp_read", "iwarp_write" or "iwarp_send", or a table of one of iSCSI or iWARP with its keys.
     """
     outstanding: int | None
     """Exchanges in progress at the same time: the queue depth. Default: 1."""
@@ -2202,6 +2208,15 @@ class IscsiKeys(TypedDict, total=False):
     """Unsolicited data of a write (FirstBurstLength). Default: "64 KiB"."""
     max_burst: str | None
     """Data of a write that the target requests at once (MaxBurstLength). Default: "256 KiB"."""
+
+
+class IwarpKeys(TypedDict, total=False):
+    """A message of RDMA over iWARP."""
+
+    message: str | None
+    """Bytes of data. Default: "1 MiB"."""
+    markers: bool | None
+    """Whether both receivers ask for markers, 4 B in 512 B of the stream. Default: true."""
 
 
 class MpiExchangeKeys(TypedDict, total=False):
@@ -2986,7 +3001,16 @@ Growth = Literal["acks", "bytes"]
 EcnMode = Literal["off", "rfc3168", "dctcp"]
 """Explicit congestion notification of a connection."""
 Messages = (
-    Literal["database_entry", "database_query", "ipc", "iscsi_read", "iscsi_write"]
+    Literal[
+        "database_entry",
+        "database_query",
+        "ipc",
+        "iscsi_read",
+        "iscsi_write",
+        "iwarp_read",
+        "iwarp_write",
+        "iwarp_send",
+    ]
     | Sequence[str]
     | MessagesTable
 )

@@ -31,6 +31,9 @@ __all__: list[str] = [
     "incast",
     "iscsi_read",
     "iscsi_write",
+    "iwarp_read",
+    "iwarp_send",
+    "iwarp_write",
     "log_normal",
     "mpi_exchange",
     "multicast",
@@ -320,6 +323,24 @@ def iscsi_write(
         first_burst=first_burst,
         max_burst=max_burst,
     )
+    return made
+
+
+def iwarp_read(message: str | None = None, *, markers: bool | None = None) -> k.MessagesTable:
+    """RDMA Read over TCP."""
+    made: k.MessagesTable = table("iwarp_read", None, message=message, markers=markers)
+    return made
+
+
+def iwarp_send(message: str | None = None, *, markers: bool | None = None) -> k.MessagesTable:
+    """Send over TCP, and one back."""
+    made: k.MessagesTable = table("iwarp_send", None, message=message, markers=markers)
+    return made
+
+
+def iwarp_write(message: str | None = None, *, markers: bool | None = None) -> k.MessagesTable:
+    """RDMA Write over TCP, and Sends that tell of it."""
+    made: k.MessagesTable = table("iwarp_write", None, message=message, markers=markers)
     return made
 
 

@@ -685,6 +685,7 @@ fn conversation(patient: bool, rolls: &mut Rolls) -> ConnectionSpec {
     let messages: [&[u64]; 3] = [&[64, 3_000], &[1, 48, 2_500, 48], &[4_000, 1]];
     let spec = ConversationSpec {
         messages: rolls.pick(&messages).into(),
+        markers: rolls.coin(),
         outstanding: 1 + rolls.below(3) as u32,
         exchanges: Some(ASKED),
         think: rolls.pick(&[Delay::Fixed(Time::ZERO), Delay::Exponential(us(2))]),

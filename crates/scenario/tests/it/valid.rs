@@ -502,6 +502,12 @@ fn conversations_by_name_and_by_size() {
     assert_eq!((&*write.messages, write.exchanges), ([65_536 + 2 * 48, 48].as_slice(), Some(152)));
     assert_eq!(&*spec("[\"1 KiB\", \"64 B\", \"3 B\", \"4 B\"]").messages, [1024, 64, 3, 4]);
     assert_eq!(&*spec("\"database_query\"").messages, [64, 65_536]);
+    // Timestamps leave 1,448 B: with markers 1,416 B of data in an FPDU of 1,436 B, without 1,428 in 1,448.
+    let marked = spec("{ iwarp_read = { message = \"1416 B\" } }");
+    assert_eq!((&*marked.messages, marked.markers), ([52, 1_436].as_slice(), true));
+    let bare = spec("{ iwarp_write = { message = \"1428 B\", markers = false } }");
+    assert_eq!((&*bare.messages, bare.markers), ([1_448 + 24, 24].as_slice(), false));
+    assert_eq!(spec("\"iwarp_send\"").messages[1], 24);
 }
 
 #[test]
