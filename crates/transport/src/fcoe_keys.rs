@@ -1,7 +1,7 @@
 //! The keys of exchanges over FCoE: what a scenario says, and what cannot be meant.
 
 use crate::application::ApplicationKeys;
-use crate::fcoe::{FCOE_OVERHEAD, LARGEST_DATA_FIELD, MOST_EXCHANGES};
+use crate::fcoe_spec::{FCOE_OVERHEAD, LARGEST_DATA_FIELD, MOST_EXCHANGES};
 use crate::{Delay, FcoeSpec};
 use keys::{Remark, Unused};
 use schemars::JsonSchema;
