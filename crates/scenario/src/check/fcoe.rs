@@ -7,6 +7,7 @@ use super::unused::place_of;
 use crate::model::Model;
 use fabric::spec::{FlowSpec, Spec};
 use frame::NodeId;
+use units::{BitRate, Time};
 
 /// Warns once for each entry of the text and each of its faults.
 pub fn check(model: &Model, spec: &Spec, context: &mut Context<'_>) {
@@ -37,6 +38,12 @@ pub fn check(model: &Model, spec: &Spec, context: &mut Context<'_>) {
             );
             let help = "each loss costs an exchange and ulp_tov: expected flow_control for this priority";
             ("drops", message, help)
+        } else if let Some(last) = last_of_all(spec, flow).filter(|&last| last >= fcoe.ulp_tov) {
+            let message = format!(
+                "\"{name}\": {} exchanges that begin together take {last} at least, and each is aborted after {}",
+                fcoe.outstanding, fcoe.ulp_tov
+            );
+            ("late", message, "expected a longer ulp_tov, or fewer outstanding")
         } else {
             continue;
         };
@@ -46,6 +53,20 @@ pub fn check(model: &Model, spec: &Spec, context: &mut Context<'_>) {
             context.warn(&at, message, help);
         }
     }
+}
+
+/// When the last of the outstanding exchanges of a flow can end, if they begin at once: when all their data have passed the slower
+/// of the links of both ends.
+fn last_of_all(spec: &Spec, flow: &FlowSpec) -> Option<Time> {
+    let connection = flow.transport.as_ref()?;
+    let fastest = |node: NodeId| -> Option<BitRate> {
+        let links = spec.links.iter().filter(|link| link.a == node || link.b == node);
+        links.map(|link| link.rate).max()
+    };
+    let to = flow.source.destinations.nodes().into_iter().next()?;
+    let (turn, rate) = (connection.turn(), fastest(flow.from)?.min(fastest(to)?));
+    let bytes = turn.out.bytes.max(turn.back.bytes) * u64::from(connection.fcoe()?.outstanding);
+    Some(rate.time_for_bits_ceil(bytes * 8))
 }
 
 /// An end of a flow that has a port without flow control for its priority, and the other end of the link there.

@@ -531,6 +531,12 @@ fn frames_of_fcoe_are_as_long_as_the_flow_allows() {
     let (short, warned) = spec("1522 B", "max_burst = \"64 KiB\", requires_lossless = false");
     assert_eq!((short.data_field, short.burst, short.requires_lossless), (1_452, 64 << 10, false));
     assert_eq!(warned, ["frames of 1522 B leave 1452 B of data in each"]);
+    // The command and 497 frames are 1,082,472 B each time.
+    let at_once = |ulp_tov: &str| spec("2180 B", &format!("outstanding = 2, ulp_tov = \"{ulp_tov}\"")).1;
+    assert_eq!(at_once("1732 us"), Vec::<String>::new());
+    let [late] = &at_once("1731 us")[..] else { panic!("one warning") };
+    assert!(late.starts_with("\"f\": 2 exchanges that begin together take 1.731"), "{late}");
+    assert!(late.ends_with("at least, and each is aborted after 1.731 ms"), "{late}");
 }
 
 #[test]
