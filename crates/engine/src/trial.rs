@@ -37,12 +37,21 @@ pub(crate) struct Trial {
     since_other: Duration,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct Known {
-    /// Nanoseconds an event; `None` if it is not known.
-    cost: Option<f64>,
+    /// Nanoseconds an event in the last pieces of its last use, the newest first; infinite where there was none.
+    costs: [f64; 3],
     /// What it took to find out.
     took: Duration,
+}
+
+impl Known {
+    const NOTHING: Known = Known { costs: [f64::INFINITY; 3], took: Duration::ZERO };
+
+    /// The least of them: whatever else happens on the machine only makes a piece slower.
+    fn cost(&self) -> Option<f64> {
+        Some(self.costs.iter().copied().fold(f64::INFINITY, f64::min)).filter(|cost| cost.is_finite())
+    }
 }
 
 /// A piece of a run.
@@ -58,8 +67,8 @@ impl Trial {
     pub(crate) fn new(now: Way) -> Trial {
         Trial {
             now,
-            alone: Known::default(),
-            together: Known::default(),
+            alone: Known::NOTHING,
+            together: Known::NOTHING,
             spent: Spent::default(),
             since_other: Duration::ZERO,
         }
@@ -85,18 +94,18 @@ impl Trial {
             Way::Alone => (&mut self.alone, &self.together),
             Way::Together => (&mut self.together, &self.alone),
         };
-        // The average over the last few pieces, but what a trial finds is taken as it is.
-        let last = known.cost.filter(|_| self.since_other > spent.wall).unwrap_or(cost);
-        *known = Known { cost: Some((last + cost) / 2.0), took: spent.wall };
+        // What was known before it was last used is of another time.
+        let before = if self.since_other > spent.wall { known.costs } else { Known::NOTHING.costs };
+        *known = Known { costs: [cost, before[0], before[1]], took: spent.wall };
+        let own_cost = known.cost().unwrap_or(cost);
         let few = (spent.events as f64) < FEW_EVENTS * (spent.rounds * threads as u64) as f64;
-        let change = match (self.now, few, other.cost) {
+        let change = match (self.now, few, other.cost()) {
             (Way::Alone, true, _) => false,
             (Way::Together, true, _) | (_, false, None) => true,
             (now, false, Some(other_cost)) => {
-                let cost = (last + cost) / 2.0;
                 let pays = match now {
-                    Way::Alone => other_cost < cost * WORTH,
-                    Way::Together => cost < other_cost * WORTH,
+                    Way::Alone => other_cost < own_cost * WORTH,
+                    Way::Together => own_cost < other_cost * WORTH,
                 };
                 pays == (now == Way::Alone) || self.since_other > other.took * TRY_AGAIN_AFTER
             }
@@ -134,6 +143,9 @@ mod tests {
             assert!(more < 0.05, "{factor}: {more}");
             assert_eq!(together > 0.5, factor < 1.0, "{factor}");
         }
+        // What others do on the machine now and then says nothing of a way.
+        let (_, together) = overhead(|piece| if piece % 7 == 0 { 5.0 } else { 0.5 }, 1_000);
+        assert!(together > 0.9, "{together}");
         let (_, together) = overhead(|_| 0.95, 1_000);
         assert!(together < 0.05, "a gain that small is not worth a processor");
     }
