@@ -22,6 +22,7 @@ MOST, LIKELY = 0.1, 0.5
 VICTIMS, AGGRESSOR = "v", "a"
 QUEUE_ALONE = "99 frames"
 TOLD_COLOUR = "#0072B2"
+TICKS_US = (20, 50, 100, 200, 500, 1000)
 
 First = tuple[float, float]
 """Microseconds from the aggression on until a victim is paused, and until an aggressor slows down."""
@@ -180,21 +181,20 @@ def picture(found: Mapping[tuple[str, int], Sequence[First]]) -> Figure:
                 ):
                     seen = [time for time in times if math.isfinite(time)]
                     places = [at + side] * len(seen)
-                    panel.plot(
-                        places,
-                        seen,
-                        "o",
-                        color=colour,
-                        alpha=0.5,
-                        markersize=5,
-                        label=label if at == 0 else None,
-                    )
-                    if not seen:
-                        panel.annotate("never", (at + side, 8), ha="center", color=colour, fontsize=8)
+                    named = label if at == 0 else None
+                    panel.plot(places, seen, "o", color=colour, alpha=0.5, markersize=5, label=named)
+                    if len(seen) < len(times):
+                        never = f"{len(times) - len(seen)} never"
+                        panel.annotate(
+                            never, (at + side, 0.85 * TICKS_US[-1]), ha="center", color=colour, fontsize=8
+                        )
             panel.set_xticks(range(len(COUNTS)), [f"{count}" for count in COUNTS])
             panel.set_xlabel("aggressors")
             panel.set_title(far)
-            panel.set_ylim(bottom=0)
+            panel.set_yscale("log")
+            panel.set_ylim(TICKS_US[0], TICKS_US[-1])
+            panel.set_yticks(TICKS_US, [f"{tick}" for tick in TICKS_US])
+            panel.minorticks_off()
         panels[0].set_ylabel("from the aggression on (us)")
         handles, labels = panels[-1].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=2)
