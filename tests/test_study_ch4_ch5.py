@@ -14,7 +14,7 @@ from penstock.scenario import Scenario
 from penstock.studies import reproduce
 
 HAGEN = [
-    *(f"hagen-2012/ch{chapter}" for chapter in range(3, 8)),
+    *(f"hagen-2012/ch{chapter}" for chapter in (1, *range(3, 8))),
     "hagen-2012/interoperability",
     "hagen-2012/feedback",
 ]
