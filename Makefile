@@ -79,11 +79,14 @@ rustdoc: | needs ## builds the pages of the engine's crates, private modules and
 rust: | needs ## runs the tests of the engine
 	PROPTEST_RNG_SEED=$(SEED) cargo test --locked --workspace --quiet
 
+# Penstock is named for its features, which are those of the whole workspace: what the tests were built with is not built again.
+FUZZ = cargo build --locked --quiet -p fuzz -p penstock --bins && "$(CARGO_TARGET_DIR)/debug/fuzz"
+
 fuzzed: | needs ## tries random scenarios, files, frames and segments for a minute, from fixed seeds
-	cargo run --locked --quiet -p fuzz -- --seconds 15 --seed 1
+	$(FUZZ) --seconds 15 --seed 1
 
 fuzz: | needs ## tries each of them for a minute, from a new seed that it prints
-	cargo run --locked --quiet -p fuzz -- --seconds 60
+	$(FUZZ) --seconds 60
 
 properties: SEED = $(shell date +%s)
 properties: $(VENV)/developed ## tries what `make test` draws from a fixed seed with many more draws, from a new seed that it prints

@@ -25,6 +25,8 @@ def test_results_share_axes_and_colours() -> None:
     figure = plots.series({"one": one, "other": one}, "flow_throughput_bps", ["victim-2", "aggressor"])
     first, second = figure.axes
     assert (first.get_xlim(), first.get_ylim()) == (second.get_xlim(), second.get_ylim())
+    # Lines go on to the end of the run: the last bin is drawn, too.
+    assert {float(line.get_xdata()[-1]) for line in first.lines} == {first.get_xlim()[1]}
     colours = [[line.get_color() for line in axes.lines] for axes in figure.axes]
     assert colours[0] == colours[1] and len(set(colours[0])) == 2
     alone = plots.series(one, "flow_throughput_bps", ["aggressor"])

@@ -107,7 +107,12 @@ def test_the_page_has_the_series_of_queue_pairs(result: ps.Result) -> None:
     assert page["delays"] == delays(result) and not page["thinned"]
     columns = page["tables"]["series"]["columns"]
     metrics, entities = ([c["names"][n] for n in c["of"]] for c in (columns["metric"], columns["entity"]))
-    for metric in ("queue_pair_rate_bps", "queue_pair_in_flight_bytes", "queue_pair_cnps"):
+    for metric in (
+        "queue_pair_rate_bps",
+        "queue_pair_in_flight_bytes",
+        "queue_pair_alpha",
+        "queue_pair_cnps",
+    ):
         curves = result.curves()[metric]
         assert curves
         for entity, (_, values) in curves.items():
@@ -119,3 +124,24 @@ def test_nothing_is_told_where_nothing_arrived() -> None:
     scenario = ps.Scenario("1 us").topology.star(hosts=2, rate="10 Gb/s", length="1 m")
     none = scenario.flow("one", from_="h0", to="h1", source="greedy", start="900 ns").run()
     assert delays(none) == {"latency": {}, "slowdown": []}
+
+
+def test_alpha_decays_by_its_gain_each_period_without_a_cnp() -> None:
+    text = SCENARIO.partition("[[transfers]]")[0].replace("20 us", "110 us").replace("1 ms", "20 ms")
+    flow = """
+[[flows]]
+name = "{}"
+from = "{}"
+to = "h0"
+priority = 3
+source = {{ rdma = {{ control = "dcqcn" }} }}
+"""
+    flows = flow.format("long", "h1") + flow.format("short", "h2") + 'stop = "1 ms"\n'
+    curves = ps.Scenario.from_toml(text + flows).run().curves()
+    alpha, cnps = (curves[f"queue_pair_{metric}"]["long/0"][1] for metric in ("alpha", "cnps"))
+    assert alpha[0] == 1 and alpha.min() > 0 and cnps.sum() > 0
+    # The default: g = 1/256, two periods of 55 us a bin; the estimate is looked at when a packet leaves.
+    alone = [n for n in range(2, len(alpha) - 1) if not cnps[n - 1 : n + 2].any()]
+    assert len(alone) > 50
+    for n in alone:
+        assert alpha[n + 1] / alpha[n] == pytest.approx((255 / 256) ** 2, rel=1e-6)

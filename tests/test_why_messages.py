@@ -40,7 +40,7 @@ xon = "50 KiB"
 """
 
 
-def run(fabric: str, *, over: str, sizes: str = "400 kB", seed: int = 1) -> Result:
+def run(fabric: str, *, over: str, sizes: str = "400 kB", seed: int = 1, duration: str = "2 ms") -> Result:
     """Five writers to one host."""
     writes = f"""
 [[transfers]]
@@ -54,7 +54,8 @@ frame = "4300 B"
 stop = "300 us"
 over = {{ rdma = {{ {over} }} }}
 """
-    return Scenario.from_toml(STAR + fabric + writes).run(seed=seed)
+    star = STAR.replace("2 ms", duration)
+    return Scenario.from_toml(star + fabric + writes).run(seed=seed)
 
 
 def every(result: Result) -> list[messages.Message]:
@@ -76,6 +77,9 @@ def every(result: Result) -> list[messages.Message]:
         ("", 'control = "none", recovery = "selective"'),
         ("", 'control = "none", timeout = "100 us"'),
         (PFC, 'control = "none", queue_pairs = "each", window = "20 kB"'),
+        (PFC + MARKS, 'control = "dcqcn", verb = "read"'),
+        ("", 'control = "none", verb = "read", timeout = "100 us"'),
+        ("", 'control = "none", verb = "read", recovery = "selective", queue_pairs = "each"'),
     ],
 )
 def test_parts_add_up(fabric: str, over: str) -> None:
@@ -190,9 +194,13 @@ over = { rdma = {} }
     assert why(result, "writes#1#2")[0].startswith("Message writes#1#2 (")
 
 
-def test_reads_have_no_times_and_the_error_says_what_has() -> None:
-    result = run(PFC, over='verb = "read"')
+def test_reads_are_told_and_one_that_is_not_whole_is_an_error_that_says_so() -> None:
+    result = run(PFC, over='verb = "read"', duration="400 us")
+    whole = {row["transfer"] for row in result.rows("message_times")}
+    left = next(nth for nth, _ in enumerate(result.rows("transfers")) if nth not in whole)
+    said = " ".join(why(result, f"writes#{min(whole)}"))
+    assert "waiting to be asked for" in said
     with pytest.raises(
-        InputError, match="'writes#0': nothing is known of its time; expected a SEND or WRITE"
+        InputError, match=f"'writes#{left}': .* expected a message over RDMA that is complete"
     ):
-        why(result, "writes#0")
+        why(result, f"writes#{left}")

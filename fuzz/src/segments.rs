@@ -49,6 +49,7 @@ pub fn check(bytes: &[u8]) -> Result<(), String> {
 fn talk(tcp: TcpSpec) -> ConversationSpec {
     ConversationSpec {
         messages: [100, 3_000, 20_000, 1].into(),
+        markers: true,
         outstanding: 3,
         exchanges: Some(1_000),
         think: Delay::Exponential(Time::from_us(3)),

@@ -125,7 +125,7 @@ impl<W: World<Event: Send> + Send> Workers<W> {
             meetings: std::array::from_fn(meeting),
             parts,
             rounds_together: 0,
-            trial: Trial::new(),
+            trial: Trial::new(Way::Alone),
             fixed,
         }
     }
@@ -137,7 +137,9 @@ impl<W: World<Event: Send> + Send> Workers<W> {
 
     /// From now on the parts are run as it pays.
     pub fn choose(&mut self) {
-        self.fixed = None;
+        if let Some(way) = self.fixed.take() {
+            self.trial = Trial::new(way);
+        }
     }
 
     /// Rounds so far in which each part had a thread; in the others one thread ran them all.
@@ -166,7 +168,9 @@ impl<W: World<Event: Send> + Send> Workers<W> {
             rounds: shards[0].runner.rounds() - rounds,
         };
         self.rounds_together += if way == Way::Together { piece.rounds } else { 0 };
-        self.trial.learn(piece, self.parts);
+        if self.fixed.is_none() {
+            self.trial.learn(piece, self.parts);
+        }
         Ok(status)
     }
 

@@ -169,8 +169,7 @@ impl<'a> Plan<'a> {
     }
     /// The priorities whose pauses a port obeys and sends.
     pub fn paused(&self, port: u32) -> u8 {
-        let of_node = self.node(port).pauses().map_or(0, |control| control.kind.priorities());
-        self.negotiated(port).map_or(of_node, |own| own.pfc & of_node)
+        self.spec.paused(self.wiring.link_of[port as usize], self.wiring.node_of[port as usize])
     }
     /// The slowest and the fastest rate that the link of a port ever has.
     pub fn rates(&self, port: u32) -> (BitRate, BitRate) {

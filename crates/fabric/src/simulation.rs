@@ -20,7 +20,7 @@ use crate::run::outcome::{Failure, SimulationError};
 use crate::run::pool::Waiting;
 use crate::run::world::Fabric;
 use crate::simulation::deadlock::DeadlockWatch;
-use crate::simulation::threads::{Pilot, Threads};
+use crate::simulation::threads::{Pilot, Threads, Verdict};
 use crate::spec::routing::Wiring;
 use crate::spec::{OnDeadlock, Spec};
 use engine::{Panicked, RunStatus, Runner, Shard, Way, Workers};
@@ -107,7 +107,7 @@ impl Simulation {
             Threads::UpTo(most) => {
                 let mut simulation = Simulation::in_parts(spec, 1, None)?;
                 let built = begun.elapsed();
-                simulation.pilot = (most > 1).then_some(Pilot { most, built, ran: Duration::ZERO });
+                simulation.pilot = (most > 1).then(|| Pilot::new(most, built));
                 simulation
             }
         };
@@ -250,19 +250,26 @@ impl Simulation {
         let Some(pilot) = self.pilot.take_if(|pilot| pilot.is_over()) else {
             return Ok(State::Running);
         };
-        let threads = pilot.threads(&self.shards[0].runner, self.spec.duration);
-        if threads < 2 {
-            return Ok(State::Running);
-        }
-        let again = Simulation::in_parts(&self.spec, threads, Some(Way::Together));
-        let mut again = again.map_err(|error| SimulationError { message: error.to_string() })?;
-        let begun = Instant::now();
-        let mut state = State::Running;
-        while again.now() < self.now() && state == State::Running {
-            state = again.advance(Pilot::BUDGET)?;
-            if begun.elapsed() > pilot.ran.mul_f64(Pilot::FASTER) {
+        let (threads, faster) = match pilot.verdict(&self.shards[0].runner, self.spec.duration) {
+            Verdict::Try(threads, faster) => (threads, faster),
+            Verdict::Later => {
+                self.pilot = Some(pilot.later());
                 return Ok(State::Running);
             }
+            Verdict::Stay => return Ok(State::Running),
+        };
+        let again = Simulation::in_parts(&self.spec, threads, Some(Way::Together));
+        let mut again = again.map_err(|error| SimulationError { message: error.to_string() })?;
+        let (begun, mut took) = (Instant::now(), Duration::ZERO);
+        let mut state = State::Running;
+        while again.now() < self.now() && state == State::Running && took < pilot.ran {
+            state = again.advance(Pilot::BUDGET)?;
+            took = begun.elapsed();
+        }
+        // It went on to the end of its piece, which may be behind that of the one.
+        let ran = pilot.ran.mul_f64(faster * again.events() as f64 / self.events().max(1) as f64);
+        if again.now() < self.now() || took > ran {
+            return Ok(State::Running);
         }
         again.workers.iter_mut().for_each(Workers::choose);
         *self = again;
@@ -602,7 +609,7 @@ mod tests {
             let mut simulation = Simulation::on_threads(spec, threads).unwrap();
             if let Some(pilot) = &mut simulation.pilot {
                 // Decide at once, however fast this machine is; for threads if not by what they take.
-                pilot.built = Duration::ZERO;
+                *pilot = Pilot::new(2, Duration::ZERO);
                 pilot.ran = if judged { Pilot::LONG_ENOUGH } else { Duration::from_secs(100) };
             }
             simulation.run().unwrap();

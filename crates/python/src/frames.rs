@@ -219,6 +219,7 @@ fn simulated(log: &Log, row: usize, kind: Kind) -> Result<Simulated, Error> {
         verb: match log.verb.0[row] {
             2 => Verb::Write,
             3 => Verb::Read,
+            4 => Verb::Fcoe,
             _ => Verb::Send,
         },
         flow: log.flow.0[row] as u32,

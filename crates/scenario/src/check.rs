@@ -8,6 +8,7 @@ mod dcbx;
 mod dcqcn;
 mod domains;
 mod faults;
+mod fcoe;
 mod files;
 mod findings;
 mod flow_control;
@@ -227,10 +228,8 @@ fn lower(model: &Model, context: &mut Context<'_>) -> Option<(Spec, Vec<u8>)> {
         findings::report(found, model, &spec, &entries, context);
         path_choice::check(model, &spec, context);
         managers::check(model, &spec, &needs, context);
-        transports::check_losses(model, &spec, context);
-        rdma::check(model, &spec, context);
-        telemetry::check(model, &spec, context);
-        dcqcn::check(model, &spec, context);
+        let of_flows = [transports::check_losses, rdma::check, fcoe::check, telemetry::check, dcqcn::check];
+        of_flows.into_iter().for_each(|check| check(model, &spec, context));
         domains::check(model, &spec, context);
         unused::check(model, &spec, &needs, &entries, context);
     }

@@ -6,8 +6,8 @@ use crate::conversation::ConversationSpec;
 use crate::delay::Delay;
 use crate::exchange::{MAX_OUTSTANDING, MAX_SEGMENTS, Message};
 use crate::{
-    Application, ControllerSpec, Conversation, Endpoint, PathFacts, RdmaReceiver, RdmaSender, RdmaSpec,
-    Requester, Responder, StaticWindow, TcpReceiver, TcpSender, TcpSpec, Train, TransferReceiver,
+    Application, ControllerSpec, Conversation, Endpoint, Fcoe, FcoeSpec, PathFacts, RdmaReceiver, RdmaSender,
+    RdmaSpec, Requester, Responder, StaticWindow, TcpReceiver, TcpSender, TcpSpec, Train, TransferReceiver,
     TransferSender, Turn, WindowReceiver, WindowSender,
 };
 use std::sync::Arc;
@@ -100,6 +100,13 @@ impl ConnectionSpec {
     pub fn rdma(&self) -> Option<&RdmaSpec> {
         match &self.application {
             Application::Rdma(spec) | Application::RdmaTransfers(spec) => Some(spec),
+            _ => None,
+        }
+    }
+    /// What it is, if it is FCoE.
+    pub fn fcoe(&self) -> Option<&FcoeSpec> {
+        match &self.application {
+            Application::Fcoe(spec) => Some(spec),
             _ => None,
         }
     }
@@ -214,7 +221,8 @@ impl ApplicationSpec for Arc<ConversationSpec> {
         (self.tcp.shortest_frame(), self.tcp.longest_frame())
     }
     fn turn(&self) -> Turn {
-        let [out, back] = [true, false].map(|opener| Train::messages(&self.tcp, self.of_end(opener)));
+        let [out, back] = [true, false]
+            .map(|opener| Train::messages(&self.tcp, self.of_end(opener).map(|bytes| self.on_stream(bytes))));
         Turn { out, back, answers: 1.0 }
     }
     fn most_bps(&self, turn_secs: f64) -> f64 {
@@ -226,6 +234,31 @@ impl ApplicationSpec for Arc<ConversationSpec> {
     }
     fn understands_marks(&self) -> bool {
         self.tcp.ecn != crate::EcnMode::Off
+    }
+}
+
+impl ApplicationSpec for Arc<FcoeSpec> {
+    fn ends(&self, start: Time, stop: Option<Time>, near: Random, far: Random) -> (Endpoint, Endpoint) {
+        (
+            Endpoint::Fcoe(Box::new(Fcoe::initiator(self, start, stop, near))),
+            Endpoint::Fcoe(Box::new(Fcoe::target(self, far))),
+        )
+    }
+    fn frames(&self) -> (u16, u16) {
+        self.lengths()
+    }
+    fn turn(&self) -> Turn {
+        Turn { out: self.train(true), back: self.train(false), answers: 1.0 }
+    }
+    fn most_bps(&self, turn_secs: f64) -> f64 {
+        let bits = f64::from(self.outstanding) * self.turn().out.bytes as f64 * 8.0;
+        bits / (turn_secs + self.think.mean_secs() + self.service.mean_secs())
+    }
+    fn check(&self) -> Result<(), String> {
+        FcoeSpec::check(self)
+    }
+    fn understands_marks(&self) -> bool {
+        false
     }
 }
 

@@ -20,6 +20,7 @@
 
 use crate::duplex::Duplex;
 use crate::endpoint::{Congestion, Protocol, Received, Record, RecordKind, Segment};
+use crate::iwarp::with_markers;
 use crate::limited::LimitedTimes;
 use crate::tcp::TcpSpec;
 use crate::{Delay, TcpSender};
@@ -33,6 +34,8 @@ use units::Time;
 pub struct ConversationSpec {
     /// Bytes of the messages of an exchange, each above 0: an even number, the opener's first.
     pub messages: Arc<[u64]>,
+    /// MPA puts markers into both directions.
+    pub markers: bool,
     /// Exchanges at a time, above 0.
     pub outstanding: u32,
     /// Exchanges in all; `None`: without end.
@@ -49,6 +52,11 @@ impl ConversationSpec {
     /// The messages of one end in an exchange.
     pub fn of_end(&self, opens: bool) -> impl Iterator<Item = u64> {
         self.messages.iter().skip(usize::from(!opens)).step_by(2).copied()
+    }
+
+    /// Bytes of a stream that has so many bytes of messages.
+    pub fn on_stream(&self, bytes: u64) -> u64 {
+        if self.markers { with_markers(bytes) } else { bytes }
     }
 
     /// What cannot be meant, and what would be accepted.
@@ -80,8 +88,11 @@ pub struct Conversation {
     own: Course,
     /// What arrives next.
     peers: Course,
-    /// One behind the last byte of it.
+    /// Bytes of messages up to its end, and where that is in the stream.
     awaited: u64,
+    awaited_at: u64,
+    /// Bytes of messages that were written.
+    written: u64,
     /// Messages that will be written, in order, and when.
     ready: VecDeque<(Time, u64)>,
     /// When the last of all was ready.
@@ -171,6 +182,8 @@ impl Conversation {
             own: Course::new(spec, opens),
             peers: Course::new(spec, !opens),
             awaited: spec.messages[usize::from(opens)],
+            awaited_at: spec.on_stream(spec.messages[usize::from(opens)]),
+            written: 0,
             ready: VecDeque::new(),
             last_ready: Time::ZERO,
             began: VecDeque::new(),
@@ -211,7 +224,7 @@ impl Conversation {
 
     /// Takes in the messages that have arrived as a whole.
     fn listen(&mut self, now: Time) {
-        while self.duplex.receiver.delivered() >= self.awaited
+        while self.duplex.receiver.delivered() >= self.awaited_at
             && let Some(step) = self.peers.next()
         {
             let last = self.spec.messages.len() - 1;
@@ -225,6 +238,7 @@ impl Conversation {
             }
             let next = self.peers.next().map_or(u64::MAX, |step| self.spec.messages[step]);
             self.awaited = self.awaited.saturating_add(next);
+            self.awaited_at = self.spec.on_stream(self.awaited);
         }
     }
 
@@ -245,7 +259,9 @@ impl Conversation {
             self.ready.pop_front();
         }
         if bytes > 0 {
-            self.duplex.sender.write(now, bytes);
+            let before = self.spec.on_stream(self.written);
+            self.written += bytes;
+            self.duplex.sender.write(now, self.spec.on_stream(self.written) - before);
         }
     }
 }
@@ -314,6 +330,7 @@ mod tests {
         let transfers = TransferSpec { size: None, total: Some(0), idle: Delay::default() };
         ConversationSpec {
             messages: messages.into(),
+            markers: false,
             outstanding,
             exchanges: Some(exchanges),
             think: Delay::Fixed(Time::ZERO),
@@ -423,12 +440,14 @@ mod tests {
             count in 0u64..12,
             delays in (0u64..20, 0u64..20),
             loss in 0u32..20,
+            markers in any::<bool>(),
             seed in any::<u64>(),
         ) {
             let messages: Vec<u64> = pairs.iter().flat_map(|&(there, back)| [there, back]).collect();
             let spec = ConversationSpec {
                 think: Delay::Exponential(Time::from_us(delays.0 + 1)),
                 service: Delay::Exponential(Time::from_us(delays.1 + 1)),
+                markers,
                 ..spoken_over(tcp, &messages, outstanding, count)
             };
             prop_assert_eq!(spec.check(), Ok(()));
@@ -446,7 +465,7 @@ mod tests {
             let found = exchanges(&pipe);
             prop_assert_eq!(found.len() as u64, count);
             prop_assert!(found.is_sorted_by_key(|it| it.end));
-            let sum = |opens| spec.of_end(opens).sum::<u64>() * count;
+            let sum = |opens| spec.on_stream(spec.of_end(opens).sum::<u64>() * count);
             prop_assert_eq!((pipe.far.delivered(), pipe.near.delivered()), (sum(true), sum(false)));
             prop_assert_eq!((pipe.near.poll_timeout(), pipe.far.poll_timeout()), (None, None));
             prop_assert!(!pipe.near.has_work() && !pipe.far.has_work());

@@ -17,7 +17,7 @@ const MOST_OUTSTANDING: u64 = 65_536;
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ConversationKeys {
-    /// The messages of an exchange, which the two ends send in turn: a list of sizes, an even number, or the application "iscsi_read", "iscsi_write", "database_entry", "database_query" or "ipc", or a table of one of the first two with its keys. Required.
+    /// The messages of an exchange, which the two ends send in turn: a list of sizes, an even number, or the application "iscsi_read", "iscsi_write", "database_entry", "database_query", "ipc", "iwarp_read", "iwarp_write" or "iwarp_send", or a table of one of iSCSI or iWARP with its keys. Required.
     pub messages: Messages,
     /// Exchanges in progress at the same time: the queue depth. A count, 1 to 65536. Default: 1.
     #[serde(default = "one")]
@@ -73,9 +73,11 @@ impl ConversationKeys {
         ack_bytes: u16,
     ) -> Result<ConversationSpec, Vec<Remark>> {
         let mut wrong = self.check();
-        let messages = self.messages.sizes().map_err(|why| wrong.push(why.within("messages")));
         let tcp = self.tcp.sized(Some(Bytes::new(0)), frame, ack_bytes);
         let tcp = tcp.map_err(|all| wrong.extend(all.into_iter().map(|why| why.within("tcp"))));
+        // Without a segment what is wrong with the messages is told all the same.
+        let segment = tcp.as_ref().map_or(frame, |tcp| tcp.segment);
+        let messages = self.messages.sizes(segment.into()).map_err(|why| wrong.push(why.within("messages")));
         let (Ok(messages), Ok(tcp), true) = (messages, tcp, wrong.is_empty()) else { return Err(wrong) };
         let own: u64 = messages.iter().step_by(2).sum();
         if let Some(limit) = limit.filter(|limit| limit.get() > 0 && limit.get() < own) {
@@ -86,6 +88,7 @@ impl ConversationKeys {
         let transfers = TransferSpec { size: None, total: Some(0), idle: Delay::default() };
         Ok(ConversationSpec {
             messages: messages.into(),
+            markers: self.messages.have_markers(),
             outstanding: self.outstanding as u32,
             exchanges: limit.map(|limit| limit.get() / own),
             think: self.think,

@@ -22,8 +22,12 @@ mod duplex;
 mod endpoint;
 mod exchange;
 mod fast_recovery;
+mod fcoe;
+mod fcoe_keys;
+mod fcoe_spec;
 mod fixed_rate;
 mod fixed_window;
+mod iwarp;
 mod limited;
 mod load;
 mod loss_recoveries;
@@ -95,8 +99,12 @@ pub use dctcp::{Dctcp, DctcpKeys, DctcpParams};
 pub use delay::Delay;
 pub use endpoint::{Answer, Congestion, Progress, Protocol, Received, Record, RecordKind, Requests, Segment};
 pub use exchange::{MAX_OUTSTANDING, MAX_SEGMENTS};
+pub use fcoe::Fcoe;
+pub use fcoe_keys::{FcoeKeys, FcpOperation};
+pub use fcoe_spec::FcoeSpec;
 pub use fixed_rate::{FixedRate, FixedRateParams};
 pub use fixed_window::{FixedWindow, FixedWindowParams};
+pub use iwarp::{IwarpKeys, IwarpOperation};
 pub use limited::LimitedTimes;
 pub use load::{Train, Turn};
 pub use loss_recoveries::LossRecoveryKind;
@@ -138,7 +146,8 @@ use std::sync::Arc;
 use units::{BitRate, Bytes, Time};
 
 /// Each application that is no endpoint of its own, and the file that is its page.
-pub const APPLICATION_PAGES: &[(&str, &str)] = &[("bulk", include_str!("bulk.rs"))];
+pub const APPLICATION_PAGES: &[(&str, &str)] =
+    &[("bulk", include_str!("bulk.rs")), ("iwarp", include_str!("iwarp.rs"))];
 
 /// Each way of TCP to repair losses, and the file that is its page.
 pub const REPAIR_PAGES: &[(&str, &str)] = &[
@@ -331,6 +340,8 @@ type BoxedConversation = Box<Conversation>;
 /// Boxed, as all that send.
 type BoxedMpiExchange = Box<MpiExchange>;
 /// Boxed, as all that send.
+type BoxedFcoe = Box<Fcoe>;
+/// Boxed, as all that send.
 type BoxedRdmaSender = Box<RdmaSender>;
 /// Boxed: it is larger than what takes in one connection.
 type BoxedTransferReceiver = Box<TransferReceiver>;
@@ -358,6 +369,8 @@ endpoints! {
     Conversation(BoxedConversation) = "conversation",
     /// Either end of a connection between two neighbouring ranks.
     MpiExchange(BoxedMpiExchange) = "mpi_exchange",
+    /// Either end of exchanges over FCoE.
+    Fcoe(BoxedFcoe) = "fcoe",
     /// Sends messages over RDMA.
     RdmaSender(BoxedRdmaSender) = "rdma_sender",
     /// Takes in messages over RDMA.
@@ -408,6 +421,8 @@ applications! {
     conversation: Conversation(Box<ConversationKeys> => Arc<ConversationSpec>),
     /// Steps of the ranks of MPI in a ring, over TCP; full segments have the length `frame`.
     mpi_exchange: MpiExchange(Box<MpiExchangeKeys> => Arc<MpiExchangeSpec>),
+    /// Exchanges of Fibre Channel over Ethernet (FCoE); full frames are at most as long as `frame`.
+    fcoe: Fcoe(FcoeKeys => Arc<FcoeSpec>),
     /// Messages over RDMA (RoCEv2); full packets are at most as long as `frame`.
     rdma: Rdma(Box<RdmaKeys> => Arc<RdmaSpec>),
 }

@@ -7,6 +7,7 @@
 //! | `database_entry` | 64 KiB; 64 B |
 //! | `database_query` | 64 B; 64 KiB |
 //! | `ipc` | 1 KiB; 64 B |
+//! | `iwarp_read`, `iwarp_write`, `iwarp_send` | RDMA over TCP: see `iwarp` |
 //!
 //! Data go in PDUs of at most `data_segment`, with a header of 48 B each. A write sends its first burst without being
 //! asked: data within the command, then Data-Out. For each burst that follows the target asks once (R2T), one at a time.
@@ -19,6 +20,7 @@
 //!
 //! There are no digests, no login and no disk, and all transactions of a conversation are alike.
 
+use crate::iwarp::{IwarpKeys, IwarpOperation};
 use keys::{Choice, Forms, Keyed, Remark, Unused};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::value::SeqAccessDeserializer;
@@ -56,6 +58,8 @@ pub enum Talk {
     DatabaseQuery,
     /// Little goes in either direction.
     Ipc,
+    /// RDMA over TCP.
+    Iwarp(IwarpOperation, IwarpKeys),
 }
 
 /// Blocks over iSCSI.
@@ -138,12 +142,16 @@ impl Messages {
             Messages::Of(talk) => talk.unused(),
         }
     }
-    /// Their sizes, checked.
-    pub fn sizes(&self) -> Result<Vec<u64>, Remark> {
+    /// Their sizes, checked, in segments of TCP with at most so many bytes of data.
+    pub fn sizes(&self, segment: u64) -> Result<Vec<u64>, Remark> {
         match self {
             Messages::Sizes(sizes) => listed(sizes),
-            Messages::Of(talk) => talk.sizes(),
+            Messages::Of(talk) => talk.sizes(segment),
         }
+    }
+    /// Whether MPA puts markers among them.
+    pub fn have_markers(&self) -> bool {
+        matches!(self, Messages::Of(Talk::Iwarp(_, keys)) if keys.markers)
     }
 }
 
@@ -168,7 +176,7 @@ impl Talk {
         let (keys, burst) = match self {
             Talk::IscsiRead(keys) => (keys, None),
             Talk::IscsiWrite(keys) => (keys, Some(keys.first_burst)),
-            Talk::DatabaseEntry | Talk::DatabaseQuery | Talk::Ipc => return Vec::new(),
+            _ => return Vec::new(),
         };
         let asks = burst.is_none_or(|first| keys.block > first);
         let found = Unused::of(keys, &IscsiKeys::default())
@@ -177,7 +185,7 @@ impl Talk {
         found.remarks().into_iter().map(|one| one.within(self.name())).collect()
     }
 
-    fn sizes(&self) -> Result<Vec<u64>, Remark> {
+    fn sizes(&self, segment: u64) -> Result<Vec<u64>, Remark> {
         let small = frame::MIN_FRAME_BYTES.into();
         match self {
             Talk::IscsiRead(keys) => {
@@ -189,6 +197,9 @@ impl Talk {
             Talk::DatabaseEntry => Ok(vec![64 << 10, small]),
             Talk::DatabaseQuery => Ok(vec![small, 64 << 10]),
             Talk::Ipc => Ok(vec![1 << 10, small]),
+            Talk::Iwarp(operation, keys) => {
+                keys.messages(*operation, segment).map_err(|why| why.within(self.name()))
+            }
         }
     }
 
@@ -199,6 +210,9 @@ impl Talk {
             Talk::DatabaseEntry => "database_entry",
             Talk::DatabaseQuery => "database_query",
             Talk::Ipc => "ipc",
+            Talk::Iwarp(IwarpOperation::Read, _) => "iwarp_read",
+            Talk::Iwarp(IwarpOperation::Write, _) => "iwarp_write",
+            Talk::Iwarp(IwarpOperation::Send, _) => "iwarp_send",
         }
     }
 }
@@ -206,17 +220,31 @@ impl Talk {
 impl Choice for Talk {
     const EXPECTED: &'static str =
         "a list of sizes, the name of an application, or a table of that name with its keys";
-    const NAMES: &'static [&'static str] =
-        &["iscsi_read", "iscsi_write", "database_entry", "database_query", "ipc"];
-    const WITH_KEYS: &'static [&'static str] = &["iscsi_read", "iscsi_write"];
+    const NAMES: &'static [&'static str] = &[
+        "iscsi_read",
+        "iscsi_write",
+        "database_entry",
+        "database_query",
+        "ipc",
+        "iwarp_read",
+        "iwarp_write",
+        "iwarp_send",
+    ];
+    const WITH_KEYS: &'static [&'static str] =
+        &["iscsi_read", "iscsi_write", "iwarp_read", "iwarp_write", "iwarp_send"];
     const TABLE: &'static str = "flows.source.conversation.messages";
 
     fn plain(name: &str) -> Option<Talk> {
         [Talk::DatabaseEntry, Talk::DatabaseQuery, Talk::Ipc].into_iter().find(|talk| talk.name() == name)
     }
     fn keyed<'de, D: Deserializer<'de>>(name: &str, table: D) -> Result<Talk, D::Error> {
-        let keys = IscsiKeys::deserialize(table)?;
-        Ok(if name == "iscsi_read" { Talk::IscsiRead(keys) } else { Talk::IscsiWrite(keys) })
+        Ok(match name {
+            "iscsi_read" => Talk::IscsiRead(Deserialize::deserialize(table)?),
+            "iwarp_read" => Talk::Iwarp(IwarpOperation::Read, Deserialize::deserialize(table)?),
+            "iwarp_write" => Talk::Iwarp(IwarpOperation::Write, Deserialize::deserialize(table)?),
+            "iwarp_send" => Talk::Iwarp(IwarpOperation::Send, Deserialize::deserialize(table)?),
+            _ => Talk::IscsiWrite(Deserialize::deserialize(table)?),
+        })
     }
 }
 
@@ -246,6 +274,9 @@ impl Serialize for Messages {
             Messages::Of(talk @ (Talk::IscsiRead(keys) | Talk::IscsiWrite(keys))) => {
                 serializer.serialize_newtype_variant("Messages", 0, talk.name(), keys)
             }
+            Messages::Of(talk @ Talk::Iwarp(_, keys)) => {
+                serializer.serialize_newtype_variant("Messages", 0, talk.name(), keys)
+            }
             Messages::Of(talk) => serializer.serialize_str(talk.name()),
         }
     }
@@ -268,6 +299,13 @@ impl JsonSchema for Messages {
                 "A command and data, more as they are asked for; the status.",
                 generator,
             ),
+            Keyed::new::<IwarpKeys>("iwarp_read", "RDMA Read over TCP.", generator),
+            Keyed::new::<IwarpKeys>(
+                "iwarp_write",
+                "RDMA Write over TCP, and Sends that tell of it.",
+                generator,
+            ),
+            Keyed::new::<IwarpKeys>("iwarp_send", "Send over TCP, and one back.", generator),
         ];
         let named =
             keys::schema("An application: a name, or a table of that name with its keys.", &plain, keyed);

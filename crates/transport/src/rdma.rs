@@ -192,6 +192,9 @@ macro_rules! rdma_controls {
             fn rate(&self, now: Time) -> f64 {
                 match self { $(RdmaController::$name(it) => it.rate(now),)* }
             }
+            fn alpha(&self, now: Time) -> Option<f64> {
+                match self { $(RdmaController::$name(it) => it.alpha(now),)* }
+            }
             fn window(&self) -> u64 {
                 match self { $(RdmaController::$name(it) => it.window(),)* }
             }

@@ -370,11 +370,15 @@ proptest! {
             prop_assert!(due.start < delivered && delivered <= outcome.acknowledged);
             prop_assert!(delivered < outcome.acknowledged || reads);
             prop_assert!(outcome.acknowledged != NEVER && outcome.missing == 0);
-            if let Some(times) = pipe.near.times_of(nth) {
-                let sum = times.spent.iter().fold(u64::from(times.behind), |sum, &ns| sum + u64::from(ns));
-                let took = (outcome.acknowledged - due.start).ps() / 1_000;
-                prop_assert!(took.abs_diff(sum) <= 9, "{:?} of {} ns", times, took);
-            }
+            let times = match pipe.far.place_of(nth) {
+                Some(place) => pipe.near.times_of_read(place, outcome.acknowledged),
+                None => pipe.near.times_of(nth).map(|times| (due.start, times)),
+            };
+            let (from, times) = times.expect("times");
+            let sum = times.spent.iter().fold(u64::from(times.behind), |sum, &ns| sum + u64::from(ns));
+            let took = (outcome.acknowledged - from).ps() / 1_000;
+            prop_assert!(took.abs_diff(sum) <= 9, "{:?} of {} ns", times, took);
+            prop_assert_eq!(from > due.start, reads);
         }
         let place = |nth: usize| pipe.far.place_of(nth).map_or(0, |(a, b, c)| pipe.near.served_again(a, b, c));
         let again = outcomes.iter().enumerate().map(|(nth, it)| u64::from(it.sent_again + place(nth)));

@@ -51,10 +51,21 @@ pub struct RdmaSender {
     flow: Flow,
     records: VecDeque<Record>,
     discarded: u64,
-    /// Of READs: by queue pair and READ, packets that were sent again.
-    served: Vec<Vec<u32>>,
+    /// Of READs, by queue pair and READ.
+    served: Vec<Vec<Served>>,
     /// What it sends through, if that has limits, and what its queue pairs are called there.
     nic: Option<(SharedNic, u64)>,
+}
+
+/// A READ that is served.
+#[derive(Clone, Copy, Debug)]
+struct Served {
+    /// When its request came.
+    came: Time,
+    /// Packets that were sent again.
+    again: u32,
+    /// What its time was spent on; `None`: the requester may not have all of it.
+    times: Option<MessageTimes>,
 }
 
 /// The messages of a flow.
@@ -117,8 +128,25 @@ impl RdmaSender {
         let all = self.served.get(pair as usize).map_or(&[][..], Vec::as_slice);
         let left = self.pairs.iter().nth(pair as usize).into_iter().flat_map(QueuePair::left);
         let is_its = |nth: u32| (first..first + many).contains(&nth);
-        let done: u32 = (0..).zip(all).filter(|(nth, _)| is_its(*nth)).map(|(_, again)| again).sum();
+        let done: u32 = (0..).zip(all).filter(|(nth, _)| is_its(*nth)).map(|(_, served)| served.again).sum();
         done + left.filter(|one| is_its(one.0)).map(|one| one.2).sum::<u32>()
+    }
+
+    /// Of a message that was `whole` then, by so many READs of a queue pair: when the first request came, and what the time
+    /// since was spent on.
+    pub fn times_of_read(
+        &self,
+        (pair, first, many): (u32, u32, u32),
+        whole: Time,
+    ) -> Option<(Time, MessageTimes)> {
+        let left = self.pairs.iter().nth(pair as usize)?.times_of_left(whole);
+        let left: Vec<_> = left.filter(|one| (first..first + many).contains(&one.0)).collect();
+        let all = self.served.get(pair as usize)?.get(first as usize..(first + many) as usize)?;
+        let times = (first..).zip(all).map(|(nth, served)| {
+            served.times.or_else(|| left.iter().find(|one| one.0 == nth).map(|one| one.1))
+        });
+        let came = all.first()?.came;
+        Some((came, MessageTimes::of_read(&times.collect::<Option<Vec<_>>>()?, came, whole)?))
     }
 
     /// Of each transfer that has begun, by their numbers; those between that wait are as if nothing of them had been sent.
@@ -132,7 +160,7 @@ impl RdmaSender {
         outcomes
     }
 
-    /// What the time of a transfer was spent on; `None`: it is not acknowledged, or a READ.
+    /// What the time of a transfer was spent on; `None`: it is not acknowledged, or a READ, see [`RdmaSender::times_of_read`].
     pub fn times_of(&self, transfer: usize) -> Option<MessageTimes> {
         let outcome = self.outcomes.get(transfer)?;
         (outcome.acknowledged < Time::NEVER).then(|| self.times[transfer])
@@ -233,7 +261,7 @@ impl RdmaSender {
         let Some(pair) = self.pairs.get_mut(header.pair) else { return };
         if pair.on_request(now, header, nth) {
             self.posted[header.pair as usize] += 1;
-            self.served[header.pair as usize].push(0);
+            self.served[header.pair as usize].push(Served { came: now, again: 0, times: None });
         }
     }
 
@@ -285,7 +313,8 @@ impl RdmaSender {
         let Some(pair) = self.pairs.get_mut(number) else { return };
         while let Some(Done { transfer, at, again, timeouts, times }) = pair.take_done() {
             if let Some(served) = self.served.get_mut(number as usize) {
-                served[transfer as usize] = again;
+                let served = &mut served[transfer as usize];
+                (served.again, served.times) = (again, Some(times));
             } else if let Some(outcome) = self.outcomes.get_mut(transfer as usize) {
                 let done =
                     TransferOutcome { acknowledged: at, missing: 0, sent_again: again, timeouts, ..*outcome };
@@ -420,6 +449,7 @@ impl Protocol for RdmaSender {
             + self.outcomes.capacity() * (size_of::<TransferOutcome>() + size_of::<u32>())
             + self.ended.capacity() * size_of::<u32>()
             + self.times.capacity() * size_of::<MessageTimes>()
+            + self.served.iter().map(|of| of.capacity() * size_of::<Served>()).sum::<usize>()
             + self.pairs.memory_bytes()
             + (self.posted.capacity() + self.free.capacity()) * size_of::<u32>()
             + self.records.capacity() * size_of::<Record>()

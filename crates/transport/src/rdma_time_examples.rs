@@ -1,8 +1,9 @@
 //! What the time of messages over RDMA was spent on, by hand.
 
-use crate::RdmaKeys;
 use crate::pipe::Outcome;
 use crate::rdma_examples::{NEVER, Wire, dcqcn, keys, losing, transfers};
+use crate::testbed::DELAY;
+use crate::{RdmaKeys, RdmaVerb, Spent};
 use units::{Or, Time};
 
 /// What the time of a transfer was spent on: behind others, then in the order of `Spent`, in nanoseconds; and its whole time.
@@ -51,4 +52,34 @@ fn a_window_and_a_rate_are_told_apart() {
     let (times, _) = spent(&pipe, 0, Time::ZERO);
     assert!(times[3] > 100_000 && times[4] == 0, "{times:?}");
     assert!(pipe.near.times_of(0).unwrap().heard[0] > 0);
+}
+
+#[test]
+fn a_read_waits_for_its_request_and_for_those_before_it() {
+    let read = RdmaKeys { verb: RdmaVerb::Read, ..keys() };
+    // One under way at a time: the next is asked for when the one before is whole. Or many: they stand behind each other.
+    for max_reads in [1, 16] {
+        let mut pipe = transfers(&RdmaKeys { max_reads, ..read.clone() }, &[(0, 10_000); 5]);
+        pipe.run_clean(NEVER);
+        let (request, first, last) = (pipe.wire(74), pipe.wire(1_062), pipe.wire(1_058));
+        let response = first * 2 + last * 8;
+        for nth in 0..5 {
+            let whole = pipe.far.outcomes().unwrap()[nth].acknowledged;
+            let place = pipe.far.place_of(nth).unwrap();
+            let (came, times) = pipe.near.times_of_read(place, whole).unwrap();
+            let nth = nth as u64;
+            let (asked, behind) = if max_reads == 1 {
+                ((request + DELAY + response + DELAY) * nth, Time::ZERO)
+            } else {
+                // Its first packet is the next one when the last before it leaves.
+                (request * nth, if nth > 0 { response * nth - first - request * nth } else { Time::ZERO })
+            };
+            assert_eq!(came, asked + request + DELAY);
+            assert!(times.behind.abs_diff((behind.ps() / 1_000) as u32) <= 1, "{nth} {times:?}");
+            // The last packet on its wire, and on its way.
+            let rest = (first + DELAY).ps() / 1_000;
+            assert!(times.on(Spent::UnderWay).abs_diff(rest as u32) <= 10, "{nth} {times:?}");
+            assert_eq!(times.on(Spent::Again), 0);
+        }
+    }
 }

@@ -29,6 +29,8 @@ pub mod ether_type {
     pub const MAC_CONTROL: u16 = 0x8808;
     /// LLDP.
     pub const LLDP: u16 = 0x88CC;
+    /// Fibre Channel over Ethernet.
+    pub const FCOE: u16 = 0x8906;
     /// Congestion notification message.
     pub const CNM: u16 = 0x22E7;
     /// Congestion notification tag.
@@ -289,6 +291,9 @@ impl fmt::Display for Contents {
             Contents::Fecn(tag) => write!(f, "{tag}"),
             Contents::L2ci(message) => write!(f, "{message}"),
             Contents::Ipv4(datagram) => write!(f, "{datagram}"),
+            Contents::Other { ether_type: ether_type::FCOE, payload } => {
+                write!(f, "FCoE, {} B", payload.len())
+            }
             Contents::Other { ether_type, payload } => {
                 write!(f, "type {ether_type:#06x}, {} B", payload.len())
             }

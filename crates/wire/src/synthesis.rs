@@ -4,12 +4,13 @@
 //! priority. What a source pushes is UDP, and with port 4791 a SEND of RoCEv2 to the queue pair of its flow; what a connection
 //! sends is TCP, with the number of the byte or segment as sequence number, or with port 4791 RoCEv2: packets of SENDs, WRITEs and
 //! READs by their place in the message, with their extended headers, requests, acknowledgements and NAKs; payloads are zeros, and so are addresses,
-//! keys and lengths in extended headers. Ports are those that switches
+//! keys and lengths in extended headers. What FCoE sends has its encapsulation and CRC (FC-BB-5); of the header of Fibre Channel only exchange and
+//! sequence count are there. Ports are those that switches
 //! hash. A frame that is shorter than its headers (a small
 //! message with the headers of RoCEv2, say) becomes as long as they are.
 
 use crate::congestion::Cnm;
-use crate::ethernet::{LEAST, VlanTag};
+use crate::ethernet::{LEAST, VlanTag, ether_type};
 use crate::fecn::Fecn;
 use crate::ip::Way;
 use crate::mac_control::{MacControl, Pfc};
@@ -32,6 +33,14 @@ const ROCE: usize = 8 + 12 + 4;
 const ACK_SYNDROME: u8 = 0x1F;
 const NAK_SYNDROME: u8 = 0x60;
 const RNR_SYNDROME: u8 = 0x20 | 12;
+/// FCoE: the header up to the start of frame, a start of frame and an end of frame of class 3, and what is reserved behind it; the
+/// header of Fibre Channel, with the places of SEQ_CNT and OX_ID.
+const FCOE_VERSION: [u8; 13] = [0; 13];
+const SOF_N3: u8 = 0x36;
+const EOF_N: [u8; 4] = [0x41, 0, 0, 0];
+const FC_HEADER: usize = 24;
+const SEQ_CNT: std::ops::Range<usize> = 14..16;
+const OX_ID: std::ops::Range<usize> = 16..18;
 /// Flags of a word of RDMA above the packet sequence number: of data, that it is the last of a message; of an acknowledgement, that
 /// it is a NAK. Of data, that an acknowledgement is asked for; of an acknowledgement that is none, the request of a READ. And of data, that
 /// it is the first of a message; of a NAK, that the receiver is not ready.
@@ -41,7 +50,7 @@ const FIRST_OR_RNR: u32 = 1 << 26;
 /// The most that a station number may be: what is left of an address of 10.0.0.0/8.
 const STATIONS: u32 = (1 << 24) - 2;
 
-/// What a message of RDMA is.
+/// What a message of RDMA is, or that a frame is none of IP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verb {
     /// SEND.
@@ -50,6 +59,8 @@ pub enum Verb {
     Write,
     /// RDMA READ.
     Read,
+    /// A frame of Fibre Channel.
+    Fcoe,
 }
 
 impl Verb {
@@ -62,7 +73,7 @@ impl Verb {
             (false, true) => 2,
         };
         let (opcodes, extended) = match self {
-            Verb::Send => (roce::SEND, [0; 4]),
+            Verb::Send | Verb::Fcoe => (roce::SEND, [0; 4]),
             Verb::Write => (roce::WRITE, [roce::RETH_BYTES, 0, 0, roce::RETH_BYTES]),
             Verb::Read => (roce::READ_RESPONSE, [roce::AETH_BYTES, 0, roce::AETH_BYTES, roce::AETH_BYTES]),
         };
@@ -116,7 +127,7 @@ impl Kind {
 pub struct Simulated {
     /// What it is for.
     pub kind: Kind,
-    /// Of RDMA, what its message is.
+    /// Of RDMA, what its message is; of FCoE, that it is that.
     pub verb: Verb,
     /// Number of its flow.
     pub flow: u32,
@@ -215,6 +226,7 @@ impl Simulated {
                 let payload = self.payload(BEFORE_TRANSPORT + UdpHeader::LEN);
                 Contents::Ipv4(self.way()?.udp(payload)?)
             }
+            Kind::Data if self.verb == Verb::Fcoe => self.fibre_channel(),
             Kind::Data if self.ports.destination == roce::UDP_PORT => {
                 let (first, last) = (self.word & FIRST_OR_RNR != 0, self.word & LAST_OR_NAK != 0);
                 let (opcode, extended) = self.verb.packet(first, last);
@@ -335,6 +347,18 @@ impl Simulated {
         Ok(octets.into_iter().skip(before).take(told.octets.into()).collect())
     }
 
+    /// A frame of Fibre Channel: the word has its exchange, and its number in there.
+    fn fibre_channel(&self) -> Contents {
+        let data = self.payload(14 + 4 + FCOE_VERSION.len() + 1 + FC_HEADER + 4 + EOF_N.len());
+        let mut frame = vec![0; FC_HEADER];
+        frame.extend(data);
+        frame[OX_ID].copy_from_slice(&((self.word >> 16) as u16).to_be_bytes());
+        frame[SEQ_CNT].copy_from_slice(&(self.word as u16).to_be_bytes());
+        let crc = crc32fast::hash(&frame).to_le_bytes();
+        let payload = [&FCOE_VERSION[..], &[SOF_N3], &frame, &crc, &EOF_N].concat();
+        Contents::Other { ether_type: ether_type::FCOE, payload }
+    }
+
     fn tag(&self) -> Contents {
         let (queue, rate_kbps) = ((self.flow & 0xFFFF) as u16, self.word);
         Contents::Fecn(Fecn { returning: false, queue, rate_kbps, next: 0, payload: Vec::new() })
@@ -397,6 +421,20 @@ mod tests {
         for bytes in 64..300 {
             made(Simulated { bytes, ..FRAME }, usize::from(bytes) - 4);
             made(Simulated { bytes, kind: Kind::Data, ..FRAME }, usize::from(bytes) - 4);
+        }
+    }
+
+    #[test]
+    fn fibre_channel_has_its_encapsulation() {
+        let fcoe = Simulated { kind: Kind::Data, verb: Verb::Fcoe, word: 0x0207_0003, ..FRAME };
+        for bytes in [68, 100, 2_180] {
+            let octets = made(Simulated { bytes, ..fcoe }, usize::from(bytes) - 4).to_bytes();
+            assert_eq!(octets[12..18], [0x81, 0, 0x60, 0, 0x89, 0x06]);
+            // The version, start of frame, header; CRC and end of frame behind the data.
+            assert_eq!((octets[18], octets[31], &octets[46..50]), (0, 0x36, &[0, 3, 2, 7][..]));
+            let (fc, rest) = octets[32..].split_at(octets.len() - 32 - 8);
+            assert_eq!(fc.len(), 24 + usize::from(bytes) - 68);
+            assert_eq!(rest, [&crc32fast::hash(fc).to_le_bytes()[..], &[0x41, 0, 0, 0]].concat());
         }
     }
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 DURATIONS = ("min", "mean", "p99", "max")
 """What is known of round trips and exchanges."""
 
-EXCHANGE = ("requester", "conversation", "mpi_exchange")
+EXCHANGE = ("requester", "conversation", "mpi_exchange", "fcoe")
 """Endpoints that time exchanges rather than round trips."""
 
 HELD = {
@@ -124,6 +124,16 @@ def told(result: Measurements, row: dict[str, Any]) -> Iterator[str]:
         yield f"Of its time it was held back by: {listed.replace('%', ' %')}."
     if row["completed_ns"] is not None and math.isfinite(row["completed_ns"]):
         yield f"Its transfer was complete at {duration(row['completed_ns'])}."
+    for port in (row.get("withheld_at") or "").split():
+        yield (
+            f"Nothing is sent through {port}: no flow control is in force there for its priority, and by T11 "
+            "FCoE is sent on lossless Ethernet alone (requires_lossless)."
+        )
+    if row.get("exchanges_aborted"):
+        yield (
+            f"Exchanges that had not ended after ulp_tov, and were aborted and repeated as a whole: "
+            f"{row['exchanges_aborted']:,}."
+        )
     if row.get("timeouts"):
         yield f"It timed out {row['timeouts']:,} times, and was silent meanwhile."
     if row.get("marks_echoed"):

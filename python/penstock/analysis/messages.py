@@ -32,7 +32,10 @@ WORDS = {
     "queues": "queues and pauses on its way",
 }
 """What makes a message late. All but the last are columns of the table ``message_times``; that one is the
-rest, and less than nothing where the NIC has taken packets early."""
+rest, and less than nothing where the NIC has taken packets early. Of a READ it has the way of its request,
+too, and the READs that may be under way before that: the table has them together, as `request_ns`."""
+
+_QUEUES_OF_READ = "waiting to be asked for, and queues and pauses on the ways there and back"
 
 SEPARATOR = "#"
 """Between the name of an entry and the number of one of its transfers."""
@@ -44,7 +47,7 @@ _QUEUES_NAMED = 2
 
 @dataclass(frozen=True)
 class Message:
-    """A message that was complete, and acknowledged.
+    """A message that was complete, and acknowledged or read.
 
     Attributes
     ----------
@@ -125,7 +128,7 @@ def named(result: Measurements, name: str) -> Message | None:
     times = result.table("message_times")
     found = rows(times.filter(pc.equal(times["transfer"], int(number))))
     if not found or row["completion_ns"] is None:
-        what = "expected a SEND or WRITE over RDMA that is complete"
+        what = "expected a message over RDMA that is complete"
         raise InputError(f"{name!r}: nothing is known of its time; {what}")
     return Message(int(number), row, found[0], _flow_of(result, row))
 
@@ -182,8 +185,9 @@ def _lost(message: Message) -> Iterator[str]:
     """What made it late; shares are of all that it lost, more than it was late if it made up for some."""
     late, parts = message.late_ns, message.late_by
     lost = late + max(-parts["queues"], 0.0)
+    words = {**WORDS, "queues": _QUEUES_OF_READ} if message.spent["request_ns"] else WORDS
     shares = [
-        f"{duration(ns)} ({100 * ns / lost:.3g} %) to {WORDS[what]}"
+        f"{duration(ns)} ({100 * ns / lost:.3g} %) to {words[what]}"
         for what, ns in sorted(parts.items(), key=lambda item: -item[1])
         if ns >= _LEAST * lost > 0
     ]

@@ -318,7 +318,7 @@ def _fluid(result: Measurements, counts: Counts) -> Fluid:
     around: Array = {"frame": 0.0 * first, "payload": 0.0 * first - HEADER_BYTES, "wire": first}[counts]
     rows = connections.rows(result)
     asks = {row["flow"]: row for row in rows if row["endpoint"] == "requester"}
-    talks = {row["flow"]: row for row in rows if row["endpoint"] in ("conversation", "mpi_exchange")}
+    talks = {row["flow"]: row for row in rows if row["endpoint"] in ("conversation", "mpi_exchange", "fcoe")}
     two_way = [name in asks or name in talks for name in names]
     counted = alone + np.where(two_way, frames_back * (back_mean + around), 0.0)
     usage *= (mean + overhead[:, None]) / counted

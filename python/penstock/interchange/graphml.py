@@ -125,9 +125,7 @@ class _Reader:
         if self._text is not None:
             self._text.append(text)
         elif text.strip() and self._open[-1] in _WITHOUT_TEXT:
-            message = (
-                f"{brief(text.strip())} stands in a {self._open[-1]}; expected text in data alone"
-            )
+            message = f"{brief(text.strip())} stands in a {self._open[-1]}; expected text in data alone"
             raise self._document.error(line, message)
 
     def _node(self, name: str, line: int) -> None:

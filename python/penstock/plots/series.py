@@ -77,7 +77,10 @@ def series(
             for name in shown:
                 if name in found:
                     times, values = found[name]
-                    axes.step(times / along.size, values / scale.size, where="post", color=colour[name])
+                    # The last value lasts until its run ends.
+                    until = max(float(named[title].run["simulated_s"]) * 1e9, float(times[-1]))
+                    edges, steps = np.append(times, until), np.append(values, values[-1])
+                    axes.step(edges / along.size, steps / scale.size, where="post", color=colour[name])
                     tail = values[-max(1, len(values) // 10) :] / scale.size
                     labels.append(Named(float(np.mean(tail)), name, colour[name]))
             axes.set_xlim(0, end / along.size)

@@ -1804,6 +1804,8 @@ class SourceTable(TypedDict, total=False):
     """Exchanges of messages over TCP."""
     mpi_exchange: MpiExchangeKeys
     """Steps of the ranks of MPI in a ring, over TCP."""
+    fcoe: FcoeKeys
+    """Exchanges of Fibre Channel over Ethernet (FCoE)."""
     rdma: RdmaKeys
     """Messages over RDMA (RoCEv2)."""
 
@@ -2165,6 +2167,12 @@ class MessagesTable(TypedDict, total=False):
     """A command."""
     iscsi_write: IscsiKeys
     """A command and data, more as they are asked for."""
+    iwarp_read: IwarpKeys
+    """RDMA Read over TCP."""
+    iwarp_write: IwarpKeys
+    """RDMA Write over TCP, and Sends that tell of it."""
+    iwarp_send: IwarpKeys
+    """Send over TCP, and one back."""
 
 
 class ConversationKeys(TypedDict, total=False):
@@ -2172,8 +2180,8 @@ class ConversationKeys(TypedDict, total=False):
 
     messages: Required[Messages]
     """The messages of an exchange, which the two ends send in turn: a list of sizes, an even number, or
-    the application "iscsi_read", "iscsi_write", "database_entry", "database_query" or "ipc", or a
-    table of one of the first two with its keys.
+    the application "iscsi_read", "iscsi_write", "database_entry", "database_query", "ipc",
+    "iwarp_read", "iwarp_write" or "iwarp_send", or a table of one of iSCSI or iWARP with its keys.
     """
     outstanding: int | None
     """Exchanges in progress at the same time: the queue depth. Default: 1."""
@@ -2204,6 +2212,15 @@ class IscsiKeys(TypedDict, total=False):
     """Data of a write that the target requests at once (MaxBurstLength). Default: "256 KiB"."""
 
 
+class IwarpKeys(TypedDict, total=False):
+    """A message of RDMA over iWARP."""
+
+    message: str | None
+    """Bytes of data. Default: "1 MiB"."""
+    markers: bool | None
+    """Whether both receivers ask for markers, 4 B in 512 B of the stream. Default: true."""
+
+
 class MpiExchangeKeys(TypedDict, total=False):
     """Steps of ranks in a ring, over TCP."""
 
@@ -2224,6 +2241,33 @@ class MpiExchangeKeys(TypedDict, total=False):
     tcp: TcpKeys | None
     """The keys of both directions, without `transfer`, `idle`, `reconnect` and `handshake`. Default: all
     those of the preset "rfc".
+    """
+
+
+class FcoeKeys(TypedDict, total=False):
+    """Exchanges of Fibre Channel over Ethernet, without TCP: `from` is the initiator, `to` the target."""
+
+    operation: Required[FcpOperation]
+    """"read" or "write"."""
+    block: str | None
+    """Bytes of an exchange (FCP_DL). Default: "1 MiB"."""
+    max_burst: str | None
+    """Data of one sequence. Default: "unlimited"."""
+    outstanding: int | None
+    """Exchanges in progress at the same time: the queue depth. Default: 1."""
+    think: Delay | None
+    """From the end of an exchange to the next one in its place: a time with unit, or a table
+    `exponential`. Default: "0 s".
+    """
+    service: Delay | None
+    """Time of the target, before the data of a read or the response to a write: a time with unit, or a
+    table `exponential`. Default: "0 s".
+    """
+    ulp_tov: str | None
+    """An exchange that has not ended for so long is aborted and repeated (ULP_TOV). Default: "30 s"."""
+    requires_lossless: bool | None
+    """Whether an end sends only where flow control is in force for its priority at the port of its host
+    (T11), which DCBX may settle. Default: true.
     """
 
 
@@ -2959,11 +3003,22 @@ Growth = Literal["acks", "bytes"]
 EcnMode = Literal["off", "rfc3168", "dctcp"]
 """Explicit congestion notification of a connection."""
 Messages = (
-    Literal["database_entry", "database_query", "ipc", "iscsi_read", "iscsi_write"]
+    Literal[
+        "database_entry",
+        "database_query",
+        "ipc",
+        "iscsi_read",
+        "iscsi_write",
+        "iwarp_read",
+        "iwarp_write",
+        "iwarp_send",
+    ]
     | Sequence[str]
     | MessagesTable
 )
 """The messages of an exchange."""
+FcpOperation = Literal["read", "write"]
+"""What an exchange does."""
 RdmaControl = (
     Literal["none", "dcqcn", "dctcp", "timely", "swift", "hpcc", "hpcc_pint", "powertcp", "theta_powertcp"]
     | RdmaControlTable

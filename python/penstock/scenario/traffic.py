@@ -23,6 +23,7 @@ __all__: list[str] = [
     "dctcp",
     "empirical",
     "exponential",
+    "fcoe",
     "file",
     "hot_spot",
     "hpcc",
@@ -30,6 +31,9 @@ __all__: list[str] = [
     "incast",
     "iscsi_read",
     "iscsi_write",
+    "iwarp_read",
+    "iwarp_send",
+    "iwarp_write",
     "log_normal",
     "mpi_exchange",
     "multicast",
@@ -195,6 +199,33 @@ def exponential(
     return made
 
 
+def fcoe(
+    operation: k.FcpOperation,
+    *,
+    block: str | None = None,
+    max_burst: str | None = None,
+    outstanding: int | None = None,
+    think: k.Delay | None = None,
+    service: k.Delay | None = None,
+    ulp_tov: str | None = None,
+    requires_lossless: bool | None = None,
+) -> k.SourceTable:
+    """Exchanges of Fibre Channel over Ethernet (FCoE)."""
+    made: k.SourceTable = table(
+        "fcoe",
+        None,
+        operation=operation,
+        block=block,
+        max_burst=max_burst,
+        outstanding=outstanding,
+        think=think,
+        service=service,
+        ulp_tov=ulp_tov,
+        requires_lossless=requires_lossless,
+    )
+    return made
+
+
 def file(value: str, /) -> k.ArrivalsTable:
     """The path of a CSV or Parquet file, relative to the scenario: a line for each transfer in order of
     time, with the columns `time_us` (or `time_s`, `time_ms`, `time_ns`, `time_ps`, or `time` with a
@@ -292,6 +323,24 @@ def iscsi_write(
         first_burst=first_burst,
         max_burst=max_burst,
     )
+    return made
+
+
+def iwarp_read(message: str | None = None, *, markers: bool | None = None) -> k.MessagesTable:
+    """RDMA Read over TCP."""
+    made: k.MessagesTable = table("iwarp_read", None, message=message, markers=markers)
+    return made
+
+
+def iwarp_send(message: str | None = None, *, markers: bool | None = None) -> k.MessagesTable:
+    """Send over TCP, and one back."""
+    made: k.MessagesTable = table("iwarp_send", None, message=message, markers=markers)
+    return made
+
+
+def iwarp_write(message: str | None = None, *, markers: bool | None = None) -> k.MessagesTable:
+    """RDMA Write over TCP, and Sends that tell of it."""
+    made: k.MessagesTable = table("iwarp_write", None, message=message, markers=markers)
     return made
 
 

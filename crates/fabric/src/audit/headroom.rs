@@ -187,7 +187,9 @@ impl<'a> Room<'a> {
         if reserved > total {
             let needs = Amount::Bytes(reserved);
             let message = format!("the buffer of \"{name}\" has {has}, but its headroom alone needs {needs}");
-            let help = format!("expected a larger total: it is reserved for {accounts} lossless queues, one a port and priority");
+            let help = format!(
+                "expected a larger total: it is reserved for {accounts} lossless queues, one a port and priority"
+            );
             audit.loses(Subject::Node(self.id), of_buffer("total", message, help));
         } else if self.sum_capacity > total {
             let used = Amount::Bytes(self.sum_capacity);

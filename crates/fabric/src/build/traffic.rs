@@ -15,7 +15,7 @@ use crate::run::stream_counts::StreamCounts;
 use crate::run::world::Fabric;
 use crate::spec::{FlowSpec, Spec, Way, WhenFull};
 use engine::stream;
-use frame::{Ecn, Flags, FrameKind, NodeId};
+use frame::{Ecn, Flags, FrameKind, NodeId, Priority};
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -138,8 +138,9 @@ pub fn add_endpoints(part: &Part, paths: &Paths, fabric: &mut Fabric) {
             let start = fabric.routes.path_start[path];
             let facts = facts(part.plan, fabric.routes.path(start), connection);
             let due = due.next().unwrap_or_default();
-            let (mut near, far) = connection.start(&due, facts, random("near"), random("far"));
+            let (mut near, mut far) = connection.start(&due, facts, random("near"), random("far"));
             attach(&mut near, (spec, flow.from), number, &mut nics);
+            withhold(part.plan, fabric.routes.path(start), flow.priority, [&mut near, &mut far]);
             let behind = start + fabric.routes.path(start).len() as u32;
             let ends = [(near, flow.from, None), (far, to, NonZeroU32::new(behind))];
             for (end, (endpoint, node, behind)) in ends.into_iter().enumerate() {
@@ -180,6 +181,24 @@ fn attach(
         && let Some(limits) = spec.nodes[host.at()].host().and_then(|host| host.rdma)
     {
         sender.attach(nics.entry(host).or_insert_with(|| limits.start()), number);
+    }
+}
+
+/// Ends of FCoE that require a lossless class do not send through a port without one.
+fn withhold(plan: &Plan, path: &[u32], priority: Priority, ends: [&mut Endpoint; 2]) {
+    let [first, last] = [path.first(), path.last()];
+    let ports = [first.copied(), last.map(|&port| plan.wiring.peer[port as usize].0)];
+    for (end, port) in ends.into_iter().zip(ports) {
+        let is_lossless = |port: u32| {
+            let at = port as usize;
+            plan.spec.is_lossless(plan.wiring.link_of[at], plan.wiring.node_of[at], priority)
+        };
+        if let Endpoint::Fcoe(end) = end
+            && end.requires_lossless()
+            && !port.is_some_and(is_lossless)
+        {
+            end.withhold();
+        }
     }
 }
 

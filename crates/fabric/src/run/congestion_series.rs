@@ -1,12 +1,15 @@
 //! What endpoints know of their path over time: window and round trip of connections over TCP; rate, window, bytes in flight,
-//! notifications and retransmissions of queue pairs.
+//! alpha, notifications and retransmissions of queue pairs.
 
 use measure::{BinnedBits, BinnedMax, Passage};
-use transport::{Endpoint, Protocol, RdmaSender};
+use transport::{Endpoint, Protocol, RdmaControl, RdmaSender};
 use units::Time;
 
 /// Queue pairs of an endpoint that are recorded: the first.
 pub const PAIRS: usize = 8;
+
+/// What alpha is counted in.
+pub const ALPHA_UNIT: f64 = 1e-9;
 
 /// The series of an endpoint.
 #[derive(Clone, Debug)]
@@ -35,6 +38,8 @@ pub(crate) struct PairSeries {
     pub rate: BinnedMax,
     pub window: BinnedMax,
     pub in_flight: BinnedMax,
+    /// Of controls that have one, alpha in billionths.
+    pub alpha: BinnedMax,
     /// CNPs and packets sent again, a bit each.
     pub cnps: BinnedBits,
     pub again: BinnedBits,
@@ -57,6 +62,9 @@ impl PairsSeries {
                 series.window.set(now, pair.window());
             }
             series.in_flight.set(now, pair.bytes_in_flight());
+            if let Some(alpha) = pair.control().alpha(now) {
+                series.alpha.set(now, (alpha / ALPHA_UNIT).round() as u64);
+            }
             let counts = [pair.counts.cnps, pair.counts.retransmitted];
             for (nth, binned) in [&mut series.cnps, &mut series.again].into_iter().enumerate() {
                 let more = counts[nth] - series.seen[nth];
@@ -76,7 +84,8 @@ impl PairSeries {
         PairSeries {
             rate: level.clone(),
             window: level.clone(),
-            in_flight: level,
+            in_flight: level.clone(),
+            alpha: level,
             cnps: counts.clone(),
             again: counts,
             seen: [0; 2],
@@ -106,7 +115,7 @@ impl CongestionSeries {
             CongestionSeries::Tcp(windows, trips) => windows.memory_bytes() + trips.memory_bytes(),
             CongestionSeries::Rdma(series) => {
                 let levels = |pair: &PairSeries| {
-                    [&pair.rate, &pair.window, &pair.in_flight]
+                    [&pair.rate, &pair.window, &pair.in_flight, &pair.alpha]
                         .map(BinnedMax::memory_bytes)
                         .iter()
                         .sum::<usize>()

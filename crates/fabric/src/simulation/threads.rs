@@ -24,42 +24,80 @@ impl From<usize> for Threads {
 /// The beginning of a run on one thread, from which it is judged.
 pub(crate) struct Pilot {
     /// Threads that may be used.
-    pub most: usize,
+    most: usize,
     /// What building the fabric took, and what the run has taken so far.
-    pub built: Duration,
+    built: Duration,
     pub ran: Duration,
+    /// It is judged when it has taken that long.
+    judged_at: Duration,
+}
+
+/// What a beginning says.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Verdict {
+    /// Too little is left.
+    Stay,
+    /// Too little happens at a time, so far.
+    Later,
+    /// So many threads may pay. They have to take at most this part of the time that one took, an event.
+    Try(usize, f64),
 }
 
 impl Pilot {
-    /// How long it is at least, and by how many times building may have taken longer. What a large fabric does first,
-    /// while its links fill, says little of the rest.
-    pub const LONG_ENOUGH: Duration = Duration::from_millis(25);
-    const OF_BUILDING: u32 = 4;
+    /// How long it is at least, and by how many times building may have taken longer.
+    pub const LONG_ENOUGH: Duration = Duration::from_millis(5);
+    const OF_BUILDING: u32 = 16;
     /// Events between two looks at the clock.
     pub const BUDGET: u64 = 1 << 16;
-    /// Events of a look-ahead that are worth a thread.
-    pub const EVENTS_A_THREAD: u64 = 100;
+    /// Events of a look-ahead that are worth a thread, and those with which it all but surely pays.
+    const EVENTS_A_THREAD: u64 = 100;
+    const SURE: u64 = 4 * Pilot::EVENTS_A_THREAD;
     /// Building the parts and running the beginning again may take one part in so many of what is left: it is lost if
-    /// threads turn out not to pay.
-    pub const WORTH: u32 = 20;
+    /// threads turn out not to pay. And if they surely do.
+    const WORTH: u32 = 20;
+    const WORTH_IF_SURE: u32 = 5;
 
-    /// Threads have to take at most this part of the time for the beginning.
-    pub const FASTER: f64 = 0.9;
+    /// What threads have to be faster by; where they surely pay the trial, which is short, need not show it.
+    const FASTER: f64 = 0.9;
 
-    /// Whether the beginning has been long enough.
-    pub fn is_over(&self) -> bool {
-        self.ran >= Pilot::LONG_ENOUGH.max(self.built / Pilot::OF_BUILDING)
+    /// At the beginning, after building.
+    pub fn new(most: usize, built: Duration) -> Pilot {
+        let judged_at = Pilot::LONG_ENOUGH.max(built / Pilot::OF_BUILDING);
+        Pilot { most, built, ran: Duration::ZERO, judged_at }
     }
 
-    /// How many threads may pay, if the rest is like the beginning, which took it from time zero to `now`.
-    pub fn threads(&self, runner: &Runner<Fabric>, duration: Time) -> usize {
-        let (now, left) = (runner.now(), duration.saturating_sub(runner.now()));
-        let left = self.ran.as_secs_f64() * left.as_secs_f64() / now.as_secs_f64().max(f64::MIN_POSITIVE);
-        if left < ((self.built + self.ran) * Pilot::WORTH).as_secs_f64() {
-            return 1;
-        }
+    /// Whether it has been long enough.
+    pub fn is_over(&self) -> bool {
+        self.ran >= self.judged_at
+    }
+
+    /// What it says of the rest, if that is like the beginning, which took it from time zero to `now`.
+    pub fn verdict(&self, runner: &Runner<Fabric>, duration: Time) -> Verdict {
         let a_round = runner.events() / runner.rounds().max(1);
-        self.most.min((a_round / Pilot::EVENTS_A_THREAD) as usize)
+        self.judge(a_round, runner.now(), duration)
+    }
+
+    fn judge(&self, events_a_round: u64, now: Time, duration: Time) -> Verdict {
+        if now == Time::ZERO {
+            return Verdict::Later;
+        }
+        let left = duration.saturating_sub(now).as_secs_f64() / now.as_secs_f64();
+        let threads = self.most.min((events_a_round / Pilot::EVENTS_A_THREAD) as usize);
+        let sure = events_a_round >= Pilot::SURE * threads as u64;
+        let worth = if sure { Pilot::WORTH_IF_SURE } else { Pilot::WORTH };
+        if self.ran.as_secs_f64() * left < ((self.built + self.ran) * worth).as_secs_f64() {
+            Verdict::Stay
+        } else if threads < 2 {
+            Verdict::Later
+        } else {
+            Verdict::Try(threads, if sure { 1.0 } else { Pilot::FASTER })
+        }
+    }
+
+    /// To be judged again when it has taken twice as long: what begins later may be more.
+    pub fn later(mut self) -> Pilot {
+        self.judged_at = self.ran * 2;
+        self
     }
 }
 
@@ -67,13 +105,27 @@ impl Pilot {
 mod tests {
     use super::*;
 
+    fn pilot(built: u64, ran: u64) -> Pilot {
+        let [built, ran] = [built, ran].map(Duration::from_millis);
+        Pilot { ran, ..Pilot::new(2, built) }
+    }
+
     #[test]
     fn what_took_long_to_build_is_judged_later() {
-        let is_over = |built, ran| {
-            let [built, ran] = [built, ran].map(Duration::from_millis);
-            Pilot { most: 2, built, ran }.is_over()
-        };
-        assert!(!is_over(0, 24) && is_over(0, 25) && is_over(100, 25));
-        assert!(!is_over(1_000, 249) && is_over(1_000, 250));
+        let is_over = |built, ran| pilot(built, ran).is_over();
+        assert!(!is_over(0, 4) && is_over(0, 5) && is_over(80, 5));
+        assert!(!is_over(1_600, 99) && is_over(1_600, 100));
+        let again = pilot(0, 7).later();
+        assert!(!again.is_over() && Pilot { ran: Duration::from_millis(14), ..again }.is_over());
+    }
+
+    #[test]
+    fn threads_are_tried_where_enough_is_left_for_what_happens_at_a_time() {
+        // A millisecond took 5 ms, building as long: 20 and 5 times both are 200 and 50 ms.
+        let verdict = |events, ms| pilot(5, 5).judge(events, Time::from_ms(1), Time::from_ms(ms));
+        assert_eq!([verdict(300, 40), verdict(300, 41)], [Verdict::Stay, Verdict::Try(2, 0.9)]);
+        assert_eq!([verdict(800, 10), verdict(800, 11)], [Verdict::Stay, Verdict::Try(2, 1.0)]);
+        assert_eq!([verdict(199, 41), verdict(0, 41)], [Verdict::Later; 2]);
+        assert_eq!(pilot(5, 5).judge(65_536, Time::ZERO, Time::from_ms(1)), Verdict::Later);
     }
 }

@@ -59,11 +59,16 @@ impl TransferEnds<'_> {
             }
         }
     }
-    /// What the time of the n-th was spent on, if it is known: of messages over RDMA that are acknowledged.
-    pub fn times_of(&self, nth: usize) -> Option<MessageTimes> {
-        match self {
-            TransferEnds::Tcp(..) => None,
-            TransferEnds::Rdma(near, _) => near.times_of(nth),
+    /// Of the n-th, which was acknowledged or, if it is a READ, whole at `end`: when the request of a READ came, and what the time
+    /// since then, or since its start, was spent on; `None`: it goes over TCP, or that is still to come.
+    pub fn times_of(&self, nth: usize, end: Time) -> Option<(Option<Time>, MessageTimes)> {
+        let TransferEnds::Rdma(near, far) = self else { return None };
+        match far.place_of(nth) {
+            Some(place) if end < Time::NEVER => {
+                near.times_of_read(place, end).map(|(came, times)| (Some(came), times))
+            }
+            Some(_) => None,
+            None => near.times_of(nth).map(|times| (None, times)),
         }
     }
     /// When all of the n-th was delivered; `None`: it is not.

@@ -1,7 +1,7 @@
 //! What the two ends of a link agreed on before the traffic, by whatever protocol.
 
 use crate::spec::{LinkSpec, Spec};
-use frame::NodeId;
+use frame::{NodeId, Priority};
 use scheduling::SchedulerSpec;
 
 /// One end of a link.
@@ -33,6 +33,16 @@ pub struct NegotiatedFeature {
 }
 
 impl Spec {
+    /// The priorities whose pauses an end of a link obeys and sends, bit n for priority n.
+    pub(crate) fn paused(&self, link: u32, node: NodeId) -> u8 {
+        let of_node = self.nodes[node.at()].pauses().map_or(0, |control| control.kind.priorities());
+        self.negotiated(link, node).map_or(of_node, |own| own.pfc & of_node)
+    }
+    /// Whether flow control is in force for a priority at an end of a link.
+    pub fn is_lossless(&self, link: u32, node: NodeId, priority: Priority) -> bool {
+        let has_credits = self.nodes[node.at()].credits().is_some();
+        has_credits || u32::from(self.paused(link, node)) >> priority.0 & 1 != 0
+    }
     /// What an end of a link has agreed on.
     pub(crate) fn negotiated(&self, link: u32, node: NodeId) -> Option<&Negotiated> {
         let ends = self.negotiated.get(link as usize)?;

@@ -17,7 +17,7 @@ impl View<'_> {
                 .texts("flow", "Name of the flow.", rows.iter().map(|row| row.flow.clone()))
                 .texts(
                     "endpoint",
-                    "What opens it: window_sender, requester, tcp_sender, conversation, mpi_exchange or rdma_sender.",
+                    "What opens it: window_sender, requester, tcp_sender, conversation, mpi_exchange, fcoe or rdma_sender.",
                     rows.iter().map(|row| row.kind.into()),
                 );
         let table = with_messages(with_exchanges(with_round_trips(table, &rows), &rows), &rows)
@@ -33,7 +33,7 @@ impl View<'_> {
                 "Frames that arrived but were discarded: out of order, duplicate, or too late.",
                 counts(|row| row.discarded),
             );
-        with_held(with_congestion(table, &rows), &rows)
+        with_fcoe(with_held(with_congestion(table, &rows), &rows), &rows)
     }
 
     /// Shares of the time of a sender over TCP until it was done: what held it back, in the order of [`HELD`].
@@ -46,6 +46,16 @@ impl View<'_> {
         let all = [application, window, control, stopped, ready - stopped];
         let sum: Time = all.into_iter().fold(Time::ZERO, |sum, time| sum + time);
         (sum > Time::ZERO).then(|| all.map(|time| time.ps() as f64 / sum.ps() as f64))
+    }
+
+    /// The ports at which ends of FCoE do not send.
+    fn withheld_at(&self, near: &EndpointState, far: &EndpointState) -> String {
+        let path = self.s.path_of(near.path as usize);
+        let ports = [path.first().copied(), path.last().map(|&port| self.s.peer(port))];
+        let is_withheld =
+            |end: &EndpointState| matches!(&end.endpoint, Endpoint::Fcoe(end) if end.is_withheld());
+        let ends = [near, far].into_iter().zip(ports).filter(|(end, _)| is_withheld(end));
+        ends.filter_map(|(_, port)| port.map(|port| self.s.port_name(port))).collect::<Vec<_>>().join(" ")
     }
 
     fn connection_rows(&self) -> Vec<Row> {
@@ -66,6 +76,8 @@ impl View<'_> {
                 discarded: near.endpoint.discarded() + far.endpoint.discarded(),
                 congestion: near.endpoint.congestion(),
                 held: self.held_back(near),
+                aborted: if let Endpoint::Fcoe(initiator) = &near.endpoint { initiator.aborted() } else { 0 },
+                withheld_at: self.withheld_at(near, far),
             }
         };
         // What the connections of scheduled transfers do is told by transfer.
@@ -206,6 +218,22 @@ fn with_held(table: Table, rows: &[Row]) -> Table {
     })
 }
 
+/// What becomes of exchanges over FCoE.
+fn with_fcoe(table: Table, rows: &[Row]) -> Table {
+    table
+        .integers(
+            "exchanges_aborted",
+            "",
+            "Exchanges over FCoE that were aborted after `ulp_tov`, to be repeated.",
+            rows.iter().map(|row| row.aborted),
+        )
+        .texts(
+            "withheld_at",
+            "Ports through which an end of FCoE does not send, as no flow control is in force for its priority there; names, separated by spaces.",
+            rows.iter().map(|row| row.withheld_at.clone()),
+        )
+}
+
 struct Row {
     flow: String,
     kind: &'static str,
@@ -218,4 +246,6 @@ struct Row {
     discarded: u64,
     congestion: Option<Congestion>,
     held: Option<[f64; 5]>,
+    aborted: u64,
+    withheld_at: String,
 }

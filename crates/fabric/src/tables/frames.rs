@@ -31,7 +31,7 @@ impl View<'_> {
         let kinds = names(&mut KINDS.map(String::from).into_iter());
         let directions = names(&mut ["out", "in"].map(String::from).into_iter());
         let events = names(&mut ["arrived", "sent", "dropped"].map(String::from).into_iter());
-        let verbs = names(&mut ["", "send", "write", "read"].map(String::from).into_iter());
+        let verbs = names(&mut ["", "send", "write", "read", "fcoe"].map(String::from).into_iter());
         let mut known = KnownPorts::default();
         let tuples: Vec<Ports> = rows.iter().map(|row| self.ports_of(row, &mut known)).collect();
         let event = |row: &Row| match row.happened {
@@ -51,7 +51,7 @@ impl View<'_> {
             .named("event", "arrived, sent or dropped.", events, rows.iter().map(event))
             .texts("cause", "Why it was dropped, as in the table `drops`; lost: a pause frame that did not arrive.", rows.iter().map(cause))
             .named("kind", "raw (of a source), part (of a transfer), data, ack or marked_ack (of a connection; the latter tells of a mark), cnp, cnm (a message of a switch), tag, pause or pfc.", kinds, rows.iter().map(|row| self.kind(row)))
-            .named("verb", "What the message of RDMA is that it belongs to: send, write or read; empty for all others.", verbs, rows.iter().map(|row| self.verb(row)))
+            .named("verb", "What the message of RDMA is that it belongs to: send, write or read; fcoe for a frame of Fibre Channel; empty for all others.", verbs, rows.iter().map(|row| self.verb(row)))
             .named("flow", "Its flow; empty for a pause frame.", flows, rows.iter().map(flow))
             .named("source", "Where it comes from; of a message of a switch, the other end of its flow.", nodes(), ends.iter().map(|ends| ends[0]))
             .named("destination", "Where it goes.", nodes(), ends.iter().map(|ends| ends[1]))
@@ -132,6 +132,9 @@ impl View<'_> {
             return 0;
         }
         let flow = &self.s.spec.flows[self.s.path_flow[row.frame.path.at()] as usize];
+        if flow.transport.as_ref().is_some_and(|connection| connection.fcoe().is_some()) {
+            return 4;
+        }
         match flow.transport.as_ref().and_then(|connection| connection.rdma()).map(|rdma| rdma.verb) {
             None => 0,
             Some(RdmaVerb::Send) => 1,

@@ -2,6 +2,7 @@
 
 use measure::Table;
 use transport::{MessageTimes, Spent, TimesSpent};
+use units::Time;
 
 /// A column, and what it says.
 type Part = (&'static str, Spent, &'static str);
@@ -45,8 +46,15 @@ pub(super) fn with_spent(table: Table, spent: &[TimesSpent]) -> Table {
     })
 }
 
-/// A message: the row of its transfer, its queue pair, and what its time was spent on.
-pub(super) type Message = (u64, u32, MessageTimes);
+/// A message.
+pub(super) struct Message {
+    /// The row of its transfer.
+    pub transfer: u64,
+    pub queue_pair: u32,
+    /// Of a READ, how long its request took.
+    pub request: Time,
+    pub times: MessageTimes,
+}
 
 const HEARD: [(&str, &str); 3] = [
     ("cnps", "CNPs that came to its queue pair from when it was its turn until it was acknowledged."),
@@ -56,16 +64,17 @@ const HEARD: [(&str, &str); 3] = [
 
 /// One row per message.
 pub(super) fn message_times(messages: &[Message]) -> Table {
-    let of = |value: fn(&MessageTimes) -> u64| messages.iter().map(move |message| value(&message.2));
+    let of = |value: fn(&MessageTimes) -> u64| messages.iter().map(move |message| value(&message.times));
     let table = Table::new(
         "message_times",
-        "One row per transfer over RDMA that is acknowledged, but for READs: what its time was spent on. Times add up to `acknowledged_ns` of its transfer.",
+        "One row per transfer over RDMA that is acknowledged or, of READs, whole: what its time was spent on. Times add up to `acknowledged_ns` of its transfer.",
     )
-    .integers("transfer", "", "Its transfer, as a row of the table `transfers`, counted from 0.", messages.iter().map(|message| message.0))
-    .integers("queue_pair", "", "Its queue pair, a number of the table `queue_pairs`.", messages.iter().map(|message| message.1.into()))
-    .reals("behind_ns", "ns", "Time in which packets of other messages before it were next at its queue pair.", messages.iter().map(|message| message.2.behind.into()));
+    .integers("transfer", "", "Its transfer, as a row of the table `transfers`, counted from 0.", messages.iter().map(|message| message.transfer))
+    .integers("queue_pair", "", "Its queue pair, a number of the table `queue_pairs`.", messages.iter().map(|message| message.queue_pair.into()))
+    .reals("request_ns", "ns", "Of a READ, time until its request had come to the responder, at which all that follows is counted; else 0.", messages.iter().map(|message| message.request.as_ns_f64()))
+    .reals("behind_ns", "ns", "Time in which packets of other messages before it were next at its queue pair.", messages.iter().map(|message| message.times.behind.into()));
     let table = SPENT.iter().fold(table, |table, &(name, what, says)| {
-        table.reals(name, "ns", says, messages.iter().map(move |message| message.2.on(what).into()))
+        table.reals(name, "ns", says, messages.iter().map(move |message| message.times.on(what).into()))
     });
     let heard: [fn(&MessageTimes) -> u64; 3] =
         [|own| own.heard[0].into(), |own| own.heard[1].into(), |own| own.heard[2].into()];

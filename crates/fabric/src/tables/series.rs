@@ -3,7 +3,7 @@
 use super::pauses::ingress_name;
 use super::{UsedQueue, View};
 use crate::build::{MAX_BINS, MAX_SERIES};
-use crate::run::congestion_series::{CongestionSeries, PairSeries};
+use crate::run::congestion_series::{ALPHA_UNIT, CongestionSeries, PairSeries};
 use crate::run::endpoint_state::EndpointState;
 use crate::run::levels::Levels;
 use crate::spec::{FlowSpec, Watched, Which};
@@ -16,15 +16,16 @@ pub const FLOW_SERIES: &str = "flow_throughput_bps";
 /// Metric of their sums by name.
 const GROUP_SERIES: &str = "group_throughput_bps";
 
-/// A series of queue pairs: its metric, and width and values of its bins, if there is anything in them.
-type PairMetric = (&'static str, fn(&PairSeries, Time) -> Option<(Time, Vec<u64>)>);
+/// A series of queue pairs: its metric, what its values are counted in, and width and values of its bins, if there is anything in them.
+type PairMetric = (&'static str, f64, fn(&PairSeries, Time) -> Option<(Time, Vec<u64>)>);
 
-const PAIR_SERIES: [PairMetric; 5] = [
-    ("queue_pair_rate_bps", |pair, end| levels(&pair.rate, end)),
-    ("queue_pair_window_bytes", |pair, end| levels(&pair.window, end)),
-    ("queue_pair_in_flight_bytes", |pair, end| levels(&pair.in_flight, end)),
-    ("queue_pair_cnps", |pair, end| counts(&pair.cnps, end)),
-    ("queue_pair_sent_again", |pair, end| counts(&pair.again, end)),
+const PAIR_SERIES: [PairMetric; 6] = [
+    ("queue_pair_rate_bps", 1.0, |pair, end| levels(&pair.rate, end)),
+    ("queue_pair_window_bytes", 1.0, |pair, end| levels(&pair.window, end)),
+    ("queue_pair_in_flight_bytes", 1.0, |pair, end| levels(&pair.in_flight, end)),
+    ("queue_pair_alpha", ALPHA_UNIT, |pair, end| levels(&pair.alpha, end)),
+    ("queue_pair_cnps", 1.0, |pair, end| counts(&pair.cnps, end)),
+    ("queue_pair_sent_again", 1.0, |pair, end| counts(&pair.again, end)),
 ];
 
 fn levels(binned: &BinnedMax, end: Time) -> Option<(Time, Vec<u64>)> {
@@ -185,11 +186,11 @@ impl View<'_> {
         let pairs =
             pairs.flat_map(|(state, of)| (0..).zip(&of.pairs).map(move |(nth, own)| (state, nth, own)));
         let pairs: Vec<_> = pairs.collect();
-        for (metric, of) in PAIR_SERIES {
+        for (metric, unit, of) in PAIR_SERIES {
             let found = pairs.iter().filter_map(|&(state, nth, own)| {
                 let (bin, values) = of(own, self.end)?;
                 let entity = self.pair_entity(state, name(state), nth);
-                let values = values.into_iter().map(|value| value as f64).collect();
+                let values = values.into_iter().map(|value| value as f64 * unit).collect();
                 Some(Series { metric, entity, bin, values })
             });
             self.keep(series, Watched::Flow, found);
@@ -368,7 +369,7 @@ pub fn series_table(series: &[Series]) -> Table {
     };
     let entities = series.iter().map(|one| one.entity.clone()).collect();
     Table::new("series", "One row per bin of a time series.")
-        .named("metric", "flow_throughput_bps (what arrives at the destination), group_throughput_bps (the same of all flows of a name, as incast of incast[h1] and incast[h2]), flow_read_bps (what a host that takes its time has read), port_rx_bps, port_tx_bps, class_tx_bps (what a class of a port sends): the mean over the bin of bits that pass in it, each frame spread over the time that it takes; queue_bytes or queue_frames: the most in the bin, of a queue or an ingress counter; queue_marks: frames marked in the bin; occupancy_bytes: the same of what a probe of occupancies names; window_bytes or round_trip_ns: the most in the bin, of a connection over TCP; queue_pair_rate_bps, queue_pair_window_bytes and queue_pair_in_flight_bytes: the most in the bin that the control of a queue pair allows, and that is not acknowledged, of the first eight from a host to another; queue_pair_cnps and queue_pair_sent_again: CNPs that came to it in the bin, and packets that it sent again, if there were any; limiter_rate_bps: the highest in the bin that a rate limiter may send at, wire bits.", metrics, rows().map(|nth| metric_of[nth]))
+        .named("metric", "flow_throughput_bps (what arrives at the destination), group_throughput_bps (the same of all flows of a name, as incast of incast[h1] and incast[h2]), flow_read_bps (what a host that takes its time has read), port_rx_bps, port_tx_bps, class_tx_bps (what a class of a port sends): the mean over the bin of bits that pass in it, each frame spread over the time that it takes; queue_bytes or queue_frames: the most in the bin, of a queue or an ingress counter; queue_marks: frames marked in the bin; occupancy_bytes: the same of what a probe of occupancies names; window_bytes or round_trip_ns: the most in the bin, of a connection over TCP; queue_pair_rate_bps, queue_pair_window_bytes and queue_pair_in_flight_bytes: the most in the bin that the control of a queue pair allows, and that is not acknowledged, of the first eight from a host to another; queue_pair_alpha: the highest alpha in the bin, 0 to 1, of a control that has one (DCQCN, DCTCP), as of the last packet; queue_pair_cnps and queue_pair_sent_again: CNPs that came to it in the bin, and packets that it sent again, if there were any; limiter_rate_bps: the highest in the bin that a rate limiter may send at, wire bits.", metrics, rows().map(|nth| metric_of[nth]))
         .named("entity", "The flow, name of flows, port, class of a port, or queue; a rate limiter is its flow, or its host and priority; a queue pair is its flow, `->` and the destination if that has several, a slash and its number.", entities, rows().map(|nth| nth as u32))
         .reals("time_ns", "ns", "Start of the bin.", series.iter().flat_map(starts))
         .reals("value", "", "The value, in the unit that the metric's name ends in.", series.iter().flat_map(|series| series.values.iter().copied()))

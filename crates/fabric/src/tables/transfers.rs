@@ -3,7 +3,7 @@
 use super::View;
 use super::idle::IdlePath;
 use super::idle_connection::IdleConnection;
-use super::message_times::message_times;
+use super::message_times::{Message, message_times};
 use super::ports::of_connections;
 use crate::run::faults::Action;
 use crate::run::releases::Waiting;
@@ -36,8 +36,8 @@ struct Came {
     timeouts: u32,
     /// Over a connection that has learnt from others.
     reused: bool,
-    /// Over RDMA, once it is acknowledged: its queue pair, and what its time was spent on.
-    times: Option<(u32, MessageTimes)>,
+    /// Over RDMA, once it is acknowledged: its queue pair, when the request of a READ came, and what its time was spent on.
+    times: Option<(u32, Option<Time>, MessageTimes)>,
 }
 
 /// The transfers of a path.
@@ -102,7 +102,9 @@ impl View<'_> {
             sent_again: outcome.sent_again,
             timeouts: outcome.timeouts,
             reused: outcome.reused,
-            times: ends.times_of(nth as usize).map(|times| (outcome.connection, times)),
+            times: ends
+                .times_of(nth as usize, outcome.acknowledged)
+                .map(|(came, times)| (outcome.connection, came, times)),
         })
     }
 
@@ -218,8 +220,11 @@ impl View<'_> {
     /// All of them, and what the time of those over RDMA was spent on.
     pub fn transfers(&self) -> Vec<Table> {
         let rows = self.transfer_rows();
-        let times =
-            (0..).zip(&rows).filter_map(|(nth, row)| row.came.times.map(|(pair, times)| (nth, pair, times)));
+        let times = (0..).zip(&rows).filter_map(|(transfer, row)| {
+            let (queue_pair, came, times) = row.came.times?;
+            let request = came.map_or(Time::ZERO, |came| came.saturating_sub(row.transfer.start));
+            Some(Message { transfer, queue_pair, request, times })
+        });
         let times = message_times(&times.collect::<Vec<_>>());
         vec![self.transfer_table(&rows), times]
     }

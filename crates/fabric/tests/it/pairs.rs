@@ -32,9 +32,10 @@ use scheduling::{AccountedLength, DrrParams, SchedulerSpec, WfqParams};
 use std::sync::Arc;
 use transport::{
     AimdParams, Application, CnpScope, ConnectionSpec, ControllerSpec, ConversationSpec, CubicKeys,
-    CubicParams, DctcpKeys, DctcpParams, Delay, EcnMode, FixedRateParams, FixedWindowParams, Growth,
-    LossRecoveryKind, MpiExchangeSpec, NicLimits, QueuePairs, RdmaControlKeys, RdmaKeys, RdmaRecovery,
-    RdmaVerb, RequestResponseSpec, TcpSpec, TimerSpec, TransferSpec, UnlimitedParams, WindowSpec,
+    CubicParams, DctcpKeys, DctcpParams, Delay, EcnMode, FcoeSpec, FixedRateParams, FixedWindowParams,
+    Growth, LossRecoveryKind, MpiExchangeSpec, NicLimits, QueuePairs, RdmaControlKeys, RdmaKeys,
+    RdmaRecovery, RdmaVerb, RequestResponseSpec, TcpSpec, TimerSpec, TransferSpec, UnlimitedParams,
+    WindowSpec,
 };
 use units::{Amount, BitRate, Bytes, ClockTolerance, Or, Time};
 use workload::{
@@ -685,6 +686,7 @@ fn conversation(patient: bool, rolls: &mut Rolls) -> ConnectionSpec {
     let messages: [&[u64]; 3] = [&[64, 3_000], &[1, 48, 2_500, 48], &[4_000, 1]];
     let spec = ConversationSpec {
         messages: rolls.pick(&messages).into(),
+        markers: rolls.coin(),
         outstanding: 1 + rolls.below(3) as u32,
         exchanges: Some(ASKED),
         think: rolls.pick(&[Delay::Fixed(Time::ZERO), Delay::Exponential(us(2))]),
@@ -693,6 +695,24 @@ fn conversation(patient: bool, rolls: &mut Rolls) -> ConnectionSpec {
     };
     let application = Application::Conversation(spec.into());
     ConnectionSpec { start: us(rolls.below(10)), stop: None, application }
+}
+
+/// Exchanges over FCoE, whether their class is lossless or not. `single`: a unit has one frame.
+fn fcoe(patient: bool, single: bool, rolls: &mut Rolls) -> ConnectionSpec {
+    let block = if single { 900 } else { rolls.pick(&[1, 900, 5_000]) };
+    let spec = FcoeSpec {
+        writes: rolls.coin(),
+        block,
+        burst: rolls.pick(&[2_000, 10_000]).min(block),
+        data_field: 928,
+        outstanding: 1 + rolls.below(3) as u16,
+        exchanges: Some(ASKED),
+        think: rolls.pick(&[Delay::Fixed(Time::ZERO), Delay::Exponential(us(2))]),
+        service: rolls.pick(&[Delay::Fixed(us(1)), Delay::Exponential(us(2))]),
+        ulp_tov: us(if patient { 20_000 } else { 20 + rolls.below(200) }),
+        requires_lossless: !patient && rolls.coin(),
+    };
+    ConnectionSpec { start: us(rolls.below(10)), stop: None, application: Application::Fcoe(spec.into()) }
 }
 
 /// Ranks of MPI among all hosts, one or two each.
@@ -835,6 +855,8 @@ fn spec(draw: &Draw, duration: Time) -> Spec {
             let spec = match over_tcp {
                 true if i >= 4 => conversation(patient, rolls),
                 true => tcp(patient, rolls),
+                // Who waits for a frame that was overtaken repeats all of it, and sends the short one behind it again.
+                false if i == 5 && !(patient && draw.has(CHOICE)) => fcoe(patient, single, rolls),
                 false => connection(window, patient, single, rolls),
             };
             flow.transport = Some(Arc::new(spec));
@@ -1187,7 +1209,8 @@ proptest! {
                 Some(
                     Application::RequestResponse(_)
                     | Application::Conversation(_)
-                    | Application::MpiExchange(_),
+                    | Application::MpiExchange(_)
+                    | Application::Fcoe(_),
                 ) => {
                     prop_assert_eq!(count("exchanges"), ASKED, "{}", &flow.name);
                 }

@@ -43,13 +43,13 @@ fn goes_back(flow: &FlowSpec) -> bool {
 }
 
 /// Frames of one queue pair may overtake each other; those of a flowlet keep their order if its gap is long enough.
-fn sprays(node: &NodeSpec) -> bool {
+pub(super) fn sprays(node: &NodeSpec) -> bool {
     let choice = node.switch().map(|switch| &switch.path_choice);
     matches!(choice, Some(PathChoice::Spray | PathChoice::RoundRobin | PathChoice::LeastQueued))
 }
 
 /// A switch with a limit that frames of this priority may find full, and without flow control for it.
-fn may_drop(node: &NodeSpec, flow: &FlowSpec) -> bool {
+pub(super) fn may_drop(node: &NodeSpec, flow: &FlowSpec) -> bool {
     let Some(switch) = node.switch() else { return false };
     let buffer = &switch.buffer;
     let bounded = [buffer.queue, buffer.port, buffer.class, buffer.total].iter().any(Option::is_some)

@@ -57,12 +57,12 @@ pub struct Flow {
     /// When the source ends. A time with unit, after `start`. Default: the duration of the simulation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stop: Option<Time>,
-    /// When frames are due: "greedy" or a table `constant`, `bernoulli`, `poisson` or `on_off`; or endpoints that answer each other: a table `window`, `request_response`, `tcp`, `conversation`, `mpi_exchange` or `rdma`. Required.
+    /// When frames are due: "greedy" or a table `constant`, `bernoulli`, `poisson` or `on_off`; or endpoints that answer each other: a table `window`, `request_response`, `tcp`, `conversation`, `mpi_exchange`, `fcoe` or `rdma`. Required.
     pub source: SourceText,
     /// Which bits a rate counts: "frame" (DA to FCS) or "wire" (with the line overhead of the sender's link). Default: "frame".
     #[serde(default)]
     pub rate_counts: RateBasis,
-    /// How much each sender sends in total: the last frame is cut to what is left, and padded to 64 B, the smallest Ethernet frame; the padding counts as bytes sent, beyond the limit. With `request_response` only whole requests count, with `conversation` whole exchanges. A size with unit, or "unlimited". Default: "unlimited".
+    /// How much each sender sends in total: the last frame is cut to what is left, and padded to 64 B, the smallest Ethernet frame; the padding counts as bytes sent, beyond the limit. With `request_response` only whole requests count, with `conversation` and `fcoe` whole exchanges. A size with unit, or "unlimited". Default: "unlimited".
     #[serde(default = "no_limit")]
     pub limit: Or<Bytes, Unlimited>,
     /// Delays each frame by a random time, uniform from 0 to this; frames keep their order, and their rate does not change. A greedy source has none, as it sends when the link is free; nor have endpoints that answer each other (over TCP: `send_jitter`). A time with unit. Default: "0 s" (sources are exact).

@@ -801,6 +801,40 @@ fn tcp_connections() {
 }
 
 #[test]
+fn exchanges_over_fcoe() {
+    let read = |keys: &str| source(&format!("{{ fcoe = {{ operation = \"read\", {keys} }} }}"));
+    errors(vec![
+        (source("{ fcoe = ‸{} }"), "missing key `operation`", "required"),
+        (source("{ fcoe = { operation = ‸\"reed\" } }"), "unknown value `reed`", "did you mean \"read\"?"),
+        (read("‸blocks = \"1 MiB\""), "unknown key `blocks`", "did you mean block?"),
+        (read("block = ‸\"0 B\""), "a block of 0 B", "1 B to 4294967295 B"),
+        (read("block = ‸\"4 GiB\""), "a block of 4 GiB", "1 B to 4294967295 B"),
+        (read("max_burst = ‸\"511 B\""), "a max_burst of 511 B", "at least 512 B"),
+        (read("outstanding = ‸0"), "0 outstanding exchanges", "1 to 128"),
+        (read("outstanding = ‸129"), "129 outstanding exchanges", "1 to 128"),
+        (read("think = { exponential = ‸\"0 s\" }"), "a mean of 0", "above 0"),
+        (read("service = { exponential = ‸\"0 s\" }"), "a mean of 0", "above 0"),
+        (read("ulp_tov = ‸\"0 s\""), "a timeout of 0", "the longest exchange"),
+        (read("requires_lossless = ‸1"), "invalid type", "true"),
+        (
+            flow("frame = \"323 B\"\nsource = { ‸fcoe = { operation = \"read\" } }"),
+            "frames of 323 B with fcoe",
+            "frame = \"2180 B\"",
+        ),
+        (
+            flow("limit = \"1 MB\"\nsource = { ‸fcoe = { operation = \"read\" } }"),
+            "a block of 1 MiB, but a limit of 1000000 B",
+            "one block at least",
+        ),
+        (
+            flow("to = ‸[\"h0\", \"h2\"]\nsource = { fcoe = { operation = \"read\" } }"),
+            "several destinations with fcoe",
+            "one peer",
+        ),
+    ]);
+}
+
+#[test]
 fn conversations() {
     let talk = |keys: &str| source(&format!("{{ conversation = {{ {keys} }} }}"));
     let of = |messages: &str| talk(&format!("messages = {messages}"));
@@ -819,6 +853,14 @@ fn conversations() {
             "at most \"256 KiB\"",
         ),
         (of("{ iscsi_write = { block = ‸\"1 GiB\" } }"), "4096 bursts of one command", "a larger max_burst"),
+        (of("{ iwarp_read = { message = ‸\"0 B\" } }"), "a message of 0 B", "1 B to 4294967295 B"),
+        (of("{ iwarp_read = { message = ‸\"4 GiB\" } }"), "a message of 4 GiB", "1 B to 4294967295 B"),
+        (of("{ iwarp_send = { ‸marker = true } }"), "unknown key `marker`", "did you mean markers?"),
+        (
+            flow("frame = \"180 B\"\nsource = { conversation = { messages = ‸\"iwarp_write\" } }"),
+            "iWARP over segments of 118 B of data",
+            "a longer `frame`",
+        ),
         (of("‸[]"), "0 messages in an exchange", "an even number"),
         (of("‸[\"1 KiB\"]"), "1 messages in an exchange", "an even number"),
         (of("[\"1 KiB\", ‸\"0 B\"]"), "a message of 0 B", "1 B to"),

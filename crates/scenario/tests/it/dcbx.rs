@@ -134,6 +134,56 @@ fn pfc_is_that_of_each_port() {
     assert_eq!(of("h0.0->sw"), 0);
 }
 
+/// T11: a port through which PFC is not in force sends no FCoE, whatever flow control its host has; IEEE 802.1 sends on.
+#[test]
+fn fcoe_is_sent_where_the_agents_left_pfc_in_force() {
+    let fcoe = |rule: &str| {
+        format!(
+            "frame = \"2180 B\"\nsource = {{ fcoe = {{ operation = \"write\", block = \"64 KiB\"{rule} }} }}"
+        )
+    };
+    for (dcbx, rule, withheld, warned) in [
+        // Nobody negotiates: what is configured is in force.
+        ("", "", ["", ""], 0),
+        ("[host.dcbx]\n[switch.dcbx]\n", "", ["", ""], 0),
+        // The switch has none: h0 and h1 are willing and adopt that, as does the port of h2.
+        (
+            "[host.dcbx]\n[switch.dcbx.pfc]\nwilling = false\npriorities = []\n",
+            "",
+            ["h0.0->sw h2.0->sw", "h1.0->sw h2.0->sw"],
+            2,
+        ),
+        // The target alone has none.
+        (
+            "[host.dcbx]\n[hosts.h2.dcbx.pfc]\nwilling = false\npriorities = []\n[switch.dcbx]\n",
+            "",
+            ["h2.0->sw", "h2.0->sw"],
+            2,
+        ),
+        // One end pauses priority 4.
+        (
+            "[host.dcbx.pfc]\nwilling = false\npriorities = [4]\n[switch.dcbx.pfc]\nwilling = false\n",
+            "",
+            ["h0.0->sw h2.0->sw", "h1.0->sw h2.0->sw"],
+            2,
+        ),
+        (
+            "[host.dcbx]\n[switch.dcbx.pfc]\nwilling = false\npriorities = []\n",
+            ", requires_lossless = false",
+            ["", ""],
+            0,
+        ),
+    ] {
+        let scenario = accepted(&star(dcbx).replace("source = \"greedy\"", &fcoe(rule)));
+        let told = scenario.warnings.iter().filter(|one| one.message.contains("sends nothing to \"sw\""));
+        assert_eq!(told.count(), warned, "{dcbx}");
+        assert_eq!(column(&scenario, "connections", "withheld_at"), withheld, "{dcbx}");
+        let ended: u64 =
+            column(&scenario, "connections", "exchanges").iter().map(|it| it.parse::<u64>().unwrap()).sum();
+        assert_eq!(ended > 0, withheld[0].is_empty(), "{dcbx}");
+    }
+}
+
 /// The switch has PFC at the port of h2 alone: what the others lose breaks no promise, and the run goes on.
 #[test]
 fn a_promise_is_that_of_a_port() {

@@ -63,6 +63,12 @@ from = ["h0", "h1", "h2"]
 to = { permutation = { shift = 1 } }
 source = { mpi_exchange = { message = "100 KiB", ranks = 2, steps = 20, tcp = { preset = "linux" } } }
 [[flows]]
+name = "s"
+from = "h1"
+to = "h3"
+frame = "2180 B"
+source = { fcoe = { operation = "write", max_burst = "64 KiB", outstanding = 8, service = "20 us", ulp_tov = "10 ms", requires_lossless = false } }
+[[flows]]
 name = "b"
 from = ["h0", "h1"]
 to = "h2"

@@ -502,6 +502,41 @@ fn conversations_by_name_and_by_size() {
     assert_eq!((&*write.messages, write.exchanges), ([65_536 + 2 * 48, 48].as_slice(), Some(152)));
     assert_eq!(&*spec("[\"1 KiB\", \"64 B\", \"3 B\", \"4 B\"]").messages, [1024, 64, 3, 4]);
     assert_eq!(&*spec("\"database_query\"").messages, [64, 65_536]);
+    // Timestamps leave 1,448 B: with markers 1,416 B of data in an FPDU of 1,436 B, without 1,428 in 1,448.
+    let marked = spec("{ iwarp_read = { message = \"1416 B\" } }");
+    assert_eq!((&*marked.messages, marked.markers), ([52, 1_436].as_slice(), true));
+    let bare = spec("{ iwarp_write = { message = \"1428 B\", markers = false } }");
+    assert_eq!((&*bare.messages, bare.markers), ([1_448 + 24, 24].as_slice(), false));
+    assert_eq!(spec("\"iwarp_send\"").messages[1], 24);
+}
+
+#[test]
+fn frames_of_fcoe_are_as_long_as_the_flow_allows() {
+    let spec = |frame: &str, keys: &str| {
+        let text = format!(
+            "[simulation]\nduration = \"1 ms\"\n[topology.star]\nhosts = 2\nrate = \"10 Gb/s\"\n[flow_control.pfc]\n\
+             [[flows]]\nname = \"f\"\nfrom = \"h0\"\nto = \"h1\"\nlimit = \"10 MiB\"\nframe = \"{frame}\"\n\
+             source = {{ fcoe = {{ operation = \"write\", {keys} }} }}\n"
+        );
+        let found = fixpoint(&text);
+        let spec = found.spec.flows[0].transport.as_ref().unwrap().fcoe().unwrap().clone();
+        (spec, found.warnings.into_iter().map(|one| one.message).collect::<Vec<_>>())
+    };
+    let (whole, warned) = spec("2180 B", "outstanding = 16");
+    assert_eq!((whole.data_field, whole.burst, whole.exchanges), (2_112, 1 << 20, Some(10)));
+    assert_eq!((whole.ulp_tov, whole.requires_lossless), (units::Time::from_ms(30_000), true));
+    assert_eq!(warned, Vec::<String>::new());
+    // No frame is longer; a data field has whole words.
+    assert_eq!(spec("9000 B", "outstanding = 16").0.data_field, 2_112);
+    let (short, warned) = spec("1522 B", "max_burst = \"64 KiB\", requires_lossless = false");
+    assert_eq!((short.data_field, short.burst, short.requires_lossless), (1_452, 64 << 10, false));
+    assert_eq!(warned, ["frames of 1522 B leave 1452 B of data in each"]);
+    // The command and 497 frames are 1,082,472 B each time.
+    let at_once = |ulp_tov: &str| spec("2180 B", &format!("outstanding = 2, ulp_tov = \"{ulp_tov}\"")).1;
+    assert_eq!(at_once("1732 us"), Vec::<String>::new());
+    let [late] = &at_once("1731 us")[..] else { panic!("one warning") };
+    assert!(late.starts_with("\"f\": 2 exchanges that begin together take 1.731"), "{late}");
+    assert!(late.ends_with("at least, and each is aborted after 1.731 ms"), "{late}");
 }
 
 #[test]

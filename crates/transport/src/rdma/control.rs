@@ -86,6 +86,10 @@ pub trait RdmaControl {
     fn rate(&self, _now: Time) -> f64 {
         self.path_window().map_or(f64::INFINITY, PathWindow::rate)
     }
+    /// Its estimate of how congested the path is, from 0 to 1, as of now; `None`: it has none.
+    fn alpha(&self, _now: Time) -> Option<f64> {
+        None
+    }
     /// Bytes of frames that may be in flight; one packet always may.
     fn window(&self) -> u64 {
         self.path_window().map_or(u64::MAX, PathWindow::in_flight)

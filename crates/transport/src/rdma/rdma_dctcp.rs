@@ -109,6 +109,9 @@ impl RdmaControl for RdmaDctcp {
     fn rate(&self, _now: Time) -> f64 {
         self.rate.told()
     }
+    fn alpha(&self, _now: Time) -> Option<f64> {
+        Some(self.alpha)
+    }
 }
 
 #[cfg(test)]

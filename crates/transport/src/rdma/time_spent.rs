@@ -190,13 +190,16 @@ impl MessageClock {
         spent.times[Spent::Again as usize] += again.min(now.saturating_sub(left));
         spent.times[Spent::UnderWay as usize] =
             now.saturating_sub(self.began.unwrap_or(left)).saturating_sub(spent.before_under_way());
-        let ns = |time: Time| u32::try_from(time.ps() / 1_000).unwrap_or(u32::MAX);
         MessageTimes {
             behind: ns(self.began.unwrap_or(left).saturating_sub(start)),
             spent: spent.times.map(ns),
             heard: [0, 1, 2].map(|nth| heard[nth] - self.heard[nth]),
         }
     }
+}
+
+fn ns(time: Time) -> u32 {
+    u32::try_from(time.ps() / 1_000).unwrap_or(u32::MAX)
 }
 
 /// What the time of a message was spent on, in nanoseconds: up to 4.29 s each, so that a million messages take little room.
@@ -214,6 +217,23 @@ impl MessageTimes {
     /// On one of them.
     pub fn on(&self, what: Spent) -> u32 {
         self.spent[what as usize]
+    }
+
+    /// Of a message that was read in parts, from when the first request `came` until it was `whole`: of each what the
+    /// responder has counted of it. The responder does not hear when a part is whole: its counts of `Again` and `UnderWay` go beyond that.
+    pub(crate) fn of_read(parts: &[MessageTimes], came: Time, whole: Time) -> Option<MessageTimes> {
+        let mut all = MessageTimes { behind: parts.first()?.behind, ..Default::default() };
+        for part in parts {
+            all.spent.iter_mut().zip(part.spent).for_each(|(sum, own)| *sum = sum.saturating_add(own));
+            all.heard.iter_mut().zip(part.heard).for_each(|(sum, own)| *sum += own);
+        }
+        let again = std::mem::take(&mut all.spent[Spent::Again as usize]);
+        all.spent[Spent::UnderWay as usize] = 0;
+        let known = all.spent.iter().fold(all.behind, |sum, &own| sum.saturating_add(own));
+        let left = ns(whole.saturating_sub(came)).saturating_sub(known);
+        all.spent[Spent::Again as usize] = again.min(left);
+        all.spent[Spent::UnderWay as usize] = left - again.min(left);
+        Some(all)
     }
 }
 

@@ -77,6 +77,14 @@ impl QueuePair {
         clock.end(&self.clocks.own, heard, start, now)
     }
 
+    /// Of the messages that are not complete and have begun: what their time was spent on until now.
+    pub fn times_of_left(&self, now: Time) -> impl Iterator<Item = (u32, MessageTimes)> {
+        let heard = self.heard();
+        self.messages.iter().zip(&self.clocks.begun).map(move |(message, clock)| {
+            (message.transfer, clock.end(&self.clocks.own, heard, message.start, now))
+        })
+    }
+
     /// What it waits for turns out to be a timeout.
     pub(super) fn waited_in_vain(&mut self) {
         self.clocks.own.correct_waits();

@@ -1,0 +1,80 @@
+//! Whether exchanges over FCoE meet a fabric that loses nothing: where one may lose a frame, an end does not send by the rule of T11,
+//! or each loss costs an exchange and its timeout.
+
+use super::Context;
+use super::rdma::{may_drop, sprays};
+use super::unused::place_of;
+use crate::model::Model;
+use fabric::spec::{FlowSpec, Spec};
+use frame::NodeId;
+use units::{BitRate, Time};
+
+/// Warns once for each entry of the text and each of its faults.
+pub fn check(model: &Model, spec: &Spec, context: &mut Context<'_>) {
+    let mut told: Vec<(&str, &str)> = Vec::new();
+    for flow in &spec.flows {
+        let Some(fcoe) = flow.transport.as_ref().and_then(|connection| connection.fcoe()) else { continue };
+        let Some((name, tables)) = place_of(model, flow) else { continue };
+        let withheld = if fcoe.requires_lossless { withheld(spec, flow) } else { None };
+        let switch =
+            |what: &dyn Fn(&fabric::spec::NodeSpec) -> bool| spec.nodes.iter().find(|node| what(node));
+        let (what, message, help) = if let Some((node, peer)) = withheld {
+            let (node, peer) = (&spec.nodes[node.at()].name, &spec.nodes[peer.at()].name);
+            let message = format!(
+                "\"{name}\": \"{node}\" sends nothing to \"{peer}\", as no flow control is in force there for priority {}",
+                flow.priority.0
+            );
+            let help = "T11: FCoE is sent on lossless Ethernet alone; expected flow_control.pfc with this priority at both ends, which DCBX has to leave in force, or requires_lossless = false";
+            ("withheld", message, help)
+        } else if let Some(switch) = switch(&|node| sprays(node)) {
+            let message =
+                format!("\"{name}\" needs frames in order, and \"{}\" chooses a path for each", switch.name);
+            let help = "an exchange one of whose frames is overtaken is aborted after ulp_tov: expected path_choice = \"hash\"";
+            ("sprays", message, help)
+        } else if let Some(switch) = switch(&|node| may_drop(node, flow)) {
+            let message = format!(
+                "\"{name}\" is FCoE, and nothing keeps priority {} from loss at \"{}\"",
+                flow.priority.0, switch.name
+            );
+            let help = "each loss costs an exchange and ulp_tov: expected flow_control for this priority";
+            ("drops", message, help)
+        } else if let Some(last) = last_of_all(spec, flow).filter(|&last| last >= fcoe.ulp_tov) {
+            let message = format!(
+                "\"{name}\": {} exchanges that begin together take {last} at least, and each is aborted after {}",
+                fcoe.outstanding, fcoe.ulp_tov
+            );
+            ("late", message, "expected a longer ulp_tov, or fewer outstanding")
+        } else {
+            continue;
+        };
+        if !told.contains(&(name, what)) {
+            told.push((name, what));
+            let at = context.first_written(&tables).unwrap_or_default();
+            context.warn(&at, message, help);
+        }
+    }
+}
+
+/// When the last of the outstanding exchanges of a flow can end, if they begin at once: when all their data have passed the slower
+/// of the links of both ends.
+fn last_of_all(spec: &Spec, flow: &FlowSpec) -> Option<Time> {
+    let connection = flow.transport.as_ref()?;
+    let fastest = |node: NodeId| -> Option<BitRate> {
+        let links = spec.links.iter().filter(|link| link.a == node || link.b == node);
+        links.map(|link| link.rate).max()
+    };
+    let to = flow.source.destinations.nodes().into_iter().next()?;
+    let (turn, rate) = (connection.turn(), fastest(flow.from)?.min(fastest(to)?));
+    let bytes = turn.out.bytes.max(turn.back.bytes) * u64::from(connection.fcoe()?.outstanding);
+    Some(rate.time_for_bits_ceil(bytes * 8))
+}
+
+/// An end of a flow that has a port without flow control for its priority, and the other end of the link there.
+fn withheld(spec: &Spec, flow: &FlowSpec) -> Option<(NodeId, NodeId)> {
+    let mut ends = [flow.from].into_iter().chain(flow.source.destinations.nodes());
+    ends.find_map(|node| {
+        let links = (0..).zip(&spec.links).filter(|(_, link)| link.a == node || link.b == node);
+        let mut bare = links.filter(|&(link, _)| !spec.is_lossless(link, node, flow.priority));
+        bare.next().map(|(_, link)| (node, if link.a == node { link.b } else { link.a }))
+    })
+}

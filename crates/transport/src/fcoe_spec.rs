@@ -1,0 +1,130 @@
+//! Exchanges over FCoE as plain, checked data: their information units, and how these are cut into frames.
+
+use crate::Delay;
+use crate::load::Train;
+use units::Time;
+
+/// Exchanges of one initiator at a time at most: places fit 7 bits of a word.
+pub const MOST_EXCHANGES: u16 = 128;
+/// What a frame has beside its data field, DA to FCS, with one VLAN tag.
+pub const FCOE_OVERHEAD: u16 = 14 + 4 + 14 + 24 + 4 + 4 + 4;
+/// The largest data field of a frame of Fibre Channel.
+pub const LARGEST_DATA_FIELD: u16 = 2_112;
+const FCP_CMND: u64 = 32;
+const FCP_XFER_RDY: u64 = 12;
+const FCP_RSP: u64 = 24;
+pub(crate) const ABTS: u64 = 0;
+pub(crate) const BA_ACC: u64 = 12;
+
+/// Exchanges of an initiator and its target, checked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FcoeSpec {
+    /// The target is written to; else it is read.
+    pub writes: bool,
+    /// Bytes of an exchange, above 0.
+    pub block: u64,
+    /// Data of one sequence at most, above 0.
+    pub burst: u64,
+    /// Data of a frame at most: a multiple of 4 B up to [`LARGEST_DATA_FIELD`].
+    pub data_field: u16,
+    /// Exchanges at a time, 1 to [`MOST_EXCHANGES`].
+    pub outstanding: u16,
+    /// Exchanges in all; `None`: without end.
+    pub exchanges: Option<u64>,
+    /// From the end of an exchange to the next one in its place.
+    pub think: Delay,
+    /// From the last unit of the initiator to what the target answers.
+    pub service: Delay,
+    /// From the begin of an exchange until it is aborted, above 0.
+    pub ulp_tov: Time,
+    /// Nothing is sent where the class is not lossless.
+    pub requires_lossless: bool,
+}
+
+/// An information unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Unit {
+    pub by_initiator: bool,
+    pub bytes: u64,
+}
+
+impl FcoeSpec {
+    fn bursts(&self) -> u64 {
+        self.block.div_ceil(self.burst)
+    }
+    /// Unit `n` of an exchange; `None`: there are fewer.
+    pub(crate) fn unit(&self, n: u64) -> Option<Unit> {
+        let bursts = self.bursts();
+        let data = |nth: u64| self.burst.min(self.block - nth * self.burst);
+        let (before_response, bytes) = match self.writes {
+            false => (bursts + 1, if n > 0 && n <= bursts { data(n - 1) } else { FCP_RSP }),
+            true if n > 2 * bursts => (2 * bursts + 1, FCP_RSP),
+            true => (2 * bursts + 1, if n % 2 == 1 { FCP_XFER_RDY } else { data((n / 2).saturating_sub(1)) }),
+        };
+        let by_initiator = n == 0 || self.writes && n.is_multiple_of(2);
+        let bytes = if n == 0 { FCP_CMND } else { bytes };
+        (n <= before_response).then_some(Unit { by_initiator, bytes })
+    }
+    /// The unit before which the target serves.
+    pub(crate) fn served(&self) -> u64 {
+        if self.writes { 2 * self.bursts() + 1 } else { 1 }
+    }
+    pub(crate) fn frames(&self, unit: Unit) -> u64 {
+        unit.bytes.div_ceil(self.data_field.into())
+    }
+    /// Length of frame `n` of a unit.
+    pub(crate) fn frame_bytes(&self, unit: Unit, n: u64) -> u16 {
+        let rest = unit.bytes - n * u64::from(self.data_field);
+        of_data(rest.min(self.data_field.into()))
+    }
+    /// The shortest frame, an ABTS, and the longest one.
+    pub(crate) fn lengths(&self) -> (u16, u16) {
+        (of_data(ABTS), of_data(self.data_field.into()))
+    }
+    /// The frames of one end in an exchange.
+    pub(crate) fn train(&self, initiator: bool) -> Train {
+        let data = [(self.block / self.burst, self.burst), (1, self.block % self.burst)];
+        let units = match (initiator, self.writes) {
+            (true, false) => vec![(1, FCP_CMND)],
+            (true, true) => vec![(1, FCP_CMND), data[0], data[1]],
+            (false, false) => vec![data[0], data[1], (1, FCP_RSP)],
+            (false, true) => vec![(self.bursts(), FCP_XFER_RDY), (1, FCP_RSP)],
+        };
+        let mut train = Train { frames: 0, bytes: 0, full: 0, last: 0 };
+        for (count, bytes) in units.into_iter().filter(|&(count, bytes)| count > 0 && bytes > 0) {
+            let unit = Unit { by_initiator: initiator, bytes };
+            let frames = self.frames(unit);
+            let (full, last) = (self.frame_bytes(unit, 0), self.frame_bytes(unit, frames - 1));
+            (train.full, train.last) = (train.full.max(full), last);
+            train.frames += (count * frames) as u32;
+            train.bytes += count * ((frames - 1) * u64::from(full) + u64::from(last));
+        }
+        train
+    }
+
+    /// What cannot be meant, and what would be accepted.
+    pub fn check(&self) -> Result<(), String> {
+        let field = self.data_field;
+        if field == 0 || !field.is_multiple_of(4) || field > LARGEST_DATA_FIELD {
+            return Err(format!(
+                "a data field of {field} B; expected a multiple of 4 B up to {LARGEST_DATA_FIELD} B"
+            ));
+        }
+        if self.block == 0 || self.block > u32::MAX.into() {
+            return Err(format!("a block of {} B; expected 1 to {} B", self.block, u32::MAX));
+        }
+        if self.burst == 0 || self.ulp_tov == Time::ZERO {
+            return Err("a burst or a timeout of 0; expected above 0".to_string());
+        }
+        if !(1..=MOST_EXCHANGES).contains(&self.outstanding) {
+            let outstanding = self.outstanding;
+            return Err(format!("{outstanding} outstanding exchanges; expected 1 to {MOST_EXCHANGES}"));
+        }
+        Ok(())
+    }
+}
+
+/// The length of a frame with so much data.
+pub(crate) fn of_data(data: u64) -> u16 {
+    FCOE_OVERHEAD + data.next_multiple_of(4) as u16
+}

@@ -1,0 +1,165 @@
+//! iWARP: RDMA over TCP, as the bytes that it adds to the stream of a conversation.
+//!
+//! | messages | of the opener | of its peer |
+//! |---|---|---|
+//! | `iwarp_read` | RDMA Read Request | RDMA Read Response |
+//! | `iwarp_write` | RDMA Write, then a Send without data that tells of it | a Send without data |
+//! | `iwarp_send` | Send | a Send without data |
+//!
+//! Nothing of the protocol answers a Write or a Send: the one that comes back is that of the application.
+//!
+//! DDP cuts a message into segments, each with a header of 14 B where data have a place at the receiver (tagged: Write, Read
+//! Response) and of 18 B where they have not (untagged: Send, Read Request, whose 28 B name the places). MPA makes an FPDU of each: its length
+//! (2 B), the segment, filled up to a multiple of 4 B, and a CRC (4 B). A segment is at most so long (MULPDU) that its FPDU fits into a
+//! segment of TCP with EMSS bytes of data: EMSS - (6 + 4 ⌈EMSS / 512⌉ + EMSS mod 4), or without markers EMSS - (6 + EMSS mod 4). A
+//! marker of 4 B stands at every 512th byte of either direction, from the first on, wherever FPDUs begin and end.
+//!
+//! Source: RFC 5044 (MPA), sections 4.1 to 4.4; RFC 5041 (DDP), section 4; RFC 5040 (RDMAP), section 4. Hagen 2012, section 2.1.
+//!
+//! Not modelled: FPDUs that begin where a segment of TCP does, the frames that open an MPA connection, several Reads under way whose
+//! responses pass Sends, Terminate. A CRC has its place whether it is used or not.
+
+use keys::Remark;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::Bytes;
+
+const TAGGED: u64 = 14;
+const UNTAGGED: u64 = 18;
+const READ_REQUEST: u64 = 28;
+/// The length and the CRC of an FPDU.
+const LENGTH: u64 = 2;
+const CRC: u64 = 4;
+const MARKER: u64 = 4;
+const MARKER_INTERVAL: u64 = 512;
+/// The shortest segment of TCP that holds an FPDU worth a name: a Read Request has 52 B beside markers.
+const LEAST_EMSS: u64 = 128;
+
+/// Bytes of a stream with markers before so many others.
+pub(crate) fn with_markers(bytes: u64) -> u64 {
+    bytes.saturating_add(MARKER * bytes.div_ceil(MARKER_INTERVAL - MARKER))
+}
+
+/// What iWARP transports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IwarpOperation {
+    /// RDMA Read.
+    Read,
+    /// RDMA Write.
+    Write,
+    /// Send.
+    Send,
+}
+
+/// A message of RDMA over iWARP.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct IwarpKeys {
+    /// Bytes of data. A size with unit, 1 B to 4294967295 B. Default: "1 MiB" (as a block of iSCSI).
+    pub message: Bytes,
+    /// Whether both receivers ask for markers, 4 B in 512 B of the stream. Default: true (RFC 5044 section 4.3; many adapters do without).
+    pub markers: bool,
+}
+
+impl Default for IwarpKeys {
+    fn default() -> IwarpKeys {
+        IwarpKeys { message: Bytes::new(1 << 20), markers: true }
+    }
+}
+
+impl IwarpKeys {
+    /// The messages of an exchange over segments of TCP with at most `emss` bytes of data, without markers.
+    pub(crate) fn messages(&self, operation: IwarpOperation, emss: u64) -> Result<Vec<u64>, Remark> {
+        if !(Bytes::new(1)..=Bytes::new(u32::MAX.into())).contains(&self.message) {
+            let help = format!("expected 1 B to {} B", u32::MAX);
+            return Err(Remark::about("message", format!("a message of {}", self.message), help));
+        }
+        if emss < LEAST_EMSS {
+            let help = format!("expected at least {LEAST_EMSS} B: a longer `frame`");
+            return Err(Remark::new(format!("iWARP over segments of {emss} B of data"), help));
+        }
+        let data = self.message.get();
+        let told = self.fpdus(0, UNTAGGED, emss);
+        Ok(match operation {
+            IwarpOperation::Read => {
+                vec![self.fpdus(READ_REQUEST, UNTAGGED, emss), self.fpdus(data, TAGGED, emss)]
+            }
+            IwarpOperation::Write => vec![self.fpdus(data, TAGGED, emss) + told, told],
+            IwarpOperation::Send => vec![self.fpdus(data, UNTAGGED, emss), told],
+        })
+    }
+
+    /// The longest segment of DDP with its header (MULPDU).
+    fn mulpdu(&self, emss: u64) -> u64 {
+        let markers = if self.markers { MARKER * emss.div_ceil(MARKER_INTERVAL) } else { 0 };
+        emss - (LENGTH + CRC + markers + emss % 4)
+    }
+
+    /// The FPDUs of so much data in segments with headers of this length; one at least.
+    fn fpdus(&self, data: u64, header: u64, emss: u64) -> u64 {
+        let fpdu = |data: u64| (LENGTH + header + data).next_multiple_of(4) + CRC;
+        let most = self.mulpdu(emss) - header;
+        let rest = data % most;
+        let last = if rest > 0 || data == 0 { fpdu(rest) } else { 0 };
+        data / most * fpdu(most) + last
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn keys(message: u64, markers: bool) -> IwarpKeys {
+        IwarpKeys { message: Bytes::new(message), markers }
+    }
+
+    #[test]
+    fn a_segment_of_ddp_fits_into_one_of_tcp_wherever_markers_fall() {
+        for emss in 128..=9_200 {
+            for markers in [false, true] {
+                let keys = keys(1, markers);
+                let fpdu = (LENGTH + keys.mulpdu(emss)).next_multiple_of(4) + CRC;
+                // Of 4 B, a multiple of 512 B apart: as many as begin within.
+                let most = if markers {
+                    (fpdu..=emss).find(|all| all - 4 * all.div_ceil(512) >= fpdu)
+                } else {
+                    Some(fpdu)
+                };
+                assert!(most.is_some_and(|most| most <= emss), "{emss} {markers}");
+            }
+        }
+        // 1460 B: three markers at most, nothing over.
+        assert_eq!((keys(1, true).mulpdu(1_460), keys(1, false).mulpdu(1_460)), (1_442, 1_454));
+        assert_eq!(keys(1, false).mulpdu(1_448 + 2), 1_442);
+    }
+
+    #[test]
+    fn messages_are_cut_into_segments_with_their_headers() {
+        let of = |keys: IwarpKeys, operation| keys.messages(operation, 1_460).unwrap();
+        // A request: 2 + 18 + 28 + 4. 1,428 B of data in the first FPDU: 2 + 14 + 1,428, no padding, 4.
+        assert_eq!(of(keys(1_428, true), IwarpOperation::Read), [52, 1_448]);
+        // One more byte: 2 + 14 + 1, 3 of padding, 4.
+        assert_eq!(of(keys(1_429, true), IwarpOperation::Read), [52, 1_448 + 24]);
+        assert_eq!(of(keys(1_428, true), IwarpOperation::Write), [1_448 + 24, 24]);
+        assert_eq!(of(keys(1_424, true), IwarpOperation::Send), [1_448, 24]);
+        assert_eq!(of(keys(1, true), IwarpOperation::Send), [28, 24]);
+        // 1 MiB without markers: 728 segments of 1,440 B and one of 256 B.
+        assert_eq!(of(keys(1 << 20, false), IwarpOperation::Read)[1], 728 * 1_460 + 276);
+        assert!(keys(1, true).messages(IwarpOperation::Read, 127).is_err());
+        assert!(keys(0, true).messages(IwarpOperation::Send, 1_460).is_err());
+    }
+
+    #[test]
+    fn markers_stand_at_every_512th_byte() {
+        for bytes in 0..5_000 {
+            let (mut at, mut left) = (0, bytes);
+            while left > 0 {
+                // A marker before the byte that would stand in its place.
+                at += if at % 512 == 0 { 4 } else { 0 };
+                at += 1;
+                left -= 1;
+            }
+            assert_eq!(with_markers(bytes), at);
+        }
+    }
+}
