@@ -13,7 +13,11 @@ from penstock import library
 from penstock.scenario import Scenario
 from penstock.studies import reproduce
 
-HAGEN = [f"hagen-2012/ch{chapter}" for chapter in range(3, 8)]
+HAGEN = [
+    *(f"hagen-2012/ch{chapter}" for chapter in (1, *range(3, 8))),
+    "hagen-2012/interoperability",
+    "hagen-2012/feedback",
+]
 BENCHMARK = {4096: 1000, 262_144: 160, 524_288: 80, 1_048_576: 40, 4_194_304: 10}
 """Steps that the Intel MPI benchmarks take of some sizes: 40 MiB of messages, at most a thousand."""
 

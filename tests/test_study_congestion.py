@@ -15,7 +15,10 @@ ROWS = {
     "congestion/together": 12 * 7,
     "controls/compare": 13 * 6,
     "dcqcn-2015/evaluation": 2,
+    "hagen-2012/ch1": 2 * 8,
     "hagen-2012/ch3": 3,
+    "hagen-2012/feedback": 2 * 4,
+    "hagen-2012/interoperability": 2 * 6,
 }
 
 

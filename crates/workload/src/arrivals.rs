@@ -258,6 +258,7 @@ macro_rules! arrivals {
             pub fn counted(&self) -> Option<(&'static str, u64)> {
                 match self {
                     Arrivals::Streams(streams) => streams.counted.then_some(("counted", streams.count)),
+                    Arrivals::Video(video) => video.counted.then_some(("counted", video.count)),
                     _ => None,
                 }
             }

@@ -23,9 +23,13 @@ impl Process {
         matches!(self.kind, Kind::Greedy | Kind::Transfers(_))
     }
 
-    /// Of which of its streams the frame is that was due last, if they are counted.
+    /// Of which of its streams the frame is that was made last, if they are counted.
     pub(crate) fn stream(&self) -> Option<u32> {
-        if let Kind::Streams(streams) = &self.kind { streams.of_frame() } else { None }
+        match &self.kind {
+            Kind::Streams(streams) => streams.of_frame(),
+            Kind::Video(video) => video.of_frame(),
+            _ => None,
+        }
     }
 
     /// From now on it sends transfers.

@@ -175,7 +175,7 @@ proptest! {
             5 => Arrivals::Threads(ThreadsParams { rate, count: 1 + seed % 5, burst: 1 + seed % 7, delay: mean, random_phase: wire }),
             6 => Arrivals::Streams(StreamsParams { rate, count: 1 + seed % 5, counted: seed % 2 == 0 }),
             7 => Arrivals::Bursts(BurstsParams { rate, frames: 1 + seed % 7 }),
-            8 => Arrivals::Video(VideoParams { interval: mean.max(Time::from_ps(1)), ..VideoParams::new(rate, 1 + seed % 3) }),
+            8 => Arrivals::Video(VideoParams { interval: mean.max(Time::from_ps(1)), counted: seed % 2 == 0, ..VideoParams::new(rate, 1 + seed % 3) }),
             3 => Arrivals::OnOff(OnOffParams { peak: rate, on: Period::Pareto { mean, shape }, off: Period::Exponential(mean) }),
             _ => Arrivals::OnOff(OnOffParams { peak: rate, on: Period::Exponential(mean), off: Period::Pareto { mean, shape } }),
         };

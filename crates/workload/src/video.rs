@@ -3,7 +3,8 @@
 //! A picture longer than the longest frame of the flow (`frame`) is sent as several: full ones, and what is left, of
 //! 64 B at least. What pads a frame to that length is taken off the next pictures of the stream, so that the rate holds; for
 //! the same reason a picture has 64 B on average at least. Several streams have phases of their own, uniform in the interval, and begin anywhere in the sequence of
-//! pictures. The latency of the last frame of a picture is that of the picture.
+//! pictures. The latency of the last frame of a picture is that of the picture. Streams are counted together, or each by itself
+//! in the table `streams` with `counted`, as those of `streams`.
 //!
 //! Sizes come from a generator or from a file:
 //!
@@ -43,6 +44,9 @@ pub struct VideoParams {
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 65_536))]
     pub count: u64,
+    /// Whether the table `streams` has each stream, by destination. A boolean. Default: false.
+    #[serde(default)]
+    pub counted: bool,
     /// Time between two pictures of a stream. A time with unit in which `rate` makes 64 B at least, at most 1000 s. Default: "40 ms" (Martinez 2006, section 6.2).
     #[serde(default = "forty_ms")]
     pub interval: Time,
@@ -70,6 +74,7 @@ impl VideoParams {
         VideoParams {
             rate,
             count,
+            counted: false,
             interval: forty_ms(),
             pattern: usual_pattern(),
             trace: None,
@@ -186,6 +191,8 @@ impl Configuration for VideoParams {
             drawn: 0,
             left: 0,
             is_first: [false; 2],
+            streams: [0; 2],
+            counted: self.counted,
         })
     }
 }
@@ -222,9 +229,18 @@ pub struct Video {
     left: u32,
     /// Whether the frame that was made last, and the next one, are the first of their pictures.
     is_first: [bool; 2],
+    /// Of which streams these two frames are.
+    streams: [u32; 2],
+    /// Whether somebody asks.
+    counted: bool,
 }
 
 impl Video {
+    /// Of which stream the frame is that was made last, if they are counted.
+    pub(crate) fn of_frame(&self) -> Option<u32> {
+        self.counted.then_some(self.streams[0])
+    }
+
     /// The size of the next picture: as drawn, and the padding in its last frame.
     fn draw(&mut self, rng: &mut Random) -> u32 {
         let (streams, count) = (self.phases.len() as u64, self.pictures.len() as u64);
@@ -291,6 +307,8 @@ impl Arrival for Box<Video> {
             self.left = self.draw(rng);
         }
         self.is_first = [self.is_first[1], is_first];
+        let stream = (self.drawn - 1) % self.phases.len() as u64;
+        self.streams = [self.streams[1], stream as u32];
         let own = self.left.min(self.longest.into()) as u16;
         self.left -= u32::from(own);
         own
@@ -372,6 +390,32 @@ mod tests {
         assert!((mean_of(&bytes) / 3750.0 - 1.0).abs() < 0.01, "{}", mean_of(&bytes));
         // No more frames than it takes.
         assert!(found.iter().all(|&(_, bytes, frames)| frames as u64 == bytes.div_ceil(2176)));
+    }
+
+    /// Each frame says of which stream it is: its pictures come at the interval, and have all frames of that time.
+    #[test]
+    fn streams_are_told_apart() {
+        let spec = video(VideoParams { counted: true, ..VideoParams::new(RATE, 7) });
+        let mut source = crate::testbed::source(&spec, 3);
+        let mut seen: [Vec<Time>; 7] = Default::default();
+        let mut bytes = [0; 7];
+        while let Some(now) = source.next_wake().filter(|&now| now < Time::from_ms(40 * 1000)) {
+            if let crate::Wake::Emit(made) = source.wake(now) {
+                let stream = source.stream().expect("counted") as usize;
+                bytes[stream] += u64::from(made.bytes);
+                if seen[stream].last() != Some(&now) {
+                    seen[stream].push(now);
+                }
+            }
+        }
+        for (own, bytes) in seen.iter().zip(bytes) {
+            assert_eq!(own.len(), 1000);
+            assert!(own.windows(2).all(|two| two[1] - two[0] == Time::from_ms(40)));
+            assert!((bytes as f64 / 3_750_000.0 - 1.0).abs() < 0.1, "{bytes}");
+        }
+        let mut source = crate::testbed::source(&video(VideoParams::new(RATE, 7)), 3);
+        source.wake(source.next_wake().unwrap());
+        assert_eq!(source.stream(), None);
     }
 
     /// Padding is made up for: pictures of 64 B on average, of which a generator makes most smaller, keep the rate; so does a

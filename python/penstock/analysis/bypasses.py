@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -41,9 +41,7 @@ def of_flow(result: Measurements, flow: dict[str, Any]) -> dict[tuple[str, int],
     None for a flow that is not bypassable: others pass none of its frames.
     """
     scenario = toml(result.scenario_toml)
-    name = flow["flow"].partition("[")[0]
-    bypassable = any(row["name"] == name and row.get("bypassable") for row in scenario.get("flows", []))
-    if not bypassable or "pauses" not in result.table_names:
+    if not _is_bypassable(scenario, flow) or "pauses" not in result.table_names:
         return {}
     pauses = result.table("pauses")
     lasted = pc.subtract(pauses["end_ns"], pauses["start_ns"])
@@ -59,6 +57,36 @@ def of_flow(result: Measurements, flow: dict[str, Any]) -> dict[tuple[str, int],
         else:
             own.class_ns += row["ns_sum"]
     return waits
+
+
+def _is_bypassable(scenario: dict[str, Any], flow: dict[str, Any]) -> bool:
+    name = flow["flow"].partition("[")[0]
+    return any(row["name"] == name and row.get("bypassable") for row in scenario.get("flows", []))
+
+
+def passed(
+    result: Measurements, flow: dict[str, Any], ports: list[str], share: Callable[[float], str]
+) -> Iterator[str]:
+    """Where a flow that is not bypassable could pass, and how long; `share` names a time."""
+    scenario = toml(result.scenario_toml)
+    if "pauses" not in result.table_names or _is_bypassable(scenario, flow):
+        return
+    pauses = result.table("pauses")
+    chosen = pc.and_(
+        pc.equal(pauses["reason"], "bypass_credits"), pc.equal(pauses["priority"], flow["class"])
+    )
+    waits = pauses.filter(chosen)
+    lasted = pc.subtract(waits["end_ns"], waits["start_ns"])
+    totals = (
+        pa.table([waits["port"], lasted], names=["port", "ns"]).group_by("port").aggregate([("ns", "sum")])
+    )
+    known = {row["port"]: row["ns_sum"] for row in rows(totals)}
+    for port in ports:
+        if port in known:
+            yield (
+                f"At {port} it could pass frames in the bypass queue of its class, which waited there for "
+                f"{share(known[port])} of the time."
+            )
 
 
 def held(port: str, paused_ns: float, waits: Waits | None, share: Callable[[float], str]) -> str:

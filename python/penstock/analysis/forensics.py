@@ -311,6 +311,7 @@ def _flow(result: Measurements, flow: dict[str, Any]) -> Iterable[str]:
     if not paused:
         held = "wait for credits" if _waiting(result) else "pause"
         yield f"  No {held} held it back."
+    yield from (f"  {line}" for line in bypasses.passed(result, flow, ports, lambda ns: _share(ns, run_ns)))
     wanted = flow["offered_bps"] if connection is None else connections.most_bps(result, flow["flow"])
     if not paused and not lost and _part(flow, wanted) < _LESS:
         yield from (f"  {line}" for line in _waited(result, flow, ports))

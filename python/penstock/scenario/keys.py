@@ -1981,6 +1981,8 @@ class VideoKeys(TypedDict, total=False):
     """Mean rate of each stream, in bits of frames from DA to FCS whatever `rate_counts` says."""
     count: int | None
     """How many streams there are. Default: 1."""
+    counted: bool | None
+    """Whether the table `streams` has each stream, by destination. Default: false."""
     interval: str | None
     """Time between two pictures of a stream. Default: "40 ms"."""
     pattern: str | None

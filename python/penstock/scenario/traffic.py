@@ -696,13 +696,21 @@ def video(
     rate: str,
     *,
     count: int | None = None,
+    counted: bool | None = None,
     interval: str | None = None,
     pattern: str | None = None,
     trace: str | None = None,
 ) -> k.SourceTable:
     """Video: pictures at a fixed interval, cut into frames."""
     made: k.SourceTable = table(
-        "video", None, rate=rate, count=count, interval=interval, pattern=pattern, trace=trace
+        "video",
+        None,
+        rate=rate,
+        count=count,
+        counted=counted,
+        interval=interval,
+        pattern=pattern,
+        trace=trace,
     )
     return made
 

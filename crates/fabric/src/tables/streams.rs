@@ -40,7 +40,7 @@ impl View<'_> {
         let mean = |row: &Row| ns(row, row.count.sum_ps as f64 / row.count.frames as f64);
         Table::new(
             "streams",
-            "One row per destination and stream of sources `streams` with `counted = true`.",
+            "One row per destination and stream of sources `streams` and `video` with `counted = true`.",
         )
         .texts("flow", "The flow.", rows.iter().map(|row| self.s.spec.flows[row.flow as usize].name.clone()))
         .texts(

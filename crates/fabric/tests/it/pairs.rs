@@ -490,6 +490,7 @@ fn source(to: Destinations, rolls: &mut Rolls) -> SourceSpec {
         4 => Arrivals::Bursts(BurstsParams { rate, frames: 1 + rolls.below(20) }),
         5 => Arrivals::Video(VideoParams {
             interval: us(1 + rolls.below(9)),
+            counted: true,
             ..VideoParams::new(gbps(1), 1 + rolls.below(5))
         }),
         1 => Arrivals::Poisson(PoissonParams { rate }),

@@ -3,7 +3,7 @@
 use crate::common::*;
 use frame::NodeId;
 use units::{BitRate, ClockOffset, Time};
-use workload::{Arrivals, Destinations, FrameSizes, Source, SourceSpec, StreamsParams, Wake};
+use workload::{Arrivals, Destinations, FrameSizes, Source, SourceSpec, StreamsParams, VideoParams, Wake};
 
 const COUNT: u64 = 20;
 const COLUMNS: [&str; 3] = ["latency_min_ns", "latency_mean_ns", "latency_max_ns"];
@@ -80,9 +80,22 @@ fn each_stream_is_what_a_source_of_its_own_would_be() {
 
 #[test]
 fn the_streams_of_a_flow_add_up_to_it_whatever_their_sizes_and_destinations() {
-    for way in [fabric::spec::Way::Shortest, fabric::spec::Way::ByDestination] {
+    let video = VideoParams {
+        counted: true,
+        interval: us(20),
+        ..VideoParams::new(BitRate::from_bps(100_000_000), COUNT)
+    };
+    let shortest = fabric::spec::Way::Shortest;
+    for (way, other) in [
+        (shortest.clone(), None),
+        (fabric::spec::Way::ByDestination, None),
+        (shortest, Some((Arrivals::Video(video), FrameSizes::Fixed(200)))),
+    ] {
         let (mut net, h) = shared(3);
-        let spec = streams(Destinations::Uniform(h[2..].to_vec()), FrameSizes::Imix, true);
+        let mut spec = streams(Destinations::Uniform(h[2..].to_vec()), FrameSizes::Imix, true);
+        if let Some((arrivals, sizes)) = other {
+            (spec.arrivals, spec.sizes) = (arrivals, sizes);
+        }
         net.flow("streams", h[0], 0, spec).way = way.clone();
         let outcome = net.run();
         let hosts = if way == fabric::spec::Way::Shortest { 3 } else { 1 };

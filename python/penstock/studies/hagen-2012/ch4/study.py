@@ -60,6 +60,7 @@ def run(context: Context) -> list[Outcome]:
         *two_classes(context, fall, [cover]),
         *three_classes(context, fall, together["H4-6"]),
         *with_ets(context, adapter, together["H4-6"]),
+        sink(context),
     ]
 
 
@@ -160,6 +161,39 @@ def with_ets(context: Context, adapter: Scenario, rates: Rates) -> list[Outcome]
             passed=got >= due,
         ),
     ]
+
+
+def sink(context: Context) -> Outcome:
+    """H4-9."""
+    context.say("H4-9: one server and its clients")
+    paused = context.scenario("sink")
+    flows = [flow for flow in paused.to_dict()["flows"] if flow["name"] == "iscsi"]
+    results = [
+        it.run(seed=1)
+        for it in (paused, paused.with_value("flow_control", "off"), paused.with_value("flows", flows))
+    ]
+    rates = [
+        sum(row["throughput_bps"] for row in result.rows("flows") if row["flow"].startswith("iscsi")) / 1e9
+        for result in results
+    ]
+    lost = [
+        sum(row["frames"] for row in result.rows("drops") if row["flow"].startswith("iscsi"))
+        for result in results
+    ]
+    anything = sum(row["frames"] for row in results[0].rows("drops"))
+    stopped = {row["node"]: row["paused_s"] * 1e3 for row in results[0].rows("ports")}
+    clients, others = [stopped[f"h{n}"] for n in range(2)], [stopped[f"h{n}"] for n in range(2, 6)]
+    return context.outcome(
+        "H4-9",
+        measured=f"TCP and UDP paused for {min(others):.0f} to {max(others):.0f} of 300 ms, iSCSI for "
+        f"{sum(clients):.0f}; iSCSI {rates[0]:.2f} Gb/s, {rates[2]:.2f} alone, {anything} lost; without PFC "
+        f"{rates[1]:.2f} Gb/s, {lost[1]} of its frames lost: it waits for timeouts, and the memory is full",
+        passed=min(others) > 0
+        and sum(clients) == anything == 0
+        and rates[0] >= 0.99 * rates[2]
+        and rates[1] < rates[0]
+        and lost[1] > 0,
+    )
 
 
 def save(context: Context, alone: Rates, together: Mapping[str, Rates]) -> None:

@@ -1,0 +1,98 @@
+"""Section 1.2 of Hagen 2012: what four classes in one queue have to do with each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from matplotlib.figure import Figure
+
+from penstock.plots.style import DROP_COLOUR, PAUSE_COLOUR, QUIET_COLOUR, style
+from penstock.scenario import Scenario
+from penstock.studies.reproduce import Context, Outcome
+
+CLASSES = range(8)
+OFFER_GBPS = 8.0
+ALL, HALF = 0.99, 0.5
+"""Shares of what a class offers."""
+TWO, EIGHT = "two queues", "eight queues"
+DRAWN = 1
+
+Rates = Mapping[int, Sequence[float]]
+"""By the class with the slow receiver what each class gets, Gb/s."""
+
+
+def run(context: Context) -> list[Outcome]:
+    """Both experiments."""
+    two = context.scenario("queues")
+    eight = two.with_value("switch.queues", "per_priority")
+    found = {
+        name: {slow: rates(scenario, slow) for slow in CLASSES}
+        for name, scenario in ((TWO, two), (EIGHT, eight))
+    }
+    table(context, found)
+    cover = context.save_figure(
+        picture({name: of[DRAWN] for name, of in found.items()}), "queues", cover=True
+    )
+    beside, apart = together(found[TWO])
+    least = min(rate for slow, of in found[EIGHT].items() for own, rate in enumerate(of) if own != slow)
+    return [
+        context.outcome(
+            "H1-2",
+            measured=f"of 8 Gb/s {min(beside):.2f} to {max(beside):.2f} in the queue of the slow class, "
+            f"{min(apart):.2f} at least in the other",
+            passed=max(beside) < HALF * OFFER_GBPS and min(apart) >= ALL * OFFER_GBPS,
+            pictures=[cover],
+        ),
+        context.outcome(
+            "H1-2-eight", measured=f"of 8 Gb/s {least:.2f} at least", passed=least >= ALL * OFFER_GBPS
+        ),
+    ]
+
+
+def rates(scenario: Scenario, slow: int) -> list[float]:
+    """What each class gets if the receiver of one is slow."""
+    [receive] = scenario.to_dict()["hosts"].values()
+    result = scenario.with_value("hosts", {f"r{slow}": receive}).run(seed=1)
+    got = {row["flow"]: row["throughput_bps"] / 1e9 for row in result.rows("flows")}
+    return [got[f"class-{own}"] for own in CLASSES]
+
+
+def together(found: Rates) -> tuple[list[float], list[float]]:
+    """What classes get in the queue of the slow one, itself left out, and in the other queue."""
+    pairs = [(slow, own, rate) for slow, of in found.items() for own, rate in enumerate(of) if own != slow]
+    beside = [rate for slow, own, rate in pairs if slow // 4 == own // 4]
+    return beside, [rate for slow, own, rate in pairs if slow // 4 != own // 4]
+
+
+def table(context: Context, found: Mapping[str, Rates]) -> None:
+    """All classes, whoever is slow."""
+    context.save_table(
+        "classes",
+        "What each class gets (Gb/s)",
+        ("switches have", "slow receiver", *(f"class {own}" for own in CLASSES)),
+        [
+            (name, f"class {slow}", *(f"{rate:.2f}" for rate in of))
+            for name, runs in found.items()
+            for slow, of in runs.items()
+        ],
+        note="Each offers 8 Gb/s.",
+    )
+
+
+def picture(found: Mapping[str, Sequence[float]]) -> Figure:
+    """A panel a number of queues, a bar a class."""
+    with style():
+        figure = Figure(figsize=(8.4, 3.2), layout="constrained")
+        panels = figure.subplots(1, len(found), sharey=True)
+        for panel, (name, of) in zip(panels, found.items(), strict=True):
+            colours = [
+                DROP_COLOUR if own == DRAWN else PAUSE_COLOUR if rate < HALF * OFFER_GBPS else QUIET_COLOUR
+                for own, rate in enumerate(of)
+            ]
+            panel.bar(list(CLASSES), list(of), color=colours)
+            panel.set_title(name)
+            panel.set_xticks(list(CLASSES))
+            panel.set_xlabel("traffic class")
+        panels[0].set_ylabel("gets of 8 Gb/s (Gb/s)")
+        figure.suptitle(f"The receiver of class {DRAWN} is slow (red); orange stops with it")
+    return figure

@@ -1,0 +1,202 @@
+"""Figure 7-1 of Hagen 2012: a pause and a congestion message set out together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from matplotlib.figure import Figure
+
+from penstock.plots.style import PAUSE_COLOUR, style
+from penstock.result import Result
+from penstock.scenario import Scenario
+from penstock.studies.reproduce import Context, Outcome
+
+COUNTS = (1, 2, 4, 8)
+FAR = {"6.785 us": "one switch further", "50 us": "10 km further"}
+RATES = ("6 Gb/s", "8 Gb/s", "10 Gb/s")
+START_NS = 4e6
+LINE_BPS = 0.999e10
+"""A limiter below it has heard."""
+MOST, LIKELY = 0.1, 0.5
+VICTIMS, AGGRESSOR = "v", "a"
+QUEUE_ALONE = "99 frames"
+TOLD_COLOUR = "#0072B2"
+TICKS_US = (20, 50, 100, 200, 500, 1000)
+
+First = tuple[float, float]
+"""Microseconds from the aggression on until a victim is paused, and until an aggressor slows down."""
+
+
+def run(context: Context) -> list[Outcome]:
+    """All experiments."""
+    loop = context.scenario("loop")
+    seeds = range(1, 4 if context.quick else 21)
+    found: dict[tuple[str, int], list[First]] = {}
+    for delay in FAR:
+        for count in COUNTS:
+            context.say(f"{count} aggressors, {FAR[delay]}")
+            scenario = crowd(loop, count, delay=delay)
+            found[delay, count] = [first(scenario.run(seed=seed)) for seed in seeds]
+    table(context, found)
+    cover = context.save_figure(picture(found), "figure-7-1", cover=True)
+    near = next(iter(FAR))
+    return [
+        before(context, "H7-1", found[near, 1], [cover]),
+        before(context, "H7-1-burst", found[near, max(COUNTS)], []),
+        alone(context, loop),
+    ]
+
+
+def crowd(loop: Scenario, count: int, *, delay: str, rate: str = "10 Gb/s") -> Scenario:
+    """The scenario with so many aggressors, each behind a switch of its own."""
+    text = loop.to_dict()
+    explicit, flows = text["topology"]["explicit"], text["flows"]
+    *others, inner, outer = explicit["links"]
+    *victims, aggressor = flows
+    numbers = range(1, count + 1)
+    source = {"constant": {**aggressor["source"]["constant"], "rate": rate}}
+    links = [
+        *others,
+        *({**inner, "between": [f"s{n}", "sw"]} for n in numbers),
+        *({**outer, "between": [f"a{n}", f"s{n}"], "delay": delay} for n in numbers),
+    ]
+    return (
+        loop.with_value("topology.explicit.hosts", ["v1", "v2", "sink", *(f"a{n}" for n in numbers)])
+        .with_value("topology.explicit.switches", ["sw", *(f"s{n}" for n in numbers)])
+        .with_value("topology.explicit.links", links)
+        .with_value(
+            "flows",
+            [*victims, *({**aggressor, "name": f"a{n}", "from": f"a{n}", "source": source} for n in numbers)],
+        )
+    )
+
+
+def first(result: Result) -> First:
+    """When a victim is first paused and an aggressor first slows down; infinite if never."""
+    pauses = [row["start_ns"] for row in result.rows("pauses") if row["port"].startswith(VICTIMS)]
+    slower = [
+        times[rates < LINE_BPS].min()
+        for name, (times, rates) in result.all_series("limiter_rate_bps").items()
+        if name.startswith(AGGRESSOR) and (rates < LINE_BPS).any()
+    ]
+    paused, told = (min(each, default=math.inf) for each in (pauses, slower))
+    return (float(paused) - START_NS) / 1e3, (float(told) - START_NS) / 1e3
+
+
+def share(firsts: Sequence[First]) -> float:
+    """Of the runs, those in which a victim is paused first."""
+    return sum(paused < told for paused, told in firsts) / len(firsts)
+
+
+def median(values: Sequence[float]) -> str:
+    """The middle one, in microseconds."""
+    middle = sorted(values)[len(values) // 2]
+    return f"{middle:.0f} us" if math.isfinite(middle) else "more than 4 ms"
+
+
+def before(context: Context, id: str, firsts: Sequence[First], pictures: Sequence[str]) -> Outcome:
+    """H7-1 and H7-1-burst."""
+    paused, told = zip(*firsts, strict=True)
+    part = share(firsts)
+    return context.outcome(
+        id,
+        measured=f"a victim is first with {part:.0%} of {len(firsts)} seeds; medians: the first victim is "
+        f"paused after {median(paused)}, the first aggressor slows down after {median(told)}",
+        passed=part > LIKELY,
+        pictures=pictures,
+    )
+
+
+def alone(context: Context, loop: Scenario) -> Outcome:
+    """H7-1-loss."""
+    context.say("congestion notification alone")
+    near = next(iter(FAR))
+    lossy = loop.with_value("flow_control", "off").with_value("switch.buffer", {"queue": QUEUE_ALONE})
+    lossy = lossy.with_value("simulation.warmup", "4 ms").probes(bin="off")
+    seeds = range(1, 2 if context.quick else 6)
+    found = {
+        (rate, count): [lost(crowd(lossy, count, delay=near, rate=rate).run(seed=seed)) for seed in seeds]
+        for rate in RATES
+        for count in COUNTS
+    }
+    context.save_table(
+        "loss",
+        "Frames lost by QCN without PFC, of those sent within 4 ms",
+        ("each aggressor sends", *(numbered(count) for count in COUNTS)),
+        [(rate, *(f"{max(found[rate, count]):.2%}" for count in COUNTS)) for rate in RATES],
+        note="The most of all seeds.",
+    )
+    most = max(max(shares) for shares in found.values())
+    return context.outcome(
+        "H7-1-loss",
+        measured=f"{most:.2%} at most, with {max(COUNTS)} aggressors; with one none",
+        passed=0 < most <= MOST,
+    )
+
+
+def lost(result: Result) -> float:
+    """Of the frames sent, those that were lost."""
+    flows = result.rows("flows")
+    return float(sum(row["frames_dropped"] for row in flows) / sum(row["frames_sent"] for row in flows))
+
+
+def numbered(count: int) -> str:
+    """As a heading."""
+    return f"{count} aggressor" + "s" * (count > 1)
+
+
+def table(context: Context, found: Mapping[tuple[str, int], Sequence[First]]) -> None:
+    """Who is first, over numbers and distances."""
+    rows = []
+    for (delay, count), firsts in found.items():
+        paused, told = zip(*firsts, strict=True)
+        rows.append((delay, f"{count}", median(paused), median(told), f"{share(firsts):.0%}"))
+    context.save_table(
+        "first",
+        "Who is first, from the beginning of the aggression on",
+        (
+            "link of the aggressor",
+            "aggressors",
+            "a victim is paused",
+            "an aggressor slows down",
+            "victim first",
+        ),
+        rows,
+        note="Medians over the seeds; the last column counts seeds.",
+    )
+
+
+def picture(found: Mapping[tuple[str, int], Sequence[First]]) -> Figure:
+    """Each run as two dots, a column a number of aggressors, a panel a distance."""
+    with style():
+        figure = Figure(figsize=(9.0, 3.8), layout="constrained")
+        panels = figure.subplots(1, len(FAR), sharey=True)
+        for panel, (delay, far) in zip(panels, FAR.items(), strict=True):
+            for at, count in enumerate(COUNTS):
+                paused, told = zip(*found[delay, count], strict=True)
+                for side, times, colour, label in (
+                    (-0.15, paused, PAUSE_COLOUR, "a victim is paused"),
+                    (0.15, told, TOLD_COLOUR, "an aggressor slows down"),
+                ):
+                    seen = [time for time in times if math.isfinite(time)]
+                    places = [at + side] * len(seen)
+                    named = label if at == 0 else None
+                    panel.plot(places, seen, "o", color=colour, alpha=0.5, markersize=5, label=named)
+                    if len(seen) < len(times):
+                        never = f"{len(times) - len(seen)} never"
+                        panel.annotate(
+                            never, (at + side, 0.85 * TICKS_US[-1]), ha="center", color=colour, fontsize=8
+                        )
+            panel.set_xticks(range(len(COUNTS)), [f"{count}" for count in COUNTS])
+            panel.set_xlabel("aggressors")
+            panel.set_title(far)
+            panel.set_yscale("log")
+            panel.set_ylim(TICKS_US[0], TICKS_US[-1])
+            panel.set_yticks(TICKS_US, [f"{tick}" for tick in TICKS_US])
+            panel.minorticks_off()
+        panels[0].set_ylabel("from the aggression on (us)")
+        handles, labels = panels[-1].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", ncols=2)
+        figure.suptitle("A pause from the next switch, a message from far away: who is first")
+    return figure
