@@ -188,6 +188,7 @@ def picture(found: Mapping[tuple[str, int], Sequence[First]]) -> Figure:
                         panel.annotate(
                             never, (at + side, 0.85 * TICKS_US[-1]), ha="center", color=colour, fontsize=8
                         )
+            panel.set_xlim(-0.5, len(COUNTS) - 0.5)
             panel.set_xticks(range(len(COUNTS)), [f"{count}" for count in COUNTS])
             panel.set_xlabel("aggressors")
             panel.set_title(far)
