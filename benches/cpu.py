@@ -41,6 +41,8 @@ WORKLOADS = {
     "flows-65536": "200 ms",
     "bottleneck": "1000 s",
     "classes-credits": "5 ms",
+    "dcqcn-16 pfc": "200 ms",
+    "dcqcn-tree-8 pfc": "10 ms",
 }
 # Two simulated times each, as in `instructions`.
 COUNTED = {

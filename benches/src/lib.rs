@@ -12,6 +12,8 @@
 //! - *window*: the star with transfers of four 1500-byte frames in flight each, clocked by acknowledgements.
 //! - *red*: the same with RED that marks at the switch.
 //! - *tcp*: on the paths of *fat-tree*, a transfer over TCP from each host, with a window of 64 KiB.
+//! - *dcqcn*: n queue pairs at one receiver under DCQCN, links of 100 Gb/s, frames of 1,090 bytes, RED marks; with PFC armed.
+//! - *dcqcn-tree*: such queue pairs on the paths of *hashed*.
 //! - *transfers*: on the paths of *hashed*, 13 transfers over TCP of 15 kB each from each host to 13 others, which begin within
 //!   100 us.
 //! - *bottleneck*: 10 transfers over TCP share 50 Mb/s behind a queue of 100 frames, as `peers/ns2.tcl` has it.
@@ -38,8 +40,8 @@ use queueing::{
 use scheduling::SchedulerSpec;
 use std::sync::Arc;
 use transport::{
-    Application, ConnectionSpec, ControllerSpec, Delay, FixedWindowParams, Growth, RequestResponseSpec,
-    TcpKeys, TcpPreset, WindowSpec,
+    Application, ConnectionSpec, ControllerSpec, DcqcnPreset, Delay, FixedWindowParams, Growth,
+    RdmaControlKeys, RdmaKeys, RequestResponseSpec, TcpKeys, TcpPreset, WindowSpec,
 };
 use units::{Amount, BitRate, Bytes, ClockTolerance, Or, Time};
 use workload::{Arrivals, ConstantParams, Destinations, FrameSizes, RateBasis, SourceSpec};
@@ -58,7 +60,7 @@ pub struct Options {
 }
 
 /// The workload of this name: `star`, `qcn`, `fecn`, `qcn-limiters`, `qcn-points`, `window`, `red`, `bottleneck`, `classes`,
-/// `classes-credits`, `dynamic-threshold-N` and `pools-N` (an incast of N whose switch shares its memory), `fat-tree-K`, `tcp-K`, `transfers-K`, `hashed-K`, `spray-K`, `requests-K`, `incast-N`, `flows-N`.
+/// `classes-credits`, `dcqcn-N`, `dcqcn-tree-K`, `dynamic-threshold-N` and `pools-N` (an incast of N whose switch shares its memory), `fat-tree-K`, `tcp-K`, `transfers-K`, `hashed-K`, `spray-K`, `requests-K`, `incast-N`, `flows-N`.
 pub fn workload(name: &str, options: Options) -> Option<Spec> {
     if let Some(control) = options.control {
         let mut spec = workload(name, Options { control: None, ..options })?;
@@ -121,6 +123,9 @@ pub fn workload(name: &str, options: Options) -> Option<Spec> {
     if let Some((kind, k)) = name.rsplit_once('-').filter(|it| ["fat-tree", "hashed", "tcp"].contains(&it.0))
     {
         return half_way(kind, k.parse().ok()?, cable, options);
+    }
+    if let Some((kind, size)) = name.rsplit_once('-').filter(|it| ["dcqcn", "dcqcn-tree"].contains(&it.0)) {
+        return dcqcn(kind == "dcqcn-tree", size.parse().ok()?, options);
     }
     if let Some(k) = name.strip_prefix("transfers-") {
         return transfers(k.parse().ok()?, cable, options);
@@ -195,6 +200,33 @@ fn transfers(k: usize, cable: Cable, options: Options) -> Option<Spec> {
         FlowSpec { name: nth.to_string(), transport: Some(Arc::new(transport)), ..flow }
     });
     Some(spec(&graph, flows.collect(), options))
+}
+
+/// Queue pairs under DCQCN: of `size` hosts to one, or of each host of a fat-tree of `size` ports to the one half way round.
+fn dcqcn(tree: bool, size: u64, options: Options) -> Option<Spec> {
+    let gbps = if tree { 10 } else { 100 };
+    let cable = Cable::new(BitRate::from_gbps(gbps), Time::from_us(1));
+    let shape = if tree { FatTree::new(size, cable).graph() } else { Star::new(size + 1, cable).graph() };
+    let graph = shape.ok()?;
+    let hosts: Vec<NodeId> = graph.hosts().collect();
+    let control = RdmaControlKeys::Dcqcn(DcqcnPreset::Paper.keys());
+    let (queue_pair, _) = RdmaKeys { control, ..RdmaKeys::default() }.carrier(None, 1_090).ok()?;
+    let application = Application::Rdma(queue_pair);
+    let to = |i: usize| if tree { hosts[(i + hosts.len() / 2) % hosts.len()] } else { hosts[0] };
+    let senders = if tree { 0..hosts.len() } else { 1..hosts.len() };
+    let flows = senders.map(|i| connection(hosts[i], to(i), application.clone()));
+    let mut spec = spec(&graph, flows.collect(), options);
+    // Kmin and Kmax by the rate of the link, as the authors of HPCC set them.
+    let red = RedParams {
+        weight: 1.0,
+        min: Amount::Bytes(4_000 * gbps),
+        max: Amount::Bytes(16_000 * gbps),
+        max_probability: 0.2,
+        action: Action::MarkOnly,
+        ..RedParams::default()
+    };
+    change_switches(&mut spec, |switch| switch.managers = vec![Some(ManagerSpec::Red(red.clone())); 8]);
+    Some(spec)
 }
 
 /// Ten transfers over TCP that begin 100 ms apart.
