@@ -22,6 +22,7 @@
 //! - *qcn*, *fecn*: the star under a congestion control at layer 2: every frame passes a rate limiter and two congestion points.
 //!   With *-limiters* or *-points*, one of both parts alone: the same frames at the same rates, without the control's loop.
 
+mod queue_pairs;
 mod service_classes;
 
 use fabric::choice::PathChoice;
@@ -40,8 +41,8 @@ use queueing::{
 use scheduling::SchedulerSpec;
 use std::sync::Arc;
 use transport::{
-    Application, ConnectionSpec, ControllerSpec, DcqcnPreset, Delay, FixedWindowParams, Growth,
-    RdmaControlKeys, RdmaKeys, RequestResponseSpec, TcpKeys, TcpPreset, WindowSpec,
+    Application, ConnectionSpec, ControllerSpec, Delay, FixedWindowParams, Growth, RequestResponseSpec,
+    TcpKeys, TcpPreset, WindowSpec,
 };
 use units::{Amount, BitRate, Bytes, ClockTolerance, Or, Time};
 use workload::{Arrivals, ConstantParams, Destinations, FrameSizes, RateBasis, SourceSpec};
@@ -125,7 +126,7 @@ pub fn workload(name: &str, options: Options) -> Option<Spec> {
         return half_way(kind, k.parse().ok()?, cable, options);
     }
     if let Some((kind, size)) = name.rsplit_once('-').filter(|it| ["dcqcn", "dcqcn-tree"].contains(&it.0)) {
-        return dcqcn(kind == "dcqcn-tree", size.parse().ok()?, options);
+        return queue_pairs::fabric(kind == "dcqcn-tree", size.parse().ok()?, options);
     }
     if let Some(k) = name.strip_prefix("transfers-") {
         return transfers(k.parse().ok()?, cable, options);
@@ -200,33 +201,6 @@ fn transfers(k: usize, cable: Cable, options: Options) -> Option<Spec> {
         FlowSpec { name: nth.to_string(), transport: Some(Arc::new(transport)), ..flow }
     });
     Some(spec(&graph, flows.collect(), options))
-}
-
-/// Queue pairs under DCQCN: of `size` hosts to one, or of each host of a fat-tree of `size` ports to the one half way round.
-fn dcqcn(tree: bool, size: u64, options: Options) -> Option<Spec> {
-    let gbps = if tree { 10 } else { 100 };
-    let cable = Cable::new(BitRate::from_gbps(gbps), Time::from_us(1));
-    let shape = if tree { FatTree::new(size, cable).graph() } else { Star::new(size + 1, cable).graph() };
-    let graph = shape.ok()?;
-    let hosts: Vec<NodeId> = graph.hosts().collect();
-    let control = RdmaControlKeys::Dcqcn(DcqcnPreset::Paper.keys());
-    let (queue_pair, _) = RdmaKeys { control, ..RdmaKeys::default() }.carrier(None, 1_090).ok()?;
-    let application = Application::Rdma(queue_pair);
-    let to = |i: usize| if tree { hosts[(i + hosts.len() / 2) % hosts.len()] } else { hosts[0] };
-    let senders = if tree { 0..hosts.len() } else { 1..hosts.len() };
-    let flows = senders.map(|i| connection(hosts[i], to(i), application.clone()));
-    let mut spec = spec(&graph, flows.collect(), options);
-    // Kmin and Kmax by the rate of the link, as the authors of HPCC set them.
-    let red = RedParams {
-        weight: 1.0,
-        min: Amount::Bytes(4_000 * gbps),
-        max: Amount::Bytes(16_000 * gbps),
-        max_probability: 0.2,
-        action: Action::MarkOnly,
-        ..RedParams::default()
-    };
-    change_switches(&mut spec, |switch| switch.managers = vec![Some(ManagerSpec::Red(red.clone())); 8]);
-    Some(spec)
 }
 
 /// Ten transfers over TCP that begin 100 ms apart.

@@ -20,7 +20,7 @@ use crate::run::outcome::{Failure, SimulationError};
 use crate::run::pool::Waiting;
 use crate::run::world::Fabric;
 use crate::simulation::deadlock::DeadlockWatch;
-use crate::simulation::threads::{Pilot, Threads, Verdict};
+use crate::simulation::threads::{Pilot, Threads};
 use crate::spec::routing::Wiring;
 use crate::spec::{OnDeadlock, Spec};
 use engine::{Panicked, RunStatus, Runner, Shard, Way, Workers};
@@ -29,7 +29,7 @@ use measure::Passage;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use units::Time;
 
 /// A fabric, its traffic and its time.
@@ -242,38 +242,6 @@ impl Simulation {
             run.map_err(Panicked::from)
         };
         status.map_err(|panicked| SimulationError::defect(self.panicked.insert(panicked)))
-    }
-
-    /// Once the beginning has been long enough and threads may pay: runs it again on several. If they are faster, they
-    /// go on from there; if not, the one goes on.
-    fn decide_threads(&mut self) -> Result<State, SimulationError> {
-        let Some(pilot) = self.pilot.take_if(|pilot| pilot.is_over()) else {
-            return Ok(State::Running);
-        };
-        let (threads, faster) = match pilot.verdict(&self.shards[0].runner, self.spec.duration) {
-            Verdict::Try(threads, faster) => (threads, faster),
-            Verdict::Later => {
-                self.pilot = Some(pilot.later());
-                return Ok(State::Running);
-            }
-            Verdict::Stay => return Ok(State::Running),
-        };
-        let again = Simulation::in_parts(&self.spec, threads, Some(Way::Together));
-        let mut again = again.map_err(|error| SimulationError { message: error.to_string() })?;
-        let (begun, mut took) = (Instant::now(), Duration::ZERO);
-        let mut state = State::Running;
-        while again.now() < self.now() && state == State::Running && took < pilot.ran {
-            state = again.advance(Pilot::BUDGET)?;
-            took = begun.elapsed();
-        }
-        // It went on to the end of its piece, which may be behind that of the one.
-        let ran = pilot.ran.mul_f64(faster * again.events() as f64 / self.events().max(1) as f64);
-        if again.now() < self.now() || took > ran {
-            return Ok(State::Running);
-        }
-        again.workers.iter_mut().for_each(Workers::choose);
-        *self = again;
-        Ok(state)
     }
 
     /// Whether a deadlock has ended the run before its time.
@@ -512,6 +480,7 @@ mod tests {
     use crate::spec::{FlowSpec, HostSpec, LinkSpec, NodeSpec, OnLosslessDrop, ProbeSpec, Role, WhenFull};
     use frame::{ClassMap, NodeId, Priority};
     use scheduling::SchedulerSpec;
+    use std::time::Duration;
     use units::{BitRate, ClockTolerance};
     use workload::{Arrivals, Destinations, FrameSizes, RateBasis, SourceSpec};
 

@@ -1,8 +1,10 @@
 //! How many threads a run uses, and whether more than one pay.
 
+use crate::run::outcome::SimulationError;
 use crate::run::world::Fabric;
-use engine::Runner;
-use std::time::Duration;
+use crate::simulation::{Simulation, State};
+use engine::{Runner, Way, Workers};
+use std::time::{Duration, Instant};
 use units::Time;
 
 /// How many threads a run uses. The result does not depend on it.
@@ -98,6 +100,40 @@ impl Pilot {
     pub fn later(mut self) -> Pilot {
         self.judged_at = self.ran * 2;
         self
+    }
+}
+
+impl Simulation {
+    /// Once the beginning has been long enough and threads may pay: runs it again on several. If they are faster, they
+    /// go on from there; if not, the one goes on.
+    pub(super) fn decide_threads(&mut self) -> Result<State, SimulationError> {
+        let Some(pilot) = self.pilot.take_if(|pilot| pilot.is_over()) else {
+            return Ok(State::Running);
+        };
+        let (threads, faster) = match pilot.verdict(&self.shards[0].runner, self.spec.duration) {
+            Verdict::Try(threads, faster) => (threads, faster),
+            Verdict::Later => {
+                self.pilot = Some(pilot.later());
+                return Ok(State::Running);
+            }
+            Verdict::Stay => return Ok(State::Running),
+        };
+        let again = Simulation::in_parts(&self.spec, threads, Some(Way::Together));
+        let mut again = again.map_err(|error| SimulationError { message: error.to_string() })?;
+        let (begun, mut took) = (Instant::now(), Duration::ZERO);
+        let mut state = State::Running;
+        while again.now() < self.now() && state == State::Running && took < pilot.ran {
+            state = again.advance(Pilot::BUDGET)?;
+            took = begun.elapsed();
+        }
+        // It went on to the end of its piece, which may be behind that of the one.
+        let ran = pilot.ran.mul_f64(faster * again.events() as f64 / self.events().max(1) as f64);
+        if again.now() < self.now() || took > ran {
+            return Ok(State::Running);
+        }
+        again.workers.iter_mut().for_each(Workers::choose);
+        *self = again;
+        Ok(state)
     }
 }
 
