@@ -6,6 +6,7 @@ import importlib
 from pathlib import Path
 from types import ModuleType
 
+import pyarrow as pa
 import pytest
 
 from penstock.studies import reproduce
@@ -60,3 +61,17 @@ def test_turns_that_break_the_rules_are_seen(measure: ModuleType) -> None:
     assert measure.turns(early, (0, 1, 2)).broken > 0
     assert measure.turns(late, (0, 1, 2)).broken > 0
     assert measure.turns(skipped, (0, 1, 2)).wrong > 0
+
+
+def test_connections_count_alike(measure: ModuleType) -> None:
+    """The mean over connections of their means, those without a frame left out, and the longest of all."""
+    flows = ["VO-1[h0]", "VO-2[h1]", "VO-2[h1]", "CL-1[h0]"]
+    table = pa.table(
+        {
+            "flow": flows,
+            "frames_delivered": [1, 9, 0, 2],
+            "latency_mean_ns": [10.0, 30.0, 0.0, 7.0],
+            "latency_max_ns": [10.0, 90.0, 0.0, 8.0],
+        }
+    )
+    assert measure.by_source(table) == {"VO": (20.0, 90.0), "CL": (7.0, 8.0)}

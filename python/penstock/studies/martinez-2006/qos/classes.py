@@ -73,8 +73,8 @@ def schedulers(classes: dict[str, Class]) -> dict[str, dict[str, Any]]:
 def flows(classes: dict[str, Class], hosts: int, load: float, *, calls: int = 1) -> list[dict[str, Any]]:
     """The flows of a fabric of so many hosts, each of which sends `load` of its link.
 
-    Connections are spread over all pairs of hosts; `calls` times as many of voice as Table 2 has. Best effort
-    has equal parts of what is left of the load.
+    Connections are spread over all pairs of hosts, and each is counted by itself; `calls` times as many of
+    voice as Table 2 has. Best effort has equal parts of what is left of the load.
     """
     fixed = sum(own.least for own in classes.values())
     found: list[dict[str, Any]] = []
@@ -84,7 +84,7 @@ def flows(classes: dict[str, Class], hosts: int, load: float, *, calls: int = 1)
             each = own.connections * (calls if name == "VO" else 1)
             for shift in range(1, hosts):
                 count = each // (hosts - 1) + (shift <= each % (hosts - 1))
-                source = {own.source: {"rate": own.each, "count": count}}
+                source = {own.source: {"rate": own.each, "count": count, "counted": True}}
                 to = {"permutation": {"shift": shift}}
                 found.append({"name": f"{name}-{shift}", "to": to, "source": source, **common})
             continue

@@ -8,10 +8,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from penstock.analysis.statistics import Interval, student_t_interval
 from penstock.result import Result
 
 CONFIDENCE = 0.90
+LETTERS = 2
+"""A flow begins with the name of its class."""
 MTU = 34
 """Credits of the longest frame."""
 
@@ -25,9 +30,9 @@ class Measured:
     offered, throughput : float
         Sums over flows, as shares of the links of all hosts.
     mean_us : float
-        Mean over flows of their mean latency.
+        Mean over connections of their mean latency; over flows of classes that have no connections.
     worst_us : float
-        The longest latency of any flow.
+        The longest latency of any of them.
     """
 
     offered: float
@@ -44,17 +49,28 @@ def per_class(result: Result, capacity_bps: float) -> dict[str, Measured]:
     """The classes of a run; `capacity_bps` is that of the links of all hosts."""
     by_class = defaultdict[str, list[dict[str, float]]](list)
     for row in result.rows("flows"):
-        by_class[row["flow"].partition("[")[0].partition("-")[0]].append(row)
+        by_class[row["flow"][:LETTERS]].append(row)
+    latencies = {**by_source(result.table("flows")), **by_source(result.table("streams"))}
     found = {}
     for name, rows in by_class.items():
-        means = [row["latency_mean_ns"] for row in rows if row["frames_delivered"]]
+        mean_ns, worst_ns = latencies.get(name, (math.nan, math.nan))
         found[name] = Measured(
             math.fsum(row["offered_bps"] for row in rows) / capacity_bps,
             math.fsum(row["throughput_bps"] for row in rows) / capacity_bps,
-            math.fsum(means) / len(means) / 1e3 if means else math.nan,
-            max((row["latency_max_ns"] for row in rows if row["frames_delivered"]), default=math.nan) / 1e3,
+            mean_ns / 1e3,
+            worst_ns / 1e3,
         )
     return found
+
+
+def by_source(table: pa.Table) -> dict[str, tuple[float, float]]:
+    """By class the mean over flows or connections of their mean latency, and the longest."""
+    heard = table.filter(pc.greater(table["frames_delivered"], 0))
+    columns = [pc.utf8_slice_codeunits(heard["flow"].cast(pa.string()), 0, LETTERS)]
+    columns += [heard["latency_mean_ns"], heard["latency_max_ns"]]
+    grouped = pa.table(columns, names=["class", "mean", "max"]).group_by("class")
+    found = grouped.aggregate([("mean", "mean"), ("max", "max")]).to_pylist()
+    return {row["class"]: (row["mean_mean"], row["max_max"]) for row in found}
 
 
 def interval(point: Point, name: str, value: str) -> Interval:

@@ -28,7 +28,7 @@ from .classes import (
     schedulers,
     table_2,
 )
-from .measure import MTU, Point, improvement, interval, mean, per_class, turns
+from .measure import MTU, Measured, Point, improvement, interval, mean, per_class, turns
 
 BOUNDS_US = {"VO": 10_000.0, "VI": 100_000.0}
 """The latency that a class bears (IEEE 802.1D-2004)."""
@@ -206,8 +206,13 @@ def measured(
             context.say(f"{done} of {all_runs} runs")
 
     hosts = base.to_dict()["topology"]["n_tree"]["k"] ** extent.levels
-    results = beside([point(*key) for key in keys], progress)
-    runs = dict(zip(keys, (per_class(result, hosts * LINK_BPS) for result in results), strict=True))
+    runs: dict[tuple[str, float, int, int], dict[str, Measured]] = {}
+    # A load at a time: a result with half a million connections is large.
+    for load in extent.loads:
+        context.say(f"load {load:g}")
+        batch = [key for key in keys if key[1] == load]
+        results = beside([point(*key) for key in batch], progress)
+        runs.update(zip(batch, (per_class(result, hosts * LINK_BPS) for result in results), strict=True))
     curves: dict[str, dict[float, Point]] = {
         name: {
             load: {of: [runs[name, load, seed, 1][of] for seed in seeds] for of in classes}
