@@ -53,7 +53,7 @@ impl Pilot {
     pub const BUDGET: u64 = 1 << 16;
     /// Events of a look-ahead that are worth a thread, and those with which it all but surely pays.
     const EVENTS_A_THREAD: u64 = 100;
-    const SURE: u64 = 4 * Pilot::EVENTS_A_THREAD;
+    const SURE: u64 = 3 * Pilot::EVENTS_A_THREAD;
     /// Building the parts and running the beginning again may take one part in so many of what is left: it is lost if
     /// threads turn out not to pay. And if they surely do.
     const WORTH: u32 = 20;
