@@ -31,10 +31,6 @@ RUNS = {"first-light": "timeline", "pause-storm": "congestion"}
 """Scenarios whose run is shown, and which of its pictures."""
 GALLERY = DOCS / "gallery"
 """Scripts that draw one picture each, of their name."""
-BEFORE_STAMPS = {
-    "martinez-2006-qos",
-}
-"""Studies whose pictures are older than stamps; whoever draws them again takes the study out."""
 COVER = ("hagen-2012-ch7", "ch7")
 """The study whose picture is the first that a reader sees, and its name."""
 
@@ -84,10 +80,7 @@ def stale() -> Iterator[str]:
         known |= dict.fromkeys(pictures, trajectories(entry.path))
     for file in sorted([*IMAGES.glob("*.png"), *(DOCS / "studies").rglob("*.png")]):
         found, expected = stamped(file), known.get(file)
-        if BEFORE_STAMPS & {file.parent.name, file.stem}:
-            if found is not None:
-                yield f"{file.relative_to(ROOT)}: says what it shows; take it out of BEFORE_STAMPS"
-        elif expected is None:
+        if expected is None:
             yield f"{file.relative_to(ROOT)}: nobody knows what it shows"
         elif found != expected:
             yield f"{file.relative_to(ROOT)}: drawn of {found or 'we know not what'}, now {expected}"
