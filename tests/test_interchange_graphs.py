@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from pathlib import Path
 from typing import Any
 
@@ -299,3 +300,22 @@ def test_what_tables_refuses(
     assert done.returncode == 2
     assert said in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_what_readers_of_graphs_leave_out_is_told() -> None:
+    stray = GRAPH.replace("<graph ", "stray <graph ", 1)
+    line = stray[: stray.index("stray")].count("\n") + 1
+    with pytest.raises(InputError, match=rf"file:{line}: stray stands in a graphml; expected text in data"):
+        piece(stray, "graphml")
+    described = GRAPH.replace("<graph ", "<desc>in a description</desc><graph ", 1)
+    assert piece(described, "graphml").keys == piece(GRAPH, "graphml").keys
+    edge = "edge [ source 0 target 1 LinkSpeedRaw 1000000000 ]"
+    small = f"graph [ get 1 directed 0 node [ id 0 ] node [ id 1 ] {edge} ]"
+    assert "file: attributes of the graph that are not read: get" in piece(small, "gml", length="1 m").remarks
+    made = nx.node_link_data(nx.path_graph(3))
+    for one in made["edges" if "edges" in made else "links"]:
+        one["bandwidth_gbps"] = 10
+    plain, other = (
+        piece(json.dumps(graph), "node-link", length="1 m").remarks for graph in (made, {**made, "role": "x"})
+    )
+    assert other == [*plain, "file: keys of the graph that are not read: role"]

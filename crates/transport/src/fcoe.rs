@@ -28,6 +28,7 @@
 //!
 //! Not modelled: FIP, logins, and buffer-to-buffer credits, which PFC stands for. Recovery of single sequences (REC, SRR), and an
 //! initiator that notices a gap before its timer. A limit of repetitions, R_A_TOV and the logout that ends what is not answered.
+//! A route that leads through another port of the host from some time on: what counts is the port of the first one.
 //! First bursts without FCP_XFER_RDY. A target with few processors or disks, where commands queue.
 
 use crate::endpoint::{Protocol, Received, Record, RecordKind, Segment};

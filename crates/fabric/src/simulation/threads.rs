@@ -49,6 +49,8 @@ impl Pilot {
     /// How long it is at least, and by how many times building may have taken longer.
     pub const LONG_ENOUGH: Duration = Duration::from_millis(5);
     const OF_BUILDING: u32 = 16;
+    /// After this time the beginning of a trial is believed: of a long one the rest is spared.
+    const SEEN: Duration = Duration::from_millis(20);
     /// Events between two looks at the clock.
     pub const BUDGET: u64 = 1 << 16;
     /// Events of a look-ahead that are worth a thread, and those with which it all but surely pays.
@@ -120,16 +122,23 @@ impl Simulation {
         };
         let again = Simulation::in_parts(&self.spec, threads, Some(Way::Together));
         let mut again = again.map_err(|error| SimulationError { message: error.to_string() })?;
-        let (begun, mut took) = (Instant::now(), Duration::ZERO);
+        let begun = Instant::now();
         let mut state = State::Running;
-        while again.now() < self.now() && state == State::Running && took < pilot.ran {
+        while state == State::Running {
             state = again.advance(Pilot::BUDGET)?;
-            took = begun.elapsed();
-        }
-        // It went on to the end of its piece, which may be behind that of the one.
-        let ran = pilot.ran.mul_f64(faster * again.events() as f64 / self.events().max(1) as f64);
-        if again.now() < self.now() || took > ran {
-            return Ok(State::Running);
+            // Several go on to the end of a piece, which may be behind that of the one: what an event takes is compared.
+            let took = begun.elapsed();
+            let one = pilot.ran.mul_f64(again.events() as f64 / self.events().max(1) as f64);
+            let is_slower = took > one.mul_f64(faster);
+            if again.now() >= self.now() {
+                if is_slower {
+                    return Ok(State::Running);
+                }
+                break;
+            }
+            if is_slower && took >= Pilot::SEEN {
+                return Ok(State::Running);
+            }
         }
         again.workers.iter_mut().for_each(Workers::choose);
         *self = again;

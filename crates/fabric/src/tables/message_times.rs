@@ -57,7 +57,10 @@ pub(super) struct Message {
 }
 
 const HEARD: [(&str, &str); 3] = [
-    ("cnps", "CNPs that came to its queue pair from when it was its turn until it was acknowledged."),
+    (
+        "cnps",
+        "CNPs that came to its queue pair from when it was its turn until it was acknowledged; of a READ, until its responder could tell that it was whole, by requests that followed or at the end of the run.",
+    ),
     ("marks", "Acknowledgements that came meanwhile and told of a mark."),
     ("naks", "NAKs that came meanwhile."),
 ];
