@@ -14,7 +14,7 @@
 
 use crate::run::buffers::Buffers;
 use crate::run::copies::Copies;
-use crate::run::event::{Event, Kind, Queued};
+use crate::run::event::{Event, Kind, Queued, What};
 use crate::run::faults::Faults;
 use crate::run::headers::{Carried, Headers};
 use crate::run::hosts::Hosts;
@@ -24,16 +24,21 @@ use crate::run::ledger::Ledger;
 use crate::run::links::Links;
 use crate::run::node::{Node, NodeOf};
 use crate::run::numbering::Numbering;
+use crate::run::own::Own;
 use crate::run::pause_sender::PauseSender;
 use crate::run::port::{HEAD_BYTES, Hooks};
 use crate::run::probes::Probes;
 use crate::run::releases::End;
 use crate::run::route_table::RouteTable;
+use crate::run::stages::{When, asked};
 use crate::run::telemetry::PortTelemetry;
 use engine::World;
-use frame::{Flags, Frame, FrameKind, PathId, Route};
+use frame::{Frame, FrameKind, PathId, Route};
 use typed_index_collections::TiVec;
 use units::Time;
+
+/// Who is asked before a frame goes straight to the link.
+const WHEN_FREE: Hooks = asked(When::FREE);
 
 /// All state of a simulation, or of the nodes that one thread runs. Each of its parts is a file of its own and keeps its
 /// own invariants; what is here and in the files of the way of a frame leads from one to the other.
@@ -44,7 +49,7 @@ pub(crate) struct Fabric {
     /// Node of each place: ports, then sources, then endpoints, then rate limiters.
     pub node_of: NodeOf,
     /// Hosts and switches.
-    pub nodes: TiVec<NodeIx, Node>,
+    pub nodes: Own<NodeIx, Node>,
     /// Those parts of them that send pauses.
     pub pause_senders: TiVec<PauseSenderIx, PauseSender>,
     /// Transmitters and the links behind them.
@@ -52,7 +57,7 @@ pub(crate) struct Fabric {
     /// What waits.
     pub buffers: Buffers,
     /// By port, what came in through it and waits; empty if no node counts that.
-    pub ingress: TiVec<PortIx, IngressPort>,
+    pub ingress: Own<PortIx, IngressPort>,
     /// What wide frames carry.
     pub headers: Headers,
     /// By port, what it tells packets that ask; empty if none does.
@@ -92,7 +97,7 @@ impl World for Fabric {
     }
     #[inline(always)]
     fn is_common(&self, event: &Event) -> bool {
-        event.frame.flags == Flags::default()
+        event.is_plain()
     }
     fn is_far(&self) -> bool {
         self.is_large()
@@ -108,8 +113,8 @@ impl World for Fabric {
         if self.headers.in_use() == 0 {
             return;
         }
-        for event in mail.iter_mut().filter(|event| event.is_wide()) {
-            self.headers.pack(event.frame.word, cargo);
+        for header in mail.iter_mut().filter_map(Event::header_mut) {
+            self.headers.pack(*header, cargo);
         }
     }
     fn unpack(&mut self, mail: &mut [Event], cargo: &mut Vec<Carried>) {
@@ -117,15 +122,25 @@ impl World for Fabric {
             return;
         }
         let mut cargo = cargo.drain(..).peekable();
-        for event in mail.iter_mut().filter(|event| event.is_wide()) {
+        for header in mail.iter_mut().filter_map(Event::header_mut) {
             if let Some(slot) = self.headers.unpack(&mut cargo) {
-                event.frame.word = slot;
+                *header = slot;
             }
         }
     }
 
     #[inline(always)]
     fn handle(&mut self, event: Event, windows: &mut Queued) {
+        self.looks_at_own(&event);
+        self.happens(event, windows);
+        self.looks_at_all();
+    }
+}
+
+impl Fabric {
+    /// An event, at its node.
+    #[inline(always)]
+    fn happens(&mut self, event: Event, windows: &mut Queued) {
         if event.is(Kind::Frame) {
             self.arrive(event, windows);
         } else if event.is_decision() {
@@ -149,43 +164,32 @@ impl World for Fabric {
             self.handle_others(event, windows);
         }
     }
-}
 
-impl Fabric {
     /// The other kinds, compiled apart from those that every frame needs.
     #[inline(never)]
     fn handle_others(&mut self, event: Event, windows: &mut Queued) {
-        if event.is(Kind::Head) {
-            self.note(&event, Kind::Head, self.numbering.port(event.port()));
-            return self.head_arrives(event.port(), event.frame, event.time, windows);
+        let (what, place, now) = (event.what(), event.place(), event.time);
+        let port = place.port();
+        if what.is_noted() {
+            self.note(&event, event.kind(), self.number_of_place(place));
         }
-        let (kind, port, now) = (event.kind(), event.port(), event.time);
-        match kind {
-            // Like decisions: what they lead to is noted.
-            Kind::Watchdog => return self.watch_due(port, now, windows),
-            Kind::Crossed => return self.crossed(port, now, windows),
-            Kind::Match => return self.match_due(port, now, windows),
-            Kind::Renew if self.links.ports[port].hooks.has(Hooks::CREDITS) => {
-                return self.update_due(port, now, windows);
+        match what {
+            What::Head(frame) => self.head_arrives(port, frame, now, windows),
+            What::Pause(pause) => self.receive_pause(port, pause, now, windows),
+            What::Credits(freed) => self.receive_credits(port, freed, now, windows),
+            What::Renew => self.renew_pauses(port, now, windows),
+            What::UpdateDue => self.update_due(port, now, windows),
+            What::Broken(frame, cause) => self.broken(port, &frame, cause, now),
+            What::Served => self.served(port, now, windows),
+            What::Fault(actions) => self.fault(port, actions, now, windows),
+            What::Watchdog => self.watch_due(port, now, windows),
+            What::News(news) => self.news_due(port, news, now, windows),
+            What::Timeout => self.endpoint_due(self.endpoint_at(place), now, windows),
+            What::Crossed => self.crossed(port, now, windows),
+            What::Match => self.match_due(port, now, windows),
+            What::Decide | What::Frame(_) | What::Source | What::Limiter(_) => {
+                unreachable!("handled before all others")
             }
-            Kind::Pause if self.links.ports[port].hooks.has(Hooks::CREDITS) => {
-                return self.receive_credits(&event, windows);
-            }
-            _ => {}
-        }
-        self.note(&event, kind, self.number_of_place(event.place()));
-        match kind {
-            Kind::Pause => self.receive_pause(&event, windows),
-            Kind::Renew => self.renew_pauses(port, now, windows),
-            Kind::Broken => self.broken(&event),
-            Kind::Served => self.served(port, now, windows),
-            Kind::Fault => self.fault(&event, windows),
-            Kind::Timeout if port.at() < self.links.len() => self.news_due(&event, windows),
-            Kind::Timeout => {
-                self.endpoint_due(self.endpoint_at(event.place()), now, windows);
-            }
-            Kind::Decide | Kind::Frame | Kind::Head | Kind::Source | Kind::Limiter => {}
-            Kind::Watchdog | Kind::Crossed | Kind::Match => {}
         }
     }
 
@@ -200,7 +204,7 @@ impl Fabric {
     /// A frame is there as a whole.
     #[inline(always)]
     fn arrive(&mut self, event: Event, windows: &mut Queued) {
-        let (ingress, mut frame, now) = (event.port(), event.frame, event.time);
+        let (ingress, mut frame, now) = (event.port(), event.frame(), event.time);
         let (egress, rest_of_way) = self.next_egress(ingress, frame.path, frame.route, now);
         let Some(egress) = egress else {
             return self.arrive_at_end(event, rest_of_way, windows);
@@ -213,7 +217,7 @@ impl Fabric {
     /// As `arrive`, at the end of its way, or where it may be copied.
     #[inline(always)]
     fn arrive_at_end(&mut self, event: Event, rest_of_way: Route, windows: &mut Queued) {
-        let (ingress, mut frame, now) = (event.port(), event.frame, event.time);
+        let (ingress, mut frame, now) = (event.port(), event.frame(), event.time);
         if frame.flags.is_plain() && self.routes.has_one_receiver(frame.path, frame.route) {
             self.note_received(&frame, now);
         } else {
@@ -355,8 +359,7 @@ impl Fabric {
         let port = &self.links.ports[egress];
         let hooks = port.hooks;
         let nothing_waits = port.busy_until <= now && port.waiting | port.stopped == 0;
-        if nothing_waits && (!hooks.has(Hooks::NOT_AT_ONCE) || self.passes_quiet_manager(egress, &frame, now))
-        {
+        if nothing_waits && (!hooks.has(WHEN_FREE) || self.passes_quiet_manager(egress, &frame, now)) {
             self.transmit(egress, frame, now, windows);
         } else if hooks.has(Hooks::AHEAD) {
             if hooks.has(Hooks::MANAGED) {
@@ -405,6 +408,20 @@ impl Fabric {
         if broken {
             self.record_broken(egress);
         }
+    }
+
+    /// Puts a frame on the link of a port: its transmission begins then, when the transmitter is free.
+    #[inline(always)]
+    pub fn put_on_link(&mut self, egress: PortIx, frame: Frame, begins: Time, windows: &mut Queued) {
+        let port = &mut self.links.ports[egress];
+        let arrival = port.transmit(frame, begins);
+        if port.hooks.has(Hooks::COUNTED_AHEAD) && self.routes.ends_there(frame.path, frame.route) {
+            let Frame { created, path, bytes, priority, flags, .. } = frame;
+            if self.count_ahead(path, created, arrival.time, (bytes, priority, flags)) {
+                return windows.count(1);
+            }
+        }
+        windows.send(arrival, || self.links.neighbours[egress]);
     }
 
     /// A transmission has begun: counts it, and tells the sources that wait for it.
