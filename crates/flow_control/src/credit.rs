@@ -312,7 +312,7 @@ pub fn is_bypass(count: usize) -> bool {
 }
 
 /// What an update tells: the credits that came free since the beginning, modulo 2^15.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Freed {
     /// Those of a bank.
     pub counts: [u16; BANK],

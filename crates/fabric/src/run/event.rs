@@ -53,7 +53,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    #[inline]
+    #[inline(always)]
     fn from_number(number: u32) -> Kind {
         match number {
             0 => Kind::Decide,
@@ -95,8 +95,10 @@ pub(crate) enum What {
     Decide,
     /// A pause frame takes effect at a port.
     Pause(PauseFrame),
-    /// An update of credits takes effect at a port, or it looks whether the other end of its link has told of some.
+    /// An update of credits takes effect at a port.
     Credits(Freed),
+    /// A port looks whether the other end of its link has told of credits.
+    LookForCredits,
     /// A frame has arrived through a port.
     Frame(Frame),
     /// The first bytes of a frame have arrived through a port of a cut-through switch.
@@ -125,24 +127,6 @@ pub(crate) enum What {
     Crossed,
     /// Inputs and outputs of a crossbar are matched.
     Match,
-}
-
-impl What {
-    /// Whether it is part of the fingerprint of its node. Decisions, looks and matches are not: what they lead to is, and some
-    /// are left out where they find nothing to do.
-    #[inline(always)]
-    pub fn is_noted(&self) -> bool {
-        !matches!(
-            self,
-            What::Decide
-                | What::Watchdog
-                | What::Crossed
-                | What::Match
-                | What::Credits(_)
-                | What::UpdateDue
-                | What::Limiter(_)
-        )
-    }
 }
 
 /// A pause frame, or a part of one: priorities with one time.
@@ -185,6 +169,7 @@ const PLACE_BITS: u32 = 22;
 
 /// In place of a priority: of what happens to pauses and to credits in the same order, this happens to credits.
 const OF_CREDITS: Priority = Priority(1);
+const LOOK: Priority = Priority(2);
 
 /// A place, and what happens there: the order of events at one time.
 #[derive(Clone, Copy, Debug)]
@@ -283,6 +268,7 @@ impl Event {
         match self.kind() {
             Kind::Decide => What::Decide,
             Kind::Pause if frame.priority == OF_CREDITS => What::Credits(self.freed()),
+            Kind::Pause if frame.priority == LOOK => What::LookForCredits,
             Kind::Pause => What::Pause(self.pause_frame()),
             Kind::Frame => What::Frame(frame),
             Kind::Head => What::Head(frame),
@@ -330,7 +316,7 @@ impl Event {
         let frame = self.frame;
         frame.flags.is_wide()
     }
-    #[inline]
+    #[inline(always)]
     pub fn kind(&self) -> Kind {
         Kind::from_number(self.order >> PLACE_BITS)
     }
@@ -381,7 +367,7 @@ impl Event {
     }
     /// A port with credits looks whether the other end of its link has told of some.
     pub fn look_for_credits(time: Time, port: impl Into<PlaceIx>) -> Event {
-        Event::update(time, port, Freed::default())
+        Event::arrival(Kind::Pause, time, port, Frame { priority: LOOK, ..Frame::default() })
     }
     /// An update of credits is due.
     pub fn update_due(time: Time, port: PortIx) -> Event {
@@ -508,8 +494,7 @@ mod tests {
         assert_eq!((event.what(), event.kind()), (What::Credits(freed), Kind::Pause));
         let bypass = Freed { bank: 1, ..freed };
         assert_eq!(Event::update(Time::ZERO, PortIx::new(3), bypass).what(), What::Credits(bypass));
-        let none = Freed::default();
-        assert_eq!(Event::look_for_credits(Time::ZERO, PortIx::new(3)).what(), What::Credits(none));
+        assert_eq!(Event::look_for_credits(Time::ZERO, PortIx::new(3)).what(), What::LookForCredits);
         assert_eq!(Event::update_due(Time::ZERO, PortIx::new(3)).what(), What::UpdateDue);
         assert_eq!(Event::bare(Kind::Renew, Time::ZERO, PortIx::new(3)).what(), What::Renew);
     }

@@ -168,28 +168,27 @@ impl Fabric {
     /// The other kinds, compiled apart from those that every frame needs.
     #[inline(never)]
     fn handle_others(&mut self, event: Event, windows: &mut Queued) {
-        let (what, place, now) = (event.what(), event.place(), event.time);
-        let port = place.port();
-        if what.is_noted() {
-            self.note(&event, event.kind(), self.number_of_place(place));
+        let (place, port, now) = (event.place(), event.port(), event.time);
+        // Like decisions these are no part of the fingerprint: what they lead to is.
+        match event.what() {
+            What::Crossed => return self.crossed(port, now, windows),
+            What::Match => return self.match_due(port, now, windows),
+            What::LookForCredits => return self.look_for_credits(port, now, windows),
+            What::Credits(freed) => return self.receive_credits(port, freed, now, windows),
+            What::UpdateDue => return self.update_due(port, now, windows),
+            What::Watchdog => return self.watch_due(port, now, windows),
+            _ => self.note(&event, event.kind(), self.number_of_place(place)),
         }
-        match what {
+        match event.what() {
             What::Head(frame) => self.head_arrives(port, frame, now, windows),
             What::Pause(pause) => self.receive_pause(port, pause, now, windows),
-            What::Credits(freed) => self.receive_credits(port, freed, now, windows),
             What::Renew => self.renew_pauses(port, now, windows),
-            What::UpdateDue => self.update_due(port, now, windows),
             What::Broken(frame, cause) => self.broken(port, &frame, cause, now),
             What::Served => self.served(port, now, windows),
             What::Fault(actions) => self.fault(port, actions, now, windows),
-            What::Watchdog => self.watch_due(port, now, windows),
             What::News(news) => self.news_due(port, news, now, windows),
             What::Timeout => self.endpoint_due(self.endpoint_at(place), now, windows),
-            What::Crossed => self.crossed(port, now, windows),
-            What::Match => self.match_due(port, now, windows),
-            What::Decide | What::Frame(_) | What::Source | What::Limiter(_) => {
-                unreachable!("handled before all others")
-            }
+            _ => unreachable!("handled before"),
         }
     }
 

@@ -275,21 +275,22 @@ impl Fabric {
         }
     }
 
-    /// An update takes effect, or one may that is read.
+    /// An update takes effect.
     #[inline(never)]
     pub fn receive_credits(&mut self, port: PortIx, freed: Freed, now: Time, windows: &mut Queued) {
         let Some(credits) = self.credits_mut(port) else { return };
-        let reads = credits.told.reads;
-        if reads {
-            if !credits.told.look.fires(now) {
-                return;
-            }
-            self.read_updates(port, now);
-        } else if let Err(why) = credits.sender.learn(freed) {
+        if let Err(why) = credits.sender.learn(freed) {
             return self.overdraft(self.numbering.port(port), why, now);
         }
         self.help_those_who_lack(port, now, windows);
-        if reads {
+    }
+
+    /// An update that is read may take effect.
+    #[inline(never)]
+    pub fn look_for_credits(&mut self, port: PortIx, now: Time, windows: &mut Queued) {
+        if self.credits_mut(port).is_some_and(|credits| credits.told.look.fires(now)) {
+            self.read_updates(port, now);
+            self.help_those_who_lack(port, now, windows);
             self.look_again(port, windows);
         }
     }
