@@ -13,7 +13,7 @@ pub(crate) struct When(u8);
 impl When {
     /// A frame comes, the port is free, nothing waits and nothing is stopped.
     pub const FREE: When = When(1);
-    /// The same, a frame of a host, whose NIC and link are looked at together.
+    /// So comes a frame of a host, whose NIC and link are looked at together.
     pub const FROM_HOST: When = When(1 << 1);
     /// A frame comes while the port is busy.
     pub const BUSY: When = When(1 << 2);

@@ -1,9 +1,8 @@
-//! The fabric at work: what happens to a frame between its source and its destination.
+//! The fabric at work: its state, and which part an event goes to.
 //!
-//! The way of a frame, in order: [`Fabric::forward`] at each port on its way: straight to the link if the port is
-//! free and nothing waits, else [`Fabric::enqueue`] in `egress`; [`Fabric::decide`] in `selection` when the
-//! port is free again; [`Fabric::transmit`] onto the link; and [`Fabric::deliver`] at the end. Sources are in
-//! `sources`, pauses in `pausing`.
+//! The way of a frame is a file a step, in this order: `sources` and `nics` at its host; `forward`, at each port on its way: straight to
+//! the link if the port is free and nothing waits; `egress`, its queue; `selection`, when the port is free again; `transmission`,
+//! onto the link; `arrival`, where its route leads on; `delivery`, at the end.
 //!
 //! One event a frame-hop: a free port sends at once and needs no event for the end of the transmission; a
 //! decision is scheduled only while something waits.
@@ -26,19 +25,12 @@ use crate::run::node::{Node, NodeOf};
 use crate::run::numbering::Numbering;
 use crate::run::own::Own;
 use crate::run::pause_sender::PauseSender;
-use crate::run::port::{HEAD_BYTES, Hooks};
 use crate::run::probes::Probes;
-use crate::run::releases::End;
 use crate::run::route_table::RouteTable;
-use crate::run::stages::{When, asked};
 use crate::run::telemetry::PortTelemetry;
 use engine::World;
-use frame::{Frame, FrameKind, PathId, Route};
 use typed_index_collections::TiVec;
 use units::Time;
-
-/// Who is asked before a frame goes straight to the link.
-const WHEN_FREE: Hooks = asked(When::FREE);
 
 /// All state of a simulation, or of the nodes that one thread runs. Each of its parts is a file of its own and keeps its
 /// own invariants; what is here and in the files of the way of a frame leads from one to the other.
@@ -194,253 +186,9 @@ impl Fabric {
 
     /// Adds an event to the fingerprint of its node; `place` is the number of its place in the whole fabric.
     #[inline(always)]
-    fn note(&mut self, event: &Event, kind: Kind, place: u32) {
+    pub(super) fn note(&mut self, event: &Event, kind: Kind, place: u32) {
         let fingerprint = &mut self.probes.fingerprints[self.node_of[event.place()]];
         *fingerprint = (fingerprint.rotate_left(5) ^ event.digest(kind, place, &self.headers))
             .wrapping_mul(0xff51_afd7_ed55_8ccd);
-    }
-
-    /// A frame is there as a whole.
-    #[inline(always)]
-    fn arrive(&mut self, event: Event, windows: &mut Queued) {
-        let (ingress, mut frame, now) = (event.port(), event.frame(), event.time);
-        let (egress, rest_of_way) = self.next_egress(ingress, frame.path, frame.route, now);
-        let Some(egress) = egress else {
-            return self.arrive_at_end(event, rest_of_way, windows);
-        };
-        self.note(&event, Kind::Frame, self.numbering.port(ingress));
-        frame.route = rest_of_way;
-        self.forward(egress, frame, Some(ingress), now, windows);
-    }
-
-    /// As `arrive`, at the end of its way, or where it may be copied.
-    #[inline(always)]
-    fn arrive_at_end(&mut self, event: Event, rest_of_way: Route, windows: &mut Queued) {
-        let (ingress, mut frame, now) = (event.port(), event.frame(), event.time);
-        if frame.flags.is_plain() && self.routes.has_one_receiver(frame.path, frame.route) {
-            self.note_received(&frame, now);
-        } else {
-            self.note(&event, Kind::Frame, self.numbering.port(ingress));
-        }
-        frame.route = rest_of_way;
-        self.arrived(ingress, frame, now, windows);
-    }
-
-    /// The head of a frame is there. It may go on at once unless the way out is faster than the way in:
-    /// then the link would run dry in the middle of the frame.
-    #[inline(never)]
-    fn head_arrives(&mut self, ingress: PortIx, mut frame: Frame, now: Time, windows: &mut Queued) {
-        let (egress, rest_of_way) = self.next_egress(ingress, frame.path, frame.route, now);
-        let Some(egress) = egress else {
-            frame.route = rest_of_way;
-            if rest_of_way.is_tree() {
-                return self.copy_head(ingress, frame, now, windows);
-            }
-            // A message for an ideal injector at this switch.
-            self.arrived(ingress, frame, now, windows);
-            return;
-        };
-        if self.links.is_faster(egress, ingress) {
-            let rest = u64::from(frame.bytes - frame.bytes.min(HEAD_BYTES));
-            let at = now + self.links.ports[ingress].clock.span_floor(rest);
-            windows.push(Event::arrival(Kind::Frame, at, ingress, frame));
-            return;
-        }
-        frame.route = rest_of_way;
-        let port = &self.links.ports[egress];
-        if port.hooks.has(Hooks::CROSSBAR) {
-            let class = port.classes.class(frame.priority);
-            return self.enter_crossbar(egress, class, frame, Some(ingress), now, windows);
-        }
-        self.forward(egress, frame, Some(ingress), now, windows);
-    }
-
-    /// The port that a frame leaves through, `None` if it has come to its end, and the rest of its way. Not told of the
-    /// frame as a whole, so that it need not lie in memory.
-    #[inline(always)]
-    fn next_egress(
-        &mut self,
-        ingress: PortIx,
-        path: PathId,
-        route: Route,
-        now: Time,
-    ) -> (Option<PortIx>, Route) {
-        let Some(hop) = route.next_hop() else { return self.routed_otherwise(ingress, path, route, now) };
-        (self.routes.egress(hop), Route::forward(hop + 1))
-    }
-
-    /// A frame has come to its end: a host takes it in. Or to where it may be copied.
-    #[inline(always)]
-    fn arrived(&mut self, ingress: PortIx, frame: Frame, now: Time, windows: &mut Queued) {
-        if frame.route.is_tree() {
-            return self.copy_on(ingress, frame, now, windows);
-        }
-        if self.probes.watches_arrivals {
-            self.record_arrived(ingress, &frame, now);
-        }
-        if self.hosts.receiving.is_empty() {
-            self.deliver(&frame, now, windows);
-        } else {
-            self.receive(ingress, frame, now, windows);
-        }
-    }
-
-    #[inline(always)]
-    pub fn deliver(&mut self, frame: &Frame, now: Time, windows: &mut Queued) {
-        if !frame.flags.is_plain() {
-            // A copy: whose address is told has to lie in memory.
-            let frame = *frame;
-            return self.deliver_otherwise(&frame, now, windows);
-        }
-        self.hosts.receiver(frame.path).count(frame, now);
-        self.ledger.delivered += 1;
-    }
-
-    /// A frame that means something to whoever receives it.
-    #[inline(never)]
-    fn deliver_otherwise(&mut self, frame: &Frame, now: Time, windows: &mut Queued) {
-        if frame.flags.is_of_endpoint() {
-            self.deliver_to_endpoint(frame, now, windows);
-        } else {
-            self.deliver_special(frame, now, windows);
-        }
-    }
-
-    /// A frame that is not what endpoints send each other.
-    #[inline(never)]
-    fn deliver_special(&mut self, frame: &Frame, now: Time, windows: &mut Queued) {
-        if frame.flags.is_tagged() {
-            return self.deliver_tagged(frame, now, windows);
-        }
-        if frame.flags.kind() == FrameKind::Part {
-            return self.deliver_part(frame, now, windows);
-        }
-        self.deliver_message(frame, now, windows);
-    }
-
-    /// As `deliver_special`, with a tag, which its host takes.
-    #[inline(never)]
-    fn deliver_tagged(&mut self, frame: &Frame, now: Time, windows: &mut Queued) {
-        // A planned route leads beyond the end of its path by now.
-        if self.routes.has_one_receiver(frame.path, frame.route) {
-            self.is_here(frame);
-        }
-        match self.take_tag(frame, now, windows) {
-            Some(untagged) => self.deliver(&untagged, now, windows),
-            None => self.ledger.delivered += 1,
-        }
-    }
-
-    /// A part of a transfer or of a stream.
-    #[inline(never)]
-    fn deliver_part(&mut self, frame: &Frame, now: Time, windows: &mut Queued) {
-        let receiver = self.hosts.receiver_of(frame.path);
-        self.hosts.receivers[receiver].count(frame, now);
-        self.ledger.delivered += 1;
-        let is_last = !self.hosts.stream_counts.arrived(receiver, frame, now)
-            && self.hosts.completions.arrived(receiver, frame.word, now);
-        if is_last && !self.hosts.releases.is_empty() {
-            self.transfer_ended(End::Receiver(receiver, frame.word), now, windows);
-        }
-    }
-
-    /// A frame wants to leave through `egress`; `ingress` is the port it came in through, `None` if it begins its way
-    /// here.
-    #[inline(always)]
-    pub fn forward(
-        &mut self,
-        egress: PortIx,
-        frame: Frame,
-        ingress: Option<PortIx>,
-        now: Time,
-        windows: &mut Queued,
-    ) {
-        let port = &self.links.ports[egress];
-        let hooks = port.hooks;
-        let nothing_waits = port.busy_until <= now && port.waiting | port.stopped == 0;
-        if nothing_waits && (!hooks.has(WHEN_FREE) || self.passes_quiet_manager(egress, &frame, now)) {
-            self.transmit(egress, frame, now, windows);
-        } else if hooks.has(Hooks::AHEAD) {
-            if hooks.has(Hooks::MANAGED) {
-                self.enqueue_managed_ahead(egress, frame, ingress, now, windows);
-            } else {
-                self.enqueue_ahead(egress, frame, ingress, now, windows);
-            }
-        } else {
-            self.enqueue(egress, frame, ingress, now, windows);
-        }
-    }
-
-    /// Puts a frame on the link; the transmitter is free.
-    #[inline(always)]
-    pub fn transmit(&mut self, egress: PortIx, frame: Frame, now: Time, windows: &mut Queued) {
-        let port = &mut self.links.ports[egress];
-        if port.hooks.has(Hooks::FAULTED) {
-            return self.transmit_faulted(egress, frame, now, windows);
-        }
-        let hooks = port.hooks;
-        self.put_on_link(egress, frame, now, windows);
-        self.count_sent(egress, &frame, hooks, now, windows);
-    }
-
-    /// Puts a frame on the link of a port that is free, and tells nobody.
-    #[inline(always)]
-    pub fn transmit_untold(&mut self, egress: PortIx, frame: Frame, now: Time, windows: &mut Queued) {
-        self.put_on_link(egress, frame, now, windows);
-        self.links.passed.count(egress, &frame);
-    }
-
-    /// The rest of [`Fabric::transmit`] at a port that faults may hit, or where frames get another priority or tag: they are
-    /// counted by the priority of the queue that they leave.
-    #[cold]
-    #[inline(never)]
-    fn transmit_faulted(&mut self, egress: PortIx, frame: Frame, now: Time, windows: &mut Queued) {
-        let frame = self.with_cn_tag(egress, frame);
-        let back = !self.goes_to_far_end(&frame);
-        let port = &mut self.links.ports[egress];
-        let cold = &self.links.cold[egress];
-        let arrival = port.transmit(Frame { priority: cold.new_priority(frame.priority), ..frame }, now);
-        let arrival = self.faults.outcome_on_link(egress, port, cold, (arrival, back), now);
-        let (hooks, broken) = (port.hooks, arrival.kind() == Kind::Broken);
-        windows.send(arrival, || self.links.neighbours[egress]);
-        self.count_sent(egress, &frame, hooks, now, windows);
-        if broken {
-            self.record_broken(egress);
-        }
-    }
-
-    /// Puts a frame on the link of a port: its transmission begins then, when the transmitter is free.
-    #[inline(always)]
-    pub fn put_on_link(&mut self, egress: PortIx, frame: Frame, begins: Time, windows: &mut Queued) {
-        let port = &mut self.links.ports[egress];
-        let arrival = port.transmit(frame, begins);
-        if port.hooks.has(Hooks::COUNTED_AHEAD) && self.routes.ends_there(frame.path, frame.route) {
-            let Frame { created, path, bytes, priority, flags, .. } = frame;
-            if self.count_ahead(path, created, arrival.time, (bytes, priority, flags)) {
-                return windows.count(1);
-            }
-        }
-        windows.send(arrival, || self.links.neighbours[egress]);
-    }
-
-    /// A transmission has begun: counts it, and tells the sources that wait for it.
-    #[inline(always)]
-    pub fn count_sent(
-        &mut self,
-        egress: PortIx,
-        frame: &Frame,
-        hooks: Hooks,
-        now: Time,
-        windows: &mut Queued,
-    ) {
-        self.links.passed.count(egress, frame);
-        if hooks.has(Hooks::FEEDS.or(Hooks::RECORDED)) {
-            if hooks.has(Hooks::RECORDED) {
-                self.record_sent(egress, frame, now);
-            }
-            if hooks.has(Hooks::FEEDS) {
-                self.feed(egress, frame, now, windows);
-            }
-        }
     }
 }
