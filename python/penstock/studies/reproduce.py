@@ -13,6 +13,7 @@ posts in code.
 from __future__ import annotations
 
 import csv
+import importlib
 import importlib.util
 import sys
 from collections.abc import Callable, Sequence
@@ -439,6 +440,20 @@ def _every_experiment(study: Study, outcomes: Sequence[Outcome]) -> tuple[Outcom
         measured.get(e.id) or Outcome(e.id, e.criterion, e.reported, "not measured", False)
         for e in study.experiments
     )
+
+
+def file_of(study: Study, name: str) -> ModuleType:
+    """A file beside ``study.py``, such as ``"search"``, as a module of the same package.
+
+    Raises
+    ------
+    StudyError
+        If there is none.
+    """
+    path = study.folder / f"{name}.py"
+    if not path.is_file():
+        raise StudyError(f"{path}: no such file")
+    return importlib.import_module(f"{_module(study).__name__}.{name}")
 
 
 def _module(study: Study) -> ModuleType:
