@@ -302,10 +302,10 @@ def _measured(
     context: Context,
     values: dict[str, Any],
 ) -> dict[str, Any]:
-    """The figures of a choice as they are kept; one that cannot be run has none."""
+    """The figures of a choice as they are kept; one that cannot be run has none, nor has a mean of nothing."""
     try:
         figures = measure(context, values)
-    except (ScenarioError, SimulationError) as error:
+    except (ScenarioError, SimulationError, ArithmeticError) as error:
         return {"values": values, "figures": {}, "error": str(error)}
     return {"values": values, "figures": _plain(figures), "error": ""}
 

@@ -141,6 +141,9 @@ pub fn add_endpoints(part: &Part, paths: &Paths, fabric: &mut Fabric) {
             let (mut near, mut far) = connection.start(&due, facts, random("near"), random("far"));
             attach(&mut near, (spec, flow.from), number, &mut nics);
             withhold(part.plan, fabric.routes.path(start), flow.priority, [&mut near, &mut far]);
+            if connection.fcoe().is_some() && fabric.hosts.lossless.is_empty() {
+                fabric.hosts.lossless = part.ports().map(|port| lossless_at(part.plan, port)).collect();
+            }
             let behind = start + fabric.routes.path(start).len() as u32;
             let ends = [(near, flow.from, None), (far, to, NonZeroU32::new(behind))];
             for (end, (endpoint, node, behind)) in ends.into_iter().enumerate() {
@@ -184,22 +187,22 @@ fn attach(
     }
 }
 
-/// Ends of FCoE that require a lossless class do not send through a port without one.
+/// Ends of FCoE hear through which port they send.
 fn withhold(plan: &Plan, path: &[u32], priority: Priority, ends: [&mut Endpoint; 2]) {
-    let [first, last] = [path.first(), path.last()];
-    let ports = [first.copied(), last.map(|&port| plan.wiring.peer[port as usize].0)];
+    let ports = [path.first().copied(), path.last().map(|&port| plan.wiring.peer[port as usize].0)];
     for (end, port) in ends.into_iter().zip(ports) {
-        let is_lossless = |port: u32| {
-            let at = port as usize;
-            plan.spec.is_lossless(plan.wiring.link_of[at], plan.wiring.node_of[at], priority)
-        };
-        if let Endpoint::Fcoe(end) = end
-            && end.requires_lossless()
-            && !port.is_some_and(is_lossless)
-        {
-            end.withhold();
+        if let (Endpoint::Fcoe(end), Some(port)) = (end, port) {
+            end.moved_to(port, lossless_at(plan, port) >> priority.0 & 1 != 0);
         }
     }
+}
+
+/// The priorities that flow control keeps from loss at a port, bit n for priority n.
+fn lossless_at(plan: &Plan, port: u32) -> u8 {
+    let at = port as usize;
+    let is_lossless =
+        |&n: &u8| plan.spec.is_lossless(plan.wiring.link_of[at], plan.wiring.node_of[at], Priority(n));
+    (0..8).filter(is_lossless).fold(0, |all, n| all | 1 << n)
 }
 
 /// What a connection over a path knows of it: the rate of its first link, and how long a full frame and an acknowledgement take
