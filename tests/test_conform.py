@@ -150,6 +150,19 @@ def test_stations_of_a_scenario(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert verdicts("h8", cases, file, capsys) == {case: {"pass"} for case in cases}
 
 
+def test_a_station_with_pfc_for_one_priority(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It has PFC for the one that a trial is about, and fails what is about several at once alone."""
+    file = tmp_path / "one.toml"
+    file.write_text(POOR.replace("60 kB", "1 MB").replace("[3, 4]", "[5]"), "utf-8")
+    several = {"PF-02": {"fail"}, "PF-24": {"pass", "fail"}}
+    one = ["PF-01", "PF-03", "PF-04", "PF-05", "PF-06", "PF-07", "PF-09", "PF-10", "PF-14", "PF-16", "PF-18"]
+    found = verdicts("sw", [*one, *several, "PF-21", "PF-22"], file, capsys)
+    assert {case for case, verdict in found.items() if verdict != {"pass"}} == set(several)
+    assert {case: found[case] for case in several} == several
+    host = ["PF-01", "PF-03", "PF-06", "PF-08", "PF-16"]
+    assert verdicts("h8", host, file, capsys) == {case: {"pass"} for case in host}
+
+
 class Deaf(AgentDevice):
     """Never hears a frame."""
 

@@ -363,8 +363,9 @@ XOFF_CELLS, XON_CELLS = 40, 20
 
 
 def _cells() -> list[Trial]:
-    """The headroom that is computed for a memory of cells. All frames are of 64 B, so that so many cells have room for so many
-    frames: the sizes of the device are given in what these frames have.
+    """The headroom that is computed for a memory of cells.
+
+    All frames are of 64 B, so that so many cells have room for so many of them, in which sizes are given.
     """
     trials = []
     for metres in (5, 100, 300):

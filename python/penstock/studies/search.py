@@ -302,7 +302,7 @@ def _measured(
     context: Context,
     values: dict[str, Any],
 ) -> dict[str, Any]:
-    """The figures of a choice as they are kept; one that cannot be run has none, nor has a mean of nothing."""
+    """The figures of a choice as they are kept; none if it cannot be run, or one is a mean of nothing."""
     try:
         figures = measure(context, values)
     except (ScenarioError, SimulationError, ArithmeticError) as error:
