@@ -24,6 +24,9 @@ def conform(
     against: Literal["agent", "sim", "lldpad"] | None = None,
     scenario: str | None = None,
     node: str | None = None,
+    interface: str | None = None,
+    feed: str | None = None,
+    priorities: tuple[int, ...] = (),
     case: tuple[str, ...] = (),
     out: Path | None = None,
     json: Annotated[bool, Parameter(negative=())] = False,
@@ -41,6 +44,13 @@ def conform(
         PFC, in the places of the cases, which administer what they are about.
     node
         A host or a switch of `scenario`.
+    interface
+        An interface of this machine, cabled to the port of a real switch, the device: how it obeys PFC.
+        Needs Linux, and root or CAP_NET_RAW.
+    feed
+        Another interface, cabled to another port of that switch: frames for `interface` go in there.
+    priorities
+        Priorities that the real switch has PFC for, once for each.
     case
         Numbers of cases, repeatable, such as "DX-03". Default: all of them.
     out
@@ -51,7 +61,12 @@ def conform(
     chosen = conformance.cases(case)
     if out is not None and not out.is_dir():
         raise InputError(f"--out {out}: is no directory")
-    device, chosen, called = _device(against, scenario, node, chosen)
+    if interface is None and feed is None:
+        device, chosen, called = _device(against, scenario, node, chosen)
+    else:
+        if (against, scenario, node) != (None, None, None):
+            raise InputError("--interface is a device of its own; leave out --against, --scenario and --node")
+        device, chosen, called = _port(interface, feed, priorities, chosen)
     outcomes: list[conformance.Outcome] = []
     captures: dict[int, Path] = {}
     try:
@@ -89,6 +104,22 @@ def _device(
 
     station = Station.of(scenario, node)
     return OwnDevice(station=station), fitting(chosen, station), f"{node} of {scenario}"
+
+
+def _port(
+    interface: str | None, feed: str | None, priorities: Sequence[int], chosen: list[conformance.Case]
+) -> tuple[conformance.Device, list[conformance.Case], str]:
+    """A real port."""
+    from penstock.conformance import port
+
+    if interface is None or feed is None:
+        raise InputError("--interface and --feed go together: the switch is between them")
+    wire = port.Cables(interface, feed)
+    try:
+        return port.PortDevice(wire), port.fitting(chosen, wire.rate_bps, priorities), interface
+    except BaseException:
+        wire.close()
+        raise
 
 
 def _lldpad() -> conformance.Device:
