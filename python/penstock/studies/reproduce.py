@@ -464,6 +464,9 @@ def _module(study: Study) -> ModuleType:
     if spec is None or spec.loader is None or not path.is_file():
         raise StudyError(f"{path}: no such file")
     module = importlib.util.module_from_spec(spec)
+    # Another study of this name may have been run before, from another folder.
+    for known in [known for known in sys.modules if known.startswith(f"{name}.")]:
+        del sys.modules[known]
     sys.modules[name] = module
     spec.loader.exec_module(module)
     if not callable(getattr(module, "run", None)):
