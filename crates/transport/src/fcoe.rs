@@ -601,7 +601,8 @@ mod tests {
         assert_eq!((near.has_work(), near.aborted(), near.withheld_at()), (false, 1, &[3][..]));
         near.moved_to(2, true);
         assert!(near.has_work());
-        pipe.run_clean(Time::from_ms(10));
+        // The pipe asks it when its timer has run out.
+        pipe.run_clean(Time::from_ms(12));
         let after: Vec<u16> = pipe.sent_by(0).iter().skip(sent).map(|sent| sent.1.bytes).collect();
         assert_eq!((after[0], after[1]), (68, 100), "ABTS, and the command anew");
         assert!(exchanges(&pipe).len() > 1);
