@@ -24,7 +24,8 @@ _SAID = {verdict for both in VERDICTS.values() for verdict in both}
 SEARCHED = "## What other choices reach"
 _AFTER_SEARCH = r"^## (Departures from the source|Pictures)$"
 _SEARCH_NOTES = {
-    "search": "The number of the choice is in parentheses; bold: no choice reaches what is asked.",
+    "search": "The number of the choice is in parentheses; bold: no choice reaches what is asked. The best of all "
+    "meets most experiments, and among equals misses least.",
     "search-choices": "Bold: other than the study.",
 }
 MOST_CELLS = 40
@@ -91,7 +92,7 @@ def section(found: search.Found) -> str:
         f"{open_ones} open parameters, all varied together: that of the study (0), a Latin hypercube, and "
         f"changes of the best so far. The best meets what is asked of {met} of {experiments} experiments, "
         f"the study's {len(found.met(found.choices[0]))}."
-        + (f" {failed} cannot be run." if failed else "")
+        + (f" Of {failed} nothing can be measured." if failed else "")
         + (f" {described.note}" if described.note else ""),
         described.told,
     ]
