@@ -24,8 +24,8 @@ _SAID = {verdict for both in VERDICTS.values() for verdict in both}
 SEARCHED = "## What other choices reach"
 _AFTER_SEARCH = r"^## (Departures from the source|Pictures)$"
 _SEARCH_NOTES = {
-    "search": "The number of the choice is in parentheses; bold: no choice reaches what is asked. The best of "
-    "all meets most experiments, and among equals misses least.",
+    "search": "The number of the choice is in parentheses; bold: no choice reaches what is asked. The best "
+    "of all meets most experiments, and among equals misses least.",
     "search-choices": "Bold: other than the study.",
 }
 MOST_CELLS = 40
