@@ -9,11 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from json import loads
 from typing import Any
 
-from penstock import _core
-
+from . import cells
 from .controls import VLAN, control, pause, pfc, vector
 from .device import Device, Operational
 from .frames import Sent
@@ -357,38 +355,6 @@ def _no_loss() -> list[Trial]:
     return trials
 
 
-CELL, SMALL = 144, 64
-"""Bytes of a cell of the memory, and of the frames, each of which takes one."""
-XOFF_CELLS, XON_CELLS = 40, 20
-
-
-def _cells() -> list[Trial]:
-    """The headroom that is computed for a memory of cells.
-
-    All frames are of 64 B, so that so many cells have room for so many of them, in which sizes are given.
-    """
-    trials = []
-    for metres in (5, 100, 300):
-        link = {"rate": "10 Gb/s", "length": f"{metres} m", "mtu": f"{SMALL} B", "interface_delay": "0 ns"}
-        told = loads(_core.headroom({**link, "cell": f"{CELL} B"}))
-        cells = {
-            "xoff": XOFF_CELLS,
-            "xon": XON_CELLS,
-            "headroom": told["headroom_memory_bytes"] // CELL,
-        }
-        sizes = {key: f"{count * SMALL} B" for key, count in cells.items()}
-        # Two ports fill it.
-        memory = {"total": f"{2 * (cells['xoff'] + cells['headroom']) * SMALL} B"}
-        flows = [flow(f"{one}", 3, sender=one, to="h2", frame=SMALL) for one in ("h0", "h1")]
-        scenario = star(
-            flows, hosts=3, length=f"{metres} m", priorities=[3], pfc=sizes, switch={"buffer": memory}
-        )
-        # It pauses the switch, so that nothing leaves while the last frames come in.
-        scenario["hosts"] = {"h2": {"receive": {"rate": "0.1 Gb/s", "buffer": "32 KiB"}}}
-        trials.append(Trial(f"{metres} m", switch(scenario, 0), (us(500), says(0x08), lost(0))))
-    return trials
-
-
 def _refreshed() -> list[Trial]:
     """Congestion that lasts longer than the time sent: no XOFF comes after the one before has run out."""
     quanta = 1_000
@@ -500,7 +466,11 @@ def _sent() -> list[Case]:
             "PF-18", "a pause frame is well-formed", [Trial("switch", _overload([3]), (us(500), _layout(3)))]
         ),
         Case("PF-19", "nothing is lost with the computed headroom", _no_loss()),
-        Case("PF-20", "nothing is lost of small frames in a memory of cells", _cells()),
+        Case(
+            "PF-20",
+            "nothing is lost of small frames in a memory of cells",
+            [Trial(name, device, (us(500), says(0x08), lost(0))) for name, device in cells.devices()],
+        ),
         Case("PF-21", "a pause is renewed before it runs out", _refreshed()),
         Case("PF-22", "a pause is taken back once", _released()),
         Case("PF-23", "a lossy priority is not paused, and loses", _isolated()),

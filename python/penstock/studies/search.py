@@ -444,12 +444,12 @@ def _cell(value: Any, parameter: Parameter, choice: Choice) -> str:
 
 
 def _beside(found: Found) -> Table:
-    """A row for each figure; a column for each question."""
-    once = {asked.figure: asked for asked in found.search.criteria}.values()
+    """What the study's own choice misses, for each question."""
     asked_of = [("as chosen", found.choices[0]), *((one.name, one) for one in found.beside)]
+    missed = [asked for asked in found.search.criteria if asked.miss(found.choices[0].figures) > 0]
     rows = [
-        (asked.what, *(asked.show(one.figures.get(asked.figure)) for _, one in asked_of)) for asked in once
+        (name, *(asked.show(one.figures.get(asked.figure)) for asked in missed)) for name, one in asked_of
     ]
-    return Table(
-        "search-beside", "Questions beside", ("figure", *(name for name, _ in asked_of)), tuple(rows)
-    )
+    wanted = ("asked", *(asked.bound() for asked in missed))
+    columns = ("", *(f"{asked.id}: {asked.what}" for asked in missed))
+    return Table("search-beside", "Questions beside", columns, (wanted, *rows))

@@ -7,7 +7,7 @@ use crate::run::completions::Completions;
 use crate::run::endpoint_state::EndpointState;
 use crate::run::event::{Event, Kind, Queued};
 use crate::run::hosts::{Hosts, Receiver};
-use crate::run::index::{GroupIx, PlaceIx, ReceiverIx};
+use crate::run::index::{GroupIx, PlaceIx, PortIx, ReceiverIx};
 use crate::run::overtaking::Overtaking;
 use crate::run::port::{HEAD_BYTES, Hooks};
 use crate::run::sources::SourceState;
@@ -20,6 +20,7 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use transport::{ConnectionSpec, Endpoint, PathFacts, Protocol, SharedNic};
+use typed_index_collections::TiVec;
 use units::{BitRate, Time};
 use workload::{Source, TransferList};
 
@@ -112,6 +113,7 @@ pub fn add_endpoints(part: &Part, paths: &Paths, fabric: &mut Fabric) {
         return;
     }
     fabric.hosts.endpoints_of_path = vec![[None; 2]; paths.flows.len()];
+    fabric.hosts.lossless = lossless_ports(part);
     // Connections that share a description are of one application.
     let mut groups: BTreeMap<(NodeId, *const ConnectionSpec), GroupIx> = BTreeMap::new();
     let mut nics: BTreeMap<NodeId, SharedNic> = BTreeMap::new();
@@ -141,9 +143,6 @@ pub fn add_endpoints(part: &Part, paths: &Paths, fabric: &mut Fabric) {
             let (mut near, mut far) = connection.start(&due, facts, random("near"), random("far"));
             attach(&mut near, (spec, flow.from), number, &mut nics);
             withhold(part.plan, fabric.routes.path(start), flow.priority, [&mut near, &mut far]);
-            if connection.fcoe().is_some() && fabric.hosts.lossless.is_empty() {
-                fabric.hosts.lossless = part.ports().map(|port| lossless_at(part.plan, port)).collect();
-            }
             let behind = start + fabric.routes.path(start).len() as u32;
             let ends = [(near, flow.from, None), (far, to, NonZeroU32::new(behind))];
             for (end, (endpoint, node, behind)) in ends.into_iter().enumerate() {
@@ -195,6 +194,15 @@ fn withhold(plan: &Plan, path: &[u32], priority: Priority, ends: [&mut Endpoint;
             end.moved_to(port, lossless_at(plan, port) >> priority.0 & 1 != 0);
         }
     }
+}
+
+/// The priorities that flow control keeps from loss at each port of a part, if anybody sends over FCoE.
+fn lossless_ports(part: &Part) -> TiVec<PortIx, u8> {
+    let has_fcoe = |flow: &FlowSpec| flow.transport.as_ref().is_some_and(|own| own.fcoe().is_some());
+    if !part.plan.spec.flows.iter().any(has_fcoe) {
+        return TiVec::new();
+    }
+    part.ports().map(|port| lossless_at(part.plan, port)).collect()
 }
 
 /// The priorities that flow control keeps from loss at a port, bit n for priority n.
