@@ -1,7 +1,7 @@
 """Switches whose memory is of cells, for PF-20: each frame takes whole ones.
 
-A simulated memory has no cells. All frames here are of 64 B, so that a cell holds one: so many cells are so many
-frames, in which the sizes of the device are given.
+A simulated memory has no cells. All frames here are of 64 B, so that a cell holds one: so many cells are so
+many frames, in which the sizes of the device are given.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ from penstock.dcbx.interface import EVERY, Interface, LinkDownError
 from penstock.errors import InputError
 
 from .controls import VLAN, control, pause, pfc, vector
-from .device import Device, Operational
+from .device import Device, Operational, UnfitError
 from .frames import Sent, mac
 from .registry import Case, Expect, Step, Trial, Wait, Within
 
@@ -135,6 +135,9 @@ class PortDevice:
     """The second, from the start, and the priority of each frame of the feed that came."""
     _began: float = 0.0
     _until: float = 0.0
+    _lasts_s: float = 0.0
+    """Of the longest pause."""
+    _late_s: float = 0.0
     _due: dict[int, float] = field(default_factory=dict)
     _spacing_s: float = SPACING_S
 
@@ -143,7 +146,9 @@ class PortDevice:
         self._due = {}
         # The switch learns where the tester is.
         self.wire.send(False, (EVERYBODY + self.wire.addresses[0] + MAGIC).ljust(LENGTH, b"\0"))
-        self._run(self.wire.now() + SLACK_S + FOREVER * QUANTUM_BITS / self.wire.rate_bps)
+        self._lasts_s = FOREVER * QUANTUM_BITS / self.wire.rate_bps
+        self._run(self.wire.now() + SLACK_S + self._lasts_s)
+        self._late_s = 0.0
         self._began = self._until = self.wire.now()
         self.seen = []
         self._spacing_s = settings["spacing_s"]
@@ -161,9 +166,18 @@ class PortDevice:
         """Time passes, and the feed goes on; what is late does not make the next step late."""
         self._until += seconds
         self._run(self._until)
+        self._late_s = max(self._late_s, self.wire.now() - self._until)
 
     def operational(self) -> Operational:
-        """What is in force cannot be asked; what came is in `seen`."""
+        """What is in force cannot be asked; what came is in `seen`.
+
+        Raises
+        ------
+        UnfitError
+            If this machine was so late that a pause may have run out.
+        """
+        if self._late_s > self._lasts_s / 2:
+            raise UnfitError(f"this machine was late by {1e3 * self._late_s:.1f} ms; is it busy?")
         return Operational((), (), (), frozenset())
 
     def sent(self) -> list[bytes]:
