@@ -18,8 +18,6 @@ from penstock.conformance.sim import SimDevice
 MISSING = lldpad.missing()
 FAMILIES = {"PF": 27, "ET": 13, "QN": 16, "DX": 34}
 ALL = [f"{family}-{number:02}" for family, count in FAMILIES.items() for number in range(1, count + 1)]
-NO_ANSWER = {"PF-20"}
-"""What the simulator has not."""
 
 
 @pytest.mark.parametrize("family", ["PF", "ET", "QN"])
@@ -29,7 +27,7 @@ def test_simulated_ports_pass_all_that_apply(family: str) -> None:
     assert len(chosen) == FAMILIES[family]
     outcomes = list(conformance.run(chosen, SimDevice()))
     assert [f"{one.case.id} {one.trial}" for one in outcomes if one.verdict == "fail"] == []
-    assert {one.case.id for one in outcomes if one.verdict == "not applicable"} <= NO_ANSWER
+    assert {one.case.id for one in outcomes if one.verdict == "not applicable"} == set()
     assert all(one.expected for one in outcomes if one.verdict == "pass")
 
 
@@ -73,7 +71,7 @@ def test_the_report_has_the_capture_of_each_failure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(conform.DEVICES, "sim", DeafPort)
-    words = ["--against", "sim", "--case", "PF-04", "--case", "PF-20", "--out", str(tmp_path)]
+    words = ["--against", "sim", "--case", "PF-04", "--case", "DX-03", "--out", str(tmp_path)]
     assert main(["conform", *words]) == 1
     capsys.readouterr()
     page = (tmp_path / "report.html").read_text("utf-8")
@@ -82,7 +80,7 @@ def test_the_report_has_the_capture_of_each_failure(
         assert f'href="{name}"' in page
         assert main(["decode", str(tmp_path / name), "--json"]) == 0
         assert len(json.loads(capsys.readouterr().out)["frames"]) > 100
-    assert pfc({3: 0xFFFF}).octets.hex() in page and "has no cells" in page
+    assert pfc({3: 0xFFFF}).octets.hex() in page and "runs no agent" in page
 
 
 def test_our_agent_passes_all_that_apply(capsys: pytest.CaptureFixture[str]) -> None:
@@ -150,6 +148,19 @@ def test_stations_of_a_scenario(tmp_path: Path, capsys: pytest.CaptureFixture[st
         "QN-13": {"pass"},
     }
     assert verdicts("h8", cases, file, capsys) == {case: {"pass"} for case in cases}
+
+
+def test_a_station_with_pfc_for_one_priority(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It has PFC for the one that a trial is about, and fails what is about several at once alone."""
+    file = tmp_path / "one.toml"
+    file.write_text(POOR.replace("60 kB", "1 MB").replace("[3, 4]", "[5]"), "utf-8")
+    several = {"PF-02": {"fail"}, "PF-24": {"pass", "fail"}}
+    one = ["PF-01", "PF-03", "PF-04", "PF-05", "PF-06", "PF-07", "PF-09", "PF-10", "PF-14", "PF-16", "PF-18"]
+    found = verdicts("sw", [*one, *several, "PF-21", "PF-22"], file, capsys)
+    assert {case for case, verdict in found.items() if verdict != {"pass"}} == set(several)
+    assert {case: found[case] for case in several} == several
+    host = ["PF-01", "PF-03", "PF-06", "PF-08", "PF-16"]
+    assert verdicts("h8", host, file, capsys) == {case: {"pass"} for case in host}
 
 
 class Deaf(AgentDevice):

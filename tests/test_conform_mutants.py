@@ -110,6 +110,17 @@ def under(key: str, **keys: Any) -> Callable[[dict[str, Any]], object]:
     return builds
 
 
+def fewer(key: str, share: float) -> Callable[[dict[str, Any]], object]:
+    """A size of PFC by a factor."""
+
+    def builds(scenario: dict[str, Any]) -> object:
+        control = scenario["flow_control"]["pfc"]
+        control[key] = f"{int(control[key].removesuffix(' B').strip()) * share:.0f} B"
+        return control
+
+    return builds
+
+
 def of_pauses(change: Callable[[Logged], Logged | None]) -> Callable[[list[Logged]], list[Logged]]:
     """Other pause frames than were sent."""
 
@@ -215,6 +226,12 @@ MUTANTS: dict[str, tuple[str, Mutant]] = {
     ),
     "has PFC for all priorities": ("PF-10", Mutant(builds=under("flow_control.pfc", priorities=[*range(8)]))),
     "reacts too late": ("PF-08", Mutant(builds=under("flow_control.pfc", response_time="8 us"))),
+    "has room in bytes where its memory is of cells": (
+        "PF-20",
+        # 144 B a cell, and a frame of 64 B takes one: that room has 64 / 144 of the frames.
+        Mutant(builds=fewer("headroom", 64 / 144)),
+    ),
+    "counts bytes where its memory is of cells": ("PF-20", Mutant(builds=fewer("xoff", 144 / 64))),
     "never sends XON": ("PF-22", Mutant(tells=of_pauses(lambda one: None if is_xon(one) else one))),
     "knows no XON": ("PF-22", Mutant(builds=under("flow_control.pfc", resume=False))),
     "sends XON twice": ("PF-22", Mutant(tells=twice)),

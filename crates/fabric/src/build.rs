@@ -6,6 +6,7 @@ pub(crate) mod control_frames;
 mod copies;
 mod distributions;
 pub(crate) mod domains;
+pub(crate) mod ends;
 pub(crate) mod fault_plan;
 pub(crate) mod guarantees;
 pub(crate) mod headroom;

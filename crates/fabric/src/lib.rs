@@ -13,6 +13,7 @@ pub mod spec;
 mod tables;
 
 pub use audit::{Finding, Subject, Threshold, audit, audit_flows, paused_before_marks, thresholds};
+pub use build::ends::links_at_ends;
 pub use build::guarantees::{Guarantee, guarantees};
 pub use build::headroom::{PauseNeeds, frame_bounds, pause_needs};
 pub use build::{BuildError, MAX_BINS, MAX_SERIES, SERIES_MEMORY};

@@ -18,17 +18,18 @@
 //! target forgets the exchange and answers BA_ACC; then the whole exchange begins anew. An ABTS without an answer is sent again after
 //! `ulp_tov`. A record tells of each exchange, from the instant it was due until the FCP_RSP of the repetition that succeeds.
 //!
-//! T11 has FCoE on lossless Ethernet only: by `requires_lossless` an end does not send where no flow control (PFC, PAUSE, or credits)
-//! is in force for its priority at the port of its host. What is in force is what DCBX has settled there, if that is spoken.
-//! The column `withheld_at` of the table `connections` names such ports. IEEE 802.1 knows no such rule; `requires_lossless = false`
-//! sends anyway.
+//! T11 has FCoE on lossless Ethernet only: by `requires_lossless` an end takes no part where no flow control (PFC, PAUSE, or credits)
+//! is in force for its priority at the port of its host that its route leads through now. It begins no exchange there, sends nothing
+//! and hears nothing; timers run on, so that exchanges under way are repeated once a route leads through a lossless port again. What
+//! is in force is what DCBX has settled there, if that is spoken. The column `withheld_at` of the table `connections` names the ports
+//! where this happened. IEEE 802.1 knows no such rule; `requires_lossless = false` sends anyway.
 //!
 //! Source: INCITS FC-BB-5, clause 7 (encapsulation, EtherType 0x8906, lossless Ethernet: PAUSE or PFC), FC-FS-3 (frames, class 3, ABTS
 //! and BA_ACC), FCP-4 (information units; ULP_TOV is left to the upper level). Hagen 2012, section 3.3 (T11 and IEEE).
 //!
 //! Not modelled: FIP, logins, and buffer-to-buffer credits, which PFC stands for. Recovery of single sequences (REC, SRR), and an
 //! initiator that notices a gap before its timer. A limit of repetitions, R_A_TOV and the logout that ends what is not answered.
-//! A route that leads through another port of the host from some time on: what counts is the port of the first one.
+//! The rule of T11 for answers of a target whose link is down where switches choose paths: they leave through any port that is up.
 //! First bursts without FCP_XFER_RDY. A target with few processors or disks, where commands queue.
 
 use crate::endpoint::{Protocol, Received, Record, RecordKind, Segment};
@@ -49,6 +50,8 @@ pub struct Fcoe {
     spec: Arc<FcoeSpec>,
     initiates: bool,
     withheld: bool,
+    /// The ports at which it was withheld, as the fabric counts them.
+    withheld_at: Vec<u32>,
     stop: Time,
     rng: Xoshiro256PlusPlus,
     places: Box<[Place]>,
@@ -117,6 +120,7 @@ impl Fcoe {
         Fcoe {
             initiates,
             withheld: false,
+            withheld_at: vec![],
             stop: Time::NEVER,
             rng,
             places: vec![place; usize::from(spec.outstanding)].into(),
@@ -132,19 +136,17 @@ impl Fcoe {
         }
     }
 
-    /// Its port is not lossless, and it must not send.
-    pub fn withhold(&mut self) {
-        self.withheld = true;
-        self.places.iter_mut().for_each(|place| place.phase = Phase::Done);
+    /// Its route leads through this port from now on, which is lossless for its priority or not.
+    pub fn moved_to(&mut self, port: u32, is_lossless: bool) {
+        self.withheld = self.spec.requires_lossless && !is_lossless;
+        if self.withheld && !self.withheld_at.contains(&port) {
+            self.withheld_at.push(port);
+        }
         self.schedule();
     }
-    /// Whether it must not send where its class is not lossless.
-    pub fn requires_lossless(&self) -> bool {
-        self.spec.requires_lossless
-    }
-    /// Whether it must not send.
-    pub fn is_withheld(&self) -> bool {
-        self.withheld
+    /// The ports at which it took no part, in the order of the first time.
+    pub fn withheld_at(&self) -> &[u32] {
+        &self.withheld_at
     }
     /// Exchanges that it aborted.
     pub fn aborted(&self) -> u64 {
@@ -289,6 +291,7 @@ impl Fcoe {
 
     fn schedule(&mut self) {
         let waits_for = |place: &Place| match place.phase {
+            Phase::Thinking if self.withheld => Time::NEVER,
             Phase::Thinking => place.due,
             Phase::Open { deadline } | Phase::Aborting { deadline } => deadline,
             Phase::Serving { until } => until,
@@ -315,7 +318,7 @@ impl Protocol for Fcoe {
     fn handle_timeout(&mut self, now: Time) {
         for place in 0..self.places.len() {
             match self.places[place].phase {
-                Phase::Thinking => self.begin_due(place, now),
+                Phase::Thinking if !self.withheld => self.begin_due(place, now),
                 Phase::Open { deadline } if deadline <= now => {
                     self.aborted += 1;
                     self.forget(place);
@@ -337,10 +340,13 @@ impl Protocol for Fcoe {
     }
 
     fn has_work(&self) -> bool {
-        !self.link_services.is_empty() || !self.sending.is_empty()
+        !self.withheld && (!self.link_services.is_empty() || !self.sending.is_empty())
     }
 
     fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
+        if self.withheld {
+            return None;
+        }
         let (label, bytes) = if let Some(label) = self.link_services.pop_front() {
             (label, of_data(if self.initiates { ABTS } else { BA_ACC }))
         } else {
@@ -375,6 +381,7 @@ impl Protocol for Fcoe {
         size_of::<Fcoe>()
             + size_of_val(&*self.places)
             + self.sending.capacity()
+            + self.withheld_at.capacity() * size_of::<u32>()
             + self.link_services.capacity() * size_of::<Label>()
             + self.records.capacity() * size_of::<Record>()
     }
@@ -565,17 +572,41 @@ mod tests {
         let spec = Arc::new(spec(true, 5_000, 5_000));
         let ends = || (Fcoe::initiator(&spec, START, None, draws(1).1), Fcoe::target(&spec, draws(2).1));
         let (mut near, far) = ends();
-        near.withhold();
+        near.moved_to(7, false);
         let mut pipe = Pipe::new(near, far, RATE, DELAY);
         pipe.run_clean(Time::from_ms(10));
         assert_eq!((pipe.sent.len(), pipe.near.poll_timeout()), (0, None));
         // A target that must not send hears a command, and an ABTS each time the initiator waits.
         let (near, mut far) = ends();
-        far.withhold();
+        far.moved_to(7, false);
         let mut pipe = Pipe::new(near, far, RATE, DELAY);
         pipe.run_clean(Time::from_ms(9));
         let lengths: Vec<u16> = pipe.sent.iter().map(|sent| sent.segment.bytes).collect();
         assert_eq!((lengths, pipe.far.discarded()), (vec![100, 68, 68, 68, 68], 5));
+        assert_eq!((pipe.near.withheld_at(), pipe.far.withheld_at()), (&[][..], &[7][..]));
+    }
+
+    /// Withheld amid its data: it aborts in vain, and ABTS goes first when it may send again. What it thought of meanwhile is late.
+    #[test]
+    fn who_may_send_again_does() {
+        let spec = Arc::new(FcoeSpec { exchanges: None, ..spec(true, 5_000, 5_000) });
+        let near = Fcoe::initiator(&spec, START, None, draws(1).1);
+        let mut pipe = Pipe::new(near, Fcoe::target(&spec, draws(2).1), RATE, DELAY);
+        pipe.run_clean(START + Time::from_us(1));
+        assert!(!pipe.sent.is_empty());
+        let sent = pipe.sent_by(0).len();
+        pipe.near.moved_to(3, false);
+        pipe.run_clean(Time::from_ms(9));
+        let near = &mut pipe.near;
+        assert_eq!((near.has_work(), near.aborted(), near.withheld_at()), (false, 1, &[3][..]));
+        near.moved_to(2, true);
+        assert!(near.has_work());
+        // The pipe asks it when its timer has run out.
+        pipe.run_clean(Time::from_ms(12));
+        let after: Vec<u16> = pipe.sent_by(0).iter().skip(sent).map(|sent| sent.1.bytes).collect();
+        assert_eq!((after[0], after[1]), (68, 100), "ABTS, and the command anew");
+        assert!(exchanges(&pipe).len() > 1);
+        assert_eq!(exchanges(&pipe)[0].start, START);
     }
 
     #[test]

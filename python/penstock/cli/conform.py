@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -19,11 +20,33 @@ SCHEMA = "penstock-conformance/1"
 MARKS = {"pass": Mark("✓", "green"), "fail": Mark("✗", "red"), "not applicable": "-"}
 
 
+@Parameter(name="*")
+@dataclass(frozen=True)
+class Switch:
+    """A real switch as the device.
+
+    Parameters
+    ----------
+    interface
+        An interface of this machine, cabled to the port of a real switch, the device: how it obeys PFC.
+        Needs Linux, and root or CAP_NET_RAW.
+    feed
+        Another interface, cabled to another port of that switch: frames for `interface` go in there.
+    priorities
+        Priorities that the real switch has PFC for, once for each.
+    """
+
+    interface: str | None = None
+    feed: str | None = None
+    priorities: Annotated[tuple[int, ...], Parameter(negative=())] = ()
+
+
 def conform(
     *,
     against: Literal["agent", "sim", "lldpad"] | None = None,
     scenario: str | None = None,
     node: str | None = None,
+    switch: Switch = Switch(),
     case: tuple[str, ...] = (),
     out: Path | None = None,
     json: Annotated[bool, Parameter(negative=())] = False,
@@ -41,6 +64,8 @@ def conform(
         PFC, in the places of the cases, which administer what they are about.
     node
         A host or a switch of `scenario`.
+    switch
+        A real switch.
     case
         Numbers of cases, repeatable, such as "DX-03". Default: all of them.
     out
@@ -51,7 +76,7 @@ def conform(
     chosen = conformance.cases(case)
     if out is not None and not out.is_dir():
         raise InputError(f"--out {out}: is no directory")
-    device, chosen, called = _device(against, scenario, node, chosen)
+    device, chosen, called = _device(against, scenario, node, switch, chosen)
     outcomes: list[conformance.Outcome] = []
     captures: dict[int, Path] = {}
     try:
@@ -75,9 +100,17 @@ def conform(
 
 
 def _device(
-    against: str | None, scenario: str | None, node: str | None, chosen: list[conformance.Case]
+    against: str | None,
+    scenario: str | None,
+    node: str | None,
+    switch: Switch,
+    chosen: list[conformance.Case],
 ) -> tuple[conformance.Device, list[conformance.Case], str]:
     """The device, the cases as they are run against it, and what a report calls it."""
+    if switch != Switch():
+        if (against, scenario, node) != (None, None, None):
+            raise InputError("--interface is a device of its own; leave out --against, --scenario and --node")
+        return _port(switch, chosen)
     if scenario is None and node is None:
         name = against or "agent"
         return DEVICES[name](), chosen, name
@@ -89,6 +122,23 @@ def _device(
 
     station = Station.of(scenario, node)
     return OwnDevice(station=station), fitting(chosen, station), f"{node} of {scenario}"
+
+
+def _port(
+    switch: Switch, chosen: list[conformance.Case]
+) -> tuple[conformance.Device, list[conformance.Case], str]:
+    """A port of a real switch."""
+    from penstock.conformance import port
+
+    if switch.interface is None or switch.feed is None:
+        raise InputError("--interface and --feed go together: the switch is between them")
+    wire = port.Cables(switch.interface, switch.feed)
+    try:
+        fitting = port.fitting(chosen, wire.rate_bps, switch.priorities)
+    except BaseException:
+        wire.close()
+        raise
+    return port.PortDevice(wire), fitting, switch.interface
 
 
 def _lldpad() -> conformance.Device:

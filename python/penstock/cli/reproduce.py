@@ -22,6 +22,7 @@ def reproduce(
     *,
     all: Annotated[bool, Parameter(negative=())] = False,
     quick: Annotated[bool, Parameter(negative=())] = False,
+    search: Annotated[bool, Parameter(negative=())] = False,
     out: Path = Path("out/reproduce"),
     json: Annotated[bool, Parameter(negative=())] = False,
     document: Path | None = None,
@@ -40,6 +41,9 @@ def reproduce(
         and why.
     quick
         Fewer replications, for a first look.
+    search
+        Instead of the study: tries other values of what the source leaves open, all parameters together, and
+        tells how near each criterion can be reached. For studies that say what is open (search.toml).
     out
         Directory for pictures and outcomes, with a subdirectory for each study.
     json
@@ -49,6 +53,8 @@ def reproduce(
     """
     if all and study is not None:
         raise InputError(f"--all runs every study; leave out {study!r} or --all")
+    if search:
+        return _search(study, out, json=json, document=document)
     results = []
     for found in studies.find(study):
         say(f"{found.name}: {found.title}")
@@ -68,6 +74,31 @@ def reproduce(
     elif all:
         _show_all(told)
     return EXIT_DONE if told["passed"] else EXIT_FAILED
+
+
+def _search(study: str | None, out: Path, *, json: bool, document: Path | None) -> int:
+    """The searches of the studies that have one."""
+    from penstock.studies import document as pages
+    from penstock.studies import search as searches
+
+    chosen = studies.find(study)
+    known = [one for one in chosen if (one.folder / searches.DESCRIPTION).is_file()]
+    told = []
+    for one in known or chosen[:1]:  # which says that it has none
+        say(f"{one.name}: {one.title}")
+        with aside():
+            found = searches.search(one, out / f"{one.name}-search", say=_say_inside)
+        told.append(searches.to_json(found))
+        if document is not None:
+            say(f"page  {pages.keep(found, document)}")
+        for shown in [] if json else searches.tables(found):
+            cells = Table(shown.title, *shown.columns)
+            for row in shown.rows:
+                cells.add_row(*(cell.replace("**", "") for cell in row))
+            console().print(cells)
+    if json:
+        print_json({"schema": searches.SCHEMA, "searches": told})
+    return EXIT_DONE
 
 
 def _say_inside(text: str) -> None:

@@ -3,7 +3,8 @@
 A case administers what it is about (priorities with PFC, shares, a congestion point), and everything else is
 that of the station: its buffer, its thresholds, its queues, how it forwards. What the case says counts before
 what the scenario says. Links are those of the cases, with 10 Gb/s. A station whose scenario has PFC for fewer
-priorities than a case wants has it for as many as it has, the first ones: more it cannot.
+priorities than a case wants has it for as many as it has, first for those that the trial is about: more it
+cannot, which fails the cases that are about several at once.
 """
 
 from __future__ import annotations
@@ -17,12 +18,15 @@ from typing import Any
 from penstock import library
 from penstock.errors import InputError, PenstockError
 
+from .controls import MAC_CONTROL, PFC_OPCODE
 from .device import Operational, UnfitError
+from .frames import Sent
 from .registry import Case, Trial
 from .sim import SimDevice
 
 Table = dict[str, Any]
 ALL_PRIORITIES = 8
+PFC = PFC_OPCODE.to_bytes(2, "big")
 NOT_OF_A_DEVICE = ("dcbx", "clock_tolerance", "mtu", "path_weights", "maps")
 """Settings of a station that name neighbours, or what the star of a case has not."""
 
@@ -125,8 +129,8 @@ def merged(below: Table, above: Table) -> Table:
     return both
 
 
-def device_in(scenario: Table, station: Station) -> Table:
-    """The scenario of a trial with the station as its device."""
+def device_in(scenario: Table, station: Station, asked: Sequence[int] = ()) -> Table:
+    """The scenario of a trial with the station as its device; `asked` are the priorities that it is about."""
     own = copy.deepcopy(station.settings)
     kind = "host" if station.is_host else "switch"
     administered = dict(scenario.get(kind, {}))
@@ -144,7 +148,9 @@ def device_in(scenario: Table, station: Station) -> Table:
         else:
             most = len(has.get("priorities", range(ALL_PRIORITIES)))
             control = merged(has, wanted)
-            control["priorities"] = wanted.get("priorities", list(range(ALL_PRIORITIES)))[:most]
+            all_wanted = wanted.get("priorities", list(range(ALL_PRIORITIES)))
+            first = sorted(all_wanted, key=lambda priority: priority not in asked)
+            control["priorities"] = sorted(first[:most])
             found[kind]["flow_control"] = {"pfc": control}
     return found
 
@@ -160,7 +166,8 @@ class OwnDevice(SimDevice):
     def start(self, settings: Mapping[str, Any]) -> None:
         """Begins anew, with the station in place of the device of the trial."""
         self.refused = ""
-        super().start({**settings, "scenario": device_in(settings["scenario"], self.station)})
+        scenario = device_in(settings["scenario"], self.station, settings.get("asked", ()))
+        super().start({**settings, "scenario": scenario})
 
     def operational(self) -> Operational:
         """What the port has done until now.
@@ -198,10 +205,19 @@ def _trial(case: Case, trial: Trial, station: Station) -> Trial | None:
         return None
     hosts_device = str(settings["station"]).startswith("h")
     if hosts_device == station.is_host:
-        return trial
+        return replace(trial, settings={**settings, "asked": about(trial)})
     if station.is_host and case.id.startswith("ET-") and "star" in settings["scenario"]["topology"]:
         return replace(trial, settings=_at_host(settings))
     return None
+
+
+def about(trial: Trial) -> list[int]:
+    """The priorities of a trial's flows that the tester pauses; of one in which it pauses none, all."""
+    used = {flow["priority"] for flow in trial.settings["scenario"]["flows"]}
+    octets = [step.octets for step in trial.steps if isinstance(step, Sent)]
+    vectors = [one[17] for one in octets if one[12:14] == MAC_CONTROL and one[14:16] == PFC]
+    paused = {n for n in range(ALL_PRIORITIES) if any(bits >> n & 1 for bits in vectors)}
+    return sorted(used & paused or used)
 
 
 def _at_host(settings: Mapping[str, Any]) -> Table:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
+from . import cells
 from .controls import VLAN, control, pause, pfc, vector
 from .device import Device, Operational
 from .frames import Sent
@@ -467,8 +468,8 @@ def _sent() -> list[Case]:
         Case("PF-19", "nothing is lost with the computed headroom", _no_loss()),
         Case(
             "PF-20",
-            "small frames in a memory of cells",
-            reason="the memory of a simulated switch has no cells",
+            "nothing is lost of small frames in a memory of cells",
+            [Trial(name, device, (us(500), says(0x08), lost(0))) for name, device in cells.devices()],
         ),
         Case("PF-21", "a pause is renewed before it runs out", _refreshed()),
         Case("PF-22", "a pause is taken back once", _released()),

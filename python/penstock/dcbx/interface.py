@@ -1,4 +1,4 @@
-"""A raw socket at an interface of Linux, which hears and sends LLDP frames to the nearest bridge."""
+"""A raw socket at an interface of Linux, which hears and sends frames: of LLDP, or all."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import struct
 from penstock.errors import InputError
 from penstock.library import suggestion
 
-LLDP = 0x88CC
+LLDP, EVERY = 0x88CC, 0x0003
+"""EtherTypes to hear: that of LLDP, and any."""
 NEAREST_BRIDGE = bytes.fromhex("0180c200000e")
 MOST_BYTES = 65_536
 # Numbers of <linux/if_packet.h> and <linux/if_arp.h> that the module `socket` does not name.
@@ -26,6 +27,8 @@ class Interface:
     ----------
     name : str
         As `ip link` lists it, such as "eth0".
+    kind : int, optional
+        The EtherType to hear. Default: that of LLDP.
 
     Attributes
     ----------
@@ -38,7 +41,7 @@ class Interface:
         If there is no such interface, if it is none of Ethernet, or if a raw socket needs more privilege.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, kind: int = LLDP) -> None:
         self.name = name
         if not hasattr(socket, "AF_PACKET"):
             raise InputError(f"--interface {name}: raw sockets are those of Linux")
@@ -48,13 +51,13 @@ class Interface:
             known = [known for _, known in socket.if_nameindex()]
             raise InputError(f"--interface {name}: no such interface; {suggestion(name, known)}") from error
         try:
-            self._socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(LLDP))
+            self._socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(kind))
         except PermissionError as error:
             raise InputError(
                 f"--interface {name}: a raw socket needs root, or the capability CAP_NET_RAW"
             ) from error
         try:
-            self._socket.bind((name, LLDP))
+            self._socket.bind((name, kind))
             _, _, _, hardware, self.mac = self._socket.getsockname()
             if hardware != ARPHRD_ETHER:
                 raise InputError(f"--interface {name}: expected one of Ethernet")

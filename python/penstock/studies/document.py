@@ -7,14 +7,27 @@ its outcomes, so that no figure in it can be older than the code that measured i
 from __future__ import annotations
 
 import hashlib
+import json
+import re
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 
+from penstock import storage
+from penstock.errors import InputError
+
+from . import search
 from .reproduce import VERDICTS, Outcome, StudyResult, Table
 
 _SAID = {verdict for both in VERDICTS.values() for verdict in both}
+SEARCHED = "## What other choices reach"
+_AFTER_SEARCH = r"^## (Departures from the source|Pictures)$"
+_SEARCH_NOTES = {
+    "search": "The number of the choice is in parentheses; bold: no choice reaches what is asked. The best "
+    "of all meets most experiments, and among equals misses least.",
+    "search-choices": "Bold: other than the study.",
+}
 MOST_CELLS = 40
 """A larger table is a file beside the page."""
 
@@ -31,8 +44,61 @@ def write(result: StudyResult, directory: Path, *, quick: bool = False) -> Path:
     for name in _pictures(result):
         stamp(beside / name, trajectories(result.study.folder))
     page = directory / f"{stem}.md"
-    page.write_text(markdown(result, quick=quick), "utf-8")
+    kept = beside / search.FOUND
+    found = (
+        section(search.from_json(result.study, json.loads(kept.read_text("utf-8")))) if kept.is_file() else ""
+    )
+    page.write_text(markdown(result, quick=quick, searched=found), "utf-8")
     return page
+
+
+def keep(found: search.Found, directory: Path) -> Path:
+    """Keeps a search beside the page of its study, and replaces the page's part on it.
+
+    Raises
+    ------
+    InputError
+        If the study has no page there yet.
+    """
+    stem = found.search.study.name.replace("/", "-")
+    page = directory / f"{stem}.md"
+    if not page.is_file():
+        raise InputError(
+            f"{page}: no such page; penstock reproduce {found.search.study.name} --document writes it"
+        )
+    (directory / stem).mkdir(exist_ok=True)
+    storage.write_json(directory / stem / search.FOUND, search.to_json(found))
+    text = page.read_text("utf-8")
+    before, _, after = text.partition(f"\n{SEARCHED}\n")
+    rest = re.search(r"^## ", after, re.MULTILINE)
+    kept = after[rest.start() :] if rest else ""
+    if not after and (place := re.search(_AFTER_SEARCH, text, re.MULTILINE)):
+        before, kept = text[: place.start()], text[place.start() :]
+    parts = (before.rstrip(), section(found), kept.rstrip())
+    page.write_text("\n\n".join(part for part in parts if part) + "\n", "utf-8")
+    return page
+
+
+def section(found: search.Found) -> str:
+    """What a page says of a search."""
+    described = found.search
+    open_ones = sum(len(one.values) > 1 for one in described.parameters)
+    failed = sum(bool(one.error) for one in found.choices)
+    met = len(found.met(found.best))
+    experiments = len({asked.id for asked in described.criteria})
+    parts = [
+        SEARCHED,
+        f"`penstock reproduce {described.study.name} --search` tries {len(found.choices)} choices of "
+        f"{open_ones} open parameters, all varied together: that of the study (0), a Latin hypercube, and "
+        f"changes of the best so far. The best meets what is asked of {met} of {experiments} experiments, "
+        f"the study's {len(found.met(found.choices[0]))}."
+        + (f" Of {failed} nothing can be measured." if failed else "")
+        + (f" {described.note}" if described.note else ""),
+        described.told,
+    ]
+    for shown in search.tables(found):
+        parts += [f"### {shown.title}", table(shown.columns, shown.rows), _SEARCH_NOTES.get(shown.name, "")]
+    return "\n\n".join(part for part in parts if part)
 
 
 def trajectories(folder: Path) -> str:
@@ -40,8 +106,11 @@ def trajectories(folder: Path) -> str:
     return hashlib.sha256((folder / "fingerprints.json").read_bytes()).hexdigest()[:16]
 
 
-def markdown(result: StudyResult, *, quick: bool = False) -> str:
-    """The page as text; pictures are named relative to a folder ``PAPER-PART/`` beside it."""
+def markdown(result: StudyResult, *, quick: bool = False, searched: str = "") -> str:
+    """The page as text; pictures are named relative to a folder ``PAPER-PART/`` beside it.
+
+    `searched` is what `section` has on a search of the study.
+    """
     study, stem = result.study, result.study.name.replace("/", "-")
     command = f"penstock reproduce {study.name}" + (" --quick" if quick else "")
     parts = [
@@ -86,6 +155,7 @@ def markdown(result: StudyResult, *, quick: bool = False) -> str:
         parts.append("## What the source leaves open")
         rows = ((choice.what, choice.value, choice.why) for choice in study.choices)
         parts.append(table(("parameter", "chosen", "why"), rows))
+    parts.append(searched)
     if study.departures:
         parts.append("## Departures from the source")
         parts.append("\n".join(f"- {d.what}" + (f" ({d.why})" if d.why else "") for d in study.departures))

@@ -13,6 +13,7 @@ posts in code.
 from __future__ import annotations
 
 import csv
+import importlib
 import importlib.util
 import sys
 from collections.abc import Callable, Sequence
@@ -441,6 +442,20 @@ def _every_experiment(study: Study, outcomes: Sequence[Outcome]) -> tuple[Outcom
     )
 
 
+def file_of(study: Study, name: str) -> ModuleType:
+    """A file beside ``study.py``, such as ``"search"``, as a module of the same package.
+
+    Raises
+    ------
+    StudyError
+        If there is none.
+    """
+    path = study.folder / f"{name}.py"
+    if not path.is_file():
+        raise StudyError(f"{path}: no such file")
+    return importlib.import_module(f"{_module(study).__name__}.{name}")
+
+
 def _module(study: Study) -> ModuleType:
     """The study's code, as a package of its own, so that it can import files beside it."""
     path = study.folder / "study.py"
@@ -449,6 +464,9 @@ def _module(study: Study) -> ModuleType:
     if spec is None or spec.loader is None or not path.is_file():
         raise StudyError(f"{path}: no such file")
     module = importlib.util.module_from_spec(spec)
+    # Another study of this name may have been run before, from another folder.
+    for known in [known for known in sys.modules if known.startswith(f"{name}.")]:
+        del sys.modules[known]
     sys.modules[name] = module
     spec.loader.exec_module(module)
     if not callable(getattr(module, "run", None)):

@@ -7,7 +7,7 @@ use crate::run::completions::Completions;
 use crate::run::endpoint_state::EndpointState;
 use crate::run::event::{Event, Kind, Queued};
 use crate::run::hosts::{Hosts, Receiver};
-use crate::run::index::{GroupIx, PlaceIx, ReceiverIx};
+use crate::run::index::{GroupIx, PlaceIx, PortIx, ReceiverIx};
 use crate::run::overtaking::Overtaking;
 use crate::run::port::{HEAD_BYTES, Hooks};
 use crate::run::sources::SourceState;
@@ -20,6 +20,7 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use transport::{ConnectionSpec, Endpoint, PathFacts, Protocol, SharedNic};
+use typed_index_collections::TiVec;
 use units::{BitRate, Time};
 use workload::{Source, TransferList};
 
@@ -112,6 +113,7 @@ pub fn add_endpoints(part: &Part, paths: &Paths, fabric: &mut Fabric) {
         return;
     }
     fabric.hosts.endpoints_of_path = vec![[None; 2]; paths.flows.len()];
+    fabric.hosts.lossless = lossless_ports(part);
     // Connections that share a description are of one application.
     let mut groups: BTreeMap<(NodeId, *const ConnectionSpec), GroupIx> = BTreeMap::new();
     let mut nics: BTreeMap<NodeId, SharedNic> = BTreeMap::new();
@@ -184,22 +186,31 @@ fn attach(
     }
 }
 
-/// Ends of FCoE that require a lossless class do not send through a port without one.
+/// Ends of FCoE hear through which port they send.
 fn withhold(plan: &Plan, path: &[u32], priority: Priority, ends: [&mut Endpoint; 2]) {
-    let [first, last] = [path.first(), path.last()];
-    let ports = [first.copied(), last.map(|&port| plan.wiring.peer[port as usize].0)];
+    let ports = [path.first().copied(), path.last().map(|&port| plan.wiring.peer[port as usize].0)];
     for (end, port) in ends.into_iter().zip(ports) {
-        let is_lossless = |port: u32| {
-            let at = port as usize;
-            plan.spec.is_lossless(plan.wiring.link_of[at], plan.wiring.node_of[at], priority)
-        };
-        if let Endpoint::Fcoe(end) = end
-            && end.requires_lossless()
-            && !port.is_some_and(is_lossless)
-        {
-            end.withhold();
+        if let (Endpoint::Fcoe(end), Some(port)) = (end, port) {
+            end.moved_to(port, lossless_at(plan, port) >> priority.0 & 1 != 0);
         }
     }
+}
+
+/// The priorities that flow control keeps from loss at each port of a part, if anybody sends over FCoE.
+fn lossless_ports(part: &Part) -> TiVec<PortIx, u8> {
+    let has_fcoe = |flow: &FlowSpec| flow.transport.as_ref().is_some_and(|own| own.fcoe().is_some());
+    if !part.plan.spec.flows.iter().any(has_fcoe) {
+        return TiVec::new();
+    }
+    part.ports().map(|port| lossless_at(part.plan, port)).collect()
+}
+
+/// The priorities that flow control keeps from loss at a port, bit n for priority n.
+fn lossless_at(plan: &Plan, port: u32) -> u8 {
+    let at = port as usize;
+    let is_lossless =
+        |&n: &u8| plan.spec.is_lossless(plan.wiring.link_of[at], plan.wiring.node_of[at], Priority(n));
+    (0..8).filter(is_lossless).fold(0, |all, n| all | 1 << n)
 }
 
 /// What a connection over a path knows of it: the rate of its first link, and how long a full frame and an acknowledgement take

@@ -23,7 +23,7 @@ use crate::run::world::Fabric;
 use frame::{Ecn, Frame, FrameKind, Header, Heading, PathId, Priority, Route, TrafficClass};
 use queueing::Feedback;
 use std::num::NonZeroU32;
-use transport::{Protocol, Received, Requests};
+use transport::{Endpoint, Protocol, Received, Requests};
 use units::Time;
 
 impl Fabric {
@@ -428,11 +428,26 @@ impl Fabric {
         let state = &mut self.hosts.endpoints[nth];
         let old = std::mem::replace(&mut state.behind, behind);
         state.way = None;
-        if !state.in_line {
+        let in_line = state.in_line;
+        self.tell_port(nth);
+        if !in_line {
             return;
         }
         if let Some((egress, _)) = old.and_then(|old| self.routes.step_back(old.get())) {
             self.leave_line(egress, nth);
+        }
+    }
+
+    /// An end of FCoE hears through which port it sends from now on.
+    pub fn tell_port(&mut self, nth: EndpointIx) {
+        if self.hosts.lossless.is_empty() {
+            return;
+        }
+        let Some((egress, _)) = self.way_of(nth) else { return };
+        let (port, lossless) = (self.numbering.port(egress), self.hosts.lossless[egress]);
+        let state = &mut self.hosts.endpoints[nth];
+        if let Endpoint::Fcoe(end) = &mut state.endpoint {
+            end.moved_to(port, lossless >> state.priority.0 & 1 != 0);
         }
     }
 

@@ -29,6 +29,8 @@ pub(crate) struct Hosts {
     pub endpoints_of_path: Vec<[Option<EndpointIx>; 2]>,
     /// By node, when a CNP may follow of a NIC that counts those of all queue pairs together; empty until there is one.
     pub next_cnp: TiVec<NodeIx, Time>,
+    /// By port, the priorities that flow control keeps from loss there, bit n for priority n; empty without FCoE.
+    pub lossless: TiVec<PortIx, u8>,
     /// Rate limiters of hosts.
     pub limiters: TiVec<LimiterIx, Limiter>,
     /// By path, the limiters here that frames from its near end and from its far end pass. Empty without limiters.

@@ -13,6 +13,7 @@ impl Fabric {
         let near = self.hosts.endpoints_of_path.get(path as usize).and_then(|ends| ends[0]);
         if let Some(near) = near {
             self.hosts.endpoints[near].way = None;
+            self.tell_port(near);
         }
         let source = self.routes.path_source[path as usize];
         if old == new {

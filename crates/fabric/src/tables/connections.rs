@@ -48,14 +48,13 @@ impl View<'_> {
         (sum > Time::ZERO).then(|| all.map(|time| time.ps() as f64 / sum.ps() as f64))
     }
 
-    /// The ports at which ends of FCoE do not send.
+    /// The ports at which ends of FCoE took no part.
     fn withheld_at(&self, near: &EndpointState, far: &EndpointState) -> String {
-        let path = self.s.path_of(near.path as usize);
-        let ports = [path.first().copied(), path.last().map(|&port| self.s.peer(port))];
-        let is_withheld =
-            |end: &EndpointState| matches!(&end.endpoint, Endpoint::Fcoe(end) if end.is_withheld());
-        let ends = [near, far].into_iter().zip(ports).filter(|(end, _)| is_withheld(end));
-        ends.filter_map(|(_, port)| port.map(|port| self.s.port_name(port))).collect::<Vec<_>>().join(" ")
+        let ports = [near, far].into_iter().flat_map(|end| match &end.endpoint {
+            Endpoint::Fcoe(end) => end.withheld_at(),
+            _ => &[],
+        });
+        ports.map(|&port| self.s.port_name(port)).collect::<Vec<_>>().join(" ")
     }
 
     fn connection_rows(&self) -> Vec<Row> {
@@ -229,7 +228,7 @@ fn with_fcoe(table: Table, rows: &[Row]) -> Table {
         )
         .texts(
             "withheld_at",
-            "Ports through which an end of FCoE does not send, as no flow control is in force for its priority there; names, separated by spaces.",
+            "Ports of its route at which an end of FCoE took no part, as no flow control is in force for its priority there; names, separated by spaces.",
             rows.iter().map(|row| row.withheld_at.clone()),
         )
 }

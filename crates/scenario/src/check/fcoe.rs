@@ -5,20 +5,22 @@ use super::Context;
 use super::rdma::{may_drop, sprays};
 use super::unused::place_of;
 use crate::model::Model;
+use fabric::links_at_ends;
 use fabric::spec::{FlowSpec, Spec};
 use frame::NodeId;
+use std::collections::BTreeMap;
 use units::{BitRate, Time};
 
 /// Warns once for each entry of the text and each of its faults.
 pub fn check(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     let mut told: Vec<(&str, &str)> = Vec::new();
-    for flow in &spec.flows {
+    let withheld = withheld(spec);
+    for (number, flow) in spec.flows.iter().enumerate() {
         let Some(fcoe) = flow.transport.as_ref().and_then(|connection| connection.fcoe()) else { continue };
         let Some((name, tables)) = place_of(model, flow) else { continue };
-        let withheld = if fcoe.requires_lossless { withheld(spec, flow) } else { None };
         let switch =
             |what: &dyn Fn(&fabric::spec::NodeSpec) -> bool| spec.nodes.iter().find(|node| what(node));
-        let (what, message, help) = if let Some((node, peer)) = withheld {
+        let (what, message, help) = if let Some(&(node, peer)) = withheld.get(&number) {
             let (node, peer) = (&spec.nodes[node.at()].name, &spec.nodes[peer.at()].name);
             let message = format!(
                 "\"{name}\": \"{node}\" sends nothing to \"{peer}\", as no flow control is in force there for priority {}",
@@ -69,12 +71,21 @@ fn last_of_all(spec: &Spec, flow: &FlowSpec) -> Option<Time> {
     Some(rate.time_for_bits_ceil(bytes * 8))
 }
 
-/// An end of a flow that has a port without flow control for its priority, and the other end of the link there.
-fn withheld(spec: &Spec, flow: &FlowSpec) -> Option<(NodeId, NodeId)> {
-    let mut ends = [flow.from].into_iter().chain(flow.source.destinations.nodes());
-    ends.find_map(|node| {
-        let links = (0..).zip(&spec.links).filter(|(_, link)| link.a == node || link.b == node);
-        let mut bare = links.filter(|&(link, _)| !spec.is_lossless(link, node, flow.priority));
-        bare.next().map(|(_, link)| (node, if link.a == node { link.b } else { link.a }))
-    })
+/// By flow, an end that one of its routes leads through without flow control for its priority, and the other end of the link there.
+fn withheld(spec: &Spec) -> BTreeMap<usize, (NodeId, NodeId)> {
+    let asks = |flow: &FlowSpec| {
+        let connection = flow.transport.as_ref();
+        connection.and_then(|connection| connection.fcoe()).is_some_and(|fcoe| fcoe.requires_lossless)
+    };
+    if !spec.flows.iter().any(asks) {
+        return BTreeMap::new();
+    }
+    let mut found = BTreeMap::new();
+    for (flow, node, link) in links_at_ends(spec, asks) {
+        if !spec.is_lossless(link, node, spec.flows[flow].priority) {
+            let ends = &spec.links[link as usize];
+            found.entry(flow).or_insert((node, if ends.a == node { ends.b } else { ends.a }));
+        }
+    }
+    found
 }

@@ -184,6 +184,51 @@ fn fcoe_is_sent_where_the_agents_left_pfc_in_force() {
     }
 }
 
+/// A host with two ports, the second one to a switch without PFC. Its way there fails over, or does not: what counts is the port that
+/// the route leads through, and the check names those that one can lead through.
+#[test]
+fn fcoe_is_sent_through_the_port_in_use() {
+    let text = |faults: &str| {
+        format!(
+            "[simulation]\nduration = \"4 ms\"\n\n[topology.explicit]\nhosts = [\"h\", \"t\"]\nswitches = [\"a\", \"b\", \"c\"]\n\
+             links = [\n{}]\n\n[flow_control.pfc]\npriorities = [3]\nxoff = \"40 KiB\"\nxon = \"20 KiB\"\n\n\
+             [host.dcbx]\n[switch.dcbx]\n[switches.b.dcbx.pfc]\nwilling = false\npriorities = []\n\n\
+             [[flows]]\nname = \"san\"\nfrom = \"h\"\nto = \"t\"\npriority = 3\nframe = \"2180 B\"\n\
+             source = {{ fcoe = {{ operation = \"write\", block = \"64 KiB\", ulp_tov = \"200 us\" }} }}\n\n{faults}",
+            ["h\", \"a", "h\", \"b", "a\", \"t", "b\", \"c", "c\", \"t"]
+                .map(|ends| format!("{{ between = [\"{ends}\"], rate = \"10 Gb/s\", delay = \"1 us\" }},\n"))
+                .concat()
+        )
+    };
+    let run = |faults: &str| {
+        let scenario = accepted(&text(faults));
+        let told: Vec<String> = scenario
+            .warnings
+            .iter()
+            .filter(|one| one.message.contains("sends nothing to"))
+            .map(|one| one.message.clone())
+            .collect();
+        let exchanges: u64 = column(&scenario, "connections", "exchanges")[0].parse().unwrap();
+        (told, column(&scenario, "connections", "withheld_at")[0].clone(), exchanges)
+    };
+    let (told, withheld, all) = run("");
+    assert_eq!((told.len(), withheld.as_str()), (0, ""), "the way over b is longer");
+    let down = |lasts: &str| {
+        format!(
+            "[[faults]]\nlink = [\"h\", \"a\"]\nat = \"1 ms\"\ndown = true\nreroute = true\nafter = \"10 us\"\n{lasts}"
+        )
+    };
+    // For good: what was sent in the first quarter.
+    let (told, withheld, first) = run(&down(""));
+    assert!(told.len() == 1 && told[0].contains("\"h\" sends nothing to \"b\""), "{told:?}");
+    assert_eq!(withheld, "h.1->b");
+    assert!(first > all / 5 && first < all * 3 / 10, "{first} of {all}");
+    // For a millisecond: the last two of four follow.
+    let (_, withheld, most) = run(&down("duration = \"1 ms\"\n"));
+    assert_eq!(withheld, "h.1->b");
+    assert!(most > all * 3 / 5 && most < all * 4 / 5, "{most} of {all}");
+}
+
 /// The switch has PFC at the port of h2 alone: what the others lose breaks no promise, and the run goes on.
 #[test]
 fn a_promise_is_that_of_a_port() {

@@ -12,16 +12,24 @@ from .measure import CORE, HOT, longest, lost, mean, pauses, port, queue
 
 Changes = Mapping[str, Any]
 POINTS, LIMITERS = "switch.queue_managers", "host.rate_limiters"
+BUFFER = "switch.buffer.queue"
 BURSTY: Mapping[str, Changes] = {
     "as it stands": {},
-    "buffer of 150 packets": {"switch.buffer": {"queue": "150 frames"}},
-    "buffer of 200 packets": {"switch.buffer": {"queue": "200 frames"}},
-    "rates forgotten after 1 ms": {LIMITERS: {"fecn": {"initial_share": 0.01, "forget_after": "1 ms"}}},
-    "interval of 0.5 ms": {
+    "buffer of 150 packets": {BUFFER: "150 frames"},
+    "buffer of 100 packets": {BUFFER: "100 frames"},
+    "100, rates forgotten after 1 ms": {
+        BUFFER: "100 frames",
+        LIMITERS: {"fecn": {"initial_share": 0.01, "forget_after": "1 ms"}},
+    },
+    "100, interval of 0.5 ms": {
+        BUFFER: "100 frames",
         POINTS: [{"fecn": {"expected_sources": 100, "interval": "500 us"}}],
         LIMITERS: {"fecn": {"initial_share": 0.01, "interval": "500 us"}},
     },
-    "severe messages (E-FECN)": {POINTS: [{"fecn": {"expected_sources": 100, "severe_messages": True}}]},
+    "100, severe messages (E-FECN)": {
+        BUFFER: "100 frames",
+        POINTS: [{"fecn": {"expected_sources": 100, "severe_messages": True}}],
+    },
 }
 HOT_SPOT: Mapping[str, Changes] = {
     "XOFF at 90 packets, XON at 8": {},

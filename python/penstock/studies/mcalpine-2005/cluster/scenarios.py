@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from penstock.scenario import Scenario
 from penstock.scenario.traffic import constant
 
 RED = {
-    "min": "12 kB",
-    "max": "36 kB",
-    "max_probability": 0.1,
+    "min": "32 kB",
+    "max": "64 kB",
+    "max_probability": 0.02,
     "weight": 0.02,
     "mean_frame": "1522 B",
 }
-"""Thresholds for 64 KiB a port: the paper gives none."""
+"""Half of a port's 64 KiB, and all: the paper gives no thresholds, and these are a fit (`search.toml`)."""
 PAUSE = {"xoff": "48 KiB", "xon": "32 KiB"}
 """Three quarters and a half of a port's buffer, counted where frames come in."""
-MARKS = [{"red": {**RED, "action": "mark_only"}}]
+MARK_AFTER = "500 us"
+"""PRC_ECN marks what has waited for so long above the limiter."""
 SCENARIOS = ("RED_only", "PAUSE_only", "ECN_PAUSE", "PRC_only", "PRC_ECN")
 COLOURS = ("#777777", "#D55E00", "#E69F00", "#0072B2", "#009E73")
 METHODS: Mapping[str, Mapping[str, Any]] = {
@@ -29,36 +31,46 @@ METHODS: Mapping[str, Mapping[str, Any]] = {
 """The ways of the paper to bring levels to the sources; method 1 marks frames."""
 
 
-def arranged(cluster: Scenario, name: str) -> Scenario:
+@dataclass(frozen=True)
+class Settings:
+    """What the paper leaves open of the five; `point` are keys of path rate control in the switches."""
+
+    red: Mapping[str, Any] = field(default_factory=lambda: RED)
+    pause: Mapping[str, Any] = field(default_factory=lambda: PAUSE)
+    mark_after: str = MARK_AFTER
+    limiters: Mapping[str, Any] = field(default_factory=dict)
+
+
+CHOSEN = Settings()
+
+
+def arranged(cluster: Scenario, name: str, settings: Settings = CHOSEN) -> Scenario:
     """The cluster under one of the five."""
     if name == "RED_only":
-        return cluster.with_value("switch.queue_managers", [{"red": RED}])
+        return cluster.with_value("switch.queue_managers", [{"red": settings.red}])
     if name == "PAUSE_only":
-        return paused(cluster)
+        return paused(cluster, settings)
     if name == "ECN_PAUSE":
-        return marked(paused(cluster))
+        return marked(paused(cluster, settings), settings)
     if name == "PRC_ECN":
-        return understood(path_rates(cluster, mark_after=MARK_AFTER))
-    return path_rates(cluster)
+        return understood(path_rates(cluster, mark_after=settings.mark_after, **settings.limiters))
+    return path_rates(cluster, **settings.limiters)
 
 
-MARK_AFTER = "500 us"
-"""PRC_ECN marks what has waited for so long above the limiter."""
-
-
-def paused(cluster: Scenario) -> Scenario:
+def paused(cluster: Scenario, settings: Settings = CHOSEN) -> Scenario:
     """With PAUSE, which has watermarks of its own in the place of thresholds of the shared memory."""
     for station in ("switch", "switches.servers1", "switches.servers2"):
         total = cluster.to_dict()
         for step in station.split("."):
             total = total[step]
         cluster = cluster.with_value(f"{station}.buffer", {"total": total["buffer"]["total"]})
-    return cluster.with_value("flow_control", {"pause": PAUSE})
+    return cluster.with_value("flow_control", {"pause": settings.pause})
 
 
-def marked(cluster: Scenario) -> Scenario:
+def marked(cluster: Scenario, settings: Settings = CHOSEN) -> Scenario:
     """With marks of switches, which the end points understand: method 1 of the paper."""
-    return understood(cluster).with_value("switch.queue_managers", MARKS)
+    marks = [{"red": {**settings.red, "action": "mark_only"}}]
+    return understood(cluster).with_value("switch.queue_managers", marks)
 
 
 def understood(cluster: Scenario) -> Scenario:

@@ -1,0 +1,37 @@
+//! The links at the two ends of the paths of a flow, before a run.
+
+use crate::build::Plan;
+use crate::build::fault_plan::FaultPlan;
+use crate::build::paths::find_paths;
+use crate::build::reroute;
+use crate::run::faults::Action;
+use crate::run::route_table::path_from;
+use crate::spec::{FlowSpec, Spec};
+use frame::NodeId;
+
+/// Of the flows asked for: by its number, each of its hosts with a link there that one of its paths leads over, planned or taken
+/// while faults keep another one from being used. None of a description that cannot be run.
+pub fn links_at_ends(spec: &Spec, of: impl Fn(&FlowSpec) -> bool) -> Vec<(usize, NodeId, u32)> {
+    let (spec, wiring) = (&*spec.with_ways(), spec.wiring());
+    let (Ok(mut paths), Ok(faults)) = (find_paths(&Plan::new(spec, &wiring)), FaultPlan::new(spec)) else {
+        return vec![];
+    };
+    let changes = reroute::changes(spec, &wiring, &faults, &mut paths);
+    let later = changes.iter().filter_map(|(_, _, action)| match *action {
+        Action::Path { path, start } => Some((paths.flows[path as usize], start)),
+        _ => None,
+    });
+    let starts = paths.flows.iter().copied().zip(paths.starts.iter().copied()).chain(later);
+    let mut found = Vec::new();
+    for (flow, start) in starts.filter(|&(flow, _)| of(&spec.flows[flow as usize])) {
+        let path = path_from(&paths.hops, start);
+        let ends = [path.first().copied(), path.last().map(|&port| wiring.peer[port as usize].0)];
+        for port in ends.into_iter().flatten() {
+            let end = (flow as usize, wiring.node_of[port as usize], wiring.link_of[port as usize]);
+            if !found.contains(&end) {
+                found.push(end);
+            }
+        }
+    }
+    found
+}

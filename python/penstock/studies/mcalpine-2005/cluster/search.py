@@ -1,0 +1,221 @@
+"""The figures of one choice of what the paper leaves open, for all its criteria at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from penstock.scenario import Scenario
+from penstock.scenario.traffic import constant
+from penstock.studies.reproduce import Context
+
+from .measure import (
+    ACKNOWLEDGEMENT,
+    DATA,
+    FRAME,
+    MESSAGES,
+    UPLINKS,
+    VIDEO,
+    Run,
+    application_bytes,
+    connections,
+    deviation_us,
+    lost,
+    response,
+    video_lost,
+)
+from .scenarios import SCENARIOS, Settings, arranged, marked, path_rates, with_video
+from .study import ORDER, window
+
+STACK_US, THROUGH_US = 38, 2.5
+"""What an exchange between servers takes in the end stations, and twice through an empty fabric."""
+IPC_BPS = 85e6 / 12
+"""Of messages of one connection between servers, in bytes a second."""
+WINDOW_S = 0.084
+"""A run with video is as long as the paper's chart; the shares are taken of it too."""
+OVERHEAD = 82
+"""Bytes on the wire of a frame beside its data."""
+
+
+def measure(context: Context, values: Mapping[str, Any]) -> dict[str, float]:
+    """All figures that `search.toml` asks for."""
+    cluster, settings = changed(context.scenario("cluster"), values), settings_of(values)
+    plain = {name: Run.of(arranged(cluster, name, settings), late=name == "RED_only") for name in SCENARIOS}
+    limiters = settings.limiters
+    fast = Run.of(path_rates(at_ten_gigabit(cluster), **limiters), late=False)
+    return {
+        **database(plain, most(values)),
+        **queues(cluster, limiters, plain),
+        **messages(plain, fast),
+        **alone(context),
+        **talks(cluster, settings, values),
+        "overhead": plain["PRC_only"].overhead,
+    }
+
+
+def settings_of(values: Mapping[str, Any]) -> Settings:
+    """What the values set."""
+    least = values["red_min_kb"]
+    red = {
+        "min": f"{least} kB",
+        "max": f"{least * values['red_max']} kB",
+        "max_probability": values["red_probability"],
+        "weight": values["red_weight"],
+        "mean_frame": "1522 B",
+    }
+    xoff = values["xoff_kib"]
+    pause = {"xoff": f"{xoff} KiB", "xon": f"{round(xoff * values['xon'])} KiB"}
+    limiters: dict[str, Any] = {
+        "prc": {"target_share": values["target"], "interval": values["interval"]},
+        "priority_burst": values["burst"],
+    }
+    if values["limited"] == "database":
+        limiters["priorities"] = [2]
+    return Settings(red, pause, values["mark_after"], limiters)
+
+
+def changed(cluster: Scenario, values: Mapping[str, Any]) -> Scenario:
+    """The cluster with other messages and another way to share its memory."""
+    think_us = values["ipc_bytes"] / IPC_BPS * 1e6 - STACK_US - THROUGH_US
+    for flow in cluster.to_dict()["flows"]:
+        at = f"flows.{flow['name']}.source.conversation"
+        if flow["name"].startswith("ipc"):
+            cluster = cluster.with_value(f"{at}.messages", [f"{values['ipc_bytes']} B", "64 B"])
+            cluster = cluster.with_value(f"{at}.think", {"exponential": f"{think_us:.0f} us"})
+            continue
+        block = [f"{values['block_kib']} KiB", "64 B"]
+        entry = flow["name"].startswith("entry")
+        cluster = cluster.with_value(f"{at}.messages", block if entry else block[::-1])
+    for station in ("switch", "switches.servers1", "switches.servers2"):
+        cluster = cluster.with_value(f"{station}.buffer.dynamic_threshold.alpha", values["alpha"])
+    return cluster
+
+
+def at_ten_gigabit(cluster: Scenario) -> Scenario:
+    """With 10 Gb/s to server 3."""
+    links = cluster.to_dict()["topology"]["explicit"]["links"]
+    slow = next(n for n, link in enumerate(links) if "s3" in link["between"])
+    return cluster.with_value(f"topology.explicit.links.{slow}.rate", "10 Gb/s")
+
+
+def most(values: Mapping[str, Any], *, video: bool = False) -> float:
+    """Bytes of data a second that the database can exchange; messages take more the shorter they are."""
+    count = 4 * IPC_BPS * 2 / values["ipc_bytes"]
+    between = count * (values["ipc_bytes"] + OVERHEAD + 64 + OVERHEAD + ACKNOWLEDGEMENT)
+    left = UPLINKS - (MESSAGES if values["ipc_bytes"] == 1024 else between) - (VIDEO if video else 0)
+    return 2 * left * 2 * DATA / (2 * FRAME + ACKNOWLEDGEMENT)
+
+
+def least_step(share: Mapping[str, float]) -> float:
+    """By how much at least each of the five has more than the next, in the paper's order."""
+    return min(share[one] - share[other] for one, other in pairwise(ORDER))
+
+
+def database(plain: Mapping[str, Run], of: float) -> dict[str, float]:
+    """Figures 5 and 6."""
+    share = {name: run.database / of for name, run in plain.items()}
+    red = plain["RED_only"]
+    return {
+        **{f"share_{name}": value for name, value in share.items()},
+        "order": least_step(share),
+        "silent": red.silent,
+        "lost_RED": red.lost,
+        "lost_late": red.lost_late,
+        "lost_others": sum(plain[name].lost for name in ("PAUSE_only", "ECN_PAUSE", "PRC_only")),
+        "pause_to_prc": plain["PAUSE_only"].response_us / plain["PRC_only"].response_us,
+        "late_us": red.late_us,
+    }
+
+
+def queues(cluster: Scenario, limiters: Mapping[str, Any], plain: Mapping[str, Run]) -> dict[str, float]:
+    """Figure 7, and the target."""
+    others = min(run.queue for name, run in plain.items() if not name.startswith("PRC"))
+    target = limiters["prc"]["target_share"]
+    lengths = {target: plain["PRC_only"].queue}
+    for share in (target / 2, target * 2):
+        other = {**limiters, "prc": {**limiters["prc"], "target_share": share}}
+        lengths[share] = Run.of(path_rates(cluster, **other), late=False).queue
+    shares = sorted(lengths)
+    slope = np.polyfit(np.log(shares), np.log([lengths[share] for share in shares]), 1)[0]
+    return {"queue": plain["PRC_only"].queue / others, "target_power": float(slope)}
+
+
+def messages(plain: Mapping[str, Run], fast: Run) -> dict[str, float]:
+    """Figures 8 and 9."""
+    prc = plain["PRC_only"]
+    return {
+        "ethernet_us": prc.ethernet_us,
+        "ethernet_RED_us": plain["RED_only"].ethernet_us,
+        "ethernet_ecn": plain["ECN_PAUSE"].ethernet_us / prc.ethernet_us,
+        "ethernet_pause": plain["PAUSE_only"].ethernet_us / prc.ethernet_us,
+        "ethernet_fast_us": fast.ethernet_us,
+        "ipc_us": prc.ipc_us,
+        "ipc_pause": plain["PAUSE_only"].ipc_us / plain["RED_only"].ipc_us,
+    }
+
+
+def alone(context: Context) -> dict[str, float]:
+    """The shortest exchange."""
+    took_us = response(connections(context.scenario("unloaded").run(seed=1), ("ipc",)))
+    return {"alone_us": took_us, "alone_ethernet_us": (took_us - 5.2) / 2}
+
+
+def talks(cluster: Scenario, settings: Settings, values: Mapping[str, Any]) -> dict[str, float]:
+    """Figure 10, and the four methods, which are compared with video."""
+    talking = seen(cluster, values)
+    of = most(values, video=True)
+    share, missed, deviation, losses = {}, {}, {}, {}
+    for name in SCENARIOS:
+        result = window(arranged(talking, name, settings)).run(seed=1)
+        share[name] = exchanged(result) / of
+        missed[name], deviation[name] = video_lost(result), deviation_us(result)
+        losses[name] = lost(result)
+    found = {
+        **{f"video_share_{name}": value for name, value in share.items()},
+        **{f"video_{name}_us": value for name, value in deviation.items()},
+        "video_order": least_step(share),
+        "video_lost": max(count for name, count in missed.items() if name != "RED_only"),
+        "video_pause": deviation["PAUSE_only"] / deviation["PRC_only"],
+        "video_ecn": deviation["PRC_ECN"] / deviation["PRC_only"],
+        "video_others": min(deviation[name] for name in ("RED_only", "PAUSE_only", "ECN_PAUSE"))
+        / deviation["PRC_ECN"],
+    }
+    others = [*methods(talking, settings)]
+    return {
+        **found,
+        "method_4_lost": losses["PRC_only"],
+        "method_others_lost": min(lost(result) for result in others),
+        "method_4_ahead": share["PRC_only"] - max(exchanged(result) for result in others) / of,
+    }
+
+
+def methods(talking: Scenario, settings: Settings) -> Iterator[Any]:
+    """Methods 1 to 3."""
+    shorter = talking.with_value("simulation.duration", f"{WINDOW_S * 1e3:g} ms")
+    yield marked(shorter, settings).run(seed=1)
+    for method, point in (("messages", {"messages": True}), ("round_trip", {})):
+        keys = {**settings.limiters, "prc": {**settings.limiters["prc"], "method": method}}
+        yield path_rates(shorter, point=point, **keys).run(seed=1)
+
+
+def exchanged(result: Any) -> float:
+    """Bytes of blocks a second."""
+    return application_bytes(connections(result, ("entry", "query"))) / WINDOW_S
+
+
+def seen(cluster: Scenario, values: Mapping[str, Any]) -> Scenario:
+    """With video: frames at even distances, in bursts, or pictures whose frames leave at once."""
+    talking = with_video(cluster)
+    source = {
+        "even": constant("28.3 Mb/s", random_phase=True),
+        "bursts of 8": {"bursts": {"rate": "28.3 Mb/s", "frames": 8}},
+        "bursts of 32": {"bursts": {"rate": "28.3 Mb/s", "frames": 32}},
+        "pictures": {"video": {"rate": "28.3 Mb/s", "interval": "33 ms"}},
+    }[values["video"]]
+    for flow in talking.to_dict()["flows"]:
+        if flow["name"].startswith("video"):
+            talking = talking.with_value(f"flows.{flow['name']}.source", source)
+    return talking

@@ -1,0 +1,455 @@
+"""Searches of what a source leaves open: all its open parameters together, over all criteria of a study.
+
+A study that has ``search.toml`` and ``search.py`` beside its ``study.toml`` can be searched. The former names
+open parameters with the values that come into question, and what the criteria of experiments ask of figures;
+the latter has ``measure(context, values) -> dict[str, float]``, the figures of one choice.
+
+The first choice is that of the study. Then comes a Latin hypercube over all parameters, so that each value
+occurs equally often. Each further one draws a quarter of the values anew of a choice that is the best so far,
+in turn: the best over all criteria, or the nearest to a figure that no choice has reached yet. The choices
+depend on the study's files and the engine alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from penstock import library, storage
+from penstock.errors import InputError, ScenarioError, SimulationError, StudyError
+from penstock.running import cache
+
+from .reproduce import Context, Study, Table, file_of
+
+DESCRIPTION, CODE = "search.toml", "search"
+FOUND = "search.json"
+SCHEMA = "penstock-search/1"
+SEED = 1
+CHANGED = 0.25
+"""Of the parameters of a choice that is changed; one at least."""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """What the source leaves open.
+
+    Attributes
+    ----------
+    name, what : str
+        For `measure`, and in words with unit.
+    values : list
+        What comes into question.
+    default : object
+        The choice of the study, one of them.
+    """
+
+    name: str
+    what: str
+    values: list[Any]
+    default: Any
+
+    def __post_init__(self) -> None:
+        if self.default not in self.values:
+            raise StudyError(f"{self.name}: the default {self.default!r} is not among its values")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What an experiment's criterion asks of one figure.
+
+    Attributes
+    ----------
+    id : str
+        Of the experiment.
+    figure, what : str
+        Its name in what `measure` returns, and in words.
+    reported : str
+        The source's number, as text.
+    at_least, at_most : float, optional
+        Bounds of the criterion, both included.
+    scale : float, optional
+        By what a miss is divided, so that figures can be compared. Default: the bound, or 1 if that is 0.
+    shown : str
+        How the figure is printed. Default ``"{:.3g}"``.
+    """
+
+    id: str
+    figure: str
+    what: str
+    reported: str = "-"
+    at_least: float = -math.inf
+    at_most: float = math.inf
+    scale: float = 0.0
+    shown: str = "{:.3g}"
+
+    def __post_init__(self) -> None:
+        if self.bound() == "":
+            raise StudyError(f"{self.id}, {self.figure}: neither at_least nor at_most is given")
+
+    def miss(self, figures: Mapping[str, float]) -> float:
+        """How far the figure is from what is asked, 0 if it is met; infinite if it was not measured."""
+        value = figures.get(self.figure, math.nan)
+        if math.isnan(value):
+            return math.inf
+        if value < self.at_least:
+            return (self.at_least - value) / (self.scale or abs(self.at_least) or 1.0)
+        if value > self.at_most:
+            return (value - self.at_most) / (self.scale or abs(self.at_most) or 1.0)
+        return 0.0
+
+    def bound(self) -> str:
+        """What is asked, in words."""
+        least = "" if math.isinf(self.at_least) else f"at least {self.show(self.at_least)}"
+        most = "" if math.isinf(self.at_most) else f"at most {self.show(self.at_most)}"
+        return ", ".join(filter(None, (least, most)))
+
+    def show(self, value: float | None) -> str:
+        """The figure as text."""
+        return "-" if value is None or math.isnan(value) else self.shown.format(value)
+
+
+@dataclass(frozen=True)
+class Beside:
+    """A choice outside of what is open, which answers a question of its own.
+
+    Attributes
+    ----------
+    name : str
+        In words.
+    set : dict
+        Values of parameters; they need not be among those that come into question.
+    """
+
+    name: str
+    set: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Search:
+    """What ``search.toml`` says."""
+
+    study: Study
+    hypercube: int
+    further: int
+    parameters: tuple[Parameter, ...]
+    criteria: tuple[Asked, ...]
+    beside: tuple[Beside, ...] = ()
+    note: str = ""
+    told: str = ""
+    """What follows from it, for the page; `note` is on how it was done."""
+
+    @classmethod
+    def load(cls, study: Study) -> Search:
+        """The search of a study.
+
+        Raises
+        ------
+        InputError
+            If it has none.
+        StudyError
+            If a key is missing, unknown or wrong.
+        """
+        path = study.folder / DESCRIPTION
+        if not path.is_file():
+            raise InputError(f"{study.name}: has no {DESCRIPTION}, so that nothing is known to be open")
+        try:
+            text = library.toml(library.text_in(path, "search"))
+            found = cls(
+                study,
+                text.pop("hypercube"),
+                text.pop("further"),
+                tuple(Parameter(**entry) for entry in text.pop("parameters")),
+                tuple(Asked(**entry) for entry in text.pop("criteria")),
+                tuple(Beside(**entry) for entry in text.pop("beside", [])),
+                text.pop("note", "").strip(),
+                text.pop("told", "").strip(),
+            )
+            names = [parameter.name for parameter in found.parameters]
+            for asked in found.criteria:
+                study.experiment(asked.id)
+            for one in found.beside:
+                for name in one.set:
+                    if name not in names:
+                        raise StudyError(
+                            f"{one.name}: no parameter {name!r}; {library.suggestion(name, names)}"
+                        )
+        except (InputError, TypeError, StudyError) as error:
+            raise StudyError(f"{path}: {error}") from error
+        except KeyError as error:
+            raise StudyError(f"{path}: the key {error} is missing") from error
+        if text:
+            raise StudyError(f"{path}: unknown keys: {', '.join(text)}")
+        return found
+
+    @property
+    def defaults(self) -> dict[str, Any]:
+        """The choice of the study."""
+        return {parameter.name: parameter.default for parameter in self.parameters}
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A value for each parameter, and what it gives.
+
+    Attributes
+    ----------
+    number : int
+        From 0, the choice of the study.
+    values : dict
+        Of the parameters.
+    figures : dict
+        What was measured; empty if it could not be run.
+    error : str
+        Why it could not be run.
+    name : str
+        That of a `Beside`.
+    """
+
+    number: int
+    values: dict[str, Any]
+    figures: dict[str, float] = field(default_factory=dict)
+    error: str = ""
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class Found:
+    """All choices of a search, in the order in which they were made."""
+
+    search: Search
+    choices: tuple[Choice, ...]
+    beside: tuple[Choice, ...] = ()
+
+    def met(self, choice: Choice) -> list[str]:
+        """The experiments of which this choice meets all that is asked."""
+        missed = {asked.id for asked in self.search.criteria if asked.miss(choice.figures) > 0}
+        return [one for one in dict.fromkeys(asked.id for asked in self.search.criteria) if one not in missed]
+
+    def rank(self, choice: Choice) -> tuple[int, float, int]:
+        """The best has the least: experiments missed, misses of all figures, of which none counts above 1."""
+        missed = sum(min(1.0, asked.miss(choice.figures)) for asked in self.search.criteria)
+        return -len(self.met(choice)), missed, choice.number
+
+    @cached_property
+    def best(self) -> Choice:
+        """The best over all criteria."""
+        return min(self.choices, key=self.rank)
+
+    def nearest(self, asked: Asked) -> Choice:
+        """The choice that comes nearest to one figure that is asked; of several the best over all."""
+        return min(self.choices, key=lambda choice: (asked.miss(choice.figures), self.rank(choice)))
+
+
+def search(study: Study, directory: Path, *, say: Callable[[str], None] = lambda _: None) -> Found:
+    """Searches a study, and writes ``search.json``; choices that are there already are not run again.
+
+    Parameters
+    ----------
+    study : Study
+        From `find`.
+    directory : Path
+        For the figures of each choice, and the answer.
+    say : callable, optional
+        Gets a sentence on what is being done.
+
+    Raises
+    ------
+    InputError
+        If the study has no search.
+    StudyError
+        If the search is wrong, or measures something else than its criteria ask for.
+    """
+    described = Search.load(study)
+    measure = getattr(file_of(study, CODE), "measure", None)
+    if not callable(measure):
+        raise StudyError(f"{study.folder / CODE}.py: has no function measure(context, values)")
+    directory.mkdir(parents=True, exist_ok=True)
+    context = Context(study, directory, say=say)
+
+    def tried(number: int, values: dict[str, Any], name: str = "") -> Choice:
+        file = directory / f"{_identity(study, values)}.json"
+        if not file.is_file():
+            partial = file.with_suffix(".partial")
+            storage.write_json(partial, _measured(measure, context, values))
+            partial.replace(file)
+        known = json.loads(file.read_text("utf-8"))
+        figures = _read(known["figures"])
+        if not known["error"] and (absent := {one.figure for one in described.criteria} - set(figures)):
+            raise StudyError(f"{study.folder / CODE}.py: measures no {', '.join(sorted(absent))}")
+        return Choice(number, values, figures, known["error"], name)
+
+    beside = tuple(tried(-1, {**described.defaults, **one.set}, one.name) for one in described.beside)
+    choices: list[Choice] = []
+    total = 1 + described.hypercube + described.further
+    for values in _proposed(described, choices):
+        say(f"choice {len(choices)} of {total - 1}")
+        choices.append(tried(len(choices), values))
+    found = Found(described, tuple(choices), beside)
+    storage.write_json(directory / FOUND, to_json(found))
+    return found
+
+
+def _measured(
+    measure: Callable[[Context, dict[str, Any]], Mapping[str, float]],
+    context: Context,
+    values: dict[str, Any],
+) -> dict[str, Any]:
+    """The figures of a choice as they are kept; none if it cannot be run, or one is a mean of nothing."""
+    try:
+        figures = measure(context, values)
+    except (ScenarioError, SimulationError, ArithmeticError) as error:
+        return {"values": values, "figures": {}, "error": str(error)}
+    return {"values": values, "figures": _plain(figures), "error": ""}
+
+
+def _plain(figures: Mapping[str, float]) -> dict[str, float | None]:
+    """JSON knows no figures that are no numbers."""
+    return {key: float(value) if math.isfinite(value) else None for key, value in figures.items()}
+
+
+def _read(figures: Mapping[str, float | None]) -> dict[str, float]:
+    return {key: math.nan if value is None else value for key, value in figures.items()}
+
+
+def _identity(study: Study, values: Mapping[str, Any]) -> str:
+    """What the figures of a choice depend on: its values, the engine, and the files of the study."""
+    digest = hashlib.sha256(cache.engine().encode())
+    digest.update(json.dumps(values, sort_keys=True).encode())
+    for file in sorted(study.folder.iterdir()):
+        if file.suffix == ".py" or (file.suffix == ".toml" and file.name not in (DESCRIPTION, "study.toml")):
+            digest.update(file.name.encode() + b"\0" + file.read_bytes())
+    return digest.hexdigest()[:24]
+
+
+def _proposed(search: Search, made: Sequence[Choice]) -> Iterator[dict[str, Any]]:
+    """The choices in turn; `made` has the figures of those before."""
+    from scipy.stats import qmc
+
+    yield search.defaults
+    if search.hypercube:
+        drawn = qmc.LatinHypercube(d=len(search.parameters), rng=SEED).random(search.hypercube)
+        for shares in drawn:
+            yield {
+                one.name: one.values[int(share * len(one.values))]
+                for one, share in zip(search.parameters, shares, strict=True)
+            }
+    rng = np.random.default_rng(SEED)
+    for turn in range(search.further):
+        yield _changed(search, _from(Found(search, tuple(made)), turn), [one.values for one in made], rng)
+
+
+def _from(found: Found, turn: int) -> dict[str, Any]:
+    """The choice that is changed: every other turn the best of all, else the nearest to what none reaches."""
+    unmet = [asked for asked in found.search.criteria if asked.miss(found.nearest(asked).figures) > 0]
+    if turn % 2 == 0 or not unmet:
+        return found.best.values
+    return found.nearest(unmet[turn // 2 % len(unmet)]).values
+
+
+def _changed(
+    search: Search, values: Mapping[str, Any], known: Sequence[Mapping[str, Any]], rng: np.random.Generator
+) -> dict[str, Any]:
+    """A choice with a quarter of its values drawn again, if possible one that has not been tried."""
+    open_ones = [one for one in search.parameters if len(one.values) > 1]
+    new = dict(values)
+    for _ in range(100):
+        new = dict(values)
+        count = max(1, rng.binomial(len(open_ones), CHANGED))
+        for nth in rng.choice(len(open_ones), size=count, replace=False):
+            one = open_ones[nth]
+            others = [value for value in one.values if value != values[one.name]]
+            new[one.name] = others[rng.integers(len(others))]
+        if new not in known:
+            break
+    return new
+
+
+def to_json(found: Found) -> dict[str, Any]:
+    """What is kept beside the page of the study."""
+
+    def plain(choice: Choice) -> dict[str, Any]:
+        return {
+            "number": choice.number,
+            "name": choice.name,
+            "values": choice.values,
+            "figures": _plain(choice.figures),
+            "met": found.met(choice),
+            "error": choice.error,
+        }
+
+    return {
+        "study": found.search.study.name,
+        "choices": [plain(choice) for choice in found.choices],
+        "beside": [plain(choice) for choice in found.beside],
+    }
+
+
+def from_json(study: Study, text: Mapping[str, Any]) -> Found:
+    """The way back, for the page."""
+
+    def choice(of: Mapping[str, Any]) -> Choice:
+        return Choice(of["number"], of["values"], _read(of["figures"]), of["error"], of["name"])
+
+    described = Search.load(study)
+    return Found(described, tuple(map(choice, text["choices"])), tuple(map(choice, text["beside"])))
+
+
+def tables(found: Found) -> list[Table]:
+    """What was found: figure by figure, the values of the choices named there, and questions beside."""
+    nearest = [found.nearest(asked) for asked in found.search.criteria]
+    shown = [_by_figure(found, nearest), _by_choice(found, nearest)]
+    return [*shown, _beside(found)] if found.beside else shown
+
+
+def _by_figure(found: Found, nearest: Sequence[Choice]) -> Table:
+    """A row for each figure that is asked."""
+    rows = []
+    for asked, near in zip(found.search.criteria, nearest, strict=True):
+        ours, best, theirs = (
+            asked.show(one.figures.get(asked.figure)) for one in (found.choices[0], near, found.best)
+        )
+        reached = asked.miss(near.figures) == 0
+        said = f"{best} ({near.number})" if reached else f"**{best}** ({near.number})"
+        rows.append((asked.id, asked.what, asked.reported, asked.bound(), ours, said, theirs))
+    best_of_all = f"the best ({found.best.number})"
+    columns = ("", "figure", "the source", "asked", "chosen (0)", "the nearest", best_of_all)
+    return Table("search", "Figure by figure", columns, tuple(rows))
+
+
+def _by_choice(found: Found, nearest: Sequence[Choice]) -> Table:
+    """The values of the choices that come nearest to something; those of the study first."""
+    named = sorted({found.best.number, *(choice.number for choice in nearest)} - {0})
+    shown = [found.choices[0], *(found.choices[number] for number in named)]
+    rows = [
+        (one.what, *(_cell(choice.values[one.name], one, choice) for choice in shown))
+        for one in found.search.parameters
+        if len(one.values) > 1
+    ]
+    rows.append(("experiments met", *(str(len(found.met(choice))) for choice in shown)))
+    columns = ("parameter", *(str(choice.number) for choice in shown))
+    return Table("search-choices", "The choices", columns, tuple(rows))
+
+
+def _cell(value: Any, parameter: Parameter, choice: Choice) -> str:
+    text = f"{value:.3g}" if isinstance(value, float) else str(value)
+    return text if value == parameter.default or choice.number == 0 else f"**{text}**"
+
+
+def _beside(found: Found) -> Table:
+    """What the study's own choice misses, for each question."""
+    asked_of = [("as chosen", found.choices[0]), *((one.name, one) for one in found.beside)]
+    missed = [asked for asked in found.search.criteria if asked.miss(found.choices[0].figures) > 0]
+    rows = [
+        (name, *(asked.show(one.figures.get(asked.figure)) for asked in missed)) for name, one in asked_of
+    ]
+    wanted = ("asked", *(asked.bound() for asked in missed))
+    columns = ("", *(f"{asked.id}: {asked.what}" for asked in missed))
+    return Table("search-beside", "Questions beside", columns, (wanted, *rows))
