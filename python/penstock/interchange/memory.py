@@ -52,9 +52,8 @@ def fit(keys: dict[str, Any], document: Document, memory: SharedMemory) -> list[
         reserved = queues * _bytes(threshold["minimum"])
         buffer["total"] = size(memory.shared_bytes + reserved + _bytes(threshold["headroom"]))
         told.append(
-            f"switch.buffer.total: {memory.shared_bytes} B that are shared, {threshold['headroom']} of "
-            f"headroom, "
-            f"{reserved} B reserved by {queues} queues"
+            f"switch.buffer.total: {memory.shared_bytes} B that are shared, {_bytes(threshold['headroom'])} B "
+            f"of headroom, {reserved} B reserved by {queues} queues"
         )
         if len(set(ports.values())) > 1:
             told.append(f"switches with less than {most} ports reserve less, and share that")
