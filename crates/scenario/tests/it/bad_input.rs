@@ -2061,6 +2061,19 @@ fn warnings() {
             "max_probability above 0.010",
         ),
         (
+            {
+                let marks = marking("min = \"5 kB\"\nmax = \"200 kB\"\nmax_probability = ‸0.01");
+                let keys = "[topology.star]\nhosts = 5\nrate = \"40 Gb/s\"\ndelay = \"20 us\"";
+                let text = flow_and(
+                    "from = \"h1..h4\"\npriority = 3\nsource = { rdma = { mtu = \"938 B\" } }",
+                    &format!("{}\n{marks}", PFC_OF_3.replace("@", "1 MB")),
+                );
+                Text { topology: fabric(keys, "h1..h4", "h0").topology, ..text }
+            },
+            "4 queue pairs of DCQCN to \"h0\" stay at rest if marks take 71.",
+            "expected a lower max_probability",
+        ),
+        (
             star("line_code = \"64b/66b\"\nrate = ‸\"25 Gb/s\""),
             "25 Gb/s on the wire carries about 24.242424242 Gb/s",
             "expected \"25.78125 Gb/s\", or no line_code",
