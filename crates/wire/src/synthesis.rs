@@ -525,7 +525,7 @@ mod tests {
             let frame = Simulated { kind, payload, ports, bytes: 200, word, ..FRAME }.frame().unwrap();
             let Contents::Ipv4(datagram) = frame.contents else { panic!() };
             let Transport::Roce(_, packet) = datagram.transport().clone() else { panic!() };
-            packet.payload().to_vec()
+            packet.payload
         };
         let length = Some(0x0102_0304);
         let write = of(Kind::Data, Verb::Write, length, FIRST_OR_RNR | 7);
@@ -649,7 +649,8 @@ mod tests {
             (Verb::Write, [0x06, 0x07, 0x08, 0x0A]),
             (Verb::Read, [0x0D, 0x0E, 0x0F, 0x10]),
         ] {
-            let packets = places.map(|word| transport(&made(Simulated { word, verb, ..data }, 1_086)));
+            let payload = Payload::Message(verb, None);
+            let packets = places.map(|word| transport(&made(Simulated { word, payload, ..data }, 1_086)));
             assert_eq!(packets.each_ref().map(|packet| packet.opcode), opcodes);
             let read = verb == Verb::Read;
             assert_eq!(packets[0].payload[0], if read { ACK_SYNDROME } else { 0 });
