@@ -51,9 +51,10 @@ def fit(keys: dict[str, Any], document: Document, memory: SharedMemory) -> list[
         queues = _queues(most, keys["switch"].get("queues", "per_priority"), lossless)
         reserved = queues * _bytes(threshold["minimum"])
         buffer["total"] = size(memory.shared_bytes + reserved + _bytes(threshold["headroom"]))
+        headroom = _bytes(threshold["headroom"])
         told.append(
-            f"switch.buffer.total: {memory.shared_bytes} B that are shared, {_bytes(threshold['headroom'])} B "
-            f"of headroom, {reserved} B reserved by {queues} queues"
+            f"switch.buffer.total: {memory.shared_bytes} B that are shared, {headroom} B of headroom, "
+            f"{reserved} B reserved by {queues} queues"
         )
         if len(set(ports.values())) > 1:
             told.append(f"switches with less than {most} ports reserve less, and share that")
