@@ -8,6 +8,7 @@ Exit code 1: the hundred thousand take 2 GB or more, or a transfer did not come 
 from __future__ import annotations
 
 import json
+import re
 import resource
 import subprocess
 import sys
@@ -48,10 +49,17 @@ arrivals = { poisson = { gap = "1600 ns" } }
 stop = "100 ms"
 over = { tcp = { preset = "datacenter", handshake = true, reconnect = true } }
 """
+DCQCN = 'rdma = { control = { dcqcn = { preset = "paper" } } }'
 SCENARIOS = {
     OPEN_AT_ONCE: HEAD.format(duration="40 ms", hosts=1_000)
     + "".join(OPEN.format(shift=shift) for shift in range(1, 101)),
     "one short one after the other": HEAD.format(duration="101 ms", hosts=16) + SHORT,
+    "queue pairs at the same time": HEAD.format(duration="40 ms", hosts=1_000)
+    + "".join(OPEN.format(shift=shift) for shift in range(1, 101)).replace(
+        'tcp = { preset = "datacenter" }', DCQCN
+    ),
+    "a million transfers over RDMA": HEAD.format(duration="101 ms", hosts=16)
+    + re.sub(r"tcp = \{.*?\}", DCQCN, SHORT),
 }
 
 
@@ -59,7 +67,7 @@ def one(name: str) -> None:
     """Runs one of them here, and prints what it took as JSON."""
     result = ps.Scenario.from_toml(SCENARIOS[name]).run(seed=1)
     took = resource.getrusage(resource.RUSAGE_SELF)
-    scheduled = name != OPEN_AT_ONCE
+    scheduled = "same time" not in name
     table, column = ("transfers", "completion_ns") if scheduled else ("connections", "completed_ns")
     ends = result.table(table).column(column).to_numpy()
     found = {

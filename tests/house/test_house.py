@@ -245,6 +245,21 @@ def test_the_other_end_of_a_link_is_looked_at_in_one_file(root: Path) -> None:
         assert path.name == "across.rs" or "PeerIx(" not in text, path
 
 
+def test_the_way_of_a_frame_meets_no_file_twice(root: Path) -> None:
+    """The table of the page is in the order of the numbered steps, and each step is in a file of its own."""
+    page = (root / "docs/architecture.md").read_text("utf-8")
+    section = page.partition("## The path of a frame")[2].partition("\n## ")[0]
+    steps = re.findall(r"^\| (\d) .* \| `(\w+\.rs)` \| `(\w+)` \|$", section, re.MULTILINE)
+    numbers = [int(number) for number, _, _ in steps]
+    assert numbers == sorted(numbers) and set(numbers) == set(range(1, 8))
+    assert len({file for _, file, _ in steps}) == len(steps) == 8
+    for _, file, name in steps:
+        code = (root / "crates/fabric/src/run" / file).read_text("utf-8")
+        assert re.search(rf"^    (pub(\(super\))? )?fn {name}\(", code, re.MULTILINE), (file, name)
+    world = (root / "crates/fabric/src/run/world.rs").read_text("utf-8")
+    assert [f"`{file}`" for _, file, _ in steps if f"`{file.removesuffix('.rs')}`" not in world] == []
+
+
 def test_the_way_of_a_key_is_short_and_stored_once(root: Path) -> None:
     page = (root / "docs/architecture.md").read_text("utf-8")
     section = page.partition("## The way of a key")[2].partition("\n## ")[0]

@@ -50,6 +50,7 @@ use crate::run::links::Links;
 use crate::run::nic::Nic;
 use crate::run::node::NodeOf;
 use crate::run::numbering::Numbering;
+use crate::run::own::Own;
 use crate::run::port::{ColdPort, HEAD_BYTES, Hooks, Port, PortCounts};
 use crate::run::probes::Probes;
 use crate::run::route_table::RouteTable;
@@ -363,11 +364,11 @@ fn build_part(part: &Part, paths: &Paths, routes: RouteTable, faults: Faults, ev
             all_places: plan.places() as u32,
         },
         node_of,
-        nodes: TiVec::with_capacity(part.nodes().len()),
+        nodes: Vec::with_capacity(part.nodes().len()).into(),
         pause_senders: TiVec::new(),
         links: Links::with_capacity(part.ports().len(), spec.numbers()),
         buffers: Buffers::new(part.ports().map(|port| plan.node(port).classes().classes()).sum()),
-        ingress: TiVec::new(),
+        ingress: Own::default(),
         headers: Headers::default(),
         telemetry: TiVec::new(),
         routes,

@@ -15,7 +15,7 @@ use crate::build::fault_plan::Note;
 use crate::build::shards::Split;
 use crate::build::{Built, build, start};
 use crate::run::crossbar::Crossbar;
-use crate::run::event::{Event, Kind};
+use crate::run::event::Kind;
 use crate::run::outcome::{Failure, SimulationError};
 use crate::run::pool::Waiting;
 use crate::run::world::Fabric;
@@ -342,10 +342,10 @@ impl Simulation {
         let mut in_flight = vec![(0u64, 0u64); self.ports()];
         for Shard { world, runner } in &mut self.shards {
             for event in runner.windows().pending() {
-                if matches!(event.kind(), Kind::Frame | Kind::Head | Kind::Broken) {
+                if event.has_frame() {
                     let (frames, bytes) = &mut in_flight[world.numbering.port(event.port()) as usize];
                     *frames += 1;
-                    *bytes += u64::from(event.frame.bytes);
+                    *bytes += u64::from(event.frame().bytes);
                 }
             }
         }
@@ -369,7 +369,7 @@ impl Simulation {
         for Shard { world, runner } in &mut self.shards {
             for event in runner.windows().pending().filter(|event| event.kind() == Kind::Frame) {
                 let ends = world.nodes[world.node_of[event.place()]].is_host;
-                let found = world.arriving(event.port(), &{ event.frame }, engine::Event::time(event));
+                let found = world.arriving(event.port(), &event.frame(), engine::Event::time(event));
                 arriving.extend(found.filter(|(_, passage)| ends && passage.start() < now));
             }
         }
@@ -384,9 +384,8 @@ impl Simulation {
 
     /// How many frames have left and not arrived. Below zero while more have arrived than somebody has made up for.
     fn frames_on_links(&mut self) -> i64 {
-        let is_frame = |event: &&Event| matches!(event.kind(), Kind::Frame | Kind::Head | Kind::Broken);
         let pending = self.shards.iter_mut().flat_map(|shard| shard.runner.windows().pending());
-        let pending = pending.filter(is_frame).count() as i64;
+        let pending = pending.filter(|event| event.has_frame()).count() as i64;
         pending - self.parts().map(Fabric::frames_committed).sum::<u64>() as i64
     }
 

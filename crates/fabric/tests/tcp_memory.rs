@@ -1,5 +1,5 @@
-//! What a connection over TCP takes, idle and active, and that it asks for no memory once it runs. Published in
-//! docs/tcp.md.
+//! What a connection over TCP and a queue pair take, idle and active, and that the former asks for no memory once it runs. Published
+//! in docs/tcp.md and docs/performance.md.
 //!
 //! One test only: the counter is the process's.
 
@@ -12,11 +12,11 @@ use fabric::spec::SwitchSpec;
 use fabric::{Simulation, State};
 use queueing::BufferSpec;
 use std::sync::Arc;
-use transport::{Application, ConnectionSpec, TcpKeys, TcpPreset};
-use units::{Amount, Time};
+use transport::{Application, ConnectionSpec, DcqcnPreset, RdmaControlKeys, RdmaKeys, TcpKeys, TcpPreset};
+use units::{Amount, Bytes, Time};
 
 /// So many connections of each of ten hosts to one. Those that are idle begin after the end.
-fn net(connections: usize, start: Time) -> Net {
+fn net(connections: usize, start: Time, application: &Application) -> Net {
     let mut net = Net::new(us(40_000));
     net.0.probes.bin = None;
     net.0.probes.pauses = false;
@@ -24,23 +24,34 @@ fn net(connections: usize, start: Time) -> Net {
     let buffer = BufferSpec { queue: Some(Amount::Frames(500)), ..BufferSpec::default() };
     let sw = net.switch("sw", SwitchSpec { buffer, ..switch() });
     net.link(to, sw, gbps(10), us(1));
-    let keys = TcpKeys { min_timeout: us(1_000), initial_timeout: us(1_000), ..TcpPreset::Rfc.keys() };
-    let spec = Arc::new(keys.sized(None, 1_522, 64).unwrap());
     for at in 0..10 {
         let from = net.host(&format!("h{at}"), host());
         net.link(from, sw, gbps(10), us(1));
         for n in 0..connections {
             let flow = net.flow(&format!("f{at}.{n}"), from, 0, greedy(to, 1_522, start));
-            let application = Application::Tcp(spec.clone());
+            let application = application.clone();
             flow.transport = Some(Arc::new(ConnectionSpec { start, stop: None, application }));
         }
     }
     net
 }
 
+fn tcp() -> Application {
+    let keys = TcpKeys { min_timeout: us(1_000), initial_timeout: us(1_000), ..TcpPreset::Rfc.keys() };
+    Application::Tcp(Arc::new(keys.sized(None, 1_522, 64).unwrap()))
+}
+
+/// A queue pair under DCQCN, for a message of 20 kB.
+fn rdma() -> Application {
+    let control = RdmaControlKeys::Dcqcn(DcqcnPreset::Paper.keys());
+    Application::Rdma(
+        RdmaKeys { control, ..RdmaKeys::default() }.carrier(Some(Bytes::new(20_000)), 1_522).unwrap().0,
+    )
+}
+
 /// Bytes in use after a run, without the description.
-fn bytes(connections: usize, start: Time) -> usize {
-    let net = net(connections, start);
+fn bytes(connections: usize, start: Time, application: &Application) -> usize {
+    let net = net(connections, start, application);
     let before = in_use();
     let mut simulation = Simulation::new(&net.0).expect("builds");
     simulation.run().expect("nothing but what may be lost");
@@ -49,12 +60,17 @@ fn bytes(connections: usize, start: Time) -> usize {
 
 #[test]
 fn a_connection_takes_two_kilobytes_and_asks_for_no_more() {
-    let each = |start| (bytes(60, start) - bytes(20, start)) / 400;
-    let (idle, active) = (each(us(50_000)), each(Time::ZERO));
+    let each = |start, application: &Application| {
+        (bytes(60, start, application) - bytes(20, start, application)) / 400
+    };
+    let (idle, active) = (each(us(50_000), &tcp()), each(Time::ZERO, &tcp()));
+    let (idle_pair, active_pair) = (each(us(50_000), &rdma()), each(Time::ZERO, &rdma()));
     assert!(idle <= 1_920, "{idle} B an idle connection");
     assert!(active <= 2_048, "{active} B an active connection");
+    assert!(idle_pair <= 1_952, "{idle_pair} B an idle queue pair");
+    assert!(active_pair <= 3_328, "{active_pair} B an active queue pair");
     // 100 connections share one link, with losses, repairs and timeouts.
-    let net = net(10, Time::ZERO);
+    let net = net(10, Time::ZERO, &tcp());
     let mut simulation = Simulation::new(&net.0).expect("builds");
     while simulation.now() < us(20_000) {
         assert_eq!(simulation.advance(1_000), Ok(State::Running));
@@ -67,6 +83,7 @@ fn a_connection_takes_two_kilobytes_and_asks_for_no_more() {
     assert!(calls * 500 < events, "{calls} allocations in {events} events");
     #[expect(clippy::print_stdout, reason = "what it takes, where someone asks")]
     {
+        println!("{idle_pair} B an idle queue pair, {active_pair} B an active one");
         println!(
             "{idle} B an idle connection, {active} B an active one; {calls} allocations in {events} events"
         );

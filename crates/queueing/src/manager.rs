@@ -287,6 +287,13 @@ impl Counts {
     }
 }
 
+/// How many bytes may come behind a frame before any of those that come can find more in the queue than `most` bytes, itself included;
+/// 0 if that is a number of frames.
+pub(crate) fn room_below(most: Amount, fill: &Fill, frame: FrameFacts) -> u64 {
+    let Amount::Bytes(most) = most else { return 0 };
+    most.saturating_sub(fill.queue.bytes + u64::from(frame.bytes))
+}
+
 /// The number of an amount, whatever its unit.
 pub(crate) fn number(amount: Amount) -> u64 {
     match amount {

@@ -37,8 +37,9 @@
 //! frames (flows have a color), the hard limit (that of the buffer).
 
 use crate::manager::{
-    Color, Configuration, Counts, Departures, Fill, FrameFacts, LinkFacts, QueueManager, Verdict,
+    Color, Configuration, Counts, Departures, Fill, FrameFacts, LinkFacts, QueueManager, Verdict, room_below,
 };
+use crate::quiet::Quiet;
 use crate::red_line::{Common, Line, Rules};
 use crate::step::Moment;
 use keys::{Remark, Unused};
@@ -244,6 +245,7 @@ impl Configuration for RedParams {
             mean_time: link.time_of(self.mean_frame.get() as u32),
             average: 0.0,
             idle_since: Time::ZERO,
+            calm: None,
         }
     }
 }
@@ -296,6 +298,8 @@ pub struct Red {
     average: f64,
     /// Until when the average is right: when the link had sent the last frame of the queue, or later.
     idle_since: Time,
+    /// The average is the length of the queue, and below the minimum: so many bytes may come before it can reach that.
+    calm: Option<u64>,
 }
 
 impl Red {
@@ -326,6 +330,15 @@ impl Red {
         }
     }
 
+    /// A frame was asked about on entry: whether those that come next need not be, and for how many bytes. What an average of the past
+    /// comes to depends on each frame, and so does that of frames of other colors.
+    fn calm_for(&self, fill: &Fill, frame: FrameFacts) -> Option<u64> {
+        let Common { weight, min: Amount::Bytes(min), at, .. } = self.params else { return None };
+        let is_length = weight == 1.0 && at == Moment::Enqueue && self.colored.is_none();
+        let below = Amount::Bytes(min.saturating_sub(1));
+        (is_length && self.average < min as f64).then(|| room_below(below, fill, frame))
+    }
+
     /// Takes a sample, and says what becomes of the frame.
     fn looks(
         &mut self,
@@ -335,6 +348,7 @@ impl Red {
         random: &mut impl FnMut() -> u64,
     ) -> Verdict {
         self.sample(now, fill, frame);
+        self.calm = self.calm_for(fill, frame);
         let Red { params, green, colored, average, .. } = self;
         let own = match (colored, frame.color) {
             (None, _) | (_, Color::Green) => None,
@@ -406,6 +420,17 @@ impl QueueManager for Red {
         }
     }
 
+    /// While the length is below the minimum no frame is picked, and what it was then does not matter once one is asked about.
+    fn quiet(&self) -> Quiet {
+        self.calm.map_or(Quiet::NEVER, Quiet::for_bytes)
+    }
+
+    fn on_unheard(&mut self, _frames: u64, bytes: u64) {
+        self.average = 0.0;
+        self.green.since_pick = None;
+        self.calm = self.calm.map(|room| room - bytes);
+    }
+
     fn on_link_rate(&mut self, rate: BitRate) {
         self.link.rate = rate;
         self.wire = WireClock::new(rate);
@@ -429,7 +454,7 @@ fn power(base: f64, exponent: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testbed::{LINK, bits, capable, holding};
+    use crate::testbed::{LINK, assert_same_picks, bits, capable, holding};
 
     /// The average is what the queue holds.
     fn at_once() -> RedParams {
@@ -465,6 +490,27 @@ mod tests {
         assert_eq!(on_entry, Verdict::Pass);
         let [mark, pass] = [Verdict::Mark, Verdict::Pass];
         assert_eq!(on_exit, [mark, mark, pass, pass, pass]);
+    }
+
+    #[test]
+    fn a_quiet_one_picks_the_same_frames_as_one_that_hears_of_all() {
+        for (seed, idle_exponent) in
+            (0..400u64).zip([IdleExponent::Elapsed, IdleExponent::ElapsedAndArrival].into_iter().cycle())
+        {
+            let mut draw = bits(seed);
+            let mut below = |most: u64| draw() % most;
+            let min = 1 + below(20_000);
+            let max = min + 1 + below(10_000);
+            let keys = RedParams {
+                min: Amount::Bytes(min),
+                max: Amount::Bytes(max),
+                idle_exponent,
+                counts: [Counts::WithFrame, Counts::WithoutFrame][below(2) as usize],
+                action: Action::MarkOnly,
+                ..at_once()
+            };
+            assert_same_picks(&keys.start(&LINK), min + max, &mut below, seed);
+        }
     }
 
     #[test]

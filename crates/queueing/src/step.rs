@@ -11,7 +11,7 @@
 //! weighted RED.
 
 use crate::manager::{
-    Configuration, Counts, Departures, Fill, FrameFacts, LinkFacts, QueueManager, Verdict, number,
+    Configuration, Counts, Departures, Fill, FrameFacts, LinkFacts, QueueManager, Verdict, number, room_below,
 };
 use crate::quiet::Quiet;
 use keys::Remark;
@@ -55,14 +55,16 @@ impl Configuration for StepParams {
         Some("it has no effect")
     }
     fn start(&self, _link: &LinkFacts) -> Step {
-        Step { params: *self }
+        Step { params: *self, room: 0 }
     }
 }
 
-/// A threshold; nothing has to be remembered.
+/// A threshold.
 #[derive(Clone, Debug)]
 pub struct Step {
     params: StepParams,
+    /// So many bytes may come before a frame can find the queue above it.
+    room: u64,
 }
 
 impl Step {
@@ -81,6 +83,7 @@ impl QueueManager for Step {
         frame: FrameFacts,
         _random: &mut impl FnMut() -> u64,
     ) -> Verdict {
+        self.room = room_below(self.params.threshold, fill, frame);
         self.look(Moment::Enqueue, fill, frame)
     }
     fn on_dequeue(
@@ -102,9 +105,13 @@ impl QueueManager for Step {
 
     fn quiet(&self) -> Quiet {
         match self.params.at {
-            Moment::Enqueue => Quiet::OF_DEPARTURES,
+            Moment::Enqueue => Quiet::for_bytes(self.room),
             Moment::Dequeue => Quiet::NEVER,
         }
+    }
+
+    fn on_unheard(&mut self, _frames: u64, bytes: u64) {
+        self.room -= bytes;
     }
 
     fn on_link_rate(&mut self, _rate: BitRate) {}
@@ -113,7 +120,7 @@ impl QueueManager for Step {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testbed::{LINK, capable, holding};
+    use crate::testbed::{LINK, assert_same_picks, bits, capable, holding};
 
     /// Three frames enter an empty queue, then three leave: who is marked, on entry and on exit.
     fn marks(params: StepParams) -> ([bool; 3], [bool; 3]) {
@@ -125,6 +132,18 @@ mod tests {
             step.on_dequeue(Time::ZERO, &holding(others), capable(1000), &mut || 0) == Verdict::Mark
         });
         (enters, leaves)
+    }
+
+    #[test]
+    fn a_quiet_one_marks_the_same_frames_as_one_that_hears_of_all() {
+        for seed in 0..400u64 {
+            let mut draw = bits(seed);
+            let mut below = |most: u64| draw() % most;
+            let threshold = below(20_000);
+            let counts = [Counts::WithFrame, Counts::WithoutFrame][below(2) as usize];
+            let keys = StepParams { threshold: Amount::Bytes(threshold), at: Moment::Enqueue, counts };
+            assert_same_picks(&keys.start(&LINK), 2 * threshold + 3_000, &mut below, seed);
+        }
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! A queue for tests, and random bits.
 
-use crate::{Color, Fill, FrameFacts, LinkFacts};
+use crate::{Color, Fill, FrameFacts, LinkFacts, Moment, NotHeard, QueueManager, Quiet};
 use frame::{Occupancy, PointId};
-use units::BitRate;
+use std::collections::VecDeque;
+use units::{BitRate, Time};
 
 /// 8 Gb/s without overhead: a byte a nanosecond.
 pub(crate) const LINK: LinkFacts = LinkFacts { rate: BitRate::from_gbps(8), overhead: 0, point: PointId(0) };
@@ -23,4 +24,48 @@ pub(crate) fn bits(mut state: u64) -> impl FnMut() -> u64 {
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         mixed ^ (mixed >> 31)
     }
+}
+
+/// Frames come to a queue of at most so many bytes and leave it, at random: a manager that hears of them all, and the same one that does
+/// not hear of what it need not, say the same.
+pub(crate) fn assert_same_picks<M: QueueManager + Clone>(
+    manager: &M,
+    most: u64,
+    below: &mut impl FnMut(u64) -> u64,
+    seed: u64,
+) {
+    let (mut all, mut some) = (manager.clone(), manager.clone());
+    let (mut of_all, mut of_some) = (bits(seed), bits(seed));
+    let (mut quiet, mut unheard, mut heard) = (some.quiet(), 0, 0);
+    let mut left = quiet.bytes;
+    let (mut queue, mut waiting, mut now) = (VecDeque::new(), Occupancy::default(), Time::ZERO);
+    for step in 0..2_000u64 {
+        now += Time::from_ns(below(3_000));
+        let comes = queue.is_empty() || below(2) == 0 && waiting.bytes < most;
+        let frame = if comes { capable(64 + below(1_437) as u16) } else { queue.pop_front().expect("waits") };
+        let moment = if comes { Moment::Enqueue } else { Moment::Dequeue };
+        if !comes {
+            waiting.remove(frame.bytes);
+        }
+        let fill = Fill { queue: waiting };
+        // Of some frames a manager hears whether it need or not, as of those with a tag.
+        let (bytes, must) = (u64::from(frame.bytes), below(50) == 0);
+        let (said, _) = all.hears(moment, NotHeard { frames: 0, left: 0 }, (now, &fill, frame), &mut of_all);
+        if !must && now < quiet.until && (!comes || bytes <= left) {
+            assert_eq!(said, crate::Verdict::Pass, "seed {seed}, step {step}: nobody was told of it");
+            (unheard, left) = (unheard + u64::from(comes), left - if comes { bytes } else { 0 });
+        } else {
+            heard += 1;
+            let not_heard = NotHeard { frames: unheard, left };
+            let facts = (now, &fill, frame);
+            let (too, next) = some.hears(moment, not_heard, facts, &mut of_some);
+            assert_eq!(said, too, "seed {seed}, step {step}");
+            (quiet, unheard, left) = (next, 0, next.bytes);
+        }
+        if comes {
+            waiting.add(frame.bytes);
+            queue.push_back(frame);
+        }
+    }
+    assert!(heard < 2_000 || quiet == Quiet::NEVER, "it was never quiet");
 }

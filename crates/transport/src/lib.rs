@@ -45,6 +45,7 @@ mod rdma_sender;
 mod requester;
 mod responder;
 mod retransmission;
+mod room;
 mod round_trip;
 mod sack;
 mod scoreboard;

@@ -1,6 +1,7 @@
 //! Several endpoints that a host sees as one: they have its NIC in turn, a segment each, and its timer together.
 
 use crate::endpoint::Protocol;
+use crate::room::Append;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use units::Time;
@@ -32,7 +33,12 @@ impl<T: Protocol> Members<T> {
     }
     /// One more; its number.
     pub fn add(&mut self, endpoint: T) -> u32 {
-        self.all.push(Member { endpoint, in_line: false, looked_at: Time::NEVER, looked_later: Time::NEVER });
+        self.all.append_one(Member {
+            endpoint,
+            in_line: false,
+            looked_at: Time::NEVER,
+            looked_later: Time::NEVER,
+        });
         self.all.len() as u32 - 1
     }
     /// How many there are.
@@ -56,7 +62,7 @@ impl<T: Protocol> Members<T> {
         let Some(member) = self.all.get_mut(number as usize) else { return };
         let has_work = member.endpoint.has_work();
         if has_work && !member.in_line {
-            self.line.push_back(number);
+            self.line.append_one(number);
         } else if !has_work && member.in_line {
             self.line.retain(|&other| other != number);
         }

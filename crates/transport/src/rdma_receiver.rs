@@ -24,6 +24,7 @@ use crate::endpoint::{Protocol, Received, Record, Segment};
 use crate::rdma::psn::{self, Word};
 use crate::rdma::queue_pair::{header_of, labelled};
 use crate::rdma::{CnpScope, QueuePairs, RdmaRecovery, RdmaSpec, RdmaVerb, ReadCounts, Reader, ReceiveQueue};
+use crate::room::Append;
 use crate::transfer_sender::TransferOutcome;
 use frame::{FrameKind, RdmaHeader, Stamps, Telemetry};
 use std::collections::VecDeque;
@@ -190,6 +191,9 @@ impl RdmaReceiver {
             return None;
         }
         if self.pairs.len() <= number as usize {
+            if self.pairs.capacity() == 0 {
+                self.pairs.reserve_exact(number as usize + 1);
+            }
             self.pairs.resize_with(number as usize + 1, ReceivePair::default);
         }
         self.pairs.get_mut(number as usize)
@@ -288,11 +292,11 @@ impl RdmaReceiver {
 
     fn reply(&mut self, number: u32, arrived: Option<u32>) {
         if arrived.is_some() {
-            return self.replies.push_back((number, arrived));
+            return self.replies.append_one((number, arrived));
         }
         let Some(pair) = self.pairs.get_mut(number as usize) else { return };
         if !std::mem::replace(&mut pair.in_line, true) {
-            self.replies.push_back((number, None));
+            self.replies.append_one((number, None));
         }
     }
 }
@@ -309,7 +313,7 @@ impl ReceivePair {
     /// The application begins with a message when it is done with those before.
     fn finish(&mut self, queue: ReceiveQueue, now: Time) {
         let begins = self.taken.back().map_or(now, |&done| done.max(now));
-        self.taken.push_back(begins.saturating_add(queue.time));
+        self.taken.append_one(begins.saturating_add(queue.time));
     }
     /// Others wait for the message that ends with a packet.
     fn note_awaited(&mut self, packet: u64, transfer: u32) {
@@ -325,7 +329,7 @@ impl ReceivePair {
         if last {
             self.messages += 1;
             if keeps {
-                self.delivered.push(now);
+                self.delivered.append_one(now);
             }
         }
     }

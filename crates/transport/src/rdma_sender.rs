@@ -20,6 +20,7 @@ use crate::rdma::queue_pair::{Done, ENDLESS, header_of};
 use crate::rdma::{
     MessageTimes, PairCounts, PathFacts, QueuePair, QueuePairs, RdmaSpec, RdmaVerb, RdmaWord, SharedNic,
 };
+use crate::room::Append;
 use crate::transfer_sender::TransferOutcome;
 use frame::{FrameKind, RdmaHeader, Stamps};
 use std::collections::VecDeque;
@@ -221,9 +222,9 @@ impl RdmaSender {
 
     fn open(&mut self) -> u32 {
         let number = self.pairs.len() as u32;
-        self.posted.push(0);
+        self.posted.append_one(0);
         if self.is_read() {
-            self.served.push(Vec::new());
+            self.served.append_one(Vec::new());
         }
         self.pairs.add(QueuePair::new(&self.spec, number, &self.facts))
     }
@@ -261,7 +262,7 @@ impl RdmaSender {
         let Some(pair) = self.pairs.get_mut(header.pair) else { return };
         if pair.on_request(now, header, nth) {
             self.posted[header.pair as usize] += 1;
-            self.served[header.pair as usize].push(Served { came: now, again: 0, times: None });
+            self.served[header.pair as usize].append_one(Served { came: now, again: 0, times: None });
         }
     }
 
@@ -321,15 +322,15 @@ impl RdmaSender {
                 *outcome = done;
                 self.times[transfer as usize] = times;
                 if self.due.get(transfer as usize).is_some_and(|due| due.awaited) {
-                    self.ended.push_back(transfer);
+                    self.ended.append_one(transfer);
                 }
             }
         }
         if pair.is_idle() && self.spec.queue_pairs == QueuePairs::Free && !self.free.contains(&number) {
-            self.free.push(number);
+            self.free.append_one(number);
         }
         while let Some(record) = pair.poll_record() {
-            self.records.push_back(record);
+            self.records.append_one(record);
         }
         if self.flow.left > 0 && self.due.is_empty() && pair.has_sent_all() {
             self.flow.start = now;

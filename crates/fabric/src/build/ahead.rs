@@ -1,12 +1,13 @@
 //! What is done ahead of its time, and where.
 
-mod counting;
-mod lone_sources;
+mod arrivals;
+mod lone_source;
 
 use super::Plan;
 use crate::build::headroom::receive_buffer;
 use crate::run::ahead::MOST;
 use crate::run::port::Hooks;
+use crate::run::stages::{When, asked};
 use crate::run::world::Fabric;
 use crate::spec::choice::PathChoice;
 use crate::spec::{NodeSpec, Spec};
@@ -15,22 +16,14 @@ use queueing::{Departures, RateConfiguration};
 use std::collections::BTreeSet;
 use units::Time;
 
-/// With one of these somebody is asked, or has to be told, when a frame leaves.
-const OTHERS: [Hooks; 7] = [
-    Hooks::SCHEDULER,
-    Hooks::FAULTED,
-    Hooks::FEEDS,
-    Hooks::COUNTED,
-    Hooks::WATCHED,
-    Hooks::CREDITS,
-    Hooks::CROSSBAR,
-];
+/// Who is asked, or has to be told, when a frame leaves that has waited.
+const WHEN_LEAVING: Hooks = asked(When::LEAVES);
 
 /// Notes where that is. Called when everything else is known.
 pub fn mark(plan: &Plan, fabric: &mut Fabric) {
     mark_ports(plan, fabric);
-    counting::mark(plan, fabric);
-    lone_sources::mark(plan, fabric);
+    arrivals::mark(plan, fabric);
+    lone_source::mark(plan, fabric);
 }
 
 /// Sets the bit of ports that send frames ahead of their time: where only the clock decides when a waiting frame leaves.
@@ -63,8 +56,7 @@ fn mark_ports(plan: &Plan, fabric: &mut Fabric) {
         // A limit of the queue alone needs to know no more than what waits in it.
         let memory = fabric.nodes[fabric.node_of[port]].memory();
         let bounded = hot.hooks.has(Hooks::BOUNDED) && !memory.bounds_queues_alone();
-        let asks =
-            bounded || OTHERS.iter().any(|&other| hot.hooks.has(other)) || manager_hears(Departures::AtOnce);
+        let asks = bounded || hot.hooks.has(WHEN_LEAVING) || manager_hears(Departures::AtOnce);
         cold.notes_departures = manager_hears(Departures::Late);
         // A switch that compares its queues looks at all of them for every frame.
         let switch = node.switch().filter(|own| own.path_choice != PathChoice::LeastQueued);

@@ -3,11 +3,11 @@
 //! A node acts on what is its own, and what it does to another one is an event over a link: where a [`PortIx`] leads into a table, it
 //! is a port of the node whose event runs. The other end of a link is a [`PeerIx`], which is an index of no table, so that
 //! what would touch another node's state does not compile. Two things are done ahead of their time all the same, where both ends are in this
-//! part and nobody can tell (`lone_source`, `credits::updates`): they are here, and nothing else may be. What hosts that only
-//! count will receive is counted by path (`counting`).
+//! part and nobody can tell (`ahead::lone_source`, `credits::updates`): they are here, and nothing else may be. What hosts that only
+//! count will receive is counted by path (`ahead::arrivals`).
 
 use crate::run::credits::CreditState;
-use crate::run::event::{Event, Kind, Queued};
+use crate::run::event::{Event, Queued};
 use crate::run::index::{PlaceIx, PortIx};
 use crate::run::world::Fabric;
 use units::Time;
@@ -37,7 +37,7 @@ impl Fabric {
         let node = self.links.neighbours[egress].wrapping_sub(self.numbering.first_node);
         let PeerIx(peer) = self.links.ports[egress].arrives_as.peer();
         if (node as usize) < self.nodes.len()
-            && let Some(lone) = &mut self.links.cold[peer].lone_source
+            && let Some(lone) = &mut self.links.cold.across(peer).lone_source
         {
             lone.pause_sent(acts);
         }
@@ -46,14 +46,14 @@ impl Fabric {
     /// The credits at the other end of a link, of which updates are read.
     pub(super) fn credits_across(&mut self, port: PortIx) -> Option<&mut CreditState> {
         let PeerIx(peer) = self.links.ports[port].arrives_as.peer();
-        self.credits_mut(peer)
+        self.links.cold.across(peer).control.credits_mut()
     }
 
     /// The other end of a link looks then whether this one has told of credits, if it does not look before.
     pub(super) fn peer_looks_at(&mut self, port: PortIx, at: Time, windows: &mut Queued) {
         let peer = self.links.ports[port].arrives_as.peer();
         if self.credits_across(port).is_some_and(|credits| credits.looks_at(at)) {
-            windows.push(Event::bare(Kind::Pause, at, peer));
+            windows.push(Event::look_for_credits(at, peer));
         }
     }
 }

@@ -1,18 +1,18 @@
 //! Queues and the memory they take: what waits at egress ports.
 
 use crate::run::index::{PortIx, QueueIx};
+use crate::run::own::Own;
 use crate::run::pool::{List, Pool, Waiting};
 use crate::run::port::Port;
 use frame::{Frame, Occupancy};
 use measure::{Latency, Sojourns};
-use typed_index_collections::TiVec;
 use units::Time;
 
 /// The queues of all ports, and what waits in them and in receivers.
 #[derive(Debug)]
 pub(crate) struct Buffers {
     /// Port by port, class by class.
-    pub queues: TiVec<QueueIx, Queue>,
+    pub queues: Own<QueueIx, Queue>,
     /// The lists of queues that have several, one queue after the other.
     pub voqs: Vec<List>,
     pub pool: Pool,

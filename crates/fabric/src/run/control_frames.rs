@@ -7,7 +7,7 @@
 //!
 //! Not modelled: the time that the frame takes on the link, and the frames that it delays there.
 
-use crate::run::event::{Event, Queued};
+use crate::run::event::{Event, PauseFrame, Queued};
 use crate::run::index::PortIx;
 use crate::run::link_control::LinkControl;
 use crate::run::pause_sender::PauseCause;
@@ -31,11 +31,11 @@ impl Fabric {
         let LinkControl::Pause(pauses) = &self.links.cold[port].control else { return };
         let cause = PauseCause { targeted: false, inherited: false, down: false, queue: None, occupancy: 0 };
         let at = now + pauses.response;
-        let event = Event::pause(at, port, signal, quanta, cause.pack());
+        let pause = PauseFrame { signal, quanta, note: cause.pack(), more: false };
         if at == now {
-            self.receive_pause(&event, windows);
+            self.receive_pause(port, pause, now, windows);
         } else {
-            windows.push(event);
+            windows.push(Event::pause(at, port, pause));
         }
     }
 

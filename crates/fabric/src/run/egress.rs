@@ -5,21 +5,16 @@ use crate::run::index::PortIx;
 use crate::run::losses::Cause;
 use crate::run::pool::Waiting;
 use crate::run::port::{Hooks, Port};
+use crate::run::stages::{When, asked};
 use crate::run::world::Fabric;
 use frame::{Frame, Occupancy, TrafficClass};
 use queueing::Refusal;
 use units::Time;
 
-/// What has a stage of its own in a queue, beside the counter of where frames came in.
-const STAGES: Hooks = Hooks::SCHEDULER
-    .or(Hooks::MANAGED)
-    .or(Hooks::BOUNDED)
-    .or(Hooks::WATCHED)
-    .or(Hooks::DOWN)
-    .or(Hooks::CREDITS)
-    .or(Hooks::CROSSBAR)
-    .or(Hooks::BY_QUEUE)
-    .or(Hooks::BLAMED);
+/// Whom a frame may meet that comes to a busy port, beside the counter of where it came in.
+const WHEN_BUSY: Hooks = asked(When::BUSY);
+/// Who is asked at a free port beside a queue manager.
+pub(super) const BESIDE_MANAGER: Hooks = asked(When::FREE).without(Hooks::MANAGED);
 
 impl Fabric {
     /// A frame comes to a port that it cannot go past: to its queue, or to the crossbar before that.
@@ -33,11 +28,11 @@ impl Fabric {
     ) {
         let port = &self.links.ports[egress];
         let class = port.classes.class(frame.priority);
-        if !port.hooks.has(STAGES) && port.busy_until > now {
+        if !port.hooks.has(WHEN_BUSY) && port.busy_until > now {
             return self.wait_for_link(egress, class, &frame, ingress, now, windows);
         }
         let is_free = port.busy_until <= now && port.waiting | port.stopped == 0;
-        if is_free && !port.hooks.has(Hooks::ASKED) {
+        if is_free && !port.hooks.has(BESIDE_MANAGER) {
             return self.pass_manager(egress, class, frame, ingress, now, windows);
         }
         if port.hooks.has(Hooks::CROSSBAR) {

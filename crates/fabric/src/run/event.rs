@@ -1,12 +1,17 @@
-//! The kinds of event at a node.
+//! The events at a node: when, where, and what.
+//!
+//! An event is a time, a frame's worth of bytes and a word of kind and place, so that one queue holds all of them by value. What the
+//! bytes mean is known here alone: an event is made by one of the constructors of [`Event`], and read as a [`What`].
 
 use crate::run::across::PeerIx;
 use crate::run::headers::Headers;
 use crate::run::index::{LimiterIx, PlaceIx, PortIx};
+use crate::run::tags::CONTROL;
 use engine::Windows;
 use flow_control::credit::Freed;
 use flow_control::pause::PauseSignal;
 use frame::{Flags, Frame, PathId, Priority, Route};
+use std::ops::Range;
 use units::Time;
 
 /// The kinds of events, in the order in which they happen at one node at one time: a port that has become
@@ -48,7 +53,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    #[inline]
+    #[inline(always)]
     fn from_number(number: u32) -> Kind {
         match number {
             0 => Kind::Decide,
@@ -83,6 +88,68 @@ pub(crate) enum LossCause {
     Loss = 3,
 }
 
+/// What an event is about, with what it carries.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum What {
+    /// A port may send again.
+    Decide,
+    /// A pause frame takes effect at a port.
+    Pause(PauseFrame),
+    /// An update of credits takes effect at a port.
+    Credits(Freed),
+    /// A port looks whether the other end of its link has told of credits.
+    LookForCredits,
+    /// A frame has arrived through a port.
+    Frame(Frame),
+    /// The first bytes of a frame have arrived through a port of a cut-through switch.
+    Head(Frame),
+    /// A source is due.
+    Source,
+    /// A pause that was sent through a port has to be renewed.
+    Renew,
+    /// An update of credits is due.
+    UpdateDue,
+    /// A frame does not arrive at a port, or arrives damaged.
+    Broken(Frame, LossCause),
+    /// A host has taken in a frame.
+    Served,
+    /// These entries of the table of faults act.
+    Fault(Range<usize>),
+    /// A watchdog looks at the queues of a port.
+    Watchdog,
+    /// An endpoint is called.
+    Timeout,
+    /// A host is to tell of a path once more.
+    News(News),
+    /// A rate limiter is called.
+    Limiter(LimiterIx),
+    /// A frame has crossed a switch to a port.
+    Crossed,
+    /// Inputs and outputs of a crossbar are matched.
+    Match,
+}
+
+/// A pause frame, or a part of one: priorities with one time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PauseFrame {
+    pub signal: PauseSignal,
+    pub quanta: u16,
+    /// Why: the note of its sender.
+    pub note: u64,
+    /// More of the frame of the event before it: another time.
+    pub more: bool,
+}
+
+/// A message about a path that is told once more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct News {
+    pub path: PathId,
+    pub route: Route,
+    pub every: Time,
+    /// So many times, this one included; not 0.
+    pub times: u16,
+}
+
 /// The events to come.
 pub(crate) type Queued = Windows<Event>;
 
@@ -93,12 +160,16 @@ pub(crate) type Queued = Windows<Event>;
 pub(crate) struct Event {
     pub time: Time,
     /// What arrives; of other kinds what their constructors say.
-    pub frame: Frame,
+    frame: Frame,
     /// Kind and place: the order of events at one time.
     order: u32,
 }
 
 const PLACE_BITS: u32 = 22;
+
+/// In place of a priority: of what happens to pauses and to credits in the same order, this happens to credits.
+const OF_CREDITS: Priority = Priority(1);
+const LOOK: Priority = Priority(2);
 
 /// A place, and what happens there: the order of events at one time.
 #[derive(Clone, Copy, Debug)]
@@ -152,6 +223,7 @@ impl Event {
     /// That of [`Event::limiter`].
     #[inline(always)]
     pub fn called_limiter(&self) -> LimiterIx {
+        debug_assert!(self.is(Kind::Limiter), "a limiter of an event that calls none");
         LimiterIx::new(self.frame.word)
     }
     /// Where it happens.
@@ -168,6 +240,67 @@ impl Event {
     pub fn at(self, place: PlaceIx) -> Event {
         Event { order: self.order & !(Event::MAX_PLACES as u32 - 1) | place.number(), ..self }
     }
+    /// The frame that arrives, as a whole or its head, or does not.
+    #[inline(always)]
+    pub fn frame(&self) -> Frame {
+        debug_assert!(self.has_frame(), "a frame of an event that is about none");
+        self.frame
+    }
+    /// Whether it is about a frame on a link.
+    #[inline]
+    pub fn has_frame(&self) -> bool {
+        matches!(self.kind(), Kind::Frame | Kind::Head | Kind::Broken)
+    }
+    /// Whether it is about a plain frame, or no frame.
+    #[inline(always)]
+    pub fn is_plain(&self) -> bool {
+        self.frame.flags == Flags::default()
+    }
+    /// Where the header of its wide frame lies, which may move.
+    pub fn header_mut(&mut self) -> Option<&mut u32> {
+        // A field of a packed struct with its alignment: a word lies at a multiple of four.
+        if self.is_wide() { Some(&mut self.frame.word) } else { None }
+    }
+    /// What it is about.
+    #[inline(always)]
+    pub fn what(&self) -> What {
+        let frame = self.frame;
+        match self.kind() {
+            Kind::Decide => What::Decide,
+            Kind::Pause if frame.priority == OF_CREDITS => What::Credits(self.freed()),
+            Kind::Pause if frame.priority == LOOK => What::LookForCredits,
+            Kind::Pause => What::Pause(self.pause_frame()),
+            Kind::Frame => What::Frame(frame),
+            Kind::Head => What::Head(frame),
+            Kind::Source => What::Source,
+            Kind::Renew if frame.priority == OF_CREDITS => What::UpdateDue,
+            Kind::Renew => What::Renew,
+            Kind::Broken => What::Broken(frame, self.loss_cause()),
+            Kind::Served => What::Served,
+            Kind::Fault => What::Fault(self.actions()),
+            Kind::Watchdog => What::Watchdog,
+            Kind::Timeout if frame.word != 0 => What::News(News {
+                path: frame.path,
+                route: frame.route,
+                every: frame.created,
+                times: frame.word as u16,
+            }),
+            Kind::Timeout => What::Timeout,
+            Kind::Limiter => What::Limiter(self.called_limiter()),
+            Kind::Crossed => What::Crossed,
+            Kind::Match => What::Match,
+        }
+    }
+    /// A message about a path is due.
+    pub fn news(time: Time, port: PortIx, news: News) -> Event {
+        let News { path, route, every, times } = news;
+        Event::arrival(
+            Kind::Timeout,
+            time,
+            port,
+            Frame { created: every, path, route, word: times.into(), ..CONTROL },
+        )
+    }
     /// As one comparison, where [`Event::kind`] has a table.
     #[inline(always)]
     pub fn is(&self, kind: Kind) -> bool {
@@ -183,7 +316,7 @@ impl Event {
         let frame = self.frame;
         frame.flags.is_wide()
     }
-    #[inline]
+    #[inline(always)]
     pub fn kind(&self) -> Kind {
         Kind::from_number(self.order >> PLACE_BITS)
     }
@@ -193,7 +326,7 @@ impl Event {
         Event::arrival(Kind::Fault, time, place, frame)
     }
     /// The actions of [`Event::fault`].
-    pub fn actions(&self) -> std::ops::Range<usize> {
+    fn actions(&self) -> Range<usize> {
         let (first, count) = (self.frame.path.at(), self.frame.word as usize);
         first..first + count
     }
@@ -211,7 +344,7 @@ impl Event {
         Event::arrival(Kind::Broken, time, port, Frame { route, ..frame })
     }
     /// Why the frame of [`Event::broken`] is lost.
-    pub fn loss_cause(&self) -> LossCause {
+    fn loss_cause(&self) -> LossCause {
         match self.frame.route.bits() & 0xFF {
             0 => LossCause::LinkDown,
             1 => LossCause::Restart,
@@ -219,31 +352,26 @@ impl Event {
             _ => LossCause::Loss,
         }
     }
-    /// A pause frame: its signal and quanta in the word, and the note of its sender, which says why, in place of
-    /// the time of creation.
-    pub fn pause(time: Time, port: impl Into<PlaceIx>, signal: PauseSignal, quanta: u16, note: u64) -> Event {
+    /// A pause frame: its signal and quanta in the word, and the note of its sender in place of the time of creation.
+    pub fn pause(time: Time, port: impl Into<PlaceIx>, pause: PauseFrame) -> Event {
+        let PauseFrame { signal, quanta, note, more } = pause;
         let word = u32::from(quanta) << 16 | u32::from(signal.xoff) << 8 | u32::from(signal.xon);
-        Event::arrival(
-            Kind::Pause,
-            time,
-            port,
-            Frame { created: Time::from_ps(note), word, ..Frame::default() },
-        )
+        let frame = Frame { created: Time::from_ps(note), word, bytes: more.into(), ..Frame::default() };
+        Event::arrival(Kind::Pause, time, port, frame)
     }
-    /// More of the pause frame of the event before it: another time.
-    pub fn same_frame(mut self) -> Event {
-        self.frame.bytes = 1;
-        self
-    }
-    /// Whether it is more of a pause frame that has been counted.
-    pub fn is_same_frame(&self) -> bool {
-        self.frame.bytes != 0
-    }
-    /// The signal, quanta and note of a pause frame.
-    pub fn signal(&self) -> (PauseSignal, u16, u64) {
-        let word = self.frame.word;
+    /// That of [`Event::pause`].
+    fn pause_frame(&self) -> PauseFrame {
+        let Frame { created, word, bytes, .. } = self.frame;
         let signal = PauseSignal { xoff: (word >> 8) as u8, xon: word as u8 };
-        (signal, (word >> 16) as u16, self.frame.created.ps())
+        PauseFrame { signal, quanta: (word >> 16) as u16, note: created.ps(), more: bytes != 0 }
+    }
+    /// A port with credits looks whether the other end of its link has told of some.
+    pub fn look_for_credits(time: Time, port: impl Into<PlaceIx>) -> Event {
+        Event::arrival(Kind::Pause, time, port, Frame { priority: LOOK, ..Frame::default() })
+    }
+    /// An update of credits is due.
+    pub fn update_due(time: Time, port: PortIx) -> Event {
+        Event::arrival(Kind::Renew, time, port, Frame { priority: OF_CREDITS, ..Frame::default() })
     }
     /// An update of credits: fifteen bits a channel, four channels in place of the time of creation, two each in place
     /// of path and route; which bank of counts they are in place of the length. No part of a fingerprint: most
@@ -256,12 +384,13 @@ impl Event {
             path: PathId(path as u32),
             route: Route::forward(route as u32),
             bytes: u16::from(freed.bank),
+            priority: OF_CREDITS,
             ..Frame::default()
         };
         Event::arrival(Kind::Pause, time, port, frame)
     }
     /// The counts of [`Event::update`].
-    pub fn freed(&self) -> Freed {
+    fn freed(&self) -> Freed {
         let frame = self.frame;
         let (created, path, route) = (frame.created.ps(), frame.path.0, frame.route.bits());
         let (path, route) = (u64::from(path), u64::from(route));
@@ -337,21 +466,24 @@ mod tests {
             for back in [false, true] {
                 let event = Event::broken(Time::from_ns(1), PortIx::new(3), frame(), loss_cause, back);
                 let broken = event.frame;
+                let What::Broken(told, cause) = event.what() else { panic!("{event:?}") };
                 assert_eq!(
-                    (event.loss_cause(), broken.priority, broken.path),
-                    (loss_cause, Priority(5), PathId(7))
+                    (cause, told, broken.priority, broken.path),
+                    (loss_cause, broken, Priority(5), PathId(7))
                 );
                 assert_eq!(matches!(broken.route.heading(), frame::Heading::Backward(_)), back);
             }
         }
-        assert_eq!(Event::fault(Time::ZERO, PlaceIx::new(1), 4, 3).actions(), 4..7);
+        assert_eq!(Event::fault(Time::ZERO, PlaceIx::new(1), 4, 3).what(), What::Fault(4..7));
     }
 
     #[test]
     fn a_pause_says_what_it_was_made_from() {
         let signal = PauseSignal { xoff: 0x81, xon: 0x18 };
-        let event = Event::pause(Time::from_ns(1), PortIx::new(3), signal, 0xFEDC, u64::MAX - 5);
-        assert_eq!(event.signal(), (signal, 0xFEDC, u64::MAX - 5));
+        for more in [false, true] {
+            let pause = PauseFrame { signal, quanta: 0xFEDC, note: u64::MAX - 5, more };
+            assert_eq!(Event::pause(Time::from_ns(1), PortIx::new(3), pause).what(), What::Pause(pause));
+        }
     }
 
     #[test]
@@ -359,9 +491,22 @@ mod tests {
         let counts = [0, 1, 0x7FFF, 3, 0x7FFF, 5, 0x7FFE, 0x7FFF];
         let freed = Freed { counts, bank: 0 };
         let event = Event::update(Time::from_ns(1), PortIx::new(3), freed);
-        assert_eq!((event.freed(), event.kind()), (freed, Kind::Pause));
+        assert_eq!((event.what(), event.kind()), (What::Credits(freed), Kind::Pause));
         let bypass = Freed { bank: 1, ..freed };
-        assert_eq!(Event::update(Time::ZERO, PortIx::new(3), bypass).freed(), bypass);
+        assert_eq!(Event::update(Time::ZERO, PortIx::new(3), bypass).what(), What::Credits(bypass));
+        assert_eq!(Event::look_for_credits(Time::ZERO, PortIx::new(3)).what(), What::LookForCredits);
+        assert_eq!(Event::update_due(Time::ZERO, PortIx::new(3)).what(), What::UpdateDue);
+        assert_eq!(Event::bare(Kind::Renew, Time::ZERO, PortIx::new(3)).what(), What::Renew);
+    }
+
+    #[test]
+    fn news_and_calls_say_what_they_were_made_from() {
+        let news =
+            News { path: PathId(7), route: Route::forward(9), every: Time::from_ns(3), times: u16::MAX };
+        assert_eq!(Event::news(Time::ZERO, PortIx::new(3), news).what(), What::News(news));
+        assert_eq!(Event::bare(Kind::Timeout, Time::ZERO, PlaceIx::new(3)).what(), What::Timeout);
+        let limiter = LimiterIx::new(70_000);
+        assert_eq!(Event::limiter(Time::ZERO, PlaceIx::new(3), limiter).what(), What::Limiter(limiter));
     }
 
     #[test]

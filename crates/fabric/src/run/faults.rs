@@ -32,8 +32,9 @@ use crate::run::world::Fabric;
 use crate::spec::CoreChange;
 use engine::Stream;
 use flow_control::pause::PauseSignal;
-use frame::{CONTROL_FRAME_BYTES, NodeId, PRIORITIES, TrafficClass, members};
+use frame::{CONTROL_FRAME_BYTES, Frame, NodeId, PRIORITIES, TrafficClass, members};
 use scheduling::{Scheduler, Selector};
+use std::ops::Range;
 use std::sync::Arc;
 use transport::Protocol;
 use units::{BitRate, Time};
@@ -195,7 +196,7 @@ impl Faults {
         let schedule = self.schedules.get_mut(egress.at()).and_then(Option::as_deref_mut);
         let Some(schedule) = schedule else { return arrival };
         let acts = port.busy_until + port.arrives_after;
-        let bits = u64::from(arrival.frame.bytes) * 8;
+        let bits = u64::from(arrival.frame().bytes) * 8;
         let mut loss_cause = schedule.loss_cause(began, port.busy_until, cold.delay, acts);
         if loss_cause.is_none() && strikes(&schedule.frame_losses, began, 1, &mut schedule.losses) {
             loss_cause = Some(LossCause::Loss);
@@ -204,11 +205,11 @@ impl Faults {
             loss_cause = Some(LossCause::BitError);
         }
         if let Some(loss_cause) = loss_cause {
-            return Event::broken(acts, port.arrives_as.peer(), arrival.frame, loss_cause, back);
+            return Event::broken(acts, port.arrives_as.peer(), arrival.frame(), loss_cause, back);
         }
         if arrival.kind() == Kind::Head && schedule.rates.iter().any(|&at| began < at && at < acts) {
             // The switch would compare rates that this frame did not travel at: it takes in all of it first.
-            return Event::arrival(Kind::Frame, acts, port.arrives_as.peer(), arrival.frame);
+            return Event::arrival(Kind::Frame, acts, port.arrives_as.peer(), arrival.frame());
         }
         arrival
     }
@@ -231,18 +232,17 @@ impl Fabric {
     /// A frame that should have arrived does not, or arrives with a wrong checksum.
     #[cold]
     #[inline(never)]
-    pub fn broken(&mut self, event: &Event) {
-        let (port, frame) = (event.port(), event.frame);
-        let cause = match event.loss_cause() {
+    pub fn broken(&mut self, port: PortIx, frame: &Frame, cause: LossCause, now: Time) {
+        let cause = match cause {
             LossCause::LinkDown => Cause::LinkDown,
             LossCause::Restart => Cause::Restart,
             LossCause::BitError => Cause::BitError,
             LossCause::Loss => Cause::LinkLoss,
         };
         let class = self.nodes[self.node_of[port]].classes.class(frame.priority);
-        self.log_drop(port, true, &frame, cause, event.time);
-        self.count_loss(port, class, &frame, cause);
-        self.credits_lost(port, &frame, event.time);
+        self.log_drop(port, true, frame, cause, now);
+        self.count_loss(port, class, frame, cause);
+        self.credits_lost(port, frame, now);
         let counts = &mut self.links.cold[port].counts;
         counts.broken.0 += 1;
         counts.broken.1 += u64::from(frame.bytes);
@@ -252,9 +252,8 @@ impl Fabric {
     /// The time of a fault has come, or of its end.
     #[cold]
     #[inline(never)]
-    pub fn fault(&mut self, event: &Event, windows: &mut Queued) {
-        let (port, now) = (event.port(), event.time);
-        for at in event.actions() {
+    pub fn fault(&mut self, port: PortIx, actions: Range<usize>, now: Time, windows: &mut Queued) {
+        for at in actions {
             match self.faults.actions[at] {
                 Action::Down { keep } => self.link_down(port, keep, now, windows),
                 Action::Up => self.revive(port, LINK_DOWN, now, windows),

@@ -62,7 +62,7 @@ impl Fabric {
     /// Where it goes; the port there, or its receiver; what waits at that port.
     #[inline(always)]
     fn fetch_for_frame(&self, step: usize, event: &Event, found: u32) -> u32 {
-        let frame = event.frame;
+        let frame = event.frame();
         match (step, found) {
             (0, _) => {
                 let hop = match frame.route.heading() {
@@ -162,7 +162,7 @@ impl Fabric {
     /// Whether what leaves through a port is counted at once where it will come to.
     #[inline(always)]
     fn leads_to_receiver(&self, egress: PortIx) -> bool {
-        self.links.ports.get(egress).is_some_and(|port| port.hooks.has(Hooks::COUNTED_THERE))
+        self.links.ports.get(egress).is_some_and(|port| port.hooks.has(Hooks::COUNTED_AHEAD))
     }
 
     /// What waits in that queue: the last frame, behind which this one comes, and, where frames are sent ahead, the first one, which
@@ -179,7 +179,7 @@ impl Fabric {
                 self.buffers.pool.fetch_first(&queue.list);
             }
         }
-        if port.hooks.has(Hooks::COUNTED_THERE) {
+        if port.hooks.has(Hooks::COUNTED_AHEAD) {
             self.fetch_receiver(frame.path);
         }
     }
@@ -191,7 +191,7 @@ impl Fabric {
         if port.waiting != 0 && port.hooks.has(Hooks::AHEAD) {
             self.fetch_first_wait(port, now);
         }
-        if port.hooks.has(Hooks::COUNTED_THERE) {
+        if port.hooks.has(Hooks::COUNTED_AHEAD) {
             let bytes = u64::from(frame.bytes) + u64::from(port.overhead);
             let takes = port.clock.span_floor(bytes) + port.arrives_after;
             let arrives = now.max(port.busy_until).saturating_add(takes);
@@ -243,7 +243,7 @@ impl Fabric {
                     }
                 }
             }
-            _ if port.hooks.has(Hooks::COUNTED_THERE) => {
+            _ if port.hooks.has(Hooks::COUNTED_AHEAD) => {
                 let queue = self.buffers.queues.raw.get(first_queue(port));
                 if let Some(first) = queue.and_then(|queue| queue.list.head()) {
                     self.fetch_receiver(self.buffers.pool.get(first).frame.path);

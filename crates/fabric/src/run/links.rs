@@ -7,6 +7,7 @@ use crate::run::index::{PortIx, QueueIx};
 use crate::run::managed::Managed;
 use crate::run::managers::Managers;
 use crate::run::nic::Nic;
+use crate::run::own::Own;
 use crate::run::passed::PassedPorts;
 use crate::run::port::{ColdPort, FormerRate, Hooks, Port, PortCounts};
 use frame::CONTROL_FRAME_BYTES;
@@ -16,10 +17,10 @@ use units::{BitRate, Time};
 /// All ports, in the order of their nodes.
 #[derive(Debug, Default)]
 pub(crate) struct Links {
-    pub ports: TiVec<PortIx, Port>,
-    pub cold: TiVec<PortIx, ColdPort>,
+    pub ports: Own<PortIx, Port>,
+    pub cold: Own<PortIx, ColdPort>,
     /// The network cards of hosts' ports.
-    pub nics: TiVec<PortIx, Option<Nic>>,
+    pub nics: Own<PortIx, Option<Nic>>,
     pub passed: PassedPorts,
     pub managers: Managers,
     /// Some queue managers write into tags on their way back.
@@ -41,7 +42,7 @@ impl Links {
         Links {
             ports: memory::with_room(ports).into(),
             cold: memory::with_room(ports).into(),
-            nics: TiVec::with_capacity(ports),
+            nics: Vec::with_capacity(ports).into(),
             passed: PassedPorts::new(ports, numbers),
             managers: Managers::default(),
             stamps_returned: false,

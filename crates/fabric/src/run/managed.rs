@@ -10,7 +10,7 @@ use crate::run::index::PortIx;
 use crate::run::links::Links;
 use crate::run::losses::Cause;
 
-use crate::run::port::Hooks;
+use crate::run::egress::BESIDE_MANAGER;
 use crate::run::world::Fabric;
 use engine::Stream;
 use frame::{
@@ -117,7 +117,7 @@ impl Fabric {
     #[inline(always)]
     pub fn passes_quiet_manager(&mut self, egress: PortIx, frame: &Frame, now: Time) -> bool {
         let port = &self.links.ports[egress];
-        if port.hooks.has(Hooks::ASKED) {
+        if port.hooks.has(BESIDE_MANAGER) {
             return false;
         }
         // No channels, then, of which there may be more than priorities.

@@ -14,33 +14,31 @@ use units::Time;
 pub(crate) struct Passed {
     /// Bytes sent.
     bytes: u64,
-    /// Frames sent; and from bit [`SENT_BITS`] on those that came unheard.
+    /// Frames sent.
     frames: u64,
     /// Until when the manager of the class need not hear of what happens.
     until: Time,
-    /// Of the bytes that may come unheard, those that have not.
-    left: u64,
+    /// Of the bytes that may come unheard, those that have not: [`Quiet::ALWAYS`] has the most.
+    left: u32,
+    /// Frames that came unheard.
+    unheard: u32,
 }
-
-/// A million million frames.
-const SENT_BITS: u32 = 40;
-const SENT: u64 = (1 << SENT_BITS) - 1;
 
 impl Passed {
     /// A frame has been sent.
     #[inline(always)]
     pub fn count(&mut self, bytes: u16) {
         self.bytes += u64::from(bytes);
-        self.frames = self.frames.wrapping_add(1);
+        self.frames += 1;
     }
 
     /// Whether the manager of this class need not hear of a frame that comes: then it is counted.
     #[inline(always)]
     pub fn comes_unheard(&mut self, now: Time, bytes: u16) -> bool {
-        match self.left.checked_sub(u64::from(bytes)) {
+        match self.left.checked_sub(u32::from(bytes)) {
             Some(left) if now < self.until => {
                 self.left = left;
-                self.frames = self.frames.wrapping_add(1 << SENT_BITS);
+                self.unheard += 1;
                 true
             }
             _ => false,
@@ -55,13 +53,13 @@ impl Passed {
 
     /// What came unheard since the manager was quiet last.
     pub fn not_heard(&self) -> NotHeard {
-        NotHeard { frames: self.frames >> SENT_BITS, left: self.left }
+        NotHeard { frames: self.unheard.into(), left: self.left.into() }
     }
 
     /// It is quiet from now on.
     pub fn be_quiet(&mut self, quiet: Quiet) {
-        (self.until, self.left) = (quiet.until, quiet.bytes);
-        self.frames &= SENT;
+        let left = quiet.bytes.min(Quiet::ALWAYS.bytes) as u32;
+        (self.until, self.left, self.unheard) = (quiet.until, left, 0);
     }
 }
 
@@ -103,14 +101,13 @@ impl PassedPorts {
     pub fn sent(&self, port: PortIx, numbers: u32) -> (u64, u64) {
         let own = self.counts[port.at()..].iter().step_by(self.ports).enumerate();
         let counted = own.filter(|(number, _)| numbers >> number & 1 != 0);
-        counted.fold((0, 0), |(bytes, frames), (_, own)| (bytes + own.bytes, frames + (own.frames & SENT)))
+        counted.fold((0, 0), |(bytes, frames), (_, own)| (bytes + own.bytes, frames + own.frames))
     }
 
     /// Begins measuring: nothing has been sent. Managers go on.
     pub fn restart(&mut self) {
         for own in &mut self.counts {
-            own.bytes = 0;
-            own.frames &= !SENT;
+            (own.bytes, own.frames) = (0, 0);
         }
     }
 

@@ -1,6 +1,6 @@
 //! Link-level flow control at work: where its state machines (crate `flow_control`) meet ports and queues.
 
-use crate::run::event::{Event, Kind, Queued};
+use crate::run::event::{Event, Kind, PauseFrame, Queued};
 use crate::run::index::{PauseSenderIx, PortIx, QueueIx};
 use crate::run::link_control::LinkControl;
 use crate::run::pause_sender::{Parts, PauseCause, PauseSender, Quanta, Search, cause_of};
@@ -404,9 +404,8 @@ impl Fabric {
             self.tell_of_pause(egress, at);
         }
         for (number, (part, quanta)) in parts.iter().enumerate() {
-            let event = Event::pause(at, peer, part, quanta, cause_of(part, &causes));
-            let event = if number == 0 { event } else { event.same_frame() };
-            windows.send(event, || self.links.neighbours[egress]);
+            let pause = PauseFrame { signal: part, quanta, note: cause_of(part, &causes), more: number != 0 };
+            windows.send(Event::pause(at, peer, pause), || self.links.neighbours[egress]);
         }
     }
 

@@ -1,11 +1,11 @@
 //! A port: one end of a link, with its transmitter.
 
+use crate::run::ahead::LoneSource;
 use crate::run::contention::Contention;
 use crate::run::domains::PortDomain;
 use crate::run::event::{Event, Kind, Place};
 use crate::run::index::QueueIx;
 use crate::run::link_control::LinkControl;
-use crate::run::lone_source::LoneSource;
 use crate::run::losses::Cause;
 use crate::run::storms::PortWatch;
 use engine::Timer;
@@ -53,8 +53,8 @@ impl Hooks {
     pub const PAUSE_WAITING: Hooks = Hooks(1);
     /// The scheduler has to be told what happens; otherwise the classes with frames are all it needs.
     pub const SCHEDULER: Hooks = Hooks(1 << 1);
-    /// The peer is a host that does no more with what comes than count it: see `counting`.
-    pub const COUNTED_THERE: Hooks = Hooks(1 << 2);
+    /// The peer is a host that does no more with what comes than count it: see `ahead`.
+    pub const COUNTED_AHEAD: Hooks = Hooks(1 << 2);
     /// Faults of the scenario, or losses of the link, may hit what leaves here, or it gets another priority
     /// or tag: [`ColdPort::changes_frames`].
     pub const FAULTED: Hooks = Hooks(1 << 3);
@@ -83,13 +83,8 @@ impl Hooks {
     /// Its switch has a crossbar.
     pub const CROSSBAR: Hooks = Hooks(1 << 15);
 
-    /// With one of these a frame does not go past its queue before somebody was asked.
-    pub const NOT_AT_ONCE: Hooks =
-        Hooks::PAUSE_WAITING.or(Hooks::SCHEDULER).or(Hooks::MANAGED).or(Hooks::CREDITS).or(Hooks::CROSSBAR);
-
-    /// With one of these somebody beside a queue manager is asked of a frame that finds its port free.
-    pub const ASKED: Hooks =
-        Hooks::PAUSE_WAITING.or(Hooks::SCHEDULER).or(Hooks::DOWN).or(Hooks::CREDITS).or(Hooks::CROSSBAR);
+    /// None of them.
+    pub const NONE: Hooks = Hooks(0);
 
     /// Whether any of these is set.
     #[inline(always)]
@@ -99,6 +94,10 @@ impl Hooks {
     /// Whether all that are set are among these.
     pub const fn is_within(self, these: Hooks) -> bool {
         self.0 & !these.0 == 0
+    }
+    /// Without these.
+    pub const fn without(self, these: Hooks) -> Hooks {
+        Hooks(self.0 & !these.0)
     }
     #[inline]
     pub const fn or(self, other: Hooks) -> Hooks {

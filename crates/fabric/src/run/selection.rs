@@ -9,6 +9,7 @@ use crate::run::event::{Event, Kind, Queued};
 use crate::run::index::PortIx;
 use crate::run::pool::Waiting;
 use crate::run::port::Hooks;
+use crate::run::stages::{When, asked};
 use crate::run::world::Fabric;
 use frame::{Occupancy, TrafficClass, members};
 use scheduling::SchedulerSpec;
@@ -19,18 +20,10 @@ pub(crate) fn asks_scheduler(spec: &SchedulerSpec) -> bool {
     !matches!(spec, SchedulerSpec::Fifo | SchedulerSpec::StrictPriority)
 }
 
-/// At a port with one of these, somebody is asked before a frame is sent.
-const ASKS: Hooks = Hooks::PAUSE_WAITING
-    .or(Hooks::SCHEDULER)
-    .or(Hooks::WATCHED)
-    .or(Hooks::FAULTED)
-    .or(Hooks::AHEAD)
-    .or(Hooks::BY_QUEUE)
-    .or(Hooks::CREDITS)
-    .or(Hooks::CROSSBAR);
-
-/// At a port with one of these, somebody hears of each look that finds nothing to send.
-const STALLS: Hooks = Hooks::PAUSE_WAITING.or(Hooks::SCHEDULER).or(Hooks::WATCHED).or(Hooks::CREDITS);
+/// Who is asked before a frame is sent.
+const WHEN_CHOOSING: Hooks = asked(When::CHOOSES);
+/// Who hears of each look that finds nothing to send.
+const WHEN_STALLING: Hooks = asked(When::STALLS);
 
 impl Fabric {
     /// The port has something to send: now if it is free, else when it will be.
@@ -51,7 +44,7 @@ impl Fabric {
         let port = &self.links.ports[egress];
         let is_stuck = port.busy_until <= now
             && port.waiting & !port.stopped == 0
-            && !port.hooks.has(STALLS)
+            && !port.hooks.has(WHEN_STALLING)
             && now < self.links.cold[egress].stops_until
             && self.buffers.queues[port.queue(class)].occupancy.frames > 1;
         if !is_stuck {
@@ -71,11 +64,11 @@ impl Fabric {
     pub fn decide(&mut self, egress: PortIx, now: Time, windows: &mut Queued) {
         let port = &self.links.ports[egress];
         let may_go = || port.busy_until <= now && port.waiting != 0 && port.waiting & port.stopped == 0;
-        if !port.hooks.has(ASKS) && may_go() {
+        if !port.hooks.has(WHEN_CHOOSING) && may_go() {
             if port.hooks.has(Hooks::FEEDS)
                 && let Some(&lone) = self.links.cold[egress].lone_source.as_deref()
             {
-                return self.decide_lone(egress, lone, now, windows);
+                return self.decide_lone_ahead(egress, lone, now, windows);
             }
             self.send_next(egress, now, windows);
         } else {

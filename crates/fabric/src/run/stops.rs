@@ -4,7 +4,7 @@
 //! storm with its watchdog. [`Fabric::update_stopped`] makes their union, tells the scheduler, and is the only one
 //! to write it: what has ended is gone, whether or not a frame waits.
 
-use crate::run::event::{Event, Queued};
+use crate::run::event::{PauseFrame, Queued};
 use crate::run::index::PortIx;
 use crate::run::link_control::LinkControl;
 use crate::run::port::Hooks;
@@ -16,9 +16,8 @@ use units::Time;
 impl Fabric {
     /// A pause frame takes effect at a transmitter.
     #[inline(never)]
-    pub fn receive_pause(&mut self, event: &Event, windows: &mut Queued) {
-        let (signal, quanta, cause) = event.signal();
-        let (port_id, now) = (event.port(), event.time);
+    pub fn receive_pause(&mut self, port_id: PortIx, pause: PauseFrame, now: Time, windows: &mut Queued) {
+        let PauseFrame { signal, quanta, note: cause, more } = pause;
         let cold = &mut self.links.cold[port_id];
         if signal.xoff != 0
             && let Some(lone) = &mut cold.lone_source
@@ -26,7 +25,7 @@ impl Fabric {
             lone.pause_acts(now);
         }
         let LinkControl::Pause(pauses) = &mut cold.control else { return };
-        cold.counts.pauses_received += u64::from(signal.xoff != 0 && !event.is_same_frame());
+        cold.counts.pauses_received += u64::from(signal.xoff != 0 && !more);
         // A time that is over before it acts ends what runs when it acts.
         let until = ((now - pauses.response) + pause_time(quanta, cold.rate)).max(now);
         let shortens = until < pauses.timers.until(signal.xoff);

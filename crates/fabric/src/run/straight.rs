@@ -6,9 +6,13 @@ use crate::run::links::Links;
 use crate::run::nic::Nic;
 use crate::run::passed::PassedPorts;
 use crate::run::port::{Hooks, Port};
+use crate::run::stages::{When, asked};
 use frame::{Frame, Priority, TrafficClass};
 use typed_index_collections::TiSlice;
 use units::Time;
+
+/// Who is asked, or has to be told, before a frame of a host goes straight to the link.
+const FROM_HOST: Hooks = asked(When::FROM_HOST);
 
 /// What such a frame touches of a port: looked up once.
 pub(crate) struct Straight<'a> {
@@ -32,7 +36,7 @@ impl Port {
     #[inline(always)]
     pub fn is_free(&self, now: Time) -> bool {
         let nothing_waits = self.busy_until <= now && self.waiting | self.stopped == 0;
-        nothing_waits && !self.hooks.has(Hooks::NOT_AT_ONCE.or(Hooks::FAULTED).or(Hooks::RECORDED))
+        nothing_waits && !self.hooks.has(FROM_HOST)
     }
 
     /// How many frames more than others its NIC holds: a scheduler that is told of every frame must not see a queue run empty

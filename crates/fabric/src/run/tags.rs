@@ -5,7 +5,7 @@
 //! has been learned of a path, in frames of its own: a probe is a control frame with nothing but a tag. Its receiver
 //! answers, and then as often as it is asked to. Other tags have done their work on the way.
 
-use crate::run::event::{Event, Kind, Queued};
+use crate::run::event::{Event, News, Queued};
 use crate::run::headers::Carried;
 use crate::run::index::{NodeIx, PortIx};
 use crate::run::world::Fabric;
@@ -17,7 +17,7 @@ use queueing::Feedback;
 use units::{Amount, BitRate, Time};
 
 /// What tags on their way back and probes have in common.
-const CONTROL: Frame = Frame {
+pub(super) const CONTROL: Frame = Frame {
     created: Time::ZERO,
     path: PathId(0),
     route: Route::forward(0),
@@ -95,14 +95,13 @@ impl Fabric {
     ) {
         if more > 0 {
             let (path, route) = (probe.path, probe.route);
-            let due = Frame { created: every, path, route, word: more.into(), ..CONTROL };
-            windows.push(Event::arrival(Kind::Timeout, now + every, port, due));
+            windows.push(Event::news(now + every, port, News { path, route, every, times: more }));
         }
     }
 
     /// A receiver was asked for a message about a path now.
-    pub fn news_due(&mut self, event: &Event, windows: &mut Queued) {
-        let (due, port, now) = (event.frame, event.port(), event.time);
+    pub fn news_due(&mut self, port: PortIx, due: News, now: Time, windows: &mut Queued) {
+        let frame = Frame { path: due.path, route: due.route, ..CONTROL };
         let news = PathNews {
             asked: None,
             hops: 0,
@@ -111,10 +110,10 @@ impl Fabric {
             at: None,
             levels: LevelsOn::WayBack,
             more: 0,
-            every: due.created,
+            every: due.every,
         };
-        self.return_tag(&due, Tag::Path(news), now, windows);
-        self.schedule_news(port, &due, due.created, due.word as u16 - 1, now, windows);
+        self.return_tag(&frame, Tag::Path(news), now, windows);
+        self.schedule_news(port, &frame, due.every, due.times - 1, now, windows);
     }
 
     /// How full the receive buffers of a port of a host are, in thousandths: the fullest counts.

@@ -1,9 +1,8 @@
-//! The fabric at work: what happens to a frame between its source and its destination.
+//! The fabric at work: its state, and which part an event goes to.
 //!
-//! The way of a frame, in order: [`Fabric::forward`] at each port on its way: straight to the link if the port is
-//! free and nothing waits, else [`Fabric::enqueue`] in `egress`; [`Fabric::decide`] in `selection` when the
-//! port is free again; [`Fabric::transmit`] onto the link; and [`Fabric::deliver`] at the end. Sources are in
-//! `sources`, pauses in `pausing`.
+//! The way of a frame is a file a step, in this order: `sources` and `nics` at its host; `forward`, at each port on its way: straight to
+//! the link if the port is free and nothing waits; `egress`, its queue; `selection`, when the port is free again; `transmission`,
+//! onto the link; `arrival`, where its route leads on; `delivery`, at the end.
 //!
 //! One event a frame-hop: a free port sends at once and needs no event for the end of the transmission; a
 //! decision is scheduled only while something waits.
@@ -14,7 +13,7 @@
 
 use crate::run::buffers::Buffers;
 use crate::run::copies::Copies;
-use crate::run::event::{Event, Kind, Queued};
+use crate::run::event::{Event, Kind, Queued, What};
 use crate::run::faults::Faults;
 use crate::run::headers::{Carried, Headers};
 use crate::run::hosts::Hosts;
@@ -24,14 +23,12 @@ use crate::run::ledger::Ledger;
 use crate::run::links::Links;
 use crate::run::node::{Node, NodeOf};
 use crate::run::numbering::Numbering;
+use crate::run::own::Own;
 use crate::run::pause_sender::PauseSender;
-use crate::run::port::{HEAD_BYTES, Hooks};
 use crate::run::probes::Probes;
-use crate::run::releases::End;
 use crate::run::route_table::RouteTable;
 use crate::run::telemetry::PortTelemetry;
 use engine::World;
-use frame::{Flags, Frame, FrameKind, PathId, Route};
 use typed_index_collections::TiVec;
 use units::Time;
 
@@ -44,7 +41,7 @@ pub(crate) struct Fabric {
     /// Node of each place: ports, then sources, then endpoints, then rate limiters.
     pub node_of: NodeOf,
     /// Hosts and switches.
-    pub nodes: TiVec<NodeIx, Node>,
+    pub nodes: Own<NodeIx, Node>,
     /// Those parts of them that send pauses.
     pub pause_senders: TiVec<PauseSenderIx, PauseSender>,
     /// Transmitters and the links behind them.
@@ -52,7 +49,7 @@ pub(crate) struct Fabric {
     /// What waits.
     pub buffers: Buffers,
     /// By port, what came in through it and waits; empty if no node counts that.
-    pub ingress: TiVec<PortIx, IngressPort>,
+    pub ingress: Own<PortIx, IngressPort>,
     /// What wide frames carry.
     pub headers: Headers,
     /// By port, what it tells packets that ask; empty if none does.
@@ -92,7 +89,7 @@ impl World for Fabric {
     }
     #[inline(always)]
     fn is_common(&self, event: &Event) -> bool {
-        event.frame.flags == Flags::default()
+        event.is_plain()
     }
     fn is_far(&self) -> bool {
         self.is_large()
@@ -108,8 +105,8 @@ impl World for Fabric {
         if self.headers.in_use() == 0 {
             return;
         }
-        for event in mail.iter_mut().filter(|event| event.is_wide()) {
-            self.headers.pack(event.frame.word, cargo);
+        for header in mail.iter_mut().filter_map(Event::header_mut) {
+            self.headers.pack(*header, cargo);
         }
     }
     fn unpack(&mut self, mail: &mut [Event], cargo: &mut Vec<Carried>) {
@@ -117,15 +114,25 @@ impl World for Fabric {
             return;
         }
         let mut cargo = cargo.drain(..).peekable();
-        for event in mail.iter_mut().filter(|event| event.is_wide()) {
+        for header in mail.iter_mut().filter_map(Event::header_mut) {
             if let Some(slot) = self.headers.unpack(&mut cargo) {
-                event.frame.word = slot;
+                *header = slot;
             }
         }
     }
 
     #[inline(always)]
     fn handle(&mut self, event: Event, windows: &mut Queued) {
+        self.looks_at_own(&event);
+        self.happens(event, windows);
+        self.looks_at_all();
+    }
+}
+
+impl Fabric {
+    /// An event, at its node.
+    #[inline(always)]
+    fn happens(&mut self, event: Event, windows: &mut Queued) {
         if event.is(Kind::Frame) {
             self.arrive(event, windows);
         } else if event.is_decision() {
@@ -149,282 +156,39 @@ impl World for Fabric {
             self.handle_others(event, windows);
         }
     }
-}
 
-impl Fabric {
     /// The other kinds, compiled apart from those that every frame needs.
     #[inline(never)]
     fn handle_others(&mut self, event: Event, windows: &mut Queued) {
-        if event.is(Kind::Head) {
-            self.note(&event, Kind::Head, self.numbering.port(event.port()));
-            return self.head_arrives(event.port(), event.frame, event.time, windows);
+        let (place, port, now) = (event.place(), event.port(), event.time);
+        // Like decisions these are no part of the fingerprint: what they lead to is.
+        match event.what() {
+            What::Crossed => return self.crossed(port, now, windows),
+            What::Match => return self.match_due(port, now, windows),
+            What::LookForCredits => return self.look_for_credits(port, now, windows),
+            What::Credits(freed) => return self.receive_credits(port, freed, now, windows),
+            What::UpdateDue => return self.update_due(port, now, windows),
+            What::Watchdog => return self.watch_due(port, now, windows),
+            _ => self.note(&event, event.kind(), self.number_of_place(place)),
         }
-        let (kind, port, now) = (event.kind(), event.port(), event.time);
-        match kind {
-            // Like decisions: what they lead to is noted.
-            Kind::Watchdog => return self.watch_due(port, now, windows),
-            Kind::Crossed => return self.crossed(port, now, windows),
-            Kind::Match => return self.match_due(port, now, windows),
-            Kind::Renew if self.links.ports[port].hooks.has(Hooks::CREDITS) => {
-                return self.update_due(port, now, windows);
-            }
-            Kind::Pause if self.links.ports[port].hooks.has(Hooks::CREDITS) => {
-                return self.receive_credits(&event, windows);
-            }
-            _ => {}
-        }
-        self.note(&event, kind, self.number_of_place(event.place()));
-        match kind {
-            Kind::Pause => self.receive_pause(&event, windows),
-            Kind::Renew => self.renew_pauses(port, now, windows),
-            Kind::Broken => self.broken(&event),
-            Kind::Served => self.served(port, now, windows),
-            Kind::Fault => self.fault(&event, windows),
-            Kind::Timeout if port.at() < self.links.len() => self.news_due(&event, windows),
-            Kind::Timeout => {
-                self.endpoint_due(self.endpoint_at(event.place()), now, windows);
-            }
-            Kind::Decide | Kind::Frame | Kind::Head | Kind::Source | Kind::Limiter => {}
-            Kind::Watchdog | Kind::Crossed | Kind::Match => {}
+        match event.what() {
+            What::Head(frame) => self.head_arrives(port, frame, now, windows),
+            What::Pause(pause) => self.receive_pause(port, pause, now, windows),
+            What::Renew => self.renew_pauses(port, now, windows),
+            What::Broken(frame, cause) => self.broken(port, &frame, cause, now),
+            What::Served => self.served(port, now, windows),
+            What::Fault(actions) => self.fault(port, actions, now, windows),
+            What::News(news) => self.news_due(port, news, now, windows),
+            What::Timeout => self.endpoint_due(self.endpoint_at(place), now, windows),
+            _ => unreachable!("handled before"),
         }
     }
 
     /// Adds an event to the fingerprint of its node; `place` is the number of its place in the whole fabric.
     #[inline(always)]
-    fn note(&mut self, event: &Event, kind: Kind, place: u32) {
+    pub(super) fn note(&mut self, event: &Event, kind: Kind, place: u32) {
         let fingerprint = &mut self.probes.fingerprints[self.node_of[event.place()]];
         *fingerprint = (fingerprint.rotate_left(5) ^ event.digest(kind, place, &self.headers))
             .wrapping_mul(0xff51_afd7_ed55_8ccd);
-    }
-
-    /// A frame is there as a whole.
-    #[inline(always)]
-    fn arrive(&mut self, event: Event, windows: &mut Queued) {
-        let (ingress, mut frame, now) = (event.port(), event.frame, event.time);
-        let (egress, rest_of_way) = self.next_egress(ingress, frame.path, frame.route, now);
-        let Some(egress) = egress else {
-            return self.arrive_at_end(event, rest_of_way, windows);
-        };
-        self.note(&event, Kind::Frame, self.numbering.port(ingress));
-        frame.route = rest_of_way;
-        self.forward(egress, frame, Some(ingress), now, windows);
-    }
-
-    /// As `arrive`, at the end of its way, or where it may be copied.
-    #[inline(always)]
-    fn arrive_at_end(&mut self, event: Event, rest_of_way: Route, windows: &mut Queued) {
-        let (ingress, mut frame, now) = (event.port(), event.frame, event.time);
-        if frame.flags.is_plain() && self.routes.has_one_receiver(frame.path, frame.route) {
-            self.note_received(&frame, now);
-        } else {
-            self.note(&event, Kind::Frame, self.numbering.port(ingress));
-        }
-        frame.route = rest_of_way;
-        self.arrived(ingress, frame, now, windows);
-    }
-
-    /// The head of a frame is there. It may go on at once unless the way out is faster than the way in:
-    /// then the link would run dry in the middle of the frame.
-    #[inline(never)]
-    fn head_arrives(&mut self, ingress: PortIx, mut frame: Frame, now: Time, windows: &mut Queued) {
-        let (egress, rest_of_way) = self.next_egress(ingress, frame.path, frame.route, now);
-        let Some(egress) = egress else {
-            frame.route = rest_of_way;
-            if rest_of_way.is_tree() {
-                return self.copy_head(ingress, frame, now, windows);
-            }
-            // A message for an ideal injector at this switch.
-            self.arrived(ingress, frame, now, windows);
-            return;
-        };
-        if self.links.is_faster(egress, ingress) {
-            let rest = u64::from(frame.bytes - frame.bytes.min(HEAD_BYTES));
-            let at = now + self.links.ports[ingress].clock.span_floor(rest);
-            windows.push(Event::arrival(Kind::Frame, at, ingress, frame));
-            return;
-        }
-        frame.route = rest_of_way;
-        let port = &self.links.ports[egress];
-        if port.hooks.has(Hooks::CROSSBAR) {
-            let class = port.classes.class(frame.priority);
-            return self.enter_crossbar(egress, class, frame, Some(ingress), now, windows);
-        }
-        self.forward(egress, frame, Some(ingress), now, windows);
-    }
-
-    /// The port that a frame leaves through, `None` if it has come to its end, and the rest of its way. Not told of the
-    /// frame as a whole, so that it need not lie in memory.
-    #[inline(always)]
-    fn next_egress(
-        &mut self,
-        ingress: PortIx,
-        path: PathId,
-        route: Route,
-        now: Time,
-    ) -> (Option<PortIx>, Route) {
-        let Some(hop) = route.next_hop() else { return self.routed_otherwise(ingress, path, route, now) };
-        (self.routes.egress(hop), Route::forward(hop + 1))
-    }
-
-    /// A frame has come to its end: a host takes it in. Or to where it may be copied.
-    #[inline(always)]
-    fn arrived(&mut self, ingress: PortIx, frame: Frame, now: Time, windows: &mut Queued) {
-        if frame.route.is_tree() {
-            return self.copy_on(ingress, frame, now, windows);
-        }
-        if self.probes.watches_arrivals {
-            self.record_arrived(ingress, &frame, now);
-        }
-        if self.hosts.receiving.is_empty() {
-            self.deliver(&frame, now, windows);
-        } else {
-            self.receive(ingress, frame, now, windows);
-        }
-    }
-
-    #[inline(always)]
-    pub fn deliver(&mut self, frame: &Frame, now: Time, windows: &mut Queued) {
-        if !frame.flags.is_plain() {
-            // A copy: whose address is told has to lie in memory.
-            let frame = *frame;
-            return self.deliver_otherwise(&frame, now, windows);
-        }
-        self.hosts.receiver(frame.path).count(frame, now);
-        self.ledger.delivered += 1;
-    }
-
-    /// A frame that means something to whoever receives it.
-    #[inline(never)]
-    fn deliver_otherwise(&mut self, frame: &Frame, now: Time, windows: &mut Queued) {
-        if frame.flags.is_of_endpoint() {
-            self.deliver_to_endpoint(frame, now, windows);
-        } else {
-            self.deliver_special(frame, now, windows);
-        }
-    }
-
-    /// A frame that is not what endpoints send each other.
-    #[inline(never)]
-    fn deliver_special(&mut self, frame: &Frame, now: Time, windows: &mut Queued) {
-        if frame.flags.is_tagged() {
-            return self.deliver_tagged(frame, now, windows);
-        }
-        if frame.flags.kind() == FrameKind::Part {
-            return self.deliver_part(frame, now, windows);
-        }
-        self.deliver_message(frame, now, windows);
-    }
-
-    /// As `deliver_special`, with a tag, which its host takes.
-    #[inline(never)]
-    fn deliver_tagged(&mut self, frame: &Frame, now: Time, windows: &mut Queued) {
-        // A planned route leads beyond the end of its path by now.
-        if self.routes.has_one_receiver(frame.path, frame.route) {
-            self.is_here(frame);
-        }
-        match self.take_tag(frame, now, windows) {
-            Some(untagged) => self.deliver(&untagged, now, windows),
-            None => self.ledger.delivered += 1,
-        }
-    }
-
-    /// A part of a transfer or of a stream.
-    #[inline(never)]
-    fn deliver_part(&mut self, frame: &Frame, now: Time, windows: &mut Queued) {
-        let receiver = self.hosts.receiver_of(frame.path);
-        self.hosts.receivers[receiver].count(frame, now);
-        self.ledger.delivered += 1;
-        let is_last = !self.hosts.stream_counts.arrived(receiver, frame, now)
-            && self.hosts.completions.arrived(receiver, frame.word, now);
-        if is_last && !self.hosts.releases.is_empty() {
-            self.transfer_ended(End::Receiver(receiver, frame.word), now, windows);
-        }
-    }
-
-    /// A frame wants to leave through `egress`; `ingress` is the port it came in through, `None` if it begins its way
-    /// here.
-    #[inline(always)]
-    pub fn forward(
-        &mut self,
-        egress: PortIx,
-        frame: Frame,
-        ingress: Option<PortIx>,
-        now: Time,
-        windows: &mut Queued,
-    ) {
-        let port = &self.links.ports[egress];
-        let hooks = port.hooks;
-        let nothing_waits = port.busy_until <= now && port.waiting | port.stopped == 0;
-        if nothing_waits && (!hooks.has(Hooks::NOT_AT_ONCE) || self.passes_quiet_manager(egress, &frame, now))
-        {
-            self.transmit(egress, frame, now, windows);
-        } else if hooks.has(Hooks::AHEAD) {
-            if hooks.has(Hooks::MANAGED) {
-                self.enqueue_managed_ahead(egress, frame, ingress, now, windows);
-            } else {
-                self.enqueue_ahead(egress, frame, ingress, now, windows);
-            }
-        } else {
-            self.enqueue(egress, frame, ingress, now, windows);
-        }
-    }
-
-    /// Puts a frame on the link; the transmitter is free.
-    #[inline(always)]
-    pub fn transmit(&mut self, egress: PortIx, frame: Frame, now: Time, windows: &mut Queued) {
-        let port = &mut self.links.ports[egress];
-        if port.hooks.has(Hooks::FAULTED) {
-            return self.transmit_faulted(egress, frame, now, windows);
-        }
-        let hooks = port.hooks;
-        self.put_on_link(egress, frame, now, windows);
-        self.count_sent(egress, &frame, hooks, now, windows);
-    }
-
-    /// Puts a frame on the link of a port that is free, and tells nobody.
-    #[inline(always)]
-    pub fn transmit_untold(&mut self, egress: PortIx, frame: Frame, now: Time, windows: &mut Queued) {
-        self.put_on_link(egress, frame, now, windows);
-        self.links.passed.count(egress, &frame);
-    }
-
-    /// The rest of [`Fabric::transmit`] at a port that faults may hit, or where frames get another priority or tag: they are
-    /// counted by the priority of the queue that they leave.
-    #[cold]
-    #[inline(never)]
-    fn transmit_faulted(&mut self, egress: PortIx, frame: Frame, now: Time, windows: &mut Queued) {
-        let frame = self.with_cn_tag(egress, frame);
-        let back = !self.goes_to_far_end(&frame);
-        let port = &mut self.links.ports[egress];
-        let cold = &self.links.cold[egress];
-        let arrival = port.transmit(Frame { priority: cold.new_priority(frame.priority), ..frame }, now);
-        let arrival = self.faults.outcome_on_link(egress, port, cold, (arrival, back), now);
-        let (hooks, broken) = (port.hooks, arrival.kind() == Kind::Broken);
-        windows.send(arrival, || self.links.neighbours[egress]);
-        self.count_sent(egress, &frame, hooks, now, windows);
-        if broken {
-            self.record_broken(egress);
-        }
-    }
-
-    /// A transmission has begun: counts it, and tells the sources that wait for it.
-    #[inline(always)]
-    pub fn count_sent(
-        &mut self,
-        egress: PortIx,
-        frame: &Frame,
-        hooks: Hooks,
-        now: Time,
-        windows: &mut Queued,
-    ) {
-        self.links.passed.count(egress, frame);
-        if hooks.has(Hooks::FEEDS.or(Hooks::RECORDED)) {
-            if hooks.has(Hooks::RECORDED) {
-                self.record_sent(egress, frame, now);
-            }
-            if hooks.has(Hooks::FEEDS) {
-                self.feed(egress, frame, now, windows);
-            }
-        }
     }
 }

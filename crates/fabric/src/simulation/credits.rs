@@ -2,7 +2,6 @@
 
 use crate::build::BuildError;
 use crate::run::credits::CreditState;
-use crate::run::event::Kind;
 use crate::run::outcome::{CreditFault, Failure};
 use crate::simulation::Simulation;
 use crate::spec::{OnDeadlock, Subject};
@@ -61,11 +60,11 @@ impl Simulation {
         let mut on_link = vec![[0; COUNTS]; self.ports()];
         for Shard { world, runner } in &mut self.shards {
             for event in runner.windows().pending() {
-                if !matches!(event.kind(), Kind::Frame | Kind::Head | Kind::Broken) {
+                if !event.has_frame() {
                     continue;
                 }
                 if let Some(credits) = world.links.cold[event.port()].control.credits() {
-                    let frame = event.frame;
+                    let frame = event.frame();
                     let (channel, need) = credits.need(&frame);
                     on_link[world.numbering.port(event.port()) as usize][channel] += u64::from(need);
                 }

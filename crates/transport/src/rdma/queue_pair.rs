@@ -17,7 +17,6 @@
 mod serving;
 mod spending;
 
-use self::spending::append;
 use super::RdmaController;
 use super::control::{PathFacts, RdmaAck, RdmaControl, RdmaLoss};
 pub use super::headers::{header_of, labelled};
@@ -26,6 +25,7 @@ use super::recovery::Recovery;
 use super::spec::{RdmaSpec, RdmaVerb};
 use super::time_spent::{Clocks, MessageClock, MessageTimes, SpentClock};
 use crate::endpoint::{Protocol, Received, Record, RecordKind, Segment};
+use crate::room::Append;
 use frame::{FrameKind, RdmaHeader, Stamps};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -190,7 +190,7 @@ impl QueuePair {
         let (first, before) = (self.end, self.end_bytes);
         let message =
             Message { transfer, again: 0, timeouts: 0, awaited, start, first, packets, before, bytes };
-        append(&mut self.messages, message);
+        self.messages.append_one(message);
         (self.end, self.end_bytes) = (first + packets, before + bytes + self.extended(packets, packets));
         self.begin_next(start);
         self.note_time(start);
@@ -310,7 +310,7 @@ impl QueuePair {
         let timed = self.timed.take_if(|&mut (packet, _)| packet < until);
         if let Some((_, sent)) = timed {
             let bytes = self.packet.into();
-            append(&mut self.records, Record { kind: RecordKind::RoundTrip, start: sent, end: now, bytes });
+            self.records.append_one(Record { kind: RecordKind::RoundTrip, start: sent, end: now, bytes });
         }
         self.unacknowledged = until;
         self.recovery.on_progress(until);
@@ -338,9 +338,9 @@ impl QueuePair {
             self.counts.messages += 1;
             self.counts.bytes += bytes;
             let (times, heard_before) = self.end_first(start, now);
-            append(&mut self.done, Done { transfer, at: now, again, timeouts, times, heard_before });
+            self.done.append_one(Done { transfer, at: now, again, timeouts, times, heard_before });
             if bytes > 0 && self.spec.verb != RdmaVerb::Read {
-                append(&mut self.records, Record { kind: RecordKind::Transfer, start, end: now, bytes });
+                self.records.append_one(Record { kind: RecordKind::Transfer, start, end: now, bytes });
             }
         }
     }

@@ -9,7 +9,7 @@
 //! finds all that had come free by then, and it tells nothing of what came free later: that has closed it.
 
 use super::CreditState;
-use crate::run::event::{Event, Kind, Queued};
+use crate::run::event::{Event, Queued};
 use crate::run::index::PortIx;
 use crate::run::port::Hooks;
 use crate::run::world::Fabric;
@@ -165,7 +165,7 @@ impl Fabric {
         let (fresh, told) = (credits.update.arm(at), &credits.told);
         if !told.is_read {
             if fresh {
-                windows.push(Event::bare(Kind::Renew, at, port));
+                windows.push(Event::update_due(at, port));
             }
         } else if told.awaited {
             let at = at + credits.takes;
@@ -177,7 +177,7 @@ impl Fabric {
     #[inline(never)]
     fn look_at(&mut self, port: PortIx, at: Time, windows: &mut Queued) {
         if self.credits_mut(port).is_some_and(|credits| credits.looks_at(at)) {
-            windows.push(Event::bare(Kind::Pause, at, port));
+            windows.push(Event::look_for_credits(at, port));
         }
     }
 
@@ -275,22 +275,22 @@ impl Fabric {
         }
     }
 
-    /// An update takes effect, or one may that is read.
+    /// An update takes effect.
     #[inline(never)]
-    pub fn receive_credits(&mut self, event: &Event, windows: &mut Queued) {
-        let (port, now) = (event.port(), event.time);
+    pub fn receive_credits(&mut self, port: PortIx, freed: Freed, now: Time, windows: &mut Queued) {
         let Some(credits) = self.credits_mut(port) else { return };
-        let reads = credits.told.reads;
-        if reads {
-            if !credits.told.look.fires(now) {
-                return;
-            }
-            self.read_updates(port, now);
-        } else if let Err(why) = credits.sender.learn(event.freed()) {
+        if let Err(why) = credits.sender.learn(freed) {
             return self.overdraft(self.numbering.port(port), why, now);
         }
         self.help_those_who_lack(port, now, windows);
-        if reads {
+    }
+
+    /// An update that is read may take effect.
+    #[inline(never)]
+    pub fn look_for_credits(&mut self, port: PortIx, now: Time, windows: &mut Queued) {
+        if self.credits_mut(port).is_some_and(|credits| credits.told.look.fires(now)) {
+            self.read_updates(port, now);
+            self.help_those_who_lack(port, now, windows);
             self.look_again(port, windows);
         }
     }

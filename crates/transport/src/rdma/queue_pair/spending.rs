@@ -2,7 +2,7 @@
 
 use super::QueuePair;
 use crate::rdma::time_spent::{Clocks, MessageClock, MessageTimes, Spent, TimesSpent};
-use std::collections::VecDeque;
+use crate::room::Append;
 use units::Time;
 
 impl QueuePair {
@@ -57,7 +57,7 @@ impl QueuePair {
             let heard = self.heard();
             let mut clock = MessageClock::default();
             clock.begin(&self.clocks.own, heard, now);
-            append(&mut self.clocks.begun, clock);
+            self.clocks.begun.append_one(clock);
         }
     }
 
@@ -91,12 +91,4 @@ impl QueuePair {
     pub(super) fn waited_in_vain(&mut self) {
         self.clocks.own.correct_waits();
     }
-}
-
-/// One more in a list that mostly has one: room for one at first, where a list begins with four.
-pub(super) fn append<T>(list: &mut VecDeque<T>, one: T) {
-    if list.capacity() == 0 {
-        list.reserve_exact(1);
-    }
-    list.push_back(one);
 }

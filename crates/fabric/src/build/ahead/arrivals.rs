@@ -34,7 +34,7 @@ pub fn mark(plan: &Plan, fabric: &mut Fabric) {
             && is_here
             && !limits
             && !hot.hooks.has(others);
-        hot.hooks.set(Hooks::COUNTED_THERE, only_counts);
+        hot.hooks.set(Hooks::COUNTED_AHEAD, only_counts);
     }
 }
 

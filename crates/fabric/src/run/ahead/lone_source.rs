@@ -5,7 +5,7 @@
 //! frames whose transmission begins before a pause can act that is not known yet: several of them go at one decision, each
 //! as of its own time, and nothing has to be taken back.
 //!
-//! Which NICs these are is known when the fabric is built (`build/ahead/lone_sources.rs`). The other end of the link tells of each
+//! Which NICs these are is known when the fabric is built (`build/ahead/lone_source.rs`). The other end of the link tells of each
 //! pause that it sends. Nobody else looks at the NIC before the last of these frames has left.
 
 use crate::run::ahead::MOST;
@@ -54,7 +54,7 @@ impl LoneSource {
 impl Fabric {
     /// The port of a lone source chooses what to send next, and what after that. It is free, and not paused.
     #[inline(never)]
-    pub fn decide_lone(&mut self, egress: PortIx, lone: LoneSource, now: Time, windows: &mut Queued) {
+    pub fn decide_lone_ahead(&mut self, egress: PortIx, lone: LoneSource, now: Time, windows: &mut Queued) {
         let source = &self.hosts.sources[lone.source].source;
         let changes = source.next_wake().unwrap_or(Time::NEVER);
         if changes <= now {

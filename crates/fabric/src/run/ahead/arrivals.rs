@@ -5,34 +5,17 @@
 //! come back before ([`Fabric::comes_back_at`]). Nobody looks at the host before then. The frames of a receiver come through
 //! one link, and are counted in their order: while one of them is on its way as an event, the others are as well.
 //!
-//! Which ports lead to such hosts is known when the fabric is built (`build/ahead/counting.rs`).
+//! Which ports lead to such hosts is known when the fabric is built (`build/ahead/arrivals.rs`).
 
-use crate::run::event::Queued;
-use crate::run::index::PortIx;
-use crate::run::port::Hooks;
 use crate::run::world::Fabric;
 use frame::{Flags, Frame, PathId, Priority};
 use units::Time;
 
 impl Fabric {
-    /// Puts a frame on the link of a port: its transmission begins then, when the transmitter is free.
-    #[inline(always)]
-    pub fn put_on_link(&mut self, egress: PortIx, frame: Frame, begins: Time, windows: &mut Queued) {
-        let port = &mut self.links.ports[egress];
-        let arrival = port.transmit(frame, begins);
-        if port.hooks.has(Hooks::COUNTED_THERE) && self.routes.ends_there(frame.path, frame.route) {
-            let Frame { created, path, bytes, priority, flags, .. } = frame;
-            if self.count_ahead(path, created, arrival.time, (bytes, priority, flags)) {
-                return windows.count(1);
-            }
-        }
-        windows.send(arrival, || self.links.neighbours[egress]);
-    }
-
     /// A frame goes to a host that only counts what comes, if it means nothing to it. Whether it is counted. Not told of the
     /// frame as a whole, so that it need not lie in memory.
     #[inline(never)]
-    fn count_ahead(
+    pub fn count_ahead(
         &mut self,
         path: PathId,
         created: Time,

@@ -1,8 +1,8 @@
 //! Which sources are alone at their NIC, with nothing that their frames depend on but pauses.
 
 use crate::build::Plan;
+use crate::run::ahead::LoneSource;
 use crate::run::index::PortIx;
-use crate::run::lone_source::LoneSource;
 use crate::run::port::Hooks;
 use crate::run::world::Fabric;
 use crate::spec::Spec;
@@ -31,7 +31,7 @@ pub fn mark(plan: &Plan, fabric: &mut Fabric) {
         let egress = PortIx::new(port.0 - fabric.numbering.first_port);
         let hot = &fabric.links.ports[egress];
         let one_list = fabric.buffers.queues[hot.first_queue].voqs == 1;
-        if !hot.hooks.is_within(Hooks::FEEDS.or(Hooks::COUNTED_THERE)) || !one_list {
+        if !hot.hooks.is_within(Hooks::FEEDS.or(Hooks::COUNTED_AHEAD)) || !one_list {
             continue;
         }
         let Some(undisturbed_for) = undisturbed_for(plan, fabric, port.0) else { continue };
@@ -77,7 +77,7 @@ mod tests {
             links().flat_map(|links| &links.cold).filter(|cold| cold.lone_source.is_some()).count(),
             links()
                 .flat_map(|links| &links.ports)
-                .filter(|port| port.hooks.has(Hooks::COUNTED_THERE))
+                .filter(|port| port.hooks.has(Hooks::COUNTED_AHEAD))
                 .count(),
         )
     }

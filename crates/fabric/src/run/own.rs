@@ -1,0 +1,194 @@
+//! Tables in which a node finds what is its own.
+//!
+//! A node acts on what is its, and what it does to another one is an event over a link. The other end of a link is a
+//! [`PeerIx`](crate::run::across::PeerIx), which is an index of no table. For all other places the table itself looks: while an event runs, in
+//! builds with debug assertions, as all tests are, what is not of the event's node is not found. Releases have a plain vector here.
+
+use crate::run::event::Event;
+#[cfg(debug_assertions)]
+use crate::run::index::NodeIx;
+use crate::run::world::Fabric;
+use std::fmt;
+#[cfg(debug_assertions)]
+use std::ops::Range;
+use std::ops::{Deref, DerefMut, Index, IndexMut};
+use std::slice;
+use typed_index_collections::TiVec;
+
+/// A table of which each node has a range.
+pub(crate) struct Own<I, T> {
+    all: TiVec<I, T>,
+    /// What the node has whose event runs; `None`: no event runs, and all may be looked at.
+    #[cfg(debug_assertions)]
+    mine: Option<Range<usize>>,
+}
+
+impl<I, T> From<Vec<T>> for Own<I, T> {
+    fn from(all: Vec<T>) -> Own<I, T> {
+        Own {
+            all: all.into(),
+            #[cfg(debug_assertions)]
+            mine: None,
+        }
+    }
+}
+
+impl<I, T: fmt::Debug> fmt::Debug for Own<I, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.all.raw.fmt(f)
+    }
+}
+
+impl<I, T> Default for Own<I, T> {
+    fn default() -> Own<I, T> {
+        Vec::new().into()
+    }
+}
+
+impl<I, T> Own<I, T> {
+    /// The entry at the other end of a link: for what is done ahead of its time alone.
+    pub fn across(&mut self, place: I) -> &mut T
+    where
+        usize: From<I>,
+    {
+        &mut self.all[place]
+    }
+
+    #[cfg(debug_assertions)]
+    fn look_only_at(&mut self, mine: Option<Range<usize>>) {
+        self.mine = mine;
+    }
+
+    #[inline(always)]
+    fn is_mine(&self, place: usize) {
+        #[cfg(debug_assertions)]
+        if let Some(mine) = &self.mine {
+            assert!(
+                mine.contains(&place),
+                "a node that has {mine:?} looks at {place}, which is another's: this is a fault of the simulator"
+            );
+        }
+        let _ = place;
+    }
+}
+
+impl<I, T> Index<I> for Own<I, T>
+where
+    usize: From<I>,
+    I: Copy,
+{
+    type Output = T;
+    #[inline(always)]
+    fn index(&self, place: I) -> &T {
+        self.is_mine(place.into());
+        &self.all[place]
+    }
+}
+
+impl<I, T> IndexMut<I> for Own<I, T>
+where
+    usize: From<I>,
+    I: Copy,
+{
+    #[inline(always)]
+    fn index_mut(&mut self, place: I) -> &mut T {
+        self.is_mine(place.into());
+        &mut self.all[place]
+    }
+}
+
+impl<I, T> Deref for Own<I, T> {
+    type Target = TiVec<I, T>;
+    #[inline(always)]
+    fn deref(&self) -> &TiVec<I, T> {
+        &self.all
+    }
+}
+
+impl<I, T> DerefMut for Own<I, T> {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut TiVec<I, T> {
+        &mut self.all
+    }
+}
+
+impl<'a, I, T> IntoIterator for &'a Own<I, T> {
+    type Item = &'a T;
+    type IntoIter = slice::Iter<'a, T>;
+    fn into_iter(self) -> slice::Iter<'a, T> {
+        self.all.raw.iter()
+    }
+}
+
+impl<'a, I, T> IntoIterator for &'a mut Own<I, T> {
+    type Item = &'a mut T;
+    type IntoIter = slice::IterMut<'a, T>;
+    fn into_iter(self) -> slice::IterMut<'a, T> {
+        self.all.raw.iter_mut()
+    }
+}
+
+impl Fabric {
+    /// An event of a node runs: its tables show what is the node's, until [`Fabric::looks_at_all`].
+    #[inline(always)]
+    pub fn looks_at_own(&mut self, event: &Event) {
+        #[cfg(debug_assertions)]
+        {
+            let node = self.node_of[event.place()];
+            let ports = self.ports_of(node);
+            let first = |port: usize| self.links.ports.raw.get(port).map(|port| port.first_queue.at());
+            let queues = first(ports.start).unwrap_or(self.buffers.queues.len())
+                ..first(ports.end).unwrap_or(self.buffers.queues.len());
+            self.show(Some(node.at()..node.at() + 1), Some(ports), Some(queues));
+        }
+        let _ = event;
+    }
+
+    /// No event runs any more.
+    #[inline(always)]
+    pub fn looks_at_all(&mut self) {
+        #[cfg(debug_assertions)]
+        self.show(None, None, None);
+    }
+
+    #[cfg(debug_assertions)]
+    fn ports_of(&self, node: NodeIx) -> Range<usize> {
+        let first = |node: usize| self.nodes.raw.get(node).map(|node| node.first_port.at());
+        let end = first(node.at() + 1).unwrap_or(self.links.len());
+        first(node.at()).unwrap_or(end)..end
+    }
+
+    #[cfg(debug_assertions)]
+    fn show(
+        &mut self,
+        node: Option<Range<usize>>,
+        ports: Option<Range<usize>>,
+        queues: Option<Range<usize>>,
+    ) {
+        self.nodes.look_only_at(node);
+        self.links.ports.look_only_at(ports.clone());
+        self.links.cold.look_only_at(ports.clone());
+        self.links.nics.look_only_at(ports.clone());
+        self.ingress.look_only_at(ports);
+        self.buffers.queues.look_only_at(queues);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::index::PortIx;
+
+    #[test]
+    #[should_panic = "a node that has 1..3 looks at 3, which is another's"]
+    fn a_node_finds_its_own_and_nothing_else() {
+        let mut ports: Own<PortIx, u8> = vec![10, 11, 12, 13].into();
+        ports.look_only_at(Some(1..3));
+        assert_eq!((ports[PortIx::new(1)], ports[PortIx::new(2)]), (11, 12));
+        *ports.across(PortIx::new(0)) += 1;
+        ports.look_only_at(None);
+        assert_eq!(ports[PortIx::new(0)], 11);
+        ports.look_only_at(Some(1..3));
+        ports[PortIx::new(3)] = 0;
+    }
+}
