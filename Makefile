@@ -18,7 +18,7 @@ SEED ?= 1
 SOURCES := $(shell find crates packaging python/penstock Cargo.toml Cargo.lock pyproject.toml README.md \
 	-type f ! -name '*.pyc' ! -name '*.so' ! -name '.*' ! -path '*/.mypy_cache/*')
 
-.PHONY: help demo test test-all of-python of-rust of-python-all of-rust-all python-all dev format lint rustdoc rust fuzz fuzzed properties python site viewer budget bench docs clean needs
+.PHONY: help demo test test-all of-python of-rust of-python-all of-rust-all python-all dev format lint rustdoc rust wheels fuzz fuzzed properties python site viewer budget bench docs clean needs
 .DEFAULT_GOAL := help
 
 help: ## says what can be made
@@ -134,6 +134,16 @@ docs: $(VENV)/developed ## writes what is generated: the reference, the keys of 
 	$(BIN)/python tools/coverage.py
 	$(BIN)/penstock reproduce hagen-2012/ch7 --out out/docs --document docs/studies
 	$(BIN)/python tools/pictures.py
+
+# With zig as the linker, which takes the symbols of an old glibc and those of another processor.
+wheels: | needs ## builds wheels for Linux on x86-64 and aarch64 into dist (the first time: half an hour, and the network)
+	$(PYTHON) -m venv build/wheels
+	build/wheels/bin/python -m pip install --quiet "maturin>=1.9,<2" ziglang
+	for processor in x86_64 aarch64; do \
+		rustup target add $$processor-unknown-linux-gnu && \
+		PATH="$(CURDIR)/build/wheels/bin:$$PATH" maturin build --release --locked --zig --out dist \
+			--target $$processor-unknown-linux-gnu --compatibility manylinux_2_28 || exit 1; \
+	done
 
 clean: ## removes what was built; results in out/ stay
 	rm -rf $(VENV) target build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -13,6 +13,7 @@ include_patterns = [
     "CHANGELOG.md",
     "CONTRIBUTING.md",
     "SECURITY.md",
+    "GOVERNANCE.md",
     "docs/**.md",
     "python/penstock/studies/README.md",
 ]

@@ -94,6 +94,14 @@ def test_classes_and_connections_that_are_complete_are_not_compared() -> None:
     assert evenness(scenario.run()) == []
 
 
+def test_who_received_nothing_has_no_delay(penstock: Command, small: Path) -> None:
+    late = '[[flows]]\nname = "late"\nfrom = "h0"\nto = "h1"\nstart = "199990 ns"\nsource = "greedy"\n'
+    small.write_text(small.read_text() + late)
+    shown = penstock("run", str(small), "--no-report", "--out", "a").stdout
+    (row,) = [line.split() for line in shown.splitlines() if line.startswith("late ")]
+    assert row[-3:] == ["-", "-", "-"]
+
+
 def test_groups_come_first_and_the_worst_served_flows(penstock: Command, tmp_path: Path) -> None:
     (tmp_path / "many.toml").write_text(MANY)
     shown = penstock("run", "many.toml", "--no-report", "--out", "a").stdout

@@ -264,7 +264,7 @@ def test_a_flow_in_a_deadlock_is_told(stuck: Result) -> None:
 
 
 def _storm_with(text: str) -> Result:
-    """A leaf-spine whose host h0 stops to read, and what else goes wrong."""
+    """A leaf-spine whose host h0 stops reading, and what else goes wrong."""
     file = Path(package.__file__).parent / "scenarios/pause-storm.toml"
     return Scenario.from_toml(file.read_text("utf-8") + text).run()
 

@@ -32,10 +32,14 @@ to = "h2"
 priority = 3
 source = "greedy"
 """
+COLORED = "".join(
+    f'[[flows]]\nname = "{color}"\nfrom = "h0"\nto = "h1"\ncolor = "{color}"\nsource = "greedy"\n'
+    for color in ("yellow", "red")
+)
 SWITCH: Literal["switch"] = "switch"
 
 
-def imported(tables: Mapping[str, Any], like: str = LIKE) -> tuple[str, list[str]]:
+def imported(tables: Mapping[str, Any], like: str = LIKE + COLORED) -> tuple[str, list[str]]:
     document = Document("db.json", json.dumps(tables, indent=1))
     made = join([(document, sonic_config.read(document))], Path("out.toml"), like=Source(like, "like.toml"))
     return made.text, made.remarks
@@ -191,6 +195,29 @@ def test_import_export_import_gives_the_same_document(tables: dict[str, Any]) ->
         assert [weight * sum(asked) for weight in given_back if weight] == [
             weight * sum(filter(None, given_back)) for weight in asked
         ]
+
+
+def test_wred_of_colors_that_no_flow_has_is_left_out_and_told_once() -> None:
+    """Every check would warn of it. What only marks yellow frames needs no `mark_above_max` without them."""
+    thresholds = {"min_threshold": "250000", "max_threshold": "3000000", "drop_probability": "5"}
+    profile = {
+        f"{color}_{key}": value for color in ("green", "yellow", "red") for key, value in thresholds.items()
+    }
+    profile |= {"yellow_min_threshold": "1", "red_min_threshold": "2", "ecn": "ecn_yellow"}
+    tables = {
+        "PORT_QOS_MAP": {"Ethernet0": {"pfc_enable": "4"}},
+        "QUEUE": {"Ethernet0|3": {"wred_profile": "W"}},
+        "WRED_PROFILE": {
+            "W": profile | {f"wred_{color}_enable": "true" for color in ("green", "yellow", "red")}
+        },
+    }
+    for like, has in ((LIKE, set()), (LIKE + COLORED, {"yellow", "red", "mark_above_max"})):
+        text, told = imported(tables, like)
+        [manager] = tomllib.loads(text)["switch"]["queue_managers"]
+        assert {"yellow", "red", "mark_above_max"} & manager["red"].keys() == has
+        lines = [line for line in told if "WRED of yellow and red frames is left out" in line]
+        assert len(lines) == (not has)
+        assert not any("changes nothing" in line for line in _core.warnings(text, "out.toml"))
 
 
 def nvidia(hosts: int) -> tuple[str, str]:

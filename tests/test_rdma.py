@@ -160,3 +160,54 @@ source = {{ rdma = {{ control = "none", window = "bdp" }} }}
 """
     [port] = [row for row in ps.run(ps.Scenario.from_toml(text)).rows("ports") if row["port"] == "l0.0->left"]
     assert port["utilisation"] >= 0.98
+
+
+def timely_fluid(senders: int) -> tuple[float, float, float]:
+    """Patched TIMELY (Zhu et al. 2016) without a window, from line rate on, over a fluid queue at 10 Gb/s.
+
+    The longest wait there, when it is below 1 ms again, and the wait at rest, in seconds.
+    """
+    link, base, packet, step = 10e9, 22e-6, 0.86e-6, 2e-6
+    rates, now, wait, longest, calm = [link] * senders, 0.0, 0.0, 0.0, math.inf
+    samples = [(base + nth * packet, base + nth * packet) for nth in range(senders)]
+    last: list[float | None] = [None] * senders
+    difference = [0.0] * senders
+    while now < 0.4:
+        now, wait = now + step, max(0.0, wait + step * (sum(rates) / link - 1))
+        longest = max(longest, wait)
+        calm = min(calm, now) if longest > 1e-3 > wait else calm
+        for nth, (comes, trip) in enumerate(samples):
+            if comes > now:
+                continue
+            before, last[nth] = last[nth], trip
+            if before is not None:
+                difference[nth] = 0.125 * difference[nth] + 0.875 * (trip - before)
+                weight = min(max(2 * difference[nth] / 20e-6 + 0.5, 0.0), 1.0)
+                kept = 1 - 0.008 * weight * (trip - 50e-6) / 50e-6
+                rate = 10e6 * (1 - weight) + rates[nth] * kept
+                rate = rates[nth] + 10e6 if trip < 50e-6 else rate
+                rate = rates[nth] * (1 - 0.8 * (1 - 500e-6 / trip)) if trip > 500e-6 else rate
+                rates[nth] = min(max(rate, 100e6), link)
+            samples[nth] = (now + base + wait + 8640 / rates[nth], base + wait)
+    return longest, calm, wait
+
+
+@pytest.mark.parametrize("senders", [4, 10])
+def test_patched_timely_without_a_window_overshoots_and_comes_to_rest(senders: int) -> None:
+    """What is under way grows by a factor a round trip until the cuts, one a round trip, are felt.
+
+    With ten senders that is 88 ms of queue, which take 0.2 s to drain. The fluid does the same.
+    """
+    scenario = ps.Scenario(duration="400 ms").topology.star(hosts=senders + 1, rate="10 Gb/s", delay="5 us")
+    control = {"timely": {"patched": True}}
+    scenario = scenario.probes(bin="500 us").flow(
+        "f", from_=f"h1..h{senders}", to="h0", source={"rdma": {"control": control, "mtu": "1000 B"}}
+    )
+    times, queue = scenario.run().series("queue_bytes", "sw.0->h0/0")
+    waits = queue * 8 / 10e9 * (1078 + 20) / 1078
+    longest, calm, rests = timely_fluid(senders)
+    drained = times[int(waits.argmax()) :][waits[int(waits.argmax()) :] < 1e-3][0] * 1e-9
+    assert waits.max() == pytest.approx(longest, rel=0.1)
+    assert drained == pytest.approx(calm, rel=0.1, abs=2e-3)
+    assert waits[-1] == pytest.approx(rests, rel=0.05)
+    assert rests == pytest.approx(50e-6 * (1 + senders * 10e6 / (0.008 * 10e9)) - 22e-6, rel=0.03)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
@@ -137,11 +138,11 @@ def test_all_arrives_once_over_links_that_lose(verb: str, recovery: str) -> None
     ("verb", "words"),
     [
         ("send", ["SEND first", "SEND middle", "SEND last", "SEND only", "ACK"]),
-        ("write", ["WRITE first for 0 B", "WRITE middle", "WRITE last", "WRITE only for 0 B", "ACK"]),
+        ("write", ["WRITE first for 3000 B", "WRITE middle", "WRITE last", "WRITE only for 1000 B", "ACK"]),
         (
             "read",
             [
-                "READ request for 0 B",
+                "READ request for 3000 B",
                 "READ response first",
                 "READ response middle",
                 "READ response last",
@@ -160,6 +161,34 @@ def test_captures_tell_packets_by_their_place(verb: str, words: list[str], tmp_p
     told = {json.loads(line)["what"] for line in _core.Capture(str(tmp_path / "out.pcapng"))}
     for word in words:
         assert any(f"RoCEv2 {word} to queue pair" in what for what in told), (word, sorted(told)[:20])
+
+
+@pytest.mark.parametrize("control", ["none", "hpcc"])
+@pytest.mark.parametrize("verb", ["write", "read"])
+def test_logs_say_how_long_messages_are(verb: str, control: str, tmp_path: Path) -> None:
+    """Sizes around those of packets."""
+    sizes = [1, 999, 1_000, 1_001, 2_000, 7_777, 100_000] * 6
+    rows = [f"{10 * nth},h{1 + nth % 2},h0,{size}" for nth, size in enumerate(sizes)]
+    (tmp_path / "list.csv").write_text("\n".join(["time_us,from,to,bytes", *rows, ""]))
+    text = f"""[simulation]
+duration = "1 ms"
+[topology.star]
+hosts = 3
+rate = "100 Gb/s"
+[flow_control.pfc]
+[[probes]]
+what = "frames"
+which = ["sw.0->h0", "h0.0->sw"]
+[[transfers]]
+name = "t"
+arrivals = {{ file = "list.csv" }}
+over = {{ rdma = {{ verb = "{verb}", control = "{control}", mtu = "1000 B", queue_pairs = "free" }} }}
+"""
+    (tmp_path / "t.toml").write_text(text)
+    log = ps.run(tmp_path / "t.toml").rows("frames")
+    said = Counter(row["message_bytes"] for row in log if row["message_bytes"] and row["event"] == "sent")
+    assert {row["protocol"] for row in log} == {"rdma"}
+    assert said == Counter(sizes)
 
 
 LEAVES = """\

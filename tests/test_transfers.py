@@ -13,6 +13,8 @@ import pytest
 
 import penstock as ps
 from penstock.analysis import transfers as analysis
+from penstock.errors import ScenarioError
+from penstock.interchange import csv_trace
 from penstock.measurements import Measurements
 from penstock.plots import save, transfers
 from penstock.result.summary import summarise
@@ -55,6 +57,20 @@ def test_parquet_and_csv_are_the_same_run(tmp_path: Path) -> None:
     # 3000 B are one full frame and 1496 B more; the switch sends the second while nothing else is there.
     full, rest = 1542 * 0.8, (3000 - 1504 + 18 + 20) * 0.8
     assert rows[0]["ideal_ns"] == pytest.approx(full + max(full, rest) + rest + 2 * _delay(runs[0]))
+
+
+def test_a_table_that_import_reads_is_told_of_it(tmp_path: Path) -> None:
+    """Each name of a column that the importer takes and the engine does not."""
+    usual = {"start": "time_us", "from": "from", "to": "to", "bytes": "bytes"}
+    names = {"start": csv_trace.STARTS, **csv_trace.COLUMNS}
+    others = [(key, name) for key, known in names.items() for name in known]
+    for key, name in others:
+        header = ",".join(({key: usual.get(key, key)} | usual | {key: name}).values())
+        (tmp_path / "t.csv").write_text(f"{header}\n{'1,' * header.count(',')}1\n")
+        with pytest.raises(ScenarioError) as wrong:
+            ps.run(_from_file(tmp_path, "t.csv"))
+        is_own = name in {*usual.values(), *names} or (key == "start" and name.startswith("time_"))
+        assert ("penstock import FILE" in str(wrong.value)) != is_own, (name, wrong.value)
 
 
 def _delay(run: ps.Result) -> float:

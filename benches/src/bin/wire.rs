@@ -70,7 +70,7 @@ fn file(frames: usize) -> std::io::Result<u64> {
     for number in 0..frames as u32 {
         let simulated = Simulated {
             kind: if number % 2 == 0 { Kind::Data } else { Kind::Ack },
-            verb: wire::synthesis::Verb::Send,
+            payload: wire::synthesis::Payload::Stream,
             flow: number % 1_000,
             source: number % 2,
             destination: 1 - number % 2,

@@ -18,6 +18,7 @@ mod idle_connection;
 mod latencies;
 mod limiters;
 mod losses;
+mod message_lengths;
 mod message_times;
 mod occupancies;
 mod pauses;

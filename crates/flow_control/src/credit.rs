@@ -37,7 +37,7 @@ use frame::{ClassMap, Frame, Priority};
 use keys::Remark;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Bytes, Time};
+use units::{Amount, Bytes, Time};
 
 /// Updates count modulo this.
 const CYCLE: u16 = 1 << 15;
@@ -192,12 +192,16 @@ impl Values {
             return about("buffer", format!("a buffer of {buffer} has {credits} credits"), help);
         }
         if !buffer.get().is_multiple_of(unit.get()) {
-            let help = format!("expected a multiple of {unit}, like \"{} B\"", credits * unit.get());
+            let sizes = [buffer.get(), unit.get(), credits * unit.get()];
+            let [buffer, unit, like] = Amount::alike(sizes.map(Amount::Bytes));
+            let help = format!("expected a multiple of {unit}, like \"{like}\"");
             return about("buffer", format!("a buffer of {buffer} is no whole number of credits"), help);
         }
         if !(1..=buffer.get()).contains(&self.update_after.get()) {
+            let [after, buffer] =
+                Amount::alike([self.update_after, buffer].map(|size| Amount::Bytes(size.get())));
             let help = format!("expected \"1 B\" to the buffer, \"{buffer}\"");
-            return about("update_after", format!("update_after is {}", self.update_after), help);
+            return about("update_after", format!("update_after is {after}"), help);
         }
         Ok(())
     }

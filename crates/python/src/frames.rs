@@ -10,7 +10,7 @@ use std::io::{BufReader, BufWriter, Write};
 use wire::Frame;
 use wire::capture::{CaptureError, Direction, Interface, Reader, Record, Writer};
 use wire::ethernet::EthernetView;
-use wire::synthesis::{Kind, Simulated, Told, Verb};
+use wire::synthesis::{Kind, Payload, Simulated, Told, Verb};
 use wire::{Error, Pcp};
 
 /// Reads a capture frame by frame.
@@ -138,6 +138,9 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Column {
     }
 }
 
+/// Of the column `protocol`, Fibre Channel over Ethernet.
+const FCOE: u64 = 3;
+
 /// Columns of the table `frames`. Names are places in lists.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
@@ -149,7 +152,9 @@ pub struct Log {
     outward: Column,
     comment: Column,
     kind: Column,
+    protocol: Column,
     verb: Column,
+    message_bytes: Column,
     flow: Column,
     source_port: Column,
     destination_port: Column,
@@ -216,12 +221,7 @@ fn end_of_frame(log: &Log, row: usize, kind: Kind) -> usize {
 fn simulated(log: &Log, row: usize, kind: Kind) -> Result<Simulated, Error> {
     Ok(Simulated {
         kind,
-        verb: match log.verb.0[row] {
-            2 => Verb::Write,
-            3 => Verb::Read,
-            4 => Verb::Fcoe,
-            _ => Verb::Send,
-        },
+        payload: payload(log, row),
         flow: log.flow.0[row] as u32,
         ports: Ports {
             source: log.source_port.0[row] as u16,
@@ -237,6 +237,18 @@ fn simulated(log: &Log, row: usize, kind: Kind) -> Result<Simulated, Error> {
         cn_tag: log.cn_tag.0[row].checked_sub(1).map(|flow| flow as u16),
         told: told(log, row)?,
     })
+}
+
+/// What the data of a frame belong to.
+fn payload(log: &Log, row: usize) -> Payload {
+    let bytes = u32::try_from(log.message_bytes.0[row]).ok().filter(|&bytes| bytes > 0);
+    match (log.protocol.0[row], log.verb.0[row]) {
+        (FCOE, _) => Payload::FibreChannel,
+        (_, 1) => Payload::Message(Verb::Send, bytes),
+        (_, 2) => Payload::Message(Verb::Write, bytes),
+        (_, 3) => Payload::Message(Verb::Read, bytes),
+        _ => Payload::Stream,
+    }
 }
 
 /// What a congestion message of the log says; nothing of one without congestion point.

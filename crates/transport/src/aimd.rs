@@ -65,7 +65,8 @@ impl ControllerConfiguration for AimdParams {
         if self.start(segment).window >= u64::from(segment) {
             return Ok(());
         }
-        Err(format!("an initial window of {} is smaller than a segment of {segment} B", self.initial))
+        let [window, segment] = Amount::alike([self.initial, Amount::Bytes(segment.into())]);
+        Err(format!("an initial window of {window} is smaller than a segment of {segment}"))
     }
     fn start(&self, segment: u16) -> Aimd {
         let initial = match self.initial {

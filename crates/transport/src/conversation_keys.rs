@@ -8,7 +8,7 @@ use keys::Remark;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-use units::{Bytes, Or};
+use units::{Amount, Bytes, Or};
 
 /// Exchanges at a time at most.
 const MOST_OUTSTANDING: u64 = 65_536;
@@ -81,7 +81,8 @@ impl ConversationKeys {
         let (Ok(messages), Ok(tcp), true) = (messages, tcp, wrong.is_empty()) else { return Err(wrong) };
         let own: u64 = messages.iter().step_by(2).sum();
         if let Some(limit) = limit.filter(|limit| limit.get() > 0 && limit.get() < own) {
-            let message = format!("{own} B of the opener in an exchange, but a limit of {limit}");
+            let [own, limit] = Amount::alike([own, limit.get()].map(Amount::Bytes));
+            let message = format!("{own} of the opener in an exchange, but a limit of {limit}");
             let help = "nothing would be sent; expected a limit of one exchange at least";
             return Err(vec![Remark::about("messages", message, help)]);
         }

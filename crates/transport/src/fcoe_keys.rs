@@ -7,7 +7,7 @@ use keys::{Remark, Unused};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-use units::{Bytes, Or, Time, Unlimited};
+use units::{Amount, Bytes, Or, Time, Unlimited};
 
 /// FCP_DL has 4 B.
 const LARGEST_BLOCK: u64 = u32::MAX as u64;
@@ -139,8 +139,9 @@ impl FcoeKeys {
             );
             wrong.push(Remark::new(message, help));
         }
-        if limit.is_some_and(|limit| limit.get() > 0 && limit.get() < block) {
-            let message = format!("a block of {}, but a limit of {}", self.block, limit.unwrap_or_default());
+        if let Some(limit) = limit.filter(|limit| limit.get() > 0 && limit.get() < block) {
+            let [block, limit] = Amount::alike([block, limit.get()].map(Amount::Bytes));
+            let message = format!("a block of {block}, but a limit of {limit}");
             let help = "nothing would be sent; expected a limit of one block at least";
             wrong.push(Remark::about("block", message, help));
         }

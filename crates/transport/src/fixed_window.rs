@@ -34,7 +34,8 @@ impl ControllerConfiguration for FixedWindowParams {
         if self.start(segment).bytes >= u64::from(segment) {
             return Ok(());
         }
-        Err(format!("a window of {} is smaller than a segment of {segment} B", self.size))
+        let [window, segment] = Amount::alike([self.size, Amount::Bytes(segment.into())]);
+        Err(format!("a window of {window} is smaller than a segment of {segment}"))
     }
     fn start(&self, segment: u16) -> FixedWindow {
         let bytes = match self.size {

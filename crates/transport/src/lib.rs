@@ -114,9 +114,9 @@ pub use mpi_exchange::{MpiExchange, MpiExchangeSpec};
 pub use mpi_exchange_keys::MpiExchangeKeys;
 pub use pacer::Pacer;
 pub use rdma::{
-    CnpScope, Dcqcn, DcqcnCrowd, DcqcnKeys, DcqcnPreset, HpccKeys, HpccPintKeys, MessageTimes, NicLimits,
-    NicState, PairCounts, PathFacts, PowerTcpKeys, QueuePair, QueuePairs, RDMA_CONTROL_PAGES, RDMA_PAGES,
-    RDMA_RECOVERY_PAGES, RdmaControl, RdmaControlKeys, RdmaControlSpec, RdmaController, RdmaKeys,
+    CnpScope, Dcqcn, DcqcnCrowd, DcqcnKeys, DcqcnPreset, DcqcnRest, HpccKeys, HpccPintKeys, MessageTimes,
+    NicLimits, NicState, PairCounts, PathFacts, PowerTcpKeys, QueuePair, QueuePairs, RDMA_CONTROL_PAGES,
+    RDMA_PAGES, RDMA_RECOVERY_PAGES, RdmaControl, RdmaControlKeys, RdmaControlSpec, RdmaController, RdmaKeys,
     RdmaRecovery, RdmaSpec, RdmaTimeouts, RdmaVerb, RdmaWord, ReadCounts, ReceiveQueue, SharedNic, Spent,
     StaticWindow, ThetaPowerTcpKeys, TimesSpent,
 };

@@ -34,7 +34,7 @@ mod timely;
 pub use control::{PathFacts, RdmaAck, RdmaControl, RdmaLoss};
 pub use dcqcn::Dcqcn;
 pub use dcqcn_keys::{DcqcnKeys, DcqcnPreset};
-pub use dcqcn_rest::Crowd as DcqcnCrowd;
+pub use dcqcn_rest::{Crowd as DcqcnCrowd, Rest as DcqcnRest};
 pub use hpcc::{Hpcc, HpccKeys};
 pub use hpcc_pint::{HpccPint, HpccPintKeys};
 pub use keys::RdmaKeys;
@@ -274,10 +274,10 @@ impl RdmaControlSpec {
         // Who asks for more than all of a link wants a queue.
         (eta < 1.0).then(|| (eta + many as f64 * added / rate.bps_f64(), BitRate::from_bps(most as u64)))
     }
-    /// Of DCQCN: the share of packets that is marked where a crowd of it comes to rest, as far as there is a model of that.
-    pub fn marked_at_rest(&self, crowd: &DcqcnCrowd) -> Option<f64> {
+    /// Of DCQCN: where a crowd of it comes to rest, as far as there is a model of that.
+    pub fn dcqcn_rest(&self, crowd: &DcqcnCrowd) -> Option<DcqcnRest> {
         match &self.keys {
-            RdmaControlKeys::Dcqcn(keys) => keys.marked_at_rest(crowd),
+            RdmaControlKeys::Dcqcn(keys) => keys.rest(crowd),
             _ => None,
         }
     }

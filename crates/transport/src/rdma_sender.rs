@@ -65,8 +65,8 @@ struct Served {
     came: Time,
     /// Packets that were sent again.
     again: u32,
-    /// What its time was spent on; `None`: the requester may not have all of it.
-    times: Option<MessageTimes>,
+    /// What its time was spent on, and what its queue pair had heard before it; `None`: the requester may not have all of it.
+    times: Option<(MessageTimes, [u32; 3])>,
 }
 
 /// The messages of a flow.
@@ -312,10 +312,10 @@ impl RdmaSender {
     /// Something has happened to a queue pair.
     fn update(&mut self, number: u32, now: Time) {
         let Some(pair) = self.pairs.get_mut(number) else { return };
-        while let Some(Done { transfer, at, again, timeouts, times }) = pair.take_done() {
+        while let Some(Done { transfer, at, again, timeouts, times, heard_before }) = pair.take_done() {
             if let Some(served) = self.served.get_mut(number as usize) {
                 let served = &mut served[transfer as usize];
-                (served.again, served.times) = (again, Some(times));
+                (served.again, served.times) = (again, Some((times, heard_before)));
             } else if let Some(outcome) = self.outcomes.get_mut(transfer as usize) {
                 let done =
                     TransferOutcome { acknowledged: at, missing: 0, sent_again: again, timeouts, ..*outcome };

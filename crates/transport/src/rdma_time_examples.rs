@@ -4,7 +4,7 @@ use crate::pipe::Outcome;
 use crate::rdma_examples::{NEVER, Wire, dcqcn, keys, losing, transfers};
 use crate::testbed::DELAY;
 use crate::{RdmaKeys, RdmaVerb, Spent};
-use units::{Or, Time};
+use units::{Bytes, Or, Time};
 
 /// What the time of a transfer was spent on: behind others, then in the order of `Spent`, in nanoseconds; and its whole time.
 fn spent(pipe: &Wire, transfer: usize, start: Time) -> ([u32; 9], u64) {
@@ -52,6 +52,24 @@ fn a_window_and_a_rate_are_told_apart() {
     let (times, _) = spent(&pipe, 0, Time::ZERO);
     assert!(times[3] > 100_000 && times[4] == 0, "{times:?}");
     assert!(pipe.near.times_of(0).unwrap().heard[0] > 0);
+}
+
+#[test]
+fn a_message_that_is_read_in_parts_counts_each_cnp_once() {
+    // 2^23 / 257 packets a request: three of them, the parts of which stand behind each other.
+    let read = RdmaKeys { verb: RdmaVerb::Read, max_reads: 255, mtu: Or::Value(Bytes::new(1)), ..keys() };
+    let mut pipe = transfers(&RdmaKeys { control: dcqcn(), ..read }, &[(0, 70_000)]);
+    let mut nth = 0;
+    pipe.run(NEVER, |end, _| {
+        nth += 1;
+        Outcome { marked: end == 0 && nth % 500 == 0, ..Outcome::default() }
+    });
+    let place = pipe.far.place_of(0).unwrap();
+    assert_eq!(place.2, 3);
+    let whole = pipe.far.outcomes().unwrap()[0].acknowledged;
+    let (_, times) = pipe.near.times_of_read(place, whole).unwrap();
+    assert_eq!(u64::from(times.heard[0]), pipe.near.counts().cnps);
+    assert!(times.heard[0] > 20, "{times:?}");
 }
 
 #[test]

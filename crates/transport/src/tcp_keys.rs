@@ -330,7 +330,8 @@ impl TcpKeys {
         ];
         for (key, what, amount) in amounts {
             if let Some(amount) = amount.value().filter(|_| !holds(amount)) {
-                let message = format!("{what} of {amount} is smaller than a segment of {segment} B of data");
+                let [has, least] = Amount::alike([amount, Amount::Bytes(segment.into())]);
+                let message = format!("{what} of {has} is smaller than a segment of {least} of data");
                 wrong.push(Remark::about(key, message, help.as_str()));
             }
         }

@@ -27,6 +27,23 @@ impl Amount {
             _ => false,
         }
     }
+    /// Amounts that one sentence compares: those in bytes in the largest unit that all of them are whole multiples of.
+    pub fn alike<const N: usize>(amounts: [Amount; N]) -> [String; N] {
+        let of_all = |amount: &Amount| match amount {
+            Amount::Bytes(bytes) => *bytes,
+            Amount::Frames(_) => 0,
+        };
+        let bits = amounts.iter().fold(0, |bits, amount| bits | of_all(amount));
+        let units = [(30, "GiB"), (20, "MiB"), (10, "KiB")];
+        let (shift, unit) = units
+            .into_iter()
+            .find(|(shift, _)| bits > 0 && bits.trailing_zeros() >= *shift)
+            .unwrap_or((0, "B"));
+        amounts.map(|amount| match amount {
+            Amount::Bytes(bytes) => format!("{} {unit}", bytes >> shift),
+            Amount::Frames(_) => amount.to_string(),
+        })
+    }
 }
 
 impl fmt::Display for Amount {
@@ -299,6 +316,17 @@ mod tests {
         assert_eq!("300 m".parse(), Ok(Length::from_m(300)));
         assert_eq!("100 frames".parse(), Ok(Amount::Frames(100)));
         assert_eq!("1_000 B".parse(), Ok(Amount::Bytes(1_000)));
+    }
+
+    #[test]
+    fn amounts_of_one_sentence_have_one_unit() {
+        let texts = |amounts: [Amount; 3]| Amount::alike(amounts);
+        let bytes = |sizes: [u64; 3]| texts(sizes.map(Amount::Bytes));
+        assert_eq!(bytes([4 << 20, 2 << 30, 0]), ["4 MiB", "2048 MiB", "0 MiB"]);
+        assert_eq!(bytes([4 << 20, 1_536, 1 << 10]), ["4194304 B", "1536 B", "1024 B"]);
+        assert_eq!(bytes([0, 0, 0]), ["0 B", "0 B", "0 B"]);
+        let mixed = [Amount::Bytes(1 << 20), Amount::Frames(3), Amount::Bytes(1 << 11)];
+        assert_eq!(texts(mixed), ["1024 KiB", "3 frames", "2 KiB"]);
     }
 
     #[test]

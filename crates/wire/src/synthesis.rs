@@ -3,8 +3,8 @@
 //! Station n has the address 02:00:00:00:00:00 + n + 1 and 10.0.0.0 + n + 1. Every frame of data has a tag with its
 //! priority. What a source pushes is UDP, and with port 4791 a SEND of RoCEv2 to the queue pair of its flow; what a connection
 //! sends is TCP, with the number of the byte or segment as sequence number, or with port 4791 RoCEv2: packets of SENDs, WRITEs and
-//! READs by their place in the message, with their extended headers, requests, acknowledgements and NAKs; payloads are zeros, and so are addresses,
-//! keys and lengths in extended headers. What FCoE sends has its encapsulation and CRC (FC-BB-5); of the header of Fibre Channel only exchange and
+//! READs by their place in the message, with their extended headers, requests, acknowledgements and NAKs; payloads are zeros, and so are addresses
+//! and keys in extended headers, and lengths that are not known. What FCoE sends has its encapsulation and CRC (FC-BB-5); of the header of Fibre Channel only exchange and
 //! sequence count are there. Ports are those that switches
 //! hash. A frame that is shorter than its headers (a small
 //! message with the headers of RoCEv2, say) becomes as long as they are.
@@ -33,6 +33,8 @@ const ROCE: usize = 8 + 12 + 4;
 const ACK_SYNDROME: u8 = 0x1F;
 const NAK_SYNDROME: u8 = 0x60;
 const RNR_SYNDROME: u8 = 0x20 | 12;
+/// Where the extended header of a WRITE or of the request of a READ (RETH) has its length.
+const DMA_LENGTH: std::ops::Range<usize> = 12..16;
 /// FCoE: the header up to the start of frame, a start of frame and an end of frame of class 3, and what is reserved behind it; the
 /// header of Fibre Channel, with the places of SEQ_CNT and OX_ID.
 const FCOE_VERSION: [u8; 13] = [0; 13];
@@ -50,7 +52,7 @@ const FIRST_OR_RNR: u32 = 1 << 26;
 /// The most that a station number may be: what is left of an address of 10.0.0.0/8.
 const STATIONS: u32 = (1 << 24) - 2;
 
-/// What a message of RDMA is, or that a frame is none of IP.
+/// What a message of RDMA is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verb {
     /// SEND.
@@ -59,8 +61,17 @@ pub enum Verb {
     Write,
     /// RDMA READ.
     Read,
+}
+
+/// What the data of a connection belong to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Payload {
+    /// A stream of TCP, or a message of RDMA of which nothing else is known.
+    Stream,
+    /// A message of RDMA, and its bytes if they are known: those that a WRITE or the request of a READ says (DMA length).
+    Message(Verb, Option<u32>),
     /// A frame of Fibre Channel.
-    Fcoe,
+    FibreChannel,
 }
 
 impl Verb {
@@ -73,7 +84,7 @@ impl Verb {
             (false, true) => 2,
         };
         let (opcodes, extended) = match self {
-            Verb::Send | Verb::Fcoe => (roce::SEND, [0; 4]),
+            Verb::Send => (roce::SEND, [0; 4]),
             Verb::Write => (roce::WRITE, [roce::RETH_BYTES, 0, 0, roce::RETH_BYTES]),
             Verb::Read => (roce::READ_RESPONSE, [roce::AETH_BYTES, 0, roce::AETH_BYTES, roce::AETH_BYTES]),
         };
@@ -127,8 +138,8 @@ impl Kind {
 pub struct Simulated {
     /// What it is for.
     pub kind: Kind,
-    /// Of RDMA, what its message is; of FCoE, that it is that.
-    pub verb: Verb,
+    /// What its data belong to.
+    pub payload: Payload,
     /// Number of its flow.
     pub flow: u32,
     /// Its ports, as it travels.
@@ -213,7 +224,7 @@ impl Simulated {
                 Contents::Ipv4(way.roce(Roce::cnp(self.flow & 0xFF_FFFF)?)?)
             }
             Kind::Pushed if self.ports.destination == roce::UDP_PORT => {
-                let payload = self.payload(BEFORE_TRANSPORT + ROCE);
+                let payload = self.zeros(BEFORE_TRANSPORT + ROCE);
                 let pair = self.flow & 0xFF_FFFF;
                 Contents::Ipv4(self.way()?.roce(Roce::new(
                     roce::SEND[3],
@@ -223,16 +234,21 @@ impl Simulated {
                 )?)?)
             }
             Kind::Pushed => {
-                let payload = self.payload(BEFORE_TRANSPORT + UdpHeader::LEN);
+                let payload = self.zeros(BEFORE_TRANSPORT + UdpHeader::LEN);
                 Contents::Ipv4(self.way()?.udp(payload)?)
             }
-            Kind::Data if self.verb == Verb::Fcoe => self.fibre_channel(),
+            Kind::Data if self.payload == Payload::FibreChannel => self.fibre_channel(),
             Kind::Data if self.ports.destination == roce::UDP_PORT => {
                 let (first, last) = (self.word & FIRST_OR_RNR != 0, self.word & LAST_OR_NAK != 0);
-                let (opcode, extended) = self.verb.packet(first, last);
-                let mut payload = self.payload(BEFORE_TRANSPORT + ROCE);
+                let (verb, bytes) = self.message_of();
+                let (opcode, extended) = verb.packet(first, last);
+                let mut payload = self.zeros(BEFORE_TRANSPORT + ROCE);
                 if extended == roce::AETH_BYTES && !payload.is_empty() {
                     payload[0] = ACK_SYNDROME;
+                } else if let Some(length) =
+                    payload.get_mut(DMA_LENGTH).filter(|_| extended == roce::RETH_BYTES)
+                {
+                    length.copy_from_slice(&bytes.unwrap_or(0).to_be_bytes());
                 }
                 let mut packet = Roce::new(opcode, self.flow & 0xFF_FFFF, self.word & 0xFF_FFFF, payload)?;
                 packet.acknowledge = self.word & ASKS != 0;
@@ -260,7 +276,9 @@ impl Simulated {
         let flag = |bit: u32| self.word & bit != 0;
         let (pair, number) = (self.flow & 0xFF_FFFF, self.word & 0xFF_FFFF);
         if flag(ASKS) && !flag(LAST_OR_NAK) {
-            return Roce::new(roce::READ_REQUEST, pair, number, vec![0; roce::RETH_BYTES]);
+            let mut extended = vec![0; roce::RETH_BYTES];
+            extended[DMA_LENGTH].copy_from_slice(&self.message_of().1.unwrap_or(0).to_be_bytes());
+            return Roce::new(roce::READ_REQUEST, pair, number, extended);
         }
         let syndrome = match (flag(LAST_OR_NAK), flag(FIRST_OR_RNR)) {
             (true, true) => RNR_SYNDROME,
@@ -285,8 +303,16 @@ impl Simulated {
         Ok(frame)
     }
 
+    /// What its message is, and the bytes of that.
+    fn message_of(&self) -> (Verb, Option<u32>) {
+        match self.payload {
+            Payload::Message(verb, bytes) => (verb, bytes),
+            Payload::Stream | Payload::FibreChannel => (Verb::Send, None),
+        }
+    }
+
     /// As many zeros as the frame has room for behind so many octets of headers.
-    fn payload(&self, headers: usize) -> Vec<u8> {
+    fn zeros(&self, headers: usize) -> Vec<u8> {
         let headers = headers + if self.cn_tag.is_some() { CN_TAG } else { 0 };
         vec![0; (usize::from(self.bytes).max(LEAST + FCS) - FCS).saturating_sub(headers)]
     }
@@ -349,7 +375,7 @@ impl Simulated {
 
     /// A frame of Fibre Channel: the word has its exchange, and its number in there.
     fn fibre_channel(&self) -> Contents {
-        let data = self.payload(14 + 4 + FCOE_VERSION.len() + 1 + FC_HEADER + 4 + EOF_N.len());
+        let data = self.zeros(14 + 4 + FCOE_VERSION.len() + 1 + FC_HEADER + 4 + EOF_N.len());
         let mut frame = vec![0; FC_HEADER];
         frame.extend(data);
         frame[OX_ID].copy_from_slice(&((self.word >> 16) as u16).to_be_bytes());
@@ -376,7 +402,7 @@ impl Simulated {
                 tcp.ece = self.kind == Kind::MarkedAck;
             }
         }
-        let payload = self.payload(BEFORE_TRANSPORT + tcp.header_len());
+        let payload = self.zeros(BEFORE_TRANSPORT + tcp.header_len());
         Ok(Contents::Ipv4(way.tcp(tcp, payload)?))
     }
 }
@@ -388,7 +414,7 @@ mod tests {
 
     const FRAME: Simulated = Simulated {
         kind: Kind::Pushed,
-        verb: Verb::Send,
+        payload: Payload::Stream,
         flow: 3,
         ports: Ports { source: 49_155, destination: 9 },
         source: 0,
@@ -426,7 +452,7 @@ mod tests {
 
     #[test]
     fn fibre_channel_has_its_encapsulation() {
-        let fcoe = Simulated { kind: Kind::Data, verb: Verb::Fcoe, word: 0x0207_0003, ..FRAME };
+        let fcoe = Simulated { kind: Kind::Data, payload: Payload::FibreChannel, word: 0x0207_0003, ..FRAME };
         for bytes in [68, 100, 2_180] {
             let octets = made(Simulated { bytes, ..fcoe }, usize::from(bytes) - 4).to_bytes();
             assert_eq!(octets[12..18], [0x81, 0, 0x60, 0, 0x89, 0x06]);
@@ -489,6 +515,25 @@ mod tests {
         assert_eq!(datagram.transport().ports(), Some((51_000, 4_791)));
         let Transport::Roce(_, packet) = datagram.transport() else { panic!("{frame:?}") };
         assert_eq!((packet.opcode, packet.queue_pair()), (roce::SEND[3], 3));
+    }
+
+    #[test]
+    fn a_write_and_the_request_of_a_read_say_their_length() {
+        let ports = Ports { source: 51_000, destination: 4_791 };
+        let of = |kind, verb, bytes, word| {
+            let payload = Payload::Message(verb, bytes);
+            let frame = Simulated { kind, payload, ports, bytes: 200, word, ..FRAME }.frame().unwrap();
+            let Contents::Ipv4(datagram) = frame.contents else { panic!() };
+            let Transport::Roce(_, packet) = datagram.transport().clone() else { panic!() };
+            packet.payload
+        };
+        let length = Some(0x0102_0304);
+        let write = of(Kind::Data, Verb::Write, length, FIRST_OR_RNR | 7);
+        assert_eq!(write[..20], [&[0; 12][..], &[1, 2, 3, 4], &[0; 4]].concat());
+        // Not in the middle of a message, where there is no such header; and zero if it is not known.
+        assert!(of(Kind::Data, Verb::Write, length, 8).iter().all(|&octet| octet == 0));
+        assert!(of(Kind::Data, Verb::Write, None, FIRST_OR_RNR).iter().all(|&octet| octet == 0));
+        assert_eq!(of(Kind::Ack, Verb::Read, length, ASKS | 9), [&[0; 12][..], &[1, 2, 3, 4]].concat());
     }
 
     #[test]
@@ -604,7 +649,8 @@ mod tests {
             (Verb::Write, [0x06, 0x07, 0x08, 0x0A]),
             (Verb::Read, [0x0D, 0x0E, 0x0F, 0x10]),
         ] {
-            let packets = places.map(|word| transport(&made(Simulated { word, verb, ..data }, 1_086)));
+            let payload = Payload::Message(verb, None);
+            let packets = places.map(|word| transport(&made(Simulated { word, payload, ..data }, 1_086)));
             assert_eq!(packets.each_ref().map(|packet| packet.opcode), opcodes);
             let read = verb == Verb::Read;
             assert_eq!(packets[0].payload[0], if read { ACK_SYNDROME } else { 0 });

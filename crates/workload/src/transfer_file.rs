@@ -76,6 +76,42 @@ const COLUMNS: [&str; 8] = ["from", "to", "bytes", "priority", "from_port", "to_
 const TIMES: [(&str, i32); 5] =
     [("time_s", 12), ("time_ms", 9), ("time_us", 6), ("time_ns", 3), ("time_ps", 0)];
 
+/// Names of columns that `penstock import` reads as well, but for the unit of a time.
+const FOREIGN: [&str; 17] = [
+    "start",
+    "start_time",
+    "timestamp",
+    "arrival",
+    "src",
+    "source",
+    "sender",
+    "dst",
+    "dest",
+    "destination",
+    "receiver",
+    "size",
+    "size_bytes",
+    "flow_size",
+    "length",
+    "prio",
+    "pg",
+];
+
+/// Whether a first line is one that `penstock import` knows: a table with other names or separators, a connection matrix
+/// of htsim, or the number of flows with which files of simulators begin.
+fn is_foreign(line: &str) -> bool {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let is_known = |name: &str| {
+        let name = name.trim().trim_matches('"').to_ascii_lowercase();
+        let stem = name.rsplit_once('_').map_or("", |(stem, _)| stem);
+        FOREIGN.contains(&name.as_str()) || FOREIGN.contains(&stem)
+    };
+    is_number(line.trim())
+        || line.strip_prefix("Nodes").is_some_and(|rest| is_number(rest.trim()))
+        || line.split([',', ';', '\t']).any(is_known)
+        || line.split([';', '\t']).filter(|name| COLUMNS.contains(&name.trim())).count() > 1
+}
+
 /// Where the columns stand.
 struct Columns {
     count: usize,
@@ -170,8 +206,10 @@ fn values(line: &str) -> impl Iterator<Item = (Range<usize>, &str)> {
 impl Columns {
     fn read(line: &str) -> Result<Columns, Unread> {
         let expected = || {
+            let import =
+                if is_foreign(line) { "; or make a list of this file: penstock import FILE" } else { "" };
             format!(
-                "expected the header {HEADER}; the unit of a time is part of its name: s, ms, us, ns or ps"
+                "expected the header {HEADER}; the unit of a time is part of its name: s, ms, us, ns or ps{import}"
             )
         };
         let names: Vec<(Range<usize>, &str)> = values(line).collect();
@@ -434,6 +472,25 @@ mod tests {
         let mut no_text = b"time_us,from,to,bytes\n0,\xFF,b,1\n".as_slice();
         let wrong = read_transfers(&mut no_text, &mut |_| Ok(())).unwrap_err();
         assert_eq!((wrong.line, wrong.message.as_str()), (2, "this line is no text"));
+    }
+
+    #[test]
+    fn a_header_that_import_knows_names_it() {
+        for (text, knows) in [
+            ("start_us,src,dst,size\n", true),
+            ("Timestamp_ns,Sender,Receiver,flow_size\n", true),
+            ("time_us;from;to;bytes\n", true),
+            ("time_us\tfrom\tto\tbytes\n", true),
+            ("Nodes 128\n", true),
+            ("12\n", true),
+            ("time_us,from,to,byte\n", false),
+            ("time_us,form,to,bytes\n", false),
+            ("0,h0,h1,1\n", false),
+            ("time_us,from,to\n", false),
+        ] {
+            let wrong = read(text).unwrap_err();
+            assert_eq!(wrong.help.contains("penstock import"), knows, "{text}: {wrong:?}");
+        }
     }
 
     #[test]

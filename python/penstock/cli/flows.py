@@ -74,7 +74,8 @@ def _show(out: Screen, title: str, flows: list[dict[str, Any]]) -> None:
             rate(flow["throughput_bps"]),
             count(flow["frames_sent"]),
             count(flow["frames_dropped"]),
-            *(duration(latency[key]) for key in ("mean", "p99", "max")),
+            # Where nothing was delivered there is no delay, and tables have 0.
+            *(duration(latency[key] or None) for key in ("mean", "p99", "max")),
         )
     out.print(shown)
 

@@ -146,6 +146,8 @@ def _said(trial: Trial) -> str:
 
 
 def _show(plan: Plan, goal: Goal, found: list[Trial], directory: Path) -> None:
+    from penstock.laboratory.labels import labels_of, written
+
     feasible = sum(trial.is_feasible for trial in found)
     title = f"The best of {len(found)} trials, {feasible} of which meet every requirement: {goal.direction} "
     keys = [*plan.values, *plan.derive]
@@ -157,8 +159,10 @@ def _show(plan: Plan, goal: Goal, found: list[Trial], directory: Path) -> None:
         "",
         numeric=1,
     )
+    rows = {trial.number: {key: written(trial.values[key]) for key in keys} for trial in found}
+    labels = labels_of([*rows.values()], keys)
     for trial in found[:ROWS_SHOWN]:
-        cells = [str(trial.values[key]) for key in keys]
+        cells = [labels[key][rows[trial.number][key]] for key in keys]
         shown.add_row(str(trial.number), *cells, plain(trial.objective), _said(trial))
     console().print(shown)
     if given_up := sum(trial.given_up for trial in found):

@@ -276,6 +276,8 @@ def _show(plan: Plan, outcome: Outcome) -> None:
 
 def _show_some(plan: Plan, rows: list[dict[str, Any]], names: list[str], of_each: bool) -> None:
     """A table of a few measures."""
+    from penstock.laboratory.labels import labels_of
+
     keys = [*plan.values, *plan.derive]
     seeds = len(plan.seeds)
     points: dict[tuple[int, str], dict[str, Any]] = {}
@@ -285,10 +287,11 @@ def _show_some(plan: Plan, rows: list[dict[str, Any]], names: list[str], of_each
     title = "Means ± half-widths of the 95 % intervals over the seeds" if seeds > 1 else "One run a point"
     heads = [*short_names(keys).values(), *(["of"] if of_each else [])]
     shown = Table(title, *heads, *names, numeric=len(heads))
+    labels = labels_of(rows, keys)
     for cells in list(points.values())[:ROWS_SHOWN]:
         values = [_interval(cells.get(name), seeds) for name in names]
         of = [cells["row"]["entity"]] if of_each else []
-        shown.add_row(*(str(cells["row"][key]) for key in keys), *of, *values)
+        shown.add_row(*(labels[key][cells["row"][key]] for key in keys), *of, *values)
     console().print(shown)
     if len(points) > ROWS_SHOWN:
         more = "rows" if of_each else "points"

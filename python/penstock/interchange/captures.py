@@ -17,8 +17,10 @@ if TYPE_CHECKING:
 
 COLUMNS = ("time_ps", "source_port", "destination_port", "priority", "bytes", "word", "ecn")
 """Columns of the table `frames` that cross as they are."""
-VERBS = ["", "send", "write", "read", "fcoe"]
+VERBS = ["", "send", "write", "read"]
 """What messages of RDMA are, in the order that the engine knows."""
+PROTOCOLS = ["", "tcp", "rdma", "fcoe"]
+"""What connections speak, in the order that the engine knows."""
 SAMPLED_KINDS = ("raw", "data", "ack", "marked_ack", "cnp", "part")
 """What congestion points sample."""
 UNIT_BYTES = 64
@@ -103,13 +105,16 @@ def _log(result: Result, table: pa.Table, ports: list[str]) -> dict[str, Any]:
     comments = ["", "XOFF", "XON", *(f"dropped: {cause}" for cause in causes)]
     said = pc.if_else(pauses, pc.if_else(stops, 1, 2), 0)
     dropped = pc.equal(table["event"].cast(pa.string()), "dropped")
+    zeros = _numbers(pc.multiply(said, 0))  # of a result that was written before there were any
     said = pc.if_else(dropped, pc.add(pa.array(places("cause", causes)), 3), said)
     return {
         **{column: _numbers(table[column]) for column in COLUMNS},
         "kinds": kinds,
         "comments": comments,
         "kind": places("kind", kinds),
-        "verb": places("verb", VERBS) if "verb" in table.column_names else _numbers(pc.multiply(said, 0)),
+        "verb": places("verb", VERBS) if "verb" in table.column_names else zeros,
+        "protocol": places("protocol", PROTOCOLS) if "protocol" in table.column_names else zeros,
+        "message_bytes": _numbers(table["message_bytes"]) if "message_bytes" in table.column_names else zeros,
         "comment": _numbers(said),
         "outward": places("direction", ["in", "out"]),
         "port": places("port", ports),

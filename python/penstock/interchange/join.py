@@ -21,6 +21,7 @@ from penstock.running import run_source
 from .memory import count_losses, fit
 from .piece import PS_PER_S, Document, Piece, Transfer, plainest
 from .toml import scenario
+from .wred import leave_out_colors
 
 TRAFFIC = ("flows", "transfers", "faults")
 """Tables of a scenario that name its hosts or links."""
@@ -106,6 +107,8 @@ def join(
             key: entries for key, entries in (("flows", found.flows), ("transfers", found.entry)) if entries
         }
         simulation["duration"] = _rounded_up(found.needed_ps)
+    if any("queue_managers" in piece.keys.get("switch", {}) for _, piece in read):
+        remarks += leave_out_colors(keys)
     sizes = _sizes(read, keys, out)
     simulation["duration"] = duration or simulation.get("duration", _SHORTEST)
     keys.pop("simulation", None)

@@ -51,9 +51,9 @@ def fit(keys: dict[str, Any], document: Document, memory: SharedMemory) -> list[
         queues = _queues(most, keys["switch"].get("queues", "per_priority"), lossless)
         reserved = queues * _bytes(threshold["minimum"])
         buffer["total"] = size(memory.shared_bytes + reserved + _bytes(threshold["headroom"]))
+        headroom = _bytes(threshold["headroom"])
         told.append(
-            f"switch.buffer.total: {memory.shared_bytes} B that are shared, {threshold['headroom']} of "
-            f"headroom, "
+            f"switch.buffer.total: {memory.shared_bytes} B that are shared, {headroom} B of headroom, "
             f"{reserved} B reserved by {queues} queues"
         )
         if len(set(ports.values())) > 1:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -43,6 +43,39 @@ def wred_line(key: str, keys: Mapping[str, Any]) -> WredLine:
     least, most = (whole_bytes(f"{key}.{name}", keys[name]) for name in ("min", "max"))
     action = keys["action"]
     return WredLine(least, most, int(percent), drops=action != "mark_only", marks=action != "drop")
+
+
+def leave_out_colors(keys: Mapping[str, Any]) -> list[str]:
+    """Takes away what WRED has for colors that no frame of the scenario has. What was left out.
+
+    A switch has thresholds for all colors, and without a meter all frames are green: each check would warn of
+    keys that change nothing.
+    """
+    used = {*_colors([keys.get(key) for key in ("flows", "transfers", "switch", "switches")])}
+    left_out = set()
+    for entry in keys.get("switch", {}).get("queue_managers", ()):
+        red: MutableMapping[str, Any] = entry.get("red", {})
+        for color in ("yellow", "red"):
+            if color not in used and red.pop(color, None) is not None:
+                left_out.add(color)
+        if all(one.get("action") != "mark" for one in (red, red.get("yellow", {}), red.get("red", {}))):
+            red.pop("mark_above_max", None)
+    named = " and ".join(sorted(left_out, reverse=True))
+    return [f"WRED of {named} frames is left out: all flows are of other colors"] if left_out else []
+
+
+def _colors(keys: object) -> Iterator[str]:
+    """What flows, transfers and maps of DSCP say of colors."""
+    if isinstance(keys, list):
+        for one in keys:
+            yield from _colors(one)
+    elif isinstance(keys, dict):
+        for key, value in keys.items():
+            named = [value] if key == "color" else []
+            if key == "dscp_to_color" and isinstance(value, dict):
+                named = [*value.values()]
+            yield from map(str, named)
+            yield from _colors(value)
 
 
 def class_of_queue(effective: Mapping[str, Any], class_of: Sequence[int]) -> dict[int, int]:

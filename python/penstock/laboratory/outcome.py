@@ -22,6 +22,7 @@ from penstock.measurements import html_table
 from penstock.result import Result
 from penstock.running import run_source
 
+from .labels import written
 from .plan import Plan
 from .quantity import Quantity, value_of
 from .store import Finished, Record, Store
@@ -236,7 +237,7 @@ def _settings(plan: Plan, points: list[dict[str, Any]]) -> list[Column]:
             whole = kinds == {int} and all(abs(int(value or 0)) < 1 << 63 for value in values)
             found.append((key, pa.int64() if whole else pa.float64(), values, "", about))
             continue
-        texts = [_written(value) for value in values]
+        texts = [written(value) for value in values]
         found.append((key, pa.string(), texts, "", f"{about[:-1]}, as written."))
         amounts = {text: value_of(value) for text, value in dict(zip(texts, values, strict=True)).items()}
         told = {text: one.in_tables() for text, one in amounts.items() if isinstance(one, Quantity)}
@@ -245,10 +246,6 @@ def _settings(plan: Plan, points: list[dict[str, Any]]) -> list[Column]:
             unit = units.pop()
             found.append((f"{key}_{unit}", pa.float64(), [told[text][0] for text in texts], unit, about))
     return found
-
-
-def _written(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, default=str)
 
 
 def _values(record: Record, text: str) -> list[tuple[str, float]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -12,6 +12,7 @@ from urllib.parse import quote
 from penstock.report.plain import head
 from penstock.units import written
 
+from .labels import labels_of
 from .outcome import Outcome, replace_file
 from .plan import Plan
 
@@ -48,12 +49,13 @@ def _page(plan: Plan, outcome: Outcome, pictures: Sequence[Path]) -> Iterable[st
 def _summary(plan: Plan, outcome: Outcome) -> Iterable[str]:
     rows = outcome.table("summary").to_pylist()
     keys = [*plan.values, *plan.derive]
+    labels = labels_of(rows, keys)
     yield "<section><h2>Means over the seeds, with 95 % intervals</h2>"
     if len(rows) > MAX_SUMMARY_ROWS:
         yield f"<p>The first {MAX_SUMMARY_ROWS:,} of {len(rows):,} rows; summary.parquet has all.</p>"
     body = (
         [_cell(row["point"])]
-        + [_cell(row[key]) for key in keys]
+        + [_cell(_value(row[key], labels[key])) for key in keys]
         + [_cell(row["metric"]), _cell(row["entity"])]
         + [_cell(written(row["mean"], row["unit"]), number=True), _cell(_band(row), number=True)]
         for row in rows[:MAX_SUMMARY_ROWS]
@@ -63,11 +65,12 @@ def _summary(plan: Plan, outcome: Outcome) -> Iterable[str]:
 
 def _runs(plan: Plan, outcome: Outcome, runs: Sequence[dict[str, Any]]) -> Iterable[str]:
     keys = [*plan.values, *plan.derive]
+    labels = labels_of(runs, keys)
     kept = {path.name for path in (outcome.directory / "runs").glob("*")}
     yield "<section><h2>Runs</h2>"
     body = (
         [_cell(row["point"]), _cell(row["seed"])]
-        + [_cell(row[key]) for key in keys]
+        + [_cell(_value(row[key], labels[key])) for key in keys]
         + [
             f"<td>{_link(row, kept)}</td>",
             f'<td class="failed">{_text(_first(row["error"]))}</td>',
@@ -100,6 +103,11 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterable[str]:
 def _cell(value: Any, *, number: bool = False) -> str:
     shown = "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
     return f"<td{' class=number' if number else ''}>{_text(shown)}</td>"
+
+
+def _value(value: Any, labels: Mapping[Any, str]) -> Any:
+    """A value of a key: the label of a text, else itself."""
+    return labels[value] if isinstance(value, str) else value
 
 
 def _band(row: dict[str, Any]) -> str:

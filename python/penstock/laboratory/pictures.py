@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Mapping
@@ -15,6 +14,7 @@ from penstock.plots.sweeps import Axis, Line, Panel, Trade, heat_map, lines, par
 from penstock.units import short_names
 
 from .front import Front, best_of
+from .labels import labels_of
 from .outcome import Outcome, unit_of
 from .plan import Plan
 from .values import Span
@@ -54,22 +54,24 @@ def draw(plan: Plan, outcome: Outcome, front: Front | None = None) -> list[Path]
 
 @dataclass(frozen=True)
 class _Way:
-    """A varied key, the column with its values, and the axis that shows them."""
+    """A varied key, the column with its values, the axis that shows them, and what words stand for."""
 
     key: str
     column: str
     axis: Axis
+    labels: Mapping[Any, str]
 
     def at(self, row: Mapping[str, Any]) -> float:
         """The place of a row along the axis."""
         value = row[self.column]
-        return float(self.axis.words.index(_word(value)) if self.axis.words else value)
+        return float(self.axis.words.index(self.labels[value]) if self.axis.words else value)
 
 
 def _ways(plan: Plan, outcome: Outcome, rows: list[dict[str, Any]]) -> list[_Way]:
     """The varied keys that have more than one value."""
     fields = outcome.table("summary").schema
     short = short_names([*plan.values, *plan.derive])
+    labels = labels_of(rows, plan.values)
     found = []
     for key, values in plan.values.items():
         if not isinstance(values, Span) and len(values) < 2:
@@ -77,10 +79,10 @@ def _ways(plan: Plan, outcome: Outcome, rows: list[dict[str, Any]]) -> list[_Way
         columns = [name for name in fields.names if name == key or name.startswith(f"{key}_")]
         numeric = [name for name in columns if str(fields.field(name).type) in ("double", "int64")]
         if numeric:
-            found.append(_Way(key, numeric[0], _axis(rows, numeric[0], short[key])))
+            found.append(_Way(key, numeric[0], _axis(rows, numeric[0], short[key]), labels[key]))
         else:
-            words = list(dict.fromkeys(_word(row[key]) for row in rows))
-            found.append(_Way(key, key, Axis(short[key], words=words)))
+            words = [*labels[key].values()]
+            found.append(_Way(key, key, Axis(short[key], words=words), labels[key]))
     return found
 
 
@@ -88,10 +90,10 @@ def _panels(plan: Plan, rows: list[dict[str, Any]], along: _Way) -> list[Panel]:
     """A panel for each measure: a line for each setting of the other keys, and entity."""
     others = [] if plan.mode == "latin" else [key for key in plan.values if key != along.key]
     others = [key for key in others if not _follows(rows, key, along)]
-    short = short_names([*plan.values, *plan.derive])
+    short, labels = short_names([*plan.values, *plan.derive]), labels_of(rows, others)
     panels: dict[str, dict[str, list[dict[str, Any]]]] = {}
     for row in rows:
-        told = [f"{short[one]} {_word(row[one])}" for one in others]
+        told = [f"{short[one]} {labels[one][row[one]]}" for one in others]
         label = ", ".join(([row["entity"]] if row["entity"] else []) + told)
         panels.setdefault(row["metric"], {}).setdefault(label, []).append(row)
     return [
@@ -105,26 +107,6 @@ def _follows(rows: list[dict[str, Any]], key: str, along: _Way) -> bool:
     at = {(row[along.column], row[key]) for row in rows}
     words = any(isinstance(value, str) and not _NUMBER.match(value) for _, value in at)
     return len(at) == len({place for place, _ in at}) and (bool(along.axis.words) or not words)
-
-
-def _word(value: Any) -> str:
-    """A value as a picture has it: of a table its name and entries, without brackets and quotes."""
-    text = str(value)
-    if not text.startswith("{"):
-        return text
-    try:
-        return _spoken(json.loads(text))
-    except ValueError:
-        return text
-
-
-def _spoken(value: Any) -> str:
-    if not isinstance(value, dict):
-        return str(value)
-    return ", ".join(
-        f"{key}{':' if isinstance(one, dict) and one else ''} {_spoken(one)}".strip()
-        for key, one in value.items()
-    )
 
 
 def _rows_of(rows: list[dict[str, Any]], across: _Way, up: _Way) -> list[tuple[str, Panel]]:
@@ -174,9 +156,10 @@ def _front(plan: Plan, rows: list[dict[str, Any]], wanted: Front) -> Any:
             own[row["metric"]] = row["mean"]
     (x, x_sign), (y, y_sign) = wanted
     known = [one for one in by_point.values() if x in one and y in one]
+    labels = labels_of([one["row"] for one in known], plan.values)
     best = best_of([(x_sign * one[x], y_sign * one[y]) for one in known])
     points = [
-        Trade(one[x], one[y], ", ".join(str(one["row"][key]) for key in plan.values), is_best)
+        Trade(one[x], one[y], ", ".join(labels[key][one["row"][key]] for key in plan.values), is_best)
         for one, is_best in zip(known, best, strict=True)
     ]
     return pareto(points, Axis(x, unit_of(x)), Axis(y, unit_of(y)))

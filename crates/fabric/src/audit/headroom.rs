@@ -9,7 +9,7 @@ use flow_control::{Accounting, PauseSpec};
 use frame::NodeId;
 use keys::Remark;
 use queueing::SharedMemorySpec;
-use units::{Amount, Bytes};
+use units::Amount;
 
 /// What the links of a switch have in flight.
 struct Room<'a> {
@@ -128,6 +128,7 @@ impl<'a> Room<'a> {
     fn headroom(&self, headroom: Amount, audit: &mut Audit<'_>) {
         let (name, needed) = (self.name, self.needed(headroom));
         if needed.exceeds(headroom) {
+            let [headroom, needed] = Amount::alike([headroom, needed]);
             let message = format!("headroom {headroom} is less than what a link of \"{name}\" has in flight");
             let help = format!("expected at least \"{needed}\", or no headroom to have it computed");
             audit.loses(Subject::Node(self.id), self.of_control("headroom", message, help));
@@ -156,21 +157,23 @@ impl<'a> Room<'a> {
             (Amount::Bytes(limit), Amount::Bytes(xoff)) if limit > xoff => Amount::Bytes(limit - xoff),
             (Amount::Frames(limit), Amount::Frames(xoff)) if limit > xoff => Amount::Frames(limit - xoff),
             _ => {
+                let [xoff, limit] = Amount::alike([xoff, limit]);
                 let message = format!("{what} {xoff} is not below the queue limit {limit}");
                 return audit.error(subject, about(message, "expected xon < xoff < limit".to_string()));
             }
         };
         let needed = self.needed(limit);
+        let [xoff, shown, room, least] = Amount::alike([xoff, limit, left, needed]);
         if needed.exceeds(left) {
             let message = format!(
-                "{what} {xoff} leaves {left} below the limit {limit}, less than what a link of \"{name}\" has in flight",
+                "{what} {xoff} leaves {room} below the limit {shown}, less than what a link of \"{name}\" has in flight",
             );
-            let help = format!("expected room for \"{needed}\": a lower xoff or a higher limit");
+            let help = format!("expected room for \"{least}\": a lower xoff or a higher limit");
             audit.loses(subject, about(message, help));
         } else if self.short().exceeds(left) {
             let short = self.most_short_frames;
             let message = format!(
-                "{what} {xoff} leaves {left} below the limit {limit}; of the shortest frames a link of \"{name}\" has {short} in flight"
+                "{what} {xoff} leaves {room} below the limit {shown}; of the shortest frames a link of \"{name}\" has {short} in flight"
             );
             let help = "frames can be lost: expected limits in bytes, a lower xoff or a higher limit";
             audit.warn(subject, about(message, help.to_string()));
@@ -179,20 +182,20 @@ impl<'a> Room<'a> {
 
     /// The memory of the switch, which all headroom is part of.
     fn total(&self, total: u64, headroom: Option<Amount>, audit: &mut Audit<'_>) {
-        let (name, has, accounts) = (self.name, Amount::Bytes(total), self.accounts);
+        let (name, accounts) = (self.name, self.accounts);
         let reserved = match headroom {
             Some(Amount::Bytes(headroom)) => headroom.saturating_mul(accounts),
             _ => self.sum_bytes,
         };
         if reserved > total {
-            let needs = Amount::Bytes(reserved);
+            let [has, needs] = Amount::alike([total, reserved].map(Amount::Bytes));
             let message = format!("the buffer of \"{name}\" has {has}, but its headroom alone needs {needs}");
             let help = format!(
                 "expected a larger total: it is reserved for {accounts} lossless queues, one a port and priority"
             );
             audit.loses(Subject::Node(self.id), of_buffer("total", message, help));
         } else if self.sum_capacity > total {
-            let used = Amount::Bytes(self.sum_capacity);
+            let [has, used] = Amount::alike([total, self.sum_capacity].map(Amount::Bytes));
             let message = format!(
                 "the buffer of \"{name}\" has {has}; with all ports at xoff and their headroom {used} would be used"
             );
@@ -204,7 +207,7 @@ impl<'a> Room<'a> {
     /// Whether the pool of headroom of a shared memory holds what all links together have in flight. The threshold takes
     /// the place of watermarks.
     fn shared_memory(&self, memory: SharedMemorySpec, audit: &mut Audit<'_>) {
-        let (name, needed) = (self.name, Bytes::new(self.sum_bytes));
+        let name = self.name;
         if self.pause.watermarks.is_some() {
             let message = format!(
                 "xoff and xon, but the dynamic threshold of \"{name}\" says when it pauses and lets go"
@@ -212,8 +215,8 @@ impl<'a> Room<'a> {
             let help = "they are ignored there: expected neither, or no dynamic_threshold";
             audit.warn(Subject::Node(self.id), self.of_control("xoff", message, help));
         }
-        if memory.headroom < needed.get() {
-            let has = Bytes::new(memory.headroom);
+        if memory.headroom < self.sum_bytes {
+            let [has, needed] = Amount::alike([memory.headroom, self.sum_bytes].map(Amount::Bytes));
             let message = format!(
                 "the headroom of \"{name}\" holds {has}, less than the {needed} that its links have in flight"
             );

@@ -4,7 +4,7 @@ use super::{Audit, Subject, of_buffer};
 use crate::spec::WhenFull;
 use frame::NodeId;
 use keys::{Remark, unused};
-use units::{Amount, Bytes};
+use units::Amount;
 
 pub(super) fn check(audit: &mut Audit<'_>) {
     let spec = audit.spec;
@@ -35,8 +35,7 @@ pub(super) fn check(audit: &mut Audit<'_>) {
             let (Some(Amount::Bytes(limit)), Some(flow)) = (limit, longest) else { continue };
             let bytes = u64::from(flow.frame_bounds().1);
             if limit < bytes {
-                let message =
-                    format!("{key} {} holds no frame of \"{}\" ({bytes} B)", Bytes::new(limit), flow.name);
+                let message = format!("{key} {limit} B holds no frame of \"{}\" ({bytes} B)", flow.name);
                 let help =
                     format!("each that does not find its link free is lost: expected at least \"{bytes} B\"");
                 audit.warn(subject, Remark { message, help, ..place });

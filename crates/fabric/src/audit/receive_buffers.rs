@@ -3,7 +3,7 @@
 use super::{Audit, Subject, worst};
 use frame::NodeId;
 use keys::Remark;
-use units::Bytes;
+use units::Amount;
 
 /// A receive buffer that is too small.
 struct Small {
@@ -31,10 +31,11 @@ pub(super) fn check(audit: &mut Audit<'_>) {
         worst(small, |one, known| one.needed > known.needed)
     {
         let name = &spec.nodes[node.at()].name;
-        let message = format!("a receive buffer of {} in \"{name}\" is too small", Bytes::new(buffer));
+        let [has, needed] = Amount::alike([buffer, needed].map(Amount::Bytes));
+        let message = format!("a receive buffer of {has} in \"{name}\" is too small");
         let why =
             if sends_pauses { ": a frame, and what is on the way after XOFF" } else { ", the longest frame" };
-        let help = format!("expected at least \"{}\"{why}", Bytes::new(needed));
+        let help = format!("expected at least \"{needed}\"{why}");
         let remark = Remark::about("buffer", message, help).within("receive");
         if sends_pauses {
             audit.loses(Subject::Node(node), remark)

@@ -118,7 +118,7 @@ fn of_watermarks(control: &PauseSpec, needs: &[PauseNeeds], one_port: bool, limi
             );
         }
     };
-    let amount = |value: u64| if frames { Amount::Frames(value) } else { Amount::Bytes(value) };
+    let amount = |value: u64| if frames { Amount::Frames(value).to_string() } else { format!("{value} B") };
     let least = parts.saturating_mul(xoff).saturating_add(needed);
     if least <= limit {
         return format!(

@@ -41,6 +41,8 @@ pub(crate) struct Row {
     pub back: bool,
     /// Which of the connections on its path it is of, if there are several.
     pub connection: u32,
+    /// Of the request of a READ the bytes that are asked for.
+    pub asked: u32,
     /// The flow of its CN-TAG.
     pub cn_tag: Option<u16>,
     /// What it says, if it is a congestion message.
@@ -190,6 +192,7 @@ impl Fabric {
             frame,
             back: false,
             connection: 0,
+            asked: 0,
             cn_tag: None,
             notice: None,
         };
@@ -226,6 +229,12 @@ impl Fabric {
             Heading::Destination(node) => self.routes.source_node(frame.path) == Some(node),
         };
         let (word, connection) = self.headers.word_of(frame);
+        let asked = match self.headers.of(frame) {
+            Some(Carried::Header(header) | Carried::Tagged { header: Some(header), .. }) => {
+                header.rdma().map_or(0, |rdma| rdma.asked)
+            }
+            _ => 0,
+        };
         let (cn_tag, notice) = match self.headers.of(frame) {
             Some(Carried::Tagged { tag: Tag::Flow(flow), .. }) => (Some(*flow), None),
             Some(Carried::Notice(notice)) => (notice.sampled.flow, Some(*notice)),
@@ -240,6 +249,7 @@ impl Fabric {
             frame,
             back,
             connection,
+            asked,
             cn_tag,
             notice,
         }

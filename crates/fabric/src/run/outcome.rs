@@ -171,8 +171,10 @@ impl Failure {
                     Cause::Pool { pool, .. } => format!(" of pool \"{}\"", pool_name(*egress, *pool)),
                     _ => String::new(),
                 };
-                let xoff =
-                    xoff.map_or("no XOFF watermark is set".to_string(), |xoff| format!("XOFF is at {xoff}"));
+                let xoff = xoff.map_or("no XOFF watermark is set".to_string(), |xoff| {
+                    let (unit, value) = unit_of(xoff);
+                    format!("XOFF is at {value} {unit}")
+                });
                 format!(
                     "a frame of a lossless class was lost at {at}: {bytes} B of priority {priority} at port {}, \
                      class {}{through}. Its limit ({}{pool}) is {limit_value} {unit} and {occupancy} {unit} were in use; \

@@ -1,12 +1,13 @@
 //! The log of frames at chosen ports.
 
 use super::View;
+use super::message_lengths::MessageLengths;
 use super::ports::KnownPorts;
 use crate::run::frame_log::{Happened, Log, Row};
 use flow_control::PauseKind;
 use frame::{Ecn, FrameKind, Heading, Notice, PRIORITIES, PortId, Ports, Sampled};
 use measure::Table;
-use transport::RdmaVerb;
+use transport::{ConnectionSpec, RdmaSpec, RdmaVerb};
 
 /// Kinds of frames, in the order of [`FrameKind`]; then those of flow control.
 const KINDS: [&str; 10] = ["raw", "data", "ack", "marked_ack", "cnp", "cnm", "tag", "part", "pause", "pfc"];
@@ -31,7 +32,9 @@ impl View<'_> {
         let kinds = names(&mut KINDS.map(String::from).into_iter());
         let directions = names(&mut ["out", "in"].map(String::from).into_iter());
         let events = names(&mut ["arrived", "sent", "dropped"].map(String::from).into_iter());
-        let verbs = names(&mut ["", "send", "write", "read", "fcoe"].map(String::from).into_iter());
+        let protocols = names(&mut ["", "tcp", "rdma", "fcoe"].map(String::from).into_iter());
+        let verbs = names(&mut ["", "send", "write", "read"].map(String::from).into_iter());
+        let lengths = MessageLengths::of(self, &rows);
         let mut known = KnownPorts::default();
         let tuples: Vec<Ports> = rows.iter().map(|row| self.ports_of(row, &mut known)).collect();
         let event = |row: &Row| match row.happened {
@@ -51,7 +54,9 @@ impl View<'_> {
             .named("event", "arrived, sent or dropped.", events, rows.iter().map(event))
             .texts("cause", "Why it was dropped, as in the table `drops`; lost: a pause frame that did not arrive.", rows.iter().map(cause))
             .named("kind", "raw (of a source), part (of a transfer), data, ack or marked_ack (of a connection; the latter tells of a mark), cnp, cnm (a message of a switch), tag, pause or pfc.", kinds, rows.iter().map(|row| self.kind(row)))
-            .named("verb", "What the message of RDMA is that it belongs to: send, write or read; fcoe for a frame of Fibre Channel; empty for all others.", verbs, rows.iter().map(|row| self.verb(row)))
+            .named("protocol", "What the connection speaks that it belongs to: tcp, rdma or fcoe; empty for all others.", protocols, rows.iter().map(|row| self.protocol(row)))
+            .named("verb", "What the message of RDMA is that it belongs to: send, write or read; empty for all others.", verbs, rows.iter().map(|row| self.verb(row)))
+            .integers("message_bytes", "B", "Of the first packet of a WRITE the bytes of its message, if all of its packets are in this log; of the request of a READ those that it asks for. 0: not known, or not said by such a frame.", rows.iter().map(|row| lengths.bytes(self, row)))
             .named("flow", "Its flow; empty for a pause frame.", flows, rows.iter().map(flow))
             .named("source", "Where it comes from; of a message of a switch, the other end of its flow.", nodes(), ends.iter().map(|ends| ends[0]))
             .named("destination", "Where it goes.", nodes(), ends.iter().map(|ends| ends[1]))
@@ -127,15 +132,28 @@ impl View<'_> {
         if row.back { [to.0, from.0] } else { [from.0, to.0] }
     }
 
+    /// The connection that a frame belongs to.
+    fn connection_of(&self, row: &Row) -> Option<&ConnectionSpec> {
+        let flow = (!row.is_pause()).then(|| self.s.path_flow[row.frame.path.at()] as usize)?;
+        self.s.spec.flows[flow].transport.as_deref()
+    }
+
+    /// The queue pairs that a frame belongs to.
+    pub(super) fn rdma_of(&self, row: &Row) -> Option<&RdmaSpec> {
+        self.connection_of(row).and_then(ConnectionSpec::rdma)
+    }
+
+    fn protocol(&self, row: &Row) -> u32 {
+        match self.connection_of(row) {
+            None => 0,
+            Some(connection) if connection.fcoe().is_some() => 3,
+            Some(connection) if connection.rdma().is_some() => 2,
+            Some(_) => 1,
+        }
+    }
+
     fn verb(&self, row: &Row) -> u32 {
-        if row.is_pause() {
-            return 0;
-        }
-        let flow = &self.s.spec.flows[self.s.path_flow[row.frame.path.at()] as usize];
-        if flow.transport.as_ref().is_some_and(|connection| connection.fcoe().is_some()) {
-            return 4;
-        }
-        match flow.transport.as_ref().and_then(|connection| connection.rdma()).map(|rdma| rdma.verb) {
+        match self.rdma_of(row).map(|rdma| rdma.verb) {
             None => 0,
             Some(RdmaVerb::Send) => 1,
             Some(RdmaVerb::Write) => 2,

@@ -1,5 +1,5 @@
-//! Whether switches mark enough for those who go by DCQCN: a queue that marks at most a lower share of packets than they need to
-//! come to rest stands at the length from which on each packet is marked.
+//! Whether switches mark as those need who go by DCQCN: a queue that marks at most a lower share of packets than they need to
+//! come to rest stands at the length from which on each packet is marked, and one whose marks rise steeply swings if the loop is long.
 
 use super::Context;
 use super::telemetry::crowds;
@@ -7,9 +7,9 @@ use crate::model::Model;
 use crate::place::Place;
 use fabric::spec::{FlowSpec, Spec};
 use frame::NodeId;
-use queueing::{Action, ManagerSpec, RedParams};
+use queueing::{Action, ManagerSpec, Moment, RedParams};
 use transport::{DcqcnCrowd, RdmaSpec};
-use units::BitRate;
+use units::{Amount, BitRate};
 
 /// Warns once for each queue manager of the text.
 pub fn check(model: &Model, spec: &Spec, context: &mut Context<'_>) {
@@ -26,8 +26,16 @@ pub fn check(model: &Model, spec: &Spec, context: &mut Context<'_>) {
         let Some(rdma) = rdma(flow) else { continue };
         let packet = rdma.frame_bytes(rdma.mtu);
         let crowd = DcqcnCrowd { many, bps: rate.bps_f64(), packet, cnp_gap: rdma.cnp_gap };
-        let Some(share) = rdma.control.marked_at_rest(&crowd) else { continue };
-        if share <= red.max_probability || told.contains(&place) {
+        let Some(rest) = rdma.control.dcqcn_rest(&crowd).filter(|_| !told.contains(&place)) else { continue };
+        let share = rest.marked;
+        if share <= red.max_probability {
+            let Some(delay) = least_delay(spec, flow, to, &crowd, &red, share) else { continue };
+            let Some(longest) = slope(&red).and_then(|slope| rest.longest_loop(slope)) else { continue };
+            if delay > longest {
+                told.push(place.clone());
+                let (message, help) = swings(&crowd, &spec.nodes[to.at()].name, delay, longest);
+                context.warn(&place, message, help);
+            }
             continue;
         }
         told.push(place.clone());
@@ -43,6 +51,44 @@ pub fn check(model: &Model, spec: &Spec, context: &mut Context<'_>) {
         );
         context.warn(&place, message, help);
     }
+}
+
+/// How much larger the share of marked packets is for a byte more in the queue, if marks go by its present length.
+fn slope(red: &RedParams) -> Option<f64> {
+    let (Amount::Bytes(min), Amount::Bytes(max)) = (red.min, red.max) else { return None };
+    (red.weight == 1.0 && min < max).then(|| red.max_probability / (max - min) as f64)
+}
+
+/// Seconds from a mark at the switch of a host until the rates that it changes are there: no less than the links at both ends take,
+/// and the queue at rest if packets are marked as they enter it.
+fn least_delay(
+    spec: &Spec,
+    flow: &FlowSpec,
+    to: NodeId,
+    crowd: &DcqcnCrowd,
+    red: &RedParams,
+    share: f64,
+) -> Option<f64> {
+    let of_link = |host: NodeId| {
+        spec.links.iter().filter(|link| link.a == host || link.b == host).map(|link| link.delay).min()
+    };
+    let packet = 8.0 * f64::from(crowd.packet) / crowd.bps;
+    let both = of_link(flow.from)?.as_secs_f64() + of_link(to)?.as_secs_f64();
+    let trip = rdma(flow)?.base_rtt.map_or(2.0 * (both + packet), units::Time::as_secs_f64);
+    let (Amount::Bytes(min), Amount::Bytes(max)) = (red.min, red.max) else { return None };
+    let queue = min as f64 + share / red.max_probability * (max - min) as f64;
+    Some(trip + if red.at == Moment::Enqueue { 8.0 * queue / crowd.bps } else { 0.0 })
+}
+
+/// The warning of a loop that is too long.
+fn swings(crowd: &DcqcnCrowd, host: &str, delay: f64, longest: f64) -> (String, &'static str) {
+    let message = format!(
+        "{} queue pairs of DCQCN to \"{host}\" stay at rest if marks take {:.1} us at most to change rates, and they take {:.1} us at least",
+        crowd.many,
+        longest * 1e6,
+        delay * 1e6
+    );
+    (message, "queue and rates swing: expected a lower max_probability, or min and max further apart")
 }
 
 fn rdma(flow: &FlowSpec) -> Option<&RdmaSpec> {

@@ -156,7 +156,8 @@ fn check_aim(
 ) {
     let words = |bytes: u64, what: &str| {
         let held = if aim.of_port { "ports" } else { "queues" };
-        format!("a set point of {}, but {what} keeps {held} below {}", aim.bytes, Bytes::new(bytes))
+        let [point, most] = Amount::alike([aim.bytes.get(), bytes].map(Amount::Bytes));
+        format!("a set point of {point}, but {what} keeps {held} below {most}")
     };
     let too_little = |&(bytes, _): &(u64, &str)| bytes < aim.bytes.get();
     if let Some((bytes, what)) = least_limit(aim, switch, spec).filter(too_little) {

@@ -346,6 +346,7 @@ fn buffer(own: Option<&Buffer>, all: Option<&Buffer>, at: &Place, context: &mut 
         if let (Some(narrow), Some(wide)) = (narrow, wide)
             && narrow.exceeds(wide)
         {
+            let [narrow, wide] = Amount::alike([narrow, wide]);
             context.warn(
                 &at.key(inner),
                 format!("{inner} {narrow} is above {outer} {wide}"),

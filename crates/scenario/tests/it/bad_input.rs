@@ -580,8 +580,8 @@ fn stations_and_flow_control() {
         (pfc("target = { method = ‸\"fair\", watermark = \"50 frames\" }"), "unknown value `fair`", "\"fair_bandwidth\""),
         (buffer("xoff = ‸\"100 frames\"\n[switch.buffer]\nqueue = \"100 frames\""), "not below the queue limit", "xon < xoff < limit"),
         (buffer("xoff = ‸\"98 frames\"\n[switch.buffer]\nqueue = \"100 frames\""), "leaves 2 frames below the limit", "a lower xoff"),
-        (buffer("accounting = \"ingress\"\nxoff = \"64 KiB\"\nxon = \"32 KiB\"\nheadroom = ‸\"1 KiB\""), "headroom 1 KiB is less", "expected at least"),
-        (more("[flow_control.pfc]\n[switch.buffer]\ntotal = ‸\"16 KiB\""), "its headroom alone needs", "a larger total"),
+        (buffer("accounting = \"ingress\"\nxoff = \"64 KiB\"\nxon = \"32 KiB\"\nheadroom = ‸\"1 KiB\""), "headroom 1024 B is less", "expected at least"),
+        (more("[flow_control.pfc]\n[switch.buffer]\ntotal = ‸\"16 KiB\""), "of \"sw\" has 16384 B, but its headroom alone needs ", "a larger total"),
         (more("[flow_control.credit]\nbuffer = ‸\"63 B\""), "has 0 credits", "1 to 16384 credits"),
         (more("[flow_control.credit]\nbuffer = ‸\"2 MiB\""), "has 32768 credits", "1 to 16384 credits"),
         (more("[flow_control.credit]\nbuffer = ‸\"100 B\""), "no whole number of credits", "\"64 B\""),
@@ -649,7 +649,7 @@ fn queue_pairs() {
     errors(vec![
         (rdma("control = ‸\"dcqn\""), "unknown value `dcqn`", "did you mean \"dcqcn\"?"),
         (rdma("‸controls = \"dcqcn\""), "unknown key `controls`", "did you mean control?"),
-        (rdma("mtu = ‸\"4096 B\""), "an MTU of 4 KiB in a frame of 1522 B", "frame = \"4162 B\""),
+        (rdma("mtu = ‸\"4096 B\""), "an MTU of 4096 B in a frame of 1522 B", "frame = \"4162 B\""),
         (rdma("mtu = ‸\"0 B\""), "an MTU of 0 B", "1 B to 1456 B"),
         (rdma("headers = ‸\"1522 B\""), "1522 B of headers in a frame of 1522 B", "1 B to 1521 B"),
         (rdma("message = ‸\"0 B\""), "a message of 0 B", "\"1 B\""),
@@ -771,8 +771,8 @@ fn tcp_connections() {
         (tcp("ecn = \"dctcp\", controller = { dctcp = { alpha = ‸2.0 } }"), "an alpha of 2", "0 to 1"),
         (tcp("preset = \"datacenter\", ecn = ‸\"rfc3168\""), "dctcp without its marks", "ecn = \"dctcp\""),
         (tcp("initial_window = ‸\"0 frames\""), "smaller than a segment of 1460 B", "\"1 frame\""),
-        (tcp("initial_threshold = ‸\"1 KiB\""), "a threshold of 1 KiB is smaller", "\"unlimited\""),
-        (tcp("send_buffer = ‸\"1 KiB\""), "a socket buffer of 1 KiB is smaller", "\"1460 B\""),
+        (tcp("initial_threshold = ‸\"1 KiB\""), "a threshold of 1024 B is smaller", "\"unlimited\""),
+        (tcp("send_buffer = ‸\"1 KiB\""), "a socket buffer of 1024 B is smaller", "\"1460 B\""),
         (tcp("receive_window = ‸\"1459 B\""), "a receive window of 1459 B is smaller", "\"1460 B\""),
         (
             tcp("receive_window = ‸\"64 KiB\", window_scaling = false"),
@@ -823,7 +823,7 @@ fn exchanges_over_fcoe() {
         ),
         (
             flow("limit = \"1 MB\"\nsource = { ‸fcoe = { operation = \"read\" } }"),
-            "a block of 1 MiB, but a limit of 1000000 B",
+            "a block of 1048576 B, but a limit of 1000000 B",
             "one block at least",
         ),
         (
@@ -872,7 +872,7 @@ fn conversations() {
         (ipc("service = { exponential = ‸\"0 s\" }"), "a mean of 0", "above 0"),
         (ipc("tcp = { preset = ‸\"lynux\" }"), "unknown value `lynux`", "did you mean \"linux\"?"),
         (ipc("tcp = { ack = ‸\"0 B\" }"), "outside the range", "1 B to 9238 B"),
-        (ipc("tcp = { send_buffer = ‸\"1 KiB\" }"), "a socket buffer of 1 KiB is smaller", "\"1460 B\""),
+        (ipc("tcp = { send_buffer = ‸\"1 KiB\" }"), "a socket buffer of 1024 B is smaller", "\"1460 B\""),
         (ipc("tcp = { transfer = ‸\"1 MB\" }"), "transfer in a conversation", "its messages say"),
         (ipc("tcp = { idle = ‸\"1 us\" }"), "idle in a conversation", "its messages say"),
         (ipc("tcp = { reconnect = ‸true }"), "reconnect in a conversation", "its messages say"),
@@ -2059,6 +2059,19 @@ fn warnings() {
             },
             "16 queue pairs of DCQCN to \"h0\" come to rest where 1.0",
             "max_probability above 0.010",
+        ),
+        (
+            {
+                let marks = marking("min = \"5 kB\"\nmax = \"200 kB\"\nmax_probability = ‸0.01");
+                let keys = "[topology.star]\nhosts = 5\nrate = \"40 Gb/s\"\ndelay = \"20 us\"";
+                let text = flow_and(
+                    "from = \"h1..h4\"\npriority = 3\nsource = { rdma = { mtu = \"938 B\" } }",
+                    &format!("{}\n{marks}", PFC_OF_3.replace("@", "1 MB")),
+                );
+                Text { topology: fabric(keys, "h1..h4", "h0").topology, ..text }
+            },
+            "4 queue pairs of DCQCN to \"h0\" stay at rest if marks take 71.",
+            "expected a lower max_probability",
         ),
         (
             star("line_code = \"64b/66b\"\nrate = ‸\"25 Gb/s\""),

@@ -246,7 +246,8 @@ impl RdmaKeys {
             }
             Some(mtu) if (1..=room).contains(&mtu.get()) => Ok(mtu.get() as u16),
             Some(mtu) => {
-                let message = format!("an MTU of {mtu} in a frame of {frame} B with {headers} B of headers");
+                let message =
+                    format!("an MTU of {} B in a frame of {frame} B with {headers} B of headers", mtu.get());
                 let help = format!("expected 1 B to {room} B, or frame = \"{} B\"", mtu.get() + headers);
                 Err(Remark::about("mtu", message, help))
             }

@@ -71,6 +71,8 @@ pub struct Done {
     pub timeouts: u32,
     /// What its time was spent on.
     pub times: MessageTimes,
+    /// What its queue pair had heard before it: CNPs, marks and NAKs.
+    pub heard_before: [u32; 3],
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -335,8 +337,8 @@ impl QueuePair {
             let Message { transfer, start, bytes, again, timeouts, .. } = front;
             self.counts.messages += 1;
             self.counts.bytes += bytes;
-            let times = self.end_first(start, now);
-            self.done.append_one(Done { transfer, at: now, again, timeouts, times });
+            let (times, heard_before) = self.end_first(start, now);
+            self.done.append_one(Done { transfer, at: now, again, timeouts, times, heard_before });
             if bytes > 0 && self.spec.verb != RdmaVerb::Read {
                 self.records.append_one(Record { kind: RecordKind::Transfer, start, end: now, bytes });
             }

@@ -180,6 +180,11 @@ impl MessageClock {
         }
     }
 
+    /// What its queue pair had heard when it began.
+    pub fn heard_before(&self) -> [u32; 3] {
+        self.heard
+    }
+
     /// It is acknowledged, `start` after which it was posted.
     pub fn end(mut self, clock: &SpentClock, heard: [u32; 3], start: Time, now: Time) -> MessageTimes {
         self.leave(clock, now);
@@ -220,12 +225,22 @@ impl MessageTimes {
     }
 
     /// Of a message that was read in parts, from when the first request `came` until it was `whole`: of each what the
-    /// responder has counted of it. The responder does not hear when a part is whole: its counts of `Again` and `UnderWay` go beyond that.
-    pub(crate) fn of_read(parts: &[MessageTimes], came: Time, whole: Time) -> Option<MessageTimes> {
-        let mut all = MessageTimes { behind: parts.first()?.behind, ..Default::default() };
-        for part in parts {
+    /// responder has counted of it, and what its queue pair had heard when it began. The responder does not hear when a part is
+    /// whole: its counts of `Again` and `UnderWay` go beyond that, and it hears of the next part meanwhile.
+    pub(crate) fn of_read(
+        parts: &[(MessageTimes, [u32; 3])],
+        came: Time,
+        whole: Time,
+    ) -> Option<MessageTimes> {
+        let &(MessageTimes { behind, .. }, mut until) = parts.first()?;
+        let mut all = MessageTimes { behind, ..Default::default() };
+        for (part, before) in parts {
             all.spent.iter_mut().zip(part.spent).for_each(|(sum, own)| *sum = sum.saturating_add(own));
-            all.heard.iter_mut().zip(part.heard).for_each(|(sum, own)| *sum += own);
+            for nth in 0..3 {
+                let ended = before[nth] + part.heard[nth];
+                all.heard[nth] += ended.saturating_sub(until[nth].max(before[nth]));
+                until[nth] = until[nth].max(ended);
+            }
         }
         let again = std::mem::take(&mut all.spent[Spent::Again as usize]);
         all.spent[Spent::UnderWay as usize] = 0;

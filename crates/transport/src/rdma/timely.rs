@@ -9,6 +9,10 @@
 //! The patched form (`patched`) lets the middle range be delta (1 - w) + R (1 - patched_beta w (r - t_low) / t_low), with w = 2 g +
 //! 1/2 within 0 and 1. All N flows of a link of rate C then have the same rate, and its queue is C t_low (1 + N delta / (patched_beta C)).
 //!
+//! Without a `window` only the rate bounds what is under way, and it changes once a round trip, which the queue makes longer: ten flows
+//! that begin at the rate of a link of 10 Gb/s let its queue grow to 88 ms, and are at their fixed point after 0.2 s (four: 10 ms,
+//! and 25 ms). The fluid model does the same. A `window` or a lower `initial_rate` keeps that short.
+//!
 //! Source: R. Mittal et al., "TIMELY: RTT-based Congestion Control for the Datacenter", SIGCOMM 2015, sections 4 and 5; Y. Zhu
 //! et al., "ECN or Delay: Lessons Learnt from Analysis of DCQCN and TIMELY", CoNEXT 2016, sections 4 and footnote 4 (the patch, and
 //! parameters).

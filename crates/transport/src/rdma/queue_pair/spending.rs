@@ -70,18 +70,20 @@ impl QueuePair {
         self.begin_next(now);
     }
 
-    /// The first message is complete, which was posted at `start`.
-    pub(super) fn end_first(&mut self, start: Time, now: Time) -> MessageTimes {
+    /// The first message is complete, which was posted at `start`: its times, and what had been heard before it.
+    pub(super) fn end_first(&mut self, start: Time, now: Time) -> (MessageTimes, [u32; 3]) {
         let heard = self.heard();
         let clock = self.clocks.begun.pop_front().unwrap_or_default();
-        clock.end(&self.clocks.own, heard, start, now)
+        (clock.end(&self.clocks.own, heard, start, now), clock.heard_before())
     }
 
-    /// Of the messages that are not complete and have begun: what their time was spent on until now.
-    pub fn times_of_left(&self, now: Time) -> impl Iterator<Item = (u32, MessageTimes)> {
+    /// Of the messages that are not complete and have begun: what their time was spent on until now, and what had been
+    /// heard before each.
+    pub fn times_of_left(&self, now: Time) -> impl Iterator<Item = (u32, (MessageTimes, [u32; 3]))> {
         let heard = self.heard();
         self.messages.iter().zip(&self.clocks.begun).map(move |(message, clock)| {
-            (message.transfer, clock.end(&self.clocks.own, heard, message.start, now))
+            let times = clock.end(&self.clocks.own, heard, message.start, now);
+            (message.transfer, (times, clock.heard_before()))
         })
     }
 

@@ -1,0 +1,104 @@
+//! Bytes of the messages whose first packets are in the log of frames: what the header of a WRITE says, which frames of a
+//! simulation do not carry.
+//!
+//! A message is known if the log has all of its packets, at whatever port. The bytes of the last one are known if its frame is
+//! longer than the shortest one.
+
+use super::View;
+use crate::run::frame_log::Row;
+use frame::{FrameKind, MIN_FRAME_BYTES};
+use std::collections::BTreeMap;
+use transport::{RdmaSpec, RdmaVerb};
+
+const NUMBER: u32 = (1 << 24) - 1;
+const LAST: u32 = 1 << 24;
+const ASKS: u32 = 1 << 25;
+const FIRST: u32 = 1 << 26;
+/// The queue pair in a word; of all from 31 on the row has it.
+const PAIR_SHIFT: u32 = 27;
+const WIDE: u32 = 31;
+/// The octets of a CN-TAG.
+const CN_TAG: u16 = 4;
+
+/// A queue pair: its path, and its number there.
+type Pair = (u32, u32);
+
+/// What the packets of queue pairs were, by their numbers.
+#[derive(Default)]
+pub(super) struct MessageLengths {
+    packets: BTreeMap<Pair, BTreeMap<u32, Packet>>,
+}
+
+#[derive(Clone, Copy)]
+struct Packet {
+    first: bool,
+    /// Of the last packet of a message: its bytes of data, 0 if they are not known.
+    last: Option<u16>,
+}
+
+impl MessageLengths {
+    /// Of the packets of WRITEs in the log.
+    pub fn of(view: &View<'_>, rows: &[Row]) -> MessageLengths {
+        let mut found = MessageLengths::default();
+        for row in rows {
+            let Some(rdma) = view.rdma_of(row).filter(|rdma| is_data_of_write(row, rdma)) else { continue };
+            let (first, last) = (row.frame.word & FIRST != 0, row.frame.word & LAST != 0);
+            let last = last.then(|| data_of(row, rdma, first));
+            found
+                .packets
+                .entry(pair_of(row))
+                .or_default()
+                .insert(row.frame.word & NUMBER, Packet { first, last });
+        }
+        found
+    }
+
+    /// The bytes of the message that a row says the length of; 0: it says none, or they are not known.
+    pub fn bytes(&self, view: &View<'_>, row: &Row) -> u64 {
+        let Some(rdma) = view.rdma_of(row) else { return 0 };
+        if row.frame.word & ASKS != 0 && row.asked > 0 {
+            return row.asked.into();
+        }
+        if row.frame.word & FIRST == 0 || !is_data_of_write(row, rdma) {
+            return 0;
+        }
+        self.packets
+            .get(&pair_of(row))
+            .and_then(|own| bytes_from(own, row.frame.word & NUMBER, rdma))
+            .unwrap_or(0)
+    }
+}
+
+/// The bytes of the message that begins with a packet, if all of its packets are known.
+fn bytes_from(packets: &BTreeMap<u32, Packet>, first: u32, rdma: &RdmaSpec) -> Option<u64> {
+    let mut before = 0u64;
+    loop {
+        let packet = packets.get(&(first.wrapping_add(before as u32) & NUMBER))?;
+        if packet.first != (before == 0) {
+            return None;
+        }
+        match packet.last {
+            Some(0) => return None,
+            Some(data) => return Some(before * u64::from(rdma.mtu) + u64::from(data)),
+            None => before += 1,
+        }
+    }
+}
+
+fn is_data_of_write(row: &Row, rdma: &RdmaSpec) -> bool {
+    rdma.verb == RdmaVerb::Write && row.frame.flags.kind() == FrameKind::Data
+}
+
+fn pair_of(row: &Row) -> Pair {
+    let narrow = row.frame.word >> PAIR_SHIFT;
+    (row.frame.path.0, if narrow < WIDE { narrow } else { row.connection })
+}
+
+/// Bytes of data in a packet; 0 where the frame was made longer.
+fn data_of(row: &Row, rdma: &RdmaSpec, first: bool) -> u16 {
+    let bytes = row.frame.bytes - if row.cn_tag.is_some() { CN_TAG } else { 0 };
+    if bytes <= MIN_FRAME_BYTES {
+        return 0;
+    }
+    bytes.saturating_sub(rdma.headers + rdma.extended(first, true))
+}

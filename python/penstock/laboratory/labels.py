@@ -1,0 +1,79 @@
+"""What the values of a varied key are called in tables, pictures and pages."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+
+def labels(values: Iterable[Any]) -> dict[Any, str]:
+    """A short label for each value of one key, as the tables of a sweep have it.
+
+    Of values that are tables, only what differs is told: ``{"rdma": {"control": "timely"}}`` beside
+    ``{"rdma": {"control": {"dcqcn": {}}}}`` is ``timely``.
+
+    Parameters
+    ----------
+    values : iterable
+        Values of a key, some of them more than once.
+
+    Returns
+    -------
+    dict
+        The label of each; different ones for different values.
+    """
+    texts = list(dict.fromkeys(values))
+    found = [_read(text) for text in texts]
+    told = [_spoken(one) for one in (_different(found) if len(found) > 1 else found)]
+    return dict(zip(texts, told if len({*told}) == len(told) else map(str, texts), strict=True))
+
+
+def labels_of(rows: Sequence[Mapping[str, Any]], keys: Iterable[str]) -> dict[str, dict[Any, str]]:
+    """The labels of the values that each key has in the rows of a table."""
+    return {key: labels(row[key] for row in rows) for key in keys}
+
+
+def written(value: Any) -> str:
+    """A value of a key as tables have it, if not all are numbers."""
+    return value if isinstance(value, str) else json.dumps(value, default=str)
+
+
+def _read(text: Any) -> Any:
+    """The value that is written in a table."""
+    if isinstance(text, str) and text[:1] in ("{", "["):
+        try:
+            return json.loads(text)
+        except ValueError:
+            return text
+    return text
+
+
+def _different(values: Sequence[Any]) -> Sequence[Any]:
+    """Tables without the entries that all have, and without a name that is above all that is left."""
+    if not all(isinstance(value, dict) and value for value in values):
+        return values
+    first = values[0]
+    shared = [key for key in first if all(key in one and one[key] == first[key] for one in values)]
+    rest = [{key: entry for key, entry in one.items() if key not in shared} for one in values]
+    if not all(rest):
+        return values
+    names = {key for one in rest for key in one}
+    if len(names) > 1:
+        return rest
+    (name,) = names
+    inner = [one[name] for one in rest]
+    return rest if {} in inner else _different(inner)
+
+
+def _spoken(value: Any) -> str:
+    """A value without braces and quotes."""
+    if isinstance(value, list):
+        parts = [_spoken(one) for one in value]
+        return "; ".join(parts) if any(isinstance(one, dict) for one in value) else f"[{', '.join(parts)}]"
+    if not isinstance(value, dict):
+        return str(value)
+    return ", ".join(
+        f"{key}{':' if isinstance(one, dict) and one else ''} {_spoken(one)}".strip()
+        for key, one in value.items()
+    )
