@@ -33,6 +33,8 @@ pub(super) fn check(audit: &mut Audit<'_>) {
             let is_known = own.to.iter().all(|name| names.contains(name.as_str()));
             if is_known && !neighbours.iter().any(|one| own.fits(one.name, one.rate, one.delay)) {
                 audit.warn(Subject::Node(id), fits_nothing(own, &neighbours, index));
+            } else if is_known && !neighbours.iter().any(|one| is_first(pools, index, one)) {
+                audit.warn(Subject::Node(id), comes_too_late(pools, index));
             }
             for (place, name) in own.to.iter().enumerate().filter(|(_, name)| !names.contains(name.as_str()))
             {
@@ -75,6 +77,31 @@ fn fits_nothing(own: &AttachmentSpec, neighbours: &[Neighbour<'_>], index: usize
         _ => ("profile", "expected what one port has, or fewer conditions".to_string()),
     };
     let remark = Remark::about(key, "no port is like that: the profile is attached to none", help);
+    remark.within_entry(index).within("attach").within("memory").within("buffer")
+}
+
+/// Whether an attachment is the first of those that fit a port for one of its groups or queues.
+fn is_first(pools: &PoolsSpec, index: usize, port: &Neighbour<'_>) -> bool {
+    let fits = |one: &&AttachmentSpec| one.fits(port.name, port.rate, port.delay);
+    let own = &pools.attachments[index];
+    let before = pools.attachments[..index].iter().filter(|one| is_beside(pools, own, one)).filter(fits);
+    fits(&own) && own.members & !before.fold(0, |taken, one| taken | one.members) != 0
+}
+
+/// Whether both are of groups, or both of queues.
+fn is_beside(pools: &PoolsSpec, one: &AttachmentSpec, other: &AttachmentSpec) -> bool {
+    pools.pool_of(one.profile).side == pools.pool_of(other.profile).side
+}
+
+/// An attachment that changes nothing, because others have all that it names.
+fn comes_too_late(pools: &PoolsSpec, index: usize) -> Remark {
+    let own = &pools.attachments[index];
+    let taken = |one: &AttachmentSpec| is_beside(pools, own, one) && one.members & own.members != 0;
+    let first = pools.attachments[..index].iter().position(taken).map_or(1, |at| at + 1);
+    let name = &pools.profiles[own.profile].name;
+    let message = format!("profile \"{name}\" is attached to what others before it have already");
+    let help = format!("of several that fit, the first counts: put it before entry {first}, or leave it out");
+    let remark = Remark::about("profile", message, help);
     remark.within_entry(index).within("attach").within("memory").within("buffer")
 }
 

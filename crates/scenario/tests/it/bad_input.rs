@@ -1510,6 +1510,16 @@ fn profiles_of_a_memory() {
     ] {
         check(&text, Severity::Warning, "no port is like that", help);
     }
+    let late = "profile \"q\" is attached to what others before it have already";
+    for attach in [
+        "{ profile = \"q\" }, { profile = ‸\"q\", queues = [0, 3] }",
+        "{ profile = \"q\", queues = [0, 1] }, { profile = \"q\", queues = [3] }, { profile = ‸\"q\", to = [\"h0\"], queues = [1, 3] }",
+    ] {
+        check(&memory(attach), Severity::Warning, late, "put it before entry 1");
+    }
+    let partly = memory("{ profile = \"q\", to = [\"h0\"] }, { profile = \"q\", queues = [0, 1] }").text();
+    let said = load(&partly, "memory.toml", None).expect("it fits").warnings;
+    assert!(said.iter().all(|warning| !warning.message.contains("before it")), "{said:?}");
     let text = coded("10 Gb/s").text().replace('‸', "");
     let said = load(&text, "memory.toml", None).expect("it fits").warnings;
     assert!(said.iter().all(|warning| !warning.message.contains("no port")), "{said:?}");
