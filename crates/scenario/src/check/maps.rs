@@ -202,14 +202,37 @@ fn remaps(
                 }
             }
         }
-        let changes = (0..).zip(&priorities).any(|(old, new)| old != new.0);
-        if !changes && of.1 {
+        Remap { to, priorities }
+    };
+    let all: Vec<Remap> = keys.remap.iter().flatten().enumerate().map(one).collect();
+    told_of_idle(&all, settings, context)
+}
+
+/// Those that change something, or keep an entry behind them from its neighbours; the others are told.
+fn told_of_idle(all: &[Remap], settings: &Settings<'_>, context: &mut Context<'_>) -> Vec<Remap> {
+    let is_own = settings.own.is_some_and(|own| own.remap.is_some());
+    let mut kept = Vec::new();
+    for (index, one) in all.iter().enumerate() {
+        let at = settings.at.key("maps").key("remap").index(index);
+        let named = |others: &[Remap], node| others.iter().any(|other| other.to.binary_search(node).is_ok());
+        let mut fresh = one.to.iter().filter(|&node| !named(&all[..index], node)).peekable();
+        if fresh.peek().is_none() {
+            if is_own && !one.to.is_empty() {
+                let help = "of several that name a neighbour, the first counts: expected it before those, or not at all";
+                context.warn(&at.key("to"), "entries before it name all of these neighbours", help);
+            }
+            continue;
+        }
+        if (0..).zip(&one.priorities).any(|(old, new)| old != new.0)
+            || fresh.any(|node| named(&all[index + 1..], node))
+        {
+            kept.push(one.clone());
+        } else if is_own {
             let help = "it has no effect: expected DSCPs of flows, and others of another traffic class";
             context.warn(&at.key("dscp"), "no frames of another traffic class come of it", help);
         }
-        changes.then_some(Remap { to, priorities })
-    };
-    keys.remap.iter().flatten().enumerate().filter_map(one).collect()
+    }
+    kept
 }
 
 /// The pauses of a switch, and what its maps were.

@@ -162,6 +162,32 @@ fn a_change_of_dscp_is_one_of_priority() {
 }
 
 #[test]
+fn of_several_changes_of_dscp_the_first_that_names_a_neighbour_counts() {
+    let pfc = PFC.replace("[3, 4]", "[2, 3, 4, 6]");
+    let with = |entries: &str| {
+        let remap = format!("[switches.leaf0.maps]\nremap = [{entries}]\n");
+        loaded(&fabric(&format!("{pfc}{POOLS}{SONIC}{remap}"), "dscp = 3"))
+    };
+    let becomes = |scenario: &Scenario, name: &str| {
+        let id = scenario.spec.nodes.iter().position(|node| node.name == name).unwrap() as u32;
+        let leaf = scenario.spec.nodes.iter().find(|node| node.name == "leaf0").unwrap();
+        leaf.remap_to(frame::NodeId(id)).map_or(3, |new| new[3].0)
+    };
+    let said = |scenario: &Scenario, what: &str| {
+        scenario.warnings.iter().filter(|warning| warning.message.contains(what)).count()
+    };
+    // An entry that changes nothing keeps the next one from its neighbour.
+    let spared = with("{ to = [\"spine0\"], dscp = { 3 = 3 } }, { to = [\"spine*\"], dscp = { 3 = 2 } }");
+    assert_eq!(["spine0", "spine1"].map(|name| becomes(&spared, name)), [3, 2]);
+    assert_eq!((said(&spared, "no frames of another"), said(&spared, "entries before it")), (0, 0));
+    let late = with("{ to = [\"spine*\"], dscp = { 3 = 2 } }, { to = [\"spine0\"], dscp = { 3 = 6 } }");
+    assert_eq!(["spine0", "spine1"].map(|name| becomes(&late, name)), [2, 2]);
+    assert_eq!(said(&late, "entries before it name all of these neighbours"), 1);
+    let idle = with("{ to = [\"spine0\"], dscp = { 3 = 2 } }, { to = [\"spine1\"], dscp = { 3 = 3 } }");
+    assert_eq!(said(&idle, "no frames of another traffic class come of it"), 1);
+}
+
+#[test]
 fn a_flow_has_the_color_that_it_says_or_that_of_its_dscp() {
     use queueing::Color;
     let red = "[switch]\nqueue_managers = [{ red = { yellow = { max = \"10 frames\" }, red = { action = \"mark\" } } }]\n";
