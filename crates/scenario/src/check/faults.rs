@@ -10,7 +10,7 @@ use fabric::topology::{NodeRole, check_rate, data_rate};
 use frame::NodeId;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use units::Time;
+use units::{BitRate, Time};
 
 /// More random outages than this are a slip of the unit.
 const MAX_OUTAGES: u64 = 1_000_000;
@@ -400,7 +400,8 @@ fn towards(
 struct Order {
     /// When, whether down (false: up), and the number of the entry.
     switched: BTreeMap<u32, Vec<(Time, bool, usize)>>,
-    rates: BTreeMap<(u32, Time), usize>,
+    /// By link and time, the number of the entry and the rate from then on.
+    rates: BTreeMap<(u32, Time), (usize, BitRate)>,
     twice: Vec<(Time, usize, usize)>,
 }
 
@@ -411,8 +412,8 @@ impl Order {
                 self.switched.entry(link).or_default().push((at, true, entry))
             }
             FaultSpec::LinkUp { link, at } => self.switched.entry(link).or_default().push((at, false, entry)),
-            FaultSpec::LinkRate { link, at, .. } => {
-                if let Some(first) = self.rates.insert((link, at), entry) {
+            FaultSpec::LinkRate { link, at, rate } => {
+                if let Some((first, _)) = self.rates.insert((link, at), (entry, rate)) {
                     self.twice.push((at, first, entry));
                 }
             }
@@ -420,7 +421,7 @@ impl Order {
         }
     }
 
-    /// A link goes down only if it is up, and up only if it is down.
+    /// A link goes down only if it is up, and up only if it is down; a new rate is another one.
     fn check(mut self, end: Time, fabric: &Fabric, context: &mut Context<'_>) {
         let place = |entry: usize| Place::of("faults").index(entry);
         for (at, first, second) in self.twice {
@@ -429,6 +430,14 @@ impl Order {
                 format!("the link changes its rate twice at {at}"),
                 format!("fault number {} does it too", first + 1),
             );
+        }
+        let mut rates = BTreeMap::new();
+        for (&(link, _), &(entry, rate)) in &self.rates {
+            let before = rates.insert(link, rate).unwrap_or(fabric.graph.links[link as usize].rate);
+            if rate == before {
+                let help = "it changes nothing: expected another rate";
+                context.warn(&place(entry).key("rate"), "the link has this rate already", help);
+            }
         }
         for (link, changes) in &mut self.switched {
             changes.sort_by_key(|&(at, down, entry)| (at, down, entry));

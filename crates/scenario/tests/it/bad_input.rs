@@ -1465,6 +1465,25 @@ fn maps_of_switches() {
     check(&text, Severity::Error, "maps beside channels", "other channels");
 }
 
+/// A new rate of a link is another than it has by then.
+#[test]
+fn a_new_rate_is_another_one() {
+    let rates = |of: [&str; 3]| {
+        let fault = |(nth, rate): (usize, &str)| {
+            format!("[[faults]]\nlink = [\"h0\", \"sw\"]\nat = \"{} us\"\nrate = {rate}\n", 10 * (3 - nth))
+        };
+        more(&of.into_iter().enumerate().map(fault).collect::<String>())
+    };
+    // At 30, 20 and 10 us.
+    for of in [["\"1 Gb/s\"", "\"5 Gb/s\"", "‸\"10 Gb/s\""], ["\"10 Gb/s\"", "‸\"5 Gb/s\"", "\"5 Gb/s\""]]
+    {
+        check(&rates(of), Severity::Warning, "the link has this rate already", "another rate");
+    }
+    let back = rates(["\"10 Gb/s\"", "\"5 Gb/s\"", "\"1 Gb/s\""]).text();
+    let said = load(&back, "rates.toml", None).expect("it fits").warnings;
+    assert!(said.iter().all(|warning| !warning.message.contains("already")), "{said:?}");
+}
+
 /// Weights of neighbours in the choice of paths.
 #[test]
 fn path_weights() {
