@@ -1,8 +1,8 @@
-"""What many connections over TCP take: ``python benches/connections.py``.
+"""What many connections over TCP and queue pairs take: ``python benches/connections.py``.
 
-A hundred thousand that are open at the same time, and a million short ones after each other: seconds of CPU
-time and the most memory of the whole process, with Python and the result. Each runs in a process of its own.
-Exit code 1: the hundred thousand take 2 GB or more, or a transfer did not come to its end.
+Of each a hundred thousand that are open at the same time, and a million short transfers after each other:
+seconds of CPU time and the most memory of the whole process, with Python and the result. Each runs in a
+process of its own. Exit code 1: a hundred thousand take 2 GB or more, or a transfer did not come to its end.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 import penstock as ps
 
 MOST_MB = 2_000
-OPEN_AT_ONCE = "open at the same time"
+AT_ONCE = "at the same time"
 HEAD = """
 [simulation]
 duration = "{duration}"
@@ -51,10 +51,10 @@ over = { tcp = { preset = "datacenter", handshake = true, reconnect = true } }
 """
 DCQCN = 'rdma = { control = { dcqcn = { preset = "paper" } } }'
 SCENARIOS = {
-    OPEN_AT_ONCE: HEAD.format(duration="40 ms", hosts=1_000)
+    f"open {AT_ONCE}": HEAD.format(duration="40 ms", hosts=1_000)
     + "".join(OPEN.format(shift=shift) for shift in range(1, 101)),
     "one short one after the other": HEAD.format(duration="101 ms", hosts=16) + SHORT,
-    "queue pairs at the same time": HEAD.format(duration="40 ms", hosts=1_000)
+    f"queue pairs {AT_ONCE}": HEAD.format(duration="40 ms", hosts=1_000)
     + "".join(OPEN.format(shift=shift) for shift in range(1, 101)).replace(
         'tcp = { preset = "datacenter" }', DCQCN
     ),
@@ -67,7 +67,7 @@ def one(name: str) -> None:
     """Runs one of them here, and prints what it took as JSON."""
     result = ps.Scenario.from_toml(SCENARIOS[name]).run(seed=1)
     took = resource.getrusage(resource.RUSAGE_SELF)
-    scheduled = "same time" not in name
+    scheduled = AT_ONCE not in name
     table, column = ("transfers", "completion_ns") if scheduled else ("connections", "completed_ns")
     ends = result.table(table).column(column).to_numpy()
     found = {
@@ -93,7 +93,7 @@ def main() -> int:
         found = json.loads(done.stdout)
         print("| {} | {transfers:,} | {hops:,} | {cpu_s:.1f} | {peak_mb:.0f} |".format(name, **found))
         whole = found["complete"] == found["transfers"]
-        status |= not whole or (name == OPEN_AT_ONCE and found["peak_mb"] >= MOST_MB)
+        status |= not whole or (AT_ONCE in name and found["peak_mb"] >= MOST_MB)
     return int(status)
 
 

@@ -8,6 +8,7 @@ use crate::run::faults::Action;
 use crate::run::route_table::path_from;
 use crate::spec::{FlowSpec, Spec};
 use frame::NodeId;
+use std::collections::BTreeSet;
 
 /// Of the flows asked for: by its number, each of its hosts with a link there that one of its paths leads over, planned or taken
 /// while faults keep another one from being used. None of a description that cannot be run.
@@ -22,13 +23,13 @@ pub fn links_at_ends(spec: &Spec, of: impl Fn(&FlowSpec) -> bool) -> Vec<(usize,
         _ => None,
     });
     let starts = paths.flows.iter().copied().zip(paths.starts.iter().copied()).chain(later);
-    let mut found = Vec::new();
+    let (mut found, mut seen) = (Vec::new(), BTreeSet::new());
     for (flow, start) in starts.filter(|&(flow, _)| of(&spec.flows[flow as usize])) {
         let path = path_from(&paths.hops, start);
         let ends = [path.first().copied(), path.last().map(|&port| wiring.peer[port as usize].0)];
         for port in ends.into_iter().flatten() {
             let end = (flow as usize, wiring.node_of[port as usize], wiring.link_of[port as usize]);
-            if !found.contains(&end) {
+            if seen.insert(end) {
                 found.push(end);
             }
         }
