@@ -8,15 +8,8 @@ use super::View;
 use crate::run::frame_log::Row;
 use frame::{FrameKind, MIN_FRAME_BYTES};
 use std::collections::BTreeMap;
-use transport::{RdmaSpec, RdmaVerb};
+use transport::{RdmaSpec, RdmaVerb, RdmaWord};
 
-const NUMBER: u32 = (1 << 24) - 1;
-const LAST: u32 = 1 << 24;
-const ASKS: u32 = 1 << 25;
-const FIRST: u32 = 1 << 26;
-/// The queue pair in a word; of all from 31 on the row has it.
-const PAIR_SHIFT: u32 = 27;
-const WIDE: u32 = 31;
 /// The octets of a CN-TAG.
 const CN_TAG: u16 = 4;
 
@@ -42,13 +35,9 @@ impl MessageLengths {
         let mut found = MessageLengths::default();
         for row in rows {
             let Some(rdma) = view.rdma_of(row).filter(|rdma| is_data_of_write(row, rdma)) else { continue };
-            let (first, last) = (row.frame.word & FIRST != 0, row.frame.word & LAST != 0);
+            let RdmaWord { number, flags: [last, _, first], .. } = RdmaWord::of(row.frame.word);
             let last = last.then(|| data_of(row, rdma, first));
-            found
-                .packets
-                .entry(pair_of(row))
-                .or_default()
-                .insert(row.frame.word & NUMBER, Packet { first, last });
+            found.packets.entry(pair_of(row)).or_default().insert(number, Packet { first, last });
         }
         found
     }
@@ -56,16 +45,14 @@ impl MessageLengths {
     /// The bytes of the message that a row says the length of; 0: it says none, or they are not known.
     pub fn bytes(&self, view: &View<'_>, row: &Row) -> u64 {
         let Some(rdma) = view.rdma_of(row) else { return 0 };
-        if row.frame.word & ASKS != 0 && row.asked > 0 {
+        let RdmaWord { number, flags: [_, asks, first], .. } = RdmaWord::of(row.frame.word);
+        if asks && row.asked > 0 {
             return row.asked.into();
         }
-        if row.frame.word & FIRST == 0 || !is_data_of_write(row, rdma) {
+        if !first || !is_data_of_write(row, rdma) {
             return 0;
         }
-        self.packets
-            .get(&pair_of(row))
-            .and_then(|own| bytes_from(own, row.frame.word & NUMBER, rdma))
-            .unwrap_or(0)
+        self.packets.get(&pair_of(row)).and_then(|own| bytes_from(own, number, rdma)).unwrap_or(0)
     }
 }
 
@@ -73,7 +60,7 @@ impl MessageLengths {
 fn bytes_from(packets: &BTreeMap<u32, Packet>, first: u32, rdma: &RdmaSpec) -> Option<u64> {
     let mut before = 0u64;
     loop {
-        let packet = packets.get(&(first.wrapping_add(before as u32) & NUMBER))?;
+        let packet = packets.get(&RdmaWord::of(first.wrapping_add(before as u32)).number)?;
         if packet.first != (before == 0) {
             return None;
         }
@@ -90,8 +77,8 @@ fn is_data_of_write(row: &Row, rdma: &RdmaSpec) -> bool {
 }
 
 fn pair_of(row: &Row) -> Pair {
-    let narrow = row.frame.word >> PAIR_SHIFT;
-    (row.frame.path.0, if narrow < WIDE { narrow } else { row.connection })
+    let word = RdmaWord::of(row.frame.word);
+    (row.frame.path.0, if word.has_pair() { word.pair } else { row.connection })
 }
 
 /// Bytes of data in a packet; 0 where the frame was made longer.

@@ -49,6 +49,12 @@ impl Word {
             pair: bits >> PAIR_SHIFT,
         }
     }
+
+    /// Whether the number of the queue pair fits; else its frame has a header that says it.
+    #[inline]
+    pub fn has_pair(self) -> bool {
+        self.pair < WIDE_FROM
+    }
 }
 
 /// The number nearest to `reference` whose low 24 bits are `number`; of two at the same distance the higher. Right as long
