@@ -52,7 +52,7 @@ fn dice() -> impl Strategy<Value = Dice> {
             Some(Amount::Bytes(4_000)),
             Some(Amount::Frames(40)),
         ]),
-        0usize..10,
+        0usize..12,
         proptest::collection::vec(flow, 1..12),
         proptest::sample::select(vec![Time::ZERO, us(40), ns(50_123)]),
         any::<u64>(),
@@ -130,6 +130,14 @@ fn manager(dice: &Dice) -> Option<ManagerSpec> {
         7 => ManagerSpec::Step(step(Moment::Enqueue)),
         8 => ManagerSpec::Step(step(Moment::Dequeue)),
         9 => ManagerSpec::Sampling(SamplingParams { threshold: Amount::Frames(2), every: 5 }),
+        // These say for how many bytes they need not hear of frames.
+        10 => ManagerSpec::Red(RedParams {
+            weight: 1.0,
+            min: Amount::Bytes(3_000),
+            max: Amount::Bytes(12_000),
+            ..red(Action::MarkOnly)
+        }),
+        11 => ManagerSpec::Step(StepParams { threshold: Amount::Bytes(4_000), ..step(Moment::Enqueue) }),
         _ => return None,
     })
 }

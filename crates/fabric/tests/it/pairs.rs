@@ -249,11 +249,13 @@ fn control(draw: &Draw, rolls: &mut Rolls) -> Option<PauseSpec> {
 
 fn manager(rolls: &mut Rolls) -> ManagerSpec {
     let counts = rolls.pick(&[Counts::WithFrame, Counts::WithoutFrame]);
+    let bytes = rolls.coin();
+    let amount = |frames: u64| if bytes { Amount::Bytes(600 * frames) } else { Amount::Frames(frames) };
     match rolls.below(3) {
         0 => ManagerSpec::Red(RedParams {
             weight: rolls.pick(&[0.002, 0.5, 1.0]),
-            min: Amount::Frames(2),
-            max: Amount::Frames(6),
+            min: amount(2),
+            max: amount(6),
             max_probability: rolls.pick(&[0.02, 0.5, 1.0]),
             gentle: rolls.coin(),
             mode: rolls.pick(&[Mode::Byte, Mode::Frame]),
@@ -268,7 +270,7 @@ fn manager(rolls: &mut Rolls) -> ManagerSpec {
             red: None,
         }),
         1 => ManagerSpec::Step(StepParams {
-            threshold: Amount::Frames(rolls.below(10)),
+            threshold: amount(rolls.below(10)),
             at: rolls.pick(&[Moment::Enqueue, Moment::Dequeue]),
             counts,
         }),
