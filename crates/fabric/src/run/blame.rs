@@ -6,6 +6,7 @@ use crate::run::pause_sender::PauseSender;
 use crate::run::port::Hooks;
 use crate::run::world::Fabric;
 use frame::{Occupancy, TrafficClass};
+use std::cmp::Reverse;
 
 impl Fabric {
     /// The egress queue that fills an ingress counter (port and group), which stands at `counted`: that of the
@@ -29,8 +30,8 @@ impl Fabric {
         self.fullest(counter.0, |priority| pause_sender.group(priority) == Some(counter.1)).or(queue)
     }
 
-    /// The egress queue of a switch with most bytes of what came in through a port and counts. Looks at every waiting
-    /// frame of the switch: for the rare pause that the queue of the last frame does not explain.
+    /// The egress queue of a switch with most bytes of what came in through a port and counts, the first of several. For the pause
+    /// that the queue of the last frame does not explain: looks at the frames of the longest queues, until no other holds as much.
     #[cold]
     pub fn fullest(&self, ingress: PortIx, counts: impl Fn(u8) -> bool) -> Option<QueueIx> {
         let classes = &self.nodes[self.node_of[ingress]].classes;
@@ -44,10 +45,15 @@ impl Fabric {
             let counted = waiting.filter(|one| one.across == Some(ingress) && counts(one.frame.priority.0));
             counted.map(|one| u64::from(one.frame.bytes)).sum()
         };
-        let all = queues.filter(|&queue| self.buffers.queues[queue].occupancy.frames > 0);
-        all.map(|queue| (held(queue), queue))
-            .filter(|&(bytes, _)| bytes > 0)
-            .max_by_key(|&(bytes, queue)| (bytes, std::cmp::Reverse(queue)))
-            .map(|(_, queue)| queue)
+        let length = |queue| (self.buffers.queues[queue].occupancy.bytes, Reverse(queue));
+        let (mut most, mut last) = (None, (u64::MAX, Reverse(QueueIx::new(0))));
+        // The longest of those that were not looked at; a list of them would take memory for each pause.
+        while let Some(next) = queues.clone().map(length).filter(|&next| next.0 > 0 && next < last).max()
+            && most.is_none_or(|(most, _)| next.0 >= most)
+        {
+            last = next;
+            most = most.max(Some((held(next.1.0), next.1)).filter(|&(bytes, _)| bytes > 0));
+        }
+        most.map(|(_, Reverse(queue))| queue)
     }
 }

@@ -278,7 +278,7 @@ impl Fabric {
     }
 
     /// The ports of the node that this is a port of.
-    pub fn ports_beside(&self, port: PortIx) -> impl Iterator<Item = PortIx> + use<> {
+    pub fn ports_beside(&self, port: PortIx) -> impl Iterator<Item = PortIx> + Clone + use<> {
         let node = self.node_of[port];
         let first = self.nodes[node].first_port;
         let behind = (first.number()..self.links.len() as u32).map(PortIx::new);
