@@ -4,8 +4,8 @@ use fabric::Simulation;
 use std::time::{Duration, Instant};
 use units::{Bytes, Time};
 
-/// A look takes at most this share of the time of a run: one over this.
-const SHARE: u32 = 50;
+/// A look takes at most this share of the time of a run, one over this: once half of the limit is taken, and before.
+const SHARES: [u32; 2] = [50, 400];
 /// Memory growth beyond the limit is reported after this many consecutive looks that find it: tables grow by
 /// doubling, and one look may see a step.
 const LOOKS: u32 = 3;
@@ -26,7 +26,8 @@ pub struct MemoryWatch {
     /// Where the limit comes from, in words.
     origin: &'static str,
     looked: Instant,
-    cost: Duration,
+    /// How long it does not look again.
+    rests: Duration,
     /// Two earlier looks, as simulated time and bytes: growth is judged since the first. The second takes its
     /// place when time has doubled since, so that what filled at the beginning is forgotten.
     marks: [(Time, u64); 2],
@@ -45,7 +46,7 @@ impl MemoryWatch {
             limit,
             origin,
             looked: now,
-            cost: Duration::ZERO,
+            rests: Duration::ZERO,
             marks: [(Time::ZERO, 0); 2],
             beyond: 0,
         }
@@ -54,11 +55,12 @@ impl MemoryWatch {
     /// Looks, unless the last look was too expensive to look again so soon.
     pub fn look(&mut self, simulation: &mut Simulation, duration: Time) -> Found {
         let begun = Instant::now();
-        if self.limit == u64::MAX || begun - self.looked < self.cost * SHARE {
+        if self.limit == u64::MAX || begun - self.looked < self.rests {
             return Found::Enough;
         }
         let (bytes, now) = (simulation.memory_bytes() as u64, simulation.now());
-        (self.looked, self.cost) = (begun, begun.elapsed());
+        let share = SHARES[usize::from(bytes < self.limit / 2)];
+        (self.looked, self.rests) = (begun, begun.elapsed() * share);
         if bytes > self.limit {
             return Found::Exceeded(format!(
                 "the run has reached its memory limit: at {now} of {duration} it holds {}, and its limit is {} ({}). \
