@@ -68,7 +68,7 @@ pub use rate_control::{
 pub use red::{Action, ColorKeys, IdleExponent, Mode, Spacing};
 pub use shared_memory::{Holding, Limit, Part, Pool, Refused, Rules, SharedMemory};
 pub use step::Moment;
-pub use tail_drop::{Backlog, BufferSpec, Refusal};
+pub use tail_drop::{BufferSpec, Refusal};
 
 use frame::Tag;
 use keys::Remark;

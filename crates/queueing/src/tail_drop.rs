@@ -25,20 +25,7 @@ pub struct BufferSpec {
     pub queue: Option<Amount>,
 }
 
-/// What waits, seen from each of the limits.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Backlog {
-    /// In the switch.
-    pub total: Occupancy,
-    /// At the port.
-    pub port: Occupancy,
-    /// In the class.
-    pub class: Occupancy,
-    /// In the queue.
-    pub queue: Occupancy,
-}
-
-/// The limit that refused a frame.
+/// A limit, which may refuse a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// [`BufferSpec::queue`].
@@ -58,20 +45,26 @@ impl BufferSpec {
         *self == BufferSpec::default()
     }
 
-    /// Whether a frame of `bytes` may enter; the narrowest limit is named first.
-    #[inline]
-    pub fn admit(&self, waiting: &Backlog, bytes: u16) -> Result<(), Refusal> {
-        let limits = [
-            (self.queue, waiting.queue, Refusal::Queue),
-            (self.port, waiting.port, Refusal::Port),
-            (self.class, waiting.class, Refusal::Class),
-            (self.total, waiting.total, Refusal::Total),
-        ];
-        for (limit, occupancy, refusal) in limits {
-            if let Some(limit) = limit
-                && !occupancy.has_room(limit, bytes)
+    /// The limit that may refuse this.
+    #[inline(always)]
+    pub fn limit(&self, of: Refusal) -> Option<Amount> {
+        match of {
+            Refusal::Queue => self.queue,
+            Refusal::Port => self.port,
+            Refusal::Class => self.class,
+            Refusal::Total => self.total,
+        }
+    }
+
+    /// Whether a frame of `bytes` may enter where so much waits, which is asked of each limit that is set; the narrowest one is
+    /// named first.
+    #[inline(always)]
+    pub fn admit(&self, bytes: u16, waits: impl Fn(Refusal) -> Occupancy) -> Result<(), Refusal> {
+        for of in [Refusal::Queue, Refusal::Port, Refusal::Class, Refusal::Total] {
+            if let Some(limit) = self.limit(of)
+                && !waits(of).has_room(limit, bytes)
             {
-                return Err(refusal);
+                return Err(of);
             }
         }
         Ok(())
@@ -82,19 +75,19 @@ impl BufferSpec {
 mod tests {
     use super::*;
 
-    fn queue(bytes: u64, frames: u64) -> Backlog {
-        Backlog { queue: Occupancy { bytes, frames }, ..Backlog::default() }
+    fn queue(bytes: u64, frames: u64) -> impl Fn(Refusal) -> Occupancy {
+        move |of| if of == Refusal::Queue { Occupancy { bytes, frames } } else { Occupancy::default() }
     }
 
     #[test]
     fn frames_and_bytes() {
         let frames = BufferSpec { queue: Some(Amount::Frames(99)), ..BufferSpec::default() };
         // Golden vector 25: Hagen's LIMIT of 100 with the test qlen + 1 >= LIMIT holds 99 frames.
-        assert_eq!(frames.admit(&queue(0, 98), 1522), Ok(()));
-        assert_eq!(frames.admit(&queue(0, 99), 1522), Err(Refusal::Queue));
+        assert_eq!(frames.admit(1522, queue(0, 98)), Ok(()));
+        assert_eq!(frames.admit(1522, queue(0, 99)), Err(Refusal::Queue));
         let bytes = BufferSpec { queue: Some(Amount::Bytes(3000)), ..BufferSpec::default() };
-        assert_eq!(bytes.admit(&queue(1478, 1), 1522), Ok(()));
-        assert_eq!(bytes.admit(&queue(1479, 1), 1522), Err(Refusal::Queue));
+        assert_eq!(bytes.admit(1522, queue(1478, 1)), Ok(()));
+        assert_eq!(bytes.admit(1522, queue(1479, 1)), Err(Refusal::Queue));
     }
 
     #[test]
@@ -102,10 +95,10 @@ mod tests {
         let one = Some(Amount::Frames(1));
         let full = Occupancy { bytes: 64, frames: 1 };
         let none = BufferSpec::default();
-        let waiting = Backlog { total: full, port: full, class: full, queue: full };
-        assert_eq!(none.admit(&waiting, 64), Ok(()));
-        assert_eq!(BufferSpec { port: one, ..none.clone() }.admit(&waiting, 64), Err(Refusal::Port));
-        assert_eq!(BufferSpec { class: one, ..none.clone() }.admit(&waiting, 64), Err(Refusal::Class));
-        assert_eq!(BufferSpec { total: one, ..none }.admit(&waiting, 64), Err(Refusal::Total));
+        let waits = |_| full;
+        assert_eq!(none.admit(64, waits), Ok(()));
+        assert_eq!(BufferSpec { port: one, ..none.clone() }.admit(64, waits), Err(Refusal::Port));
+        assert_eq!(BufferSpec { class: one, ..none.clone() }.admit(64, waits), Err(Refusal::Class));
+        assert_eq!(BufferSpec { total: one, ..none }.admit(64, waits), Err(Refusal::Total));
     }
 }

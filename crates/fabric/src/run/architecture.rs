@@ -29,6 +29,7 @@ pub(crate) struct NodeMemory {
     /// When a frame began to wait last. Kept only where there are limits, as is all occupancy but that of queues, and not of
     /// ports that send ahead: there the limits are those of queues.
     pub last_entry: Time,
+    /// What waits, where a limit of all of it is set, and of each class, where one of those is.
     pub total: Occupancy,
     pub by_class: Vec<Occupancy>,
     /// The memory that its queues share by dynamic thresholds.
@@ -79,15 +80,25 @@ impl NodeMemory {
     }
 
     /// A frame begins to wait.
+    #[inline(always)]
     pub fn add(&mut self, class: usize, bytes: u16, now: Time) {
         self.last_entry = now;
-        self.total.add(bytes);
-        self.by_class[class].add(bytes);
+        if self.buffer.total.is_some() {
+            self.total.add(bytes);
+        }
+        if self.buffer.class.is_some() {
+            self.by_class[class].add(bytes);
+        }
     }
 
     /// A frame has left.
+    #[inline(always)]
     pub fn remove(&mut self, class: usize, bytes: u16) {
-        self.total.remove(bytes);
-        self.by_class[class].remove(bytes);
+        if self.buffer.total.is_some() {
+            self.total.remove(bytes);
+        }
+        if self.buffer.class.is_some() {
+            self.by_class[class].remove(bytes);
+        }
     }
 }

@@ -152,7 +152,9 @@ impl Fabric {
             let memory = self.nodes[self.node_of[egress]].memory_mut();
             if memory.limited {
                 memory.add(class.at(), frame.bytes, now);
-                self.links.cold[egress].occupancy.add(frame.bytes);
+                if memory.buffer.port.is_some() {
+                    self.links.cold[egress].occupancy.add(frame.bytes);
+                }
             }
         }
         Ok(())
@@ -276,14 +278,15 @@ impl Fabric {
         if node.memory().limited { self.admit(egress, class, frame.bytes).err() } else { None }
     }
 
-    /// What waits where a frame of this class and port would.
-    pub fn waiting(&self, egress: PortIx, class: TrafficClass) -> queueing::Backlog {
-        let node = &self.nodes[self.node_of[egress]];
-        queueing::Backlog {
-            total: node.memory().total,
-            port: self.links.cold[egress].occupancy,
-            class: node.memory().by_class[class.at()],
-            queue: self.buffers.queues[self.links.ports[egress].queue(class)].occupancy,
+    /// What waits within a limit, where a frame of this class and port would; counted where that limit is set.
+    #[inline(always)]
+    pub fn waits_within(&self, limit: Refusal, egress: PortIx, class: TrafficClass) -> Occupancy {
+        let memory = || self.nodes[self.node_of[egress]].memory();
+        match limit {
+            Refusal::Queue => self.buffers.queues[self.links.ports[egress].queue(class)].occupancy,
+            Refusal::Port => self.links.cold[egress].occupancy,
+            Refusal::Class => memory().by_class[class.at()],
+            Refusal::Total => memory().total,
         }
     }
 
@@ -291,7 +294,8 @@ impl Fabric {
     #[inline(always)]
     fn admit(&self, egress: PortIx, class: TrafficClass, bytes: u16) -> Result<(), Cause> {
         let node = &self.nodes[self.node_of[egress]];
-        node.memory().buffer.admit(&self.waiting(egress, class), bytes).map_err(|refusal| match refusal {
+        let waits = |limit| self.waits_within(limit, egress, class);
+        node.memory().buffer.admit(bytes, waits).map_err(|refusal| match refusal {
             Refusal::Queue if node.is_host => Cause::NicFull,
             Refusal::Queue => Cause::Queue,
             Refusal::Port => Cause::Port,
@@ -339,7 +343,9 @@ impl Fabric {
         let memory = self.nodes[node_id].memory_mut();
         if memory.limited {
             memory.remove(class.at(), bytes);
-            self.links.cold[egress].occupancy.remove(bytes);
+            if memory.buffer.port.is_some() {
+                self.links.cold[egress].occupancy.remove(bytes);
+            }
         }
     }
 }

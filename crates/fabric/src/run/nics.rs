@@ -10,6 +10,7 @@ use crate::run::port::Hooks;
 use crate::run::telemetry::begin_stamps;
 use crate::run::world::Fabric;
 use frame::{Frame, FrameKind, Tag, TrafficClass};
+use queueing::Refusal;
 use transport::{Protocol, Segment};
 use units::Time;
 
@@ -198,10 +199,9 @@ impl Fabric {
 
     /// Whether a NIC that drops what it cannot hold has room for one more frame. If not, one that leaves makes some.
     fn has_room(&self, egress: PortIx, class: TrafficClass) -> bool {
-        let node = &self.nodes[self.node_of[egress]];
-        let waiting = self.before_nic(egress, class);
-        waiting.queue.frames == 0
-            || node.memory().buffer.admit(&waiting, frame::MAX_TAGGED_FRAME_BYTES).is_ok()
+        let buffer = &self.nodes[self.node_of[egress]].memory().buffer;
+        let waits = |limit| self.waits_before_nic(limit, egress, class);
+        waits(Refusal::Queue).frames == 0 || buffer.admit(frame::MAX_TAGGED_FRAME_BYTES, waits).is_ok()
     }
 
     /// A frame that a NIC has pulled waits no longer: it is on the link, or lost.

@@ -6,6 +6,7 @@ use crate::run::pause_sender::unit_of;
 
 use crate::run::world::Fabric;
 use frame::{Frame, Occupancy, TrafficClass};
+use queueing::Refusal;
 use std::fmt;
 use units::{Amount, Time};
 
@@ -57,7 +58,8 @@ impl Failure {
         cause: Cause,
         at: Time,
     ) -> Failure {
-        let waiting = fabric.waiting(egress, class);
+        let within = |of: Refusal| fabric.waits_within(of, egress, class);
+        let limited = |of| (within(of), fabric.nodes[fabric.node_of[egress]].memory().buffer.limit(of));
         let node = &fabric.nodes[fabric.node_of[egress]];
         let pause_sender = fabric.pause_sender_of(egress);
         let levels = pause_sender.map(|sender| match sender.by_ingress() {
@@ -68,17 +70,17 @@ impl Failure {
         let shared =
             sharing.map_or_else(Default::default, |own| own.limits(egress, class, frame, ingress, cause));
         let (occupancy, limit) = match cause {
-            Cause::Queue | Cause::NicFull => (waiting.queue, node.memory().buffer.queue),
-            Cause::Port => (waiting.port, node.memory().buffer.port),
-            Cause::Class => (waiting.class, node.memory().buffer.class),
-            Cause::Total => (waiting.total, node.memory().buffer.total),
+            Cause::Queue | Cause::NicFull => limited(Refusal::Queue),
+            Cause::Port => limited(Refusal::Port),
+            Cause::Class => limited(Refusal::Class),
+            Cause::Total => limited(Refusal::Total),
             Cause::SharedMemory | Cause::Pool { .. } => {
                 (Occupancy { bytes: shared.used, frames: 0 }, Some(Amount::Bytes(shared.limit)))
             }
-            Cause::QueueManager => (waiting.queue, None),
+            Cause::QueueManager => (within(Refusal::Queue), None),
             Cause::ReceiveBuffer => fabric.received_so_far(ingress.unwrap_or(egress), frame.priority),
             Cause::LinkDown | Cause::Restart | Cause::BitError | Cause::LinkLoss | Cause::Watchdog => {
-                (waiting.queue, None)
+                (within(Refusal::Queue), None)
             }
             Cause::Headroom => {
                 let group =

@@ -33,6 +33,7 @@ use crate::spec::routing::{mix_in, scale};
 use crate::spec::{CoreChange, InterruptSpec, ReceiveSpec, SendSpec};
 use flow_control::pfc::{Counted, Levels};
 use frame::{CHANNELS, ClassMap, Frame, NodeId, Occupancy, PathId, Priority, TrafficClass};
+use queueing::Refusal;
 use units::{Amount, BitRate, Time, WireClock};
 
 /// What has arrived at a port of a host and is not taken in yet, and what is not yet sent there.
@@ -323,7 +324,8 @@ impl Fabric {
         }
         let class = self.links.ports[egress].classes.class(frame.priority);
         let memory = self.nodes[self.node_of[egress]].memory();
-        if memory.limited && memory.buffer.admit(&self.before_nic(egress, class), frame.bytes).is_err() {
+        let waits = |limit| self.waits_before_nic(limit, egress, class);
+        if memory.limited && memory.buffer.admit(frame.bytes, waits).is_err() {
             return self.lose(egress, class, &frame, None, Cause::NicFull, now);
         }
         let Some(receiving) = self.hosts.receiving[egress].as_deref_mut() else { return };
@@ -336,13 +338,15 @@ impl Fabric {
         self.take_in(egress, at, now, windows);
     }
 
-    /// What waits where a frame of this class would leave a host, that with its cores included.
-    pub fn before_nic(&self, egress: PortIx, class: TrafficClass) -> queueing::Backlog {
-        let mut waiting = self.waiting(egress, class);
-        if let Some(receiving) = self.hosts.receiving.get(egress).and_then(Option::as_deref) {
-            waiting.queue.join(receiving.prepared(class));
+    /// What waits within a limit where a frame of this class would leave a host, in its queue that with its cores included.
+    pub fn waits_before_nic(&self, limit: Refusal, egress: PortIx, class: TrafficClass) -> Occupancy {
+        let mut waits = self.waits_within(limit, egress, class);
+        if limit == Refusal::Queue
+            && let Some(receiving) = self.hosts.receiving.get(egress).and_then(Option::as_deref)
+        {
+            waits.join(receiving.prepared(class));
         }
-        waiting
+        waits
     }
 
     /// The script changes the cores.

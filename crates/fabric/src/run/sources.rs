@@ -8,6 +8,7 @@ use crate::run::index::{LimiterIx, PortIx, SourceIx};
 use crate::run::route_table::RouteTable;
 use crate::run::world::Fabric;
 use frame::{Flags, Frame, FrameKind, PathId, Priority, Route, TrafficClass};
+use queueing::Refusal;
 use units::{Amount, Time};
 use workload::{Destinations, Made, Source, Wake};
 
@@ -143,7 +144,7 @@ impl Fabric {
         let plain = state.plain;
         let (egress, class) = self.next_place(source);
         if !plain {
-            return self.before_nic(egress, class).queue.reaches(limit);
+            return self.waits_before_nic(Refusal::Queue, egress, class).reaches(limit);
         }
         let queue = self.links.ports[egress].queue(class);
         self.buffers.queues[queue].occupancy.reaches(limit)
