@@ -14,6 +14,8 @@ pub struct Members<T> {
     line: VecDeque<u32>,
     /// When to look at whom. One that wishes to be called later than it did once has an entry that comes too early.
     looks: BinaryHeap<Reverse<(Time, u32)>>,
+    /// When the first of these is; kept here, as it is asked for after each frame.
+    next_look: Time,
 }
 
 #[derive(Clone, Debug)]
@@ -29,7 +31,7 @@ struct Member<T> {
 impl<T: Protocol> Members<T> {
     /// Nobody.
     pub fn new() -> Members<T> {
-        Members { all: Vec::new(), line: VecDeque::new(), looks: BinaryHeap::new() }
+        Members { all: Vec::new(), line: VecDeque::new(), looks: BinaryHeap::new(), next_look: Time::NEVER }
     }
     /// One more; its number.
     pub fn add(&mut self, endpoint: T) -> u32 {
@@ -71,10 +73,20 @@ impl<T: Protocol> Members<T> {
             member.looked_later = member.looked_later.min(member.looked_at);
             member.looked_at = at;
             self.looks.push(Reverse((at, number)));
+            self.next_look = self.next_look.min(at);
         }
     }
     /// A member whose time has come; `None`: no more of them.
     pub fn due(&mut self, now: Time) -> Option<u32> {
+        if self.next_look > now {
+            return None;
+        }
+        let due = self.look(now);
+        self.next_look = self.looks.peek().map_or(Time::NEVER, |&Reverse((at, _))| at);
+        due
+    }
+
+    fn look(&mut self, now: Time) -> Option<u32> {
         while let Some(&Reverse((at, number))) = self.looks.peek()
             && at <= now
         {
@@ -93,9 +105,9 @@ impl<T: Protocol> Members<T> {
         }
         None
     }
-    /// When to ask for those that are due; it may be too early.
-    pub fn next_look(&self) -> Option<Time> {
-        self.looks.peek().map(|&Reverse((at, _))| at)
+    /// When to ask for those that are due, or [`Time::NEVER`]; it may be too early.
+    pub fn next_look(&self) -> Time {
+        self.next_look
     }
     /// Whether one of them has something to send.
     pub fn have_work(&self) -> bool {
@@ -152,13 +164,13 @@ mod tests {
         for us in 1..500 {
             members.get_mut(number).unwrap().soon = Some(Time::from_us(us));
             members.update(number);
-            assert_eq!(members.next_look(), Some(Time::from_us(us)));
+            assert_eq!(members.next_look(), Time::from_us(us));
             assert_eq!(members.due(Time::from_us(us)), Some(number));
             members.get_mut(number).unwrap().handle_timeout(Time::from_us(us));
             members.update(number);
             assert!(members.looks.len() <= 2, "{} entries", members.looks.len());
         }
-        assert_eq!(members.next_look(), Some(FAR));
+        assert_eq!(members.next_look(), FAR);
         assert_eq!(members.due(FAR), Some(number));
     }
 }

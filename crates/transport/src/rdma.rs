@@ -60,6 +60,7 @@ use frame::{Stamps, Telemetry};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
+use std::sync::Arc;
 use units::{BitRate, Time};
 
 /// Each way of RDMA to repair losses, and the file that is its page.
@@ -103,7 +104,7 @@ macro_rules! rdma_controls {
             /// All that is wrong.
             pub fn spec(&self) -> Result<RdmaControlSpec, Vec<Remark>> {
                 let wrong = match self { $(RdmaControlKeys::$name(keys) => keys.check(),)* };
-                if wrong.is_empty() { Ok(RdmaControlSpec { keys: self.clone() }) } else { Err(wrong) }
+                if wrong.is_empty() { Ok(RdmaControlSpec::new(self.clone())) } else { Err(wrong) }
             }
             /// Keys that change nothing.
             pub fn unused(&self) -> Vec<Remark> {
@@ -226,9 +227,18 @@ enum Hears {
 #[derive(Clone, Debug, PartialEq)]
 pub struct RdmaControlSpec {
     keys: RdmaControlKeys,
+    /// Those of DCQCN, which its queue pairs share: there may be a hundred thousand.
+    shared: Option<Arc<DcqcnKeys>>,
 }
 
 impl RdmaControlSpec {
+    fn new(keys: RdmaControlKeys) -> RdmaControlSpec {
+        let shared = match &keys {
+            RdmaControlKeys::Dcqcn(keys) => Some(Arc::new(keys.clone())),
+            _ => None,
+        };
+        RdmaControlSpec { keys, shared }
+    }
     /// Its name.
     pub fn name(&self) -> &'static str {
         self.keys.name()
@@ -292,7 +302,10 @@ impl RdmaControlSpec {
         bytes.get() as u16
     }
     fn start(&self, facts: &PathFacts) -> RdmaController {
-        self.keys.start(facts)
+        match &self.shared {
+            Some(keys) => RdmaController::Dcqcn(Dcqcn::sharing(keys, facts)),
+            None => self.keys.start(facts),
+        }
     }
     fn on_link_rate(&self, it: &mut RdmaController, facts: &PathFacts, now: Time) {
         self.keys.on_link_rate(it, facts, now);

@@ -196,7 +196,7 @@ fn a_lost_nak_is_repeated_after_its_gap_or_a_timeout_helps() {
             naks += u32::from(nak);
             if nak && naks == 1 { Outcome { lost: true, ..Outcome::default() } } else { lose(end, segment) }
         });
-        assert_eq!(pipe.near.counts().timeouts, u64::from(nak_gap > us(500)));
+        assert_eq!(pipe.near.counts().timeouts, u32::from(nak_gap > us(500)));
         assert!(delivered(&pipe, 0).is_some());
     }
 }
@@ -322,14 +322,19 @@ fn any_keys() -> impl Strategy<Value = RdmaKeys> {
     )
 }
 
+/// Without a message, and with one.
 #[test]
-fn a_queue_pair_takes_1_112_bytes() {
+fn a_queue_pair_takes_600_bytes_and_its_message_192() {
     let mut pipe = transfers(&keys(), &[(0, 30_000), (100, 50_000)]);
+    let spec = spec(&keys());
+    let fresh = crate::QueuePair::new(&spec, 0, &spec.facts(RATE, DELAY + DELAY, 0));
+    let bytes = size_of_val(&fresh) + fresh.memory_bytes();
+    assert!(bytes <= 600, "{bytes} B");
     for until in [us(110), NEVER] {
         pipe.run_clean(until);
         let pair = pipe.near.queue_pairs().next().unwrap();
         let bytes = size_of_val(pair) + pair.memory_bytes();
-        assert!(bytes <= 1_112, "{bytes} B");
+        assert!(bytes <= 792, "{bytes} B");
     }
 }
 

@@ -14,7 +14,7 @@
 //!
 //! Not modelled: the 4 bytes of immediate data, by which a receiver knows an awaited message; atomic operations; setting up of queue pairs, and resetting those in error.
 
-use crate::endpoint::{Protocol, Received, Record, Segment};
+use crate::endpoint::{Protocol, Received, Record, RecordKind, Segment};
 use crate::members::Members;
 use crate::rdma::queue_pair::{Done, ENDLESS, header_of};
 use crate::rdma::{
@@ -36,6 +36,8 @@ pub struct RdmaSender {
     due: Arc<[Due]>,
     /// How many of the transfers with a start have begun.
     begun: usize,
+    /// The start of the one that begins next; [`Time::NEVER`]: none does.
+    begins: Time,
     /// Those that others wait for and that are acknowledged.
     ended: VecDeque<u32>,
     /// Of transfers that have begun, and of those before them that have not.
@@ -72,9 +74,9 @@ struct Served {
 /// The messages of a flow.
 #[derive(Clone, Copy, Debug)]
 struct Flow {
-    /// When the next one is posted.
+    /// When the next one is posted, and until when, or [`Time::NEVER`].
     start: Time,
-    stop: Option<Time>,
+    stop: Time,
     left: u64,
 }
 
@@ -90,12 +92,15 @@ impl RdmaSender {
     ) -> RdmaSender {
         // What is read the other end asks for.
         let left = if spec.verb == RdmaVerb::Read { 0 } else { spec.total.unwrap_or(ENDLESS) };
-        let start = if left > 0 { start } else { Time::NEVER };
+        let is_flow = left > 0 && due.is_empty();
+        let start = if is_flow { start } else { Time::NEVER };
+        let begins = if spec.verb == RdmaVerb::Read { Time::NEVER } else { start_of(&due, 0) };
         RdmaSender {
             spec: spec.clone(),
             facts,
             due,
             begun: 0,
+            begins,
             ended: VecDeque::new(),
             outcomes: Vec::new(),
             times: Vec::new(),
@@ -103,7 +108,7 @@ impl RdmaSender {
             pairs: Members::new(),
             posted: Vec::new(),
             free: Vec::new(),
-            flow: Flow { start, stop: stop.filter(|_| left > 0), left },
+            flow: Flow { start, stop: stop.filter(|_| left > 0).unwrap_or(Time::NEVER), left },
             records: Default::default(),
             discarded: 0,
             served: Vec::new(),
@@ -268,12 +273,11 @@ impl RdmaSender {
 
     /// Posts what is due.
     fn begin(&mut self, now: Time) {
-        if self.is_read() {
-            return;
-        }
-        while let Some(&due) = self.due.get(self.begun).filter(|due| due.start <= now) {
+        while self.begins <= now {
+            let transfer = self.begun;
             self.begun += 1;
-            self.begin_one(self.begun as u32 - 1, due);
+            self.begins = start_of(&self.due, self.begun);
+            self.begin_one(transfer as u32, self.due[transfer]);
         }
     }
 
@@ -312,7 +316,10 @@ impl RdmaSender {
     /// Something has happened to a queue pair.
     fn update(&mut self, number: u32, now: Time) {
         let Some(pair) = self.pairs.get_mut(number) else { return };
-        while let Some(Done { transfer, at, again, timeouts, times, heard_before }) = pair.take_done() {
+        for Done { transfer, start, at, bytes, again, timeouts, times, heard_before } in pair.take_done() {
+            if bytes > 0 && self.spec.verb != RdmaVerb::Read {
+                self.records.append_one(Record { kind: RecordKind::Transfer, start, end: at, bytes });
+            }
             if let Some(served) = self.served.get_mut(number as usize) {
                 let served = &mut served[transfer as usize];
                 (served.again, served.times) = (again, Some((times, heard_before)));
@@ -341,12 +348,17 @@ impl RdmaSender {
 
     /// Nothing new from now on.
     fn close(&mut self, now: Time) {
-        self.flow = Flow { stop: None, left: 0, start: Time::NEVER };
+        self.flow = Flow { stop: Time::NEVER, left: 0, start: Time::NEVER };
         if let Some(pair) = self.pairs.get_mut(0) {
             pair.close(now);
         }
         self.update(0, now);
     }
+}
+
+/// The start of a transfer that is scheduled; [`Time::NEVER`]: it is not, or there is none.
+fn start_of(due: &[Due], transfer: usize) -> Time {
+    due.get(transfer).map_or(Time::NEVER, |due| due.start)
 }
 
 impl Protocol for RdmaSender {
@@ -368,7 +380,7 @@ impl Protocol for RdmaSender {
     fn handle_timeout(&mut self, now: Time) {
         self.begin(now);
         self.supply(now);
-        if self.flow.stop.is_some_and(|stop| stop <= now) {
+        if self.flow.stop <= now {
             self.close(now);
         }
         while let Some(number) = self.pairs.due(now) {
@@ -380,10 +392,8 @@ impl Protocol for RdmaSender {
     }
 
     fn poll_timeout(&self) -> Option<Time> {
-        let begins = self.due.get(self.begun).map(|due| due.start);
-        let begins = begins.filter(|&at| at < Time::NEVER && !self.is_read());
-        let flow = self.due.is_empty().then_some(self.flow.start).filter(|&at| at < Time::NEVER);
-        [begins, flow, self.flow.stop, self.pairs.next_look()].into_iter().flatten().min()
+        let first = self.begins.min(self.flow.start).min(self.flow.stop).min(self.pairs.next_look());
+        (first < Time::NEVER).then_some(first)
     }
 
     fn has_work(&self) -> bool {

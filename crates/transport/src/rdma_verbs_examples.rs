@@ -168,7 +168,7 @@ fn a_receiver_that_is_not_ready_is_asked_again_after_the_timer() {
             assert_eq!(delivered(&pipe, nth), Some(arrives), "{timer} {takes} {nth}");
         }
         assert_eq!(pipe.far.received_by_all().not_ready, refused);
-        assert_eq!((pipe.near.counts().not_ready, pipe.near.counts().timeouts), (refused, 0));
+        assert_eq!((pipe.near.counts().not_ready, pipe.near.counts().timeouts), (refused as u32, 0));
         assert_eq!(came(&pipe), (20, 20));
     }
 }

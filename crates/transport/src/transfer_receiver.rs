@@ -103,7 +103,7 @@ impl Protocol for TransferReceiver {
     }
 
     fn poll_timeout(&self) -> Option<Time> {
-        self.connections.next_look()
+        Some(self.connections.next_look()).filter(|&at| at < Time::NEVER)
     }
 
     fn has_work(&self) -> bool {

@@ -232,7 +232,9 @@ impl Protocol for TransferSender {
 
     fn poll_timeout(&self) -> Option<Time> {
         let begins = self.due.get(self.begun).map(|due| due.start).filter(|&at| at < Time::NEVER);
-        [begins, self.connections.next_look()].into_iter().flatten().min()
+        let looks = self.connections.next_look();
+        let first = begins.map_or(looks, |begins| begins.min(looks));
+        (first < Time::NEVER).then_some(first)
     }
 
     fn has_work(&self) -> bool {

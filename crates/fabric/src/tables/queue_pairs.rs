@@ -121,16 +121,16 @@ const COUNTS: [Count; 17] = [
         "NAKs that the receiver has sent for it; of READs, requests for what was missing.",
         |row| row.received.naks,
     ),
-    ("naks_received", "", "Those that have come to the sender.", |row| row.pair.counts.naks),
+    ("naks_received", "", "Those that have come to the sender.", |row| row.pair.counts.naks.into()),
     ("rnr_naks_sent", "", "NAKs that the receiver has sent because it was not ready.", |row| {
         row.received.not_ready
     }),
-    ("rnr_naks_received", "", "Those that have come to the sender.", |row| row.pair.counts.not_ready),
+    ("rnr_naks_received", "", "Those that have come to the sender.", |row| row.pair.counts.not_ready.into()),
     ("timeouts", "", "Timeouts of the sender; of READs, of the receiver.", |row| {
-        row.read.map_or(row.pair.counts.timeouts, |read| read.timeouts)
+        row.read.map_or(row.pair.counts.timeouts.into(), |read| read.timeouts)
     }),
     ("context_fetches", "", "Times that its NIC had to fetch its context (`rdma` of hosts).", |row| {
-        row.pair.counts.fetches
+        row.pair.counts.fetches.into()
     }),
 ];
 

@@ -24,35 +24,25 @@
 
 use super::control::{PathFacts, RdmaControl, gap};
 use super::dcqcn_keys::DcqcnKeys;
-use units::{Bytes, Time};
+use std::sync::Arc;
+use units::{BitRate, Bytes, Time};
 
 /// The rate limiter of a queue pair.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Dcqcn {
-    /// Rates in bits of frames a second.
+    /// Of all queue pairs with the same description.
+    keys: Arc<DcqcnKeys>,
+    state: State,
+}
+
+/// What is of one queue pair.
+#[derive(Clone, Copy, Debug)]
+struct State {
+    /// Rates in bits of frames a second: that of the link, Rc and Rt.
     line: f64,
-    min: f64,
-    ai: f64,
-    hai: f64,
     current: f64,
     target: f64,
     alpha: f64,
-    keep: f64,
-    gain: f64,
-    initial_alpha: f64,
-    /// What a cut takes: alpha times this, but no less than `least` stays.
-    cut: f64,
-    least: f64,
-    on_first: f64,
-    /// Spans; no monitor period: cuts come at once.
-    alpha_period: Time,
-    monitor_period: Time,
-    time_reset: Time,
-    /// Bytes a step; 0: there is no counter.
-    byte_reset: u64,
-    threshold: u32,
-    clamp: bool,
-    clamp_after_time: bool,
     /// Whether the rate is limited.
     limited: bool,
     /// A CNP has come since alpha was updated, and since the last cut.
@@ -68,33 +58,39 @@ pub struct Dcqcn {
     step_at: Time,
 }
 
+impl DcqcnKeys {
+    /// The highest rate on a link of this rate.
+    fn line(&self, link: BitRate) -> f64 {
+        self.max_rate.value().map_or(f64::INFINITY, |rate| rate.bps_f64()).min(link.bps_f64())
+    }
+    /// An increase where that is the highest rate.
+    fn by_line(&self, rate: BitRate, line: f64) -> f64 {
+        if self.scale_rates { rate.bps_f64() * line / 25e9 } else { rate.bps_f64() }
+    }
+    /// Bytes a step; 0: there is no counter.
+    fn bytes_a_step(&self) -> u64 {
+        self.byte_reset.value().map_or(0, Bytes::get)
+    }
+    /// Cuts wait for the beginning of the next period.
+    fn is_nic(&self) -> bool {
+        self.monitor_period > Time::ZERO
+    }
+}
+
 impl Dcqcn {
     /// A queue pair that has had no CNP.
     pub fn new(keys: &DcqcnKeys, facts: &PathFacts) -> Dcqcn {
-        let line = keys.max_rate.value().map_or(f64::INFINITY, |rate| rate.bps_f64());
-        let line = line.min(facts.rate.bps_f64());
-        let by_rate = |rate: f64| if keys.scale_rates { rate * line / 25e9 } else { rate };
-        Dcqcn {
+        Dcqcn::sharing(&Arc::new(keys.clone()), facts)
+    }
+
+    /// As [`Dcqcn::new`], one of many with these keys.
+    pub fn sharing(keys: &Arc<DcqcnKeys>, facts: &PathFacts) -> Dcqcn {
+        let line = keys.line(facts.rate);
+        let state = State {
             line,
-            min: keys.min_rate.bps_f64().min(line),
-            ai: by_rate(keys.ai_rate.bps_f64()),
-            hai: by_rate(keys.hai_rate.bps_f64()),
             current: line,
             target: line,
             alpha: keys.initial_alpha,
-            keep: 1.0 - keys.g,
-            gain: keys.g,
-            initial_alpha: keys.initial_alpha,
-            cut: 1024.0 / (1u64 << keys.gd.min(40)) as f64,
-            least: keys.min_factor,
-            on_first: keys.first_factor,
-            alpha_period: keys.alpha_period,
-            monitor_period: keys.monitor_period,
-            time_reset: keys.time_reset,
-            byte_reset: keys.byte_reset.value().map_or(0, Bytes::get),
-            threshold: keys.threshold as u32,
-            clamp: keys.clamp_target,
-            clamp_after_time: keys.clamp_target_after_time,
             limited: false,
             seen: false,
             pending: false,
@@ -104,95 +100,103 @@ impl Dcqcn {
             alpha_at: Time::NEVER,
             cut_at: Time::NEVER,
             step_at: Time::NEVER,
-        }
+        };
+        Dcqcn { keys: keys.clone(), state }
     }
 
-    fn is_nic(&self) -> bool {
-        self.monitor_period > Time::ZERO
+    fn settled(&self, now: Time) -> State {
+        let mut state = self.state;
+        state.settle(&self.keys, now);
+        state
     }
+}
 
+impl State {
     /// When the rate changes next by itself.
     fn changes_at(&self) -> Time {
         if self.pending { self.cut_at.min(self.step_at) } else { self.step_at }
     }
 
     /// What time has brought until now, in its order: alpha, cuts, steps.
-    fn settle(&mut self, now: Time) {
+    fn settle(&mut self, keys: &DcqcnKeys, now: Time) {
         loop {
             let next = self.changes_at();
             if next > now {
-                return self.settle_alpha(now);
+                return self.settle_alpha(keys, now);
             }
-            self.settle_alpha(next);
+            self.settle_alpha(keys, next);
             if self.pending && self.cut_at == next {
-                self.reduce(next);
+                self.reduce(keys, next);
             } else {
                 self.time_steps += 1;
-                self.step_at = next.saturating_add(self.time_reset);
-                self.increase();
+                self.step_at = next.saturating_add(keys.time_reset);
+                self.increase(keys);
             }
         }
     }
 
     /// Updates alpha until now, one multiplication a period: exactly what a timer would do.
-    fn settle_alpha(&mut self, now: Time) {
+    fn settle_alpha(&mut self, keys: &DcqcnKeys, now: Time) {
         while self.alpha_at <= now {
             let before = self.alpha;
-            self.alpha = self.keep * self.alpha + if self.seen { self.gain } else { 0.0 };
+            self.alpha = (1.0 - keys.g) * self.alpha + if self.seen { keys.g } else { 0.0 };
             let same = self.alpha == before && !self.seen;
             self.seen = false;
-            self.alpha_at = self.alpha_at.saturating_add(self.alpha_period);
+            self.alpha_at = self.alpha_at.saturating_add(keys.alpha_period);
             if same && self.alpha_at <= now {
                 // It cannot become smaller.
-                let periods = (now - self.alpha_at).ps() / self.alpha_period.ps() + 1;
-                self.alpha_at = self.alpha_at.saturating_add(Time::from_ps(periods * self.alpha_period.ps()));
+                let periods = (now - self.alpha_at).ps() / keys.alpha_period.ps() + 1;
+                self.alpha_at = self.alpha_at.saturating_add(Time::from_ps(periods * keys.alpha_period.ps()));
             }
         }
         // Cuts that find nothing to do come and go.
         if !self.pending && self.cut_at <= now {
-            let periods = (now - self.cut_at).ps() / self.monitor_period.ps() + 1;
-            self.cut_at = self.cut_at.saturating_add(Time::from_ps(periods * self.monitor_period.ps()));
+            let periods = (now - self.cut_at).ps() / keys.monitor_period.ps() + 1;
+            self.cut_at = self.cut_at.saturating_add(Time::from_ps(periods * keys.monitor_period.ps()));
         }
     }
 
     /// Cuts the rate, and begins to recover.
-    fn reduce(&mut self, now: Time) {
-        if self.clamp || self.clamp_after_time && self.time_steps > 0 {
+    fn reduce(&mut self, keys: &DcqcnKeys, now: Time) {
+        if keys.clamp_target || keys.clamp_target_after_time && self.time_steps > 0 {
             self.target = self.current;
         }
-        let factor = (1.0 - self.alpha * self.cut).max(self.least);
-        self.current = (self.current * factor).max(self.min);
+        let cut = 1024.0 / (1u64 << keys.gd.min(40)) as f64;
+        let factor = (1.0 - self.alpha * cut).max(keys.min_factor);
+        self.current = (self.current * factor).max(keys.min_rate.bps_f64().min(self.line));
         (self.time_steps, self.byte_steps, self.bytes, self.pending) = (0, 0, 0, false);
-        self.step_at = now.saturating_add(self.time_reset);
-        if self.is_nic() {
-            self.cut_at = self.cut_at.saturating_add(self.monitor_period);
+        self.step_at = now.saturating_add(keys.time_reset);
+        if keys.is_nic() {
+            self.cut_at = self.cut_at.saturating_add(keys.monitor_period);
         }
     }
 
     /// A step of the timer or the counter of bytes.
-    fn increase(&mut self) {
+    fn increase(&mut self, keys: &DcqcnKeys) {
         // A NIC looks at the steps before this one, the paper at those with it.
-        let own = u32::from(self.is_nic());
+        let own = u32::from(keys.is_nic());
         // A NIC without a counter goes by its timer alone.
-        let byte = if self.byte_reset == 0 && self.is_nic() { self.time_steps } else { self.byte_steps };
+        let byte = if keys.bytes_a_step() == 0 && keys.is_nic() { self.time_steps } else { self.byte_steps };
         let [most, least] =
             [self.time_steps.max(byte), self.time_steps.min(byte)].map(|steps| steps.saturating_sub(own));
-        if most >= self.threshold {
-            self.target += if least > self.threshold { self.hai } else { self.ai };
+        let threshold = keys.threshold as u32;
+        if most >= threshold {
+            self.target +=
+                keys.by_line(if least > threshold { keys.hai_rate } else { keys.ai_rate }, self.line);
             self.target = self.target.min(self.line);
         }
         self.current = ((self.current + self.target) / 2.0).min(self.line);
         // What is left is less than a bit a second.
         if self.current > self.line - 1.0 && !self.pending {
-            self.release();
+            self.release(keys);
         }
     }
 
     /// The limiter is not needed until the next CNP.
-    fn release(&mut self) {
+    fn release(&mut self, keys: &DcqcnKeys) {
         (self.current, self.target, self.limited, self.pending) = (self.line, self.line, false, false);
         self.step_at = Time::NEVER;
-        if self.is_nic() {
+        if keys.is_nic() {
             (self.alpha_at, self.cut_at) = (Time::NEVER, Time::NEVER);
         }
     }
@@ -200,53 +204,57 @@ impl Dcqcn {
 
 impl RdmaControl for Dcqcn {
     fn on_send(&mut self, now: Time, bytes: u32) {
-        self.settle(now);
-        if !self.limited || self.byte_reset == 0 {
+        let Dcqcn { keys, state } = self;
+        state.settle(keys, now);
+        let step = keys.bytes_a_step();
+        if !state.limited || step == 0 {
             return;
         }
-        self.bytes += u64::from(bytes);
-        while self.limited && self.bytes >= self.byte_reset {
-            self.bytes -= self.byte_reset;
-            self.byte_steps += 1;
-            self.increase();
+        state.bytes += u64::from(bytes);
+        while state.limited && state.bytes >= step {
+            state.bytes -= step;
+            state.byte_steps += 1;
+            state.increase(keys);
         }
     }
 
     fn on_cnp(&mut self, now: Time) {
-        self.settle(now);
-        let first = !self.limited;
-        self.limited = true;
-        if self.is_nic() {
+        let Dcqcn { keys, state } = self;
+        state.settle(keys, now);
+        let first = !state.limited;
+        state.limited = true;
+        if keys.is_nic() {
             if first {
-                self.alpha = self.initial_alpha;
-                self.current *= self.on_first;
-                (self.target, self.time_steps, self.byte_steps, self.bytes) = (self.current, 0, 0, 0);
-                self.alpha_at = now.saturating_add(self.alpha_period);
+                state.alpha = keys.initial_alpha;
+                state.current *= keys.first_factor;
+                (state.target, state.time_steps, state.byte_steps, state.bytes) = (state.current, 0, 0, 0);
+                state.alpha_at = now.saturating_add(keys.alpha_period);
                 // The task that cuts runs after the one that updates alpha.
-                self.cut_at = now.saturating_add(self.monitor_period).saturating_add(Time::from_ns(1));
+                state.cut_at = now.saturating_add(keys.monitor_period).saturating_add(Time::from_ns(1));
                 // Nothing is to be increased before the first cut.
-                self.step_at = Time::NEVER;
+                state.step_at = Time::NEVER;
             }
-            (self.seen, self.pending) = (true, true);
+            (state.seen, state.pending) = (true, true);
             return;
         }
-        self.reduce(now);
-        self.alpha = self.keep * self.alpha + self.gain;
-        self.alpha_at = now.saturating_add(self.alpha_period);
+        state.reduce(keys, now);
+        state.alpha = (1.0 - keys.g) * state.alpha + keys.g;
+        state.alpha_at = now.saturating_add(keys.alpha_period);
     }
 
     fn on_link_rate(&mut self, now: Time, fresh: &Dcqcn) {
-        self.settle(now);
-        (self.line, self.min, self.ai, self.hai) = (fresh.line, fresh.min, fresh.ai, fresh.hai);
-        if self.limited {
-            (self.current, self.target) = (self.current.min(self.line), self.target.min(self.line));
+        let Dcqcn { keys, state } = self;
+        state.settle(keys, now);
+        state.line = fresh.state.line;
+        if state.limited {
+            (state.current, state.target) = (state.current.min(state.line), state.target.min(state.line));
         } else {
-            (self.current, self.target) = (self.line, self.line);
+            (state.current, state.target) = (state.line, state.line);
         }
     }
 
     fn due(&self, since: Time, bytes: u32) -> Time {
-        let mut it = *self;
+        let mut it = self.state;
         let mut at = since;
         while it.limited {
             let due = since.saturating_add(gap(bytes, it.current)).max(at);
@@ -255,20 +263,17 @@ impl RdmaControl for Dcqcn {
                 return due;
             }
             at = change;
-            it.settle(change);
+            it.settle(&self.keys, change);
         }
         at.max(since)
     }
 
     fn rate(&self, now: Time) -> f64 {
-        let mut it = *self;
-        it.settle(now);
+        let it = self.settled(now);
         if it.limited { it.current } else { f64::INFINITY }
     }
     fn alpha(&self, now: Time) -> Option<f64> {
-        let mut it = *self;
-        it.settle(now);
-        Some(it.alpha)
+        Some(self.settled(now).alpha)
     }
 }
 
@@ -297,9 +302,9 @@ mod tests {
         let mut it = Dcqcn::new(&DcqcnKeys { threshold: 6, byte_reset: Or::word(), ..paper() }, &FACTS);
         assert_eq!(it.rate(us(0)), f64::INFINITY);
         it.on_cnp(us(0));
-        assert_eq!((gbps(&it, us(0)), it.alpha(us(0)).unwrap(), it.target), (20.0, 1.0, 40e9));
+        assert_eq!((gbps(&it, us(0)), it.alpha(us(0)).unwrap(), it.state.target), (20.0, 1.0, 40e9));
         it.on_cnp(us(0));
-        assert_eq!((gbps(&it, us(0)), it.target), (10.0, 20e9));
+        assert_eq!((gbps(&it, us(0)), it.state.target), (10.0, 20e9));
         for (step, rate) in (1..).zip([15.0, 17.5, 18.75, 19.375, 19.6875]) {
             assert_eq!(
                 gbps(&it, us(55 * step - 1)),
@@ -337,15 +342,15 @@ mod tests {
         it.on_send(us(2), 1);
         assert_eq!(gbps(&it, us(2)), 30.0);
         it.on_cnp(us(3));
-        let (current, target) = (it.current, it.target);
+        let (current, target) = (it.state.current, it.state.target);
         it.on_send(us(4), 20_000);
-        assert_eq!(it.target, target + 2.0 * 40e6);
-        assert!(it.current > current);
-        it.settle(us(3 + 55));
-        assert_eq!(it.target, target + 3.0 * 40e6);
-        it.settle(us(3 + 110));
+        assert_eq!(it.state.target, target + 2.0 * 40e6);
+        assert!(it.state.current > current);
+        it.state.settle(&it.keys, us(3 + 55));
+        assert_eq!(it.state.target, target + 3.0 * 40e6);
+        it.state.settle(&it.keys, us(3 + 110));
         // Both have stepped twice: more than the threshold.
-        assert_eq!(it.target, target + 3.0 * 40e6 + 200e6);
+        assert_eq!(it.state.target, target + 3.0 * 40e6 + 200e6);
     }
 
     #[test]
@@ -355,7 +360,7 @@ mod tests {
         let at = Time::from_ms(100);
         assert_eq!(it.rate(at), f64::INFINITY);
         assert_eq!(it.due(at, 1_000), at);
-        it.settle(at);
+        it.state.settle(&it.keys, at);
         it.on_cnp(at);
         assert!(it.rate(at) > 30e9, "alpha has decayed meanwhile");
     }
@@ -401,7 +406,7 @@ mod tests {
 
     impl StepByStep {
         fn run(&mut self, until: Time) {
-            let it = &mut self.it;
+            let Dcqcn { keys, state: it } = &mut self.it;
             loop {
                 let next = it.alpha_at.min(it.cut_at).min(it.step_at);
                 if next > until {
@@ -409,19 +414,19 @@ mod tests {
                     return;
                 }
                 if it.alpha_at == next {
-                    it.alpha = it.keep * it.alpha + if it.seen { it.gain } else { 0.0 };
+                    it.alpha = (1.0 - keys.g) * it.alpha + if it.seen { keys.g } else { 0.0 };
                     it.seen = false;
-                    it.alpha_at += it.alpha_period;
+                    it.alpha_at += keys.alpha_period;
                 } else if it.cut_at == next {
                     if it.pending {
-                        it.reduce(next);
+                        it.reduce(keys, next);
                     } else {
-                        it.cut_at += it.monitor_period;
+                        it.cut_at += keys.monitor_period;
                     }
                 } else {
                     it.time_steps += 1;
-                    it.step_at += it.time_reset;
-                    it.increase();
+                    it.step_at += keys.time_reset;
+                    it.increase(keys);
                 }
             }
         }
@@ -435,7 +440,7 @@ mod tests {
             steps in prop::collection::vec((0u64..200_000, 0u32..6, 0u32..20_000), 1..80),
         ) {
             let mut late = Dcqcn::new(&preset.keys(), &FACTS);
-            let mut early = StepByStep { it: late, now: Time::ZERO };
+            let mut early = StepByStep { it: late.clone(), now: Time::ZERO };
             let mut now = Time::ZERO;
             for (ns, what, bytes) in steps {
                 now += Time::from_ns(ns);
@@ -453,8 +458,8 @@ mod tests {
                 }
                 let both = [late.rate(now), early.it.rate(now)].map(f64::to_bits);
                 prop_assert_eq!(both[0], both[1]);
-                prop_assert_eq!(late.alpha(now).unwrap().to_bits(), early.it.alpha.to_bits());
-                prop_assert!(late.rate(now) >= late.min && late.current <= late.line);
+                prop_assert_eq!(late.alpha(now).unwrap().to_bits(), early.it.state.alpha.to_bits());
+                prop_assert!(late.rate(now) >= late.keys.min_rate.bps_f64() && late.state.current <= late.state.line);
             }
         }
 

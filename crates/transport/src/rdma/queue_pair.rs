@@ -34,6 +34,9 @@ use units::Time;
 /// Bytes of a message without end.
 pub const ENDLESS: u64 = 1 << 62;
 
+/// No packet.
+const NONE: u64 = u64::MAX;
+
 /// What a queue pair has done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PairCounts {
@@ -44,19 +47,19 @@ pub struct PairCounts {
     /// CNPs that have come.
     pub cnps: u64,
     /// NAKs that have come.
-    pub naks: u64,
+    pub naks: u32,
     /// Acknowledgements with an echoed mark that have come.
     pub marks: u64,
     /// Times that nothing came.
-    pub timeouts: u64,
+    pub timeouts: u32,
     /// Messages that are complete.
     pub messages: u64,
     /// Bytes of these.
     pub bytes: u64,
     /// NAKs of a receiver that is not ready.
-    pub not_ready: u64,
+    pub not_ready: u32,
     /// Fetches of its context by the NIC.
-    pub fetches: u64,
+    pub fetches: u32,
 }
 
 /// A message that is complete.
@@ -64,8 +67,11 @@ pub struct PairCounts {
 pub struct Done {
     /// Of scheduled transfers, which one it is.
     pub transfer: u32,
-    /// When it was.
+    /// When it was posted, and when it was complete.
+    pub start: Time,
     pub at: Time,
+    /// Its bytes.
+    pub bytes: u64,
     /// Packets of it that were sent again, and timeouts.
     pub again: u32,
     pub timeouts: u32,
@@ -103,7 +109,6 @@ pub struct QueuePair {
     spec: Arc<RdmaSpec>,
     number: u32,
     window: u64,
-    packet: u32,
     control: RdmaController,
     recovery: Recovery,
     /// Those that are not complete.
@@ -112,6 +117,8 @@ pub struct QueuePair {
     clocks: Box<Clocks>,
     /// Which of them the last packet that was looked up is part of.
     at: usize,
+    /// The packet that is sent next, if there is one and the window holds it, or [`NONE`]: worked out where that changes.
+    ready: u64,
     /// The first packet that is not acknowledged, and one behind the last that was ever sent.
     unacknowledged: u64,
     highest: u64,
@@ -126,18 +133,22 @@ pub struct QueuePair {
     /// Receiver or NIC is not ready: not before then; and how often in a row the receiver was not.
     waits: Time,
     not_ready: u32,
-    /// The packet that the NIC is ready for.
-    admitted: Option<u64>,
+    /// The packet that the NIC is ready for, or [`NONE`].
+    admitted: u64,
     /// A request that came too early is answered: the one before it is missing.
     request_missing: bool,
-    told_missing: Option<u64>,
+    /// The one that was named then, or [`NONE`].
+    told_missing: u64,
     deadline: Time,
-    failed: Option<Time>,
-    timed: Option<(u64, Time)>,
+    /// When it came to be in error, or [`Time::NEVER`].
+    failed: Time,
+    /// The packet whose round trip is timed, or [`NONE`], and when it left.
+    timed: (u64, Time),
     /// What it has done.
     pub counts: PairCounts,
-    done: VecDeque<Done>,
-    records: VecDeque<Record>,
+    /// What was not told yet: complete messages, and a round trip from its beginning to its end.
+    done: Vec<Done>,
+    round_trip: Option<(Time, Time)>,
     discarded: u64,
 }
 
@@ -147,13 +158,13 @@ impl QueuePair {
         QueuePair {
             number,
             window: spec.most_in_flight(facts),
-            packet: facts.packet.into(),
             control: spec.start(facts),
             recovery: Recovery::new(spec.recovery),
             spec: spec.clone(),
             messages: VecDeque::new(),
             clocks: Box::new(Clocks { own: SpentClock::new(facts.rate), begun: VecDeque::new() }),
             at: 0,
+            ready: NONE,
             unacknowledged: 0,
             highest: 0,
             end: 0,
@@ -164,15 +175,15 @@ impl QueuePair {
             retry: 0,
             waits: Time::ZERO,
             not_ready: 0,
-            admitted: None,
+            admitted: NONE,
             request_missing: false,
-            told_missing: None,
+            told_missing: NONE,
             deadline: Time::NEVER,
-            failed: None,
-            timed: None,
+            failed: Time::NEVER,
+            timed: (NONE, Time::ZERO),
             counts: PairCounts::default(),
-            done: VecDeque::new(),
-            records: VecDeque::new(),
+            done: Vec::new(),
+            round_trip: None,
             discarded: 0,
         }
     }
@@ -182,6 +193,7 @@ impl QueuePair {
     pub(crate) fn start_at(&mut self, packet: u64) {
         (self.unacknowledged, self.highest, self.end) = (packet, packet, packet);
         self.recovery.on_progress(packet);
+        self.work_out();
     }
 
     /// One more message, after all others; `awaited`: others wait for its end.
@@ -193,7 +205,7 @@ impl QueuePair {
         self.messages.append_one(message);
         (self.end, self.end_bytes) = (first + packets, before + bytes + self.extended(packets, packets));
         self.begin_next(start);
-        self.note_time(start);
+        self.settle(start);
     }
 
     /// Before the acknowledgement that returns them: the stamps of a packet.
@@ -211,7 +223,7 @@ impl QueuePair {
     }
     /// When it came to be in error; `None`: it is not.
     pub fn failed(&self) -> Option<Time> {
-        self.failed
+        (self.failed < Time::NEVER).then_some(self.failed)
     }
     /// The rate of its control in bits of frames a second; infinite if nothing limits it.
     pub fn rate(&self, now: Time) -> f64 {
@@ -229,9 +241,9 @@ impl QueuePair {
     pub fn outstanding(&self) -> u64 {
         self.highest - self.unacknowledged
     }
-    /// The next message that is complete and was not told of.
-    pub fn take_done(&mut self) -> Option<Done> {
-        self.done.pop_front()
+    /// The messages that are complete and were not told of.
+    pub fn take_done(&mut self) -> Vec<Done> {
+        std::mem::take(&mut self.done)
     }
     /// Of the messages that are not complete: the transfer, bytes that are not acknowledged, packets sent again, timeouts.
     pub fn left(&self) -> impl Iterator<Item = (u32, u64, u32, u32)> {
@@ -272,15 +284,30 @@ impl QueuePair {
 
     /// The packet that is sent next, if there is one and the window holds it.
     fn next(&self) -> Option<u64> {
+        debug_assert_eq!(self.ready, self.find_next(), "what is sent next has changed without a word");
+        (self.ready != NONE).then_some(self.ready)
+    }
+
+    fn find_next(&self) -> u64 {
         let next = self.recovery.next(self.unacknowledged, self.highest);
         if next >= self.end || next - self.unacknowledged >= psn::MOST_OUTSTANDING {
-            return None;
+            return NONE;
         }
         let fits = next == self.unacknowledged || next < self.highest && self.recovery.is_selective() || {
             let window = self.window();
             window == u64::MAX || self.in_flight(next + 1) <= window
         };
-        fits.then_some(next)
+        if fits { next } else { NONE }
+    }
+
+    fn work_out(&mut self) {
+        self.ready = self.find_next();
+    }
+
+    /// Something has happened: what is sent next, and what time is spent on from now on.
+    fn settle(&mut self, now: Time) {
+        self.work_out();
+        self.note_time(now);
     }
 
     /// When the next packet may leave, after the control has heard of something.
@@ -307,10 +334,9 @@ impl QueuePair {
     fn acknowledge(&mut self, now: Time, until: u64, marked: bool, header: &RdmaHeader) {
         let before = self.bytes_before(self.unacknowledged);
         let bytes = self.bytes_before(until) - before;
-        let timed = self.timed.take_if(|&mut (packet, _)| packet < until);
-        if let Some((_, sent)) = timed {
-            let bytes = self.packet.into();
-            self.records.append_one(Record { kind: RecordKind::RoundTrip, start: sent, end: now, bytes });
+        if self.timed.0 < until {
+            self.round_trip = Some((self.timed.1, now));
+            self.timed.0 = NONE;
         }
         self.unacknowledged = until;
         self.recovery.on_progress(until);
@@ -338,10 +364,16 @@ impl QueuePair {
             self.counts.messages += 1;
             self.counts.bytes += bytes;
             let (times, heard_before) = self.end_first(start, now);
-            self.done.append_one(Done { transfer, at: now, again, timeouts, times, heard_before });
-            if bytes > 0 && self.spec.verb != RdmaVerb::Read {
-                self.records.append_one(Record { kind: RecordKind::Transfer, start, end: now, bytes });
-            }
+            self.done.append_one(Done {
+                transfer,
+                start,
+                at: now,
+                bytes,
+                again,
+                timeouts,
+                times,
+                heard_before,
+            });
         }
     }
 
@@ -369,7 +401,7 @@ impl QueuePair {
             let arrived = header.arrived.map(|number| psn::nearest(number, self.unacknowledged));
             let arrived = arrived.filter(|&arrived| arrived < self.highest);
             if self.recovery.on_nak(self.unacknowledged, self.highest, arrived) {
-                self.timed = None;
+                self.timed.0 = NONE;
                 self.control.on_loss(now, RdmaLoss::Nak);
             }
         }
@@ -379,7 +411,7 @@ impl QueuePair {
 
 impl Protocol for QueuePair {
     fn handle_frame(&mut self, now: Time, received: &Received) {
-        if self.failed.is_some() {
+        if self.failed().is_some() {
             self.discarded += 1;
             return;
         }
@@ -392,26 +424,27 @@ impl Protocol for QueuePair {
             }
             _ => self.discarded += 1,
         }
-        self.note_time(now);
+        self.settle(now);
     }
 
     fn handle_timeout(&mut self, now: Time) {
         self.closed = self.closed && self.due > now;
         if self.deadline <= now {
             self.expire(now);
+            self.work_out();
         }
         self.note_time(now);
     }
 
     fn poll_timeout(&self) -> Option<Time> {
         // Who has nothing to send needs no call for that.
-        let opens = if self.closed && self.failed.is_none() { self.due } else { Time::NEVER };
+        let opens = if self.closed && self.failed().is_none() { self.due } else { Time::NEVER };
         let first = opens.min(self.deadline);
         (first < Time::NEVER).then_some(first)
     }
 
     fn has_work(&self) -> bool {
-        self.request_missing || !self.closed && self.failed.is_none() && self.next().is_some()
+        self.request_missing || !self.closed && self.failed().is_none() && self.next().is_some()
     }
 
     fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
@@ -422,7 +455,7 @@ impl Protocol for QueuePair {
             let bytes = self.spec.ack_bytes();
             return Some(Segment { kind: FrameKind::Ack, word, header, bytes, ecn_capable: false });
         }
-        if self.closed || self.failed.is_some() {
+        if self.closed || self.failed().is_some() {
             return None;
         }
         let packet = self.next()?;
@@ -437,7 +470,9 @@ impl Protocol for QueuePair {
             message.again += 1;
             self.counts.retransmitted += 1;
         } else {
-            self.timed.get_or_insert((packet, now));
+            if self.timed.0 == NONE {
+                self.timed = (packet, now);
+            }
             self.highest = packet + 1;
         }
         self.counts.sent += 1;
@@ -445,7 +480,7 @@ impl Protocol for QueuePair {
         if self.deadline == Time::NEVER {
             self.restart(now);
         }
-        self.admitted = None;
+        self.admitted = NONE;
         let bytes = self.spec.frame_bytes(data + self.spec.extended(first, last));
         self.control.on_send(now, bytes.into());
         self.last = (now, bytes.into());
@@ -454,7 +489,7 @@ impl Protocol for QueuePair {
             self.leave(now);
         }
         self.pace(now);
-        self.note_time(now);
+        self.settle(now);
         let asks = self.spec.acknowledges() && (last || self.next().is_none());
         let word = Word { number: packet as u32, flags: [last, asks, first], pair: self.number };
         let telemetry = self.control.telemetry();
@@ -466,7 +501,9 @@ impl Protocol for QueuePair {
     }
 
     fn poll_record(&mut self) -> Option<Record> {
-        self.records.pop_front()
+        let (start, end) = self.round_trip.take()?;
+        let bytes = self.spec.frame_bytes(self.spec.mtu).into();
+        Some(Record { kind: RecordKind::RoundTrip, start, end, bytes })
     }
     fn retransmitted(&self) -> u64 {
         self.counts.retransmitted
@@ -479,7 +516,6 @@ impl Protocol for QueuePair {
             + size_of::<Clocks>()
             + self.clocks.begun.capacity() * size_of::<MessageClock>()
             + self.done.capacity() * size_of::<Done>()
-            + self.records.capacity() * size_of::<Record>()
             + self.recovery.memory_bytes()
             + self.control.memory_bytes()
     }

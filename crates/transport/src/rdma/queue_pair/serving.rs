@@ -1,7 +1,7 @@
 //! What a queue pair does for others than its own messages: requests of READs, receivers that are not
 //! ready or do not answer, a NIC with limits.
 
-use super::{ENDLESS, Message, QueuePair};
+use super::{ENDLESS, Message, NONE, QueuePair};
 use crate::rdma::control::{PathFacts, RdmaControl, RdmaLoss};
 use crate::rdma::nic::SharedNic;
 use crate::rdma::psn::{self, Word};
@@ -18,7 +18,7 @@ impl QueuePair {
         let (end, before) = (last.end(), last.before);
         (self.end, self.end_bytes) = (end, before + bytes + self.extended(packets, packets));
         self.complete(now);
-        self.note_time(now);
+        self.settle(now);
     }
 
     /// The link of its host has another rate, and these are the facts with it.
@@ -27,6 +27,7 @@ impl QueuePair {
         self.clocks.own.on_link_rate(facts.rate);
         self.spec.control.on_link_rate(&mut self.control, facts, now);
         self.pace(now);
+        self.work_out();
     }
 
     /// Bytes of extended headers of so many packets of a message of `packets`, from its first on.
@@ -47,13 +48,13 @@ impl QueuePair {
         let from = psn::nearest(word.number, self.unacknowledged);
         if from > self.end {
             // One NAK until what is missing has come.
-            self.request_missing |= self.told_missing != Some(self.end);
-            self.told_missing = Some(self.end);
+            self.request_missing |= self.told_missing != self.end;
+            self.told_missing = self.end;
             self.discarded += 1;
             return false;
         }
         if from == self.end {
-            self.told_missing = None;
+            self.told_missing = NONE;
             self.post(nth, now, header.asked.into(), false);
             // So many are under way at most: those before are whole.
             while self.messages.len() > self.spec.max_reads as usize
@@ -61,6 +62,7 @@ impl QueuePair {
             {
                 self.has_arrived(until, now);
             }
+            self.work_out();
             return true;
         }
         if word.flags[2] && from >= self.unacknowledged {
@@ -72,7 +74,7 @@ impl QueuePair {
                 self.recovery.on_timeout(from, self.highest);
             }
             self.pace(now);
-            self.note_time(now);
+            self.settle(now);
         }
         false
     }
@@ -82,7 +84,9 @@ impl QueuePair {
         let until = until.min(self.highest);
         if until > self.unacknowledged {
             self.unacknowledged = until;
-            self.timed.take_if(|&mut (packet, _)| packet < until);
+            if self.timed.0 < until {
+                self.timed.0 = NONE;
+            }
             self.recovery.on_progress(until);
             self.complete(now);
         }
@@ -90,13 +94,13 @@ impl QueuePair {
 
     /// Whether the NIC is ready for its next packet; if not, it waits until it is.
     pub fn is_admitted(&mut self, nic: &SharedNic, number: u64, now: Time) -> bool {
-        let Some(next) = self.next().filter(|&next| self.admitted != Some(next)) else { return true };
+        let Some(next) = self.next().filter(|&next| self.admitted != next) else { return true };
         let begins = next == self.highest
             && self.messages.get(self.find(next)).is_some_and(|message| message.first == next);
         let Ok(mut nic) = nic.lock() else { return true };
         let (at, fetches) = nic.admit(number, begins, now);
-        self.counts.fetches += u64::from(fetches);
-        self.admitted = Some(next);
+        self.counts.fetches += u32::from(fetches);
+        self.admitted = next;
         if at > now {
             self.waits = self.waits.max(at);
             self.pace(now);
@@ -109,9 +113,9 @@ impl QueuePair {
     pub(super) fn wait_for_receiver(&mut self, now: Time) {
         self.counts.not_ready += 1;
         self.not_ready += 1;
-        self.timed = None;
+        self.timed.0 = NONE;
         if self.spec.rnr_retries.is_some_and(|most| self.not_ready > most) {
-            (self.failed, self.deadline) = (Some(now), Time::NEVER);
+            (self.failed, self.deadline) = (now, Time::NEVER);
             return;
         }
         self.recovery.on_nak(self.unacknowledged, self.highest, None);
@@ -125,12 +129,12 @@ impl QueuePair {
         self.waited_in_vain();
         self.counts.timeouts += 1;
         self.retry += 1;
-        self.timed = None;
+        self.timed.0 = NONE;
         if let Some(front) = self.messages.front_mut() {
             front.timeouts += 1;
         }
         if self.retry > self.spec.retries {
-            (self.failed, self.deadline) = (Some(now), Time::NEVER);
+            (self.failed, self.deadline) = (now, Time::NEVER);
             return;
         }
         self.recovery.on_timeout(self.unacknowledged, self.highest);

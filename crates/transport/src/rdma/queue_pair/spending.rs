@@ -27,7 +27,7 @@ impl QueuePair {
     }
 
     fn spends(&self, now: Time) -> Option<Spent> {
-        if self.failed.is_some() || self.messages.is_empty() {
+        if self.failed().is_some() || self.messages.is_empty() {
             return None;
         }
         let next = self.recovery.next(self.unacknowledged, self.highest);
@@ -47,7 +47,7 @@ impl QueuePair {
     }
 
     fn heard(&self) -> [u32; 3] {
-        [self.counts.cnps, self.counts.marks, self.counts.naks].map(|count| count as u32)
+        [self.counts.cnps as u32, self.counts.marks as u32, self.counts.naks]
     }
 
     /// The clocks of messages whose first packet is the next one.
