@@ -53,6 +53,8 @@ RUNS = {
     "spray-8": ("200 us", "400 us"),
     "tcp-8": ("400 us", "800 us"),
     "bottleneck": ("5 s", "10 s"),
+    "dcqcn-16 pfc": ("4 ms", "8 ms"),
+    "dcqcn-tree-8 pfc": ("500 us", "1 ms"),
     "classes": ("500 us", "1 ms"),
     "classes-credits": ("500 us", "1 ms"),
 }
