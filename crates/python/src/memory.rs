@@ -4,8 +4,11 @@ use fabric::Simulation;
 use std::time::{Duration, Instant};
 use units::{Bytes, Time};
 
-/// A look takes at most this share of the time of a run, one over this: once half of the limit is taken, and before.
+/// A look takes at most this share of the time of a run, one over this; and if no more can be taken until the next one than there is
+/// room for, the lower one: it goes over all connections, and leaves the caches to them.
 const SHARES: [u32; 2] = [50, 400];
+/// Bytes a second that a run does not take faster than.
+const FASTEST: u64 = 2 << 30;
 /// Memory growth beyond the limit is reported after this many consecutive looks that find it: tables grow by
 /// doubling, and one look may see a step.
 const LOOKS: u32 = 3;
@@ -59,8 +62,9 @@ impl MemoryWatch {
             return Found::Enough;
         }
         let (bytes, now) = (simulation.memory_bytes() as u64, simulation.now());
-        let share = SHARES[usize::from(bytes < self.limit / 2)];
-        (self.looked, self.rests) = (begun, begun.elapsed() * share);
+        let room = Duration::from_millis(self.limit.saturating_sub(bytes).saturating_mul(1_000) / FASTEST);
+        let [least, most] = SHARES.map(|share| begun.elapsed() * share);
+        (self.looked, self.rests) = (begun, room.clamp(least, most));
         if bytes > self.limit {
             return Found::Exceeded(format!(
                 "the run has reached its memory limit: at {now} of {duration} it holds {}, and its limit is {} ({}). \
