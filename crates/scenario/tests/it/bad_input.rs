@@ -2086,7 +2086,7 @@ fn warnings() {
                 );
                 Text { topology: star.topology, ..text }
             },
-            "16 queue pairs of DCQCN to \"h0\" come to rest where 1.0",
+            "16 queue pairs of DCQCN at \"sw.0->h0\" come to rest where 1.0",
             "max_probability above 0.010",
         ),
         (
@@ -2099,7 +2099,7 @@ fn warnings() {
                 );
                 Text { topology: fabric(keys, "h1..h4", "h0").topology, ..text }
             },
-            "4 queue pairs of DCQCN to \"h0\" stay at rest if marks take 71.",
+            "4 queue pairs of DCQCN at \"sw.0->h0\" stay at rest if marks take 71.",
             "expected a lower max_probability",
         ),
         (
