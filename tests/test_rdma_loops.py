@@ -40,8 +40,8 @@ priority = 3
 source = {{ rdma = {{ control = "dcqcn", mtu = "934 B"{own} }} }}
 """
 SAYS = re.compile(
-    r'(\d+) queue pairs of DCQCN at "(.*)" stay at rest if marks take ([\d.]+) us at most to change rates,'
-    r" and they take ([\d.]+) us"
+    r'(\d+) queue pairs of DCQCN at "(.*)" stay at rest if marks take ([\d.]+) (us|ns) at most'
+    r" to change rates, and they take ([\d.]+) (us|ns)"
 )
 
 
@@ -62,8 +62,12 @@ def told(topology: str, *flows: str, most: float = 0.01, at: str = "dequeue") ->
 def loop(warnings: list[str]) -> tuple[int, str, float, float]:
     """How many, where, the longest delay of their loop and their own, in microseconds."""
     [found] = [found for found in map(SAYS.search, warnings) if found]
-    many, port, longest, own = found.groups()
-    return int(many), port, float(longest), float(own)
+    many, port, *times = found.groups()
+    longest, own = (
+        float(time) / (1e3 if unit == "ns" else 1.0)
+        for time, unit in zip(times[::2], times[1::2], strict=True)
+    )
+    return int(many), port, longest, own
 
 
 def there_and_back(links: list[tuple[float, float]], switch_us: float = 0.0) -> float:
@@ -181,6 +185,9 @@ over = { rdma = { control = "dcqcn", mtu = "934 B" } }
 """
     many, _, _, own = loop(told(star, transfers))
     assert many == 4
+    # 40 Gb/s in a round trip of 100.6 us are 503 kB.
+    assert loop(told(star, transfers.replace("4 MB", "504 kB")))[0] == 4
+    assert not told(star, transfers.replace("4 MB", "502 kB"))
     assert own == pytest.approx(there_and_back([(25, 40)] * 2), abs=0.06)
 
 

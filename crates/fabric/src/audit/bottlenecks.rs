@@ -1,7 +1,7 @@
 //! Which ports hold back those who send as much as they may, and how long a round through their path is: what a congestion control that
 //! answers to marks is up against.
 //!
-//! All that always send, and those transfers that begin together, share links by max-min fairness: the port that leaves each of
+//! All that always send, and those transfers that begin together and are longer than a round trip, share links by max-min fairness: the port that leaves each of
 //! those on it the least holds them back, the others share what is left (D. Bertsekas and R. Gallager, Data Networks, section 6.5.2).
 //!
 //! Not modelled: traffic of other kinds and weights of classes, links that change, and where switches choose a path for each frame,
@@ -59,13 +59,16 @@ pub fn bottlenecks(spec: &Spec, is_one: impl Fn(&FlowSpec) -> bool) -> Vec<Bottl
         for &start in &paths.starts[begin..first] {
             let hops = &paths.hops[start as usize..];
             let end = hops.iter().position(|&hop| hop == DELIVER).unwrap_or(hops.len());
-            pairs.push(Pair { flow: number, path: &hops[..end], rdma });
+            pairs.push(Pair::new(&plan, number, &hops[..end], rdma));
         }
         match flow.source.transfers() {
             None => groups.entry(None).or_default().extend(behind..pairs.len()),
-            // When those begin that wait for others nobody knows.
+            // When those begin that wait for others nobody knows, and what fits into a round trip has left before a mark comes back.
             Some(list) => list.iter().filter(|one| one.start < Time::NEVER).for_each(|one| {
-                groups.entry(Some(one.start)).or_default().push(behind + one.destination as usize);
+                let pair = behind + one.destination as usize;
+                if pairs[pair].fills_path(one.bytes) {
+                    groups.entry(Some(one.start)).or_default().push(pair);
+                }
             }),
         }
     }
@@ -99,6 +102,23 @@ struct Pair<'a> {
     /// Its egress ports.
     path: &'a [u32],
     rdma: &'a RdmaSpec,
+    /// The rate of its first link, in bits a second.
+    bps: f64,
+    round_trip: Time,
+}
+
+impl<'a> Pair<'a> {
+    fn new(plan: &Plan, flow: usize, path: &'a [u32], rdma: &'a RdmaSpec) -> Pair<'a> {
+        let back = &mut path.iter().rev().map(|&port| plan.wiring.peer[port as usize].0);
+        let there = one_way(plan, &mut path.iter().copied(), rdma.frame_bytes(rdma.mtu));
+        let bps = path.first().map_or(0.0, |&port| plan.link(port).rate.bps_f64());
+        Pair { flow, path, rdma, bps, round_trip: there + one_way(plan, back, rdma.cnp_bytes()) }
+    }
+
+    /// Whether so many bytes take longer to send than a round trip.
+    fn fills_path(&self, bytes: u64) -> bool {
+        8.0 * bytes as f64 > self.bps * self.round_trip.as_secs_f64()
+    }
 }
 
 /// Links that are shared out.
@@ -168,7 +188,7 @@ impl<'a> Shares<'a> {
         let mut ends: Vec<_> = who.iter().filter_map(|&pair| self.pairs[pair].path.last()).collect();
         ends.sort_unstable();
         ends.dedup();
-        let sum: u128 = who.iter().map(|&pair| u128::from(self.round_trip(&self.pairs[pair]).ps())).sum();
+        let sum: u128 = who.iter().map(|&pair| u128::from(self.pairs[pair].round_trip.ps())).sum();
         Bottleneck {
             switch: wiring.node_of[port as usize],
             port: wiring.port_name(PortId(port), |node| &spec.nodes[node.at()].name),
@@ -176,15 +196,9 @@ impl<'a> Shares<'a> {
             receivers: ends.len() as u64,
             bps,
             flow: self.pairs[who[0]].flow,
-            nic_bps: self.pairs[who[0]].path.first().map_or(bps, |&port| self.plan.link(port).rate.bps_f64()),
+            nic_bps: self.pairs[who[0]].bps,
             round_trip: Time::from_ps((sum / who.len() as u128) as u64),
         }
-    }
-
-    fn round_trip(&self, pair: &Pair) -> Time {
-        let back = &mut pair.path.iter().rev().map(|&port| self.plan.wiring.peer[port as usize].0);
-        let there = one_way(self.plan, &mut pair.path.iter().copied(), pair.rdma.frame_bytes(pair.rdma.mtu));
-        there + one_way(self.plan, back, pair.rdma.cnp_bytes())
     }
 }
 

@@ -18,13 +18,13 @@ pub fn check(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     if !spec.flows.iter().any(by_dcqcn) {
         return;
     }
-    let mut told: Vec<Place> = Vec::new();
+    let mut warned: Vec<Place> = Vec::new();
     // Ports that are alike come to the same.
     let mut seen = BTreeSet::new();
     for found in bottlenecks(spec, by_dcqcn) {
         let flow = &spec.flows[found.flow];
         let Some((place, red)) = manager(model, spec, found.switch, flow) else { continue };
-        let Some(rdma) = rdma(flow).filter(|_| !told.contains(&place)) else { continue };
+        let Some(rdma) = rdma(flow).filter(|_| !warned.contains(&place)) else { continue };
         let crowd = crowd(&found, rdma);
         if !seen.insert((place.clone(), crowd.many, crowd.bps.to_bits(), crowd.cnp_gap, found.round_trip)) {
             continue;
@@ -35,13 +35,13 @@ pub fn check(model: &Model, spec: &Spec, context: &mut Context<'_>) {
             let Some(delay) = delay(&found, &red, share) else { continue };
             let Some(longest) = slope(&red).and_then(|slope| rest.longest_loop(slope)) else { continue };
             if delay > longest {
-                told.push(place.clone());
+                warned.push(place.clone());
                 let (message, help) = swings(&found, delay, longest);
                 context.warn(&place, message, help);
             }
             continue;
         }
-        told.push(place.clone());
+        warned.push(place.clone());
         let message = format!(
             "{} queue pairs of DCQCN at \"{}\" come to rest where {:.2} % of packets are marked, and max_probability is {:.2} %",
             found.many,
@@ -85,14 +85,19 @@ fn delay(found: &Bottleneck, red: &RedParams, share: f64) -> Option<f64> {
     Some(found.round_trip.as_secs_f64() + waits)
 }
 
+/// A time of so many seconds.
+fn told(seconds: f64) -> String {
+    if seconds < 1e-6 { format!("{:.0} ns", seconds * 1e9) } else { format!("{:.1} us", seconds * 1e6) }
+}
+
 /// The warning of a loop that is too long.
 fn swings(found: &Bottleneck, delay: f64, longest: f64) -> (String, &'static str) {
     let message = format!(
-        "{} queue pairs of DCQCN at \"{}\" stay at rest if marks take {:.1} us at most to change rates, and they take {:.1} us",
+        "{} queue pairs of DCQCN at \"{}\" stay at rest if marks take {} at most to change rates, and they take {}",
         found.many,
         found.port,
-        longest * 1e6,
-        delay * 1e6
+        told(longest),
+        told(delay)
     );
     (message, "queue and rates swing: expected a lower max_probability, or min and max further apart")
 }

@@ -652,6 +652,11 @@ fn queue_pairs() {
         (rdma("mtu = ‸\"4096 B\""), "an MTU of 4096 B in a frame of 1522 B", "frame = \"4162 B\""),
         (rdma("mtu = ‸\"0 B\""), "an MTU of 0 B", "1 B to 1456 B"),
         (rdma("headers = ‸\"1522 B\""), "1522 B of headers in a frame of 1522 B", "1 B to 1521 B"),
+        (
+            rdma("verb = \"write\", headers = ‸\"1520 B\""),
+            "1536 B of headers in a frame of 1522 B",
+            "frame = \"1537 B\"",
+        ),
         (rdma("message = ‸\"0 B\""), "a message of 0 B", "\"1 B\""),
         (rdma("window = ‸\"1 kB\""), "smaller than a packet of 1090 B", "\"1 frame\""),
         (rdma("window = ‸\"bpd\""), "bpd", "\"bdp\""),

@@ -229,7 +229,15 @@ impl RdmaKeys {
         let room = u64::from(frame).saturating_sub(headers);
         if self.headers.get() == 0 || room == 0 {
             let message = format!("{headers} B of headers in a frame of {frame} B");
-            let help = format!("expected 1 B to {} B: a packet has data", u64::from(frame) - 1);
+            let own = self.headers.get();
+            let help = if own == 0 || own >= u64::from(frame) {
+                format!("expected 1 B to {} B: a packet has data", u64::from(frame) - 1)
+            } else {
+                format!(
+                    "{telemetry} B of them are those of its verb or its control: expected frame = \"{} B\" at least",
+                    headers + 1
+                )
+            };
             return Err(Remark::about("headers", message, help));
         }
         match self.mtu.value() {
