@@ -118,7 +118,7 @@ const COUNTS: [Count; 17] = [
     (
         "naks_sent",
         "",
-        "NAKs that the receiver has sent for it; of READs, requests for what was missing.",
+        "NAKs that the receiver has sent for it; of READs, requests for what was missing, after timeouts too.",
         |row| row.received.naks,
     ),
     ("naks_received", "", "Those that have come to the sender.", |row| row.pair.counts.naks),
