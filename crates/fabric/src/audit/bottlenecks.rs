@@ -8,7 +8,7 @@
 //! ports that some frames take and others do not.
 
 use crate::build::Plan;
-use crate::build::paths::find_paths;
+use crate::build::paths::{Paths, find_paths};
 use crate::build::traffic::one_way;
 use crate::run::route_table::DELIVER;
 use crate::spec::choice::PathChoice;
@@ -47,25 +47,15 @@ pub fn bottlenecks(spec: &Spec, is_one: impl Fn(&FlowSpec) -> bool) -> Vec<Bottl
     let (spec, wiring) = (&*spec.with_ways(), spec.wiring());
     let plan = Plan::new(spec, &wiring);
     let Ok(paths) = find_paths(&plan) else { return Vec::new() };
-    let mut pairs: Vec<Pair> = Vec::new();
+    let pairs = Pair::all(&plan, &paths, is_one);
     let mut groups: BTreeMap<Option<Time>, Vec<usize>> = BTreeMap::new();
-    let mut first = 0;
-    for (number, flow) in spec.flows.iter().enumerate() {
-        let begin = first;
-        first += flow.paths();
-        let connection = flow.transport.as_deref().filter(|_| is_one(flow));
-        let Some(rdma) = connection.and_then(|connection| connection.rdma()) else { continue };
-        let behind = pairs.len();
-        for &start in &paths.starts[begin..first] {
-            let hops = &paths.hops[start as usize..];
-            let end = hops.iter().position(|&hop| hop == DELIVER).unwrap_or(hops.len());
-            pairs.push(Pair::new(&plan, number, &hops[..end], rdma));
-        }
+    for (first, pair) in pairs.iter().enumerate().filter(|(_, pair)| pair.nth == 0) {
+        let flow = &spec.flows[pair.flow];
         match flow.source.transfers() {
-            None => groups.entry(None).or_default().extend(behind..pairs.len()),
+            None => groups.entry(None).or_default().extend(first..first + flow.paths()),
             // When those begin that wait for others nobody knows, and what fits into a round trip has left before a mark comes back.
             Some(list) => list.iter().filter(|one| one.start < Time::NEVER).for_each(|one| {
-                let pair = behind + one.destination as usize;
+                let pair = first + one.destination as usize;
                 if pairs[pair].fills_path(one.bytes) {
                     groups.entry(Some(one.start)).or_default().push(pair);
                 }
@@ -95,10 +85,25 @@ pub fn bottlenecks(spec: &Spec, is_one: impl Fn(&FlowSpec) -> bool) -> Vec<Bottl
     groups.iter().flat_map(of_group).collect()
 }
 
+/// By flow that is RDMA and meant, its longest round trip: a full packet there and a CNP back, without queues.
+pub fn round_trips(spec: &Spec, is_one: impl Fn(&FlowSpec) -> bool) -> BTreeMap<usize, Time> {
+    let (spec, wiring) = (&*spec.with_ways(), spec.wiring());
+    let plan = Plan::new(spec, &wiring);
+    let mut longest = BTreeMap::new();
+    let Ok(paths) = find_paths(&plan) else { return longest };
+    for pair in Pair::all(&plan, &paths, is_one) {
+        let known = longest.entry(pair.flow).or_insert(Time::ZERO);
+        *known = pair.round_trip.max(*known);
+    }
+    longest
+}
+
 /// A queue pair that sends.
 #[derive(Clone, Copy)]
 struct Pair<'a> {
     flow: usize,
+    /// Its number among those of the flow.
+    nth: usize,
     /// Its egress ports.
     path: &'a [u32],
     rdma: &'a RdmaSpec,
@@ -108,11 +113,28 @@ struct Pair<'a> {
 }
 
 impl<'a> Pair<'a> {
-    fn new(plan: &Plan, flow: usize, path: &'a [u32], rdma: &'a RdmaSpec) -> Pair<'a> {
+    /// Those of these flows, in order.
+    fn all(plan: &Plan<'a>, paths: &'a Paths, is_one: impl Fn(&FlowSpec) -> bool) -> Vec<Pair<'a>> {
+        let (mut pairs, mut first) = (Vec::new(), 0);
+        for (number, flow) in plan.spec.flows.iter().enumerate() {
+            let starts = &paths.starts[first..first + flow.paths()];
+            first += flow.paths();
+            let connection = flow.transport.as_deref().filter(|_| is_one(flow));
+            let Some(rdma) = connection.and_then(|connection| connection.rdma()) else { continue };
+            for (nth, &start) in starts.iter().enumerate() {
+                let hops = &paths.hops[start as usize..];
+                let end = hops.iter().position(|&hop| hop == DELIVER).unwrap_or(hops.len());
+                pairs.push(Pair::new(plan, (number, nth), &hops[..end], rdma));
+            }
+        }
+        pairs
+    }
+
+    fn new(plan: &Plan, (flow, nth): (usize, usize), path: &'a [u32], rdma: &'a RdmaSpec) -> Pair<'a> {
         let back = &mut path.iter().rev().map(|&port| plan.wiring.peer[port as usize].0);
         let there = one_way(plan, &mut path.iter().copied(), rdma.frame_bytes(rdma.mtu));
         let bps = path.first().map_or(0.0, |&port| plan.link(port).rate.bps_f64());
-        Pair { flow, path, rdma, bps, round_trip: there + one_way(plan, back, rdma.cnp_bytes()) }
+        Pair { flow, nth, path, rdma, bps, round_trip: there + one_way(plan, back, rdma.cnp_bytes()) }
     }
 
     /// Whether so many bytes take longer to send than a round trip.

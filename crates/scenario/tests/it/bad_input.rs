@@ -2082,6 +2082,11 @@ fn warnings() {
             "better below XOFF",
         ),
         (
+            source("{ rdma = { timeout = ‸\"100 ns\" } }"),
+            "\"f\" sends again what is not answered in 100 ns",
+            "leaves room for queues",
+        ),
+        (
             {
                 let few = marking("min = \"5 kB\"\nmax = \"200 kB\"\nmax_probability = ‸0.01");
                 let star = fabric("[topology.star]\nhosts = 17\nrate = \"40 Gb/s\"", "h1..h16", "h0");

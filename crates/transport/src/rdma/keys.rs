@@ -166,6 +166,7 @@ impl RdmaKeys {
             || control.times_each()
             || control.hears_telemetry();
         let priority = |priority: u64| Priority(priority as u8);
+        let low = self.low_timeout.filter(|_| selective);
         let spec = RdmaSpec {
             mtu,
             headers,
@@ -182,8 +183,8 @@ impl RdmaKeys {
             recovery: self.recovery,
             timeouts: RdmaTimeouts {
                 high: self.timeout,
-                low: self.low_timeout.unwrap_or(self.timeout),
-                few: if self.low_timeout.is_some() { 3 } else { 0 },
+                low: low.unwrap_or(self.timeout),
+                few: if low.is_some() { 3 } else { 0 },
             },
             retries: self.retries as u32,
             window,
