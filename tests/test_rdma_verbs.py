@@ -251,3 +251,10 @@ def test_no_request_for_what_is_missing_comes_that_was_not_sent(recovery: str) -
     for row in rows:
         assert row["naks_received"] <= row["naks_sent"]
         assert row["naks_sent"] >= row["timeouts"]
+
+
+def test_a_message_that_is_read_in_parts_is_delivered_once() -> None:
+    """255 READs under way leave 32,640 numbers to each."""
+    keys = 'verb = "read", max_reads = 255, mtu = "1 B", message = "50 kB"'
+    [row] = run([flow(0, "h1", "h0", keys, frame="75 B") + 'limit = "100 kB"\n'], hosts=2).rows("queue_pairs")
+    assert (row["messages"], row["messages_delivered"], row["packets_delivered"]) == (2, 2, 100_000)

@@ -94,7 +94,10 @@ const COUNTS: [Count; 17] = [
     ("messages", "", "Messages that are acknowledged, and READs that are whole.", |row| {
         row.read.map_or(row.pair.counts.messages, |read| read.messages)
     }),
-    ("messages_delivered", "", "Messages that the receiver has whole.", |row| row.received.messages),
+    // A long message may be read in several READs.
+    ("messages_delivered", "", "Messages that the receiver has whole.", |row| {
+        row.read.map_or(row.received.messages, |read| read.messages)
+    }),
     ("application_bytes", "B", "Bytes of these messages.", |row| {
         row.read.map_or(row.pair.counts.bytes, |read| read.bytes)
     }),
