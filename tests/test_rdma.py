@@ -7,6 +7,7 @@ import math
 import pytest
 
 import penstock as ps
+from penstock import _core
 from penstock.library import read
 from penstock.validation.rdma import HEADERS, LINK, ON_WIRE, OVERHEAD, TRIP
 
@@ -211,3 +212,53 @@ def test_patched_timely_without_a_window_overshoots_and_comes_to_rest(senders: i
     assert drained == pytest.approx(calm, rel=0.1, abs=2e-3)
     assert waits[-1] == pytest.approx(rests, rel=0.05)
     assert rests == pytest.approx(50e-6 * (1 + senders * 10e6 / (0.008 * 10e9)) - 22e-6, rel=0.03)
+
+
+IDLE_KEYS = [
+    ('control = "dcqcn", recovery = "go_back_n"', 'low_timeout = "20 us"'),
+    ('control = "dcqcn", recovery = "selective"', 'nak_gap = "1 ns"'),
+    ('control = "dcqcn"', "max_reads = 1"),
+    ('control = "dcqcn", verb = "write"', 'receive_queue = 1, receive_time = "1 ms"'),
+    ('control = "dcqcn"', 'rnr_timer = "1 us", rnr_retries = 0'),
+    ('control = "hpcc"', 'cnp_gap = "1 ns", cnp_scope = "port"'),
+    ('control = "dcqcn"', 'base_rtt = "1 ns"'),
+]
+
+
+@pytest.mark.parametrize(("keys", "idle"), IDLE_KEYS)
+def test_a_key_of_which_it_is_said_so_changes_nothing(keys: str, idle: str) -> None:
+    """Five to one, over links that lose one of a hundred packets."""
+
+    def text(keys: str) -> str:
+        return f"""
+[simulation]
+duration = "2 ms"
+[topology.star]
+hosts = 6
+rate = "100 Gb/s"
+delay = "500 ns"
+[[switch.queue_managers]]
+classes = [3]
+red = {{ weight = 1, min = "40 kB", max = "160 kB", max_probability = 0.2, action = "mark_only" }}
+[[faults]]
+link = "all"
+frame_loss = 0.01
+[[transfers]]
+name = "t"
+from = "h1..h5"
+to = "h0"
+priority = 3
+sizes = "100 kB"
+arrivals = "once"
+over = {{ rdma = {{ timeout = "200 us", {keys} }} }}
+"""
+
+    for key in idle.split(","):
+        name = key.split("=")[0].strip()
+        said = [
+            line for line in _core.warnings(text(f"{keys}, {idle}"), "t.toml") if f"warning: `{name}`" in line
+        ]
+        assert len(said) == 1 and "changes nothing" in said[0]
+    own, other = (ps.run(ps.Scenario.from_toml(text(more))) for more in (keys, f"{keys}, {idle}"))
+    assert own.fingerprint == other.fingerprint
+    assert sum(row["packets_sent_again"] for row in own.rows("queue_pairs")) > 0

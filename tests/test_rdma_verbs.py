@@ -235,3 +235,26 @@ def test_nics_of_64_hosts_with_limits_are_alike_on_any_number_of_threads() -> No
     assert sum(row["context_fetches"] for row in pairs[0]) > 1000
     # As text, in which what is not a number is like itself.
     assert len({str(result.table("transfers").to_pylist()) for result in results}) == 1
+
+
+@pytest.mark.parametrize("recovery", ["go_back_n", "selective"])
+def test_no_request_for_what_is_missing_comes_that_was_not_sent(recovery: str) -> None:
+    """What follows the last packet cannot tell that it is missing: only the timeout asks again."""
+    keys = f'verb = "read", recovery = "{recovery}", mtu = "1000 B", timeout = "200 us"'
+    lossy = '[switch.buffer]\nqueue = "30 kB"\n'
+    reads = [
+        flow(n, f"h{n}", "h0", f'{keys}, message = "300 kB"') + 'limit = "300 kB"\n' for n in range(1, 6)
+    ]
+    rows = run(reads, hosts=6, duration="20 ms", more=lossy).rows("queue_pairs")
+    assert [row["messages"] for row in rows] == [1] * 5
+    assert all(sum(row[name] for row in rows) > 0 for name in ("timeouts", "naks_received"))
+    for row in rows:
+        assert row["naks_received"] <= row["naks_sent"]
+        assert row["naks_sent"] >= row["timeouts"]
+
+
+def test_a_message_that_is_read_in_parts_is_delivered_once() -> None:
+    """255 READs under way leave 32,640 numbers to each."""
+    keys = 'verb = "read", max_reads = 255, mtu = "1 B", message = "50 kB"'
+    [row] = run([flow(0, "h1", "h0", keys, frame="75 B") + 'limit = "100 kB"\n'], hosts=2).rows("queue_pairs")
+    assert (row["messages"], row["messages_delivered"], row["packets_delivered"]) == (2, 2, 100_000)

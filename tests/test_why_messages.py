@@ -204,3 +204,34 @@ def test_reads_are_told_and_one_that_is_not_whole_is_an_error_that_says_so() -> 
         InputError, match=f"'writes#{left}': .* expected a message over RDMA that is complete"
     ):
         why(result, f"writes#{left}")
+
+
+def test_queue_pairs_in_error_are_told(penstock: Command, tmp_path: Path) -> None:
+    """One host loses its link, and gives up after the third timeout in a row: 100, 200 and 300 us."""
+    keys = 'control = "none", timeout = "100 us", retries = 2'
+    fault = '[[faults]]\nlink = ["h1", "sw"]\nat = "10 us"\ndown = true\n'
+    scenario = tmp_path / "dead.toml"
+    star = STAR + fault + PFC
+    writes = """
+[[transfers]]
+name = "writes"
+from = "h1..h2"
+to = "h0"
+arrivals = "once"
+sizes = "1 MB"
+priority = 3
+frame = "4300 B"
+"""
+    scenario.write_text(f"{star}{writes}over = {{ rdma = {{ {keys} }} }}\n")
+    ran = penstock("run", str(scenario), "--no-report", "--out", str(tmp_path / "out"))
+    told = "in error: 1 of 2, the first of writes[h1] to h0 at 3"
+    assert told in " ".join(ran.stdout.split())
+    result = Result.load(tmp_path / "out")
+    said = [line for line in why(result, "writes[h1]") if "error" in line]
+    assert len(said) == 1 and said[0].startswith("Its queue pair came to be in error at 3")
+    assert "after 3 timeouts" in said[0]
+    assert not any("error" in line for line in why(result, "writes[h2]"))
+    assert any("Of its 2 queue pairs one came to be in error" in line for line in why(result, "writes"))
+    lost = next(n for n, row in enumerate(result.rows("transfers")) if row["source"] == "h1")
+    with pytest.raises(InputError, match=r"complete\. Its queue pair came to be in error at"):
+        why(result, f"writes#{lost}")

@@ -4,6 +4,7 @@
 //! mechanism. Nothing here knows how a scenario is written: a [`Finding`] names a node, a fault or a flow, and the path of a
 //! setting from there.
 
+mod bottlenecks;
 mod cores;
 mod credits;
 mod crossbars;
@@ -24,6 +25,7 @@ use crate::PauseNeeds;
 use crate::build::{BuildError, refusal};
 pub use crate::spec::Subject;
 use crate::spec::{NodeSpec, OnLosslessDrop, Spec};
+pub use bottlenecks::{Bottleneck, bottlenecks, round_trips};
 use keys::{Remark, Severity};
 pub use thresholds::{Threshold, paused_before_marks, thresholds};
 

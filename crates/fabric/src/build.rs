@@ -20,7 +20,7 @@ mod scheduler_changes;
 mod series;
 pub(crate) mod shards;
 mod ties;
-mod traffic;
+pub(crate) mod traffic;
 mod updates;
 mod ways;
 

@@ -12,7 +12,10 @@ mod simulation;
 pub mod spec;
 mod tables;
 
-pub use audit::{Finding, Subject, Threshold, audit, audit_flows, paused_before_marks, thresholds};
+pub use audit::{
+    Bottleneck, Finding, Subject, Threshold, audit, audit_flows, bottlenecks, paused_before_marks,
+    round_trips, thresholds,
+};
 pub use build::ends::links_at_ends;
 pub use build::guarantees::{Guarantee, guarantees};
 pub use build::headroom::{PauseNeeds, frame_bounds, pause_needs};

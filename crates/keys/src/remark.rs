@@ -14,7 +14,7 @@ pub enum Severity {
 }
 
 /// A step from a table towards a value in it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Step {
     /// The value of a key.
     Key(String),

@@ -9,7 +9,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 /// A path from the root of a scenario to a value.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place(Vec<Step>);
 
 /// Keys or indices of a table that stand for others there: what a pattern in the text was written for.

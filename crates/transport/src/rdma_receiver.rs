@@ -66,7 +66,7 @@ pub struct PairReceived {
     pub marked: u64,
     /// CNPs that were sent.
     pub cnps: u64,
-    /// NAKs that were sent.
+    /// NAKs that were sent, and repeated requests of READs.
     pub naks: u64,
     /// NAKs that were sent because it was not ready.
     pub not_ready: u64,
@@ -149,12 +149,15 @@ impl RdmaReceiver {
     }
     /// What has come to a queue pair.
     pub fn received(&self, pair: u32) -> PairReceived {
-        self.pairs.get(pair as usize).map_or_else(PairReceived::default, |pair| PairReceived {
+        // A request of a READ may be repeated before anything has come.
+        let again = self.read_counts(pair).map_or(0, |counts| counts.again);
+        let nothing = PairReceived { naks: again, ..PairReceived::default() };
+        self.pairs.get(pair as usize).map_or(nothing, |pair| PairReceived {
             messages: pair.messages,
             packets: pair.expected,
             marked: pair.came_marked,
             cnps: pair.cnps,
-            naks: pair.naks,
+            naks: pair.naks + again,
             not_ready: pair.not_ready,
         })
     }
@@ -280,7 +283,7 @@ impl RdmaReceiver {
         let due = pair.named != Some(pair.expected) || pair.nak_at <= now;
         if due {
             (pair.named, pair.nak_at, pair.nak) = (Some(pair.expected), now.saturating_add(gap), !reads);
-            pair.naks += 1;
+            pair.naks += u64::from(!reads);
             match &mut self.reader {
                 // It goes by what is asked for again.
                 Some(reader) => reader.ask_again(number),

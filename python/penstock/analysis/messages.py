@@ -16,6 +16,8 @@ from penstock.errors import InputError
 from penstock.measurements import rows
 from penstock.units import duration, rate, size
 
+from . import failures
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -129,7 +131,9 @@ def named(result: Measurements, name: str) -> Message | None:
     found = rows(times.filter(pc.equal(times["transfer"], int(number))))
     if not found or row["completion_ns"] is None:
         what = "expected a message over RDMA that is complete"
-        raise InputError(f"{name!r}: nothing is known of its time; {what}")
+        failed = failures.of_flows(result, {_flow_of(result, row)}, row["destination"])
+        because = f". {failed.removesuffix('.')}" if failed else ""
+        raise InputError(f"{name!r}: nothing is known of its time; {what}{because}")
     return Message(int(number), row, found[0], _flow_of(result, row))
 
 
@@ -204,12 +208,12 @@ def _lost(message: Message) -> Iterator[str]:
 
 def _heard(row: dict[str, Any], spent: dict[str, Any]) -> Iterator[str]:
     counts = {
-        "CNPs": spent["cnps"],
-        "echoed marks": spent["marks"],
-        "NAKs": spent["naks"],
-        "timeouts": row["timeouts"],
+        "CNP": spent["cnps"],
+        "echoed mark": spent["marks"],
+        "NAK": spent["naks"],
+        "timeout": row["timeouts"],
     }
-    heard = [f"{number:,} {what}" for what, number in counts.items() if number]
+    heard = [f"{number:,} {what}{'s' * (number != 1)}" for what, number in counts.items() if number]
     if heard:
         yield f"Meanwhile its queue pair had {', '.join(heard)}."
     if again := row["segments_sent_again"]:

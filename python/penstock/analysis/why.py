@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from . import forensics, messages
+from . import failures, forensics, messages
 
 if TYPE_CHECKING:
     from penstock.measurements import Measurements
@@ -29,7 +29,8 @@ def why(result: Measurements, name: str) -> list[str]:
     message = _named(result, name)
     if message is not None:
         return list(messages.told(result, message))
-    return [*forensics.why(result, name), *_slowest(result, name)]
+    failed = failures.of_flows(result, _flows(result, name))
+    return [*forensics.why(result, name), *([failed] if failed else []), *_slowest(result, name)]
 
 
 def asked(result: Measurements, name: str) -> messages.Message | None:

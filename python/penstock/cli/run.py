@@ -308,6 +308,7 @@ def _show_ports(out: Screen, result: Result) -> None:
 
 
 def _show_totals(out: Screen, result: Result) -> None:
+    from penstock.analysis import failures
     from penstock.result.summary import against_max_min
 
     lost: dict[str, int] = {}
@@ -315,6 +316,8 @@ def _show_totals(out: Screen, result: Result) -> None:
         lost[row["cause"]] = lost.get(row["cause"], 0) + row["frames"]
     if lost:
         out.print("frames lost: " + ", ".join(f"{count(frames)} {cause}" for cause, frames in lost.items()))
+    if failed := failures.of_run(result):
+        out.print(failed)
     run = result.run
     speed = run["frame_hops"] / run["wall_s"] / 1e6 if run["wall_s"] else 0.0
     out.print(

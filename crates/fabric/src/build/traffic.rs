@@ -213,24 +213,26 @@ fn lossless_at(plan: &Plan, port: u32) -> u8 {
     (0..8).filter(is_lossless).fold(0, |all, n| all | 1 << n)
 }
 
+/// How long a frame of so many bytes takes through these egress ports, on links and in switches, without queues.
+pub(crate) fn one_way(plan: &Plan, ports: &mut dyn Iterator<Item = u32>, bytes: u16) -> Time {
+    ports.fold(Time::ZERO, |sum, port| {
+        let link = plan.link(port);
+        let next = plan.node(plan.wiring.peer[port as usize].0);
+        let bytes = if next.cuts_through() { bytes.min(HEAD_BYTES) } else { bytes };
+        let bits = (u64::from(bytes) + u64::from(link.overhead)) * 8;
+        sum + link.delay + link.rate.time_for_bits_ceil(bits) + next.latency()
+    })
+}
+
 /// What a connection over a path knows of it: the rate of its first link, and how long a full frame and an acknowledgement take
 /// there and back, on links and in switches, without queues.
 fn facts(plan: &Plan, path: &[u32], connection: &ConnectionSpec) -> PathFacts {
     let turn = connection.turn();
-    let one_way = |ports: &mut dyn Iterator<Item = u32>, bytes: u16| {
-        ports.fold(Time::ZERO, |sum, port| {
-            let link = plan.link(port);
-            let next = plan.node(plan.wiring.peer[port as usize].0);
-            let bytes = if next.cuts_through() { bytes.min(HEAD_BYTES) } else { bytes };
-            let bits = (u64::from(bytes) + u64::from(link.overhead)) * 8;
-            sum + link.delay + link.rate.time_for_bits_ceil(bits) + next.latency()
-        })
-    };
     let back = &mut path.iter().rev().map(|&port| plan.wiring.peer[port as usize].0);
-    let there = one_way(&mut path.iter().copied(), turn.out.full);
+    let there = one_way(plan, &mut path.iter().copied(), turn.out.full);
     let rate = path.first().map_or(BitRate::from_gbps(1), |&port| plan.link(port).rate);
     let hops = path.len().saturating_sub(1) as u16;
-    PathFacts { rate, base_rtt: there + one_way(back, turn.back.full), packet: turn.out.full, hops }
+    PathFacts { rate, base_rtt: there + one_way(plan, back, turn.back.full), packet: turn.out.full, hops }
 }
 
 /// The faults of the part's nodes, of which `events` are those of the whole fabric.

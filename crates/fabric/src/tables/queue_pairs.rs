@@ -94,7 +94,10 @@ const COUNTS: [Count; 17] = [
     ("messages", "", "Messages that are acknowledged, and READs that are whole.", |row| {
         row.read.map_or(row.pair.counts.messages, |read| read.messages)
     }),
-    ("messages_delivered", "", "Messages that the receiver has whole.", |row| row.received.messages),
+    // A long message may be read in several READs.
+    ("messages_delivered", "", "Messages that the receiver has whole.", |row| {
+        row.read.map_or(row.received.messages, |read| read.messages)
+    }),
     ("application_bytes", "B", "Bytes of these messages.", |row| {
         row.read.map_or(row.pair.counts.bytes, |read| read.bytes)
     }),
@@ -118,7 +121,7 @@ const COUNTS: [Count; 17] = [
     (
         "naks_sent",
         "",
-        "NAKs that the receiver has sent for it; of READs, requests for what was missing.",
+        "NAKs that the receiver has sent for it; of READs, requests for what was missing, after timeouts too.",
         |row| row.received.naks,
     ),
     ("naks_received", "", "Those that have come to the sender.", |row| row.pair.counts.naks.into()),

@@ -1,15 +1,17 @@
 //! Whether queue pairs meet a fabric that their recovery can live with: go-back-N sends everything from a lost packet on again, and
-//! takes one that was overtaken for lost.
+//! takes one that was overtaken for lost; and no answer comes within less than a round trip.
 
 use super::Context;
 use super::unused::place_of;
 use crate::model::Model;
 use fabric::choice::PathChoice;
 use fabric::spec::{FlowSpec, NodeSpec, Spec};
-use transport::RdmaRecovery;
+use transport::{RdmaKeys, RdmaRecovery};
+use units::Time;
 
 /// Warns once for each entry of the text.
 pub fn check(model: &Model, spec: &Spec, context: &mut Context<'_>) {
+    check_timeouts(model, spec, context);
     let mut told: Vec<&str> = Vec::new();
     for flow in spec.flows.iter().filter(|flow| goes_back(flow)) {
         let Some((name, tables)) = place_of(model, flow).filter(|(name, _)| !told.contains(name)) else {
@@ -35,6 +37,39 @@ pub fn check(model: &Model, spec: &Spec, context: &mut Context<'_>) {
             context.warn(&at, message, help);
         }
     }
+}
+
+/// Warns of timeouts that are over before an answer can come.
+fn check_timeouts(model: &Model, spec: &Spec, context: &mut Context<'_>) {
+    let mut told: Vec<&str> = Vec::new();
+    let longest = RdmaKeys::default().timeout;
+    let is_short = |flow: &FlowSpec| soonest(flow).is_some_and(|timeout| timeout < longest);
+    if !spec.flows.iter().any(is_short) {
+        return;
+    }
+    for (flow, round_trip) in fabric::round_trips(spec, is_short) {
+        let flow = &spec.flows[flow];
+        let Some(timeout) = soonest(flow).filter(|&timeout| timeout <= round_trip) else { continue };
+        let Some((name, tables)) = place_of(model, flow).filter(|(name, _)| !told.contains(name)) else {
+            continue;
+        };
+        told.push(name);
+        let keys = ["low_timeout", "timeout"].map(|key| tables.iter().map(move |table| table.key(key)));
+        let written: Vec<_> = keys.into_iter().flatten().chain(tables.clone()).collect();
+        let at = context.first_written(&written).unwrap_or_default();
+        let message = format!(
+            "\"{name}\" sends again what is not answered in {timeout}, and a packet and its answer take {:.1} us without queues",
+            round_trip.as_secs_f64() * 1e6
+        );
+        let help = "every packet is sent again until the queue pair is in error (retries): expected a timeout that leaves room for queues";
+        context.warn(&at, message, help);
+    }
+}
+
+/// The shorter timeout of a flow that is RDMA.
+fn soonest(flow: &FlowSpec) -> Option<Time> {
+    let rdma = flow.transport.as_ref().and_then(|connection| connection.rdma())?;
+    Some(rdma.timeouts.low.min(rdma.timeouts.high))
 }
 
 fn goes_back(flow: &FlowSpec) -> bool {

@@ -74,7 +74,7 @@ fn control(flow: &FlowSpec) -> Option<&RdmaControlSpec> {
 }
 
 /// By host, how many senders of these flows send to it at once: all that always do, and those transfers that begin together.
-pub(super) fn crowds(spec: &Spec, is_one: impl Fn(&FlowSpec) -> bool) -> BTreeMap<NodeId, u64> {
+fn crowds(spec: &Spec, is_one: impl Fn(&FlowSpec) -> bool) -> BTreeMap<NodeId, u64> {
     let mut begins: BTreeMap<NodeId, BTreeMap<Option<Time>, u64>> = BTreeMap::new();
     for flow in spec.flows.iter().filter(|flow| is_one(flow)) {
         let destinations = flow.source.destinations.nodes();

@@ -652,6 +652,11 @@ fn queue_pairs() {
         (rdma("mtu = ‸\"4096 B\""), "an MTU of 4096 B in a frame of 1522 B", "frame = \"4162 B\""),
         (rdma("mtu = ‸\"0 B\""), "an MTU of 0 B", "1 B to 1456 B"),
         (rdma("headers = ‸\"1522 B\""), "1522 B of headers in a frame of 1522 B", "1 B to 1521 B"),
+        (
+            rdma("verb = \"write\", headers = ‸\"1520 B\""),
+            "1536 B of headers in a frame of 1522 B",
+            "frame = \"1537 B\"",
+        ),
         (rdma("message = ‸\"0 B\""), "a message of 0 B", "\"1 B\""),
         (rdma("window = ‸\"1 kB\""), "smaller than a packet of 1090 B", "\"1 frame\""),
         (rdma("window = ‸\"bpd\""), "bpd", "\"bdp\""),
@@ -2077,6 +2082,11 @@ fn warnings() {
             "better below XOFF",
         ),
         (
+            source("{ rdma = { timeout = ‸\"100 ns\" } }"),
+            "\"f\" sends again what is not answered in 100 ns",
+            "leaves room for queues",
+        ),
+        (
             {
                 let few = marking("min = \"5 kB\"\nmax = \"200 kB\"\nmax_probability = ‸0.01");
                 let star = fabric("[topology.star]\nhosts = 17\nrate = \"40 Gb/s\"", "h1..h16", "h0");
@@ -2086,7 +2096,7 @@ fn warnings() {
                 );
                 Text { topology: star.topology, ..text }
             },
-            "16 queue pairs of DCQCN to \"h0\" come to rest where 1.0",
+            "16 queue pairs of DCQCN at \"sw.0->h0\" come to rest where 1.0",
             "max_probability above 0.010",
         ),
         (
@@ -2099,7 +2109,7 @@ fn warnings() {
                 );
                 Text { topology: fabric(keys, "h1..h4", "h0").topology, ..text }
             },
-            "4 queue pairs of DCQCN to \"h0\" stay at rest if marks take 71.",
+            "4 queue pairs of DCQCN at \"sw.0->h0\" stay at rest if marks take 71.",
             "expected a lower max_probability",
         ),
         (

@@ -21,8 +21,10 @@ use units::Time;
 pub struct Crowd {
     /// Queue pairs that share a link.
     pub many: u64,
-    /// Its rate in bits a second.
+    /// What they have of its rate, in bits a second.
     pub bps: f64,
+    /// The rate of the link that each sends into, which steps may go by.
+    pub nic_bps: f64,
     /// Bytes of a full packet, DA to FCS.
     pub packet: u16,
     /// The least time between two CNPs for a queue pair.
@@ -76,7 +78,7 @@ impl DcqcnKeys {
         }
         let bytes = f64::from(crowd.packet);
         let many = crowd.many as f64;
-        let scale = if self.scale_rates { crowd.bps / 25e9 } else { 1.0 };
+        let scale = if self.scale_rates { crowd.nic_bps / 25e9 } else { 1.0 };
         Some(Fluid {
             many,
             rate: crowd.bps / (8.0 * bytes) / many,
@@ -218,7 +220,7 @@ mod tests {
 
     /// 40 Gb/s, packets of 1 kB, CNPs in 50 us.
     fn rest(many: u64) -> Rest {
-        let crowd = Crowd { many, bps: 40e9, packet: 1_000, cnp_gap: Time::from_us(50) };
+        let crowd = Crowd { many, bps: 40e9, nic_bps: 40e9, packet: 1_000, cnp_gap: Time::from_us(50) };
         DcqcnKeys::default().rest(&crowd).unwrap()
     }
 

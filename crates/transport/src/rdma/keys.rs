@@ -166,6 +166,7 @@ impl RdmaKeys {
             || control.times_each()
             || control.hears_telemetry();
         let priority = |priority: u64| Priority(priority as u8);
+        let low = self.low_timeout.filter(|_| selective);
         let spec = RdmaSpec {
             mtu,
             headers,
@@ -182,8 +183,8 @@ impl RdmaKeys {
             recovery: self.recovery,
             timeouts: RdmaTimeouts {
                 high: self.timeout,
-                low: self.low_timeout.unwrap_or(self.timeout),
-                few: if self.low_timeout.is_some() { 3 } else { 0 },
+                low: low.unwrap_or(self.timeout),
+                few: if low.is_some() { 3 } else { 0 },
             },
             retries: self.retries as u32,
             window,
@@ -229,7 +230,15 @@ impl RdmaKeys {
         let room = u64::from(frame).saturating_sub(headers);
         if self.headers.get() == 0 || room == 0 {
             let message = format!("{headers} B of headers in a frame of {frame} B");
-            let help = format!("expected 1 B to {} B: a packet has data", u64::from(frame) - 1);
+            let own = self.headers.get();
+            let help = if own == 0 || own >= u64::from(frame) {
+                format!("expected 1 B to {} B: a packet has data", u64::from(frame) - 1)
+            } else {
+                format!(
+                    "{telemetry} B of them are those of its verb or its control: expected frame = \"{} B\" at least",
+                    headers + 1
+                )
+            };
             return Err(Remark::about("headers", message, help));
         }
         match self.mtu.value() {

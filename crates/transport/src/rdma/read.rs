@@ -44,6 +44,8 @@ pub struct ReadCounts {
     pub bytes: u64,
     /// Times that nothing came.
     pub timeouts: u64,
+    /// Requests for what was missing, those after a timeout too.
+    pub again: u64,
     /// Packets that were asked for and have not come.
     pub outstanding: u64,
     /// When it came to be in error.
@@ -330,6 +332,7 @@ impl Reader {
         let again = std::mem::take(&mut pair.again) && pair.asked > 0;
         let (from, asked) = if again {
             let read = pair.reads.front()?;
+            pair.counts.again += 1;
             (pair.expected, read.bytes - (pair.expected - read.first) * mtu)
         } else {
             let read = pair.reads.get(pair.asked)?;

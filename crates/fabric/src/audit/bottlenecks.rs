@@ -1,0 +1,248 @@
+//! Which ports hold back those who send as much as they may, and how long a round through their path is: what a congestion control that
+//! answers to marks is up against.
+//!
+//! All that always send, and those transfers that begin together and are longer than a round trip, share links by max-min fairness: the port that leaves each of
+//! those on it the least holds them back, the others share what is left (D. Bertsekas and R. Gallager, Data Networks, section 6.5.2).
+//!
+//! Not modelled: traffic of other kinds and weights of classes, links that change, and where switches choose a path for each frame,
+//! ports that some frames take and others do not.
+
+use crate::build::Plan;
+use crate::build::paths::{Paths, find_paths};
+use crate::build::traffic::one_way;
+use crate::run::route_table::DELIVER;
+use crate::spec::choice::PathChoice;
+use crate::spec::{FlowSpec, Spec};
+use frame::{NodeId, PortId};
+use std::collections::{BTreeMap, BinaryHeap};
+use transport::{QueuePairs, RdmaSpec};
+use units::Time;
+
+/// Groups of transfers that begin together are looked at from the largest on, so many at most.
+const MOST_GROUPS: usize = 100;
+
+/// A port of a switch, and those whom it holds back.
+#[derive(Clone, Debug)]
+pub struct Bottleneck {
+    /// Its switch.
+    pub switch: NodeId,
+    /// Its name.
+    pub port: String,
+    /// How many queue pairs it holds back.
+    pub many: u64,
+    /// At how many hosts they end.
+    pub receivers: u64,
+    /// What they have together, in bits a second.
+    pub bps: f64,
+    /// The flow of one of them.
+    pub flow: usize,
+    /// The rate of its first link, in bits a second.
+    pub nic_bps: f64,
+    /// A full packet there and a CNP back, on links and in switches, without queues: the mean of all of them.
+    pub round_trip: Time,
+}
+
+/// The bottlenecks of these flows, which are RDMA, with those first that leave the least to each.
+pub fn bottlenecks(spec: &Spec, is_one: impl Fn(&FlowSpec) -> bool) -> Vec<Bottleneck> {
+    let (spec, wiring) = (&*spec.with_ways(), spec.wiring());
+    let plan = Plan::new(spec, &wiring);
+    let Ok(paths) = find_paths(&plan) else { return Vec::new() };
+    let pairs = Pair::all(&plan, &paths, is_one);
+    let mut groups: BTreeMap<Option<Time>, Vec<usize>> = BTreeMap::new();
+    for (first, pair) in pairs.iter().enumerate().filter(|(_, pair)| pair.nth == 0) {
+        let flow = &spec.flows[pair.flow];
+        match flow.source.transfers() {
+            None => groups.entry(None).or_default().extend(first..first + flow.paths()),
+            // When those begin that wait for others nobody knows, and what fits into a round trip has left before a mark comes back.
+            Some(list) => list.iter().filter(|one| one.start < Time::NEVER).for_each(|one| {
+                let pair = first + one.destination as usize;
+                if pairs[pair].fills_path(one.bytes) {
+                    groups.entry(Some(one.start)).or_default().push(pair);
+                }
+            }),
+        }
+    }
+    let always = groups.remove(&None).unwrap_or_default();
+    let mut groups: Vec<Vec<usize>> = groups.into_values().filter(|group| group.len() > 1).collect();
+    for group in &mut groups {
+        group.sort_unstable();
+        // One queue pair sends one message after the other.
+        let mut last = None;
+        group.retain(|&pair| {
+            let again = last.replace(pair) == Some(pair);
+            !again || pairs[pair].rdma.queue_pairs != QueuePairs::One
+        });
+        group.extend(&always);
+    }
+    groups.sort_by_key(|group| std::cmp::Reverse(group.len()));
+    groups.dedup();
+    groups.truncate(MOST_GROUPS);
+    groups.push(always);
+    let of_group = |group: &Vec<usize>| {
+        let found = Shares::new(&plan, group.iter().map(|&pair| pairs[pair]).collect()).bottlenecks();
+        found.collect::<Vec<_>>()
+    };
+    groups.iter().flat_map(of_group).collect()
+}
+
+/// By flow that is RDMA and meant, its longest round trip: a full packet there and a CNP back, without queues.
+pub fn round_trips(spec: &Spec, is_one: impl Fn(&FlowSpec) -> bool) -> BTreeMap<usize, Time> {
+    let (spec, wiring) = (&*spec.with_ways(), spec.wiring());
+    let plan = Plan::new(spec, &wiring);
+    let mut longest = BTreeMap::new();
+    let Ok(paths) = find_paths(&plan) else { return longest };
+    for pair in Pair::all(&plan, &paths, is_one) {
+        let known = longest.entry(pair.flow).or_insert(Time::ZERO);
+        *known = pair.round_trip.max(*known);
+    }
+    longest
+}
+
+/// A queue pair that sends.
+#[derive(Clone, Copy)]
+struct Pair<'a> {
+    flow: usize,
+    /// Its number among those of the flow.
+    nth: usize,
+    /// Its egress ports.
+    path: &'a [u32],
+    rdma: &'a RdmaSpec,
+    /// The rate of its first link, in bits a second.
+    bps: f64,
+    round_trip: Time,
+}
+
+impl<'a> Pair<'a> {
+    /// Those of these flows, in order.
+    fn all(plan: &Plan<'a>, paths: &'a Paths, is_one: impl Fn(&FlowSpec) -> bool) -> Vec<Pair<'a>> {
+        let (mut pairs, mut first) = (Vec::new(), 0);
+        for (number, flow) in plan.spec.flows.iter().enumerate() {
+            let starts = &paths.starts[first..first + flow.paths()];
+            first += flow.paths();
+            let connection = flow.transport.as_deref().filter(|_| is_one(flow));
+            let Some(rdma) = connection.and_then(|connection| connection.rdma()) else { continue };
+            for (nth, &start) in starts.iter().enumerate() {
+                let hops = &paths.hops[start as usize..];
+                let end = hops.iter().position(|&hop| hop == DELIVER).unwrap_or(hops.len());
+                pairs.push(Pair::new(plan, (number, nth), &hops[..end], rdma));
+            }
+        }
+        pairs
+    }
+
+    fn new(plan: &Plan, (flow, nth): (usize, usize), path: &'a [u32], rdma: &'a RdmaSpec) -> Pair<'a> {
+        let back = &mut path.iter().rev().map(|&port| plan.wiring.peer[port as usize].0);
+        let there = one_way(plan, &mut path.iter().copied(), rdma.frame_bytes(rdma.mtu));
+        let bps = path.first().map_or(0.0, |&port| plan.link(port).rate.bps_f64());
+        Pair { flow, nth, path, rdma, bps, round_trip: there + one_way(plan, back, rdma.cnp_bytes()) }
+    }
+
+    /// Whether so many bytes take longer to send than a round trip.
+    fn fills_path(&self, bytes: u64) -> bool {
+        8.0 * bytes as f64 > self.bps * self.round_trip.as_secs_f64()
+    }
+}
+
+/// Links that are shared out.
+struct Shares<'a> {
+    plan: &'a Plan<'a>,
+    pairs: Vec<Pair<'a>>,
+    /// By port, what is left of its rate, and who shares it.
+    left: BTreeMap<u32, (f64, Vec<usize>)>,
+}
+
+impl<'a> Shares<'a> {
+    fn new(plan: &'a Plan<'a>, pairs: Vec<Pair<'a>>) -> Shares<'a> {
+        let mut left: BTreeMap<u32, (f64, Vec<usize>)> = BTreeMap::new();
+        for (number, pair) in pairs.iter().enumerate() {
+            for &port in pair.path {
+                let is_chosen = plan
+                    .node(port)
+                    .switch()
+                    .is_some_and(|own| !matches!(own.path_choice, PathChoice::Hash(_)));
+                if is_chosen && Some(&port) != pair.path.last() {
+                    continue;
+                }
+                let rate = plan.link(port).rate.bps_f64();
+                left.entry(port).or_insert((rate, Vec::new())).1.push(number);
+            }
+        }
+        Shares { plan, pairs, left }
+    }
+
+    /// Ports of switches that hold somebody back.
+    fn bottlenecks(mut self) -> impl Iterator<Item = Bottleneck> {
+        // Shares only grow, so that what is known of a port is never too much.
+        let share = |(left, who): &(f64, Vec<usize>)| left / who.len() as f64;
+        let mut line: BinaryHeap<Least> =
+            self.left.iter().map(|(&port, own)| Least { share: share(own), port }).collect();
+        let mut held = vec![false; self.pairs.len()];
+        let mut found = Vec::new();
+        while let Some(Least { share: known, port }) = line.pop() {
+            let Some(own) = self.left.get_mut(&port) else { continue };
+            own.1.retain(|&pair| !held[pair]);
+            if own.1.is_empty() {
+                continue;
+            }
+            let now = share(own);
+            if now > known {
+                line.push(Least { share: now, port });
+                continue;
+            }
+            let Some((bps, who)) = self.left.remove(&port) else { continue };
+            for &pair in &who {
+                held[pair] = true;
+                for other in self.pairs[pair].path {
+                    if let Some((left, _)) = self.left.get_mut(other) {
+                        *left -= now;
+                    }
+                }
+            }
+            if self.plan.node(port).switch().is_some() {
+                found.push(self.bottleneck(port, bps, &who));
+            }
+        }
+        found.into_iter()
+    }
+
+    fn bottleneck(&self, port: u32, bps: f64, who: &[usize]) -> Bottleneck {
+        let (spec, wiring) = (self.plan.spec, self.plan.wiring);
+        let mut ends: Vec<_> = who.iter().filter_map(|&pair| self.pairs[pair].path.last()).collect();
+        ends.sort_unstable();
+        ends.dedup();
+        let sum: u128 = who.iter().map(|&pair| u128::from(self.pairs[pair].round_trip.ps())).sum();
+        Bottleneck {
+            switch: wiring.node_of[port as usize],
+            port: wiring.port_name(PortId(port), |node| &spec.nodes[node.at()].name),
+            many: who.len() as u64,
+            receivers: ends.len() as u64,
+            bps,
+            flow: self.pairs[who[0]].flow,
+            nic_bps: self.pairs[who[0]].bps,
+            round_trip: Time::from_ps((sum / who.len() as u128) as u64),
+        }
+    }
+}
+
+/// A port in a heap that gives the one with the least share first.
+struct Least {
+    share: f64,
+    port: u32,
+}
+
+impl Ord for Least {
+    fn cmp(&self, other: &Least) -> std::cmp::Ordering {
+        other.share.total_cmp(&self.share).then(other.port.cmp(&self.port))
+    }
+}
+impl PartialOrd for Least {
+    fn partial_cmp(&self, other: &Least) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl PartialEq for Least {
+    fn eq(&self, other: &Least) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+impl Eq for Least {}

@@ -1,0 +1,63 @@
+"""Queue pairs that came to be in error, in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from penstock.measurements import rows
+from penstock.units import duration
+
+if TYPE_CHECKING:
+    from penstock.measurements import Measurements
+
+
+def of_run(result: Measurements) -> str | None:
+    """How many queue pairs of a run are in error, and which was the first; ``None``: none is."""
+    failed, many = _failed(result)
+    if not failed:
+        return None
+    first = failed[0]
+    return (
+        f"queue pairs in error: {len(failed):,} of {many:,}, the first of {first['flow']} to "
+        f"{first['destination']} at {_when(first)} (table queue_pairs)"
+    )
+
+
+def of_flows(result: Measurements, flows: set[str], destination: str | None = None) -> str | None:
+    """The same of the queue pairs of some flows, in a sentence; to one host, or to all."""
+    failed, many = _failed(result, flows, destination)
+    if not failed:
+        return None
+    if many == 1:
+        return f"Its queue pair came to be in error at {_when(failed[0])}, and sends nothing any more."
+    came = "one came" if len(failed) == 1 else f"{len(failed):,} came"
+    return (
+        f"Of its {many:,} queue pairs {came} to be in error, the first, to {failed[0]['destination']}, at "
+        f"{_when(failed[0])}: they send nothing any more."
+    )
+
+
+def _failed(
+    result: Measurements, flows: set[str] | None = None, destination: str | None = None
+) -> tuple[list[dict[str, Any]], int]:
+    """Those in error, in the order of time, and how many there are in all."""
+    if "queue_pairs" not in result.table_names:
+        return [], 0
+    pairs = result.table("queue_pairs")
+    if flows is not None:
+        pairs = pairs.filter(
+            pc.is_in(pairs["flow"].cast(pa.string()), value_set=pa.array(sorted(flows), pa.string()))
+        )
+    if destination is not None:
+        pairs = pairs.filter(pc.equal(pairs["destination"].cast(pa.string()), destination))
+    failed = rows(pairs.filter(pc.is_finite(pc.fill_null(pairs["failed_ns"], float("nan")))))
+    return sorted(failed, key=lambda row: float(row["failed_ns"])), pairs.num_rows
+
+
+def _when(row: dict[str, Any]) -> str:
+    counts = {"timeout": row["timeouts"], "RNR NAK": row["rnr_naks_received"]}
+    heard = [f"{number:,} {what}{'s' * (number != 1)}" for what, number in counts.items() if number]
+    return f"{duration(row['failed_ns'])} after {' and '.join(heard)}"
