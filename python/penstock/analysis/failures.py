@@ -27,7 +27,7 @@ def of_run(result: Measurements) -> str | None:
 
 
 def of_flows(result: Measurements, flows: set[str], destination: str | None = None) -> str | None:
-    """The same of the queue pairs of some flows, in a sentence; to one host, or to all."""
+    """How many queue pairs of some flows, to one host or to all, are in error, in a sentence."""
     failed, many = _failed(result, flows, destination)
     if not failed:
         return None
