@@ -291,6 +291,19 @@ impl RdmaControlSpec {
             _ => None,
         }
     }
+    /// The least rate, and the name of its key, if it has one.
+    pub fn least_rate(&self) -> Option<BitRate> {
+        match &self.keys {
+            RdmaControlKeys::Dcqcn(keys) => Some(keys.min_rate),
+            RdmaControlKeys::Dctcp(keys) => Some(keys.min_rate),
+            RdmaControlKeys::Timely(keys) => Some(keys.min_rate),
+            RdmaControlKeys::Hpcc(keys) => Some(keys.min_rate),
+            RdmaControlKeys::HpccPint(keys) => Some(keys.min_rate),
+            RdmaControlKeys::PowerTcp(keys) => Some(keys.min_rate),
+            RdmaControlKeys::ThetaPowerTcp(keys) => Some(keys.min_rate),
+            RdmaControlKeys::None(_) | RdmaControlKeys::Swift(_) => None,
+        }
+    }
     /// Bytes that this adds to each data packet and acknowledgement.
     pub fn telemetry_bytes(&self) -> u16 {
         let bytes = match &self.keys {

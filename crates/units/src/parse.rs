@@ -113,6 +113,8 @@ const BYTES: Dimension = Dimension {
         ("MiB", 1 << 20),
         ("GB", 1_000_000_000),
         ("GiB", 1 << 30),
+        ("TB", 1_000_000_000_000),
+        ("TiB", 1 << 40),
     ],
 };
 const LENGTH: Dimension = Dimension {

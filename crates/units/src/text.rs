@@ -67,10 +67,10 @@ macro_rules! dimension {
 dimension! {
     Time, "Time", "a time", "1.5 us", "ps|ns|us|µs|ms|s";
     BitRate, "Rate", "a rate", "10 Gb/s", "b/s|kb/s|Mb/s|Gb/s|Tb/s";
-    Bytes, "Size", "a size", "1522 B", "B|kB|KiB|MB|MiB|GB|GiB";
+    Bytes, "Size", "a size", "1522 B", "B|kB|KiB|MB|MiB|GB|GiB|TB|TiB";
     Length, "Length", "a length", "300 m", "mm|cm|m|km";
     ClockTolerance, "Tolerance", "a tolerance", "100 ppm", "ppm|ppb";
-    Amount, "Amount", "a size in bytes or frames", "100 frames", "B|kB|KiB|MB|MiB|GB|GiB|frames?";
+    Amount, "Amount", "a size in bytes or frames", "100 frames", "B|kB|KiB|MB|MiB|GB|GiB|TB|TiB|frames?";
 }
 
 fn pattern<T: Dimension>() -> String {

@@ -2,8 +2,10 @@
 //! takes one that was overtaken for lost; and no answer comes within less than a round trip.
 
 use super::Context;
+use super::telemetry::rate_of;
 use super::unused::place_of;
 use crate::model::Model;
+use crate::place::Place;
 use fabric::choice::PathChoice;
 use fabric::spec::{FlowSpec, NodeSpec, Spec};
 use transport::{RdmaKeys, RdmaRecovery};
@@ -12,6 +14,7 @@ use units::Time;
 /// Warns once for each entry of the text.
 pub fn check(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     check_timeouts(model, spec, context);
+    check_least_rates(model, spec, context);
     let mut told: Vec<&str> = Vec::new();
     for flow in spec.flows.iter().filter(|flow| goes_back(flow)) {
         let Some((name, tables)) = place_of(model, flow).filter(|(name, _)| !told.contains(name)) else {
@@ -63,6 +66,27 @@ fn check_timeouts(model: &Model, spec: &Spec, context: &mut Context<'_>) {
         );
         let help = "every packet is sent again until the queue pair is in error (retries): expected a timeout that leaves room for queues";
         context.warn(&at, message, help);
+    }
+}
+
+/// Warns of controls whose least rate is no less than their link has: they can take nothing off it.
+fn check_least_rates(model: &Model, spec: &Spec, context: &mut Context<'_>) {
+    let mut told: Vec<&str> = Vec::new();
+    for flow in &spec.flows {
+        let Some(rdma) = flow.transport.as_ref().and_then(|connection| connection.rdma()) else { continue };
+        let Some(least) = rdma.control.least_rate() else { continue };
+        let Some(rate) = rate_of(spec, flow.from).filter(|&rate| rate <= least) else { continue };
+        let Some((name, tables)) = place_of(model, flow).filter(|(name, _)| !told.contains(name)) else {
+            continue;
+        };
+        let own = |table: &Place| table.key(rdma.control.name()).key("min_rate");
+        let Some(at) = context.first_written(&tables.iter().map(own).collect::<Vec<_>>()) else { continue };
+        told.push(name);
+        let message = format!(
+            "\"{name}\" sends no slower than \"{least}\", and \"{}\" has \"{rate}\"",
+            spec.nodes[flow.from.at()].name
+        );
+        context.warn(&at, message, "its control changes nothing: expected a min_rate below that of the link");
     }
 }
 

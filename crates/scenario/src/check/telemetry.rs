@@ -106,7 +106,7 @@ fn crowds(spec: &Spec, is_one: impl Fn(&FlowSpec) -> bool) -> BTreeMap<NodeId, u
 }
 
 /// The rate of the links of a host together.
-fn rate_of(spec: &Spec, node: NodeId) -> Option<BitRate> {
+pub fn rate_of(spec: &Spec, node: NodeId) -> Option<BitRate> {
     let own = spec.links.iter().filter(|link| link.a == node || link.b == node);
     let bps = own.map(|link| link.rate.bps()).sum();
     (bps > 0).then(|| BitRate::from_bps(bps))

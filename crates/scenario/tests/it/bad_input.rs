@@ -2050,6 +2050,11 @@ fn warnings() {
             "recovery = \"selective\"",
         ),
         (
+            flow_and("source = { rdma = { control = { timely = { min_rate = ‸\"10 Gb/s\" } } } }", ""),
+            "\"f\" sends no slower than \"10 Gb/s\", and \"h0\" has \"10 Gb/s\"",
+            "a min_rate below that of the link",
+        ),
+        (
             // 5 % are kept free, and one adds 10 %.
             flow_and("source = { rdma = { control = { hpcc = { ai_rate = ‸\"1 Gb/s\" } } } }", ""),
             "1 queue pair with telemetry, \"f\" among them, comes to rest with a queue of 0.05 base round trips at \"h0\"",

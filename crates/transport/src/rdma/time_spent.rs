@@ -134,6 +134,11 @@ impl SpentClock {
         *since = now.max(*since);
     }
 
+    /// All until now, or until the last packet was on the wire.
+    pub fn until_sent(&self, now: Time) -> TimesSpent {
+        self.until(now.min(self.wire.0))
+    }
+
     /// All until now.
     pub fn until(&self, now: Time) -> TimesSpent {
         let mut clock = *self;

@@ -6,9 +6,11 @@ use crate::room::Append;
 use units::Time;
 
 impl QueuePair {
-    /// What its time was spent on until now.
+    /// What its time was spent on until now. Of READs whose responses nobody acknowledges it ends with the last packet on the wire: it
+    /// hears nothing of them until the next request.
     pub fn spent(&self, now: Time) -> TimesSpent {
-        self.clocks.own.until(now)
+        let unheard = !self.spec.acknowledges() && self.has_sent_all();
+        if unheard { self.clocks.own.until_sent(now) } else { self.clocks.own.until(now) }
     }
     /// Bytes of frames in flight.
     pub fn bytes_in_flight(&self) -> u64 {
