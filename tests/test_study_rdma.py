@@ -7,10 +7,12 @@ docs/studies.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from penstock.scenario import Scenario
 from penstock.studies import reproduce
 
 ROWS = {"irn-2018/evaluation": 6, "timely-ecn-or-delay/analysis": 6 + 4 + 3 + 2 + 4}
@@ -47,3 +49,24 @@ def test_the_page_has_what_is_known(name: str) -> None:
     assert {one["id"] for one in kept if not one["passed"]} == {
         one.id for one in study.experiments if one.not_met
     }
+
+
+def test_the_fabric_of_hpcc_is_that_of_its_authors() -> None:
+    """320 hosts and 480 links; each switch has one way down to each host of its pod, or of all."""
+    [study] = reproduce.find("hpcc-2019/evaluation")
+    fabric = Scenario.from_file(study.folder / "fabric.toml")
+    topology = fabric.with_value("simulation.duration", "1 us").run().topology
+    rates = Counter((link["rate_bps"], link["delay_ns"]) for link in topology["links"])
+    assert rates == {(100e9, 1000): 320, (400e9, 1000): 160}
+    below: dict[str, list[str]] = {}
+    for link in topology["links"]:
+        below.setdefault(link["b"], []).append(link["a"])
+
+    def hosts(node: str) -> list[str]:
+        return [node] if node.startswith("h") else [host for one in below[node] for host in hosts(one)]
+
+    everyone = {f"h{nth}" for nth in range(320)}
+    reached = Counter(len(hosts(node)) for node in below)
+    assert reached == {16: 20, 64: 20, 320: 16}
+    assert all(len(set(hosts(node))) == len(hosts(node)) for node in below)
+    assert all(set(hosts(f"core{nth}")) == everyone for nth in range(16))

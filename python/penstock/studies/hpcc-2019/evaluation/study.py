@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+import os
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -13,16 +15,20 @@ from matplotlib.figure import Figure
 
 from penstock.plots.style import style
 from penstock.result import Result
+from penstock.running.many import run_many
 from penstock.scenario import Scenario
 from penstock.studies.marks import red_marks
 from penstock.studies.reproduce import Context, Outcome
 
 HPCC, DCTCP, DCQCN, TIMELY, SWIFT = "HPCC", "DCTCP", "DCQCN+w", "TIMELY+w", "Swift"
 BARE = "DCQCN"
-_TRIP = {"base_rtt": "8.3 us"}
+FIRST = "TIMELY+w, ACKs first"
+"""As the authors' script has it, with acknowledgements before data."""
+_TRIP = {"base_rtt": "12.3 us"}
 """The longest round trip of the fabric without queues, as in the authors' runs."""
 _WINDOW = {"window": "bdp", **_TRIP}
 _DCQCN = {"control": {"dcqcn": {"preset": "hpcc"}}, "cnp_gap": "0 s"}
+_TIMELY = {"control": {"timely": {"delta": "100 Mb/s", "min_rate": "1 Gb/s"}}, **_WINDOW}
 CONTROLS: Mapping[str, Mapping[str, Any]] = {
     HPCC: {
         "control": {"hpcc": {"eta": 0.99, "max_stage": 0, "ai_rate": "50 Mb/s", "min_rate": "1 Gb/s"}},
@@ -30,9 +36,10 @@ CONTROLS: Mapping[str, Mapping[str, Any]] = {
     },
     DCTCP: {"control": "dctcp", **_WINDOW},
     DCQCN: {**_DCQCN, **_WINDOW},
-    TIMELY: {"control": {"timely": {"delta": "100 Mb/s", "min_rate": "1 Gb/s"}}, **_WINDOW},
+    TIMELY: _TIMELY,
     SWIFT: {"control": "swift"},
     BARE: _DCQCN,
+    FIRST: {**_TIMELY, "ack_priority": 7},
 }
 COLOURS = {
     HPCC: "#CC79A7",
@@ -41,15 +48,37 @@ COLOURS = {
     TIMELY: "#009E73",
     SWIFT: "#777777",
     BARE: "#9ecae1",
+    FIRST: "#8fd3b6",
 }
 OTHERS = (DCQCN, TIMELY)
 SOURCE = (HPCC, DCTCP, DCQCN, TIMELY)
-"""Those of the source; Swift is beside them."""
+"""Those of the source; others are beside them."""
 SIZES = {"web_search": "web search", "fb_hadoop": "Hadoop"}
 LOADS = (0.3, 0.5)
-STOP_US = {"web_search": 2140, "fb_hadoop": 750}
-"""Until which messages arrive, over the load: about 1,000 of web search, 5,000 of Hadoop."""
+
+
+@dataclass(frozen=True)
+class Times:
+    """Messages arrive from the beginning until `stop`; those count that arrive between `first` and `last`."""
+
+    first_us: float
+    last_us: float
+    stop_us: float
+
+    def shortened(self, share: float) -> Times:
+        """To this share of all."""
+        return Times(share * self.first_us, share * self.last_us, share * self.stop_us)
+
+
+TIMES = {"web_search": Times(2000, 5000, 7000), "fb_hadoop": Times(1000, 2500, 3000)}
+"""The table of slowdowns by when a message begins tells how far such a load is one that lasts."""
+BURST_TIMES = Times(2500, 4500, 5000)
+"""The sixty messages of a burst take 2.4 ms."""
+LINKS = {16: 2, 64: 4}
+"""Links between two hosts of the same switch of 16 hosts, and of the same pod of 64; else there are 6."""
+LINK_NS = 1000
 DRAIN_US = 16_000
+Span = tuple[float, float]
 SHORT, LONG, TINY = 30_000, 5_000_000, 1_000
 WEB_KB: Mapping[str, tuple[float, float, float]] = {
     HPCC: (1.5, 2.7, 4.0),
@@ -71,22 +100,27 @@ BINS = (0, 1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000, 5_000_000,
 
 @dataclass(frozen=True)
 class Run:
-    """Sizes in bytes and slowdowns of all messages of a run, infinite where one was not done."""
+    """All messages of a run."""
 
+    times: Times
+    begun_us: np.ndarray
     sizes: np.ndarray
     slow: np.ndarray
+    """Slowdowns, infinite where a message was not done."""
     paused_us: float
     """All ports together."""
     longest_kb: float
     """The longest queue of a switch."""
 
     @classmethod
-    def of(cls, result: Result) -> Run:
-        """Reads a result."""
-        rows = [row for row in result.rows("transfers") if row["name"].startswith("messages")]
+    def of(cls, result: Result, plain: Result, times: Times) -> Run:
+        """Reads a result; `plain` has the same messages in packets without telemetry."""
+        rows = messages(result)
         return cls(
+            times=times,
+            begun_us=np.array([row["start_ns"] for row in rows]) / 1e3,
             sizes=np.array([row["bytes"] for row in rows]),
-            slow=np.array([row["slowdown"] or math.inf for row in rows]),
+            slow=np.array([slowdown(*both) for both in zip(rows, messages(plain), strict=True)]),
             paused_us=sum(row["paused_s"] for row in result.rows("ports")) * 1e6,
             longest_kb=max(
                 row["queue_bytes_max"] for row in result.rows("queues") if not row["port"].startswith("h")
@@ -94,10 +128,34 @@ class Run:
             / 1e3,
         )
 
-    def at(self, percent: float, least: int = 0, most: int = BINS[-1]) -> float:
+    @property
+    def counted(self) -> Span:
+        """When messages begin that count, in us."""
+        return self.times.first_us, self.times.last_us
+
+    def begun(self, during: Span) -> np.ndarray:
+        """Which messages begin then."""
+        return (self.begun_us >= during[0]) & (self.begun_us < during[1])
+
+    def at(self, percent: float, least: int = 0, most: int = BINS[-1], during: Span | None = None) -> float:
         """A percentile of the slowdown of messages of these sizes; NaN without any."""
-        found = self.slow[(self.sizes > least) & (self.sizes <= most)]
+        found = self.slow[(self.sizes > least) & (self.sizes <= most) & self.begun(during or self.counted)]
         return float(np.percentile(found, percent, method="higher")) if len(found) else math.nan
+
+
+def messages(result: Result) -> list[dict[str, Any]]:
+    """Its messages without those of incast."""
+    return [row for row in result.rows("transfers") if row["name"].startswith("messages")]
+
+
+def slowdown(row: Mapping[str, Any], plain: Mapping[str, Any]) -> float:
+    """As the authors count: until the sender knows that all has arrived, over the same alone and plain."""
+    until = row["acknowledged_ns"]
+    if not until:
+        return math.inf
+    source, destination = (int(row[end].removeprefix("h")) for end in ("source", "destination"))
+    links = next((links for hosts, links in LINKS.items() if source // hosts == destination // hosts), 6)
+    return float(until / (plain["ideal_ns"] + links * LINK_NS))
 
 
 Runs = Mapping[tuple[str, float, str], Run]
@@ -106,31 +164,40 @@ Bursts = Mapping[str, Run]
 
 def run(context: Context) -> list[Outcome]:
     """All experiments."""
-    share = 0.05 if context.quick else 1.0
+    share = 0.02 if context.quick else 1.0
+    fabric = context.scenario("fabric")
+    alone = fabric.with_value("transfers.incast", None)
     runs: dict[tuple[str, float, str], Run] = {}
     for sizes in SIZES:
         for load in LOADS:
-            for name in (*SOURCE, SWIFT):
-                context.say(f"{SIZES[sizes]}, load {load:g}, {name}")
-                runs[sizes, load, name] = messages(context, "messages", name, sizes, load, share)
-    bursts = {}
-    for name in CONTROLS:
-        context.say(f"incast, {name}")
-        bursts[name] = messages(context, "incast", name, "fb_hadoop", LOADS[0], 1.5 * share)
+            context.say(f"{SIZES[sizes]}, load {load:g}")
+            loaded = with_messages(alone, sizes, load)
+            for name, one in under(loaded, (*SOURCE, SWIFT, FIRST), TIMES[sizes].shortened(share)).items():
+                runs[sizes, load, name] = one
+    context.say("incast")
+    bursts = under(with_messages(fabric, "fb_hadoop", LOADS[0]), CONTROLS, BURST_TIMES.shortened(share))
     context.save_table("slowdowns", "Slowdowns of all runs", COLUMNS, list(rows(runs, bursts)), note=NOTE)
+    lasting(context, {name: runs["web_search", LOADS[1], name] for name in (*SOURCE, SWIFT, FIRST)})
     cover = context.save_figure(picture(runs, bursts), "hpcc", cover=True)
     return [*of_messages(context, runs, [cover]), *of_bursts(context, bursts)]
 
 
-def messages(context: Context, file: str, name: str, sizes: str, load: float, share: float) -> Run:
-    """Messages of these sizes under a control."""
-    scenario = controlled(context.scenario(file), name)
-    stop = share * STOP_US[sizes] / load
+def with_messages(scenario: Scenario, sizes: str, load: float) -> Scenario:
+    """With messages of these sizes at this load."""
     scenario = scenario.with_value("transfers.messages.sizes", sizes)
-    scenario = scenario.with_value("transfers.messages.arrivals", {"poisson": {"load": load}})
+    return scenario.with_value("transfers.messages.arrivals", {"poisson": {"load": load}})
+
+
+def under(scenario: Scenario, names: Iterable[str], times: Times) -> dict[str, Run]:
+    """What the messages of a scenario come to under each control; threads know which runs were kept."""
+    scenario = scenario.with_value("simulation.duration", f"{times.stop_us + DRAIN_US:.0f} us")
     for entry in scenario.to_dict()["transfers"]:
-        scenario = scenario.with_value(f"transfers.{entry['name']}.stop", f"{stop:.0f} us")
-    return Run.of(scenario.with_value("simulation.duration", f"{stop + DRAIN_US:.0f} us").run(seed=1))
+        scenario = scenario.with_value(f"transfers.{entry['name']}.stop", f"{times.stop_us:.0f} us")
+    scenarios = {name: controlled(scenario, name) for name in names}
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        results = run_many(scenarios.values(), executor=threads)
+    of = dict(zip(scenarios, results, strict=True))
+    return {name: Run.of(result, of[DCTCP], times) for name, result in of.items()}
 
 
 def controlled(scenario: Scenario, name: str) -> Scenario:
@@ -140,8 +207,8 @@ def controlled(scenario: Scenario, name: str) -> Scenario:
         scenario = scenario.with_value(f"transfers.{entry['name']}.over", over)
     if name not in (DCTCP, DCQCN, BARE):
         return scenario
-    scenario = scenario.with_value("switch.queue_managers", [marks(name, 1)])
-    return scenario.with_value("switches.spine*.queue_managers", [marks(name, 4)])
+    scenario = scenario.with_value("switch.queue_managers", [marks(name, 4)])
+    return scenario.with_value("switches.tor*.queue_managers", [marks(name, 1)])
 
 
 def marks(name: str, times: int) -> Mapping[str, Any]:
@@ -165,7 +232,11 @@ COLUMNS = (
     "longest queue (kB)",
     "paused (us)",
 )
-NOTE = "Slowdown: completion over that of the same message alone. Paused: all ports together."
+NOTE = (
+    "Slowdown: until the sender knows that all has arrived, over that of the same message alone in packets "
+    "without telemetry. "
+    "Paused: all ports together."
+)
 
 
 def rows(runs: Runs, bursts: Bursts) -> list[tuple[str, ...]]:
@@ -175,7 +246,7 @@ def rows(runs: Runs, bursts: Bursts) -> list[tuple[str, ...]]:
     return [
         (
             *which,
-            f"{len(one.sizes):,}",
+            f"{one.begun(one.counted).sum():,}",
             factor(one.at(95, 0, TINY)),
             factor(one.at(95, 0, SHORT)),
             factor(one.at(99, 0, SHORT)),
@@ -187,6 +258,24 @@ def rows(runs: Runs, bursts: Bursts) -> list[tuple[str, ...]]:
         )
         for which, one in found
     ]
+
+
+def lasting(context: Context, runs: Mapping[str, Run]) -> None:
+    """Whether slowdowns stay where they are as the load goes on."""
+    ends = np.linspace(0, runs[HPCC].times.stop_us, 8)
+    spans = list(pairwise(ends.tolist()))
+    first, last = runs[HPCC].counted
+    context.save_table(
+        "lasting",
+        f"95th percentile by when a message begins, {SIZES['web_search']}, load {LOADS[1]:g}",
+        ("control", "messages", *(f"{start / 1e3:g} to {end / 1e3:g} ms" for start, end in spans)),
+        [
+            (name, title, *(factor(one.at(95, *sizes, during=span)) for span in spans))
+            for title, sizes in (("≤ 30 kB", (0, SHORT)), ("≥ 5 MB", (LONG, BINS[-1])))
+            for name, one in runs.items()
+        ],
+        note=f"Those that begin from {first / 1e3:g} to {last / 1e3:g} ms count.",
+    )
 
 
 def factor(value: float) -> str:
@@ -322,5 +411,5 @@ def picture(runs: Runs, bursts: Bursts) -> Figure:
         figure.legend(
             *figure.axes[-1].get_legend_handles_labels(), loc="outside lower center", ncols=len(bursts)
         )
-        figure.suptitle("64 hosts at 100 Gb/s")
+        figure.suptitle("320 hosts at 100 Gb/s")
     return figure
