@@ -64,6 +64,16 @@ def test_read_fills_a_lossless_link() -> None:
     assert (row["packets_sent_again"], row["timeouts"]) == (0, 0)
 
 
+def test_what_nobody_acknowledges_is_not_under_way_for_ever() -> None:
+    """A responder that was asked for nothing more hears nothing more."""
+    reads = [flow(0, "h1", "h0", 'verb = "read", mtu = "1000 B"') + 'limit = "100 kB"\n']
+    [row] = run(reads, hosts=2).rows("queue_pairs")
+    packet = (1000 + HEADERS + ON_WIRE) * 8 / LINK * 1e9
+    # Its NIC takes a packet while the one before is on the wire.
+    assert row["sending_ns"] == pytest.approx(99.5 * packet, abs=packet)
+    assert row["under_way_ns"] == 0
+
+
 @pytest.mark.parametrize("senders", [1, 3])
 def test_a_nic_begins_messages_at_its_rate(senders: int) -> None:
     """All queue pairs of a host share it: at most one message each microsecond, whatever its length."""

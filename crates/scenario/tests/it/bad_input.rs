@@ -2051,7 +2051,7 @@ fn warnings() {
         ),
         (
             flow_and("source = { rdma = { control = { timely = { min_rate = ‸\"10 Gb/s\" } } } }", ""),
-            "\"f\" sends no slower than \"10 Gb/s\", and \"h0\" has \"10 Gb/s\"",
+            "\"f\" sends no slower than \"10 Gb/s\", and \"h1\" has \"10 Gb/s\"",
             "a min_rate below that of the link",
         ),
         (
