@@ -33,7 +33,7 @@ pub(crate) fn keys() -> RdmaKeys {
 pub(crate) fn dcqcn() -> RdmaControlKeys {
     RdmaControlKeys::Dcqcn(DcqcnPreset::Paper.keys())
 }
-fn spec(keys: &RdmaKeys) -> Arc<RdmaSpec> {
+pub(crate) fn spec(keys: &RdmaKeys) -> Arc<RdmaSpec> {
     let (spec, warnings) = keys.carrier(Some(Bytes::new(0)), 1_522).unwrap();
     assert_eq!((warnings, spec.check()), (vec![], Ok(())));
     spec
@@ -320,22 +320,6 @@ fn any_keys() -> impl Strategy<Value = RdmaKeys> {
             ..keys()
         },
     )
-}
-
-/// Without a message, and with one.
-#[test]
-fn a_queue_pair_takes_600_bytes_and_its_message_192() {
-    let mut pipe = transfers(&keys(), &[(0, 30_000), (100, 50_000)]);
-    let spec = spec(&keys());
-    let fresh = crate::QueuePair::new(&spec, 0, &spec.facts(RATE, DELAY + DELAY, 0));
-    let bytes = size_of_val(&fresh) + fresh.memory_bytes();
-    assert!(bytes <= 600, "{bytes} B");
-    for until in [us(110), NEVER] {
-        pipe.run_clean(until);
-        let pair = pipe.near.queue_pairs().next().unwrap();
-        let bytes = size_of_val(pair) + pair.memory_bytes();
-        assert!(bytes <= 792, "{bytes} B");
-    }
 }
 
 proptest! {

@@ -1,9 +1,10 @@
-//! What the time of messages over RDMA was spent on, by hand.
+//! What the time of messages over RDMA was spent on, by hand; and what queue pairs take.
 
+use crate::endpoint::Protocol;
 use crate::pipe::Outcome;
-use crate::rdma_examples::{NEVER, Wire, dcqcn, keys, losing, transfers};
-use crate::testbed::DELAY;
-use crate::{RdmaKeys, RdmaVerb, Spent};
+use crate::rdma_examples::{NEVER, Wire, dcqcn, keys, losing, spec, transfers, us};
+use crate::testbed::{DELAY, RATE};
+use crate::{QueuePair, RdmaKeys, RdmaVerb, Spent};
 use units::{Bytes, Or, Time};
 
 /// What the time of a transfer was spent on: behind others, then in the order of `Spent`, in nanoseconds; and its whole time.
@@ -99,5 +100,21 @@ fn a_read_waits_for_its_request_and_for_those_before_it() {
             assert!(times.on(Spent::UnderWay).abs_diff(rest as u32) <= 10, "{nth} {times:?}");
             assert_eq!(times.on(Spent::Again), 0);
         }
+    }
+}
+
+/// Without a message, and with one.
+#[test]
+fn a_queue_pair_takes_600_bytes_and_its_message_192() {
+    let mut pipe = transfers(&keys(), &[(0, 30_000), (100, 50_000)]);
+    let spec = spec(&keys());
+    let fresh = QueuePair::new(&spec, 0, &spec.facts(RATE, DELAY + DELAY, 0));
+    let bytes = size_of_val(&fresh) + fresh.memory_bytes();
+    assert!(bytes <= 600, "{bytes} B");
+    for until in [us(110), NEVER] {
+        pipe.run_clean(until);
+        let pair = pipe.near.queue_pairs().next().unwrap();
+        let bytes = size_of_val(pair) + pair.memory_bytes();
+        assert!(bytes <= 792, "{bytes} B");
     }
 }

@@ -1,0 +1,74 @@
+//! Which packet a queue pair sends next, and when: what its recovery names, if it fits the window, at the rate of its control.
+
+use super::{Message, NONE, QueuePair};
+use crate::rdma::control::RdmaControl;
+use crate::rdma::psn;
+use units::Time;
+
+impl QueuePair {
+    /// Which message a packet is part of.
+    pub(super) fn find(&self, packet: u64) -> usize {
+        let holds = |message: &Message| message.first <= packet && packet < message.end();
+        for at in [self.at, self.at + 1] {
+            if self.messages.get(at).is_some_and(holds) {
+                return at;
+            }
+        }
+        self.messages.partition_point(|message| message.end() <= packet)
+    }
+
+    /// Bytes of frames before a packet.
+    pub(super) fn bytes_before(&self, packet: u64) -> u64 {
+        let data = match self.messages.get(self.find(packet)) {
+            Some(message) => {
+                let sent = packet - message.first.min(packet);
+                let within = sent * u64::from(self.spec.mtu);
+                message.before + within.min(message.bytes) + self.extended(sent, message.packets)
+            }
+            None => self.end_bytes,
+        };
+        data + packet * u64::from(self.spec.headers)
+    }
+
+    pub(super) fn in_flight(&self, next: u64) -> u64 {
+        self.bytes_before(next).saturating_sub(self.bytes_before(self.unacknowledged))
+    }
+
+    /// The packet that is sent next, if there is one and the window holds it.
+    pub(super) fn next(&self) -> Option<u64> {
+        debug_assert_eq!(self.ready, self.find_next(), "what is sent next has changed without a word");
+        (self.ready != NONE).then_some(self.ready)
+    }
+
+    pub(super) fn find_next(&self) -> u64 {
+        let next = self.recovery.next(self.unacknowledged, self.highest);
+        if next >= self.end || next - self.unacknowledged >= psn::MOST_OUTSTANDING {
+            return NONE;
+        }
+        let fits = next == self.unacknowledged || next < self.highest && self.recovery.is_selective() || {
+            let window = self.window();
+            window == u64::MAX || self.in_flight(next + 1) <= window
+        };
+        if fits { next } else { NONE }
+    }
+
+    pub(super) fn work_out(&mut self) {
+        self.ready = self.find_next();
+    }
+
+    /// Something has happened: what is sent next, and what time is spent on from now on.
+    pub(super) fn settle(&mut self, now: Time) {
+        self.work_out();
+        self.note_time(now);
+    }
+
+    /// When the next packet may leave, after the control has heard of something.
+    pub(super) fn pace(&mut self, now: Time) {
+        let (since, bytes) = self.last;
+        if bytes > 0 || self.waits > now {
+            let paced = if bytes > 0 { self.control.due(since, bytes) } else { Time::ZERO };
+            self.due = paced.max(self.waits);
+            self.closed = self.due > now;
+        }
+    }
+}
