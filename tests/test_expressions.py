@@ -220,3 +220,22 @@ def test_an_objective_depends_on_a_result(text: str) -> None:
     with pytest.raises(ArgumentError, match=r"no result changes|no finite number"):
         Goal("minimize", text)
     assert Goal("minimize", "scenario.switch.buffer.total").measures
+
+
+@pytest.mark.parametrize(
+    ("dimension", "old", "new"),
+    [
+        ("time", 'duration = "200 us"', 'duration = "1 xx"'),
+        ("rate", 'rate = "10 Gb/s"', 'rate = "1 xx/s"'),
+        ("length", 'length = "20 m"', 'length = "1 xx"'),
+        ("size", "[simulation]", '[simulation]\nmemory_limit = "1 xx"'),
+    ],
+)
+def test_expressions_know_the_units_of_scenarios(dimension: str, old: str, new: str) -> None:
+    with pytest.raises(ps.ScenarioError) as caught:
+        ps.Scenario.from_toml(SMALL.replace(old, new, 1)).run()
+    accepted = re.search(r"expected one of ([^;]+);", str(caught.value))
+    assert accepted is not None
+    for unit in accepted[1].split(", "):
+        quantity = Quantity.read(f"1 {unit}")
+        assert quantity is not None and quantity.dimension == dimension

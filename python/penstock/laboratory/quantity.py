@@ -25,6 +25,8 @@ UNITS: dict[str, dict[str, int]] = {
         "MiB": 1 << 20,
         "GB": 10**9,
         "GiB": 1 << 30,
+        "TB": 10**12,
+        "TiB": 1 << 40,
     },
     "length": {"mm": 1, "cm": 10, "m": 10**3, "km": 10**6},
     "tolerance": {"ppb": 1, "ppm": 10**3},
