@@ -46,7 +46,7 @@ impl BufferSpec {
     }
 
     /// The limit that may refuse this.
-    #[inline(always)]
+    #[inline]
     pub fn limit(&self, of: Refusal) -> Option<Amount> {
         match of {
             Refusal::Queue => self.queue,
@@ -58,7 +58,7 @@ impl BufferSpec {
 
     /// Whether a frame of `bytes` may enter where so much waits, which is asked of each limit that is set; the narrowest one is
     /// named first.
-    #[inline(always)]
+    #[inline]
     pub fn admit(&self, bytes: u16, waits: impl Fn(Refusal) -> Occupancy) -> Result<(), Refusal> {
         for of in [Refusal::Queue, Refusal::Port, Refusal::Class, Refusal::Total] {
             if let Some(limit) = self.limit(of)

@@ -291,7 +291,7 @@ impl RdmaControlSpec {
             _ => None,
         }
     }
-    /// The least rate, and the name of its key, if it has one.
+    /// The least rate of a control that has one (`min_rate`).
     pub fn least_rate(&self) -> Option<BitRate> {
         match &self.keys {
             RdmaControlKeys::Dcqcn(keys) => Some(keys.min_rate),

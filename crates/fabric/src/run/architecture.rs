@@ -80,7 +80,7 @@ impl NodeMemory {
     }
 
     /// A frame begins to wait.
-    #[inline(always)]
+    #[inline]
     pub fn add(&mut self, class: usize, bytes: u16, now: Time) {
         self.last_entry = now;
         if self.buffer.total.is_some() {
@@ -92,7 +92,7 @@ impl NodeMemory {
     }
 
     /// A frame has left.
-    #[inline(always)]
+    #[inline]
     pub fn remove(&mut self, class: usize, bytes: u16) {
         if self.buffer.total.is_some() {
             self.total.remove(bytes);

@@ -279,7 +279,7 @@ impl Fabric {
     }
 
     /// What waits within a limit, where a frame of this class and port would; counted where that limit is set.
-    #[inline(always)]
+    #[inline]
     pub fn waits_within(&self, limit: Refusal, egress: PortIx, class: TrafficClass) -> Occupancy {
         let memory = || self.nodes[self.node_of[egress]].memory();
         match limit {

@@ -124,7 +124,7 @@ const COUNTS: [Count; 17] = [
         "NAKs that the receiver has sent for it; of READs, requests for what was missing, after timeouts too.",
         |row| row.received.naks,
     ),
-    ("naks_received", "", "Those that have come to the sender.", |row| row.pair.counts.naks.into()),
+    ("naks_received", "", "Those that have come to the sender.", |row| row.pair.counts.naks),
     ("rnr_naks_sent", "", "NAKs that the receiver has sent because it was not ready.", |row| {
         row.received.not_ready
     }),
@@ -133,7 +133,7 @@ const COUNTS: [Count; 17] = [
         row.read.map_or(row.pair.counts.timeouts.into(), |read| read.timeouts)
     }),
     ("context_fetches", "", "Times that its NIC had to fetch its context (`rdma` of hosts).", |row| {
-        row.pair.counts.fetches.into()
+        row.pair.counts.fetches
     }),
 ];
 

@@ -48,7 +48,7 @@ pub struct PairCounts {
     /// CNPs that have come.
     pub cnps: u64,
     /// NAKs that have come.
-    pub naks: u32,
+    pub naks: u64,
     /// Acknowledgements with an echoed mark that have come.
     pub marks: u64,
     /// Times that nothing came.
@@ -60,7 +60,7 @@ pub struct PairCounts {
     /// NAKs of a receiver that is not ready.
     pub not_ready: u32,
     /// Fetches of its context by the NIC.
-    pub fetches: u32,
+    pub fetches: u64,
 }
 
 /// A message that is complete.
@@ -147,9 +147,9 @@ pub struct QueuePair {
     timed: (u64, Time),
     /// What it has done.
     pub counts: PairCounts,
-    /// What was not told yet: complete messages, and a round trip from its beginning to its end.
+    /// What was not told yet: complete messages, and a round trip from its beginning, or [`Time::NEVER`], to its end.
     done: Vec<Done>,
-    round_trip: Option<(Time, Time)>,
+    round_trip: (Time, Time),
     discarded: u64,
 }
 
@@ -184,7 +184,7 @@ impl QueuePair {
             timed: (NONE, Time::ZERO),
             counts: PairCounts::default(),
             done: Vec::new(),
-            round_trip: None,
+            round_trip: (Time::NEVER, Time::NEVER),
             discarded: 0,
         }
     }
@@ -270,7 +270,7 @@ impl QueuePair {
         let before = self.bytes_before(self.unacknowledged);
         let bytes = self.bytes_before(until) - before;
         if self.timed.0 < until {
-            self.round_trip = Some((self.timed.1, now));
+            self.round_trip = (self.timed.1, now);
             self.timed.0 = NONE;
         }
         self.unacknowledged = until;
@@ -436,7 +436,11 @@ impl Protocol for QueuePair {
     }
 
     fn poll_record(&mut self) -> Option<Record> {
-        let (start, end) = self.round_trip.take()?;
+        let (start, end) = self.round_trip;
+        if start == Time::NEVER {
+            return None;
+        }
+        self.round_trip.0 = Time::NEVER;
         let bytes = self.spec.frame_bytes(self.spec.mtu).into();
         Some(Record { kind: RecordKind::RoundTrip, start, end, bytes })
     }

@@ -99,7 +99,7 @@ impl QueuePair {
             && self.messages.get(self.find(next)).is_some_and(|message| message.first == next);
         let Ok(mut nic) = nic.lock() else { return true };
         let (at, fetches) = nic.admit(number, begins, now);
-        self.counts.fetches += u32::from(fetches);
+        self.counts.fetches += u64::from(fetches);
         self.admitted = next;
         if at > now {
             self.waits = self.waits.max(at);

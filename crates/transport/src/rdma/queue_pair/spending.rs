@@ -49,7 +49,7 @@ impl QueuePair {
     }
 
     fn heard(&self) -> [u32; 3] {
-        [self.counts.cnps as u32, self.counts.marks as u32, self.counts.naks]
+        [self.counts.cnps, self.counts.marks, self.counts.naks].map(|count| count as u32)
     }
 
     /// The clocks of messages whose first packet is the next one.
