@@ -54,6 +54,11 @@ impl Fabric {
             last = next;
             most = most.max(Some((held(next.1.0), next.1)).filter(|&(bytes, _)| bytes > 0));
         }
+        debug_assert_eq!(
+            most,
+            queues.map(|queue| (held(queue), Reverse(queue))).filter(|&(bytes, _)| bytes > 0).max(),
+            "a queue that was not looked at holds more"
+        );
         most.map(|(_, Reverse(queue))| queue)
     }
 }
