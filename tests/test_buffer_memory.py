@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import penstock as ps
 from penstock import _core, running
 from penstock.errors import ScenarioError
 from penstock.library import Source
@@ -223,3 +224,36 @@ def test_what_is_wrong_is_said(text: str, said: str) -> None:
     with pytest.raises(ScenarioError) as caught, running.engine_errors():
         _core.check(text, "s.toml")
     assert said in str(caught.value)
+
+
+ONE_QUEUE = """\
+[simulation]
+duration = "2 ms"
+[topology.star]
+hosts = 3
+rate = "10 Gb/s"
+length = "20 m"
+[switch.buffer]
+{limits}
+[[flows]]
+name = "f"
+from = "h0..h1"
+to = "h2"
+source = {{ poisson = {{ rate = "8 Gb/s" }} }}
+"""
+
+
+@pytest.mark.parametrize("limit", ["20 frames", "30 kB"])
+def test_all_limits_are_one_where_a_switch_has_one_queue(limit: str) -> None:
+    """Alone, and beside others that do not bind: what waits is counted for the limits that are set."""
+    kinds = ("queue", "port", "class", "total")
+    alone = [{kind: limit} for kind in kinds]
+    beside = [{**dict.fromkeys(kinds, "1 MB"), kind: limit} for kind in kinds]
+    seen = set()
+    for limits, kind in zip([*alone, *beside], kinds * 2, strict=True):
+        text = "\n".join(f'{name} = "{value}"' for name, value in limits.items())
+        result = ps.run(ps.Scenario.from_toml(ONE_QUEUE.format(limits=text)))
+        [lost] = {row["cause"] for row in result.rows("drops")}
+        assert lost == f"{kind}_limit"
+        seen.add((result.fingerprint, sum(row["frames"] for row in result.rows("drops"))))
+    assert len(seen) == 1
