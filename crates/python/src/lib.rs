@@ -116,8 +116,8 @@ mod _core {
 
     /// The JSON Schema of scenario files.
     #[pyfunction]
-    fn json_schema() -> String {
-        scenario::json_schema()
+    fn json_schema() -> &'static str {
+        scenario::JSON_SCHEMA
     }
 
     /// Every mechanism, described: JSON list.

@@ -8,7 +8,7 @@ type Page = (&'static str, &'static str, &'static str, &'static str);
 
 /// Every mechanism as JSON.
 pub fn describe() -> String {
-    let schema: Value = serde_json::from_str(&scenario::json_schema()).unwrap_or_default();
+    let schema: Value = serde_json::from_str(scenario::JSON_SCHEMA).unwrap_or_default();
     let schedulers = scheduling::PAGES.iter().map(|&(name, text, keys)| ("scheduler", name, text, keys));
     let controls = flow_control::PAGES.iter().map(|&(name, text, keys)| ("flow control", name, text, keys));
     let queueing = queueing::PAGES.iter().map(|&(name, text, keys)| ("queueing", name, text, keys));

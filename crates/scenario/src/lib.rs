@@ -35,11 +35,13 @@ mod either;
 pub mod model;
 mod place;
 mod read;
+#[cfg(feature = "generate")]
 mod schema;
-mod strict;
+mod value;
 
 pub use diagnostics::{Diagnostic, Diagnostics, Severity};
 pub use read::{MAX_BYTES, MAX_ERRORS};
+#[cfg(feature = "generate")]
 pub use schema::json_schema;
 
 use diagnostics::Source;
@@ -51,6 +53,9 @@ use std::hash::{DefaultHasher, Hasher};
 use std::io::Read;
 use std::path::Path;
 use units::Bytes;
+
+/// The JSON Schema of a scenario: each key with its meaning, unit, range and default. `make docs` writes it.
+pub const JSON_SCHEMA: &str = include_str!("scenario.schema.json");
 
 /// Reads other settings than a scenario: a TOML file that is one table of keys.
 pub fn settings<T: DeserializeOwned>(bytes: &[u8], file: &str) -> Result<T, Diagnostics> {
@@ -94,7 +99,7 @@ impl Scenario {
     }
     /// The effective scenario as JSON.
     pub fn effective_json(&self) -> String {
-        serde_json::to_string_pretty(&self.effective).unwrap_or_default()
+        serde_json::to_value(&self.effective).map(|model| format!("{model:#}")).unwrap_or_default()
     }
 }
 

@@ -5,13 +5,13 @@
 use crate::diagnostics::{Diagnostic, Diagnostics, Severity, Source};
 use crate::model::{Model, ProbesText};
 use crate::place::Place;
-use crate::strict::Strict;
+use crate::value::{Value, ValueError};
 use flow_control::FlowControl;
 use keys::nearest;
 use serde::de::DeserializeOwned;
 use std::ops::Range;
 use toml::Spanned;
-use toml::de::{DeTable, DeValue, ValueDeserializer};
+use toml::de::{DeTable, DeValue};
 
 /// Scenarios larger than this are refused before they are parsed.
 pub const MAX_BYTES: usize = 16 << 20;
@@ -196,16 +196,13 @@ impl<'i> Reader<'_, 'i> {
     }
     fn read<T: DeserializeOwned>(&mut self, value: Spanned<DeValue<'i>>) -> Option<T> {
         let around = value.span();
-        match T::deserialize(Strict(ValueDeserializer::from(value))) {
-            Ok(value) => Some(value),
-            Err(why) => {
-                let span = why.span().unwrap_or(around);
-                let written = self.source.text.get(span.clone()).unwrap_or_default();
-                let (message, help) = explain(&retold(why.message(), written));
-                self.error(span, message, help);
-                None
-            }
-        }
+        T::deserialize(Value::from(value)).map_err(|why| self.wrong(why, around)).ok()
+    }
+    fn wrong(&mut self, why: ValueError, around: Range<usize>) {
+        let span = why.span.unwrap_or(around);
+        let written = self.source.text.get(span.clone()).unwrap_or_default();
+        let (message, help) = explain(&retold(&why.message, written));
+        self.error(span, message, help);
     }
 }
 
@@ -234,9 +231,7 @@ fn retold(raw: &str, written: &str) -> String {
         // A table of choices that has none.
         return "wanted exactly 1 element, found 0 elements".to_string();
     }
-    raw.replace(" as i128", ": more than fits")
-        .replace(" as u128", ": more than fits")
-        .replace("invalid type: map", "a table in place of a value")
+    raw.replace("invalid type: map", "a table in place of a value")
         .replace("invalid type: sequence, expected struct", "a list in place of a table, expected struct")
         .replace("invalid type: sequence", "a list in place of a value")
 }

@@ -1,10 +1,10 @@
-//! The JSON Schema of scenarios, for editors (taplo, Even Better TOML) and for the documentation.
+//! The JSON Schema of scenarios, generated from the types that read them.
 
 use crate::model::Model;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
-/// The JSON Schema of a scenario: each key with its meaning, unit, range and default.
+/// Generates [`crate::JSON_SCHEMA`].
 pub fn json_schema() -> String {
     let mut schema = SchemaSettings::draft07().into_generator().into_root_schema_for::<Model>();
     schema.insert("title".into(), "Penstock scenario".into());
@@ -21,7 +21,7 @@ pub fn json_schema() -> String {
     serde_json::to_string_pretty(&schema).unwrap_or_default()
 }
 
-/// The names of kinds that may stand without a table, since all of their keys have defaults: as `strict` reads them, and
+/// The names of kinds that may stand without a table, since all of their keys have defaults: as `value` reads them, and
 /// as derives do not describe them.
 fn names_alone(definition: &Value, definitions: &Map<String, Value>) -> Vec<Value> {
     // Keys without a definition of their own are those of which at least one has to be there.

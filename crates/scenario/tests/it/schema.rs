@@ -229,7 +229,7 @@ impl<'s> Walk<'s> {
 
 #[test]
 fn every_key_is_described_and_every_quantity_has_a_unit() {
-    let schema: Value = serde_json::from_str(&scenario::json_schema()).unwrap();
+    let schema: Value = serde_json::from_str(scenario::JSON_SCHEMA).unwrap();
     let mut walk = Walk { root: &schema, inside: Vec::new(), problems: Vec::new(), leaves: 0 };
     walk.walk("", "", &schema);
     assert!(walk.problems.is_empty(), "{:#?}", walk.problems);
@@ -238,7 +238,7 @@ fn every_key_is_described_and_every_quantity_has_a_unit() {
 
 #[test]
 fn defaults_and_units_are_in_the_schema() {
-    let schema: Value = serde_json::from_str(&scenario::json_schema()).unwrap();
+    let schema: Value = serde_json::from_str(scenario::JSON_SCHEMA).unwrap();
     let flow = &schema["definitions"]["Flow"]["properties"];
     assert_eq!(flow["frame"]["default"], "1522 B");
     assert_eq!(flow["limit"]["default"], "unlimited");
@@ -252,7 +252,7 @@ fn defaults_and_units_are_in_the_schema() {
 
 #[test]
 fn the_key_of_bins_names_its_limits() {
-    let schema: Value = serde_json::from_str(&scenario::json_schema()).unwrap();
+    let schema: Value = serde_json::from_str(scenario::JSON_SCHEMA).unwrap();
     let bin = schema["definitions"]["Probes"]["properties"]["bin"]["description"].as_str().unwrap();
     let kept = format!("the {} busiest series are kept", fabric::MAX_SERIES);
     let together = format!("at most {} bins together", fabric::MAX_BINS);
@@ -290,7 +290,7 @@ fn descriptions_say_the_defaults_that_hold() {
     fn first_word(text: &str) -> &str {
         text.split([' ', '(']).next().unwrap_or_default().trim_end_matches('.')
     }
-    let schema: Value = serde_json::from_str(&scenario::json_schema()).unwrap();
+    let schema: Value = serde_json::from_str(scenario::JSON_SCHEMA).unwrap();
     let (mut compared, mut wrong) = (0, Vec::new());
     walk(&schema, &mut compared, &mut wrong);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

@@ -1,6 +1,6 @@
 //! What reading is strict about: kinds that are named alone, tables that are lists, lists that are too long.
 
-use scenario::{json_schema, load};
+use scenario::{JSON_SCHEMA, load};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -77,7 +77,7 @@ fn kinds(definition: &Value, found: &mut BTreeSet<String>) {
 
 #[test]
 fn a_kind_is_named_alone_or_the_message_shows_the_table() {
-    let schema: Value = serde_json::from_str(&json_schema()).unwrap();
+    let schema: Value = serde_json::from_str(JSON_SCHEMA).unwrap();
     let mut choices = BTreeSet::new();
     for (name, definition) in schema["definitions"].as_object().unwrap() {
         let mut names = BTreeSet::new();
@@ -120,7 +120,7 @@ fn a_kind_is_named_alone_or_the_message_shows_the_table() {
 
 #[test]
 fn the_schema_has_the_names_that_may_stand_alone() {
-    let schema: Value = serde_json::from_str(&json_schema()).unwrap();
+    let schema: Value = serde_json::from_str(JSON_SCHEMA).unwrap();
     let names = |definition: &str| {
         let kinds = &schema["definitions"][definition];
         let list = kinds["oneOf"].as_array().or(kinds["anyOf"][0]["oneOf"].as_array()).unwrap();

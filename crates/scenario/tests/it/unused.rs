@@ -3,7 +3,7 @@
 //! The keys are those of the JSON Schema: a new one fails the test until it has a place here. A key that needs something
 //! else has a row with a scenario; without what it needs there is a warning, or an error, and with it there is none.
 
-use scenario::{Diagnostic, json_schema, load};
+use scenario::{Diagnostic, JSON_SCHEMA, load};
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -42,7 +42,7 @@ fn table() -> Table {
 
 /// Keys by the definition that they are declared in.
 fn declared() -> BTreeMap<String, Vec<String>> {
-    let schema: Value = serde_json::from_str(&json_schema()).unwrap();
+    let schema: Value = serde_json::from_str(JSON_SCHEMA).unwrap();
     let mut found = BTreeMap::new();
     let mut root = schema.clone();
     root.as_object_mut().unwrap().remove("definitions");
