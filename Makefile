@@ -8,6 +8,8 @@ BIN := $(VENV)/bin
 export CARGO_TARGET_DIR ?= $(CURDIR)/target
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
+TIMED := tools/timed.sh
+
 # One more than there are cores: some tests wait for others to speak, or for processes to be killed.
 WORKERS ?= $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1)))
 
@@ -18,7 +20,7 @@ SEED ?= 1
 SOURCES := $(shell find crates packaging python/penstock Cargo.toml Cargo.lock pyproject.toml README.md \
 	-type f ! -name '*.pyc' ! -name '*.so' ! -name '.*' ! -path '*/.mypy_cache/*')
 
-.PHONY: help demo test test-all of-python of-rust of-python-all of-rust-all python-all dev format lint rustdoc rust wheels fuzz fuzzed properties python site viewer budget bench docs clean needs
+.PHONY: help demo test test-all of-python of-rust of-python-all of-rust-all python-all dev format lint clippy schema schema-written rustdoc rust wheels fuzz fuzzed properties python site viewer budget bench docs clean needs
 .DEFAULT_GOAL := help
 
 help: ## says what can be made
@@ -50,10 +52,10 @@ of-python-all:
 	@$(MAKE) --no-print-directory --jobs=1 format lint python-all
 
 of-rust:
-	@$(MAKE) --no-print-directory --jobs=1 rust viewer
+	@$(MAKE) --no-print-directory --jobs=1 rust clippy viewer
 
 of-rust-all:
-	@$(MAKE) --no-print-directory --jobs=1 rust rustdoc fuzzed viewer budget
+	@$(MAKE) --no-print-directory --jobs=1 rust clippy rustdoc schema fuzzed viewer budget
 
 # A change in one file of the engine takes some seconds. Python finds what was built before what is installed.
 dev: $(VENV)/developed ## builds the engine quickly into python/penstock, for who changes it; see CONTRIBUTING.md
@@ -70,20 +72,34 @@ lint: $(VENV)/developed
 	$(BIN)/ruff check --quiet python tests tools benches docs/site
 	$(BIN)/mypy
 	$(BIN)/mypy tools benches docs/site
-	cargo clippy --locked --workspace --all-targets --quiet -- -D warnings
+
+clippy: | needs
+	@$(TIMED) clippy cargo clippy --locked --workspace --all-targets --quiet -- -D warnings
 
 rustdoc: | needs ## builds the pages of the engine's crates, private modules and mechanisms too, in target/doc; a broken link is an error
-	RUSTDOCFLAGS="-D warnings -A rustdoc::private_intra_doc_links" \
-	cargo doc --locked --workspace --no-deps --document-private-items --keep-going --quiet
+	@RUSTDOCFLAGS="-D warnings -A rustdoc::private_intra_doc_links" \
+	$(TIMED) rustdoc cargo doc --locked --workspace --no-deps --document-private-items --keep-going --quiet
 
 rust: | needs ## runs the tests of the engine
-	PROPTEST_RNG_SEED=$(SEED) cargo test --locked --workspace --quiet
+	@PROPTEST_RNG_SEED=$(SEED) $(TIMED) "tests of the engine" cargo test --locked --workspace --quiet
+
+SCHEMA := crates/scenario/src/scenario.schema.json
+GENERATED = $(CARGO_TARGET_DIR)/scenario.schema.json
+GENERATE_SCHEMA = cargo run --locked --quiet -p scenario --features generate --example json_schema
+
+schema: | needs ## says whether the JSON Schema of scenarios is that of the types that read them
+	@$(GENERATE_SCHEMA) >"$(GENERATED)"
+	@cmp "$(GENERATED)" $(SCHEMA) || { echo "stale, run make docs: $(SCHEMA)"; exit 1; }
+
+schema-written: | needs
+	@$(GENERATE_SCHEMA) >"$(GENERATED)"
+	@cmp --silent "$(GENERATED)" $(SCHEMA) || cp "$(GENERATED)" $(SCHEMA)
 
 # Penstock is named for its features, which are those of the whole workspace: what the tests were built with is not built again.
 FUZZ = cargo build --locked --quiet -p fuzz -p penstock --bins && "$(CARGO_TARGET_DIR)/debug/fuzz"
 
 fuzzed: | needs ## tries random scenarios, files, frames and segments for a minute, from fixed seeds
-	$(FUZZ) --seconds 15 --seed 1
+	@$(TIMED) "random input" sh -c '$(FUZZ) --seconds 15 --seed 1'
 
 fuzz: | needs ## tries each of them for a minute, from a new seed that it prints
 	$(FUZZ) --seconds 60
@@ -94,13 +110,13 @@ properties: $(VENV)/developed ## tries what `make test` draws from a fixed seed 
 	PROPTEST_RNG_SEED=$(SEED) PROPTEST_CASES=500 cargo test --locked --workspace --quiet
 	$(BIN)/python -m pytest --quiet --numprocesses $(WORKERS) -m hypothesis --hypothesis-seed=$(SEED)
 
-PYTEST = $(BIN)/python -m pytest --quiet --numprocesses $(WORKERS) --dist loadfile --hypothesis-profile=ci
+PYTEST = $(TIMED) "tests of the package" $(BIN)/python -m pytest --quiet --numprocesses $(WORKERS) --dist loadfile --hypothesis-profile=ci
 
 python: $(VENV)/developed ## runs the tests of the package, of the docs and of the house rules, but those of tests/long.txt
-	$(PYTEST) -m "not slow and not long"
+	@$(PYTEST) -m "not slow and not long"
 
 python-all: $(VENV)/developed ## runs all of them
-	$(PYTEST)
+	@$(PYTEST)
 
 site: $(VENV)/developed ## builds the documentation site in build/site, with a small run of each mechanism; a warning is an error
 	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet -c docs . build/site
@@ -110,7 +126,7 @@ viewer: ## says whether the committed report page is that of viewer/ (needs Node
 	@tools/viewer-fresh.sh
 
 budget: | needs ## counts instructions a frame-hop and holds them against the budget (where valgrind is installed)
-	@if command -v valgrind >/dev/null; then $(PYTHON) benches/instructions.py --check --quick; \
+	@if command -v valgrind >/dev/null; then $(TIMED) budget $(PYTHON) benches/instructions.py --check --quick; \
 	else echo "valgrind is not installed: instructions are not counted"; fi
 
 bench: $(VENV)/developed | needs ## measures speed and size: beside ns-2 and ns-3 if they are installed, by stage, by growth
@@ -127,7 +143,7 @@ bench: $(VENV)/developed | needs ## measures speed and size: beside ns-2 and ns-
 	$(BIN)/python benches/sweeps.py
 	$(BIN)/python benches/beyond.py
 
-docs: $(VENV)/developed ## writes what is generated: the reference, the keys of the builder, drawings, pictures
+docs: schema-written $(VENV)/developed ## writes what is generated: the schema, the reference, the keys of the builder, drawings, pictures
 	$(BIN)/python tools/builder.py
 	$(BIN)/python tools/reference.py
 	$(BIN)/python tools/modules.py --draw docs/images/rooms.svg
@@ -141,7 +157,7 @@ wheels: | needs ## builds wheels for Linux on x86-64 and aarch64 into dist (the 
 	build/wheels/bin/python -m pip install --quiet "maturin>=1.9,<2" ziglang
 	for processor in x86_64 aarch64; do \
 		rustup target add $$processor-unknown-linux-gnu && \
-		PATH="$(CURDIR)/build/wheels/bin:$$PATH" maturin build --release --locked --zig --out dist \
+		PATH="$(CURDIR)/build/wheels/bin:$$PATH" maturin build --profile dist --locked --zig --out dist \
 			--target $$processor-unknown-linux-gnu --compatibility manylinux_2_28 || exit 1; \
 	done
 
@@ -151,10 +167,10 @@ clean: ## removes what was built; results in out/ stay
 $(VENV)/bin/python: | needs
 	$(PYTHON) -m venv $(VENV)
 
-# The first time this compiles the engine: some minutes. After that only what changed.
+# The first time this compiles the engine: two minutes. After that only what changed.
 $(VENV)/installed: $(SOURCES) | $(VENV)/bin/python
-	@echo "building and installing Penstock into $(VENV) (the first time: some minutes)"
-	@$(PIP) install .
+	@echo "building Penstock and installing it into $(VENV) (the first time: two to three minutes)"
+	@tools/install.sh $(VENV)
 	@touch $@
 
 $(VENV)/developed: $(VENV)/installed

@@ -1,4 +1,8 @@
-"""Prints the packages of an optional extra of pyproject.toml, such as `dev`, one a line.
+"""Prints packages that pyproject.toml names, one a line.
+
+    python tools/extra.py dev        those of an optional extra, such as `dev`
+    python tools/extra.py --run      those that Penstock needs to run
+    python tools/extra.py --build    those that build it
 
 Installing them by name leaves the installed Penstock alone; `pip install .[dev]` would build it again.
 """
@@ -9,5 +13,12 @@ import sys
 import tomllib
 from pathlib import Path
 
-project = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text("utf-8"))["project"]
-print("\n".join(project["optional-dependencies"][sys.argv[1]]))
+manifest = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text("utf-8"))
+match sys.argv[1]:
+    case "--run":
+        packages = manifest["project"]["dependencies"]
+    case "--build":
+        packages = manifest["build-system"]["requires"]
+    case extra:
+        packages = manifest["project"]["optional-dependencies"][extra]
+print("\n".join(packages))

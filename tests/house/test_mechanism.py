@@ -140,7 +140,7 @@ def test_a_study_is_a_folder(tmp_path: Path) -> None:
 
 def _mirror(source: Path, copy: Path, changed: dict[str, str]) -> None:
     """The Rust of the tree with these files, with the times of what is as it was, and nothing else."""
-    wanted = {Path("Cargo.toml"), Path("Cargo.lock")}
+    wanted = {Path("Cargo.toml"), Path("Cargo.lock"), Path("crates/scenario/src/scenario.schema.json")}
     for folder in ("crates", "benches", "fuzz"):
         wanted |= {
             path.relative_to(source)
@@ -180,7 +180,8 @@ def _cargo(copy: Path, target: Path, schema: Path) -> None:
     tests = [f"{one.file}::" for one in ADDED] + re.findall(
         r"#\[test\]\nfn (\w+)", (EXAMPLES / "added_in_a_scenario.rs").read_text("utf-8")
     )
-    command = ["cargo", "test", "--offline", *quick, *packages, "--lib", "--test", "added_in_a_scenario"]
+    command = ["cargo", "test", "--offline", *quick, *packages, "--features", "scenario/generate"]
+    command += ["--lib", "--test", "added_in_a_scenario"]
     done = subprocess.run(
         [*command, "--", *tests], cwd=copy, env=environment, capture_output=True, text=True, check=False
     )
