@@ -26,7 +26,7 @@ mod ways;
 
 pub(crate) use nodes::pool_profiles;
 pub use prepare::refusal;
-pub use series::{MAX_BINS, MAX_SERIES, MEMORY as SERIES_MEMORY};
+pub use series::{MAX_BINS, MAX_SERIES, MEMORY as SERIES_MEMORY, default_bin};
 pub(crate) use traffic::start;
 
 use crate::build::domains::DomainPlan;

@@ -41,6 +41,7 @@ pub(crate) mod limiter_passing;
 pub(crate) mod limiter_places;
 pub(crate) mod limiters;
 pub(crate) mod link_control;
+pub(crate) mod link_series;
 pub(crate) mod links;
 pub(crate) mod losses;
 pub(crate) mod managed;

@@ -57,6 +57,8 @@ pub struct Simulation {
     /// Frames on links when it did.
     pub(crate) in_flight_at_warmup: Vec<(u64, u64)>,
     warmed_up: bool,
+    /// The time at which series take it that the run may end.
+    series_stop: Time,
     pub(crate) watch: DeadlockWatch,
     /// The cycle of queues that may come to wait for each other, as queue numbers.
     dependency_cycle: Option<Vec<u32>>,
@@ -144,6 +146,7 @@ impl Simulation {
             reach,
             hops_before: 0,
             warmed_up: spec.warmup == Time::ZERO,
+            series_stop: Time::NEVER,
             watch: DeadlockWatch {
                 next: Time::NEVER,
                 interval: spec.guards.deadlock_interval,
@@ -170,6 +173,7 @@ impl Simulation {
         }
         let end = if self.warmed_up { self.spec.duration } else { self.spec.warmup };
         let limit = self.next_stop();
+        self.series_stop_at(limit);
         let step = if budget == 1 { limit.min(self.after_next_event()) } else { limit };
         let status = self.run_until(step, budget)?;
         if cfg!(debug_assertions)
@@ -215,6 +219,13 @@ impl Simulation {
     fn next_stop(&self) -> Time {
         let end = if self.warmed_up { self.spec.duration } else { self.spec.warmup };
         end.min(self.watch.next)
+    }
+
+    /// The run may end at `stop`: of frames that are on links then, series have what has passed.
+    fn series_stop_at(&mut self, stop: Time) {
+        if std::mem::replace(&mut self.series_stop, stop) != stop {
+            self.shards.iter_mut().for_each(|shard| shard.world.probes.stop_at(stop));
+        }
     }
 
     /// The picosecond after the next event.

@@ -14,6 +14,7 @@
 
 mod bins;
 mod fairness;
+mod grid;
 mod latency;
 mod level_times;
 mod passage;
@@ -22,9 +23,10 @@ mod sojourns;
 mod table;
 
 pub use fairness::jain;
+pub use grid::{Grid, RunningBits, RunningLevels};
 pub use latency::{Latency, LatencyByBatches, LatencySummary, RareLatency};
 pub use level_times::LevelTimes;
-pub use passage::{Passage, Train};
-pub use series::{BinnedBits, BinnedMax, Carried};
+pub use passage::Passage;
+pub use series::{BinnedBits, BinnedMax};
 pub use sojourns::Sojourns;
 pub use table::{Column, Table, Values};

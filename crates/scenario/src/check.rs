@@ -161,14 +161,15 @@ impl<'a> Context<'a> {
 }
 
 /// Checks a model with all defaults filled in.
-pub fn check(model: Model, mut context: Context<'_>) -> Result<Scenario, Diagnostics> {
+pub fn check(mut model: Model, mut context: Context<'_>) -> Result<Scenario, Diagnostics> {
     let lowered = lower(&model, &mut context);
     let mut findings = context.findings;
     findings.sort_by_key(|one| (one.line, one.column));
-    let Some((spec, levels)) = lowered.filter(|_| context.errors == 0) else {
+    let Some((mut spec, levels)) = lowered.filter(|_| context.errors == 0) else {
         findings.retain(|one| one.severity == Severity::Error);
         return Err(Diagnostics(findings));
     };
+    effective::fill_bins(&mut model, &mut spec);
     let notes = effective::notes(&model);
     let name = model.simulation.name.clone().unwrap_or_default();
     let memory_limit = model.simulation.memory_limit.value();

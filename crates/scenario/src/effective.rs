@@ -5,7 +5,7 @@
 
 use crate::model::*;
 use fabric::choice::PathChoice;
-use fabric::spec::{Forwarding, Queueing, WhenFull};
+use fabric::spec::{Forwarding, Queueing, Spec, WhenFull};
 use flow_control::FlowControl;
 use frame::PRIORITIES;
 use scheduling::{Configuration, SchedulerSpec};
@@ -27,22 +27,13 @@ pub fn fill(model: &mut Model, file: &str) {
     let simulation = &mut model.simulation;
     simulation.name.get_or_insert_with(|| stem(file));
     let duration = simulation.duration;
-    let bin = Time::from_ns(duration.ps().div_ceil(500).div_ceil(1_000).max(1));
-    match &mut model.probes {
-        ProbesText::All(probes) => {
-            probes.bin.get_or_insert(Or::Value(bin));
-        }
-        ProbesText::Chosen(list) => {
-            for probe in list {
-                probe.which.get_or_insert(WhichText::One("all".into()));
-                if probe.what.has_bins() {
-                    probe.every.get_or_insert(bin);
-                }
-                if probe.what == WhatText::Frames {
-                    probe.max_rows.get_or_insert(FRAMES);
-                    probe.one_in.get_or_insert(1);
-                    probe.start.get_or_insert(Time::ZERO);
-                }
+    if let ProbesText::Chosen(list) = &mut model.probes {
+        for probe in list {
+            probe.which.get_or_insert(WhichText::One("all".into()));
+            if probe.what == WhatText::Frames {
+                probe.max_rows.get_or_insert(FRAMES);
+                probe.one_in.get_or_insert(1);
+                probe.start.get_or_insert(Time::ZERO);
             }
         }
     }
@@ -62,6 +53,22 @@ pub fn fill(model: &mut Model, file: &str) {
     }
     for fault in &mut model.faults {
         fill_fault(fault, duration);
+    }
+}
+
+/// Writes the default width of bins, which depends on links and flows, into a checked model and what was made of it.
+pub fn fill_bins(model: &mut Model, spec: &mut Spec) {
+    let bin = fabric::default_bin(spec);
+    match (&mut model.probes, &mut spec.probes.chosen) {
+        (ProbesText::All(probes), _) => {
+            spec.probes.bin = probes.bin.get_or_insert(Or::Value(bin)).value();
+        }
+        (ProbesText::Chosen(list), Some(chosen)) => {
+            for (probe, chosen) in list.iter_mut().zip(chosen).filter(|(probe, _)| probe.what.has_bins()) {
+                chosen.every = Some(*probe.every.get_or_insert(bin));
+            }
+        }
+        (ProbesText::Chosen(_), None) => {}
     }
 }
 

@@ -45,16 +45,15 @@ impl Recording<'_> {
             return;
         }
         for (part, tallies) in parts.iter_mut().zip(tallied) {
-            let duration = self.spec.duration;
-            let off = || Levels::new(None, duration);
+            let off = || Levels::new(&[], None);
             part.probes.queues.resize_with(tallies.of_queue.len(), off);
             if tallies.of_counter.iter().any(Option::is_some) {
                 part.probes.counters.resize_with(tallies.of_counter.len(), off);
             }
             let queues = part.probes.queues.iter_mut().zip(&tallies.of_queue);
-            queues.filter(|(_, of)| of.iter().any(Option::is_some)).for_each(|(levels, _)| levels.tell());
+            queues.filter(|(_, of)| of.iter().any(Option::is_some)).for_each(|(levels, _)| levels.tally());
             let counters = part.probes.counters.iter_mut().zip(&tallies.of_counter);
-            counters.filter(|(_, of)| of.is_some()).for_each(|(levels, _)| levels.tell());
+            counters.filter(|(_, of)| of.is_some()).for_each(|(levels, _)| levels.tally());
             part.probes.groups = self.spec.numbers();
             part.probes.tallies = Some(Box::new(tallies));
         }

@@ -7,15 +7,16 @@ use crate::run::culprits::Culprits;
 use crate::run::index::PortIx;
 use crate::run::levels::Levels;
 use crate::run::link_control::LinkControl;
+use crate::run::link_series::{BitSeries, LinkSeries, grid_of};
 use crate::run::pause_sender::PauseSender;
 use crate::run::port::Hooks;
 use crate::run::probes::ClassSeries;
 use crate::run::victims::Victims;
 use crate::run::world::Fabric;
 use crate::spec::routing::Wiring;
-use crate::spec::{FlowSpec, Pattern, Spec, Watched};
+use crate::spec::{FlowSpec, LinkSpec, Pattern, Spec, Watched};
 use frame::{PortId, TrafficClass};
-use measure::{BinnedBits, BinnedMax, Carried};
+use measure::{BinnedBits, BinnedMax};
 use std::sync::Arc;
 use transport::{Application, Endpoint};
 use units::Time;
@@ -27,6 +28,28 @@ pub const MEMORY: u64 = 64 << 20;
 pub const MAX_SERIES: usize = 256;
 /// Bins of all series of one metric together; each becomes a row of some hundred bytes in the result.
 pub const MAX_BINS: u64 = 1_000_000;
+
+/// A run has at least so many bins by default,
+const MIN_BINS: u64 = 50;
+/// and at most so many, which fill a plot,
+const BINS: u64 = 500;
+/// and a bin holds at least so many of the longest frames on the slowest link: shorter ones show frames, not rates, and
+/// recording them takes longer than the run.
+const FRAMES: u64 = 12;
+
+/// Width of bins where the scenario gives none: a 500th of the duration, or the time of twelve of the longest frames on the
+/// slowest link if that is longer, but at most a 50th of the duration; rounded up to whole nanoseconds.
+pub fn default_bin(spec: &Spec) -> Time {
+    let longest = u64::from(frame_bounds(spec).1);
+    let of_link = |link: &LinkSpec| {
+        u128::from((longest + u64::from(link.overhead)) * 8) * 1_000_000_000_000
+            / u128::from(link.rate.bps().max(1))
+    };
+    let frame = spec.links.iter().map(of_link).max().unwrap_or_default() as u64;
+    let of_run = |bins: u64| spec.duration.ps().div_ceil(bins);
+    let width = of_run(BINS).max(frame.saturating_mul(FRAMES).min(of_run(MIN_BINS)));
+    Time::from_ns(width.div_ceil(1_000).max(1))
+}
 
 /// Prepares what is recorded in each part; returns what is too much of the whole, in words.
 pub fn record(spec: &Spec, wiring: &Wiring, parts: &mut [Fabric], path_flow: &Arc<[u32]>) -> Vec<String> {
@@ -101,10 +124,12 @@ impl Recording<'_> {
             return;
         }
         for part in parts {
-            let mut series = vec![BinnedBits::OFF; part.hosts.receivers.len()];
+            let grids = &mut part.probes.grids;
+            let mut series = vec![BitSeries::new(grids, None); part.hosts.receivers.len()];
             for (&receiver, &flow) in part.hosts.receiver_of_path.iter().zip(path_flow) {
                 if let (Some(receiver), Some(width)) = (receiver, of_flow[flow as usize]) {
-                    series[receiver.at()] = BinnedBits::new(width, self.spec.duration);
+                    let grid = grid_of(grids, width, self.spec.duration);
+                    series[receiver.at()] = BitSeries::new(grids, Some(grid));
                 }
             }
             part.probes.read = if part.hosts.receiving.is_empty() { Vec::new() } else { series.clone() };
@@ -119,15 +144,17 @@ impl Recording<'_> {
         if !self.fits("ports", 16, widths.iter().copied().flatten()) {
             return;
         }
-        let series = |port: u32| self.bits(widths[port as usize]);
         for part in parts {
             // What a port receives is known to its peer.
-            let link = |port: PortIx| {
-                let (own, peer) =
-                    (part.numbering.port(port), self.wiring.peer[part.numbering.port(port) as usize].0);
-                Carried::new(series(own), series(peer), part.links.cold[port].delay)
-            };
-            part.probes.links = part.links.ports.keys().map(link).collect();
+            let mut links = Vec::with_capacity(part.links.len());
+            for port in part.links.ports.keys() {
+                let own = part.numbering.port(port);
+                let ends = [own, self.wiring.peer[own as usize].0].map(|end| widths[end as usize]);
+                let grids = &mut part.probes.grids;
+                let ends = ends.map(|width| width.map(|width| grid_of(grids, width, self.spec.duration)));
+                links.push(LinkSeries::new(grids, ends, part.links.cold[port].delay));
+            }
+            part.probes.links = links;
             part.links.ports.iter_mut().for_each(|port| port.hooks.set(Hooks::RECORDED, true));
         }
     }
@@ -149,11 +176,12 @@ impl Recording<'_> {
         }
         for (part, widths) in parts.iter_mut().zip(widths) {
             let of_ports = by_queue(part, |port, _| self.lone_class_series(part, port, used));
+            let grids = &mut part.probes.grids;
             let class = |(width, of_port): (Option<Time>, Option<Time>)| match width {
                 Some(width) if of_port == Some(width) => ClassSeries::OfPort,
-                Some(_) => {
-                    let class = Carried::new(self.bits(width), BinnedBits::OFF, Time::ZERO);
-                    ClassSeries::Own(Box::new(class))
+                Some(width) => {
+                    let grid = grid_of(grids, width, self.spec.duration);
+                    ClassSeries::Own(BitSeries::new(grids, Some(grid)))
                 }
                 None => ClassSeries::Off,
             };
@@ -168,7 +196,7 @@ impl Recording<'_> {
     fn lone_class_series(&self, part: &Fabric, port: u32, used: u32) -> Option<Time> {
         let local = PortIx::new(port - part.numbering.first_port);
         let alone = part.links.ports[local].classes.classes_of(used).count_ones() == 1;
-        part.probes.links.get(local.at()).filter(|_| alone)?.widths()[0]
+        part.probes.links.get(local.at()).filter(|_| alone)?.sent().width(&part.probes.grids)
     }
 
     fn queues(&mut self, parts: &mut [Fabric]) {
@@ -188,8 +216,12 @@ impl Recording<'_> {
             if !part.links.managers.is_empty() {
                 part.probes.marks = widths.iter().map(|&width| self.bits(width)).collect();
             }
-            let level = |width: Option<Time>| Levels::new(width, self.spec.duration);
-            part.probes.queues = widths.into_iter().map(level).collect();
+            let mut grids = std::mem::take(&mut part.probes.grids);
+            let mut level = |width: Option<Time>| {
+                let grid = width.map(|width| grid_of(&mut grids, width, self.spec.duration));
+                Levels::new(&grids, grid)
+            };
+            part.probes.queues = widths.into_iter().map(&mut level).collect();
             if counts {
                 let ports = part.links.ports.keys();
                 let numbers = self.spec.numbers();
@@ -199,6 +231,7 @@ impl Recording<'_> {
                     |(port, group)| level(self.at_class(Watched::Queue, part.numbering.port(port), group));
                 part.probes.counters = groups.map(of).collect();
             }
+            part.probes.grids = grids;
         }
     }
 

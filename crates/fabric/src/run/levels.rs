@@ -1,61 +1,68 @@
-//! What a queue or counter holds over time.
+//! Bytes and frames of a queue or an ingress counter over time.
 
 use frame::Occupancy;
-use measure::BinnedMax;
+use measure::{Grid, RunningLevels};
 use units::Time;
 
-/// The most bytes and frames in each bin. A level that changes within a bin is only noted, unless each change has to be
-/// told: then no bin is ever quiet.
-#[derive(Clone, Debug)]
+/// The most bytes and frames in the bin that is running; finished bins are in a grid. Unless every change has to be
+/// tallied, a change within a bin is only noted. One line of the cache.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
 pub(crate) struct Levels {
-    pub bytes: BinnedMax,
-    pub frames: BinnedMax,
     quiet_until: Time,
+    running: RunningLevels,
+    grid: u16,
+}
+
+fn numbers(level: Occupancy) -> [u64; 2] {
+    [level.bytes, level.frames]
 }
 
 impl Levels {
-    /// Empty bins, if there is a width for them.
-    pub fn new(width: Option<Time>, duration: Time) -> Levels {
-        let bins = width.map_or(BinnedMax::OFF, |width| BinnedMax::new(width, duration));
-        Levels { quiet_until: bins.end(), bytes: bins.clone(), frames: bins }
+    /// Empty, in this grid; without one only the level is kept.
+    pub fn new(grids: &[Grid], grid: Option<u16>) -> Levels {
+        let running = RunningLevels::new(grid.map(|grid| grids[usize::from(grid)].width()));
+        Levels { quiet_until: running.end(), running, grid: grid.unwrap_or(u16::MAX) }
     }
 
-    /// From now on each change has to be told.
-    pub fn tell(&mut self) {
+    /// From now on no change is quiet.
+    pub fn tally(&mut self) {
         self.quiet_until = Time::ZERO;
     }
 
-    /// Whether a new level is only to be noted.
+    /// True if a new level is only to be noted.
     #[inline(always)]
     pub fn is_quiet(&self, now: Time) -> bool {
         now < self.quiet_until
     }
 
-    /// A new level, while it is quiet.
+    /// The level changes, while it is quiet.
     #[inline(always)]
     pub fn note(&mut self, level: Occupancy) {
-        self.bytes.note(level.bytes);
-        self.frames.note(level.frames);
+        self.running.note(numbers(level));
     }
 
-    /// A new level, when it is not. What it was.
-    pub fn turn(&mut self, now: Time, level: Occupancy) -> Occupancy {
-        let before = Occupancy { bytes: self.bytes.level(), frames: self.frames.level() };
-        self.bytes.set(now, level.bytes);
-        self.frames.set(now, level.frames);
-        if self.quiet_until != Time::ZERO {
-            self.quiet_until = self.bytes.end();
+    /// The level changes where a bin may have ended. Returns the level before.
+    pub fn set(&mut self, now: Time, level: Occupancy, grids: &mut [Grid]) -> Occupancy {
+        let [bytes, frames] = self.running.level();
+        match grids.get_mut(usize::from(self.grid)) {
+            Some(grid) => self.running.set(now, numbers(level), grid),
+            None => self.running.note(numbers(level)),
         }
-        before
+        if self.quiet_until != Time::ZERO {
+            self.quiet_until = self.running.end();
+        }
+        Occupancy { bytes, frames }
     }
 
-    /// Whether the level was ever above zero.
+    /// True if the level was ever above zero.
     pub fn is_used(&self) -> bool {
-        self.bytes.is_used()
+        self.running.is_used()
     }
 
-    /// Bytes and frames.
-    pub fn series(&self) -> [&BinnedMax; 2] {
-        [&self.bytes, &self.frames]
+    /// Width of the bins, and the most bytes (0) or frames (1) in all bins that begin before `end`.
+    pub fn bins(&self, nth: usize, grids: &[Grid], end: Time) -> Option<(Time, Vec<u64>)> {
+        let grid = grids.get(usize::from(self.grid))?;
+        Some((grid.width(), self.running.bins(nth, grid, end)))
     }
 }

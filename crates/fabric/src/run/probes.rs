@@ -6,11 +6,12 @@ use crate::run::frame_log::FrameLog;
 use crate::run::index::{NodeIx, PortIx, QueueIx, ReceiverIx};
 use crate::run::levels::Levels;
 use crate::run::link_control::Ended;
+use crate::run::link_series::{BitSeries, LinkSeries};
 use crate::run::tallies::Tallies;
 use crate::run::victims::Victims;
 use crate::run::world::Fabric;
 use frame::{Frame, FrameKind, Heading, Occupancy};
-use measure::{BinnedBits, BinnedMax, Carried, Passage};
+use measure::{BinnedBits, BinnedMax, Grid, Passage};
 use std::ops::Range;
 use typed_index_collections::TiVec;
 use units::Time;
@@ -22,11 +23,15 @@ pub(crate) struct Probes {
     pub fingerprints: TiVec<NodeIx, u64>,
     /// Whether anything is to be recorded when a frame arrives at its destination.
     pub watches_arrivals: bool,
-    /// What arrives at its destination and, if that takes its time, what is read there; by path.
-    pub arrived: Vec<BinnedBits>,
-    pub read: Vec<BinnedBits>,
-    /// By port, what is sent through it, and what of that gets to its peer.
-    pub links: Vec<Carried>,
+    /// Finished bins of links, classes, arrivals, queues and counters, by width.
+    pub grids: Vec<Grid>,
+    /// By receiver, bits that arrive and, at a host that takes time to read, bits that it has read.
+    pub arrived: Vec<BitSeries>,
+    pub read: Vec<BitSeries>,
+    /// By port, bits that it sends and that its peer receives.
+    pub links: Vec<LinkSeries>,
+    /// The frame that is recorded next is lost on its link.
+    pub breaks: bool,
     /// By queue, what its class sends; and whether that of any is not all that its port sends.
     pub classes: Vec<ClassSeries>,
     pub tells_classes_apart: bool,
@@ -60,7 +65,7 @@ pub(crate) enum ClassSeries {
     /// All that the port sends: no other class is in use.
     OfPort,
     /// A part of it.
-    Own(Box<Carried>),
+    Own(BitSeries),
     /// Not recorded.
     Off,
 }
@@ -107,14 +112,6 @@ impl<Port> Stopped<Port> {
     }
 }
 
-/// Adds a frame of `bytes` to a series, whose last bit passes at `end`, if it is recorded.
-#[inline(always)]
-pub(crate) fn add(series: &mut [BinnedBits], of: usize, end: Time, took: Time, bytes: u16) {
-    if let Some(series) = series.get_mut(of) {
-        series.add(Passage { end, took, bits: u64::from(bytes) * 8 });
-    }
-}
-
 impl Fabric {
     /// A frame goes to the link of a port, which is recorded; its last bit leaves when the port is free again.
     #[inline(never)]
@@ -125,14 +122,15 @@ impl Fabric {
         let port = &self.links.ports[egress];
         let (end, took) = (port.busy_until, port.clock.span_ceil(u64::from(frame.bytes)));
         let passage = Passage { end, took, bits: u64::from(frame.bytes) * 8 };
-        if self.probes.tells_classes_apart {
+        let probes = &mut self.probes;
+        if probes.tells_classes_apart {
             let queue = port.queue(port.classes.class(frame.priority));
-            if let Some(ClassSeries::Own(class)) = self.probes.classes.get_mut(queue.at()) {
-                class.carry(passage, now);
+            if let Some(ClassSeries::Own(class)) = probes.classes.get_mut(queue.at()) {
+                class.pass(passage, &mut probes.grids);
             }
         }
-        if let Some(link) = self.probes.links.get_mut(egress.at()) {
-            link.carry(passage, now);
+        if let Some(link) = probes.links.get_mut(egress.at()) {
+            link.carry(passage, !probes.breaks, &mut probes.grids);
         }
         if self.probes.frames.is_some() {
             self.log_sent(egress, frame, now);
@@ -142,9 +140,6 @@ impl Fabric {
     /// The frame sent last through a port will not get to the peer.
     #[cold]
     pub fn record_broken(&mut self, egress: PortIx) {
-        if let Some(link) = self.probes.links.get_mut(egress.at()) {
-            link.lose_last();
-        }
         let arrives = self.arrives_at_peer(egress);
         if let Some(log) = &mut self.probes.frames {
             log.take_back(egress, arrives);
@@ -162,8 +157,8 @@ impl Fabric {
         }
         if let Some(receiver) = self.receiver_of(frame) {
             let took = self.links.took_to_arrive(ingress, frame.bytes, now);
-            let bytes = self.headers.bare_bytes(frame);
-            add(&mut self.probes.arrived, receiver.at(), now, took, bytes);
+            let bits = u64::from(self.headers.bare_bytes(frame)) * 8;
+            self.probes.arrives(receiver, Passage { end: now, took, bits });
         }
     }
 
@@ -187,8 +182,10 @@ impl Fabric {
     /// A host has read a frame, for so long.
     pub fn record_read(&mut self, frame: &Frame, now: Time, took: Time) {
         if let Some(receiver) = self.receiver_of(frame) {
-            let bytes = self.headers.bare_bytes(frame);
-            add(&mut self.probes.read, receiver.at(), now, took, bytes);
+            let bits = u64::from(self.headers.bare_bytes(frame)) * 8;
+            if let Some(read) = self.probes.read.get_mut(receiver.at()) {
+                read.pass(Passage { end: now, took, bits }, &mut self.probes.grids);
+            }
         }
     }
 
@@ -224,6 +221,27 @@ impl Probes {
         Probes { fingerprints: nodes.map(|id| u64::from(id) + 1).collect(), ..Probes::default() }
     }
 
+    /// A frame arrives at its receiver.
+    #[inline]
+    pub fn arrives(&mut self, receiver: ReceiverIx, frame: Passage) {
+        if let Some(arrived) = self.arrived.get_mut(receiver.at()) {
+            arrived.pass(frame, &mut self.grids);
+        }
+    }
+
+    /// The earliest time at which the run may end has changed.
+    pub fn stop_at(&mut self, stop: Time) {
+        let grids = &mut self.grids;
+        grids.iter_mut().for_each(|grid| grid.stop_at(stop));
+        self.arrived.iter_mut().chain(&mut self.read).for_each(|series| series.turn_at(grids));
+        self.links.iter_mut().for_each(|series| series.turn_at(grids));
+        for class in &mut self.classes {
+            if let ClassSeries::Own(series) = class {
+                series.turn_at(grids);
+            }
+        }
+    }
+
     /// A queue holds so much from now on. Asked for only if it is recorded.
     #[inline(always)]
     pub fn queue_holds(&mut self, queue: QueueIx, now: Time, level: impl FnOnce() -> Occupancy) {
@@ -239,7 +257,7 @@ impl Probes {
     /// As `queue_holds`, where a bin has ended, or a tally listens.
     #[inline(never)]
     fn queue_turns(&mut self, queue: QueueIx, now: Time, level: Occupancy) {
-        let before = self.queues[queue.at()].turn(now, level);
+        let before = self.queues[queue.at()].set(now, level, &mut self.grids);
         if let Some(tallies) = &mut self.tallies {
             tallies.queue_changes(queue, now, before, level);
         }
@@ -267,13 +285,13 @@ impl Probes {
     /// As `counter_holds`, where a bin has ended, or a tally listens.
     #[inline(never)]
     fn counter_turns(&mut self, counter: usize, now: Time, level: Occupancy) {
-        let before = self.counters[counter].turn(now, level);
+        let before = self.counters[counter].set(now, level, &mut self.grids);
         if let Some(tallies) = &mut self.tallies {
             tallies.counter_changes(counter, now, before, level);
         }
     }
 
-    /// Begins measuring: series go on.
+    /// Measuring begins. Series go on.
     pub fn restart(&mut self, now: Time) {
         if let Some(tallies) = &mut self.tallies {
             tallies.restart(now);
@@ -299,17 +317,15 @@ impl Probes {
 
     /// Bytes of all series.
     pub fn memory_bytes(&self) -> usize {
-        let bits = self.arrived.iter().chain(&self.read).chain(&self.marks);
-        let classes = self.classes.iter().filter_map(|class| match class {
-            ClassSeries::OfPort | ClassSeries::Off => None,
-            ClassSeries::Own(carried) => Some(&**carried),
-        });
-        let links = self.links.iter().chain(classes);
-        let levels = self.queues.iter().chain(&self.counters).flat_map(Levels::series);
+        let series = (self.arrived.capacity() + self.read.capacity()) * size_of::<BitSeries>()
+            + self.links.capacity() * size_of::<LinkSeries>()
+            + self.classes.capacity() * size_of::<ClassSeries>()
+            + (self.queues.capacity() + self.counters.capacity()) * size_of::<Levels>();
         self.fingerprints.capacity() * size_of::<u64>()
-            + bits.map(BinnedBits::memory_bytes).sum::<usize>()
-            + links.map(Carried::memory_bytes).sum::<usize>()
-            + levels.chain(&self.limiter_rates).map(BinnedMax::memory_bytes).sum::<usize>()
+            + series
+            + self.grids.iter().map(Grid::memory_bytes).sum::<usize>()
+            + self.marks.iter().map(BinnedBits::memory_bytes).sum::<usize>()
+            + self.limiter_rates.iter().map(BinnedMax::memory_bytes).sum::<usize>()
             + self.congestion.iter().map(CongestionSeries::memory_bytes).sum::<usize>()
             + self.pauses.as_ref().map_or(0, Vec::capacity) * size_of::<PauseRecord>()
             + self.tallies.as_ref().map_or(0, |tallies| tallies.memory_bytes())

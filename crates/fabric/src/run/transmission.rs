@@ -40,7 +40,9 @@ impl Fabric {
         let arrival = self.faults.outcome_on_link(egress, port, cold, (arrival, back), now);
         let (hooks, broken) = (port.hooks, arrival.kind() == Kind::Broken);
         windows.send(arrival, || self.links.neighbours[egress]);
+        self.probes.breaks = broken;
         self.count_sent(egress, &frame, hooks, now, windows);
+        self.probes.breaks = false;
         if broken {
             self.record_broken(egress);
         }
@@ -53,7 +55,7 @@ impl Fabric {
         let arrival = port.transmit(frame, begins);
         if port.hooks.has(Hooks::COUNTED_AHEAD) && self.routes.ends_there(frame.path, frame.route) {
             let Frame { created, path, bytes, priority, flags, .. } = frame;
-            if self.count_ahead(path, created, arrival.time, (bytes, priority, flags)) {
+            if self.count_ahead(egress, path, created, arrival.time, (bytes, priority, flags)) {
                 return windows.count(1);
             }
         }

@@ -31,6 +31,7 @@ impl Simulation {
     /// If a promise has broken: the first.
     pub(crate) fn come_to_rest(&mut self, from: Time, limit: Time) -> Result<(), SimulationError> {
         let until = from.saturating_add(self.reach).min(limit);
+        self.series_stop_at(until);
         let mut failures = Vec::new();
         loop {
             failures.extend(self.shards.iter_mut().filter_map(|shard| shard.world.ledger.failure.take()));

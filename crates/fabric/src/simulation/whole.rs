@@ -10,7 +10,6 @@ use crate::run::hosts::Receiver;
 use crate::run::index::{NodeIx, PortIx};
 use crate::run::ingress::IngressPort;
 use crate::run::ledger::Ledger;
-use crate::run::levels::Levels;
 use crate::run::limiters::Limiter;
 use crate::run::managed::Managed;
 use crate::run::nic::Nic;
@@ -27,7 +26,7 @@ use crate::run::world::Fabric;
 use crate::simulation::Simulation;
 use crate::spec::Way;
 use frame::{NodeId, PathId, PortId, TrafficClass};
-use measure::{BinnedBits, Carried};
+use measure::BinnedBits;
 use std::collections::{BTreeMap, BTreeSet};
 use transport::{
     Endpoint, MessageTimes, RdmaReceiver, RdmaSender, TransferOutcome, TransferReceiver, TransferSender,
@@ -311,12 +310,18 @@ impl Simulation {
     pub(crate) fn is_listed(&self, path: usize) -> bool {
         self.spec.flows[self.path_flow[path] as usize].way != Way::ByDestination
     }
-    /// What of a path has arrived in each part where it may end, and has been read by hosts that take their time, if it
-    /// is recorded.
-    pub(crate) fn arrived(&self, path: usize) -> impl Iterator<Item = [Option<&BinnedBits>; 2]> {
-        self.parts_of_end(path).map(move |part| {
+    /// Width and bits of the bins that begin before `end`, of what of a path has arrived (0) or has been read (1) in each
+    /// part where it may end, if that is recorded.
+    pub(crate) fn arrived(
+        &self,
+        path: usize,
+        nth: usize,
+        end: Time,
+    ) -> impl Iterator<Item = (Time, Vec<u64>)> {
+        self.parts_of_end(path).filter_map(move |part| {
             let receiver = part.hosts.receiver_of(PathId(path as u32)).at();
-            [&part.probes.arrived, &part.probes.read].map(|series| series.get(receiver))
+            let series = [&part.probes.arrived, &part.probes.read][nth];
+            series.get(receiver)?.bins(&part.probes.grids, end)
         })
     }
     /// Whether the host at the end of a path takes its time to read, or some host does if the path is not listed.
@@ -328,24 +333,35 @@ impl Simulation {
         let (part, port) = self.part_at(self.peer(last));
         part.hosts.receiving.get(port).is_some_and(Option::is_some)
     }
-    /// What a port has sent, and what of that its peer has received, as far as it is recorded.
-    pub(crate) fn carried(&self, port: u32) -> Option<&Carried> {
+    /// Width and bits of the bins that begin before `end`, of what a port has sent, if that is recorded.
+    pub(crate) fn sent_series(&self, port: u32, end: Time) -> Option<(Time, Vec<u64>)> {
         let (part, local) = self.part_at(port);
-        part.probes.links.get(local.at())
+        part.probes.links.get(local.at())?.sent().bins(&part.probes.grids, end)
     }
-    /// What a class of a port has sent, if it is recorded.
-    pub(crate) fn class_carried(&self, port: u32, class: u8) -> Option<&Carried> {
+    /// As `sent_series`, of what its peer has received of that.
+    pub(crate) fn received_series(&self, port: u32, end: Time) -> Option<(Time, Vec<u64>)> {
+        let (part, local) = self.part_at(port);
+        part.probes.links.get(local.at())?.received().bins(&part.probes.grids, end)
+    }
+    /// As `sent_series`, of a class of the port.
+    pub(crate) fn class_series(&self, port: u32, class: u8, end: Time) -> Option<(Time, Vec<u64>)> {
         let (part, local) = self.part_at(port);
         match part.probes.classes.get(queue_at(part, local, class))? {
-            ClassSeries::OfPort => part.probes.links.get(local.at()),
-            ClassSeries::Own(carried) => Some(carried),
+            ClassSeries::OfPort => self.sent_series(port, end),
+            ClassSeries::Own(series) => series.bins(&part.probes.grids, end),
             ClassSeries::Off => None,
         }
     }
-    /// What is recorded of a queue.
-    pub(crate) fn queue_levels(&self, port: u32, class: u8) -> Option<&Levels> {
+    /// Width of the bins, and the most bytes (0) or frames (1) of a queue in those that begin before `end`.
+    pub(crate) fn queue_levels(
+        &self,
+        port: u32,
+        class: u8,
+        nth: usize,
+        end: Time,
+    ) -> Option<(Time, Vec<u64>)> {
         let (part, local) = self.part_at(port);
-        part.probes.queues.get(queue_at(part, local, class))
+        part.probes.queues.get(queue_at(part, local, class))?.bins(nth, &part.probes.grids, end)
     }
     /// Its manager.
     pub(crate) fn managed(&self, port: u32, class: u8) -> Option<&Managed> {

@@ -5,9 +5,8 @@ use super::{UsedQueue, View};
 use crate::build::{MAX_BINS, MAX_SERIES};
 use crate::run::congestion_series::{ALPHA_UNIT, CongestionSeries, PairSeries};
 use crate::run::endpoint_state::EndpointState;
-use crate::run::levels::Levels;
 use crate::spec::{FlowSpec, Watched, Which};
-use measure::{BinnedBits, BinnedMax, Carried, Table, Train};
+use measure::{BinnedBits, BinnedMax, Table};
 use std::collections::BTreeMap;
 use units::Time;
 
@@ -64,11 +63,13 @@ impl View<'_> {
         }
         let received = |port: u32| {
             let sender = self.s.peer(port);
-            let link = self.s.carried(sender)?;
-            let bin = link.widths()[1]?;
-            Some((bin, self.carried_by(&[sender], bin, link.received(self.end))))
+            let (bin, bits) = self.s.received_series(sender, self.end)?;
+            Some((bin, self.carried_by(&[sender], bin, bits)))
         };
-        let sent = |port: u32| self.s.carried(port).and_then(|link| self.sent(port, link));
+        let sent = |port: u32| {
+            let (bin, bits) = self.s.sent_series(port, self.end)?;
+            Some((bin, self.carried_by(&[port], bin, bits)))
+        };
         let ports = 0..self.s.ports() as u32;
         let rates = |metric, (port, (bin, bits))| self.rates(metric, self.s.port_name(port), bin, bits);
         let found = ports.clone().filter_map(|port| Some((port, received(port)?)));
@@ -76,21 +77,27 @@ impl View<'_> {
         let found = ports.filter_map(|port| Some((port, sent(port)?)));
         self.keep(&mut series, Watched::Port, found.map(|found| rates("port_tx_bps", found)));
         let classes = self.used_queues().iter().filter_map(|&UsedQueue { port, class, .. }| {
-            let (bin, bits) = self.sent(port, self.s.class_carried(port, class)?)?;
+            let (bin, bits) = self.s.class_series(port, class, self.end)?;
+            let bits = self.carried_by(&[port], bin, bits);
             Some(self.rates("class_tx_bps", self.queue_name(port, class), bin, bits))
         });
         self.keep(&mut series, Watched::Class, classes);
         let numbers = self.s.spec.numbers();
         for nth in 0..2 {
             let queues = self.used_queues().iter().filter_map(|&UsedQueue { port, class, .. }| {
-                let levels = self.s.queue_levels(port, class)?;
-                self.level_series(levels, nth, self.queue_name(port, class))
+                let bins = self.s.queue_levels(port, class, nth, self.end)?;
+                Some(level_series(bins, nth, self.queue_name(port, class)))
             });
             self.keep(&mut series, Watched::Queue, queues);
-            let all = self.s.parts().flat_map(|part| &part.probes.counters).enumerate();
-            let counters = all.filter(|(_, levels)| levels.is_used()).filter_map(|(counter, levels)| {
+            let all = self
+                .s
+                .parts()
+                .flat_map(|part| part.probes.counters.iter().map(|levels| (&part.probes.grids, levels)));
+            let counters = all.enumerate().filter(|(_, (_, levels))| levels.is_used());
+            let counters = counters.filter_map(|(counter, (grids, levels))| {
                 let (port, group) = ((counter / numbers) as u32, counter % numbers);
-                self.level_series(levels, nth, ingress_name(self, port, group))
+                let bins = levels.bins(nth, grids, self.end)?;
+                Some(level_series(bins, nth, ingress_name(self, port, group)))
             });
             self.keep(&mut series, Watched::Queue, counters);
         }
@@ -119,12 +126,6 @@ impl View<'_> {
         let ports = ends.into_iter().flat_map(|end| self.s.wiring.ports(end));
         let links: Vec<u32> = ports.map(|port| self.s.peer(port.0)).collect();
         (bin, self.carried_by(&links, bin, bits))
-    }
-
-    /// What has been sent over the link of a port, in bins of a width, if it is recorded.
-    fn sent(&self, port: u32, link: &Carried) -> Option<(Time, Vec<u64>)> {
-        let bin = link.widths()[0]?;
-        Some((bin, self.carried_by(&[port], bin, link.sent(self.end))))
     }
 
     /// Bits of bins as the links of these ports can have carried them. Times are whole picoseconds, so that a bit may seem
@@ -263,9 +264,7 @@ impl View<'_> {
             if nth == 1 && !self.s.is_read_slowly(path) {
                 continue;
             }
-            for binned in self.s.arrived(path).filter_map(|series| series[nth]) {
-                let Some(width) = binned.width() else { continue };
-                let bits = binned.clone().finish(self.end);
+            for (width, bits) in self.s.arrived(path, nth, self.end) {
                 match &mut of_flows[self.s.path_flow[path] as usize] {
                     sum @ None => *sum = Some((width, bits)),
                     Some((_, sum)) => sum.iter_mut().zip(bits).for_each(|(total, more)| *total += more),
@@ -304,9 +303,7 @@ impl View<'_> {
         for &(path, passage) in &self.arriving {
             let flow = self.s.path_flow[path as usize] as usize;
             let Some((width, bits)) = &mut of_flows[flow] else { continue };
-            let mut last = BinnedBits::new(*width, self.end);
-            last.add_until(&Train::of(passage), self.end);
-            bits.iter_mut().zip(last.finish(self.end)).for_each(|(total, more)| *total += more);
+            passage.add_to(bits, *width, self.end);
         }
     }
 
@@ -321,14 +318,12 @@ impl View<'_> {
             values,
         })
     }
+}
 
-    /// Bytes (0) or frames (1) of a queue.
-    fn level_series(&self, levels: &Levels, nth: usize, entity: String) -> Option<Series> {
-        let (metric, binned) = [("queue_bytes", &levels.bytes), ("queue_frames", &levels.frames)][nth];
-        let bin = binned.width()?;
-        let values = binned.clone().finish(self.end).into_iter().map(|level| level as f64).collect();
-        Some(Series { metric, entity, bin, values })
-    }
+/// Bytes (0) or frames (1) of a queue.
+fn level_series((bin, levels): (Time, Vec<u64>), nth: usize, entity: String) -> Series {
+    let values = levels.into_iter().map(|level| level as f64).collect();
+    Series { metric: ["queue_bytes", "queue_frames"][nth], entity, bin, values }
 }
 
 /// How many bits may seem to end in the bin before theirs, over so many links.

@@ -20,7 +20,7 @@ pub enum ProbesText {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Probes {
-    /// Width of the bins of all time series. A time with unit, above 0, or "off" for no series. At most 1000000 bins. Default: a 500th of `duration`, rounded up to whole nanoseconds (500 points fill a plot). Of each kind (flows, ports, their classes, queues) the 256 busiest series are kept, at most 1000000 bins together. A kind that would take more than 64 MiB is not recorded, and the run says so; `[[probes]]` chooses.
+    /// Width of the bins of all time series. A time with unit, above 0, or "off" for no series. At most 1000000 bins. Default: a 500th of `duration`, or the time of twelve of the longest frames on the slowest link if that is longer, but at most a 50th of `duration`; rounded up to whole nanoseconds. Of each kind (flows, ports, their classes, queues) the 256 busiest series are kept, at most 1000000 bins together. A kind that would take more than 64 MiB is not recorded, and the run says so; `[[probes]]` chooses.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bin: Option<Or<Time, Off>>,
     /// Whether each pause is recorded as an interval. Default: true.
@@ -37,7 +37,7 @@ pub struct ProbeText {
     /// Of which: a name, a pattern with `*`, numbers as in "h1..h32", a list of these, "all", or "the 20 busiest": those with the most activity; of pauses "the 20 longest". A flow has its name or that of its group, a port its own ("sw.0->h1") or that of its node, a queue, class or pause that of its port, its node, or node and class ("leaf0/3"). An occupancy has its own name alone: of a queue "sw.0->h1/3", a port "sw.0->h1", a class of a node "sw/3", all memory of a node "sw", an ingress counter "sw.0->h1 in/3", of a memory with dynamic thresholds what is shared "sw shared" and the headroom "sw headroom". Default: "all".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub which: Option<WhichText>,
-    /// Width of the bins of time series, those of occupancies among them. A time with unit, above 0; at most 1000000 bins. Default: a 500th of `duration`, rounded up to whole nanoseconds.
+    /// Width of the bins of time series, those of occupancies among them. A time with unit, above 0; at most 1000000 bins. Default: as `bin` of `[probes]`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub every: Option<Time>,
     /// The largest number of rows of frames or pauses: the first ones are kept. A count, 1 to 1000000. Default: 100000 frames, all pauses.

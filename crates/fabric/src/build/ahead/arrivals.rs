@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 /// Sets the bit of these ports.
 pub fn mark(plan: &Plan, fabric: &mut Fabric) {
-    if fabric.probes.watches_arrivals {
+    if fabric.hosts.overtaking.is_some() {
         return;
     }
     let answers = ends_of_connections(plan.spec);

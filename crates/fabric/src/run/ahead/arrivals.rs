@@ -1,14 +1,16 @@
 //! Arrivals at hosts that only count what comes to them.
 //!
-//! Where nobody answers, nothing takes time and nothing is recorded, all that a frame does at its destination is to be
-//! counted. It needs no event for that: it is counted as of its arrival when its transmission begins, if the run will not
+//! Where no endpoint answers and nothing takes time, a frame is only counted at its destination, and in the series of its
+//! flow. It needs no event for that: it is counted as of its arrival when its transmission begins, if the run will not
 //! come back before ([`Fabric::comes_back_at`]). Nobody looks at the host before then. The frames of a receiver come through
 //! one link, and are counted in their order: while one of them is on its way as an event, the others are as well.
 //!
 //! Which ports lead to such hosts is known when the fabric is built (`build/ahead/arrivals.rs`).
 
+use crate::run::index::PortIx;
 use crate::run::world::Fabric;
 use frame::{Flags, Frame, PathId, Priority};
+use measure::Passage;
 use units::Time;
 
 impl Fabric {
@@ -17,6 +19,7 @@ impl Fabric {
     #[inline(never)]
     pub fn count_ahead(
         &mut self,
+        egress: PortIx,
         path: PathId,
         created: Time,
         arrives: Time,
@@ -29,6 +32,11 @@ impl Fabric {
             receiver.note(&frame, arrives);
             receiver.count(&frame, arrives);
             self.ledger.delivered += 1;
+            if !self.probes.arrived.is_empty() {
+                let took = self.links.ports[egress].clock.span_ceil(u64::from(bytes));
+                let receiver = self.hosts.receiver_of(path);
+                self.probes.arrives(receiver, Passage { end: arrives, took, bits: u64::from(bytes) * 8 });
+            }
             return true;
         }
         // Others of its receiver must not overtake it.

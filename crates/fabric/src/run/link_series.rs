@@ -1,0 +1,115 @@
+//! Series of bits that pass a place, with the bin that is running.
+
+use measure::{Grid, Passage, RunningBits};
+use units::Time;
+
+/// A number of no grid: nothing is recorded.
+const OFF: u16 = u16::MAX;
+
+/// Bits of one place.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BitSeries {
+    running: RunningBits,
+    grid: u16,
+}
+
+/// Bits that a port sends over its link, and those of them that its peer receives. One line of the cache.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+pub(crate) struct LinkSeries {
+    sent: RunningBits,
+    received: RunningBits,
+    /// From one end of the link to the other.
+    delay: Time,
+    grids: [u16; 2],
+}
+
+/// The place of the grid with bins of a width, which is added if there is none.
+pub(crate) fn grid_of(grids: &mut Vec<Grid>, width: Time, stop: Time) -> u16 {
+    let at = grids.iter().position(|grid| grid.width() == width).unwrap_or_else(|| {
+        grids.push(Grid::new(width, stop));
+        grids.len() - 1
+    });
+    assert!(at < usize::from(OFF), "a scenario has fewer widths of bins than that: it names each");
+    at as u16
+}
+
+/// A grid, and the running bin of a place that it has; off without a grid.
+fn begin(grids: &[Grid], grid: Option<u16>) -> (RunningBits, u16) {
+    // Where nothing is recorded, any grid does.
+    let none = || RunningBits::new(&Grid::new(Time::from_ps(1), Time::ZERO));
+    (grid.map_or_else(none, |grid| RunningBits::new(&grids[usize::from(grid)])), grid.unwrap_or(OFF))
+}
+
+impl BitSeries {
+    /// Nothing so far; without a grid nothing is recorded.
+    pub fn new(grids: &[Grid], grid: Option<u16>) -> BitSeries {
+        let (running, grid) = begin(grids, grid);
+        BitSeries { running, grid }
+    }
+
+    /// A frame passes.
+    #[inline(always)]
+    pub fn pass(&mut self, frame: Passage, grids: &mut [Grid]) {
+        if let Some(grid) = grids.get_mut(usize::from(self.grid)) {
+            self.running.pass(frame, grid);
+        }
+    }
+
+    /// The earliest time at which the run may end has changed.
+    pub fn turn_at(&mut self, grids: &[Grid]) {
+        if let Some(grid) = grids.get(usize::from(self.grid)) {
+            self.running.turn_at(grid);
+        }
+    }
+
+    /// Width of the bins, if they are recorded.
+    pub fn width(&self, grids: &[Grid]) -> Option<Time> {
+        grids.get(usize::from(self.grid)).map(Grid::width)
+    }
+
+    /// Width and bits of all bins that begin before `end`, if they are recorded.
+    pub fn bins(&self, grids: &[Grid], end: Time) -> Option<(Time, Vec<u64>)> {
+        let grid = grids.get(usize::from(self.grid))?;
+        Some((grid.width(), self.running.bins(grid, end)))
+    }
+}
+
+impl LinkSeries {
+    /// Nothing so far, at the two ends of a link with a delay, in these grids.
+    pub fn new(grids: &[Grid], ends: [Option<u16>; 2], delay: Time) -> LinkSeries {
+        let [(sent, first), (received, last)] = ends.map(|grid| begin(grids, grid));
+        LinkSeries { sent, received, delay, grids: [first, last] }
+    }
+
+    /// A frame is sent, and arrives or is lost on the link.
+    #[inline(always)]
+    pub fn carry(&mut self, frame: Passage, arrives: bool, grids: &mut [Grid]) {
+        let [first, last] = self.grids.map(usize::from);
+        if let Some(grid) = grids.get_mut(first) {
+            self.sent.pass(frame, grid);
+        }
+        if arrives && let Some(grid) = grids.get_mut(last) {
+            self.received.pass(Passage { end: frame.end + self.delay, ..frame }, grid);
+        }
+    }
+
+    /// As [`BitSeries::turn_at`].
+    pub fn turn_at(&mut self, grids: &[Grid]) {
+        for (running, grid) in [(&mut self.sent, self.grids[0]), (&mut self.received, self.grids[1])] {
+            if let Some(grid) = grids.get(usize::from(grid)) {
+                running.turn_at(grid);
+            }
+        }
+    }
+
+    /// What is sent, as a series alone.
+    pub fn sent(&self) -> BitSeries {
+        BitSeries { running: self.sent, grid: self.grids[0] }
+    }
+
+    /// What is received.
+    pub fn received(&self) -> BitSeries {
+        BitSeries { running: self.received, grid: self.grids[1] }
+    }
+}
