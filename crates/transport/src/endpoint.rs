@@ -150,6 +150,14 @@ pub trait Protocol {
     /// timeout is later than `now`.
     fn handle_timeout(&mut self, now: Time);
 
+    /// [`Protocol::handle_timeout`] at a NIC in which frames of the endpoint may still wait. `is_queued` returns true if one of a
+    /// queue pair does: the packet of a number (24 bits, as on the wire), or any. A timer of the endpoint starts when its packet
+    /// leaves, so that one whose packet has not left yet does not expire.
+    fn handle_timeout_at(&mut self, now: Time, is_queued: &dyn Fn(u32, Option<u32>) -> bool) {
+        let _ = is_queued;
+        self.handle_timeout(now);
+    }
+
     /// When to call [`Protocol::handle_timeout`]; `None`: not before something else happens.
     fn poll_timeout(&self) -> Option<Time>;
 

@@ -185,6 +185,9 @@ macro_rules! endpoints {
             fn handle_timeout(&mut self, now: Time) {
                 match self { $(Endpoint::$name(it) => it.handle_timeout(now),)* }
             }
+            fn handle_timeout_at(&mut self, now: Time, is_queued: &dyn Fn(u32, Option<u32>) -> bool) {
+                match self { $(Endpoint::$name(it) => it.handle_timeout_at(now, is_queued),)* }
+            }
             fn poll_timeout(&self) -> Option<Time> {
                 match self { $(Endpoint::$name(it) => it.poll_timeout(),)* }
             }

@@ -352,8 +352,12 @@ impl Protocol for RdmaReceiver {
     }
 
     fn handle_timeout(&mut self, now: Time) {
+        self.handle_timeout_at(now, &|_, _| false);
+    }
+
+    fn handle_timeout_at(&mut self, now: Time, is_queued: &dyn Fn(u32, Option<u32>) -> bool) {
         if let Some(reader) = &mut self.reader {
-            reader.handle_timeout(now);
+            reader.handle_timeout(now, is_queued);
         }
     }
 
