@@ -36,6 +36,28 @@ pub struct Segment {
     pub ecn_capable: bool,
 }
 
+/// Frames of data that have come to an endpoint and that its application has not got: discarded, or kept behind a gap.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Undelivered {
+    /// How many.
+    pub frames: u64,
+    /// Their bytes, DA to FCS.
+    pub bytes: u64,
+}
+
+impl Undelivered {
+    /// One more frame.
+    pub(crate) fn add(&mut self, bytes: u16) {
+        self.frames += 1;
+        self.bytes += u64::from(bytes);
+    }
+    /// Both together.
+    #[must_use]
+    pub(crate) fn and(self, other: Undelivered) -> Undelivered {
+        Undelivered { frames: self.frames + other.frames, bytes: self.bytes + other.bytes }
+    }
+}
+
 /// What a record tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecordKind {
@@ -213,6 +235,11 @@ pub trait Protocol {
     /// Frames that arrived and were of no use: out of order, twice, or too late.
     fn discarded(&self) -> u64 {
         0
+    }
+
+    /// Frames of data that have arrived and that its application has not got so far.
+    fn undelivered(&self) -> Undelivered {
+        Undelivered::default()
     }
 
     /// Bytes that it has taken beside itself.

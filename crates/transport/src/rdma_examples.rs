@@ -44,13 +44,13 @@ pub(crate) fn transfers(keys: &RdmaKeys, due: &[(u64, u64)]) -> Wire {
         .iter()
         .map(|&(at, bytes)| Due { start: us(at), bytes, ports: Ports::default(), awaited: false })
         .collect();
-    let facts = spec.facts(RATE, DELAY + DELAY, 0);
+    let facts = spec.facts(RATE, DELAY + DELAY, 0, 20);
     let receiver = RdmaReceiver::reading(&spec, &due, Time::ZERO, None);
     Pipe::new(RdmaSender::new(&spec, due, facts, Time::ZERO, None), receiver, RATE, DELAY)
 }
 pub(crate) fn flow(keys: &RdmaKeys, limit: Option<u64>, stop: Option<Time>) -> Wire {
     let (spec, _) = keys.carrier(limit.map(Bytes::new), 1_522).unwrap();
-    let facts = spec.facts(RATE, DELAY + DELAY, 0);
+    let facts = spec.facts(RATE, DELAY + DELAY, 0, 20);
     let sender = RdmaSender::new(&spec, [].into(), facts, us(3), stop);
     Pipe::new(sender, RdmaReceiver::reading(&spec, &[].into(), us(3), stop), RATE, DELAY)
 }
@@ -342,7 +342,7 @@ proptest! {
         let (made, _) = keys.carrier(Some(Bytes::new(0)), 1_522).unwrap();
         let due: Arc<[Due]> =
             starts.iter().map(|&(at, bytes)| Due { start: us(at), bytes, ports: Ports::default(), awaited: true }).collect();
-        let facts = made.facts(RATE, DELAY + DELAY, 0);
+        let facts = made.facts(RATE, DELAY + DELAY, 0, 20);
         let sender = RdmaSender::new(&made, due.clone(), facts, Time::ZERO, None);
         let receiver = RdmaReceiver::reading(&made, &due, Time::ZERO, None);
         let mut pipe = Pipe::new(sender, receiver, RATE, DELAY);
@@ -417,7 +417,7 @@ proptest! {
         let (made, _) = keys.carrier(Some(Bytes::new(0)), 1_522).unwrap();
         let due: Arc<[Due]> =
             [0, 10, 20].iter().map(|&at| Due { start: us(at), bytes: 9_000, ports: Ports::default(), awaited: false }).collect();
-        let facts = made.facts(RATE, DELAY + DELAY, 0);
+        let facts = made.facts(RATE, DELAY + DELAY, 0, 20);
         let mut sender = RdmaSender::new(&made, due.clone(), facts, Time::ZERO, None);
         let mut receiver = RdmaReceiver::reading(&made, &due, Time::ZERO, None);
         let mut now = Time::ZERO;
@@ -485,6 +485,12 @@ fn what_cannot_be_meant_is_refused() {
     let (spec, _) = bdp.carrier(None, 1_522).unwrap();
     assert_eq!((spec.window, spec.ack_every), (StaticWindow::Bdp, 1));
     // 40 Gb/s and 24 us are 120 kB: 111 packets of 1090 B.
-    let facts = PathFacts { rate: units::BitRate::from_gbps(40), base_rtt: us(24), packet: 1_090, hops: 0 };
+    let facts = PathFacts {
+        rate: units::BitRate::from_gbps(40),
+        base_rtt: us(24),
+        packet: 1_090,
+        hops: 0,
+        overhead: 20,
+    };
     assert_eq!(spec.most_in_flight(&facts), 111 * 1_090);
 }

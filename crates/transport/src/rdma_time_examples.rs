@@ -108,7 +108,7 @@ fn a_read_waits_for_its_request_and_for_those_before_it() {
 fn a_queue_pair_takes_616_bytes_and_its_message_192() {
     let mut pipe = transfers(&keys(), &[(0, 30_000), (100, 50_000)]);
     let spec = spec(&keys());
-    let fresh = QueuePair::new(&spec, 0, &spec.facts(RATE, DELAY + DELAY, 0));
+    let fresh = QueuePair::new(&spec, 0, &spec.facts(RATE, DELAY + DELAY, 0, 20));
     let bytes = size_of_val(&fresh) + fresh.memory_bytes();
     assert!(bytes <= 616, "{bytes} B");
     for until in [us(110), NEVER] {

@@ -22,6 +22,8 @@ use workload::{Framing, Transfer, TransferList};
 struct Row {
     flow: u32,
     path: u32,
+    /// Its place in the list of its flow.
+    nth: usize,
     transfer: Transfer,
     came: Came,
     ideal: Time,
@@ -204,7 +206,7 @@ impl View<'_> {
                 begun.for_each(|own| by_path[own.destination as usize].push(own));
             }
             let mut numbers = vec![0; paths.len()];
-            for transfer in Self::begun(&released, flow, list) {
+            for (place, transfer) in Self::begun(&released, flow, list).enumerate() {
                 let nth = numbers[transfer.destination as usize];
                 numbers[transfer.destination as usize] += 1;
                 if transfer.start > self.end {
@@ -229,7 +231,7 @@ impl View<'_> {
                     }
                 });
                 let ideal = ideals.min().unwrap_or_default();
-                rows.push(Row { flow, path, transfer, came, ideal, ports });
+                rows.push(Row { flow, path, nth: place, transfer, came, ideal, ports });
             }
         }
         // Stable: those of one time are in the order of the flows.
@@ -265,6 +267,15 @@ impl View<'_> {
         };
         let names = flows.iter().map(|flow| entry_of(flow).to_string());
         let names = if rows.is_empty() { Vec::new() } else { names.collect() };
+        // The empty one first: most transfers have no id.
+        let (mut ids, mut id_of) = (vec![String::new()], Vec::with_capacity(rows.len()));
+        for row in rows {
+            let id = spec(row).source.transfers().map_or("", |list| list.id(row.nth));
+            if !id.is_empty() {
+                ids.push(id.to_string());
+            }
+            id_of.push(if id.is_empty() { 0 } else { ids.len() as u32 - 1 });
+        }
         let to = |row: &Row| spec(row).source.destinations.nth(row.transfer.destination).0;
         let ns = |time: Option<Time>| time.map_or(f64::NAN, Time::as_ns_f64);
         let took = |row: &Row| row.came.done.map(|done| done - row.transfer.start);
@@ -273,6 +284,7 @@ impl View<'_> {
             |row: &Row| took(row).map_or(f64::NAN, |took| took.ps() as f64 / row.ideal.ps().max(1) as f64);
         Table::new("transfers", "One row per transfer that has begun, in the order of starts, those before the end of `warmup` included.")
             .named("name", "Name of the entry of the scenario that it is from.", names, rows.iter().map(|row| row.flow))
+            .named("id", "What the list of the scenario calls it; empty: nothing.", if rows.is_empty() { Vec::new() } else { ids }, id_of)
             .named("source", "Sending host.", nodes(), rows.iter().map(|row| spec(row).from.0))
             .named("destination", "Receiving host.", nodes(), rows.iter().map(to))
             .integers("source_port", "", "Port of UDP or TCP at its sender: given, or drawn. Over TCP that of its connection, which a transfer that finds one free takes over.", rows.iter().map(|row| row.ports.source.into()))

@@ -171,7 +171,10 @@ impl QueuePair {
             recovery: Recovery::new(spec.recovery),
             spec: spec.clone(),
             messages: VecDeque::new(),
-            clocks: Box::new(Clocks { own: SpentClock::new(facts.rate), begun: VecDeque::new() }),
+            clocks: Box::new(Clocks {
+                own: SpentClock::new(facts.rate, facts.overhead),
+                begun: VecDeque::new(),
+            }),
             at: 0,
             ready: NONE,
             unacknowledged: 0,

@@ -264,11 +264,12 @@ impl RdmaSpec {
         let cnps = self.sends_cnps().then_some(self.cnp_priority);
         self.ack_priority.into_iter().chain(cnps)
     }
-    /// Of a path that begins at a link of this rate, on which a full packet and its acknowledgement take this time, over so many
+    /// Of a path that begins at a link of this rate, with so many bytes of `overhead` around each frame, on which a full packet and its acknowledgement take this time, over so many
     /// switches.
-    pub fn facts(&self, rate: BitRate, round_trip: Time, hops: u16) -> PathFacts {
+    pub fn facts(&self, rate: BitRate, round_trip: Time, hops: u16, overhead: u16) -> PathFacts {
         let base_rtt = self.base_rtt.unwrap_or(round_trip).max(Time::from_ps(1));
-        PathFacts { rate, base_rtt, packet: self.frame_bytes(self.mtu), hops }
+        let packet = self.frame_bytes(self.mtu);
+        PathFacts { rate, base_rtt, packet, hops, overhead }
     }
     /// Bytes of frames that may be in flight, as long as the control has nothing against it.
     pub(crate) fn most_in_flight(&self, facts: &PathFacts) -> u64 {

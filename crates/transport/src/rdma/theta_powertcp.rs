@@ -109,8 +109,13 @@ mod tests {
     use super::*;
     use frame::Telemetry;
 
-    const FACTS: PathFacts =
-        PathFacts { rate: BitRate::from_gbps(100), base_rtt: Time::from_us(12), packet: 1_090, hops: 1 };
+    const FACTS: PathFacts = PathFacts {
+        rate: BitRate::from_gbps(100),
+        base_rtt: Time::from_us(12),
+        packet: 1_090,
+        hops: 1,
+        overhead: 20,
+    };
 
     fn ack(acknowledged: u64, us: u64) -> RdmaAck {
         let round_trip = Some(Time::from_us(us));
