@@ -12,7 +12,7 @@
 //! The retransmission timer runs while an answer can come: the first outstanding packet has left, or has left again, and a packet
 //! that requests an acknowledgement is in flight. It does not run while that packet waits behind the pacer, a pause or the NIC. Where
 //! the receiver acknowledges every n-th packet, a packet also requests an acknowledgement if nothing was acknowledged or
-//! requested for as long as the timeout, so that a path that is dead is noticed.
+//! requested for `retries` + 1 timeouts, so that a path that is dead is noticed.
 //!
 //! A NAK of a receiver that is not ready lets it wait for `rnr_timer`, and send on from there; after `rnr_retries` in a row it is
 //! in error too. Responses to a READ are sent in the same way, but for the timeout: see `read`.
@@ -292,14 +292,16 @@ impl QueuePair {
         }
     }
 
-    /// Returns true if nothing was acknowledged or requested for as long as the timeout before this packet. The first packet in
-    /// flight begins that time; after a timeout it is over.
+    /// Returns true if a packet requests an acknowledgement because of what was not acknowledged before: the first one after a
+    /// timeout, and one before which nothing was acknowledged or requested for as long as it takes to be in error. So a path that is
+    /// dead is noticed, and a slow receiver that acknowledges every n-th packet is not taken for one.
     fn is_overdue(&mut self, packet: u64, now: Time) -> bool {
         if packet == self.unacknowledged && self.requested.0 <= packet {
-            let since = if self.retry > 0 { Time::ZERO } else { now };
-            self.requested.1 = self.requested.1.max(since);
+            self.requested.1 = now;
+            return self.retry > 0;
         }
-        now.saturating_sub(self.requested.1) >= self.timeout()
+        let longest = self.timeout().ps().saturating_mul(u64::from(self.spec.retries) + 1);
+        now.saturating_sub(self.requested.1).ps() >= longest
     }
 
     /// Packets that requested acknowledgements are sent again, or have yet to be: their requests do not count any more.
