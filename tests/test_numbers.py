@@ -1,4 +1,4 @@
-"""Numbers that a run reports: goodput, ideal times, times of queue pairs, timeouts; each case once reported too much or too little."""
+"""Numbers that a run reports: goodput, ideal times, times of queue pairs, timeouts, queues of classes."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_goodput_of_go_back_n_is_what_arrives_in_order() -> None:
 
 SOURCES = {
     "go back N": '{ rdma = { control = "none", mtu = "1000 B" } }',
-    "selective": '{ rdma = { control = "none", mtu = "1000 B", recovery = "selective", timeout = "200 us" } }',
+    "selective": '{ rdma = { control = "none", recovery = "selective", timeout = "200 us" } }',
     "tcp": '{ tcp = { recovery = "newreno" } }',
     "tcp with sack": '{ tcp = { recovery = "sack" } }',
     "window": '{ window = { size = "20 kB", timeout = "1 ms" } }',
@@ -100,7 +100,7 @@ VERBS = {
     "read": '{ rdma = { control = "none", verb = "read" } }',
     "write, small MTU": '{ rdma = { control = "none", verb = "write", mtu = "256 B" } }',
     "read, odd MTU": '{ rdma = { control = "none", verb = "read", mtu = "333 B" } }',
-    "write, selective": '{ rdma = { control = "none", verb = "write", recovery = "selective", window = "1 MB" } }',
+    "send, selective": '{ rdma = { control = "none", recovery = "selective", window = "1 MB" } }',
     "write, a byte": '{ rdma = { control = "none", verb = "write", mtu = "1 B", headers = "50 B" } }',
 }
 SWITCHES = {
@@ -108,7 +108,9 @@ SWITCHES = {
     "crossbar": "switch.queueing = { crossbar = { speedup = 2 } }\n",
     "slow crossbar": "switch.queueing = { crossbar = { speedup = 1 } }\n",
     "cut-through": 'switch.forwarding = "cut_through"\n',
-    "cut-through crossbar": 'switch.forwarding = "cut_through"\nswitch.queueing = { crossbar = { speedup = 1.5 } }\n',
+    "cut-through crossbar": (
+        'switch.forwarding = "cut_through"\nswitch.queueing = { crossbar = { speedup = 1.5 } }\n'
+    ),
     "latency": 'switch.latency = "300 ns"\n',
     "contexts": 'host.rdma = { contexts = 4, context_fetch = "700 ns" }\n',
 }
@@ -183,7 +185,12 @@ name = "f"
 from = "h0"
 to = "h1"
 priority = 3
-source = { rdma = { control = { dcqcn = { time_reset = "1 s", byte_reset = "never" } }, cnp_gap = "1 us", recovery = "selective", timeout = "320 us", low_timeout = "100 us" } }
+[flows.source.rdma]
+control = { dcqcn = { time_reset = "1 s", byte_reset = "never" } }
+cnp_gap = "1 us"
+recovery = "selective"
+timeout = "320 us"
+low_timeout = "100 us"
 [[faults]]
 link = ["sw", "h1"]
 towards = "h1"
@@ -231,12 +238,20 @@ until = "504 us"
 
 
 def test_go_back_n_has_no_timeouts_where_nothing_is_lost() -> None:
-    """Acknowledgements of every 64th packet come more slowly than the timeout; senders request them in time."""
+    """Acknowledgements of every 64th packet take longer than the timeout to come."""
     text = (
         star("100 ms", hosts=17)
         + """\
-[switch]
-queue_managers = [{ classes = [3], red = { weight = 1, min = "40 kB", max = "160 kB", max_probability = 0.2, gentle = false, action = "mark_only", spacing = "geometric" } }]
+[[switch.queue_managers]]
+classes = [3]
+[switch.queue_managers.red]
+weight = 1
+min = "40 kB"
+max = "160 kB"
+max_probability = 0.2
+gentle = false
+action = "mark_only"
+spacing = "geometric"
 [[transfers]]
 name = "t"
 from = "h0..h15"
@@ -267,7 +282,7 @@ priority = 3
 over = {{ rdma = {{ control = "none" }} }}
 """
     result = run(text)
-    # From when the first packet is due until the NIC takes the last one, which is when the one before the last but one has left.
+    # Until the NIC takes the last packet: two are still to be sent then.
     [message], [transfer] = result.rows("message_times"), result.rows("transfers")
     assert message["sending_ns"] == pytest.approx(998 * (1090 + overhead) * 0.8, abs=1)
     assert message["host_ns"] <= 1
@@ -323,7 +338,7 @@ def test_transfers_have_the_ids_of_their_list(tmp_path: Path) -> None:
 
 
 def test_cnps_in_the_queue_of_data_leave_no_frames_behind() -> None:
-    """A host sends and answers others with CNPs through one queue: two frames of its endpoint wait there, whatever passes."""
+    """A host sends data and CNPs through one queue: two frames of an endpoint wait there."""
     text = """\
 simulation = { duration = "20 ms" }
 topology.star = { hosts = 4, rate = "10 Gb/s", delay = "0.5 us" }
@@ -453,7 +468,8 @@ def rings(hosts: int, steps: int) -> str:
 
 def test_estimates_of_transfers_that_wait(tmp_path: Path) -> None:
     (tmp_path / "rings.csv").write_text(rings(32, 1500))
-    entry = '[[transfers]]\nname = "t"\narrivals = { file = "rings.csv" }\npriority = 3\nover = { rdma = { control = "none" } }\n'
+    entry = '[[transfers]]\nname = "t"\narrivals = { file = "rings.csv" }\npriority = 3\n'
+    entry += 'over = { rdma = { control = "none" } }\n'
     scenario = tmp_path / "s.toml"
     scenario.write_text(star("2 s", hosts=32, rate=100) + entry)
     source = Source(scenario.read_text(), str(scenario))

@@ -26,10 +26,18 @@ pub fn check(bytes: &[u8]) -> Result<(), String> {
     fs::create_dir_all(&folder).map_err(|why| why.to_string())?;
     let mut list = "time_us,from,to,bytes,id,after\n".to_string();
     let mut after: Vec<Vec<usize>> = Vec::new();
+    let reads = OVER[usize::from(first) % OVER.len()].contains("read");
+    let mut ends: Vec<[u8; 2]> = Vec::new();
     for (nth, own) in rest.chunks_exact(4).take(MOST).enumerate() {
-        let (from, to) = (own[0] % HOSTS, own[0] / HOSTS % HOSTS);
         let before = |byte: u8| (byte & 128 != 0 && nth > 0).then(|| usize::from(byte & 127) % nth);
-        let waits: Vec<usize> = [before(own[2]), before(own[3])].into_iter().flatten().collect();
+        // The host that begins it knows of the ends of transfers from it and to it alone.
+        let first_one = before(own[2]);
+        let begins = first_one.map_or(own[0] % HOSTS, |other| ends[other][usize::from(own[0] & 1)]);
+        let second_one = before(own[3]).filter(|&other| ends[other].contains(&begins));
+        let waits: Vec<usize> = [first_one, second_one].into_iter().flatten().collect();
+        let other_end = (begins + 1 + own[0] / HOSTS % (HOSTS - 1)) % HOSTS;
+        let (from, to) = if reads { (other_end, begins) } else { (begins, other_end) };
+        ends.push([from, to]);
         let start = if waits.is_empty() { "5" } else { "" };
         let names: Vec<String> = waits.iter().map(|other| format!("t{other}")).collect();
         let bytes = 1 + u32::from(own[1]) * 50;

@@ -48,16 +48,16 @@ pub struct TcpReceiver {
     /// What the next acknowledgement echoes.
     ece: bool,
     discarded: u64,
-    /// Of data that came twice or beyond the window.
-    undelivered: Undelivered,
 }
 
-/// What came after a gap.
+/// What came after a gap, or for nothing.
 #[derive(Clone, Debug, Default)]
 struct Beyond {
     ranges: Ranges,
     /// A byte of each of the blocks that grew last, the newest first.
     latest: [u64; 3],
+    /// Of data that came twice or beyond the window.
+    undelivered: Undelivered,
 }
 
 /// Acknowledgements that wait.
@@ -96,7 +96,6 @@ impl TcpReceiver {
             first_sent: Time::ZERO,
             ece: false,
             discarded: 0,
-            undelivered: Undelivered::default(),
         }
     }
 
@@ -152,10 +151,12 @@ impl TcpReceiver {
             self.answer_apart(false);
         } else if to <= self.expected {
             self.discarded += 1;
-            self.undelivered.add(received.bytes);
+            self.beyond.get_or_insert_default().undelivered.add(received.bytes);
             self.answer_apart(false);
         } else {
-            self.undelivered.bytes += self.expected - from;
+            if from < self.expected {
+                self.beyond.get_or_insert_default().undelivered.bytes += self.expected - from;
+            }
             self.deliver(now, to);
         }
     }
@@ -166,7 +167,7 @@ impl TcpReceiver {
         // What the window does not hold, and what it has, is of no use (RFC 9293 section 3.10.7.4).
         if to - self.expected > self.spec.window || beyond.ranges.add(from, to) == 0 {
             self.discarded += 1;
-            self.undelivered.add(bytes);
+            beyond.undelivered.add(bytes);
             return;
         }
         // RFC 2018 section 4: the block that holds this segment comes first.
@@ -302,9 +303,9 @@ impl Protocol for TcpReceiver {
         self.discarded
     }
     fn undelivered(&self) -> Undelivered {
-        let ranges = self.beyond.as_ref().map_or(&[][..], |beyond| beyond.ranges.all());
+        let Some(beyond) = &self.beyond else { return Undelivered::default() };
         let segment = u64::from(self.spec.segment);
-        ranges.iter().fold(self.undelivered, |mut sum, &(from, to)| {
+        beyond.ranges.all().iter().fold(beyond.undelivered, |mut sum, &(from, to)| {
             let (full, rest) = ((to - from) / segment, ((to - from) % segment) as u16);
             sum.frames += full;
             sum.bytes += full * u64::from(self.spec.frame_bytes(self.spec.segment));
