@@ -37,10 +37,10 @@ def asked_rates(result: Measurements) -> list[float | None]:
     if "demands" not in result.table_names:
         return [flow["offered_bps"] for flow in flows]
     asked = _asked(result)
-    return [_asked(flow, asked.get(flow["flow"])) for flow in flows]
+    return [_asked_rate(flow, asked.get(flow["flow"])) for flow in flows]
 
 
-def _asked(flow: dict[str, Any], asked: float | None) -> float | None:
+def _asked_rate(flow: dict[str, Any], asked: float | None) -> float | None:
     taken: float | None = flow["offered_bps"]
     return asked if asked is not None and taken is not None and taken < HELD_BACK * asked else taken
 

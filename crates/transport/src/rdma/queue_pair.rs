@@ -292,13 +292,13 @@ impl QueuePair {
         }
     }
 
-    /// Returns true if a packet requests an acknowledgement because of what was not acknowledged before: the first one after a
-    /// timeout, and one before which nothing was acknowledged or requested for as long as it takes to be in error. So a path that is
-    /// dead is noticed, and a slow receiver that acknowledges every n-th packet is not taken for one.
-    fn is_overdue(&mut self, packet: u64, now: Time) -> bool {
+    /// Returns true if a packet requests an acknowledgement because of what was not acknowledged before: the first one that is
+    /// missing, sent `again`, and one before which nothing was acknowledged or requested for as long as it takes to be in error. So a path
+    /// that is dead is noticed, and a slow receiver that acknowledges every n-th packet is not taken for one.
+    fn is_overdue(&mut self, packet: u64, again: bool, now: Time) -> bool {
         if packet == self.unacknowledged && self.requested.0 <= packet {
             self.requested.1 = now;
-            return self.retry > 0;
+            return again;
         }
         let longest = self.timeout().ps().saturating_mul(u64::from(self.spec.retries) + 1);
         now.saturating_sub(self.requested.1).ps() >= longest
@@ -477,8 +477,8 @@ impl Protocol for QueuePair {
         }
         self.pace(now);
         self.work_out();
-        let asks =
-            self.spec.acknowledges() && (last || self.next().is_none() || self.is_overdue(packet, now));
+        let asks = self.spec.acknowledges()
+            && (last || self.next().is_none() || self.is_overdue(packet, again, now));
         if asks || self.spec.acknowledges_each() {
             self.requested = (packet + 1, now);
         }

@@ -259,7 +259,11 @@ impl MessageTimes {
         let again = std::mem::take(&mut all.spent[Spent::Again as usize]);
         all.spent[Spent::UnderWay as usize] = 0;
         let known = all.spent.iter().fold(all.behind, |sum, &own| sum.saturating_add(own));
-        let left = ns(whole.saturating_sub(came)).saturating_sub(known);
+        let whole = ns(whole.saturating_sub(came));
+        // Parts were cut to nanoseconds one by one: together they may have one too many.
+        let sending = &mut all.spent[Spent::Sending as usize];
+        *sending = sending.saturating_sub(known.saturating_sub(whole));
+        let left = whole.saturating_sub(known);
         all.spent[Spent::Again as usize] = again.min(left);
         all.spent[Spent::UnderWay as usize] = left - again.min(left);
         Some(all)
