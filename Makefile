@@ -98,8 +98,8 @@ schema-written: | needs
 # Penstock is named for its features, which are those of the whole workspace: what the tests were built with is not built again.
 FUZZ = cargo build --locked --quiet -p fuzz -p penstock --bins && "$(CARGO_TARGET_DIR)/debug/fuzz"
 
-fuzzed: | needs ## tries random scenarios, files, frames and segments for a minute, from fixed seeds
-	@$(TIMED) "random input" sh -c '$(FUZZ) --seconds 15 --seed 1'
+fuzzed: | needs ## tries random scenarios, files, frames, packets and agents for a minute and a half, from fixed seeds
+	@$(TIMED) "random input" sh -c '$(FUZZ) --seconds 8 --seed 1'
 
 fuzz: | needs ## tries each of them for a minute, from a new seed that it prints
 	$(FUZZ) --seconds 60

@@ -84,7 +84,8 @@ def every(result: Result) -> list[messages.Message]:
 )
 def test_parts_add_up(fabric: str, over: str) -> None:
     """What was spent is the time until all was acknowledged, to the nanosecond that each part is cut to."""
-    result = run(fabric, over=over)
+    # Go-back-N with losses takes long to end.
+    result = run(fabric, over=over, duration="4 ms")
     found = every(result)
     assert len(found) >= 10
     for message in found:
@@ -92,8 +93,8 @@ def test_parts_add_up(fabric: str, over: str) -> None:
         assert spent == pytest.approx(message.row["acknowledged_ns"], abs=10)
         assert sum(message.late_by.values()) == pytest.approx(message.late_ns)
         assert min(value for name, value in message.late_by.items() if name != "queues") >= 0
-        # A packet or two that the NIC took early.
-        assert message.late_by["queues"] > -1_000
+        # A packet on the wire and two in the NIC, which has taken them early: 4,182 B each with what is around them.
+        assert message.late_by["queues"] > -3 * 4_182 * 0.08 - 1
 
 
 def test_each_cause_is_told() -> None:
@@ -207,9 +208,9 @@ def test_reads_are_told_and_one_that_is_not_whole_is_an_error_that_says_so() -> 
 
 
 def test_queue_pairs_in_error_are_told(penstock: Command, tmp_path: Path) -> None:
-    """One host loses its link, and gives up after the third timeout in a row: 100, 200 and 300 us."""
+    """What one host sends is lost, and it gives up after the third timeout in a row, from its last packet on."""
     keys = 'control = "none", timeout = "100 us", retries = 2'
-    fault = '[[faults]]\nlink = ["h1", "sw"]\nat = "10 us"\ndown = true\n'
+    fault = '[[faults]]\nlink = ["h1", "sw"]\ntowards = "sw"\nfrom = "10 us"\nframe_loss = 1.0\n'
     scenario = tmp_path / "dead.toml"
     star = STAR + fault + PFC
     writes = """

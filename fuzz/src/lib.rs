@@ -1,4 +1,5 @@
-//! What must hold for any input: scenarios, files that they name, captures, frames, segments.
+//! What must hold for any input: scenarios, files that they name, captures, frames, segments, packets
+//! of queue pairs, agents, memories and lists of transfers that wait.
 //!
 //! `make fuzz` tries each target for a minute, from a new seed that it prints, and `make test` for half a minute from a fixed
 //! one. Neither needs more than the compiler of the engine. A case that breaks a promise is written to `out/fuzz`, and the message
@@ -10,9 +11,15 @@
 //! `mkdir -p fuzz/corpus/scenario && cargo +nightly fuzz run --features libfuzzer scenario fuzz/corpus/scenario fuzz/seeds
 //! python/penstock/scenarios`
 
+pub mod agents;
 pub mod edits;
+pub mod exchanges;
 pub mod frames;
 pub mod harness;
+pub mod memory;
+pub mod pair;
+pub mod queue_pairs;
 pub mod readers;
 pub mod segments;
 pub mod targets;
+pub mod waits;

@@ -1,7 +1,7 @@
 //! The targets: what is tried, and how a case is drawn.
 
 use crate::edits::{Random, byte, change};
-use crate::{frames, harness, readers, segments};
+use crate::{agents, exchanges, frames, harness, memory, queue_pairs, readers, segments, waits};
 use rand::RngExt;
 
 /// A target.
@@ -21,6 +21,12 @@ pub const TARGETS: &[Target] = &[
     Target { name: "readers", draw: readers::draw, check: readers::check },
     Target { name: "frame", draw: frame, check: frames::check },
     Target { name: "segments", draw: steps, check: segments::check },
+    Target { name: "queue_pairs", draw: steps, check: queue_pairs::check },
+    Target { name: "fcoe", draw: steps, check: exchanges::fcoe },
+    Target { name: "iwarp", draw: steps, check: exchanges::iwarp },
+    Target { name: "memory", draw: steps, check: memory::check },
+    Target { name: "agents", draw: steps, check: agents::check },
+    Target { name: "waits", draw: lists, check: waits::check },
 ];
 
 fn scenario(valid: &[Vec<u8>], random: &mut Random) -> Vec<u8> {
@@ -65,6 +71,10 @@ fn frame(_: &[Vec<u8>], random: &mut Random) -> Vec<u8> {
     }
     byte(&mut frame, random);
     frame
+}
+
+fn lists(_: &[Vec<u8>], random: &mut Random) -> Vec<u8> {
+    bytes(160, random)
 }
 
 fn steps(_: &[Vec<u8>], random: &mut Random) -> Vec<u8> {

@@ -25,7 +25,7 @@ use crate::PauseNeeds;
 use crate::build::{BuildError, refusal};
 pub use crate::spec::Subject;
 use crate::spec::{NodeSpec, OnLosslessDrop, Spec};
-pub use bottlenecks::{Bottleneck, bottlenecks, round_trips};
+pub use bottlenecks::{Bottleneck, RoundTrips, bottlenecks, round_trips};
 use keys::{Remark, Severity};
 pub use thresholds::{Threshold, paused_before_marks, thresholds};
 

@@ -13,8 +13,8 @@ pub mod spec;
 mod tables;
 
 pub use audit::{
-    Bottleneck, Finding, Subject, Threshold, audit, audit_flows, bottlenecks, paused_before_marks,
-    round_trips, thresholds,
+    Bottleneck, Finding, RoundTrips, Subject, Threshold, audit, audit_flows, bottlenecks,
+    paused_before_marks, round_trips, thresholds,
 };
 pub use build::ends::links_at_ends;
 pub use build::guarantees::{Guarantee, guarantees};

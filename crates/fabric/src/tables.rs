@@ -15,8 +15,10 @@ mod forensics;
 mod frames;
 mod idle;
 mod idle_connection;
+mod idle_message;
 mod latencies;
 mod limiters;
+mod link_rates;
 mod losses;
 mod message_lengths;
 mod message_times;
@@ -49,6 +51,7 @@ use std::panic::resume_unwind;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
+use transport::Protocol;
 use units::Time;
 
 impl Simulation {
@@ -204,6 +207,18 @@ struct FlowRow {
     padding: u64,
     dropped: u64,
     copied: u64,
+    /// Frames and bytes of those received that the application did not get. Below zero if it got more of what had come before
+    /// measuring began.
+    undelivered: (i64, i64),
+}
+
+impl FlowRow {
+    /// Bytes that the application got, without Ethernet header and FCS.
+    fn good_bytes(&self) -> u64 {
+        let (frames, bytes) = (self.received.frames() as i64, self.received.bytes as i64);
+        let headers = (frames - self.undelivered.0) * HEADER_BYTES as i64;
+        (bytes - self.undelivered.1 - headers).max(0) as u64
+    }
 }
 
 impl View<'_> {
@@ -233,6 +248,13 @@ impl View<'_> {
                 dropped[self.s.path_flow[path.at()] as usize] += frames;
             }
         }
+        let mut undelivered = vec![(0, 0); self.s.spec.flows.len()];
+        for (_, far) in self.s.connections() {
+            let (now, before) = (far.endpoint.undelivered(), far.measured.undelivered_before);
+            let of: &mut (i64, i64) = &mut undelivered[self.s.path_flow[far.path as usize] as usize];
+            of.0 += now.frames as i64 - before.frames as i64;
+            of.1 += now.bytes as i64 - before.bytes as i64;
+        }
         let mut rows = Vec::with_capacity(self.s.spec.flows.len());
         for (flow, dropped) in dropped.into_iter().enumerate() {
             let source = self.s.source(flow);
@@ -261,6 +283,7 @@ impl View<'_> {
                 padding,
                 dropped,
                 copied,
+                undelivered: undelivered[flow],
             });
         }
         rows
@@ -284,8 +307,6 @@ impl View<'_> {
     fn flows(&self) -> Table {
         let (rows, series) = (self.flow_rows(), self.series());
         let flows = &self.s.spec.flows;
-        let headers = |row: &FlowRow| row.received.frames() * u64::from(HEADER_BYTES);
-        let goodput = |row: &FlowRow| row.received.bytes.saturating_sub(headers(row));
         let destination = |flow: &crate::spec::FlowSpec| self.destination(flow);
         let table = Table::new("flows", "One row per flow: one sending host under one name.")
             .texts("flow", "Name of the flow.", flows.iter().map(|flow| flow.name.clone()))
@@ -301,18 +322,19 @@ impl View<'_> {
             .reals(
                 "throughput_bps",
                 "b/s",
-                "Bits of frames (DA to FCS) delivered, per second of measured time; of a flow that switches copy to all of its receivers together. Of requests and responses the requests alone; the table `connections` has the bytes of whole exchanges.",
+                "Bits of frames (DA to FCS) that the NIC of the receiver took in, per second of measured time, duplicates and what is discarded there included; of a flow that switches copy to all of its receivers together. Of requests and responses the requests alone; the table `connections` has the bytes of whole exchanges.",
                 rows.iter().map(|row| self.bps(row.received.bytes)),
             )
             .reals(
                 "goodput_bps",
                 "b/s",
-                "Bits delivered without Ethernet header and FCS (18 B a frame), per second of measured time.",
-                rows.iter().map(|row| self.bps(goodput(row))),
+                "Bits delivered to the application, in order and once, without Ethernet header and FCS (18 B a frame), per second of measured time. What a receiver discards or keeps behind a gap is in `throughput_bps` alone.",
+                rows.iter().map(|row| self.bps(row.good_bytes())),
             )
             .integers("frames_sent", "", "Frames handed to the NIC.", rows.iter().map(|row| row.frames_sent))
             .integers("frames_copied", "", "Copies that switches made of its frames, where it goes to several hosts at once: beside the frames sent there are so many that can be delivered.", rows.iter().map(|row| row.copied))
             .integers("frames_delivered", "", "Frames delivered.", rows.iter().map(|row| row.received.frames()))
+            .integers("frames_discarded", "", "Frames of those delivered that the application did not get: duplicates, those that the receiver discarded after a gap, and those that it still keeps behind one.", rows.iter().map(|row| row.undelivered.0.max(0) as u64))
             .integers("frames_dropped", "", "Frames lost on the way, of those that `frames_sent` counts; the table `drops` has what was lost beside them, too.", rows.iter().map(|row| row.dropped))
             .reals("frames_reordered", "", "Frames that arrived after one that the flow sent later to the same host (RFC 4737). Not a number where they are not counted: of flows whose paths are not listed, if there are more than 16777216 pairs of sender and destination.", rows.iter().map(|row| row.reordered))
             .integers("bytes_sent", "B", "Bytes handed to the NIC, with padding.", rows.iter().map(|row| row.bytes_sent))

@@ -74,6 +74,12 @@ impl Flags {
     pub const fn is_pushed(self) -> bool {
         matches!(self.kind(), FrameKind::Raw | FrameKind::Part)
     }
+    /// Whether a node originates such frames itself (CNPs, congestion messages, returned tags): they enter a queue without being
+    /// pulled from an endpoint, a rate limiter or a source.
+    #[inline]
+    pub const fn is_originated(self) -> bool {
+        matches!(self.kind(), FrameKind::Cnp | FrameKind::Cnm | FrameKind::Tag)
+    }
     /// Its ECN bits.
     #[inline]
     pub const fn ecn(self) -> Ecn {
@@ -177,6 +183,8 @@ mod tests {
                 let pushed_or_told = matches!(kind, FrameKind::Raw | FrameKind::Cnm | FrameKind::Tag);
                 assert_eq!((flags.is_of_endpoint(), tagged.is_of_endpoint()), (!pushed_or_told, false));
                 assert_eq!((flags.is_plain(), tagged.is_plain()), (kind == FrameKind::Raw, false));
+                let originated = matches!(kind, FrameKind::Cnp | FrameKind::Cnm | FrameKind::Tag);
+                assert_eq!((flags.is_originated(), tagged.is_originated()), (originated, originated));
                 assert!(tagged.is_tagged() && !wide.is_tagged() && tagged.narrow() == flags);
                 let bypassable = tagged.bypassable(true);
                 assert!(bypassable.is_bypassable() && !tagged.is_bypassable());

@@ -288,11 +288,21 @@ pub fn estimate(py: Python<'_>, scenario: &Scenario, threads: Option<usize>) -> 
         Ok(false)
     })?;
     let (end, memory_bytes) = (mark(&mut simulation), simulation.memory_bytes());
+    // Transfers end when all of them are delivered, however long the run may last, and those that wait for others begin late.
+    let work = simulation.transfer_hops().filter(|&(done, _)| done > 0);
+    let hops_left = work.map(|(done, all)| end.hops as f64 * (all - done) as f64 / done as f64);
     let zero = Mark { wall: Duration::ZERO, now: Time::ZERO, hops: 0, waiting_bytes: 0 };
     let since = half.filter(|half| half.now < end.now).unwrap_or(zero);
     let passed_s = (end.now - since.now).as_secs_f64().max(f64::MIN_POSITIVE);
     let duration = scenario.spec.duration;
     let left_s = if finished { 0.0 } else { duration.saturating_sub(end.now).as_secs_f64() };
+    let hops_passed = (end.hops - since.hops) as f64;
+    let by_time = left_s / passed_s;
+    // What is left, in parts of what has passed since the mark.
+    let left = match hops_left.filter(|_| !finished && hops_passed > 0.0) {
+        Some(hops) => by_time.min(hops / hops_passed),
+        None => by_time,
+    };
     let threads = simulation.threads();
     let ending = cut_short(&mut simulation, Ending::Asked);
     if let Ending::Broken(why) = ending {
@@ -302,10 +312,10 @@ pub fn estimate(py: Python<'_>, scenario: &Scenario, threads: Option<usize>) -> 
     let rows = |table: &str| result.tables.get(table).map_or(0, |table| table.get().rows());
     let answer = json!({
         "exact": finished,
-        "wall_s": build_s + end.wall.as_secs_f64() + left_s / passed_s * (end.wall - since.wall).as_secs_f64(),
-        "frame_hops": end.hops as f64 + left_s / passed_s * (end.hops - since.hops) as f64,
+        "wall_s": build_s + end.wall.as_secs_f64() + left * (end.wall - since.wall).as_secs_f64(),
+        "frame_hops": end.hops as f64 + left * hops_passed,
         "memory_bytes": memory_bytes,
-        "growth_bytes": left_s / passed_s * end.waiting_bytes.saturating_sub(since.waiting_bytes) as f64,
+        "growth_bytes": left * end.waiting_bytes.saturating_sub(since.waiting_bytes) as f64,
         "rows": {"series": rows("series"), "pauses": rows("pauses")},
         "simulated_s": end.now.as_secs_f64(),
         "duration_s": duration.as_secs_f64(),

@@ -31,8 +31,10 @@
 //! first frame of a source has a tag; a source never sends faster because of a severe message, and further ones do not
 //! count for an interval.
 //!
-//! Not modelled: capacity that is measured instead of known; the share of a class in the capacity of its link; the
-//! fields of tags, but for their length; a NIC that writes into tags.
+//! The capacity C of a class that shares its link is what left its queue in the interval: what arrived less the growth of the queue. A
+//! queue that is empty at either end of an interval was not limited by its share: then C is the rate of the link.
+//!
+//! Not modelled: rates by sums of queues or by shared memory; the fields of tags, but for their length; a NIC that writes into tags.
 
 use crate::checks::{above, above_zero, intervals, message_priority, within};
 use crate::manager::{Configuration, Departures, Fill, FrameFacts, LinkFacts, QueueManager, Verdict};
@@ -91,6 +93,8 @@ pub struct RatePointParams {
     /// Upper bound of the limit, as a fraction of the rate of the link; without a bound it would grow for ever. A number above 0, at most 1. Default: 1 (a choice).
     #[schemars(range(min = 0.0, max = 1.0))]
     pub max_increase_share: f64,
+    /// The capacity that arrivals are compared with (C): the rate of the link ("link"), what leaves the queue while it does not run empty ("measured"), or "computed": measured where a scheduler shares the link among classes by weight, else that of the link. Default: "computed".
+    pub capacity: Capacity,
     /// Whether the advertised rate falls with the rate of the link. Default: true.
     pub follow_capacity: bool,
     /// What counts of a frame that arrives: "wire" (with line overhead) or "frame" (DA to FCS). Default: "wire".
@@ -158,6 +162,19 @@ pub enum Load {
     Frame,
 }
 
+/// The capacity that arrivals are compared with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Capacity {
+    /// Measured where a scheduler shares the link among classes by weight, else that of the link.
+    #[default]
+    Computed,
+    /// The rate of the link.
+    Link,
+    /// What leaves the queue while it does not run empty.
+    Measured,
+}
+
 /// What an interval without arrivals does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -189,6 +206,7 @@ impl Default for RatePointParams {
             limit_increase: true,
             min_increase_share: 0.001,
             max_increase_share: 1.0,
+            capacity: Capacity::Computed,
             follow_capacity: true,
             load: Load::Wire,
             idle: Idle::Hold,
@@ -297,6 +315,12 @@ impl Configuration for RatePointParams {
             rate: first,
             rate_before: first,
             increase: first,
+            measures: match self.capacity {
+                Capacity::Computed => link.shared,
+                Capacity::Link => false,
+                Capacity::Measured => true,
+            },
+            queue_before: 0,
             bits: 0,
             began: Time::ZERO,
             ends: None,
@@ -320,6 +344,9 @@ pub struct RatePoint {
     rate_before: f64,
     /// The limit of increases.
     increase: f64,
+    /// Whether the capacity is measured, and the length of the queue when the last interval ended.
+    measures: bool,
+    queue_before: u64,
     /// What has arrived in this interval.
     bits: u64,
     began: Time,
@@ -348,6 +375,15 @@ impl RatePoint {
         }
     }
 
+    /// What the queue had of its link in an interval of this length, at whose end it has `queue` bytes.
+    fn served(&self, queue: u64, length: Time) -> f64 {
+        if !self.measures || self.queue_before == 0 || queue == 0 {
+            return self.capacity;
+        }
+        let left = self.bits as f64 + 8.0 * (self.queue_before as f64 - queue as f64);
+        (left * 1e12 / length.ps() as f64).clamp(self.params.min_share * self.capacity, self.capacity)
+    }
+
     /// An interval is over: the next rate. Whether the load was near 1.
     fn step(&mut self, queue: u64, length: Time) -> bool {
         let RatePointParams { average_weight, average_with, near_share, .. } = self.params;
@@ -358,6 +394,8 @@ impl RatePoint {
             self.rate_before *= part;
         }
         self.capacity_before = capacity;
+        let capacity = self.served(queue, length);
+        self.queue_before = queue;
         let mut near = false;
         let mut next = if self.bits > 0 {
             let arrived = self.bits as f64 * 1e12 / length.ps() as f64;

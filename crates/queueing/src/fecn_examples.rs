@@ -7,7 +7,7 @@ use crate::testbed::{bits, capable};
 use frame::Occupancy;
 
 const LINE: BitRate = BitRate::from_gbps(10);
-const LINK: LinkFacts = LinkFacts { rate: LINE, overhead: 20, point: PointId(7) };
+const LINK: LinkFacts = LinkFacts { rate: LINE, overhead: 20, point: PointId(7), shared: false };
 const FRAME: u64 = 1_500;
 
 fn none() -> u64 {

@@ -48,7 +48,7 @@ pub use congestion_domain::{CN_TAG_BYTES, Choice, CnTlv, Defence, DomainKeys, Po
 pub use crossbar::{Arbitration, CrossbarKeys, Inputs, Room, Speedup};
 pub use dynamic_threshold::{Alpha, DynamicThreshold, SharedMemorySpec};
 pub use entry::assign;
-pub use fecn::{AverageWith, Idle, Load, Phase, QueueControl};
+pub use fecn::{AverageWith, Capacity, Idle, Load, Phase, QueueControl};
 pub use fecn_source::{RateReaction, RateReactionParams};
 pub use manager::{
     Color, Configuration, Counts, Departures, Fill, FrameFacts, LinkFacts, QueueManager, Report,

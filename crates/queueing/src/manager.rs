@@ -94,6 +94,8 @@ pub struct LinkFacts {
     pub overhead: u32,
     /// The queue, as congestion messages and tags name it.
     pub point: PointId,
+    /// A scheduler shares the link among its classes by weight.
+    pub shared: bool,
 }
 
 impl Color {

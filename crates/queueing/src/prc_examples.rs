@@ -8,7 +8,7 @@ use frame::{Notice, Occupancy};
 
 const LINE: BitRate = BitRate::from_gbps(10);
 const HERE: PointId = PointId(7);
-const LINK: LinkFacts = LinkFacts { rate: LINE, overhead: 20, point: HERE };
+const LINK: LinkFacts = LinkFacts { rate: LINE, overhead: 20, point: HERE, shared: false };
 const NEWS: PathNews = PathNews {
     asked: None,
     hops: 2,

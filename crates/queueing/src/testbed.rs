@@ -6,7 +6,8 @@ use std::collections::VecDeque;
 use units::{BitRate, Time};
 
 /// 8 Gb/s without overhead: a byte a nanosecond.
-pub(crate) const LINK: LinkFacts = LinkFacts { rate: BitRate::from_gbps(8), overhead: 0, point: PointId(0) };
+pub(crate) const LINK: LinkFacts =
+    LinkFacts { rate: BitRate::from_gbps(8), overhead: 0, point: PointId(0), shared: false };
 
 /// A frame that may be marked.
 pub(crate) fn capable(bytes: u16) -> FrameFacts {

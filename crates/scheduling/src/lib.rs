@@ -369,4 +369,8 @@ impl SchedulerSpec {
     pub fn default_for(queues: usize) -> SchedulerSpec {
         if queues == 1 { SchedulerSpec::Fifo } else { SchedulerSpec::StrictPriority }
     }
+    /// Whether a class may have less than the rate of the link while others have something to send, whatever its priority.
+    pub fn shares_by_weight(&self) -> bool {
+        !matches!(self, SchedulerSpec::Fifo | SchedulerSpec::StrictPriority)
+    }
 }

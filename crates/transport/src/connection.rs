@@ -86,7 +86,7 @@ impl ConnectionSpec {
                 Endpoint::TransferReceiver(Box::new(TransferReceiver::new(spec, due.clone()))),
             ),
             Application::Rdma(spec) | Application::RdmaTransfers(spec) => {
-                let facts = spec.facts(facts.rate, facts.base_rtt, facts.hops);
+                let facts = spec.facts(facts.rate, facts.base_rtt, facts.hops, facts.overhead);
                 let sender = RdmaSender::new(spec, due.clone(), facts, start, stop);
                 (
                     Endpoint::RdmaSender(Box::new(sender)),
@@ -295,7 +295,7 @@ impl ApplicationSpec for Arc<TcpSpec> {
 /// RDMA: as if its path had no round trip of its own, which [`ConnectionSpec::start`] is told.
 impl ApplicationSpec for Arc<RdmaSpec> {
     fn ends(&self, start: Time, stop: Option<Time>, _near: Random, _far: Random) -> (Endpoint, Endpoint) {
-        let facts = self.facts(BitRate::from_gbps(100), Time::from_us(10), 1);
+        let facts = self.facts(BitRate::from_gbps(100), Time::from_us(10), 1, 20);
         (
             Endpoint::RdmaSender(Box::new(RdmaSender::new(self, [].into(), facts, start, stop))),
             Endpoint::RdmaReceiver(Box::new(RdmaReceiver::reading(self, &[].into(), start, stop))),

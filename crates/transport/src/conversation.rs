@@ -19,7 +19,7 @@
 //! queue; a window that closes because an application reads slowly.
 
 use crate::duplex::Duplex;
-use crate::endpoint::{Congestion, Protocol, Received, Record, RecordKind, Segment};
+use crate::endpoint::{Congestion, Protocol, Received, Record, RecordKind, Segment, Undelivered};
 use crate::iwarp::with_markers;
 use crate::limited::LimitedTimes;
 use crate::tcp::TcpSpec;
@@ -299,6 +299,9 @@ impl Protocol for Conversation {
     }
     fn discarded(&self) -> u64 {
         self.duplex.discarded()
+    }
+    fn undelivered(&self) -> Undelivered {
+        self.duplex.undelivered()
     }
     fn memory_bytes(&self) -> usize {
         size_of::<Conversation>()

@@ -1,6 +1,6 @@
 //! One end of a TCP connection that sends and receives.
 
-use crate::endpoint::{Protocol, Received, Segment};
+use crate::endpoint::{Protocol, Received, Segment, Undelivered};
 use crate::tcp::TcpSpec;
 use crate::{TcpReceiver, TcpSender};
 use frame::{FrameKind, Header};
@@ -54,6 +54,10 @@ impl Duplex {
     pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
         // What is smaller and makes the peer go on comes first.
         self.receiver.poll_transmit(now).or_else(|| self.sender.poll_transmit(now))
+    }
+
+    pub fn undelivered(&self) -> Undelivered {
+        self.receiver.undelivered()
     }
 
     pub fn discarded(&self) -> u64 {

@@ -36,6 +36,28 @@ pub struct Segment {
     pub ecn_capable: bool,
 }
 
+/// Frames of data that have come to an endpoint and that its application has not got: discarded, or kept behind a gap.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Undelivered {
+    /// How many.
+    pub frames: u64,
+    /// Their bytes, DA to FCS.
+    pub bytes: u64,
+}
+
+impl Undelivered {
+    /// One more frame.
+    pub(crate) fn add(&mut self, bytes: u16) {
+        self.frames += 1;
+        self.bytes += u64::from(bytes);
+    }
+    /// Both together.
+    #[must_use]
+    pub(crate) fn and(self, other: Undelivered) -> Undelivered {
+        Undelivered { frames: self.frames + other.frames, bytes: self.bytes + other.bytes }
+    }
+}
+
 /// What a record tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecordKind {
@@ -150,6 +172,14 @@ pub trait Protocol {
     /// timeout is later than `now`.
     fn handle_timeout(&mut self, now: Time);
 
+    /// [`Protocol::handle_timeout`] at a NIC in which frames of the endpoint may still wait. `is_queued` returns true if one of a
+    /// queue pair does: the packet of a number (24 bits, as on the wire), or any. A timer of the endpoint starts when its packet
+    /// leaves, so that one whose packet has not left yet does not expire.
+    fn handle_timeout_at(&mut self, now: Time, is_queued: &dyn Fn(u32, Option<u32>) -> bool) {
+        let _ = is_queued;
+        self.handle_timeout(now);
+    }
+
     /// When to call [`Protocol::handle_timeout`]; `None`: not before something else happens.
     fn poll_timeout(&self) -> Option<Time>;
 
@@ -205,6 +235,11 @@ pub trait Protocol {
     /// Frames that arrived and were of no use: out of order, twice, or too late.
     fn discarded(&self) -> u64 {
         0
+    }
+
+    /// Frames of data that have arrived and that its application has not got so far.
+    fn undelivered(&self) -> Undelivered {
+        Undelivered::default()
     }
 
     /// Bytes that it has taken beside itself.

@@ -32,7 +32,7 @@
 //! The rule of T11 for answers of a target whose link is down where switches choose paths: they leave through any port that is up.
 //! First bursts without FCP_XFER_RDY. A target with few processors or disks, where commands queue.
 
-use crate::endpoint::{Protocol, Received, Record, RecordKind, Segment};
+use crate::endpoint::{Protocol, Received, Record, RecordKind, Segment, Undelivered};
 use crate::exchange::{Label, is_later};
 use crate::fcoe_spec::{ABTS, BA_ACC, FcoeSpec, of_data};
 use frame::FrameKind;
@@ -66,6 +66,7 @@ pub struct Fcoe {
     aborted: u64,
     retransmitted: u64,
     discarded: u64,
+    undelivered: Undelivered,
     records: VecDeque<Record>,
 }
 
@@ -82,6 +83,8 @@ struct Place {
     number: u64,
     /// Frames of this end in it.
     sent: u64,
+    /// Frames of the other end that it has taken in.
+    taken: Undelivered,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,8 +118,16 @@ impl Fcoe {
 
     fn new(spec: &Arc<FcoeSpec>, initiates: bool, rng: Xoshiro256PlusPlus) -> Fcoe {
         // The first exchange of a place has turn 1.
-        let place =
-            Place { turn: 0, due: Time::NEVER, phase: Phase::Done, unit: 0, passed: 0, number: 0, sent: 0 };
+        let place = Place {
+            turn: 0,
+            due: Time::NEVER,
+            phase: Phase::Done,
+            unit: 0,
+            passed: 0,
+            number: 0,
+            sent: 0,
+            taken: Undelivered::default(),
+        };
         Fcoe {
             initiates,
             withheld: false,
@@ -131,6 +142,7 @@ impl Fcoe {
             aborted: 0,
             retransmitted: 0,
             discarded: 0,
+            undelivered: Undelivered::default(),
             records: VecDeque::new(),
             spec: spec.clone(),
         }
@@ -177,10 +189,17 @@ impl Fcoe {
         let phase = Phase::Open { deadline: now.saturating_add(wait) };
         let due = self.places[place].due;
         self.sending.retain(|&other| usize::from(other) != place);
-        self.places[place] = Place { turn, due, phase, unit: 0, passed: 0, number: 0, sent: 0 };
+        self.places[place] =
+            Place { turn, due, phase, unit: 0, passed: 0, number: 0, sent: 0, taken: Undelivered::default() };
         if self.initiates {
             self.sending.push_back(place as u8);
         }
+    }
+
+    /// A frame of the peer has arrived that is the next of its unit. Whether it was the last one.
+    fn takes(&mut self, place: usize, bytes: u16) -> bool {
+        self.places[place].taken.add(bytes);
+        self.pass(place)
     }
 
     /// A frame of the unit under way has been sent or has arrived. Whether it was the last one of its unit.
@@ -267,13 +286,18 @@ impl Fcoe {
             (own.turn, own.sent) = (label.turn, 0);
         }
         if own.turn == label.turn {
+            if own.phase != Phase::Done {
+                // The exchange is given up: the initiator begins anew with all of it.
+                self.undelivered = self.undelivered.and(own.taken);
+                own.taken = Undelivered::default();
+            }
             own.phase = Phase::Done;
             self.forget(place);
         }
         self.link_services.push_back(label);
     }
 
-    fn on_frame(&mut self, label: Label, now: Time) {
+    fn on_frame(&mut self, label: Label, bytes: u16, now: Time) {
         let at = usize::from(label.slot);
         if !self.initiates && label.segment == 0 && is_later(label.turn, self.places[at].turn) {
             self.begin(at, label.turn, now);
@@ -283,7 +307,8 @@ impl Fcoe {
         let is_next = open && place.turn == label.turn && place.number as u16 == label.segment;
         if !is_next || self.is_own(at) != Some(false) {
             self.discarded += 1;
-        } else if self.pass(at) {
+            self.undelivered.add(bytes);
+        } else if self.takes(at, bytes) {
             self.go_on(at, now);
             self.schedule();
         }
@@ -308,10 +333,11 @@ impl Protocol for Fcoe {
         if self.withheld || !known || received.kind != FrameKind::Data {
             self.discarded += 1;
         } else if label.slot & LINK_SERVICE != 0 {
+            self.undelivered.add(received.bytes);
             self.on_link_service(label, now);
             self.schedule();
         } else {
-            self.on_frame(label, now);
+            self.on_frame(label, received.bytes, now);
         }
     }
 
@@ -376,6 +402,9 @@ impl Protocol for Fcoe {
     }
     fn discarded(&self) -> u64 {
         self.discarded
+    }
+    fn undelivered(&self) -> Undelivered {
+        self.undelivered
     }
     fn memory_bytes(&self) -> usize {
         size_of::<Fcoe>()

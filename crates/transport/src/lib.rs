@@ -98,7 +98,9 @@ pub use conversation_keys::ConversationKeys;
 pub use cubic::{Cubic, CubicKeys, CubicParams};
 pub use dctcp::{Dctcp, DctcpKeys, DctcpParams};
 pub use delay::Delay;
-pub use endpoint::{Answer, Congestion, Progress, Protocol, Received, Record, RecordKind, Requests, Segment};
+pub use endpoint::{
+    Answer, Congestion, Progress, Protocol, Received, Record, RecordKind, Requests, Segment, Undelivered,
+};
 pub use exchange::{MAX_OUTSTANDING, MAX_SEGMENTS};
 pub use fcoe::Fcoe;
 pub use fcoe_keys::{FcoeKeys, FcpOperation};
@@ -109,7 +111,7 @@ pub use iwarp::{IwarpKeys, IwarpOperation};
 pub use limited::LimitedTimes;
 pub use load::{Train, Turn};
 pub use loss_recoveries::LossRecoveryKind;
-pub use messages::{IscsiKeys, Messages};
+pub use messages::{IscsiKeys, Messages, Talk};
 pub use mpi_exchange::{MpiExchange, MpiExchangeSpec};
 pub use mpi_exchange_keys::MpiExchangeKeys;
 pub use pacer::Pacer;
@@ -185,6 +187,9 @@ macro_rules! endpoints {
             fn handle_timeout(&mut self, now: Time) {
                 match self { $(Endpoint::$name(it) => it.handle_timeout(now),)* }
             }
+            fn handle_timeout_at(&mut self, now: Time, is_queued: &dyn Fn(u32, Option<u32>) -> bool) {
+                match self { $(Endpoint::$name(it) => it.handle_timeout_at(now, is_queued),)* }
+            }
             fn poll_timeout(&self) -> Option<Time> {
                 match self { $(Endpoint::$name(it) => it.poll_timeout(),)* }
             }
@@ -216,6 +221,9 @@ macro_rules! endpoints {
             }
             fn discarded(&self) -> u64 {
                 match self { $(Endpoint::$name(it) => it.discarded(),)* }
+            }
+            fn undelivered(&self) -> Undelivered {
+                match self { $(Endpoint::$name(it) => it.undelivered(),)* }
             }
             fn memory_bytes(&self) -> usize {
                 match self { $(Endpoint::$name(it) => it.memory_bytes(),)* }

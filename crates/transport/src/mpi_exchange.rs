@@ -18,7 +18,7 @@
 //! than two ranks of a host, and copies that slow each other down.
 
 use crate::duplex::Duplex;
-use crate::endpoint::{Congestion, Progress, Protocol, Received, Record, RecordKind, Segment};
+use crate::endpoint::{Congestion, Progress, Protocol, Received, Record, RecordKind, Segment, Undelivered};
 use crate::limited::LimitedTimes;
 use crate::tcp::TcpSpec;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -194,6 +194,9 @@ impl Protocol for MpiExchange {
     }
     fn discarded(&self) -> u64 {
         self.duplex.discarded()
+    }
+    fn undelivered(&self) -> Undelivered {
+        self.duplex.undelivered()
     }
     fn memory_bytes(&self) -> usize {
         size_of::<MpiExchange>()

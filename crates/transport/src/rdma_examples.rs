@@ -44,13 +44,13 @@ pub(crate) fn transfers(keys: &RdmaKeys, due: &[(u64, u64)]) -> Wire {
         .iter()
         .map(|&(at, bytes)| Due { start: us(at), bytes, ports: Ports::default(), awaited: false })
         .collect();
-    let facts = spec.facts(RATE, DELAY + DELAY, 0);
+    let facts = spec.facts(RATE, DELAY + DELAY, 0, 20);
     let receiver = RdmaReceiver::reading(&spec, &due, Time::ZERO, None);
     Pipe::new(RdmaSender::new(&spec, due, facts, Time::ZERO, None), receiver, RATE, DELAY)
 }
 pub(crate) fn flow(keys: &RdmaKeys, limit: Option<u64>, stop: Option<Time>) -> Wire {
     let (spec, _) = keys.carrier(limit.map(Bytes::new), 1_522).unwrap();
-    let facts = spec.facts(RATE, DELAY + DELAY, 0);
+    let facts = spec.facts(RATE, DELAY + DELAY, 0, 20);
     let sender = RdmaSender::new(&spec, [].into(), facts, us(3), stop);
     Pipe::new(sender, RdmaReceiver::reading(&spec, &[].into(), us(3), stop), RATE, DELAY)
 }
@@ -206,7 +206,9 @@ fn a_queue_pair_that_nobody_answers_is_in_error() {
     let mut pipe = transfers(&RdmaKeys { retries: 2, ..keys() }, &[(0, 3_000), (0, 1_000), (9_000, 10)]);
     pipe.run(NEVER, |end, _| Outcome { lost: end == 0, ..Outcome::default() });
     let pair = pipe.near.queue_pairs().next().unwrap();
-    assert_eq!((pair.counts.timeouts, pair.failed()), (3, Some(us(1_500))));
+    // The timer runs from the third packet on, which requests an acknowledgement; then from each packet that is sent again.
+    let third = Time::from_ps(2 * pipe.wire(1_058).ps());
+    assert_eq!((pair.counts.timeouts, pair.failed()), (3, Some(us(1_500) + third)));
     assert_eq!(pipe.near.outcomes().map_missing(), [3_000, 1_000, 10]);
     assert!(!pipe.near.has_work() && pipe.near.poll_timeout().is_none());
 }
@@ -340,7 +342,7 @@ proptest! {
         let (made, _) = keys.carrier(Some(Bytes::new(0)), 1_522).unwrap();
         let due: Arc<[Due]> =
             starts.iter().map(|&(at, bytes)| Due { start: us(at), bytes, ports: Ports::default(), awaited: true }).collect();
-        let facts = made.facts(RATE, DELAY + DELAY, 0);
+        let facts = made.facts(RATE, DELAY + DELAY, 0, 20);
         let sender = RdmaSender::new(&made, due.clone(), facts, Time::ZERO, None);
         let receiver = RdmaReceiver::reading(&made, &due, Time::ZERO, None);
         let mut pipe = Pipe::new(sender, receiver, RATE, DELAY);
@@ -415,7 +417,7 @@ proptest! {
         let (made, _) = keys.carrier(Some(Bytes::new(0)), 1_522).unwrap();
         let due: Arc<[Due]> =
             [0, 10, 20].iter().map(|&at| Due { start: us(at), bytes: 9_000, ports: Ports::default(), awaited: false }).collect();
-        let facts = made.facts(RATE, DELAY + DELAY, 0);
+        let facts = made.facts(RATE, DELAY + DELAY, 0, 20);
         let mut sender = RdmaSender::new(&made, due.clone(), facts, Time::ZERO, None);
         let mut receiver = RdmaReceiver::reading(&made, &due, Time::ZERO, None);
         let mut now = Time::ZERO;
@@ -483,6 +485,12 @@ fn what_cannot_be_meant_is_refused() {
     let (spec, _) = bdp.carrier(None, 1_522).unwrap();
     assert_eq!((spec.window, spec.ack_every), (StaticWindow::Bdp, 1));
     // 40 Gb/s and 24 us are 120 kB: 111 packets of 1090 B.
-    let facts = PathFacts { rate: units::BitRate::from_gbps(40), base_rtt: us(24), packet: 1_090, hops: 0 };
+    let facts = PathFacts {
+        rate: units::BitRate::from_gbps(40),
+        base_rtt: us(24),
+        packet: 1_090,
+        hops: 0,
+        overhead: 20,
+    };
     assert_eq!(spec.most_in_flight(&facts), 111 * 1_090);
 }

@@ -20,7 +20,7 @@
 //!
 //! Not modelled: as for `rdma_sender`; a CNP that is due at the end of the gap for a mark within it (some simulators send it).
 
-use crate::endpoint::{Protocol, Received, Record, Segment};
+use crate::endpoint::{Protocol, Received, Record, Segment, Undelivered};
 use crate::rdma::psn::{self, Word};
 use crate::rdma::queue_pair::{header_of, labelled};
 use crate::rdma::{CnpScope, QueuePairs, RdmaRecovery, RdmaSpec, RdmaVerb, ReadCounts, Reader, ReceiveQueue};
@@ -49,6 +49,8 @@ pub struct RdmaReceiver {
     /// When a CNP of any queue pair may follow.
     next_cnp: Time,
     discarded: u64,
+    /// Of data that was thrown away.
+    undelivered: Undelivered,
     /// Of READs: what asks for them.
     reader: Option<Box<Reader>>,
     /// Messages that others wait for and that were delivered.
@@ -72,6 +74,15 @@ pub struct PairReceived {
     pub not_ready: u64,
 }
 
+/// A packet that came out of order.
+#[derive(Clone, Copy, Debug)]
+struct Kept {
+    /// The length of its frame.
+    bytes: u16,
+    /// It is the last one of its message.
+    last: bool,
+}
+
 #[derive(Clone, Debug, Default)]
 struct ReceivePair {
     /// The packet that comes next; all before have arrived.
@@ -93,7 +104,7 @@ struct ReceivePair {
     telemetry: Telemetry,
     stamps: Option<Box<Stamps>>,
     /// From the expected packet on, which have arrived, and which of them are the last of a message.
-    kept: VecDeque<Option<bool>>,
+    kept: VecDeque<Option<Kept>>,
     /// Of messages that the application is not done with: when it will be.
     taken: VecDeque<Time>,
     not_ready: u64,
@@ -118,6 +129,7 @@ impl RdmaReceiver {
             replies: VecDeque::new(),
             next_cnp: Time::ZERO,
             discarded: 0,
+            undelivered: Undelivered::default(),
             reader: None,
             ended: VecDeque::new(),
         }
@@ -207,7 +219,7 @@ impl RdmaReceiver {
         let (every, keeps) = (self.spec.ack_every, self.transfers > 0);
         let (queue, answers) = (self.spec.receive_queue, self.spec.acknowledges());
         let Some(pair) = self.pair(number) else {
-            self.discarded += 1;
+            self.discard(received.bytes);
             return;
         };
         let Word { number: low, flags: [last, asks, first], .. } = Word::of(header.word);
@@ -224,7 +236,7 @@ impl RdmaReceiver {
                 // What follows is out of order until the sender has tried again.
                 (pair.named, pair.nak_at, pair.refuses) = (Some(pair.expected), Time::NEVER, true);
                 pair.not_ready += 1;
-                self.discarded += 1;
+                self.discard(received.bytes);
                 return self.reply(number, None);
             }
             pair.deliver(last, now, keeps);
@@ -233,8 +245,8 @@ impl RdmaReceiver {
             }
             pair.unanswered += 1;
             while let Some(kept) = pair.kept.front().copied() {
-                let Some(last) = kept else { break };
-                pair.deliver(last, now, keeps);
+                let Some(kept) = kept else { break };
+                pair.deliver(kept.last, now, keeps);
             }
             let (expected, unanswered) = (pair.expected, pair.unanswered);
             self.end_awaited(number, expected);
@@ -249,13 +261,13 @@ impl RdmaReceiver {
         }
         let ahead = packet.checked_sub(pair.expected);
         let Some(ahead) = ahead else {
-            self.discarded += 1;
+            self.discard(received.bytes);
             if answers {
                 self.reply(number, None);
             }
             return;
         };
-        self.take_ahead(number, (low, ahead, last), now);
+        self.take_ahead(number, (low, ahead, last), received.bytes, now);
     }
 
     /// Everything before a packet was delivered: the messages among it that others wait for have ended.
@@ -266,7 +278,7 @@ impl RdmaReceiver {
     }
 
     /// A packet has come so many ahead of the one that is expected.
-    fn take_ahead(&mut self, number: u32, (low, ahead, last): (u32, u64, bool), now: Time) {
+    fn take_ahead(&mut self, number: u32, (low, ahead, last): (u32, u64, bool), bytes: u16, now: Time) {
         let selective = self.spec.recovery == RdmaRecovery::Selective;
         let (gap, reads) = (self.spec.nak_gap, self.spec.verb == RdmaVerb::Read);
         let Some(pair) = self.pairs.get_mut(number as usize) else { return };
@@ -275,9 +287,11 @@ impl RdmaReceiver {
                 pair.kept.resize(ahead as usize + 1, None);
             }
             let news = pair.kept[ahead as usize].is_none();
-            pair.kept[ahead as usize] = Some(last);
+            pair.kept[ahead as usize] = Some(Kept { bytes, last });
             pair.naks += 1;
-            self.discarded += u64::from(!news);
+            if !news {
+                self.discard(bytes);
+            }
             return self.reply(number, Some(low));
         }
         let due = pair.named != Some(pair.expected) || pair.nak_at <= now;
@@ -290,7 +304,13 @@ impl RdmaReceiver {
                 None => self.reply(number, None),
             }
         }
+        self.discard(bytes);
+    }
+
+    /// A packet of data is thrown away.
+    fn discard(&mut self, bytes: u16) {
         self.discarded += 1;
+        self.undelivered.add(bytes);
     }
 
     fn reply(&mut self, number: u32, arrived: Option<u32>) {
@@ -352,8 +372,12 @@ impl Protocol for RdmaReceiver {
     }
 
     fn handle_timeout(&mut self, now: Time) {
+        self.handle_timeout_at(now, &|_, _| false);
+    }
+
+    fn handle_timeout_at(&mut self, now: Time, is_queued: &dyn Fn(u32, Option<u32>) -> bool) {
         if let Some(reader) = &mut self.reader {
-            reader.handle_timeout(now);
+            reader.handle_timeout(now, is_queued);
         }
     }
 
@@ -449,9 +473,16 @@ impl Protocol for RdmaReceiver {
     fn discarded(&self) -> u64 {
         self.discarded
     }
+    fn undelivered(&self) -> Undelivered {
+        let kept = self.pairs.iter().flat_map(|pair| pair.kept.iter().flatten());
+        kept.fold(self.undelivered, |mut sum, kept| {
+            sum.add(kept.bytes);
+            sum
+        })
+    }
     fn memory_bytes(&self) -> usize {
         let of_pair = |pair: &ReceivePair| {
-            pair.kept.capacity() * size_of::<Option<bool>>()
+            pair.kept.capacity() * size_of::<Option<Kept>>()
                 + pair.taken.capacity() * size_of::<Time>()
                 + pair.awaited.capacity() * size_of::<(u64, u32)>()
                 + pair.delivered.capacity() * size_of::<Time>()

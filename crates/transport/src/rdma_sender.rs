@@ -378,6 +378,10 @@ impl Protocol for RdmaSender {
     }
 
     fn handle_timeout(&mut self, now: Time) {
+        self.handle_timeout_at(now, &|_, _| false);
+    }
+
+    fn handle_timeout_at(&mut self, now: Time, is_queued: &dyn Fn(u32, Option<u32>) -> bool) {
         self.begin(now);
         self.supply(now);
         if self.flow.stop <= now {
@@ -385,7 +389,7 @@ impl Protocol for RdmaSender {
         }
         while let Some(number) = self.pairs.due(now) {
             if let Some(pair) = self.pairs.get_mut(number) {
-                pair.handle_timeout(now);
+                pair.handle_timeout_at(now, is_queued);
             }
             self.update(number, now);
         }

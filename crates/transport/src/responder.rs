@@ -11,7 +11,7 @@
 
 use crate::RequestResponseSpec;
 use crate::delay::Delay;
-use crate::endpoint::{Protocol, Received, Segment};
+use crate::endpoint::{Protocol, Received, Segment, Undelivered};
 use crate::exchange::{Label, Message, is_later};
 use frame::FrameKind;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -32,6 +32,7 @@ pub struct Responder {
     /// When the next service ends.
     next_timeout: Option<Time>,
     discarded: u64,
+    undelivered: Undelivered,
 }
 
 /// What has become of the latest request of a slot.
@@ -68,6 +69,7 @@ impl Responder {
             sending: VecDeque::with_capacity(outstanding),
             next_timeout: None,
             discarded: 0,
+            undelivered: Undelivered::default(),
         }
     }
 
@@ -104,6 +106,10 @@ impl Protocol for Responder {
             return;
         };
         if is_later(label.turn, slot.turn) {
+            if let Phase::Receiving { received } = slot.phase {
+                // A request that is given up: nothing of it has come to the application.
+                (0..received).for_each(|nth| self.undelivered.add(self.request.frame_bytes(nth)));
+            }
             *slot = Slot { turn: label.turn, phase: Phase::Receiving { received: 0 } };
             self.sending.retain(|&sending| sending != label.slot);
             self.schedule();
@@ -116,7 +122,10 @@ impl Protocol for Responder {
                     self.serve(at, now);
                 }
             }
-            _ => self.discarded += 1,
+            _ => {
+                self.discarded += 1;
+                self.undelivered.add(received.bytes);
+            }
         }
     }
 
@@ -157,5 +166,8 @@ impl Protocol for Responder {
 
     fn discarded(&self) -> u64 {
         self.discarded
+    }
+    fn undelivered(&self) -> Undelivered {
+        self.undelivered
     }
 }

@@ -15,7 +15,7 @@
 //! Not modelled: an application that reads more slowly than data arrives: the window that is advertised does not change.
 //! Delays of acknowledgements that end at ticks of a clock. Blocks of repeated data (RFC 2883).
 
-use crate::endpoint::{Protocol, Received, Requests, Segment};
+use crate::endpoint::{Protocol, Received, Requests, Segment, Undelivered};
 use crate::loss_recoveries::LossRecoveryKind;
 use crate::scoreboard::Ranges;
 use crate::serial::nearest;
@@ -50,12 +50,14 @@ pub struct TcpReceiver {
     discarded: u64,
 }
 
-/// What came after a gap.
+/// What came after a gap, or for nothing.
 #[derive(Clone, Debug, Default)]
 struct Beyond {
     ranges: Ranges,
     /// A byte of each of the blocks that grew last, the newest first.
     latest: [u64; 3],
+    /// Of data that came twice or beyond the window.
+    undelivered: Undelivered,
 }
 
 /// Acknowledgements that wait.
@@ -145,22 +147,27 @@ impl TcpReceiver {
         }
         self.see_marks(received.congestion_experienced, header.is_some_and(|tcp| tcp.cwr));
         if from > self.expected {
-            self.keep(from, to);
+            self.keep(from, to, received.bytes);
             self.answer_apart(false);
         } else if to <= self.expected {
             self.discarded += 1;
+            self.beyond.get_or_insert_default().undelivered.add(received.bytes);
             self.answer_apart(false);
         } else {
+            if from < self.expected {
+                self.beyond.get_or_insert_default().undelivered.bytes += self.expected - from;
+            }
             self.deliver(now, to);
         }
     }
 
     /// Keeps what came after a gap.
-    fn keep(&mut self, from: u64, to: u64) {
+    fn keep(&mut self, from: u64, to: u64, bytes: u16) {
         let beyond = self.beyond.get_or_insert_default();
         // What the window does not hold, and what it has, is of no use (RFC 9293 section 3.10.7.4).
         if to - self.expected > self.spec.window || beyond.ranges.add(from, to) == 0 {
             self.discarded += 1;
+            beyond.undelivered.add(bytes);
             return;
         }
         // RFC 2018 section 4: the block that holds this segment comes first.
@@ -294,6 +301,19 @@ impl Protocol for TcpReceiver {
 
     fn discarded(&self) -> u64 {
         self.discarded
+    }
+    fn undelivered(&self) -> Undelivered {
+        let Some(beyond) = &self.beyond else { return Undelivered::default() };
+        let segment = u64::from(self.spec.segment);
+        beyond.ranges.all().iter().fold(beyond.undelivered, |mut sum, &(from, to)| {
+            let (full, rest) = ((to - from) / segment, ((to - from) % segment) as u16);
+            sum.frames += full;
+            sum.bytes += full * u64::from(self.spec.frame_bytes(self.spec.segment));
+            if rest > 0 {
+                sum.add(self.spec.frame_bytes(rest));
+            }
+            sum
+        })
     }
     fn memory_bytes(&self) -> usize {
         let (beyond, later) = (self.beyond.as_ref(), self.later.as_ref());

@@ -7,7 +7,7 @@
 //!
 //! Not modelled: as there; an application that reads more slowly than data arrives.
 
-use crate::endpoint::{Protocol, Received, Segment};
+use crate::endpoint::{Protocol, Received, Segment, Undelivered};
 use crate::members::Members;
 use crate::serial::nearest;
 use crate::tcp::TcpSpec;
@@ -32,6 +32,7 @@ pub struct TransferReceiver {
     /// Those that others wait for and that were delivered.
     ended: VecDeque<u32>,
     discarded: u64,
+    undelivered: Undelivered,
 }
 
 impl TransferReceiver {
@@ -45,6 +46,7 @@ impl TransferReceiver {
             due,
             ended: VecDeque::new(),
             discarded: 0,
+            undelivered: Undelivered::default(),
         }
     }
 
@@ -73,6 +75,7 @@ impl Protocol for TransferReceiver {
         let data = header.payload.unwrap_or_else(|| self.spec.data_in(received.bytes));
         let Some(receiver) = self.connection(number) else {
             self.discarded += 1;
+            self.undelivered.add(received.bytes);
             return;
         };
         let end = nearest(header.number, receiver.delivered()) + u64::from(data);
@@ -122,6 +125,9 @@ impl Protocol for TransferReceiver {
     }
     fn discarded(&self) -> u64 {
         self.discarded + self.connections.iter().map(Protocol::discarded).sum::<u64>()
+    }
+    fn undelivered(&self) -> Undelivered {
+        self.connections.iter().map(Protocol::undelivered).fold(self.undelivered, Undelivered::and)
     }
     fn memory_bytes(&self) -> usize {
         self.connections.memory_bytes()

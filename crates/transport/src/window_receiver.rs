@@ -13,7 +13,7 @@
 //! one of RFC 8257. An acknowledgement that could not leave yet takes in the next one: one frame says both.
 
 use crate::WindowSpec;
-use crate::endpoint::{Protocol, Received, Segment};
+use crate::endpoint::{Protocol, Received, Segment, Undelivered};
 use crate::serial::nearest;
 use frame::FrameKind;
 use units::Time;
@@ -35,6 +35,7 @@ pub struct WindowReceiver {
     /// A mark to be echoed.
     ece: bool,
     discarded: u64,
+    undelivered: Undelivered,
 }
 
 impl WindowReceiver {
@@ -50,6 +51,7 @@ impl WindowReceiver {
             ack_due: false,
             ece: false,
             discarded: 0,
+            undelivered: Undelivered::default(),
         }
     }
 
@@ -73,6 +75,7 @@ impl Protocol for WindowReceiver {
         self.ece |= received.congestion_experienced;
         if nearest(received.word, self.expected) != self.expected {
             self.discarded += 1;
+            self.undelivered.add(received.bytes);
             self.answer();
             return;
         }
@@ -111,5 +114,8 @@ impl Protocol for WindowReceiver {
 
     fn discarded(&self) -> u64 {
         self.discarded
+    }
+    fn undelivered(&self) -> Undelivered {
+        self.undelivered
     }
 }

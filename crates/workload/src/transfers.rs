@@ -97,6 +97,8 @@ pub struct TransferList {
     destinations: Vec<u32>,
     bytes: Vec<u64>,
     ports: Vec<Ports>,
+    /// What a file calls them, up to the last one with an id.
+    ids: Vec<Option<Box<str>>>,
     /// Ports of sources are not all given.
     draws: bool,
     frame_bytes: u64,
@@ -116,6 +118,7 @@ impl TransferList {
             destinations,
             bytes,
             ports,
+            ids: Vec::new(),
             draws: false,
             frame_bytes: 0,
             bounds,
@@ -134,6 +137,17 @@ impl TransferList {
         let last = self.framing.last_frame(transfer.bytes);
         let most = if transfer.bytes > u64::from(self.framing.payload()) { self.framing.frame } else { last };
         self.bounds = (shortest.min(last), longest.max(most));
+    }
+    /// The id of the last one.
+    pub fn name_last(&mut self, id: &str) {
+        if !id.is_empty() {
+            self.ids.resize(self.len() - 1, None);
+            self.ids.push(Some(id.into()));
+        }
+    }
+    /// The id of one of them; empty: it has none.
+    pub fn id(&self, row: usize) -> &str {
+        self.ids.get(row).and_then(Option::as_deref).unwrap_or_default()
     }
     /// Other numbers for the destinations: the n-th is `numbers[n]`.
     pub fn renumber(&mut self, numbers: &[u32]) {

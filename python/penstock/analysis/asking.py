@@ -27,7 +27,7 @@ class Evenness:
     jain: float
 
 
-def offered(result: Measurements) -> list[float | None]:
+def asked_rates(result: Measurements) -> list[float | None]:
     """What the source of each flow asked for, in b/s: more than its NIC took where that was full.
 
     A greedy source asks for what the links of its host carry that its paths begin at. Of connections and
@@ -37,10 +37,10 @@ def offered(result: Measurements) -> list[float | None]:
     if "demands" not in result.table_names:
         return [flow["offered_bps"] for flow in flows]
     asked = _asked(result)
-    return [_offered(flow, asked.get(flow["flow"])) for flow in flows]
+    return [_asked_rate(flow, asked.get(flow["flow"])) for flow in flows]
 
 
-def _offered(flow: dict[str, Any], asked: float | None) -> float | None:
+def _asked_rate(flow: dict[str, Any], asked: float | None) -> float | None:
     taken: float | None = flow["offered_bps"]
     return asked if asked is not None and taken is not None and taken < HELD_BACK * asked else taken
 
@@ -112,7 +112,7 @@ def evenness(result: Measurements) -> list[Evenness]:
     rows = result.table("flows").select(["flow", "class", "throughput_bps"]).to_pylist()
     by_class: dict[int, list[tuple[float, str, float]]] = defaultdict(list)
     most = _most(result)
-    for row, asked in zip(rows, offered(result), strict=True):
+    for row, asked in zip(rows, asked_rates(result), strict=True):
         counts = row["flow"] not in ended and stem(row["flow"]) not in transfers
         if counts and row["throughput_bps"] is not None and asked:
             by_class[row["class"]].append((most.get(row["flow"], asked), row["flow"], row["throughput_bps"]))

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from penstock.analysis.asking import evenness, offered, stem
+from penstock.analysis.asking import asked_rates, evenness, stem
 from penstock.units import count, duration, rate, share
 
 from .console import Screen, Table
@@ -30,8 +30,8 @@ def show_flows(out: Screen, result: Result) -> None:
     from penstock.result import summary
 
     flows = summary.flows(result.table("flows"))
-    for flow, asked in zip(flows, offered(result), strict=True):
-        flow["offered_bps"] = asked
+    for flow, asked in zip(flows, asked_rates(result), strict=True):
+        flow["asked_bps"] = asked
     if len(flows) <= MOST:
         _show(out, "Flows", flows)
         return
@@ -63,14 +63,15 @@ def show_evenness(out: Screen, result: Result) -> None:
 
 
 def _show(out: Screen, title: str, flows: list[dict[str, Any]]) -> None:
-    names = ("class", "offered", "throughput", "sent", "lost", "latency mean", "p99", "max")
+    names = ("class", "asked", "goodput", "received", "sent", "lost", "latency mean", "p99", "max")
     shown = Table(title, "flow", *names, numeric=1)
     for flow in flows:
         latency = flow["latency_ns"]
         shown.add_row(
             flow["name"],
             str(flow["class"]),
-            rate(flow["offered_bps"]),
+            rate(flow["asked_bps"]),
+            rate(flow["goodput_bps"]),
             rate(flow["throughput_bps"]),
             count(flow["frames_sent"]),
             count(flow["frames_dropped"]),
@@ -84,7 +85,7 @@ def _show_groups(out: Screen, flows: list[dict[str, Any]]) -> None:
     groups: dict[tuple[str, int], list[dict[str, Any]]] = defaultdict(list)
     for flow in flows:
         groups[stem(flow["name"]), flow["class"]].append(flow)
-    names = ("class", "flows", "offered", "throughput", "served", "worst", "lost", "worst p99")
+    names = ("class", "flows", "asked", "goodput", "received", "served", "worst", "lost", "worst p99")
     shown = Table("Groups of flows, the worst served first", "group", *names, numeric=1)
     ordered = sorted(groups.items(), key=lambda one: _served(_sum(one[1])))
     for (name, of), members in ordered[:GROUPS]:
@@ -93,7 +94,8 @@ def _show_groups(out: Screen, flows: list[dict[str, Any]]) -> None:
             name,
             str(of),
             count(len(members)),
-            rate(total["offered_bps"]),
+            rate(total["asked_bps"]),
+            rate(total["goodput_bps"]),
             rate(total["throughput_bps"]),
             share(_part(total)),
             share(_part(min(members, key=_served))),
@@ -106,7 +108,7 @@ def _show_groups(out: Screen, flows: list[dict[str, Any]]) -> None:
 
 
 def _sum(flows: list[dict[str, Any]]) -> dict[str, Any]:
-    keys = ("offered_bps", "throughput_bps", "frames_dropped")
+    keys = ("asked_bps", "goodput_bps", "throughput_bps", "frames_dropped")
     total = {key: sum(flow[key] or 0 for flow in flows) for key in keys}
     worst = max((flow["latency_ns"]["p99"] or 0.0 for flow in flows), default=0.0)
     return {**total, "latency_ns": {"p99": worst}}
@@ -114,7 +116,7 @@ def _sum(flows: list[dict[str, Any]]) -> dict[str, Any]:
 
 def _part(flow: dict[str, Any]) -> float | None:
     """Which part of what it asked for a flow got."""
-    return (flow["throughput_bps"] or 0.0) / flow["offered_bps"] if flow["offered_bps"] else None
+    return (flow["throughput_bps"] or 0.0) / flow["asked_bps"] if flow["asked_bps"] else None
 
 
 def _served(flow: dict[str, Any]) -> tuple[float, float]:

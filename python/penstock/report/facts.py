@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from penstock.analysis.asking import evenness, offered
+from penstock.analysis.asking import asked_rates, evenness
 from penstock.library import toml
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ ASKED = {
 
 def with_asked(result: Measurements) -> pa.Table:
     """The table of flows, and what each of them asked for."""
-    return result.table("flows").append_column("asked_bps", pa.array(offered(result), pa.float64()))
+    return result.table("flows").append_column("asked_bps", pa.array(asked_rates(result), pa.float64()))
 
 
 def described(result: Measurements) -> dict[str, Any]:

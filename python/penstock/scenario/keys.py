@@ -1628,6 +1628,11 @@ class RatePointKeys(TypedDict, total=False):
     """Lower bound of the limit, as a fraction of the rate of the link. Default: 0.001."""
     max_increase_share: float | None
     """Upper bound of the limit, as a fraction of the rate of the link. Default: 1."""
+    capacity: Capacity | None
+    """The capacity that arrivals are compared with (C): the rate of the link ("link"), what leaves the
+    queue while it does not run empty ("measured"), or "computed": measured where a scheduler shares
+    the link among classes by weight, else that of the link. Default: "computed".
+    """
     follow_capacity: bool | None
     """Whether the advertised rate falls with the rate of the link. Default: true."""
     load: Load | None
@@ -2371,8 +2376,6 @@ class ThetaPowerTcpKeys(TypedDict, total=False):
 
     gamma: float | None
     """The weight of the newest window. Default: 0.7."""
-    eta: float | None
-    """The power that a path is held at. Default: 0.95."""
     ai_rate: str | None
     """What an update adds to the rate: beta. Default: "computed"."""
     min_rate: str | None
@@ -2966,6 +2969,8 @@ QueueControl = Literal["hyperbolic", "linear", "off"]
 """The function f of the queue."""
 AverageWith = Literal["previous", "last"]
 """What the newest rate is averaged with."""
+Capacity = Literal["computed", "link", "measured"]
+"""The capacity that arrivals are compared with."""
 Load = Literal["wire", "frame"]
 """What counts of a frame that arrives."""
 Idle = Literal["hold", "raise"]

@@ -623,16 +623,10 @@ def tcp(
 
 
 def theta_powertcp(
-    gamma: float | None = None,
-    *,
-    eta: float | None = None,
-    ai_rate: str | None = None,
-    min_rate: str | None = None,
+    gamma: float | None = None, *, ai_rate: str | None = None, min_rate: str | None = None
 ) -> k.RdmaControlTable:
     """A window that follows the power of its path, by round trips alone."""
-    made: k.RdmaControlTable = table(
-        "theta_powertcp", None, gamma=gamma, eta=eta, ai_rate=ai_rate, min_rate=min_rate
-    )
+    made: k.RdmaControlTable = table("theta_powertcp", None, gamma=gamma, ai_rate=ai_rate, min_rate=min_rate)
     return made
 
 

@@ -337,7 +337,7 @@ def telemetry(bench: Bench) -> Iterator[Row]:
             bench.once(_TELEMETRY, hosts=senders + 1, senders=senders, control=f"{control} = {{ {own} }}")
         )
         # Without telemetry no window is held to what fills the path.
-        by_trips = 1.05 * 0.95 + senders * mbps * 1e6 / LINK
+        by_trips = 1.05 + senders * mbps * 1e6 / LINK
         inside = by_trips if control == "theta_powertcp" else under_way(senders, 0.95, mbps)
         yield within(
             f"{control}, {senders} senders, {mbps} Mb/s: under way",

@@ -16,7 +16,7 @@ use crate::spec::{FlowSpec, Spec};
 use frame::{NodeId, PortId};
 use std::collections::{BTreeMap, BinaryHeap};
 use transport::{QueuePairs, RdmaSpec};
-use units::Time;
+use units::{Amount, Time};
 
 /// Groups of transfers that begin together are looked at from the largest on, so many at most.
 const MOST_GROUPS: usize = 100;
@@ -85,17 +85,42 @@ pub fn bottlenecks(spec: &Spec, is_one: impl Fn(&FlowSpec) -> bool) -> Vec<Bottl
     groups.iter().flat_map(of_group).collect()
 }
 
-/// By flow that is RDMA and meant, its longest round trip: a full packet there and a CNP back, without queues.
-pub fn round_trips(spec: &Spec, is_one: impl Fn(&FlowSpec) -> bool) -> BTreeMap<usize, Time> {
+/// Round trips of a full packet and its answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RoundTrips {
+    /// Without queues.
+    pub empty: Time,
+    /// Behind the queue of the packet's path that takes longest if it is as full as the limits of its switch allow. Queues without a
+    /// limit count as empty.
+    pub full: Time,
+}
+
+/// By flow that is RDMA and meant, its longest round trips: a full packet there and a CNP back.
+pub fn round_trips(spec: &Spec, is_one: impl Fn(&FlowSpec) -> bool) -> BTreeMap<usize, RoundTrips> {
     let (spec, wiring) = (&*spec.with_ways(), spec.wiring());
     let plan = Plan::new(spec, &wiring);
     let mut longest = BTreeMap::new();
     let Ok(paths) = find_paths(&plan) else { return longest };
     for pair in Pair::all(&plan, &paths, is_one) {
-        let known = longest.entry(pair.flow).or_insert(Time::ZERO);
-        *known = pair.round_trip.max(*known);
+        let known: &mut RoundTrips = longest.entry(pair.flow).or_default();
+        let waits = pair.path.iter().map(|&port| longest_wait(&plan, port)).max().unwrap_or_default();
+        known.empty = pair.round_trip.max(known.empty);
+        known.full = pair.round_trip.saturating_add(waits).max(known.full);
     }
     longest
+}
+
+/// How long a full queue of a port of a switch takes to leave, as far as its memory has a limit; else nothing.
+fn longest_wait(plan: &Plan<'_>, port: u32) -> Time {
+    let limits = plan.node(port).switch().map(|switch| {
+        let buffer = &switch.buffer;
+        [buffer.queue, buffer.port, buffer.class, buffer.total]
+    });
+    let bytes = limits.into_iter().flatten().flatten().map(|limit| match limit {
+        Amount::Bytes(bytes) => bytes,
+        Amount::Frames(frames) => frames.saturating_mul(frame::MAX_TAGGED_FRAME_BYTES.into()),
+    });
+    bytes.min().map_or(Time::ZERO, |bytes| plan.link(port).rate.time_for_bits_ceil(bytes.saturating_mul(8)))
 }
 
 /// A queue pair that sends.

@@ -191,7 +191,8 @@ pub fn add_managers(plan: &Plan, port: u32, (first_queue, managers): (QueueIx, &
         }
         let random = stream(plan.spec.seed, &format!("node/{}/port/{local}/class/{class}", node.name));
         let point = PointId(port * PRIORITIES as u32 + class as u32);
-        let facts = LinkFacts { rate: link.rate, overhead: u32::from(link.overhead), point };
+        let shared = plan.scheduler(port).shares_by_weight();
+        let facts = LinkFacts { rate: link.rate, overhead: u32::from(link.overhead), point, shared };
         spec.as_ref().map(|spec| Assigned::Own(Box::new(Managed::new(spec, &facts, random))))
     };
     managers.add(first_queue, specs.iter().enumerate().map(of_class));

@@ -230,9 +230,11 @@ fn facts(plan: &Plan, path: &[u32], connection: &ConnectionSpec) -> PathFacts {
     let turn = connection.turn();
     let back = &mut path.iter().rev().map(|&port| plan.wiring.peer[port as usize].0);
     let there = one_way(plan, &mut path.iter().copied(), turn.out.full);
-    let rate = path.first().map_or(BitRate::from_gbps(1), |&port| plan.link(port).rate);
+    let first = path.first().map(|&port| plan.link(port));
+    let (rate, overhead) = first.map_or((BitRate::from_gbps(1), 0), |link| (link.rate, link.overhead));
     let hops = path.len().saturating_sub(1) as u16;
-    PathFacts { rate, base_rtt: there + one_way(plan, back, turn.back.full), packet: turn.out.full, hops }
+    let base_rtt = there + one_way(plan, back, turn.back.full);
+    PathFacts { rate, base_rtt, packet: turn.out.full, hops, overhead }
 }
 
 /// The faults of the part's nodes, of which `events` are those of the whole fabric.

@@ -29,7 +29,7 @@ use crate::run::pool::{List, Pool, Waiting};
 use engine::Timer;
 use frame::{Frame, Occupancy, TrafficClass, members};
 use measure::{LatencyByBatches, Sojourns};
-use queueing::{Arbiter, CrossbarKeys, Crossing, Inputs, Ports, Requests, Room, ports_of};
+use queueing::{Arbiter, CrossbarKeys, Crossing, Inputs, Ports, Requests, Room, Speedup, ports_of};
 use units::{BitRate, Time};
 
 const PS_A_BYTE_AT_1_BPS: u64 = 8_000_000_000_000;
@@ -412,13 +412,7 @@ impl Crossbar {
 
     /// How long a frame takes to cross.
     fn takes(&self, bytes: u16) -> Time {
-        let link = if self.whole_ps > 0 {
-            u64::from(bytes) * self.whole_ps
-        } else {
-            // At most 5.3e17.
-            (u64::from(bytes) * PS_A_BYTE_AT_1_BPS).div_ceil(self.rate.bps())
-        };
-        Time::from_ps(self.keys.speedup.of(link))
+        crossing_time(self.whole_ps, self.rate, self.keys.speedup, bytes)
     }
 
     /// Begins measuring `now`: levels as they are, counts at zero.
@@ -469,6 +463,21 @@ impl Crossbar {
 /// The picoseconds that a byte takes on a link of this rate, if they are whole; else 0.
 fn whole_ps_per_byte(rate: BitRate) -> u64 {
     if PS_A_BYTE_AT_1_BPS.is_multiple_of(rate.bps()) { PS_A_BYTE_AT_1_BPS / rate.bps() } else { 0 }
+}
+
+/// How long a frame takes to cross where the fastest link of the switch has a rate.
+pub(crate) fn time_to_cross(rate: BitRate, speedup: Speedup, bytes: u16) -> Time {
+    crossing_time(whole_ps_per_byte(rate), rate, speedup, bytes)
+}
+
+fn crossing_time(whole_ps: u64, rate: BitRate, speedup: Speedup, bytes: u16) -> Time {
+    let link = if whole_ps > 0 {
+        u64::from(bytes) * whole_ps
+    } else {
+        // At most 5.3e17.
+        (u64::from(bytes) * PS_A_BYTE_AT_1_BPS).div_ceil(rate.bps())
+    };
+    Time::from_ps(speedup.of(link))
 }
 
 /// What waits in some lists: since when, and how long it is.

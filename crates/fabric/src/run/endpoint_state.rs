@@ -5,7 +5,7 @@ use crate::run::nic::Nic;
 use frame::{Ecn, Flags, Frame, PathId, Priority, Route, TrafficClass};
 use measure::RareLatency;
 use std::num::NonZeroU32;
-use transport::{Endpoint, Protocol, RecordKind, Segment};
+use transport::{Endpoint, Protocol, RecordKind, Segment, Undelivered};
 use units::Time;
 
 /// An endpoint and its place.
@@ -57,6 +57,8 @@ pub(crate) struct Measured {
     pub bytes: u64,
     /// When a transfer was complete.
     pub completed: Option<Time>,
+    /// What had arrived and was not delivered to the application when measuring began.
+    pub undelivered_before: Undelivered,
 }
 
 impl Measured {

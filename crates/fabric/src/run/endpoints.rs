@@ -23,7 +23,7 @@ use crate::run::world::Fabric;
 use frame::{Ecn, Frame, FrameKind, Header, Heading, PathId, Priority, Route, TrafficClass};
 use queueing::Feedback;
 use std::num::NonZeroU32;
-use transport::{Endpoint, Protocol, Received, Requests};
+use transport::{Endpoint, Protocol, RdmaWord, Received, Requests};
 use units::Time;
 
 impl Fabric {
@@ -194,7 +194,32 @@ impl Fabric {
         }
         state.called(now);
         if state.endpoint.poll_timeout().is_some_and(|at| at <= now) {
-            state.endpoint.handle_timeout(now);
+            let Fabric { hosts, links, buffers, headers, .. } = self;
+            let state = &mut hosts.endpoints[nth];
+            let (path, priority) = (PathId(state.path), state.priority);
+            let egress = state.way.map(|(egress, _)| egress);
+            let receiving = egress.and_then(|egress| hosts.receiving.get(egress)).and_then(Option::as_deref);
+            // Called for a timer that has expired only: what the NIC holds of the endpoint is looked through.
+            let is_queued = |pair: u32, number: Option<u32>| {
+                let Some(egress) = egress else { return false };
+                let port = &links.ports[egress];
+                let queued = buffers.frames(port.queue(port.classes.class(priority)));
+                let queued = queued.map(|waiting| &waiting.frame);
+                let prepared = receiving.into_iter().flat_map(|own| own.preparing(&buffers.pool));
+                queued.chain(prepared).filter(|frame| frame.path == path).any(|frame| {
+                    let (word, in_header) = headers.word_of(frame);
+                    let word = RdmaWord::of(word);
+                    let its_pair = if word.has_pair() { word.pair } else { in_header };
+                    its_pair == pair
+                        && match (number, frame.flags.kind()) {
+                            (Some(number), FrameKind::Data) => word.number == number,
+                            // The request of a READ.
+                            (None, FrameKind::Ack) => word.flags[1] && !word.flags[0],
+                            _ => false,
+                        }
+                })
+            };
+            state.endpoint.handle_timeout_at(now, &is_queued);
         }
         self.update_endpoint(nth, now, windows);
     }

@@ -159,7 +159,10 @@ impl Hosts {
         for source in &mut self.sources {
             (source.frames, source.bytes) = (0, 0);
         }
-        self.endpoints.iter_mut().for_each(|state| state.measured.clear());
+        for state in &mut self.endpoints {
+            state.measured.clear();
+            state.measured.undelivered_before = state.endpoint.undelivered();
+        }
     }
 
     /// What must hold whenever nothing is running: a greedy source has no more frames in its NIC than it keeps there,

@@ -168,7 +168,12 @@ impl Nic {
     #[inline(always)]
     pub fn pulled_left(&mut self, class: TrafficClass) {
         let pulled = &mut self.classes[class.at()].pulled;
+        debug_assert!(*pulled > 0, "a frame leaves the NIC as pulled that was not");
         *pulled = pulled.saturating_sub(1);
+    }
+    /// Number of pulled frames that wait in a class, and how many may wait if the port takes some `more`.
+    pub fn pulled(&self, class: TrafficClass, more: u32) -> (u32, u32) {
+        (self.classes[class.at()].pulled, self.keeps + more)
     }
 
     /// From now on these classes are stopped.

@@ -211,6 +211,31 @@ impl Fabric {
         }
     }
 
+    /// Checks that each NIC counts the pulled frames that wait there, and that no class holds more of them than it may.
+    ///
+    /// # Panics
+    /// If a NIC counts wrong: a fault of the simulator.
+    pub(super) fn check_nics(&self) {
+        for (egress, nic) in self.links.nics.iter_enumerated() {
+            let Some(nic) = nic else { continue };
+            let port = &self.links.ports[egress];
+            let receiving = self.hosts.receiving.get(egress).and_then(Option::as_deref);
+            let preparing = || receiving.into_iter().flat_map(|own| own.preparing(&self.buffers.pool));
+            for class in (0..port.classes.classes() as u8).map(TrafficClass) {
+                let queued = self.buffers.frames(port.queue(class)).map(|waiting| &waiting.frame);
+                let prepared = preparing().filter(|frame| port.classes.class(frame.priority) == class);
+                let waiting = queued.chain(prepared);
+                let waiting = waiting.filter(|frame| self.was_pulled(frame, frame.flags.is_pushed())).count();
+                let (pulled, most) = nic.pulled(class, port.more_in_nic());
+                assert!(
+                    waiting as u32 == pulled && pulled <= most,
+                    "a NIC holds {waiting} frames of endpoints and limiters, counts {pulled} and may hold {most}: this is a fault of the \
+                     simulator"
+                );
+            }
+        }
+    }
+
     /// Pulls for all classes of a port that can send again.
     pub fn pull_all(&mut self, egress: PortIx, now: Time, windows: &mut Queued) {
         let classes = self.nodes[self.node_of[egress]].classes.classes();

@@ -162,6 +162,11 @@ impl Receiving {
         self.cores.iter().flat_map(|core| core.serving.iter().chain(pool.iter(&core.waiting)))
     }
 
+    /// The frames with the cores on their way to the NIC.
+    pub fn preparing<'a>(&'a self, pool: &'a Pool) -> impl Iterator<Item = &'a Frame> {
+        self.all(pool).filter(|waiting| is_sent(waiting)).map(|waiting| &waiting.frame)
+    }
+
     /// The frames in the buffer, those being taken in included.
     pub fn arrived<'a>(&'a self, pool: &'a Pool) -> impl Iterator<Item = &'a Waiting> {
         self.all(pool).filter(|waiting| !is_sent(waiting))

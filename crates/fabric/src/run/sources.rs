@@ -7,7 +7,7 @@ use crate::run::event::{Event, Kind, Queued};
 use crate::run::index::{LimiterIx, PortIx, SourceIx};
 use crate::run::route_table::RouteTable;
 use crate::run::world::Fabric;
-use frame::{Flags, Frame, FrameKind, PathId, Priority, Route, TrafficClass};
+use frame::{Flags, Frame, PathId, Priority, Route, TrafficClass};
 use queueing::Refusal;
 use units::{Amount, Time};
 use workload::{Destinations, Made, Source, Wake};
@@ -265,10 +265,11 @@ impl Fabric {
         }
     }
 
-    /// Whether the NIC has pulled a frame from an endpoint or a limiter. Tags on their way back nobody has asked for.
+    /// Returns true if the NIC pulled a frame from an endpoint or a rate limiter. Frames that the host originates itself enter the
+    /// queue without being pulled.
     #[inline(always)]
-    fn was_pulled(&self, frame: &Frame, pushed: bool) -> bool {
-        if pushed { self.limiter_of(frame.path).is_some() } else { frame.flags.kind() != FrameKind::Tag }
+    pub(super) fn was_pulled(&self, frame: &Frame, pushed: bool) -> bool {
+        if pushed { self.limiter_of(frame.path).is_some() } else { !frame.flags.is_originated() }
     }
 
     /// A frame has left a NIC: whoever waited for that acts. Endpoints come before sources, which would take the room

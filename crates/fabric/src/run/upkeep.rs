@@ -41,6 +41,7 @@ impl Fabric {
         self.buffers.check(self.hosts.frames_in_pool() + crossing);
         self.routes.check();
         self.hosts.check();
+        self.check_nics();
         self.check_slots();
     }
 

@@ -252,6 +252,32 @@ impl Simulation {
         let at = sources.partition_point(|state| (state.flow as usize) < flow);
         &sources[at]
     }
+    /// Of a run whose only traffic are scheduled transfers: the hops of their frames that were delivered, and of all of them,
+    /// retransmissions and acknowledgements left out. `None`: there is other traffic, or counts began anew after `warmup`.
+    pub fn transfer_hops(&self) -> Option<(u64, u64)> {
+        if self.measured_from() > Time::ZERO {
+            return None;
+        }
+        let (mut done, mut all) = (0, 0);
+        for (flow, spec) in self.spec.flows.iter().enumerate() {
+            let list = spec.source.transfers()?;
+            let first = self.source(flow).first_path as usize;
+            let mut frames = vec![0; spec.source.destinations.count()];
+            for transfer in list.iter() {
+                frames[transfer.destination as usize] += list.framing().frames(transfer.bytes);
+            }
+            for (path, frames) in (first..).zip(frames) {
+                let hops =
+                    self.equal_ports(path).map_or_else(|| self.path_of(path).len(), |stages| stages.len())
+                        as u64;
+                let delivered: u64 = self.receivers(path).map(Receiver::frames).sum();
+                done += hops * delivered.min(frames);
+                all += hops * frames;
+            }
+        }
+        Some((done, all))
+    }
+
     /// What has been received of a path, by its destination; of one that is not listed, by the hosts of each part.
     pub(crate) fn receivers(&self, path: usize) -> impl Iterator<Item = &Receiver> {
         self.parts_of_end(path)

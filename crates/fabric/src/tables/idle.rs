@@ -3,17 +3,24 @@
 //! The frames of a transfer leave the sender back to back and pass the ports of the path in order: a frame begins at a
 //! port when it is there and the one before has gone. That is worked out with the clocks of the ports, remainders
 //! included. Where bytes take whole picoseconds, every frame but the last follows the one before at the same distance
-//! (at each port that of the slowest before it), so that long transfers cost no more than short ones.
+//! (at each port that of the slowest before it), so that long transfers cost no more than short ones. A frame crosses the crossbar of a
+//! store-and-forward switch before it comes to its output.
+//!
+//! Links have the rates of the time of the transfer. If a link changes its rate meanwhile, the higher one counts, so that no
+//! transfer is faster than its ideal.
 //!
 //! Where switches choose a path for each frame, or routes change, no frame waits for the one before it but where there is one
 //! link only, and each takes the fastest link of those that lead on: no frames are faster, whatever is chosen.
 //!
 //! Not modelled: schedulers that hold back a class that is alone, limits of buffers and pauses on the way from a fast
-//! link to a slow one, faults.
+//! link to a slow one, faults that lose frames, outputs of a crossbar that are full.
 
 use super::View;
+use super::link_rates::LinkRates;
+use crate::run::crossbar::time_to_cross;
 use crate::run::port::HEAD_BYTES;
 use frame::PortId;
+use queueing::Speedup;
 use units::{BitRate, Time, WireClock};
 use workload::Framing;
 
@@ -31,6 +38,8 @@ struct Hop {
     clock: Option<WireClock>,
     overhead: u64,
     per_frame: Time,
+    /// The crossbar of a switch: the rate of its fastest link, and its speed-up.
+    crossing: Option<(BitRate, Speedup)>,
     /// From there to the next hop.
     after: Time,
     passes: Passes,
@@ -43,6 +52,8 @@ struct Hop {
     busy_until: Time,
     /// How much later the last frame began than the one before.
     distance: Time,
+    /// How long the last frame waited for the one before.
+    waited: Time,
     /// When the last frame came, and how much later than the one before.
     came: Time,
     apart: Time,
@@ -71,12 +82,16 @@ impl Hop {
             }
             took += clock.advance(u64::from(bytes) + self.overhead);
         }
+        if let Some((rate, speedup)) = self.crossing {
+            took += time_to_cross(rate, speedup, bytes);
+        }
         let done = begins + took;
         if !overtakes {
             (self.apart, self.came) = (at.saturating_sub(self.came), at);
             // Of several links a short frame may begin at one before a long one does at another.
             self.distance = begins.saturating_sub(self.began);
             (self.began, self.busy_until) = (begins, done);
+            self.waited = begins - at.min(begins);
         }
         let head = bytes.min(HEAD_BYTES);
         let head_left = || {
@@ -118,28 +133,34 @@ impl IdlePath {
 
     /// A transfer of `bytes` is ready and follows what has been sent; returns when it is at the end.
     pub fn follow(&mut self, framing: Framing, bytes: u64) -> Time {
-        let frames = framing.frames(bytes);
+        let full = self.follow_alike(Time::ZERO, framing.frame, framing.frames(bytes) - 1);
+        // The last frame may have overtaken those before it, where there are several links.
+        self.send(Time::ZERO, framing.last_frame(bytes)).max(full)
+    }
+
+    /// So many frames of one length are ready at `at` and follow what has been sent; returns when all of them are at the end.
+    pub fn follow_alike(&mut self, at: Time, bytes: u16, frames: u64) -> Time {
         let (mut sent, mut latest) = (0, Time::ZERO);
-        while sent + 1 < frames {
+        while sent < frames {
             let mut is_same = self.is_whole;
-            let mut at = Time::ZERO;
+            let mut at = at;
             for hop in &mut self.hops {
-                let before = hop.distance;
-                at = hop.pass(at, framing.frame);
-                is_same &= hop.distance == before;
+                let (distance, waited) = (hop.distance, hop.waited);
+                at = hop.pass(at, bytes);
+                // A wait that becomes shorter will end, and the distance change then.
+                is_same &= hop.distance == distance && hop.waited >= waited;
             }
             sent += 1;
             latest = at;
             // The second frame is the first that follows one.
             if is_same && sent > 2 {
-                let left = frames - 1 - sent;
+                let left = frames - sent;
                 self.hops.iter_mut().for_each(|hop| hop.skip(left));
                 latest += Time::from_ps(self.hops.last().map_or(0, |last| last.distance.ps() * left));
                 break;
             }
         }
-        // The last frame may have overtaken those before it, where there are several links.
-        self.send(Time::ZERO, framing.last_frame(bytes)).max(latest)
+        latest
     }
 }
 
@@ -175,12 +196,14 @@ impl View<'_> {
         all.into_iter().map(|there| [there.clone(), back(&there)]).collect()
     }
 
-    /// A way through these egress ports as it is without other traffic, with the rates of the beginning; of several ports in
+    /// A way through these egress ports as it is without other traffic, with these rates of links; of several ports in
     /// one place each frame takes the one that suits it best.
-    pub(super) fn idle_path(&self, stages: &[Vec<u32>]) -> IdlePath {
-        let link = |port: u32| &self.s.spec.links[self.s.wiring.link_of[port as usize] as usize];
-        let clock = |port: u32| WireClock::with_offset(link(port).rate, self.s.cold(port).clock);
-        let speed = |port: u32| link(port).rate.bps_f64() * self.s.cold(port).clock.factor();
+    pub(super) fn idle_path(&self, stages: &[Vec<u32>], rates: &LinkRates) -> IdlePath {
+        let link_of = |port: u32| self.s.wiring.link_of[port as usize];
+        let link = |port: u32| &self.s.spec.links[link_of(port) as usize];
+        let rate = |port: u32| rates.of(link_of(port), link(port).rate);
+        let clock = |port: u32| WireClock::with_offset(rate(port), self.s.cold(port).clock);
+        let speed = |port: u32| rate(port).bps_f64() * self.s.cold(port).clock.factor();
         let fastest = |stage: &[u32]| stage.iter().copied().max_by(|&a, &b| speed(a).total_cmp(&speed(b)));
         let next = |port: u32| self.s.wiring.neighbour(PortId(port)).at();
         let hop = |(n, stage): (usize, &Vec<u32>)| {
@@ -188,7 +211,7 @@ impl View<'_> {
             let cuts_through = stage.iter().any(|&port| self.s.spec.nodes[next(port)].cuts_through());
             let passes = match stages.get(n + 1).filter(|_| cuts_through) {
                 None => Passes::Whole,
-                Some(out) if out.iter().all(|&out| link(out).rate > link(best).rate) => {
+                Some(out) if out.iter().all(|&out| rate(out) > rate(best)) => {
                     Passes::HeadAndRest(clock(self.s.peer(best)))
                 }
                 Some(_) => Passes::Head,
@@ -197,6 +220,7 @@ impl View<'_> {
                 clock: Some(clock(best)),
                 overhead: stage.iter().map(|&port| link(port).overhead.into()).min()?,
                 per_frame: Time::ZERO,
+                crossing: None,
                 after: stage.iter().map(|&port| self.s.port(port).arrives_after).min()?,
                 passes,
                 is_parallel: stage.len() > 1,
@@ -204,6 +228,7 @@ impl View<'_> {
                 began: Time::ZERO,
                 busy_until: Time::ZERO,
                 distance: Time::ZERO,
+                waited: Time::ZERO,
                 came: Time::ZERO,
                 apart: Time::ZERO,
             })
@@ -212,6 +237,7 @@ impl View<'_> {
             clock: rate.map(WireClock::new),
             overhead: 0,
             per_frame,
+            crossing: None,
             after: Time::ZERO,
             passes: Passes::Whole,
             is_parallel: false,
@@ -219,8 +245,26 @@ impl View<'_> {
             began: Time::ZERO,
             busy_until: Time::ZERO,
             distance: Time::ZERO,
+            waited: Time::ZERO,
             came: Time::ZERO,
             apart: Time::ZERO,
+        };
+        // A cut-through switch hands a frame over when it begins to cross.
+        let crossing = |(n, stage): (usize, &Vec<u32>)| {
+            stages.get(n + 1)?;
+            let of = |&port: &u32| {
+                let (number, node) = (next(port), &self.s.spec.nodes[next(port)]);
+                let speedup = node.crossbar().filter(|_| !node.cuts_through())?.speedup;
+                let own = (0..).zip(&self.s.spec.links);
+                let own = own.filter(|(_, link)| link.a.at() == number || link.b.at() == number);
+                let fastest =
+                    own.map(|(nth, link)| rates.of(nth, link.rate)).max_by_key(|rate| rate.bps())?;
+                Some((fastest, speedup))
+            };
+            let ways: Option<Vec<_>> = stage.iter().map(of).collect();
+            let fastest =
+                ways?.into_iter().min_by_key(|&(rate, speedup)| time_to_cross(rate, speedup, u16::MAX))?;
+            Some(Hop { crossing: Some(fastest), is_parallel: stage.len() > 1, ..work(Time::ZERO, None) })
         };
         let begin = stages.first().and_then(|stage| stage.first());
         let begin = begin.map(|&port| self.s.wiring.node_of[port as usize].at());
@@ -228,7 +272,10 @@ impl View<'_> {
         let end = stages.last().and_then(|stage| stage.first()).map(|&port| next(port));
         let receive = end.and_then(|end| self.s.spec.nodes[end].host()?.receive.as_ref());
         let mut hops: Vec<Hop> = send.map(|send| work(send.time_per_frame, send.rate)).into_iter().collect();
-        hops.extend(stages.iter().enumerate().filter_map(hop));
+        for stage in stages.iter().enumerate() {
+            hops.extend(hop(stage));
+            hops.extend(crossing(stage));
+        }
         hops.extend(receive.map(|receive| work(receive.time_per_frame, receive.rate)));
         let mut is_behind_parallel = false;
         for hop in &mut hops {

@@ -70,7 +70,7 @@ pub(super) fn message_times(messages: &[Message]) -> Table {
     let of = |value: fn(&MessageTimes) -> u64| messages.iter().map(move |message| value(&message.times));
     let table = Table::new(
         "message_times",
-        "One row per transfer over RDMA that is acknowledged or, of READs, whole: what its time was spent on. Times add up to `acknowledged_ns` of its transfer.",
+        "One row per transfer over RDMA that is acknowledged or, of READs, whole: what its time was spent on. Times add up to `acknowledged_ns` of its transfer, to the nanosecond.",
     )
     .integers("transfer", "", "Its transfer, as a row of the table `transfers`, counted from 0.", messages.iter().map(|message| message.transfer))
     .integers("queue_pair", "", "Its queue pair, a number of the table `queue_pairs`.", messages.iter().map(|message| message.queue_pair.into()))

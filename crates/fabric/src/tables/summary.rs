@@ -1,6 +1,6 @@
 //! The table `summary`: figures of the whole fabric.
 
-use super::View;
+use super::{FlowRow, View};
 use crate::run::losses::Cause;
 use measure::{Table, jain};
 
@@ -24,6 +24,7 @@ impl View<'_> {
             ("measured", self.seconds(), "s"),
             ("offered", self.bps(offered), "b/s"),
             ("throughput", self.bps(delivered), "b/s"),
+            ("goodput", self.bps(rows.iter().map(FlowRow::good_bytes).sum()), "b/s"),
             ("jain", jain(&shares), ""),
             ("frames_sent", rows.iter().map(|row| row.frames_sent).sum::<u64>() as f64, ""),
             ("frames_delivered", rows.iter().map(|row| row.received.frames()).sum::<u64>() as f64, ""),

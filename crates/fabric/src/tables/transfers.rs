@@ -3,6 +3,8 @@
 use super::View;
 use super::idle::IdlePath;
 use super::idle_connection::IdleConnection;
+use super::idle_message::IdleMessage;
+use super::link_rates::LinkRates;
 use super::message_times::{Message, message_times};
 use super::ports::of_connections;
 use crate::run::faults::Action;
@@ -20,6 +22,8 @@ use workload::{Framing, Transfer, TransferList};
 struct Row {
     flow: u32,
     path: u32,
+    /// Its place in the list of its flow.
+    nth: usize,
     transfer: Transfer,
     came: Came,
     ideal: Time,
@@ -43,8 +47,10 @@ struct Came {
 /// The transfers of a path.
 struct OfPath {
     path: usize,
-    /// For each way that it may take.
-    idle: Vec<Idle>,
+    /// Where in the table of hops it has begun, if routes have changed.
+    starts: Vec<u32>,
+    /// By the first and the last period of rates: for each way that it may take.
+    idle: BTreeMap<(usize, usize), Vec<Idle>>,
     /// Of those that connections carry.
     outcomes: Vec<TransferOutcome>,
     ports: Vec<Ports>,
@@ -61,23 +67,33 @@ fn entry_of(flow: &FlowSpec) -> &str {
 enum Idle {
     Frames(IdlePath),
     Connection(Box<IdleConnection>),
+    Message(Box<IdleMessage>),
 }
 
 impl View<'_> {
-    fn of_path(&self, path: usize, flow: &FlowSpec, starts: &[u32], transfers: &[Transfer]) -> OfPath {
-        let idle = self.stages(path, starts).into_iter().map(|[there, back]| {
-            let (there, back) = (self.idle_path(&there), self.idle_path(&back));
+    /// The ways of a path without other traffic, with these rates of links.
+    fn idle_ways(&self, path: usize, flow: &FlowSpec, starts: &[u32], rates: &LinkRates) -> Vec<Idle> {
+        let ways = self.stages(path, starts).into_iter().map(|[there, back]| {
+            let (there, back) = (self.idle_path(&there, rates), self.idle_path(&back, rates));
             match flow.transport.as_ref().map(|connection| &connection.application) {
                 Some(Application::Transfers(spec)) => {
                     Idle::Connection(Box::new(IdleConnection::new(spec, there, back)))
                 }
+                Some(Application::RdmaTransfers(spec)) => {
+                    let nic = self.s.spec.nodes[flow.from.at()].host().and_then(|host| host.rdma.as_ref());
+                    Idle::Message(Box::new(IdleMessage::new(spec, there, back, nic)))
+                }
                 _ => Idle::Frames(there),
             }
         });
+        ways.collect()
+    }
+
+    fn of_path(&self, path: usize, flow: &FlowSpec, starts: &[u32], transfers: &[Transfer]) -> OfPath {
         let outcomes = self.s.transfer_ends(path).map_or_else(Vec::new, |ends| ends.outcomes());
         let drawn = flow.source.transfers().is_some_and(|list| list.draws_ports());
         let ports = of_connections(transfers, &outcomes, drawn);
-        OfPath { path, idle: idle.collect(), outcomes, ports }
+        OfPath { path, starts: starts.to_vec(), idle: BTreeMap::new(), outcomes, ports }
     }
 
     /// What has become of the n-th transfer of a path; `None`: it has not begun.
@@ -178,6 +194,7 @@ impl View<'_> {
             }
         }
         let released = self.released();
+        let periods = self.rate_periods();
         for (flow, spec) in (0..).zip(&self.s.spec.flows) {
             let Some(list) = spec.source.transfers() else { continue };
             let first_path = self.s.source(flow as usize).first_path;
@@ -189,7 +206,7 @@ impl View<'_> {
                 begun.for_each(|own| by_path[own.destination as usize].push(own));
             }
             let mut numbers = vec![0; paths.len()];
-            for transfer in Self::begun(&released, flow, list) {
+            for (place, transfer) in Self::begun(&released, flow, list).enumerate() {
                 let nth = numbers[transfer.destination as usize];
                 numbers[transfer.destination as usize] += 1;
                 if transfer.start > self.end {
@@ -202,14 +219,19 @@ impl View<'_> {
                 });
                 let ports = of.ports.get(nth as usize).copied().unwrap_or(transfer.ports);
                 let Some(came) = self.came_of(of, nth, list.framing()) else { continue };
-                let ideals = of.idle.iter_mut().map(|idle| match idle {
+                let span = periods.of(transfer.start, came.done.unwrap_or(self.end));
+                let ways = of.idle.entry(span).or_insert_with(|| {
+                    self.idle_ways(of.path, spec, &of.starts, &self.link_rates(&periods, span))
+                });
+                let ideals = ways.iter_mut().map(|idle| match idle {
                     Idle::Frames(path) => path.time(list.framing(), transfer.bytes),
+                    Idle::Message(message) => message.time(transfer.bytes, came.reused),
                     Idle::Connection(connection) => {
                         connection.time(list.framing(), transfer.bytes, came.reused)
                     }
                 });
                 let ideal = ideals.min().unwrap_or_default();
-                rows.push(Row { flow, path, transfer, came, ideal, ports });
+                rows.push(Row { flow, path, nth: place, transfer, came, ideal, ports });
             }
         }
         // Stable: those of one time are in the order of the flows.
@@ -245,6 +267,15 @@ impl View<'_> {
         };
         let names = flows.iter().map(|flow| entry_of(flow).to_string());
         let names = if rows.is_empty() { Vec::new() } else { names.collect() };
+        // The empty one first: most transfers have no id.
+        let (mut ids, mut id_of) = (vec![String::new()], Vec::with_capacity(rows.len()));
+        for row in rows {
+            let id = spec(row).source.transfers().map_or("", |list| list.id(row.nth));
+            if !id.is_empty() {
+                ids.push(id.to_string());
+            }
+            id_of.push(if id.is_empty() { 0 } else { ids.len() as u32 - 1 });
+        }
         let to = |row: &Row| spec(row).source.destinations.nth(row.transfer.destination).0;
         let ns = |time: Option<Time>| time.map_or(f64::NAN, Time::as_ns_f64);
         let took = |row: &Row| row.came.done.map(|done| done - row.transfer.start);
@@ -253,6 +284,7 @@ impl View<'_> {
             |row: &Row| took(row).map_or(f64::NAN, |took| took.ps() as f64 / row.ideal.ps().max(1) as f64);
         Table::new("transfers", "One row per transfer that has begun, in the order of starts, those before the end of `warmup` included.")
             .named("name", "Name of the entry of the scenario that it is from.", names, rows.iter().map(|row| row.flow))
+            .named("id", "What the list of the scenario calls it; empty: nothing.", if rows.is_empty() { Vec::new() } else { ids }, id_of)
             .named("source", "Sending host.", nodes(), rows.iter().map(|row| spec(row).from.0))
             .named("destination", "Receiving host.", nodes(), rows.iter().map(to))
             .integers("source_port", "", "Port of UDP or TCP at its sender: given, or drawn. Over TCP that of its connection, which a transfer that finds one free takes over.", rows.iter().map(|row| row.ports.source.into()))
@@ -263,7 +295,7 @@ impl View<'_> {
             .integers("frames_missing", "", "Frames of these that had not arrived at the end of the run; over TCP those that were not acknowledged.", rows.iter().map(|row| row.came.frames_missing))
             .reals("start_ns", "ns", "When it began.", rows.iter().map(|row| row.transfer.start.as_ns_f64()))
             .reals("completion_ns", "ns", "Time from its start to the delivery of its last byte; not a number if it was not complete at the end of the run.", rows.iter().map(|row| ns(took(row))))
-            .reals("ideal_ns", "ns", "What that takes on its path without other traffic, exact; over TCP in a connection of its own, with its handshake and slow start. Where switches choose a path for each frame, or links fail, on the fastest way that they allow.", rows.iter().map(|row| row.ideal.as_ns_f64()))
+            .reals("ideal_ns", "ns", "What that takes on its path without other traffic, exact; over TCP in a connection of its own, with its handshake and slow start; over RDMA at the rate of the link, with the request of a READ and the fetch of a context by the NIC. Where switches choose a path for each frame, or links fail, on the fastest way that they allow; with the rates that links have meanwhile, of two the higher.", rows.iter().map(|row| row.ideal.as_ns_f64()))
             .reals("slowdown", "", "`completion_ns` over `ideal_ns`; not a number if it was not complete.", rows.iter().map(slowdown))
             .reals("acknowledged_ns", "ns", "Over TCP, time from its start until its sender knew that all had arrived; not a number if it did not, or without TCP.", rows.iter().map(|row| ns(acknowledged(row))))
             .integers("segments_sent_again", "", "Over TCP, its retransmitted segments.", rows.iter().map(|row| row.came.sent_again.into()))

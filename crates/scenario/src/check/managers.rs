@@ -80,6 +80,17 @@ fn check_entry(
             format!("{instead}: expected {}", Application::MARKED),
         );
     }
+    if let Some((what, key, help)) = counts_whole_port(&manager)
+        && let Some(other) = spec.flows.iter().find(|flow| !manages(flow))
+        && !flows.is_empty()
+    {
+        let message = format!(
+            "{name} {what}, and \"{}\" is in class {} without it: the sources of {name} give way until they are at their least rate",
+            other.name,
+            class(other)
+        );
+        context.warn(&key.map_or(at.clone(), |key| at.key(key)), message, help);
+    }
     let kept = flows.iter().find(|flow| lossless(switch) >> flow.priority.0 & 1 != 0);
     if let (Some((what, instead)), Some(flow)) = (manager.drops(), kept) {
         let priority = flow.priority.0;
@@ -89,6 +100,24 @@ fn check_entry(
             format!("{name} {what} in class {class}, whose priority {priority} flow control keeps lossless"),
             format!("expected {instead}, or classes without flow control"),
         );
+    }
+}
+
+/// Managers that go by all classes of a port, so that traffic without congestion control starves what they control: what they do,
+/// the key that says so, and what to do.
+fn counts_whole_port(manager: &ManagerSpec) -> Option<(&'static str, Option<&'static str>, &'static str)> {
+    match manager {
+        ManagerSpec::CongestionPoint(_) if manager.of_port() => Some((
+            "goes by what waits in all classes of a port",
+            Some("scope"),
+            "set scope = \"queue\", or manage all classes that share the port",
+        )),
+        ManagerSpec::PathPoint(_) => Some((
+            "goes by the rate and the queues of the whole port",
+            None,
+            "manage all classes that share the port, or give this class a link of its own",
+        )),
+        _ => None,
     }
 }
 

@@ -6,9 +6,10 @@ use super::telemetry::rate_of;
 use super::unused::place_of;
 use crate::model::Model;
 use crate::place::Place;
+use fabric::RoundTrips;
 use fabric::choice::PathChoice;
 use fabric::spec::{FlowSpec, NodeSpec, Spec};
-use transport::{RdmaKeys, RdmaRecovery};
+use transport::{RdmaKeys, RdmaRecovery, RdmaTimeouts, RdmaVerb};
 use units::Time;
 
 /// Warns once for each entry of the text.
@@ -52,7 +53,7 @@ fn check_timeouts(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     }
     for (flow, round_trip) in fabric::round_trips(spec, is_short) {
         let flow = &spec.flows[flow];
-        let Some(timeout) = soonest(flow).filter(|&timeout| timeout <= round_trip) else { continue };
+        let Some((timeout, why)) = too_soon(flow, round_trip) else { continue };
         let Some((name, tables)) = place_of(model, flow).filter(|(name, _)| !told.contains(name)) else {
             continue;
         };
@@ -60,10 +61,7 @@ fn check_timeouts(model: &Model, spec: &Spec, context: &mut Context<'_>) {
         let keys = ["low_timeout", "timeout"].map(|key| tables.iter().map(move |table| table.key(key)));
         let written: Vec<_> = keys.into_iter().flatten().chain(tables.clone()).collect();
         let at = context.first_written(&written).unwrap_or_default();
-        let message = format!(
-            "\"{name}\" sends again what is not answered in {timeout}, and a packet and its answer take {:.1} us without queues",
-            round_trip.as_secs_f64() * 1e6
-        );
+        let message = format!("\"{name}\" sends again what is not answered in {timeout}, and {why}");
         let help = "every packet is sent again until the queue pair is in error (retries): expected a timeout that leaves room for queues";
         context.warn(&at, message, help);
     }
@@ -88,6 +86,32 @@ fn check_least_rates(model: &Model, spec: &Spec, context: &mut Context<'_>) {
         );
         context.warn(&at, message, "its control changes nothing: expected a min_rate below that of the link");
     }
+}
+
+/// A timeout of a flow that is over before the slowest answer that its settings allow, and why.
+fn too_soon(flow: &FlowSpec, trips: RoundTrips) -> Option<(Time, String)> {
+    let us = |time: Time| time.as_secs_f64() * 1e6;
+    let rdma = flow.transport.as_ref().and_then(|connection| connection.rdma())?;
+    let RdmaTimeouts { high, .. } = rdma.timeouts;
+    if let Some(timeout) = soonest(flow).filter(|&timeout| timeout <= trips.empty) {
+        return Some((
+            timeout,
+            format!("a packet and its answer take {:.1} us without queues", us(trips.empty)),
+        ));
+    }
+    if high <= trips.full {
+        let why = format!(
+            "a packet and its answer take {:.1} us if the longest queue on their way is full",
+            us(trips.full)
+        );
+        return Some((high, why));
+    }
+    // The requester has the timer of a READ, and the responder sends at the rate of its control.
+    let least = rdma.control.least_rate().filter(|_| rdma.verb == RdmaVerb::Read)?;
+    let packet = least.time_for_bits_ceil(8 * u64::from(rdma.frame_bytes(rdma.mtu)));
+    (high <= packet).then(|| {
+        (high, format!("a packet takes {:.1} us at the least rate of its control ({least})", us(packet)))
+    })
 }
 
 /// The shorter timeout of a flow that is RDMA.

@@ -174,7 +174,7 @@ impl Taker<'_> {
             self.waits.push(Waits { id, number, line, after, priority, from: sender, transfer });
             return Ok(());
         }
-        let place = self.lists.push(sender, priority, transfer);
+        let place = self.lists.push_named(sender, priority, transfer, id);
         if let Some(named) = self.named.get_mut(id) {
             named.place = Some(place);
         }
@@ -204,7 +204,7 @@ impl Taker<'_> {
             let after: Option<Vec<TransferRef>> =
                 own.names().map(|(_, name)| self.named.get(name)?.place).collect();
             let Some(after) = after else { continue };
-            let transfer = self.lists.push(own.from, own.priority, own.transfer);
+            let transfer = self.lists.push_named(own.from, own.priority, own.transfer, &own.id);
             self.lists.waits.push(TransferWait { transfer, after });
             if let Some(named) = self.named.get_mut(&own.id) {
                 named.place = Some(transfer);

@@ -114,6 +114,15 @@ impl Lists {
         TransferRef { flow: at as u32, row: list.len() as u32 - 1 }
     }
 
+    /// One more that a file calls `id`.
+    pub fn push_named(&mut self, from: NodeId, priority: u8, transfer: Transfer, id: &str) -> TransferRef {
+        let place = self.push(from, priority, transfer);
+        if let Some(list) = &mut self.lists[place.flow as usize] {
+            list.name_last(id);
+        }
+        place
+    }
+
     /// Those that wait, by their flows, of which this entry's begin with `first`.
     fn take_waits(&mut self, first: u32) -> Vec<TransferWait> {
         let mut waits = std::mem::take(&mut self.waits);

@@ -754,7 +754,7 @@ fn queue_pairs() {
         (power("min_rate = ‸\"0 b/s\""), "a min_rate of 0", "above 0"),
         (power("int_bytes = ‸\"67 B\""), "int_bytes of 67 B", "\"10 B\" to \"66 B\""),
         (theta("gamma = ‸0.0"), "a gamma of 0", "at most 1"),
-        (theta("eta = ‸0.0"), "an eta of 0", "at most 10"),
+        (theta("‸eta = 0.95"), "unknown key `eta`", "gamma"),
         (theta("ai_rate = ‸\"0 b/s\""), "an ai_rate of 0", "above 0"),
         (theta("min_rate = ‸\"0 b/s\""), "a min_rate of 0", "above 0"),
     ]);

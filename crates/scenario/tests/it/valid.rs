@@ -753,6 +753,7 @@ limit_increase = false
 min_increase_share = 0.01
 max_increase_share = 0.5
 follow_capacity = false
+capacity = "measured"
 load = "frame"
 idle = "raise"
 stamp_at = "enqueue"
@@ -814,6 +815,7 @@ tag_length = "16 B"
         min_increase_share: 0.01,
         max_increase_share: 0.5,
         follow_capacity: false,
+        capacity: queueing::Capacity::Measured,
         load: Load::Frame,
         idle: Idle::Raise,
         stamp_at: Moment::Enqueue,

@@ -15,6 +15,8 @@ pub struct PathFacts {
     pub packet: u16,
     /// Switches on the way.
     pub hops: u16,
+    /// Bytes around each frame on the sender's link: preamble and gap.
+    pub overhead: u16,
 }
 
 impl PathFacts {

@@ -284,8 +284,13 @@ mod tests {
     use proptest::prelude::*;
     use units::{BitRate, Or};
 
-    const FACTS: PathFacts =
-        PathFacts { rate: BitRate::from_gbps(40), base_rtt: Time::from_us(4), packet: 1_090, hops: 1 };
+    const FACTS: PathFacts = PathFacts {
+        rate: BitRate::from_gbps(40),
+        base_rtt: Time::from_us(4),
+        packet: 1_090,
+        hops: 1,
+        overhead: 20,
+    };
 
     fn us(us: u64) -> Time {
         Time::from_us(us)

@@ -142,8 +142,13 @@ impl RdmaControl for HpccPint {
 mod tests {
     use super::*;
 
-    const FACTS: PathFacts =
-        PathFacts { rate: BitRate::from_gbps(100), base_rtt: Time::from_ns(12_240), packet: 1_090, hops: 1 };
+    const FACTS: PathFacts = PathFacts {
+        rate: BitRate::from_gbps(100),
+        base_rtt: Time::from_ns(12_240),
+        packet: 1_090,
+        hops: 1,
+        overhead: 20,
+    };
 
     fn ack(acknowledged: u64, utilisation: u32) -> RdmaAck {
         let telemetry = Telemetry::Worst { utilisation, over: FACTS.base_rtt };

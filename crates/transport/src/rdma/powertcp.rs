@@ -180,8 +180,13 @@ mod tests {
     use super::*;
 
     /// A BDP of 153,000 B.
-    const FACTS: PathFacts =
-        PathFacts { rate: BitRate::from_gbps(100), base_rtt: Time::from_ns(12_240), packet: 1_090, hops: 1 };
+    const FACTS: PathFacts = PathFacts {
+        rate: BitRate::from_gbps(100),
+        base_rtt: Time::from_ns(12_240),
+        packet: 1_090,
+        hops: 1,
+        overhead: 20,
+    };
 
     fn ack(acknowledged: u64, sent: u64) -> RdmaAck {
         RdmaAck {

@@ -57,6 +57,12 @@ impl Word {
     }
 }
 
+/// The number of a packet as on the wire.
+#[inline]
+pub fn on_wire(packet: u64) -> u32 {
+    packet as u32 & MASK
+}
+
 /// The number nearest to `reference` whose low 24 bits are `number`; of two at the same distance the higher. Right as long
 /// as the two differ by less than 2^23, which is why no more than that may be outstanding.
 #[inline]

@@ -9,6 +9,11 @@
 //! progress for the timeout the first outstanding packet and what follows is sent again; after `retries` timeouts in a row the queue
 //! pair is in error: it sends nothing any more, and what is left of its messages is lost.
 //!
+//! The retransmission timer runs while an answer can come: the first outstanding packet has left, or has left again, and a packet
+//! that requests an acknowledgement is in flight. It does not run while that packet waits behind the pacer, a pause or the NIC. Where
+//! the receiver acknowledges every n-th packet, a packet also requests an acknowledgement if nothing was acknowledged or
+//! requested for `retries` + 1 timeouts, so that a path that is dead is noticed.
+//!
 //! A NAK of a receiver that is not ready lets it wait for `rnr_timer`, and send on from there; after `rnr_retries` in a row it is
 //! in error too. Responses to a READ are sent in the same way, but for the timeout: see `read`.
 //!
@@ -140,7 +145,10 @@ pub struct QueuePair {
     request_missing: bool,
     /// The one that was named then, or [`NONE`].
     told_missing: u64,
+    /// When the retransmission timer expires; [`Time::NEVER`]: it does not run.
     deadline: Time,
+    /// Acknowledgements were requested up to here, and the time of the last request or progress.
+    requested: (u64, Time),
     /// When it came to be in error, or [`Time::NEVER`].
     failed: Time,
     /// The packet whose round trip is timed, or [`NONE`], and when it left.
@@ -163,7 +171,10 @@ impl QueuePair {
             recovery: Recovery::new(spec.recovery),
             spec: spec.clone(),
             messages: VecDeque::new(),
-            clocks: Box::new(Clocks { own: SpentClock::new(facts.rate), begun: VecDeque::new() }),
+            clocks: Box::new(Clocks {
+                own: SpentClock::new(facts.rate, facts.overhead),
+                begun: VecDeque::new(),
+            }),
             at: 0,
             ready: NONE,
             unacknowledged: 0,
@@ -180,6 +191,7 @@ impl QueuePair {
             request_missing: false,
             told_missing: NONE,
             deadline: Time::NEVER,
+            requested: (0, Time::ZERO),
             failed: Time::NEVER,
             timed: (NONE, Time::ZERO),
             counts: PairCounts::default(),
@@ -260,10 +272,43 @@ impl QueuePair {
         if self.outstanding() <= timeouts.few { timeouts.low } else { timeouts.high }
     }
 
-    fn restart(&mut self, now: Time) {
-        // Of a READ the requester has the timer.
-        let runs = self.unacknowledged < self.highest && self.spec.verb != RdmaVerb::Read;
-        self.deadline = if runs { now.saturating_add(self.timeout()) } else { Time::NEVER };
+    /// Returns true if the retransmission timer runs. Of a READ the requester has the timer.
+    fn is_timed(&self, now: Time) -> bool {
+        let outstanding = self.unacknowledged < self.highest && self.spec.verb != RdmaVerb::Read;
+        // The first outstanding packet has left, and so has one that is answered; or none can leave that would be.
+        outstanding
+            && self.failed == Time::NEVER
+            && self.recovery.next(self.unacknowledged, self.highest) != self.unacknowledged
+            && (self.requested.0 > self.unacknowledged || self.ready == NONE)
+            && !(self.not_ready > 0 && self.waits > now)
+    }
+
+    /// Starts or stops the retransmission timer, after a change of what it depends on.
+    fn set_timer(&mut self, now: Time) {
+        if !self.is_timed(now) {
+            self.deadline = Time::NEVER;
+        } else if self.deadline == Time::NEVER {
+            self.deadline = now.saturating_add(self.timeout());
+        }
+    }
+
+    /// Returns true if a packet requests an acknowledgement because of what was not acknowledged before: the first one that is
+    /// missing, sent `again`, and one before which nothing was acknowledged or requested for as long as it takes to be in error. So a path
+    /// that is dead is noticed, and a slow receiver that acknowledges every n-th packet is not taken for one.
+    fn is_overdue(&mut self, packet: u64, again: bool, now: Time) -> bool {
+        if packet == self.unacknowledged && self.requested.0 <= packet {
+            self.requested.1 = now;
+            return again;
+        }
+        let longest = self.timeout().ps().saturating_mul(u64::from(self.spec.retries) + 1);
+        now.saturating_sub(self.requested.1).ps() >= longest
+    }
+
+    /// Packets that requested acknowledgements are sent again, or have yet to be: their requests do not count any more.
+    fn take_back_requests(&mut self) {
+        if !self.recovery.is_selective() {
+            self.requested.0 = self.unacknowledged;
+        }
     }
 
     fn acknowledge(&mut self, now: Time, until: u64, marked: bool, header: &RdmaHeader) {
@@ -277,7 +322,7 @@ impl QueuePair {
         self.recovery.on_progress(until);
         (self.retry, self.not_ready) = (0, 0);
         self.complete(now);
-        self.restart(now);
+        (self.deadline, self.requested.1) = (Time::NEVER, now);
         self.control.on_ack(
             now,
             &RdmaAck {
@@ -337,6 +382,7 @@ impl QueuePair {
             let arrived = arrived.filter(|&arrived| arrived < self.highest);
             if self.recovery.on_nak(self.unacknowledged, self.highest, arrived) {
                 self.timed.0 = NONE;
+                self.take_back_requests();
                 self.control.on_loss(now, RdmaLoss::Nak);
             }
         }
@@ -363,10 +409,19 @@ impl Protocol for QueuePair {
     }
 
     fn handle_timeout(&mut self, now: Time) {
+        self.handle_timeout_at(now, &|_, _| false);
+    }
+
+    fn handle_timeout_at(&mut self, now: Time, is_queued: &dyn Fn(u32, Option<u32>) -> bool) {
         self.closed = self.closed && self.due > now;
         if self.deadline <= now {
-            self.expire(now);
-            self.work_out();
+            if is_queued(self.number, Some(psn::on_wire(self.unacknowledged))) {
+                self.deadline = now.saturating_add(self.timeout());
+            } else {
+                self.expire(now);
+                self.work_out();
+                self.set_timer(now);
+            }
         }
         self.note_time(now);
     }
@@ -412,9 +467,6 @@ impl Protocol for QueuePair {
         }
         self.counts.sent += 1;
         self.recovery.on_sent(packet, again);
-        if self.deadline == Time::NEVER {
-            self.restart(now);
-        }
         self.admitted = NONE;
         let bytes = self.spec.frame_bytes(data + self.spec.extended(first, last));
         self.control.on_send(now, bytes.into());
@@ -424,8 +476,14 @@ impl Protocol for QueuePair {
             self.leave(now);
         }
         self.pace(now);
-        self.settle(now);
-        let asks = self.spec.acknowledges() && (last || self.next().is_none());
+        self.work_out();
+        let asks = self.spec.acknowledges()
+            && (last || self.next().is_none() || self.is_overdue(packet, again, now));
+        if asks || self.spec.acknowledges_each() {
+            self.requested = (packet + 1, now);
+        }
+        self.set_timer(now);
+        self.note_time(now);
         let word = Word { number: packet as u32, flags: [last, asks, first], pair: self.number };
         let telemetry = self.control.telemetry();
         let (word, pair) = (word.bits(), self.number);

@@ -118,8 +118,13 @@ impl RdmaControl for RdmaDctcp {
 mod tests {
     use super::*;
 
-    const FACTS: PathFacts =
-        PathFacts { rate: BitRate::from_gbps(100), base_rtt: Time::from_us(13), packet: 1_000, hops: 1 };
+    const FACTS: PathFacts = PathFacts {
+        rate: BitRate::from_gbps(100),
+        base_rtt: Time::from_us(13),
+        packet: 1_000,
+        hops: 1,
+        overhead: 20,
+    };
 
     #[test]
     fn a_round_trip_cuts_once_and_one_without_marks_adds_a_packet() {

@@ -29,9 +29,6 @@ use std::sync::Arc;
 use units::Time;
 use workload::Due;
 
-/// Bytes of a message of InfiniBand, at most.
-const LONGEST: u64 = 1 << 31;
-
 /// Bytes of each of the READs of a flow of one message without end: what is under way cannot be taken back.
 const ONE_OF_MANY: u64 = 1 << 20;
 
@@ -183,14 +180,8 @@ impl Reader {
         self.pairs.len() as u32 - 1
     }
 
-    /// Packets of a READ at most: `max_reads` of them and one more are less than half of all numbers.
-    fn longest(&self) -> u64 {
-        let packets = psn::MOST_OUTSTANDING / (u64::from(self.spec.max_reads) + 2);
-        packets.min(LONGEST / u64::from(self.spec.mtu)).max(1)
-    }
-
     fn post(&mut self, number: u32, transfer: u32, start: Time, bytes: u64) -> (u32, u32) {
-        let (mtu, longest) = (u64::from(self.spec.mtu), self.longest());
+        let (mtu, longest) = (u64::from(self.spec.mtu), self.spec.longest_read());
         let pair = &mut self.pairs[number as usize];
         let first = pair.posted;
         let mut left = bytes;
@@ -212,7 +203,7 @@ impl Reader {
     }
 
     /// Posts what is due, and asks again for what did not come.
-    pub fn handle_timeout(&mut self, now: Time) {
+    pub fn handle_timeout(&mut self, now: Time, is_queued: &dyn Fn(u32, Option<u32>) -> bool) {
         while let Some(&due) = self.due.get(self.begun).filter(|due| due.start <= now) {
             self.begun += 1;
             self.begin_one(self.begun as u32 - 1, due);
@@ -222,7 +213,14 @@ impl Reader {
         }
         self.supply(now);
         for number in 0..self.pairs.len() as u32 {
-            if self.pairs[number as usize].deadline <= now {
+            if self.pairs[number as usize].deadline > now {
+                continue;
+            }
+            if is_queued(number, None) {
+                // A request of it has not left yet.
+                let timeout = self.timeout(number);
+                self.pairs[number as usize].deadline = now.saturating_add(timeout);
+            } else {
                 self.expire(number, now);
             }
         }
@@ -273,7 +271,7 @@ impl Reader {
     }
 
     fn expire(&mut self, number: u32, now: Time) {
-        let (retries, timeout) = (self.spec.retries, self.timeout(number));
+        let retries = self.spec.retries;
         let pair = &mut self.pairs[number as usize];
         pair.counts.timeouts += 1;
         pair.retry += 1;
@@ -283,7 +281,8 @@ impl Reader {
         } else {
             // Requests behind it may be lost too; a responder that has them takes no notice.
             (pair.again, pair.asked) = (true, pair.asked.min(1));
-            pair.deadline = now.saturating_add(timeout);
+            // It runs again when the request has left.
+            pair.deadline = Time::NEVER;
         }
         if let Some(outcome) = front.and_then(|transfer| self.outcomes.get_mut(transfer)) {
             outcome.timeouts += 1;

@@ -2,6 +2,7 @@
 
 use super::RdmaControlSpec;
 use super::control::{PathFacts, RdmaControl};
+use super::psn::MOST_OUTSTANDING;
 use frame::Priority;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,6 +13,9 @@ use units::{BitRate, Time};
 const AETH_BYTES: u16 = 4;
 const RETH_BYTES: u16 = 16;
 const CNP_BYTES: u16 = 16;
+
+/// Bytes of a message of InfiniBand, at most.
+const LONGEST: u64 = 1 << 31;
 
 /// What a message is to the queue pairs that it passes between.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
@@ -181,6 +185,39 @@ impl RdmaSpec {
             }
         }
     }
+    /// The packets of a message of so many bytes, in order: lengths of frames, and how many of this length follow each other.
+    pub fn packets_of(&self, bytes: u64) -> impl Iterator<Item = (u16, u64)> {
+        let mtu = u64::from(self.mtu);
+        let longest = if self.verb == RdmaVerb::Read { self.longest_read() * mtu } else { u64::MAX };
+        let mut left = bytes;
+        let parts = std::iter::from_fn(move || {
+            let part = left.min(longest);
+            left -= part;
+            (part > 0).then_some(part)
+        });
+        parts.flat_map(move |part| {
+            let packets = part.div_ceil(mtu);
+            let data = |packet: u64| (part - (packet - 1) * mtu).min(mtu) as u16;
+            let frame =
+                |packet: u64| self.frame_bytes(data(packet) + self.extended(packet == 1, packet == packets));
+            let between = packets.saturating_sub(2);
+            let runs = [
+                Some((frame(1), 1)),
+                (between > 0).then(|| (self.frame_bytes(self.mtu), between)),
+                (packets > 1).then(|| (frame(packets), 1)),
+            ];
+            runs.into_iter().flatten()
+        })
+    }
+    /// Packets of a READ at most: `max_reads` of them and one more are less than half of all numbers.
+    pub(crate) fn longest_read(&self) -> u64 {
+        let packets = MOST_OUTSTANDING / (u64::from(self.max_reads) + 2);
+        packets.min(LONGEST / u64::from(self.mtu)).max(1)
+    }
+    /// Length of the request of its messages, if they are READs.
+    pub fn request(&self) -> Option<u16> {
+        (self.verb == RdmaVerb::Read).then(|| self.request_bytes())
+    }
     /// Length of the request of a READ.
     pub fn request_bytes(&self) -> u16 {
         self.frame_bytes(RETH_BYTES)
@@ -192,6 +229,10 @@ impl RdmaSpec {
             || self.recovery == RdmaRecovery::Selective
             || self.window != StaticWindow::Unlimited
             || self.control.needs_base_rtt()
+    }
+    /// Whether each data packet is answered, also one that does not request it.
+    pub fn acknowledges_each(&self) -> bool {
+        self.ack_every == 1 || self.recovery == RdmaRecovery::Selective
     }
     /// Length of an acknowledgement.
     pub fn ack_bytes(&self) -> u16 {
@@ -223,11 +264,12 @@ impl RdmaSpec {
         let cnps = self.sends_cnps().then_some(self.cnp_priority);
         self.ack_priority.into_iter().chain(cnps)
     }
-    /// Of a path that begins at a link of this rate, on which a full packet and its acknowledgement take this time, over so many
+    /// Of a path that begins at a link of this rate, with so many bytes of `overhead` around each frame, on which a full packet and its acknowledgement take this time, over so many
     /// switches.
-    pub fn facts(&self, rate: BitRate, round_trip: Time, hops: u16) -> PathFacts {
+    pub fn facts(&self, rate: BitRate, round_trip: Time, hops: u16, overhead: u16) -> PathFacts {
         let base_rtt = self.base_rtt.unwrap_or(round_trip).max(Time::from_ps(1));
-        PathFacts { rate, base_rtt, packet: self.frame_bytes(self.mtu), hops }
+        let packet = self.frame_bytes(self.mtu);
+        PathFacts { rate, base_rtt, packet, hops, overhead }
     }
     /// Bytes of frames that may be in flight, as long as the control has nothing against it.
     pub(crate) fn most_in_flight(&self, facts: &PathFacts) -> u64 {

@@ -193,8 +193,13 @@ mod tests {
     use super::*;
     use units::BitRate;
 
-    const FACTS: PathFacts =
-        PathFacts { rate: BitRate::from_gbps(100), base_rtt: Time::from_us(12), packet: 1_000, hops: 0 };
+    const FACTS: PathFacts = PathFacts {
+        rate: BitRate::from_gbps(100),
+        base_rtt: Time::from_us(12),
+        packet: 1_000,
+        hops: 0,
+        overhead: 20,
+    };
 
     #[test]
     fn the_scaling_is_that_of_its_formula() {

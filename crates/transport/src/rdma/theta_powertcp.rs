@@ -4,7 +4,8 @@
 //! t) r / (1.05 T): the gradient stands for the current, and the round trip for the voltage. The first factor is at least
 //! 1/2. U = (1 - t/T) U + (t/T) power, and the window follows U as with `powertcp`.
 //!
-//! N queue pairs at a link of rate B come to rest where (1.05 `eta` + N `ai_rate` / B - 1) B T wait.
+//! N queue pairs at a link of rate B come to rest where (0.05 + N `ai_rate` / B) B T wait. There is no `eta`: the power of round trips
+//! is relative to 1.05 T already, and the authors' simulator divides by a target utilisation in the form with telemetry only.
 //!
 //! Source: V. Addanki et al., "PowerTCP: Pushing the Performance Limits of Datacenter Networks", NSDI 2022, section 3
 //! (algorithm 2); the authors' simulator (1.05 T, the least gradient, gamma 0.7, 150 Mb/s at 25 Gb/s).
@@ -24,14 +25,15 @@ use units::{BitRate, Computed, Or, Time};
 /// The round trip without queues that is aimed at, in parts of the lowest.
 const TARGET: f64 = 1.05;
 
+/// The power that a path is held at.
+const POWER: f64 = 1.0;
+
 /// Keys of theta_powertcp.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ThetaPowerTcpKeys {
     /// The weight of the newest window. A number, above 0 and at most 1. Default: 0.7 (the authors' simulator).
     pub gamma: f64,
-    /// The power that a path is held at. A number, above 0 and at most 10. Default: 0.95 (the authors' simulator).
-    pub eta: f64,
     /// What an update adds to the rate: beta. A rate with unit, above 0; or "computed": 150 Mb/s at 25 Gb/s, in proportion to the link. Default: "computed" (the authors' simulator).
     pub ai_rate: Or<BitRate, Computed>,
     /// The least rate. A rate with unit, above 0. Default: "100 Mb/s" (public simulators).
@@ -40,19 +42,14 @@ pub struct ThetaPowerTcpKeys {
 
 impl Default for ThetaPowerTcpKeys {
     fn default() -> ThetaPowerTcpKeys {
-        ThetaPowerTcpKeys {
-            gamma: 0.7,
-            eta: 0.95,
-            ai_rate: Or::word(),
-            min_rate: BitRate::from_bps(100_000_000),
-        }
+        ThetaPowerTcpKeys { gamma: 0.7, ai_rate: Or::word(), min_rate: BitRate::from_bps(100_000_000) }
     }
 }
 
 impl ThetaPowerTcpKeys {
     /// What cannot be meant.
     pub fn check(&self) -> Vec<Remark> {
-        let mut wrong = path_window::check(self.eta, self.ai_rate, self.min_rate);
+        let mut wrong = path_window::check(POWER, self.ai_rate, self.min_rate);
         wrong.extend(checks::number("gamma", self.gamma, 1.0));
         wrong
     }
@@ -76,7 +73,7 @@ impl ThetaPowerTcp {
     /// A queue pair without a round trip.
     pub fn new(keys: &ThetaPowerTcpKeys, facts: &PathFacts) -> ThetaPowerTcp {
         ThetaPowerTcp {
-            of: PowerWindow::new(facts, keys.gamma, keys.eta, keys.ai_rate, keys.min_rate),
+            of: PowerWindow::new(facts, keys.gamma, POWER, keys.ai_rate, keys.min_rate),
             lowest: f64::INFINITY,
             last: None,
         }
@@ -112,8 +109,13 @@ mod tests {
     use super::*;
     use frame::Telemetry;
 
-    const FACTS: PathFacts =
-        PathFacts { rate: BitRate::from_gbps(100), base_rtt: Time::from_us(12), packet: 1_090, hops: 1 };
+    const FACTS: PathFacts = PathFacts {
+        rate: BitRate::from_gbps(100),
+        base_rtt: Time::from_us(12),
+        packet: 1_090,
+        hops: 1,
+        overhead: 20,
+    };
 
     fn ack(acknowledged: u64, us: u64) -> RdmaAck {
         let round_trip = Some(Time::from_us(us));
@@ -136,7 +138,7 @@ mod tests {
             assert_eq!((it.of.window.now, it.of.window.until), (150_000.0, 99));
             it.on_ack(Time::from_us(112), &ack(2, us));
             assert!((it.of.power - expected).abs() < 1e-9, "{us}");
-            let wanted = 0.7 * (150_000.0 * 0.95 / expected + 900.0) + 0.3 * 150_000.0;
+            let wanted = 0.7 * (150_000.0 / expected + 900.0) + 0.3 * 150_000.0;
             assert!((it.of.window.now - wanted.min(150_000.0)).abs() < 1e-6);
         }
         // A queue that drains at once: not less than half the current.

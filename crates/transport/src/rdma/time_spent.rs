@@ -6,12 +6,11 @@
 //!
 //! A message has its part of that from when its first packet is the next one until its last packet leaves. Before that it stands behind
 //! others; after it, it is under way, but for what is sent again meanwhile. The parts add up to the time from its start until it
-//! is acknowledged.
+//! is acknowledged, in whole nanoseconds.
 //!
 //! Where several queue pairs of two hosts stand in line together, a pause that began before one of them had a packet ready counts for it
 //! from then on.
 
-use frame::LINE_OVERHEAD_BYTES;
 use std::collections::VecDeque;
 use units::{BitRate, Time};
 
@@ -68,16 +67,19 @@ pub(crate) struct SpentClock {
     /// The last packet is on the wire until then, and whether it was sent before.
     wire: (Time, bool),
     ps_per_byte: f64,
+    /// Bytes around each frame on the link.
+    overhead: u16,
 }
 
 impl SpentClock {
-    /// At a link of this rate.
-    pub fn new(rate: BitRate) -> SpentClock {
+    /// At a link of this rate, with so many bytes around each frame.
+    pub fn new(rate: BitRate, overhead: u16) -> SpentClock {
         let mut clock = SpentClock {
             spent: TimesSpent::default(),
             now: None,
             wire: (Time::ZERO, false),
             ps_per_byte: 0.0,
+            overhead,
         };
         clock.on_link_rate(rate);
         clock
@@ -100,7 +102,7 @@ impl SpentClock {
     #[inline]
     pub fn on_send(&mut self, bytes: u16, again: bool, now: Time) {
         self.settle(now);
-        let bytes = u64::from(bytes) + LINE_OVERHEAD_BYTES;
+        let bytes = u64::from(bytes) + u64::from(self.overhead);
         self.wire = (now + Time::from_ps((bytes as f64 * self.ps_per_byte) as u64), again);
     }
 
@@ -200,9 +202,16 @@ impl MessageClock {
         spent.times[Spent::Again as usize] += again.min(now.saturating_sub(left));
         spent.times[Spent::UnderWay as usize] =
             now.saturating_sub(self.began.unwrap_or(left)).saturating_sub(spent.before_under_way());
+        // What a part has beyond whole nanoseconds goes to the next one: so they add up to the whole.
+        let mut until = Time::ZERO;
+        let mut part = |time: Time| {
+            let before = ns(until);
+            until = until.saturating_add(time);
+            ns(until) - before
+        };
         MessageTimes {
-            behind: ns(self.began.unwrap_or(left).saturating_sub(start)),
-            spent: spent.times.map(ns),
+            behind: part(self.began.unwrap_or(left).saturating_sub(start)),
+            spent: spent.times.map(&mut part),
             heard: [0, 1, 2].map(|nth| heard[nth] - self.heard[nth]),
         }
     }
@@ -250,7 +259,11 @@ impl MessageTimes {
         let again = std::mem::take(&mut all.spent[Spent::Again as usize]);
         all.spent[Spent::UnderWay as usize] = 0;
         let known = all.spent.iter().fold(all.behind, |sum, &own| sum.saturating_add(own));
-        let left = ns(whole.saturating_sub(came)).saturating_sub(known);
+        let whole = ns(whole.saturating_sub(came));
+        // Parts were cut to nanoseconds one by one: together they may have one too many.
+        let sending = &mut all.spent[Spent::Sending as usize];
+        *sending = sending.saturating_sub(known.saturating_sub(whole));
+        let left = whole.saturating_sub(known);
         all.spent[Spent::Again as usize] = again.min(left);
         all.spent[Spent::UnderWay as usize] = left - again.min(left);
         Some(all)
@@ -267,7 +280,7 @@ mod tests {
         Time::from_us(us)
     }
     fn clock() -> SpentClock {
-        SpentClock::new(RATE)
+        SpentClock::new(RATE, 20)
     }
 
     #[test]

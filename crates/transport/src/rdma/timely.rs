@@ -200,8 +200,13 @@ impl RdmaControl for Timely {
 mod tests {
     use super::*;
 
-    const FACTS: PathFacts =
-        PathFacts { rate: BitRate::from_gbps(10), base_rtt: Time::from_us(20), packet: 1_000, hops: 1 };
+    const FACTS: PathFacts = PathFacts {
+        rate: BitRate::from_gbps(10),
+        base_rtt: Time::from_us(20),
+        packet: 1_000,
+        hops: 1,
+        overhead: 20,
+    };
 
     fn at(keys: &TimelyKeys, rate: f64, last_us: f64) -> Timely {
         {

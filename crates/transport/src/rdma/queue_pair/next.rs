@@ -56,9 +56,10 @@ impl QueuePair {
         self.ready = self.find_next();
     }
 
-    /// Something has happened: what is sent next, and what time is spent on from now on.
+    /// Something has happened: what is sent next, whether the timer runs, and what time is spent on from now on.
     pub(super) fn settle(&mut self, now: Time) {
         self.work_out();
+        self.set_timer(now);
         self.note_time(now);
     }
 

@@ -28,6 +28,7 @@ impl QueuePair {
         self.spec.control.on_link_rate(&mut self.control, facts, now);
         self.pace(now);
         self.work_out();
+        self.set_timer(now);
     }
 
     /// Bytes of extended headers of so many packets of a message of `packets`, from its first on.
@@ -119,6 +120,7 @@ impl QueuePair {
             return;
         }
         self.recovery.on_nak(self.unacknowledged, self.highest, None);
+        self.take_back_requests();
         self.waits = now.saturating_add(self.spec.rnr_timer);
         // Nothing is under way that would be answered.
         self.deadline = Time::NEVER;
@@ -138,8 +140,10 @@ impl QueuePair {
             return;
         }
         self.recovery.on_timeout(self.unacknowledged, self.highest);
+        self.take_back_requests();
         self.control.on_loss(now, RdmaLoss::Timeout);
-        self.deadline = now.saturating_add(self.timeout());
+        // It runs again when the packet that is sent again has left.
+        self.deadline = Time::NEVER;
         self.pace(now);
     }
 }

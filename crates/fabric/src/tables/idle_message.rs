@@ -1,0 +1,46 @@
+//! What a message over RDMA takes on a path without other traffic, to the picosecond.
+//!
+//! The packets of the message leave back to back, with the extended headers that they have by their place in it. Before them come the
+//! request of a READ, over the way back, and the fetch of the context of a queue pair that has not sent before.
+//!
+//! Not modelled: as for the idle path; windows and rates of a control, for which slowdown shows what they cost.
+
+use super::idle::IdlePath;
+use std::sync::Arc;
+use transport::{NicLimits, RdmaSpec};
+use units::Time;
+
+/// A queue pair that has its path alone.
+pub(super) struct IdleMessage {
+    spec: Arc<RdmaSpec>,
+    there: IdlePath,
+    back: IdlePath,
+    /// How long its NIC takes to fetch a context.
+    fetch: Time,
+}
+
+impl IdleMessage {
+    pub fn new(
+        spec: &Arc<RdmaSpec>,
+        there: IdlePath,
+        back: IdlePath,
+        nic: Option<&NicLimits>,
+    ) -> IdleMessage {
+        let fetch = nic.filter(|nic| nic.contexts.is_some()).map_or(Time::ZERO, |nic| nic.context_fetch);
+        IdleMessage { spec: spec.clone(), there, back, fetch }
+    }
+
+    /// How long a message of `bytes` takes until all of it is delivered, over a fresh queue pair or a `reused` one.
+    pub fn time(&self, bytes: u64, reused: bool) -> Time {
+        let mut begins = Time::ZERO;
+        if let Some(request) = self.spec.request() {
+            begins = self.back.clone().send(Time::ZERO, request);
+        }
+        if !reused {
+            begins += self.fetch;
+        }
+        let mut way = self.there.clone();
+        let runs = self.spec.packets_of(bytes);
+        runs.fold(Time::ZERO, |latest, (bytes, packets)| latest.max(way.follow_alike(begins, bytes, packets)))
+    }
+}

@@ -1,0 +1,70 @@
+//! Rates of links over the time of a run, where faults change them.
+
+use super::View;
+use crate::spec::FaultSpec;
+use std::collections::BTreeMap;
+use units::{BitRate, Time};
+
+/// The highest rates that links have within some time, of those that change theirs.
+#[derive(Clone, Debug, Default)]
+pub(super) struct LinkRates {
+    changed: BTreeMap<u32, BitRate>,
+}
+
+impl LinkRates {
+    /// The rate of a link that begins with `initial`.
+    pub fn of(&self, link: u32, initial: BitRate) -> BitRate {
+        self.changed.get(&link).copied().unwrap_or(initial)
+    }
+}
+
+/// Periods of a run in which no link changes its rate.
+#[derive(Clone, Debug, Default)]
+pub(super) struct RatePeriods {
+    /// When one ends and the next begins.
+    changes: Vec<Time>,
+}
+
+impl RatePeriods {
+    /// The first and the last period of a span of time. A change at its end comes too late for it.
+    pub fn of(&self, from: Time, until: Time) -> (usize, usize) {
+        let first = self.changes.partition_point(|&at| at <= from);
+        (first, self.changes.partition_point(|&at| at < until).max(first))
+    }
+}
+
+impl View<'_> {
+    /// Changes of rates by faults: link, time, new rate.
+    fn rate_changes(&self) -> impl Iterator<Item = (u32, Time, BitRate)> {
+        self.s.spec.faults.iter().filter_map(|fault| match *fault {
+            FaultSpec::LinkRate { link, at, rate } => Some((link, at, rate)),
+            _ => None,
+        })
+    }
+
+    /// The periods of the run.
+    pub(super) fn rate_periods(&self) -> RatePeriods {
+        let mut changes: Vec<Time> = self.rate_changes().map(|(_, at, _)| at).collect();
+        changes.sort_unstable();
+        changes.dedup();
+        RatePeriods { changes }
+    }
+
+    /// The highest rates that links have from one of these periods to another.
+    pub(super) fn link_rates(&self, periods: &RatePeriods, (first, last): (usize, usize)) -> LinkRates {
+        let mut by_link: BTreeMap<u32, Vec<(Time, BitRate)>> = BTreeMap::new();
+        for (link, at, rate) in self.rate_changes() {
+            by_link.entry(link).or_default().push((at, rate));
+        }
+        let from = first.checked_sub(1).map_or(Time::ZERO, |before| periods.changes[before]);
+        let until = periods.changes.get(last).copied().unwrap_or(Time::NEVER);
+        let changed = by_link.into_iter().map(|(link, mut changes)| {
+            changes.sort_by_key(|&(at, _)| at);
+            let initial = self.s.spec.links[link as usize].rate;
+            let before = changes.iter().rev().find(|&&(at, _)| at <= from).map_or(initial, |&(_, rate)| rate);
+            let within = changes.iter().filter(|&&(at, _)| at > from && at < until).map(|&(_, rate)| rate);
+            (link, within.fold(before, |highest, rate| if rate > highest { rate } else { highest }))
+        });
+        LinkRates { changed: changed.collect() }
+    }
+}

@@ -1,0 +1,9 @@
+//! Frames that two ends of FCoE receive, with what they send each other, for libFuzzer: see `fuzz/src/lib.rs`.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    if let Err(broken) = fuzz::exchanges::fcoe(bytes) {
+        panic!("{broken}");
+    }
+});

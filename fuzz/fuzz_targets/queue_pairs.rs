@@ -1,0 +1,9 @@
+//! Packets that two ends of RDMA receive, with what they send each other, for libFuzzer: see `fuzz/src/lib.rs`.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    if let Err(broken) = fuzz::queue_pairs::check(bytes) {
+        panic!("{broken}");
+    }
+});

@@ -1,0 +1,153 @@
+//! Two ends of a connection that exchange what they send, changed or not, and whatever else a fuzzer makes up.
+
+use frame::{FrameKind, Header};
+use std::collections::VecDeque;
+use transport::{Protocol, Received, Segment};
+use units::Time;
+
+/// Bytes of a step.
+pub const STEP: usize = 16;
+/// Segments that are kept for the other end.
+const KEPT: usize = 256;
+
+/// A frame that a fuzzer makes of the bytes of a step; `like`: one that the peer has sent.
+pub type Forge<'a> = &'a dyn Fn(&[u8], Option<&Segment>, Time) -> Received;
+
+/// An end, and what must hold of it after each call.
+pub struct End<'a, P> {
+    /// The endpoint.
+    pub it: &'a mut P,
+    /// The error says which promise was broken.
+    pub holds: &'a dyn Fn(&P) -> Result<(), String>,
+}
+
+/// Plays steps to two ends: each gets what the other has sent, in order, twice, changed or never, timeouts, and frames that nobody sent.
+///
+/// # Errors
+/// The promise that was broken.
+pub fn play<A: Protocol, B: Protocol>(
+    mut near: End<'_, A>,
+    mut far: End<'_, B>,
+    steps: &[u8],
+    forge: Forge<'_>,
+) -> Result<(), String> {
+    let (mut to_near, mut to_far) = (VecDeque::new(), VecDeque::new());
+    let mut now = Time::ZERO;
+    for step in steps.chunks_exact(STEP) {
+        now += Time::from_ns(u64::from(u16::from_le_bytes([step[1], step[2]])));
+        if step[0] & 1 == 0 {
+            near.step(step, now, &mut to_near, &mut to_far, forge)?;
+        } else {
+            far.step(step, now, &mut to_far, &mut to_near, forge)?;
+        }
+    }
+    Ok(())
+}
+
+impl<P: Protocol> End<'_, P> {
+    fn step(
+        &mut self,
+        step: &[u8],
+        now: Time,
+        arriving: &mut VecDeque<Segment>,
+        sent: &mut VecDeque<Segment>,
+        forge: Forge<'_>,
+    ) -> Result<(), String> {
+        match step[0] >> 1 & 7 {
+            0 => self.it.handle_frame(now, &forge(step, None, now)),
+            1 => {
+                let like = arriving.front().copied();
+                self.it.handle_frame(now, &forge(step, like.as_ref(), now));
+            }
+            2 | 3 => {
+                let many = if step[3] & 1 == 0 { 1 } else { arriving.len() };
+                for _ in 0..many {
+                    let Some(segment) = arriving.pop_front() else { break };
+                    // Some are lost, some come twice.
+                    for _ in 0..[1, 1, 1, 0, 2][usize::from(step[4]) % 5] {
+                        self.it.handle_frame(now, &received(&segment, step[5] & 1 != 0, now));
+                    }
+                }
+            }
+            4 => self.expire(now)?,
+            5 => {
+                // On to its next timeout.
+                if let Some(at) = self.it.poll_timeout().filter(|&at| at > now && at < Time::from_ms(10_000))
+                {
+                    self.expire(at)?;
+                }
+            }
+            _ => {
+                for _ in 0..64 {
+                    let has_work = self.it.has_work();
+                    let segment = self.it.poll_transmit(now);
+                    if segment.is_some() != has_work {
+                        return Err(format!(
+                            "at {now} has_work is {has_work}, and poll_transmit gives {segment:?}"
+                        ));
+                    }
+                    let Some(segment) = segment else { break };
+                    if segment.bytes == 0 {
+                        return Err("a frame without a byte".into());
+                    }
+                    if sent.len() < KEPT {
+                        sent.push_back(segment);
+                    }
+                }
+            }
+        }
+        while self.it.poll_record().is_some() {}
+        while self.it.poll_ended().is_some() {}
+        (self.holds)(self.it)
+    }
+
+    fn expire(&mut self, now: Time) -> Result<(), String> {
+        self.it.handle_timeout(now);
+        match self.it.poll_timeout().filter(|&at| at <= now) {
+            Some(at) => Err(format!("at {now} it wants a timeout at {at}")),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A segment as it arrives.
+pub fn received(segment: &Segment, marked: bool, created: Time) -> Received {
+    Received {
+        kind: segment.kind,
+        word: segment.word,
+        header: segment.header,
+        bytes: segment.bytes,
+        congestion_experienced: marked && segment.ecn_capable,
+        created,
+    }
+}
+
+/// A kind of frame.
+pub fn kind(byte: u8) -> FrameKind {
+    const KINDS: [FrameKind; 5] =
+        [FrameKind::Data, FrameKind::Ack, FrameKind::MarkedAck, FrameKind::Cnp, FrameKind::Cnm];
+    KINDS[usize::from(byte) % KINDS.len()]
+}
+
+/// A word that differs from another in a few bits, or has nothing to do with it.
+pub fn word_near(word: u32, step: &[u8]) -> u32 {
+    match step[6] % 4 {
+        0 => word,
+        1 => word.wrapping_add(u32::from(step[7])).wrapping_sub(64),
+        2 => word ^ 1 << (step[7] % 32),
+        _ => u32::from_le_bytes([step[7], step[8], step[9], step[10]]),
+    }
+}
+
+/// A frame with a word alone.
+pub fn plain(step: &[u8], like: Option<&Segment>, now: Time) -> Received {
+    let header: Option<Header> = like.and_then(|like| like.header);
+    Received {
+        kind: if step[11] & 1 == 0 { like.map_or(FrameKind::Data, |like| like.kind) } else { kind(step[12]) },
+        word: word_near(like.map_or(0, |like| like.word), step),
+        header: header.filter(|_| step[11] & 2 == 0),
+        bytes: 64 + u16::from(step[13]) * 5,
+        congestion_experienced: step[11] & 4 != 0,
+        created: now.saturating_sub(Time::from_ns(step[14].into())),
+    }
+}
