@@ -148,6 +148,7 @@ fn measured(
             Ending::Memory(why) | Ending::Broken(why) => Some(why),
             Ending::Finished | Ending::Asked => None,
         },
+        "broken_promises": scenario.broken_promises(),
         "warnings": scenario
             .warnings
             .iter()
