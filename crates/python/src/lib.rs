@@ -109,6 +109,13 @@ mod _core {
         Ok(format!("{:016x}", load(py, text, file, seed, allow_files)?.identity()))
     }
 
+    /// Nodes and links of a scenario, without running it: JSON as in a result.
+    #[pyfunction]
+    #[pyo3(signature = (text, file, *, allow_files = false))]
+    fn topology(py: Python<'_>, text: &str, file: &str, allow_files: bool) -> PyResult<String> {
+        Ok(super::run::topology(&load(py, text, file, None, allow_files)?))
+    }
+
     /// The effective scenario as JSON.
     #[pyfunction]
     #[pyo3(signature = (text, file, *, allow_files = false))]

@@ -109,27 +109,31 @@ def compare(
         return _compare_sets((first, second), (sets[0], sets[1]), out, json)
     if out is not None:
         raise InputError("--out is for two sets of replications; of single runs no interval is known")
-    results = [Result.load(place) for place in places]
+    return _compare_runs(places, [Result.load(place) for place in places], json=json)
+
+
+def _compare_runs(places: Sequence[Path], results: Sequence[Result], *, json: bool) -> int:
+    """Single runs, each with the first."""
     same = len({result.fingerprint for result in results}) == 1
     scenario = [
         line
         for result, place in zip(results[1:], places[1:], strict=True)
-        for line in _scenario_diff(results[0], result, (first, place))
+        for line in _scenario_diff(results[0], result, (places[0], place))
     ]
     verdicts = [(str(place), one.verdict) for place, one in zip(places, results, strict=True)]
     judged = together(verdicts, "results")
     left = [unfinished(result) for result in results]
     found = {name: differences(results, name, key, list(of)) for name, (key, of) in COMPARED.items()}
-    labels = ("first", "second") if len(places) == 2 else tuple(str(n) for n in range(1, len(places) + 1))
     if json:
         identities = [_identity(place, result) for place, result in zip(places, results, strict=True)]
         print_json(
             {
                 "schema": "penstock-compare/1",
+                "verdict": judged.to_dict(),
+                "unfinished_differ": _differ(left),
                 "first": identities[0],
                 "second": identities[1],
                 "results": identities,
-                "unfinished_differ": _differ(left),
                 "same_trajectory": same,
                 "scenario_diff": scenario,
                 **found,
@@ -137,6 +141,7 @@ def compare(
         )
         return judged.exit_code
     screen = console()
+    labels = ("first", "second") if len(places) == 2 else tuple(str(n) for n in range(1, len(places) + 1))
     if _differ(left):
         screen.print(_warned(labels, left), style="bold yellow")
     for label, path, result in zip(labels, places, results, strict=True):
@@ -197,18 +202,6 @@ def _compare_sets(
     left = [_all_unfinished(own) for own in (first, second)]
     scenario = _scenario_diff(first[seeds[0]], second[seeds[0]], directories)
     if json:
-        rows = [
-            {
-                "name": one.name,
-                "metric": one.metric,
-                "first": one.first,
-                "second": one.second,
-                "change": one.change.mean,
-                "half_width": None if one.change.n < 2 else one.change.half_width,
-                "pairs": one.change.n,
-            }
-            for one in found
-        ]
         identities = [
             {"directory": str(path), "seeds": list(own), "unfinished": asdict(one)}
             for path, own, one in zip(directories, (first, second), left, strict=True)
@@ -216,14 +209,14 @@ def _compare_sets(
         print_json(
             {
                 "schema": "penstock-compare/1",
-                "first": identities[0],
-                "second": identities[1],
                 "verdict": judged.to_dict(),
                 "unfinished_differ": _differ(left),
+                "first": identities[0],
+                "second": identities[1],
                 "pairs": len(seeds),
                 "confidence": 0.95,
                 "scenario_diff": scenario,
-                "differences": rows,
+                "differences": [_row(one) for one in found],
             }
         )
         return judged.exit_code
@@ -234,6 +227,18 @@ def _compare_sets(
     if picture is not None:
         console().print(f"picture  {picture}")
     return judged.exit_code
+
+
+def _row(one: Difference) -> Row:
+    return {
+        "name": one.name,
+        "metric": one.metric,
+        "first": one.first,
+        "second": one.second,
+        "change": one.change.mean,
+        "half_width": None if one.change.n < 2 else one.change.half_width,
+        "pairs": one.change.n,
+    }
 
 
 def _all_unfinished(results: Mapping[int, Result]) -> Unfinished:

@@ -10,18 +10,19 @@ cannot, which fails the cases that are about several at once.
 from __future__ import annotations
 
 import copy
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Any
 
 from penstock import library
-from penstock.errors import InputError, PenstockError
+from penstock.errors import InputError, PenstockError, ScenarioError
 
 from .controls import MAC_CONTROL, PFC_OPCODE
 from .device import Operational, UnfitError
 from .frames import Sent
-from .registry import Case, Trial
+from .registry import Case, Expect, Trial, Within
 from .sim import SimDevice
 
 Table = dict[str, Any]
@@ -66,7 +67,7 @@ class Station:
         source = library.read(file)
         running.check(file)  # what is wrong with it is said of the whole
         model = library.toml(source.text, file)
-        kinds = _stations(model, file)
+        kinds = _stations(source)
         if name not in kinds:
             raise InputError(f"--node {name}: {file} has none; {library.suggestion(name, kinds)}")
         is_host = kinds[name] == "host"
@@ -78,18 +79,12 @@ class Station:
         return Station(name, is_host, settings, control if isinstance(control, dict) else {})
 
 
-def _stations(model: Table, file: str) -> dict[str, str]:
-    """Hosts and switches of a scenario, by name: those of a run in which nothing happens."""
-    import tomli_w
+def _stations(source: library.Source) -> dict[str, str]:
+    """Hosts and switches of a scenario that has been checked, by name."""
+    from penstock import _core
 
-    from penstock import running
-
-    still = {
-        key: value for key, value in model.items() if key not in ("flows", "transfers", "faults", "probes")
-    }
-    still["simulation"] = {"duration": "1 ns"}
-    result = running.run_source(library.Source(tomli_w.dumps(still), file), threads=1)
-    return {node["name"]: node["role"] for node in result.topology["nodes"]}
+    topology = json.loads(_core.topology(source.text, source.file, allow_files=source.allow_files))
+    return {node["name"]: node["role"] for node in topology["nodes"]}
 
 
 def _own(tables: Table, name: str) -> Table:
@@ -146,11 +141,10 @@ def device_in(scenario: Table, station: Station, asked: Sequence[int] = ()) -> T
             # It has no PFC: the case finds out what that means.
             found[kind]["flow_control"] = "off"
         else:
-            most = len(has.get("priorities", range(ALL_PRIORITIES)))
             control = merged(has, wanted)
             all_wanted = wanted.get("priorities", list(range(ALL_PRIORITIES)))
             first = sorted(all_wanted, key=lambda priority: priority not in asked)
-            control["priorities"] = sorted(first[:most])
+            control["priorities"] = sorted(first[: _most(has)])
             found[kind]["flow_control"] = {"pfc": control}
     return found
 
@@ -180,7 +174,15 @@ class OwnDevice(SimDevice):
         try:
             return super().operational()
         except PenstockError as error:
-            raise UnfitError(str(error)) from error
+            raise UnfitError(_reason(error)) from error
+
+
+def _reason(error: PenstockError) -> str:
+    """What is wrong with the scenario of a trial, in a line: its text is no file of anybody."""
+    if not isinstance(error, ScenarioError) or not error.diagnostics:
+        return str(error)
+    first = json.loads(error.diagnostics)[0]
+    return "; ".join(filter(None, (first["message"], first["help"])))
 
 
 def fitting(cases: Sequence[Case], station: Station) -> list[Case]:
@@ -205,10 +207,26 @@ def _trial(case: Case, trial: Trial, station: Station) -> Trial | None:
         return None
     hosts_device = str(settings["station"]).startswith("h")
     if hosts_device == station.is_host:
-        return replace(trial, settings={**settings, "asked": about(trial)})
+        steps = (*_together(trial, station), *trial.steps)
+        return replace(trial, steps=steps, settings={**settings, "asked": about(trial)})
     if station.is_host and case.id.startswith("ET-") and "star" in settings["scenario"]["topology"]:
         return replace(trial, settings=_at_host(settings))
     return None
+
+
+def _together(trial: Trial, station: Station) -> tuple[Expect, ...]:
+    """What a trial with flows of several lossless priorities expects of a station that has PFC for fewer."""
+    scenario, has = trial.settings["scenario"], station.flow_control.get("pfc")
+    wanted = scenario.get("flow_control", {}).get("pfc", {}).get("priorities", ())
+    needed = len({flow["priority"] for flow in scenario["flows"]}.intersection(wanted))
+    if has is None or needed <= (most := _most(has)):
+        return ()
+    return (Expect("priorities that have PFC at once:", Within(needed, ALL_PRIORITIES), lambda *_: most),)
+
+
+def _most(pfc: Table) -> int:
+    """How many priorities a station has PFC for at once."""
+    return len(pfc.get("priorities", range(ALL_PRIORITIES)))
 
 
 def about(trial: Trial) -> list[int]:

@@ -157,7 +157,7 @@ def against_max_min(result: Measurements) -> dict[str, Any] | None:
     from penstock.errors import ConvergenceError
 
     try:
-        counts: Any = accounted_length(result.scenario_toml) or "frame"
+        counts: Any = accounted_length(result) or "frame"
         found = assess(result, counts=counts, proportional=False, most_steps=MOST_STEPS_JUDGED)
     except ConvergenceError:
         return None  # more changes than are worth waiting for

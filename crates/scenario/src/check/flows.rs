@@ -232,12 +232,6 @@ pub fn priority(priority: u64, at: &Place, context: &mut Context<'_>) {
     }
 }
 
-/// Whether a switch says which traffic classes code points are of.
-fn has_maps(model: &Model) -> bool {
-    let own = model.switches.values().map(|own| &own.maps);
-    [&model.switch.maps].into_iter().chain(own).flatten().any(|maps| maps.dscp_to_tc.is_some())
-}
-
 /// The DSCP of a flow or of transfers, beside their priority.
 pub fn dscp(dscp: Option<u64>, priority: u64, model: &Model, at: &Place, context: &mut Context<'_>) {
     let Some(dscp) = dscp else { return };
@@ -253,7 +247,7 @@ pub fn dscp(dscp: Option<u64>, priority: u64, model: &Model, at: &Place, context
             context.error(&at.key("priority"), message, help);
         }
         // A class selector (RFC 2474) says its class itself.
-        Some(class) if dscp % 8 != 0 && !has_maps(model) => {
+        Some(class) if dscp % 8 != 0 && !model.maps_code_points() => {
             let message =
                 format!("DSCP {dscp}, and no switch has a map of DSCP: its class is {class}, the DSCP / 8");
             let help = "switches are configured otherwise as a rule: expected [switch.maps] with dscp_to_tc, like { 26 = 3, other = 0 }, or `priority` alone";
