@@ -18,12 +18,14 @@ from typing import Any
 
 from penstock import library
 from penstock.errors import InputError, PenstockError, ScenarioError
+from penstock.units import size
 
 from .controls import MAC_CONTROL, PFC_OPCODE
-from .device import Operational, UnfitError
+from .device import Device, Operational, UnfitError
 from .frames import Sent
 from .registry import Case, Expect, Trial, Within
 from .sim import SimDevice
+from .testbed import of
 
 Table = dict[str, Any]
 ALL_PRIORITIES = 8
@@ -124,11 +126,19 @@ def merged(below: Table, above: Table) -> Table:
     return both
 
 
-def device_in(scenario: Table, station: Station, asked: Sequence[int] = ()) -> Table:
-    """The scenario of a trial with the station as its device; `asked` are the priorities that it is about."""
+def device_in(
+    scenario: Table, station: Station, asked: Sequence[int] = (), *, limited: bool = False
+) -> Table:
+    """The scenario of a trial with the station as its device.
+
+    `asked` are the priorities that it is about; `limited`: it is about a queue with the limits of the case.
+    """
     own = copy.deepcopy(station.settings)
     kind = "host" if station.is_host else "switch"
     administered = dict(scenario.get(kind, {}))
+    if "memory" in own.get("buffer", {}) and not limited:
+        # Pools are all of a memory: the limits of the case are for stations that have none of their own.
+        administered.pop("buffer", None)
     # A scheduler is a choice of one: that of the case replaces the other.
     for key in ("scheduler", "queue_managers", "queues", "rate_limiters"):
         if key in administered:
@@ -160,7 +170,12 @@ class OwnDevice(SimDevice):
     def start(self, settings: Mapping[str, Any]) -> None:
         """Begins anew, with the station in place of the device of the trial."""
         self.refused = ""
-        scenario = device_in(settings["scenario"], self.station, settings.get("asked", ()))
+        scenario = device_in(
+            settings["scenario"],
+            self.station,
+            settings.get("asked", ()),
+            limited=settings.get("limited", False),
+        )
         super().start({**settings, "scenario": scenario})
 
     def operational(self) -> Operational:
@@ -174,7 +189,7 @@ class OwnDevice(SimDevice):
         try:
             return super().operational()
         except PenstockError as error:
-            raise UnfitError(_reason(error)) from error
+            raise UnfitError(f"it cannot be set so: {_reason(error)}") from error
 
 
 def _reason(error: PenstockError) -> str:
@@ -202,12 +217,12 @@ def fitting(cases: Sequence[Case], station: Station) -> list[Case]:
 
 
 def _trial(case: Case, trial: Trial, station: Station) -> Trial | None:
-    settings = trial.settings
-    if "scenario" not in settings:
+    if "scenario" not in trial.settings:
         return None
+    settings = {**trial.settings, "limited": case.id.startswith("QN-")}
     hosts_device = str(settings["station"]).startswith("h")
     if hosts_device == station.is_host:
-        steps = (*_together(trial, station), *trial.steps)
+        steps = (*trial.steps, *_together(trial, station), *_reached(case))
         return replace(trial, steps=steps, settings={**settings, "asked": about(trial)})
     if station.is_host and case.id.startswith("ET-") and "star" in settings["scenario"]["topology"]:
         return replace(trial, settings=_at_host(settings))
@@ -221,7 +236,33 @@ def _together(trial: Trial, station: Station) -> tuple[Expect, ...]:
     needed = len({flow["priority"] for flow in scenario["flows"]}.intersection(wanted))
     if has is None or needed <= (most := _most(has)):
         return ()
-    return (Expect("priorities that have PFC at once:", Within(needed, ALL_PRIORITIES), lambda *_: most),)
+    value = needed if needed == ALL_PRIORITIES else Within(needed, ALL_PRIORITIES)
+    return (Expect("priorities that have PFC at once:", value, lambda *_: most),)
+
+
+MUST_FILL = frozenset({"ET-13", "PF-09", *(f"PF-{number}" for number in (18, 19, 20, 21, 22, 23, 24, 26))})
+"""Cases that overload the device: its memory has to be reached."""
+
+
+def _reached(case: Case) -> tuple[Expect, ...]:
+    """Refuses a trial that the memory of the station takes whole: it shows nothing."""
+    if case.id not in MUST_FILL:
+        return ()
+
+    def observe(_: Device, now: Operational) -> None:
+        traffic = of(now)
+        lost = sum(row["frames"] for row in traffic.result.rows("drops"))
+        ports = traffic.result.rows("ports")
+        node = next(row["node"] for row in ports if row["port"] == traffic.port)
+        own = [row for row in ports if row["node"] == node]
+        if not lost and not any(row["pauses_sent"] for row in own):
+            most = max(row["queue_bytes_max"] for row in own)
+            raise UnfitError(
+                f"its memory takes all that the trial sends, {size(most)} at a port at most: it neither pauses "
+                "nor loses"
+            )
+
+    return (Expect("", None, observe),)
 
 
 def _most(pfc: Table) -> int:
