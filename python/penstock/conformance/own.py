@@ -258,8 +258,8 @@ def _reached(case: Case) -> tuple[Expect, ...]:
         if not lost and not any(row["pauses_sent"] for row in own):
             most = max(row["queue_bytes_max"] for row in own)
             raise UnfitError(
-                f"its memory takes all that the trial sends, {size(most)} at a port at most: it neither pauses "
-                "nor loses"
+                f"its memory takes all that the trial sends, {size(most)} at a port at most: it neither "
+                "pauses nor loses"
             )
 
     return (Expect("", None, observe),)
