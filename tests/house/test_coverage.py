@@ -16,6 +16,7 @@ import pytest
 
 from conftest import Command
 from penstock import conformance, validation
+from penstock.cli import main
 from penstock.glossary import topics
 from penstock.studies import overview, reproduce
 
@@ -116,13 +117,17 @@ def test_each_command_runs(penstock: Command) -> None:
     "study",
     sorted({shlex.split(command)[2] for command in coverage.commands(ROWS) if of_studies(command)}),
 )
-def test_each_study_runs_for_a_look(study: str, penstock: Command) -> None:
+def test_each_study_runs_for_a_look(
+    study: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """With all experiments that the page names of it: a study runs as a whole, whatever is asked of it."""
     named = [shlex.split(command) for command in coverage.commands(ROWS) if of_studies(command)]
     experiments = sorted({word for words in named if words[2] == study for word in words[3:]})
-    done = penstock("reproduce", study, *experiments, "--quick", "--json")
-    assert done.returncode in (0, 1), done.stderr
-    answer = json.loads(done.stdout)
+    monkeypatch.chdir(tmp_path)
+    code = main(["reproduce", study, *experiments, "--quick", "--json"])
+    said = capsys.readouterr()
+    assert code in (0, 1), said.err
+    answer = json.loads(said.out)
     assert {one["id"] for one in answer["experiments"]} >= set(experiments)
     assert not experiments or {one["id"] for one in answer["experiments"]} == set(experiments)
     assert {one["why"] for one in answer["choices"]} <= {""}, "reasons quote figures of the full run"
