@@ -409,7 +409,7 @@ def test_a_panic_of_the_engine_ends_in_a_message(
     class PanicException(BaseException):
         pass
 
-    def panic(*_: object) -> None:
+    def panic(*_: object, **__: object) -> None:
         raise PanicException("index out of bounds")
 
     monkeypatch.setattr(_core, "check", panic)

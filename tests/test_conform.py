@@ -154,13 +154,84 @@ def test_a_station_with_pfc_for_one_priority(tmp_path: Path, capsys: pytest.Capt
     """It has PFC for the one that a trial is about, and fails what is about several at once alone."""
     file = tmp_path / "one.toml"
     file.write_text(POOR.replace("60 kB", "1 MB").replace("[3, 4]", "[5]"), "utf-8")
-    several = {"PF-02": {"fail"}, "PF-24": {"pass", "fail"}}
-    one = ["PF-01", "PF-03", "PF-04", "PF-05", "PF-06", "PF-07", "PF-09", "PF-10", "PF-14", "PF-16", "PF-18"]
+    several = {"PF-01": {"fail"}, "PF-02": {"fail"}, "PF-24": {"pass", "fail"}}
+    one = ["PF-03", "PF-04", "PF-05", "PF-06", "PF-07", "PF-09", "PF-10", "PF-14", "PF-16", "PF-18"]
     found = verdicts("sw", [*one, *several, "PF-21", "PF-22"], file, capsys)
     assert {case for case, verdict in found.items() if verdict != {"pass"}} == set(several)
     assert {case: found[case] for case in several} == several
-    host = ["PF-01", "PF-03", "PF-06", "PF-08", "PF-16"]
+    host = ["PF-03", "PF-06", "PF-08", "PF-16"]
     assert verdicts("h8", host, file, capsys) == {case: {"pass"} for case in host}
+
+
+SMALL = """
+[simulation]
+duration = "1 ms"
+on_lossless_drop = "count"
+[topology.star]
+hosts = 3
+rate = "10 Gb/s"
+length = "300 m"
+[flow_control.pfc]
+priorities = {priorities}
+{levels}
+[[flows]]
+name = "f"
+from = ["h0", "h1"]
+to = "h2"
+priority = 3
+source = "greedy"
+"""
+LEVELS = 'xoff = "40 kB"\nxon = "20 kB"\nheadroom = "6 kB"'
+
+
+def test_whatever_check_accepts_is_tried(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Too little headroom fails the case of it, and two lossless classes are none for eight."""
+    file = tmp_path / "small.toml"
+    file.write_text(SMALL.format(priorities=[3], levels=LEVELS), "utf-8")
+    assert main(["check", str(file)]) == 1  # a promise is broken
+    capsys.readouterr()
+    assert verdicts("sw", ["PF-19"], file, capsys) == {"PF-19": {"fail"}}
+    file.write_text(SMALL.format(priorities=[3, 4], levels=""), "utf-8")
+    assert verdicts("sw", ["PF-01", "PF-19"], file, capsys) == {"PF-01": {"fail"}, "PF-19": {"pass"}}
+    main(["conform", "--scenario", str(file), "--node", "sw", "--case", "PF-01", "--json"])
+    outcomes = json.loads(capsys.readouterr().out)["outcomes"]
+    assert all("priorities that have PFC at once: 2" in one["observed"] for one in outcomes)
+    file.write_text(SMALL.format(priorities=list(range(8)), levels=""), "utf-8")
+    assert verdicts("sw", ["PF-01"], file, capsys) == {"PF-01": {"pass"}}
+
+
+def test_the_packaged_memory_passes_or_says_what_it_lacks(capsys: pytest.CaptureFixture[str]) -> None:
+    cases = [
+        "PF-03",
+        "PF-09",
+        "PF-18",
+        "PF-19",
+        "PF-20",
+        "PF-21",
+        "PF-22",
+        "PF-23",
+        "PF-26",
+        "ET-13",
+        "ET-01",
+        "ET-07",
+    ]
+    words = [word for case in cases for word in ("--case", case)]
+    code = main(["conform", "--scenario", "sonic-memory", "--node", "sw", *words, "--json"])
+    outcomes = json.loads(capsys.readouterr().out)["outcomes"]
+    assert code == 0
+    for one in outcomes:
+        assert one["verdict"] == "pass" or "its memory takes all" in one["reason"], one
+    assert {one["case"] for one in outcomes if one["verdict"] == "pass"} >= {"PF-03", "ET-01", "ET-07"}
+
+
+def test_the_report_goes_where_it_is_wanted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As that of other commands: the directory is made, and its place is printed with the answer."""
+    place = tmp_path / "new" / "place"
+    assert main(["conform", "--case", "DX-03", "--out", str(place)]) == 0
+    assert capsys.readouterr().out.rstrip().endswith(f"report   {place / 'report.html'}")
+    assert (place / "report.html").is_file()
+    (tmp_path / "file").write_text("")
+    assert main(["conform", "--case", "DX-03", "--out", str(tmp_path / "file")]) == 2
 
 
 class Deaf(AgentDevice):
@@ -247,7 +318,6 @@ def test_a_log_that_is_half_written() -> None:
         (["--case", "DX-99"], "no such case"),
         (["--case", "DX-3"], "did you mean DX-3"),
         (["--against", "switch"], "agent"),
-        (["--out", "no/where"], "no directory"),
         (["--node", "sw"], "go together"),
         (["--scenario", "incast", "--node", "nobody"], "has none"),
         (["--scenario", "incast", "--node", "sw", "--against", "sim"], "a station of that"),

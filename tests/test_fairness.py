@@ -455,7 +455,7 @@ def test_what_no_scheduler_promises_is_not_told(kind: str) -> None:
         classes = [{"queues": [0, 1, 2, 4, 5, 6, 7], "percent": 100}, {"queues": [3], "idle_slope": "1 Gb/s"}]
         found = found.switch(scheduler={"ets": {"classes": classes}})
     if kind == "fault":
-        found = found.fault(at="0.5 ms", link=["sw", "h3"], rate="1 Gb/s")
+        found = found.fault(at="0.5 ms", link=["sw", "h3"], down=True)
     assert summary.against_max_min(found.run()) is None
 
 

@@ -389,12 +389,15 @@ def test_why_on_the_command_line(penstock: Command, tmp_path: Path) -> None:
     assert "these routes can deadlock" in checked.stderr
     ran = penstock("run", scenario, "--no-report")
     assert ran.returncode == 1
-    assert "a deadlock of 4 queues closed at" in ran.stderr
+    assert "deadlocked: 4 queues wait for each other in a circle from" in ran.stderr
     run = json.loads((tmp_path / "out/ring/run.json").read_text("utf-8"))
     assert run["complete"] is False
     assert run["ended_by"].startswith("a deadlock of 4 queues")
     assert "Deadlock 1 closed at" in penstock("why", "sw0").stdout
-    said = json_of(penstock("why", "f1", "--json"))
+    asked = penstock("why", "f1", "--json")
+    assert asked.returncode == 1  # that of the run, whose verdict comes first
+    said = json.loads(asked.stdout)
+    assert said["verdict"]["state"] == "deadlocked"
     assert said["schema"] == "penstock-why/1"
     assert said["because"][0].startswith("f1 (h1.0 to h3.0) got")
     assert penstock("why", "nobody").returncode == 2
@@ -429,7 +432,7 @@ def test_why_without_a_name(sick: Result, penstock: Command, tmp_path: Path) -> 
     assert "was stopped by its slow receiver" in root and victims
     sick.save(tmp_path / "out/sick")
     asked = penstock("why")
-    assert asked.stdout.splitlines()[0] == root
+    assert asked.stdout.splitlines()[:2] == ["verdict  complete", root]
     assert asked.stderr.endswith("for another: penstock why RESULT\n")
     assert penstock("why", "out/sick").stdout == asked.stdout
     said = json_of(penstock("why", "--json"))

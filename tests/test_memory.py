@@ -71,7 +71,8 @@ def test_the_command_line_tells_before_and_after(penstock: Command, tmp_path: Pa
     done = penstock("run", file, "--no-report", "--out", tmp_path / "out")
     assert done.returncode == 1
     assert done.stderr.count("warning: at ") == 1
-    assert "penstock: the run has reached its memory limit" in done.stderr
+    assert "penstock: stopped early: at " in done.stderr
+    assert "the run has reached its memory limit" in done.stderr
     run = json.loads((tmp_path / "out" / "run.json").read_text("utf-8"))
     assert run["complete"] is False
     assert run["ended_by"] is None

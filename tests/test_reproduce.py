@@ -36,11 +36,13 @@ from matplotlib.figure import Figure
 
 from . import judge
 
+ONLY_QUICK = True
+
 
 def run(context):
     context.say("running")
     print("noise")
-    assert context.quick
+    assert context.quick or not ONLY_QUICK
     picture = context.save_figure(Figure(), "share")
     return [
         context.outcome("N2", measured="0 frames", passed=True),
@@ -117,21 +119,47 @@ def test_table(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert text in shown
 
 
+ANY = CODE.replace("ONLY_QUICK = True", "ONLY_QUICK = False")
+"""A study that runs as a whole, too."""
+
+
 def test_all_is_one_table(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (study / "study.toml").write_text(TOML.replace('id = "N2"', 'id = "N2"\nnot_met = "a wire was cut"'))
-    (study / "study.py").write_text(CODE.replace('0 frames", passed=True', '9 frames", passed=False'))
-    assert main(["reproduce", "--all", "--quick"]) == 0
+    (study / "study.py").write_text(ANY.replace('0 frames", passed=True', '9 frames", passed=False'))
+    assert main(["reproduce", "--all"]) == 0
     shown = capsys.readouterr().out
     for text in ("10 Gb/s", "9.9 Gb/s", "not reproduced", "a wire was cut", "1 reproduced, 1 not reproduced"):
         assert text in shown
     assert "Departures" not in shown
-    assert main(["reproduce", "--all", "--quick", "--json"]) == 0
+    assert main(["reproduce", "--all", "--quick"]) == 0
+    assert "a wire was cut" not in capsys.readouterr().out  # that is of the full run
+    assert main(["reproduce", "--all", "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
     assert [(one["verdict"], one["why"]) for one in answer["experiments"]] == [
         ("reproduced", ""),
         ("not reproduced", "a wire was cut"),
     ]
     assert answer["verdicts"]["not reproduced"] == 1
+
+
+def test_experiments_are_shown_and_judged_alone(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (study / "study.py").write_text(ANY.replace('0 frames", passed=True', '9 frames", passed=False'))
+    assert main(["reproduce", "nobody-1999/ch1", "N1", "--json"]) == 0
+    assert [one["id"] for one in json.loads(capsys.readouterr().out)["experiments"]] == ["N1"]
+    assert main(["reproduce", "nobody-1999/ch1", "N2", "--json"]) == 1
+    capsys.readouterr()
+    assert main(["reproduce", "nobody-1999/ch1", "N3"]) == 2
+    assert "no experiment 'N3' in study.toml; known names: N1, N2" in capsys.readouterr().err
+
+
+def test_what_rests_on_too_little_is_not_decided(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    undecided = "passed=False, decided=not context.quick"
+    (study / "study.py").write_text(ANY.replace('0 frames", passed=True', f'9 frames", {undecided}'))
+    assert main(["reproduce", "nobody-1999/ch1", "--quick", "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert [one["verdict"] for one in answer["experiments"]] == ["reproduced", "not decided"]
+    assert answer["verdicts"]["not decided"] == 1
+    assert main(["reproduce", "nobody-1999/ch1", "--json"]) == 1
 
 
 def test_all_and_a_study_is_an_error(study: Path, capsys: pytest.CaptureFixture[str]) -> None:

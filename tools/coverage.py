@@ -5,7 +5,8 @@
 
 A row that works, or does so partly or otherwise than the source says, names what shows it: `conform CASE`,
 `validate CASE`, `reproduce STUDY [EXPERIMENT]`, `explain TOPIC`, `penstock COMMAND`, or `test FILE::NAME`.
-`tests/house/test_coverage.py` looks for each of them, and holds rows that work against experiments.
+The page has the commands as they are typed. `tests/house/test_coverage.py` runs them, and holds rows that
+work against experiments.
 """
 
 from __future__ import annotations
@@ -99,7 +100,18 @@ def page(found: list[Row]) -> str:
 def shown(proof: str) -> str:
     """A command as it is typed; a test by its name."""
     kind, _, rest = proof.partition(" ")
+    if kind == "conform":
+        # Cases of DCBX are those of an agent, all others those of a port.
+        device = "agent" if rest.startswith("DX-") else "sim"
+        return f"penstock conform --against {device} --case {rest}"
     return proof if kind == "penstock" else rest if kind == "test" else f"penstock {kind} {rest}"
+
+
+def commands(found: list[Row]) -> dict[str, None]:
+    """All commands of the page in the order of its rows, each once."""
+    return dict.fromkeys(
+        shown(proof) for row in found for proof in row.proof if not proof.startswith("test ")
+    )
 
 
 def main() -> int:

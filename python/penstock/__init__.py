@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from .laboratory.outcome import Outcome
     from .laboratory.plan import Plan
     from .laboratory.sweep import sweep
+    from .library import allow_files
     from .result import Result
     from .running import Guarantee, check, guarantees, run
     from .running.many import run_many
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
         "ScenarioError",
         "SimulationError",
         "StudyError",
+        "allow_files",
         "check",
         "explain",
         "guarantees",
@@ -78,6 +80,7 @@ _HOME = {
     "ScenarioError": "errors",
     "SimulationError": "errors",
     "StudyError": "errors",
+    "allow_files": "library",
     "check": "running",
     "explain": "glossary",
     "guarantees": "running",

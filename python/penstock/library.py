@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import os
 import re
 import stat
 import tomllib
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -28,12 +29,45 @@ NAMES_SHOWN = 40
 """Of those that a wrong name could have meant."""
 
 
+_allow_files = False
+
+
+@contextlib.contextmanager
+def allow_files() -> Iterator[None]:
+    """Lets the scenarios of a block read files outside their folders, as ``--allow-files`` does.
+
+    Without it a scenario reads only files inside its folder, or inside the current one if it is no file. A
+    message about a wrong line quotes the line, so that a scenario from somebody else could show any file.
+    """
+    global _allow_files
+    before, _allow_files = _allow_files, True
+    try:
+        yield
+    finally:
+        _allow_files = before
+
+
+def _files_allowed() -> bool:
+    return _allow_files
+
+
 @dataclass(frozen=True)
 class Source:
-    """The text of a scenario and the file name that error messages show."""
+    """The text of a scenario.
+
+    Attributes
+    ----------
+    text : str
+        The text.
+    file : str
+        The name that messages show. Files that the scenario names are relative to its folder.
+    allow_files : bool
+        Whether these files may lie outside that folder. Default: whether it was read under `allow_files`.
+    """
 
     text: str
     file: str
+    allow_files: bool = field(default_factory=_files_allowed)
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import re
+import shlex
 import sys
 from functools import cache
 from pathlib import Path
@@ -13,7 +14,9 @@ from typing import Any
 
 import pytest
 
+from conftest import Command
 from penstock import conformance, validation
+from penstock.cli import main
 from penstock.glossary import topics
 from penstock.studies import overview, reproduce
 
@@ -78,6 +81,56 @@ def test_every_row_is_there_once() -> None:
 def test_what_shows_a_row_exists(row: Any) -> None:
     assert [proof for proof in row.proof if not exists(proof)] == []
     assert bool(row.proof) == (row.status not in ("absent", "n/a")), "a row that runs names what shows it"
+
+
+def test_each_command_is_one_that_the_command_line_takes() -> None:
+    """Words and options, without running anything."""
+    from penstock.cli import application
+
+    app = application()
+    for command in coverage.commands(ROWS):
+        words = shlex.split(command)
+        assert words[0] == "penstock"
+        app.parse_args(words[1:], exit_on_error=False, print_error=False)
+
+
+STUDY_COMMANDS = "reproduce"
+
+
+def of_studies(command: str) -> bool:
+    return shlex.split(command)[1] == STUDY_COMMANDS
+
+
+def test_each_command_runs(penstock: Command) -> None:
+    """In the order of the page: some read what others have written."""
+    wrong = []
+    for command in coverage.commands(ROWS):
+        if of_studies(command):
+            continue
+        done = penstock(*shlex.split(command)[1:])
+        if done.returncode or not (done.stdout or done.stderr):
+            wrong.append((command, done.returncode, done.stderr))
+    assert not wrong
+
+
+@pytest.mark.parametrize(
+    "study",
+    sorted({shlex.split(command)[2] for command in coverage.commands(ROWS) if of_studies(command)}),
+)
+def test_each_study_runs_for_a_look(
+    study: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With all experiments that the page names of it: a study runs as a whole, whatever is asked of it."""
+    named = [shlex.split(command) for command in coverage.commands(ROWS) if of_studies(command)]
+    experiments = sorted({word for words in named if words[2] == study for word in words[3:]})
+    monkeypatch.chdir(tmp_path)
+    code = main(["reproduce", study, *experiments, "--quick", "--json"])
+    said = capsys.readouterr()
+    assert code in (0, 1), said.err
+    answer = json.loads(said.out)
+    assert {one["id"] for one in answer["experiments"]} >= set(experiments)
+    assert not experiments or {one["id"] for one in answer["experiments"]} == set(experiments)
+    assert {one["why"] for one in answer["choices"]} <= {""}, "reasons quote figures of the full run"
 
 
 def test_a_name_that_is_wrong_is_noticed() -> None:

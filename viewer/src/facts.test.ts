@@ -37,9 +37,18 @@ describe("headline numbers", () => {
 });
 
 describe("the small print", () => {
-  it("tells complete runs from those cut short", () => {
-    expect(outcome(report(fixtures.small())).text).toBe("Complete");
-    expect(outcome(report(fixtures.big())).text).toBe("Cut short at 10 ms of 20 ms");
+  it("says the verdict on the run", () => {
+    expect(outcome(report(fixtures.small()))).toEqual({ tone: "good", text: "Complete", findings: [] });
+    expect(outcome(report(fixtures.big())).text).toBe("Stopped early");
+    const stuck = outcome(report(fixtures.stuck()));
+    expect([stuck.tone, stuck.text]).toEqual(["bad", "Deadlocked"]);
+    expect(stuck.findings[0]).toMatch(/^Deadlocked: 4 queues wait for each other/);
+  });
+
+  it("has nothing green on the page of a run that went wrong", () => {
+    expect(facts(report(fixtures.small())).some((one) => one.tone === "good")).toBe(true);
+    const bad = { ...fixtures.small(), verdict: fixtures.stuck().verdict };
+    expect(facts(report(bad)).filter((one) => one.tone === "good")).toEqual([]);
   });
 
   it("leaves out what is not known", () => {

@@ -1,6 +1,6 @@
 /** What the head of the report says: one sentence about what was simulated, and the few numbers that matter first. */
 import { bytes, count, counted, formatted, listed, seconds, share, si } from "./format";
-import type { Evenness, Report } from "./schema";
+import type { Evenness, Report, Verdict } from "./schema";
 import type { Table } from "./table";
 
 export interface Fact {
@@ -34,7 +34,9 @@ function classesOf(flows: Table): string {
 }
 
 export function facts(report: Report): Fact[] {
-  return [goodput(report), fairness(report), drops(report), paused(report), pausedMost(report), latency(report)];
+  const found = [goodput(report), fairness(report), drops(report), paused(report), pausedMost(report), latency(report)];
+  // Nothing is green on the page of a run that went wrong.
+  return report.verdict.tone === "bad" ? found.map((one) => (one.tone === "good" ? { ...one, tone: "plain" } : one)) : found;
 }
 
 function goodput(report: Report): Fact {
@@ -117,12 +119,20 @@ export function particulars(report: Report): [string, string][] {
   return entries.filter(([, value]) => value !== "");
 }
 
-/** What became of the run: finished, or stopped before its time. */
-export function outcome(report: Report): { complete: boolean; text: string } {
-  const { complete, simulatedS, durationS } = report.run;
-  if (complete) return { complete, text: "Complete" };
-  const where = simulatedS !== null && durationS !== null ? ` at ${seconds(simulatedS)} of ${seconds(durationS)}` : "";
-  return { complete, text: `${report.run.endedBy === "" ? "Cut short" : "Ended by a deadlock"}${where}` };
+const STATES: Record<string, string> = {
+  deadlocked: "Deadlocked",
+  lost_lossless: "Lost frames in a lossless class",
+  broken_promise: "Broken promise",
+  unfinished: "Unfinished",
+  stopped_early: "Stopped early",
+  complete: "Complete",
+};
+
+/** The verdict on the run: its state in words, its colour, and a sentence for each finding. */
+export function outcome(report: Report): { tone: Verdict["tone"]; text: string; findings: string[] } {
+  const { state, tone, findings } = report.verdict;
+  const words = (one: string): string => STATES[one] ?? one;
+  return { tone, text: words(state), findings: findings.map((one) => `${words(one.state)}: ${one.text}.`) };
 }
 
 /** "2.1 KiB" or "14 frames". */

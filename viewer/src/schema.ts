@@ -31,6 +31,15 @@ export interface Run {
   warnings: string[];
 }
 
+/** The verdict on the run, which Python makes for all commands and pages. */
+export interface Verdict {
+  /** "deadlocked", "lost_lossless", "broken_promise", "unfinished", "stopped_early" or "complete". */
+  state: string;
+  text: string;
+  tone: "good" | "warn" | "bad";
+  findings: { state: string; text: string }[];
+}
+
 export interface Node {
   name: string;
   role: string;
@@ -72,6 +81,7 @@ export interface Evenness {
 
 export interface Report {
   run: Run;
+  verdict: Verdict;
   scenario: string;
   /** The flow control in force: "under priority flow control (PFC)"; empty where the document does not say. */
   flowControl: string;
@@ -121,6 +131,7 @@ export function parseReport(text: string): Parsed {
     ok: true,
     report: {
       run: readRun(document["run"]),
+      verdict: readVerdict(document["verdict"], document["run"]),
       scenario: text_(document["scenario_toml"]),
       flowControl: text_(facts["flow_control"]),
       fairness: array(facts["fairness"]).filter(isObject).map((one) => ({ name: text_(one["name"]), flows: number(one["flows"]) ?? 0, jain: number(one["jain"]) ?? 0 })),
@@ -171,6 +182,19 @@ function readRun(run: Record<string, unknown>): Run {
     endedBy: text_(run["ended_by"]),
     warnings: array(run["warnings"]).map(warning).filter((line) => line !== ""),
   };
+}
+
+/** The verdict, or what a document from before there were any says of the end of its run. */
+function readVerdict(value: unknown, run: Record<string, unknown>): Verdict {
+  if (isObject(value)) {
+    const tone = text_(value["tone"]);
+    const findings = array(value["findings"]).filter(isObject).map((one) => ({ state: text_(one["state"]), text: text_(one["text"]) }));
+    return { state: text_(value["state"]), text: text_(value["text"]), tone: tone === "good" || tone === "warn" ? tone : "bad", findings };
+  }
+  if (run["complete"] !== false) return { state: "complete", text: "complete", tone: "good", findings: [] };
+  const endedBy = text_(run["ended_by"]);
+  if (endedBy !== "") return { state: "deadlocked", text: `deadlocked: ${endedBy}`, tone: "bad", findings: [{ state: "deadlocked", text: endedBy }] };
+  return { state: "stopped_early", text: "stopped early", tone: "warn", findings: [] };
 }
 
 /** A warning is a sentence, or a diagnostic with a message. */

@@ -297,5 +297,7 @@ export function stuck() {
     deadlocks: names.map((_, i) => ({ deadlock: 1, closed_ns: 36_476.4, seen_ns: 100_000, ended_ns: null, port: ring(i), class: 0, waits_for: ring(i + 1), paused_since_ns: 36_476.4, frames: 17, bytes: 25_874, counted_frames: 9 })),
     storms: [{ port: ring(0), class: 0, action: "drop", began_ns: 36_476, detected_ns: 86_476, over_ns: null, frames_dropped: 17, bytes_dropped: 25_874 }],
   };
-  return document(run("stuck", { complete: false, simulated_s: 1e-4, ended_by: "a deadlock of 4 queues closed at 36.4764 us" }), { nodes, links }, tables);
+  const findings = [{ state: "deadlocked", text: "4 queues wait for each other in a circle from 36.4764 us on" }, { state: "stopped_early", text: "at 100 us of 10 ms, on_deadlock = \"stop\"" }];
+  const verdict = { state: "deadlocked", text: findings.map(({ state, text }) => `${state}: ${text}`).join("; "), tone: "bad", findings };
+  return { ...document(run("stuck", { complete: false, simulated_s: 1e-4, ended_by: "a deadlock of 4 queues closed at 36.4764 us" }), { nodes, links }, tables), verdict };
 }

@@ -99,9 +99,13 @@ impl<'a> Audit<'a> {
     fn warn(&mut self, subject: Subject, remark: Remark) {
         self.findings.push(Finding { severity: Severity::Warning, subject, remark });
     }
-    /// About what can lose lossless frames.
+    /// Reports a setting that loses lossless frames: an error, unless the scenario counts such losses.
     fn loses(&mut self, subject: Subject, remark: Remark) {
-        if self.is_strict() { self.error(subject, remark) } else { self.warn(subject, remark) }
+        if self.is_strict() { self.error(subject, remark) } else { self.may_lose(subject, remark) }
+    }
+    /// Reports a setting with which lossless frames can be lost.
+    fn may_lose(&mut self, subject: Subject, remark: Remark) {
+        self.findings.push(Finding { severity: Severity::BrokenPromise, subject, remark });
     }
 }
 

@@ -13,6 +13,7 @@ pub(crate) mod headroom;
 mod limiters;
 mod nodes;
 pub(crate) mod paths;
+pub(crate) mod port_schedulers;
 mod prepare;
 pub(crate) mod releases;
 mod reroute;

@@ -347,17 +347,17 @@ impl View<'_> {
             recorded.get(flow.name.as_str()).map_or(f64::NAN, |series| self.stddev(series))
         };
         with_latency(table, rows.iter().map(|row| row.latency))
+            .reals("latency_min_ns", "ns", "Shortest latency.", rows.iter().map(|row| row.latency.min))
             .reals(
-                "latency_min_ns",
+                "jitter_ns",
                 "ns",
-                "Shortest latency.",
-                rows.iter().map(|row| row.latency.min),
+                "Standard deviation of the latency.",
+                rows.iter().map(|row| row.latency.stddev),
             )
-            .reals("jitter_ns", "ns", "Standard deviation of the latency.", rows.iter().map(|row| row.latency.stddev))
             .reals(
                 "throughput_stddev_bps",
                 "b/s",
-                "Standard deviation of the throughput over the bins of the time series; not a number without series.",
+                "Standard deviation of the throughput over the bins of the time series; null without series.",
                 flows.iter().map(stddev),
             )
     }

@@ -11,6 +11,8 @@ pub enum Severity {
     Error,
     /// The scenario runs, but probably not as meant.
     Warning,
+    /// The scenario runs, but a lossless class of it can lose frames: no `check` of it ends in "ok".
+    BrokenPromise,
 }
 
 /// A step from a table towards a value in it.

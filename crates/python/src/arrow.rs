@@ -3,7 +3,7 @@
 
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{ArrayRef, Float64Array, RecordBatch, RecordBatchIterator, StringArray, UInt64Array};
-use arrow_buffer::{Buffer, OffsetBuffer};
+use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer};
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 use measure::{Table, Values};
 use pyo3::exceptions::PyRuntimeError;
@@ -18,20 +18,21 @@ pub struct ArrowTable {
 }
 
 impl ArrowTable {
-    /// The table in Arrow's layout; `unit` and `about` of a column become metadata of its field.
+    /// The table in Arrow's layout; `unit` and `about` of a column become metadata of its field. A real that is not a
+    /// number is null, which is how every format of tables says that a value is not known.
     pub fn new(table: Table) -> Result<ArrowTable, ArrowError> {
         let (mut fields, mut arrays) = (Vec::new(), Vec::<ArrayRef>::new());
         for column in table.columns {
             let (kind, array): (_, ArrayRef) = match column.values {
                 Values::Integer(values) => (DataType::UInt64, Arc::new(UInt64Array::from(values))),
-                Values::Real(values) => (DataType::Float64, Arc::new(Float64Array::from(values))),
+                Values::Real(values) => (DataType::Float64, Arc::new(known(values))),
                 Values::Named { names, of } => (DataType::Utf8, Arc::new(spelt_out(&names, &of)?)),
                 Values::Text(values) => (DataType::Utf8, Arc::new(StringArray::from(values))),
             };
             let about = [("unit", column.unit), ("about", column.about)];
             let metadata = about.map(|(key, value)| (key.to_string(), value.to_string()));
             fields.push(
-                Field::new(column.name, kind, false)
+                Field::new(column.name, kind.clone(), kind == DataType::Float64)
                     .with_metadata(metadata.into_iter().collect::<arrow_schema::Metadata>()),
             );
             arrays.push(array);
@@ -60,6 +61,15 @@ impl ArrowTable {
         let stream = FFI_ArrowArrayStream::new(Box::new(batches));
         PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
     }
+}
+
+/// Reals of which those that are not numbers are null.
+fn known(values: Vec<f64>) -> Float64Array {
+    let nulls = values.iter().any(|value| value.is_nan()).then(|| {
+        let known = values.iter().map(|value| !value.is_nan());
+        NullBuffer::from_iter(known)
+    });
+    Float64Array::new(values.into(), nulls)
 }
 
 /// Names by row, in memory that is taken at once.

@@ -30,10 +30,18 @@ fn scenario_error(py: Python<'_>, findings: &scenario::Diagnostics) -> PyErr {
     }
 }
 
-/// Loads a scenario; files that it names are looked for beside it.
-fn load(py: Python<'_>, text: &str, file: &str, seed: Option<u64>) -> PyResult<scenario::Scenario> {
-    let base = Path::new(file).parent();
-    let loaded = py.detach(|| scenario::load_with(text.as_bytes(), file, base, seed, &parquet::open));
+/// Loads a scenario. Files that it names are looked for beside it; `anywhere`: they may lie outside that folder.
+fn load(
+    py: Python<'_>,
+    text: &str,
+    file: &str,
+    seed: Option<u64>,
+    anywhere: bool,
+) -> PyResult<scenario::Scenario> {
+    let loaded = py.detach(|| {
+        let files = scenario::Files { base_dir: Path::new(file).parent(), anywhere, parquet: &parquet::open };
+        scenario::load_with(text.as_bytes(), file, seed, files)
+    });
     loaded.map_err(|found| scenario_error(py, &found))
 }
 
@@ -65,32 +73,59 @@ mod _core {
 
     /// The effective scenario as TOML.
     #[pyfunction]
-    fn check(py: Python<'_>, text: &str, file: &str) -> PyResult<String> {
-        Ok(load(py, text, file, None)?.effective_toml())
+    #[pyo3(signature = (text, file, *, allow_files = false))]
+    fn check(py: Python<'_>, text: &str, file: &str, allow_files: bool) -> PyResult<String> {
+        Ok(load(py, text, file, None, allow_files)?.effective_toml())
     }
 
     /// What in a scenario is probably not as meant, rendered.
     #[pyfunction]
-    fn warnings(py: Python<'_>, text: &str, file: &str) -> PyResult<Vec<String>> {
-        Ok(load(py, text, file, None)?.warnings.iter().map(|warning| warning.render(false)).collect())
+    #[pyo3(signature = (text, file, *, allow_files = false))]
+    fn warnings(py: Python<'_>, text: &str, file: &str, allow_files: bool) -> PyResult<Vec<String>> {
+        Ok(load(py, text, file, None, allow_files)?
+            .warnings
+            .iter()
+            .map(|warning| warning.render(false))
+            .collect())
+    }
+
+    /// Settings with which a lossless class can lose frames, a message each; they are among the warnings.
+    #[pyfunction]
+    #[pyo3(signature = (text, file, *, allow_files = false))]
+    fn broken_promises(py: Python<'_>, text: &str, file: &str, allow_files: bool) -> PyResult<Vec<String>> {
+        Ok(load(py, text, file, None, allow_files)?.broken_promises())
     }
 
     /// A hash of all that a run is a function of but the engine, as 16 hexadecimal digits.
     #[pyfunction]
-    #[pyo3(signature = (text, file, *, seed = None))]
-    fn identity(py: Python<'_>, text: &str, file: &str, seed: Option<u64>) -> PyResult<String> {
-        Ok(format!("{:016x}", load(py, text, file, seed)?.identity()))
+    #[pyo3(signature = (text, file, *, seed = None, allow_files = false))]
+    fn identity(
+        py: Python<'_>,
+        text: &str,
+        file: &str,
+        seed: Option<u64>,
+        allow_files: bool,
+    ) -> PyResult<String> {
+        Ok(format!("{:016x}", load(py, text, file, seed, allow_files)?.identity()))
+    }
+
+    /// Nodes and links of a scenario, without running it: JSON as in a result.
+    #[pyfunction]
+    #[pyo3(signature = (text, file, *, allow_files = false))]
+    fn topology(py: Python<'_>, text: &str, file: &str, allow_files: bool) -> PyResult<String> {
+        Ok(super::run::topology(&load(py, text, file, None, allow_files)?))
     }
 
     /// The effective scenario as JSON.
     #[pyfunction]
-    fn effective_json(py: Python<'_>, text: &str, file: &str) -> PyResult<String> {
-        Ok(load(py, text, file, None)?.effective_json())
+    #[pyo3(signature = (text, file, *, allow_files = false))]
+    fn effective_json(py: Python<'_>, text: &str, file: &str, allow_files: bool) -> PyResult<String> {
+        Ok(load(py, text, file, None, allow_files)?.effective_json())
     }
 
     /// Runs a scenario. `memory_limit`, in bytes, holds where the scenario names none.
     #[pyfunction]
-    #[pyo3(signature = (text, file, *, seed = None, threads = None, memory_limit = None, progress = None))]
+    #[pyo3(signature = (text, file, *, seed = None, threads = None, memory_limit = None, progress = None, allow_files = false))]
     fn run(
         py: Python<'_>,
         text: &str,
@@ -99,19 +134,26 @@ mod _core {
         threads: Option<usize>,
         memory_limit: Option<u64>,
         progress: Option<Py<PyAny>>,
+        allow_files: bool,
     ) -> PyResult<super::run::RunResult> {
         if let Some(threads) = threads.filter(|threads| !(1..=64).contains(threads)) {
             return Err(PyValueError::new_err(format!("threads = {threads}: 1 to 64 are accepted")));
         }
-        let scenario = load(py, text, file, seed)?;
+        let scenario = load(py, text, file, seed, allow_files)?;
         guarded(|| super::run::run(py, &scenario, threads, memory_limit, progress.as_ref()))
     }
 
     /// Memory and time that a run will take, from a short piece of it: JSON.
     #[pyfunction]
-    #[pyo3(signature = (text, file, *, threads = None))]
-    fn estimate(py: Python<'_>, text: &str, file: &str, threads: Option<usize>) -> PyResult<String> {
-        guarded(|| super::run::estimate(py, &load(py, text, file, None)?, threads))
+    #[pyo3(signature = (text, file, *, threads = None, allow_files = false))]
+    fn estimate(
+        py: Python<'_>,
+        text: &str,
+        file: &str,
+        threads: Option<usize>,
+        allow_files: bool,
+    ) -> PyResult<String> {
+        guarded(|| super::run::estimate(py, &load(py, text, file, None, allow_files)?, threads))
     }
 
     /// The JSON Schema of scenario files.
@@ -128,14 +170,16 @@ mod _core {
 
     /// The service that each egress queue of a scenario is certain of: JSON list.
     #[pyfunction]
-    fn guarantees(py: Python<'_>, text: &str, file: &str) -> PyResult<String> {
-        Ok(super::guarantees::describe(&load(py, text, file, None)?))
+    #[pyo3(signature = (text, file, *, allow_files = false))]
+    fn guarantees(py: Python<'_>, text: &str, file: &str, allow_files: bool) -> PyResult<String> {
+        Ok(super::guarantees::describe(&load(py, text, file, None, allow_files)?))
     }
 
     /// What the memory of switches means before a run: JSON.
     #[pyfunction]
-    fn thresholds(py: Python<'_>, text: &str, file: &str) -> PyResult<String> {
-        super::thresholds::describe(&load(py, text, file, None)?).map_err(PyValueError::new_err)
+    #[pyo3(signature = (text, file, *, allow_files = false))]
+    fn thresholds(py: Python<'_>, text: &str, file: &str, allow_files: bool) -> PyResult<String> {
+        super::thresholds::describe(&load(py, text, file, None, allow_files)?).map_err(PyValueError::new_err)
     }
 
     /// Weights of DRR-AWC from histograms of frame sizes; `None` for a queue without frames.
@@ -167,8 +211,16 @@ mod _core {
 
     /// The planned egress ports of a flow to a host; `None` if it does not send there.
     #[pyfunction]
-    fn path(py: Python<'_>, text: &str, file: &str, flow: &str, to: &str) -> PyResult<Option<Vec<String>>> {
-        let spec = load(py, text, file, None)?.spec;
+    #[pyo3(signature = (text, file, flow, to, *, allow_files = false))]
+    fn path(
+        py: Python<'_>,
+        text: &str,
+        file: &str,
+        flow: &str,
+        to: &str,
+        allow_files: bool,
+    ) -> PyResult<Option<Vec<String>>> {
+        let spec = load(py, text, file, None, allow_files)?.spec;
         let to = (0..).map(frame::NodeId).zip(&spec.nodes).find(|(_, node)| node.name == to);
         let flow = spec.flows.iter().find(|one| one.name == flow);
         Ok(flow.zip(to).and_then(|(flow, (to, _))| spec.planned_path(flow, to)))

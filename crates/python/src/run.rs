@@ -148,6 +148,8 @@ fn measured(
             Ending::Memory(why) | Ending::Broken(why) => Some(why),
             Ending::Finished | Ending::Asked => None,
         },
+        "broken_promises": scenario.broken_promises(),
+        "schedulers": schedulers(scenario),
         "warnings": scenario
             .warnings
             .iter()
@@ -181,6 +183,13 @@ fn measured(
         table_names,
         tables: by_name,
     })
+}
+
+/// Schedulers that ports have other than by the settings of their node, as a scenario has them.
+fn schedulers(scenario: &Scenario) -> Value {
+    let found = fabric::port_schedulers(&scenario.spec);
+    let row = |one: &fabric::PortScheduler| json!({"at_ns": one.at.as_ns_f64(), "ports": one.ports, "scheduler": one.scheduler});
+    found.iter().map(row).collect()
 }
 
 /// The tables in Arrow's layout, the longest one on a thread of its own if it is long.
@@ -328,8 +337,8 @@ pub fn estimate(py: Python<'_>, scenario: &Scenario, threads: Option<usize>) -> 
     Ok(answer.to_string())
 }
 
-/// Nodes and links for drawing.
-fn topology(scenario: &Scenario) -> String {
+/// Nodes and links for drawing: JSON.
+pub fn topology(scenario: &Scenario) -> String {
     let spec = &scenario.spec;
     let name = |id: NodeId| spec.nodes[id.at()].name.as_str();
     let nodes = spec.nodes.iter().zip(&scenario.levels).map(|(node, &level)| DrawnNode {

@@ -39,10 +39,10 @@ use crate::effective;
 use crate::model::Model;
 use crate::place::{Alias, Place};
 use crate::read::MAX_ERRORS;
-use crate::{Parquet, Scenario};
+use crate::{Files, Scenario};
 use ::flow_control::FlowControl;
 use fabric::spec::{FaultSpec, NodeSpec, ProbeSpec, Spec};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use toml::de::DeTable;
 use units::{Bytes, Time};
 
@@ -50,8 +50,7 @@ use units::{Bytes, Time};
 pub struct Context<'a> {
     source: Source<'a>,
     document: &'a DeTable<'a>,
-    base_dir: Option<&'a Path>,
-    parquet: &'a Parquet<'a>,
+    files: Files<'a>,
     findings: Vec<Diagnostic>,
     errors: usize,
     /// Places that stand for others in the text.
@@ -67,17 +66,11 @@ const BUDGET: usize = 50_000_000;
 
 impl<'a> Context<'a> {
     /// An empty list of findings about `source`.
-    pub fn new(
-        source: Source<'a>,
-        document: &'a DeTable<'a>,
-        base_dir: Option<&'a Path>,
-        parquet: &'a Parquet<'a>,
-    ) -> Context<'a> {
+    pub fn new(source: Source<'a>, document: &'a DeTable<'a>, files: Files<'a>) -> Context<'a> {
         Context {
             source,
             document,
-            base_dir,
-            parquet,
+            files,
             findings: Vec::new(),
             errors: 0,
             aliases: Vec::new(),
@@ -88,13 +81,20 @@ impl<'a> Context<'a> {
     fn error(&mut self, place: &Place, message: impl Into<String>, help: impl Into<String>) {
         self.report(Severity::Error, place, message.into(), help.into());
     }
-    /// Where a file is that the scenario names.
-    fn path(&self, named: &str) -> PathBuf {
-        self.base_dir.map_or_else(|| named.into(), |dir| dir.join(named))
+    /// Path of a file that the scenario names; an error if the scenario may not read it.
+    fn path(&self, named: &str) -> Result<PathBuf, String> {
+        files::within(self.files, named)
     }
-    /// Where files are looked for, for messages.
-    fn directory(&self) -> String {
-        self.base_dir.map_or(".".into(), |dir| dir.display().to_string())
+    /// What is expected of the name of a file, for messages.
+    fn expects(&self, what: &str) -> String {
+        let folder = self.files.base_dir.filter(|dir| !dir.as_os_str().is_empty());
+        let folder = folder.map_or(".".into(), |dir| dir.display().to_string());
+        let outside = if self.files.anywhere {
+            ""
+        } else {
+            "; files outside it are read with --allow-files alone (penstock.allow_files in Python)"
+        };
+        format!("expected {what}, relative to {folder}{outside}")
     }
     /// Whether so much is wrong that looking for more only takes time.
     fn full(&self) -> bool {

@@ -95,6 +95,11 @@ fn floor_boundary(text: &str, at: usize) -> usize {
 }
 
 impl Diagnostic {
+    /// Whether a lossless class can lose frames because of it.
+    pub fn breaks_promise(&self) -> bool {
+        self.severity == Severity::BrokenPromise
+    }
+
     /// The finding in a text that is this line of a longer one.
     pub fn at_line(mut self, line: usize) -> Diagnostic {
         self.line = line;
@@ -121,7 +126,7 @@ impl Diagnostic {
     pub fn render(&self, coloured: bool) -> String {
         let level = match self.severity {
             Severity::Error => Level::ERROR,
-            Severity::Warning => Level::WARNING,
+            Severity::Warning | Severity::BrokenPromise => Level::WARNING,
         };
         let title = printable(&self.message);
         let place = match self.line {

@@ -97,6 +97,11 @@ impl Scenario {
         let _ = write!(digest, "{:?}", (&self.name, &self.spec, &effective));
         digest.0.finish()
     }
+    /// Settings with which a lossless class can lose frames, a message each; they are among the warnings.
+    pub fn broken_promises(&self) -> Vec<String> {
+        let broken = self.warnings.iter().filter(|warning| warning.breaks_promise());
+        broken.map(|warning| warning.message.clone()).collect()
+    }
     /// The effective scenario as JSON.
     pub fn effective_json(&self) -> String {
         serde_json::to_value(&self.effective).map(|model| format!("{model:#}")).unwrap_or_default()
@@ -131,19 +136,31 @@ pub fn load_seeded(
     base_dir: Option<&Path>,
     seed: Option<u64>,
 ) -> Result<Scenario, Diagnostics> {
-    load_with(bytes, file, base_dir, seed, &|_| Err("only the Python package reads Parquet".to_string()))
+    let parquet: &Parquet<'_> = &|_| Err("only the Python package reads Parquet".to_string());
+    load_with(bytes, file, seed, Files { base_dir, anywhere: false, parquet })
 }
 
 /// Reads a Parquet file as CSV. That takes another library than those of the engine, which whoever loads brings along.
 pub type Parquet<'a> = dyn Fn(&Path) -> Result<Box<dyn Read>, String> + 'a;
 
-/// As [`load_seeded`], with somebody who reads Parquet files.
+/// Access to the files that a scenario names.
+#[derive(Clone, Copy)]
+pub struct Files<'a> {
+    /// The folder that names are relative to; `None`: the current directory.
+    pub base_dir: Option<&'a Path>,
+    /// Reads files outside that folder, too. A scenario from somebody else could show any file of this machine then:
+    /// a message about a wrong line quotes it.
+    pub anywhere: bool,
+    /// Reads Parquet files.
+    pub parquet: &'a Parquet<'a>,
+}
+
+/// As [`load_seeded`], with access to files as `files` says.
 pub fn load_with(
     bytes: &[u8],
     file: &str,
-    base_dir: Option<&Path>,
     seed: Option<u64>,
-    parquet: &Parquet<'_>,
+    files: Files<'_>,
 ) -> Result<Scenario, Diagnostics> {
     let text = read::text(bytes, file)?;
     let source = Source { file, text };
@@ -151,5 +168,5 @@ pub fn load_with(
     let mut model = read::model(&document, &source).map_err(Diagnostics)?;
     model.simulation.seed = seed.unwrap_or(model.simulation.seed);
     effective::fill(&mut model, file);
-    check::check(model, check::Context::new(source, &document, base_dir, parquet))
+    check::check(model, check::Context::new(source, &document, files))
 }

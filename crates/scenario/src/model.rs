@@ -114,6 +114,11 @@ impl Model {
             self.switches.values().chain([&self.switch]).filter_map(|own| own.flow_control.as_ref());
         hosts.chain(switches).chain([&self.flow_control])
     }
+    /// Whether a switch says which traffic classes code points are of.
+    pub fn maps_code_points(&self) -> bool {
+        let own = self.switches.values().map(|own| &own.maps);
+        [&self.switch.maps].into_iter().chain(own).flatten().any(|maps| maps.dscp_to_tc.is_some())
+    }
     /// The color of frames of a flow or of transfers that say this of their color and DSCP.
     pub fn color(&self, own: Option<Color>, dscp: Option<u64>) -> Color {
         let of_dscp = |dscp| self.switch.maps.as_ref().map(|maps| maps.color(dscp));

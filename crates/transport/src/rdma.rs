@@ -291,6 +291,15 @@ impl RdmaControlSpec {
             _ => None,
         }
     }
+    /// Of a control that holds a round trip: the key of its target, and the target of a window of so many packets on a path
+    /// with so many switches. Longer round trips always make it slower.
+    pub fn delay_target(&self, hops: u16, window: f64) -> Option<(&'static str, Time)> {
+        match &self.keys {
+            RdmaControlKeys::Swift(keys) => Some(("base_target", keys.target(hops, window))),
+            RdmaControlKeys::Timely(keys) => Some(("t_high", keys.t_high)),
+            _ => None,
+        }
+    }
     /// The least rate of a control that has one (`min_rate`).
     pub fn least_rate(&self) -> Option<BitRate> {
         match &self.keys {

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Set as Collection
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from penstock.library import toml
+
+if TYPE_CHECKING:
+    from penstock.measurements import Measurements
 
 # Priorities; behind them the channels that links have beyond these (`channels = "all"`), each with its queue.
 PRIORITIES = 8
@@ -69,6 +73,65 @@ def class_weights(scenario_toml: str) -> ClassWeights:
     scenario = toml(scenario_toml)
     common = scenario.get("switch", {})
     found = [_of_station({**common, **own}) for own in (scenario.get("switches") or {"": {}}).values()]
+    return _together(found)
+
+
+@dataclass(frozen=True)
+class InForce:
+    """What the schedulers of a run promise from a time on.
+
+    Attributes
+    ----------
+    begin : float
+        Seconds.
+    weights : ClassWeights
+        The promise where traffic classes meet.
+    """
+
+    begin: float
+    weights: ClassWeights
+
+
+def in_force(result: Measurements, meeting: Collection[str]) -> list[InForce]:
+    """The promises of a run in the order of time, of which the first begins at 0.
+
+    Schedulers are those of the switches until DCBX or ``[[faults]]`` give a port another.
+
+    Parameters
+    ----------
+    result : Result
+        Of the run.
+    meeting : collection of str
+        Ports of switches at which classes meet; if they are none, all switches count.
+    """
+    changes = result.run.get("schedulers") or []
+    if not meeting:
+        return [InForce(0.0, class_weights(result.scenario_toml))]
+    scenario = toml(result.scenario_toml)
+    common, own = scenario.get("switch", {}), scenario.get("switches") or {}
+    node = dict(zip(*(result.table("ports")[name].to_pylist() for name in ("port", "node")), strict=True))
+    stations = {port: {**common, **own.get(node[port], {})} for port in meeting}
+    found: list[InForce] = []
+    times = sorted({0.0, *(one["at_ns"] for one in changes if not meeting.isdisjoint(one["ports"]))})
+    for at in times:
+        for one in changes:
+            if one["at_ns"] == at:
+                new = {"scheduler": one["scheduler"], NEGOTIATED: at == 0}
+                stations |= {port: {**stations[port], **new} for port in one["ports"] if port in stations}
+        weights = _together([_of_station(station) for station in stations.values()])
+        if any(station.get(NEGOTIATED) for station in stations.values()) and not weights.differ:
+            weights = replace(weights, origin=f"{weights.origin}, which DCBX negotiated")
+        if not found or found[-1].weights != weights:
+            found.append(InForce(at / 1e9, weights))
+    return found
+
+
+NEGOTIATED = "negotiated by dcbx"
+"""Beside the settings of a port whose scheduler DCBX has set."""
+
+
+def _together(found: Sequence[ClassWeights]) -> ClassWeights:
+    """The promise of several ports, if it is one."""
     if any(other != found[0] for other in found):
         return ClassWeights.equal("1 each, because the switches have different weights", differ=True)
     return found[0]
@@ -86,8 +149,11 @@ def queue_of_priority(scenario_toml: str, hosts: Collection[str]) -> Callable[[s
     return of_node
 
 
-def accounted_length(scenario_toml: str) -> str | None:
-    """What the schedulers of the switches account; ``None`` if nothing, or not all the same."""
+def accounted_length(result: Measurements) -> str | None:
+    """What the schedulers of the switches account; ``None`` if nothing, or not all the same.
+
+    Those that DCBX negotiated, or that changed during the run, count as well.
+    """
 
     def lengths(table: object) -> Iterator[str]:
         if isinstance(table, dict):
@@ -95,8 +161,10 @@ def accounted_length(scenario_toml: str) -> str | None:
             for below in table.values():
                 yield from lengths(below)
 
-    scenario = toml(scenario_toml)
+    scenario = toml(result.scenario_toml)
     found = {*lengths(scenario.get("switch")), *lengths(scenario.get("switches"))}
+    for one in result.run.get("schedulers") or []:
+        found |= set(lengths(one["scheduler"]))
     return found.pop() if len(found) == 1 else None
 
 

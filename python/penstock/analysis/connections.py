@@ -22,6 +22,9 @@ DURATIONS = ("min", "mean", "p99", "max")
 EXCHANGE = ("requester", "conversation", "mpi_exchange", "fcoe")
 """Endpoints that time exchanges rather than round trips."""
 
+COMPLETES = ("tcp_sender", "window_sender")
+"""Endpoints of flows for which the table says when all of the flow was acknowledged."""
+
 HELD = {
     "application": "its application",
     "receive_window": "the receive window or its send buffer",
@@ -55,6 +58,19 @@ def rows(result: Measurements) -> list[dict[str, Any]]:
 def of_flow(result: Measurements, flow: str) -> dict[str, Any] | None:
     """The connection of a flow; ``None`` if its source pushes frames."""
     return next((row for row in rows(result) if row["flow"] == flow), None)
+
+
+def unfinished(result: Measurements) -> list[str]:
+    """Names of the flows over TCP that have an end (`limit`) and had not reached it when the run ended."""
+    if "demands" not in result.table_names:
+        return []
+    demands = result.table("demands").select(["flow", "limit_bytes", "time_ns"]).to_pylist()
+    limited = {row["flow"] for row in demands if math.isfinite(row["limit_bytes"])}
+    return [
+        row["flow"]
+        for row in rows(result)
+        if row["flow"] in limited and row["endpoint"] in COMPLETES and row["completed_ns"] is None
+    ]
 
 
 def timed(row: dict[str, Any]) -> tuple[str, int, dict[str, float | None]]:

@@ -6,7 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from penstock.analysis.class_weights import ClassWeights, class_weights
+from penstock.analysis.class_weights import ClassWeights, in_force
 
 if TYPE_CHECKING:
     from penstock.measurements import Measurements
@@ -48,11 +48,12 @@ def splits(result: Measurements) -> list[Split]:
     sent: dict[tuple[str, str], dict[int, int]] = defaultdict(dict)
     for row in result.rows("contention"):
         sent[row["port"], row["classes"]][row["class"]] = row["bytes_sent"]
-    weights = class_weights(result.scenario_toml) if sent else None
     found = []
     for (port, _), by_class in sent.items():
         classes, total = tuple(sorted(by_class)), sum(by_class.values())
         kept = tuple(by_class[one] / total for one in classes)
+        promises = in_force(result, {port})
+        weights = promises[0].weights if len(promises) == 1 else None  # one that changed is not one promise
         found.append(Split(port, classes, total, kept, _promised(weights, classes)))
     return sorted(found, key=lambda split: (-split.sent_bytes, split.port, split.classes))
 

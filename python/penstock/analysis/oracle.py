@@ -16,15 +16,19 @@ responses load the links back in proportion. Rates of requests, conversations an
 otherwise a short request for a long response would be a small flow that fills a link. Queues that a window
 fills, and that lengthen round trips, do not exist here.
 
-Not modelled: paths that switches choose for each frame (the planned path counts), shapers, and schedulers of
-which switches have different ones, slow receivers, faults (links keep the rate of the end of the run), pause
-frames, randomness of sources (their mean rate counts).
+Schedulers are those in force: what DCBX negotiated, and what `[[faults]]` change them to; links have the
+rates that `[[faults]]` give them.
+
+Not modelled: paths that switches choose for each frame (the planned path counts), shapers, schedulers that
+differ where classes meet, slow receivers, faults but those of rates and schedulers, pause frames, randomness
+of sources (their mean rate counts).
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -32,9 +36,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.errors import ConvergenceError, InputError
+from penstock.units import duration
 
 from . import connections, copies, fairness
-from .class_weights import class_weights
+from .class_weights import InForce, in_force
 from .fairness import Array, Problem
 from .hierarchy import Hierarchy
 from .statistics import jain
@@ -53,6 +58,10 @@ PATIENCE_S = 60.0
 """How long the shares by one definition may take."""
 _AS_LONG = 8
 """Flows of a few classes with which a step takes as long as one without classes."""
+FOLLOWED = {"rate", "scheduler"}
+"""Faults that the ideal fabric has, too."""
+_NOTHING_BPS = 1.0
+"""A smaller share than this, in bits a second, is none: a class that stricter ones starve."""
 _EMPTY = 1e-3
 """Fewer bits than this are none."""
 
@@ -84,7 +93,7 @@ class Share:
     def deviation(self, definition: str) -> float | None:
         """Measured over fair, minus 1; ``None`` for a flow that nothing was due to."""
         fair = self.fair_bps[definition]
-        return self.measured_bps / fair - 1 if fair > 0 else None
+        return self.measured_bps / fair - 1 if fair > _NOTHING_BPS else None
 
 
 @dataclass(frozen=True)
@@ -183,45 +192,63 @@ def assess(
     fluid = _fluid(result, counts)
     if by == "node" and weights is not None:
         raise InputError("weights are of flows; expected none where nodes share")
-    chosen, hierarchy, weights_from = (
-        _by_node(result, fluid) if by == "node" else _weights(result, weights, fluid)
-    )
-    rule = hierarchy or fairness
-    definitions: dict[str, Callable[[Problem], Array]] = {"max_min": rule.max_min}
-    if proportional:
-        definitions["proportional"] = rule.proportionally_fair
-    if hierarchy is not None and hierarchy.within is not None:
+    promises = in_force(result, _meeting(result)) if weights is None else []
+    rules = [_by_node(result, fluid)] if by == "node" else _weights(result, weights, fluid, promises)
+    if any(rule.strict is not None and rule.strict.within is not None for rule in rules):
         most_steps = max(1, most_steps * _AS_LONG // len(fluid.flows))  # each takes longer with more flows
-    fair = {name: fluid.run(chosen, allocate, most_steps) for name, allocate in definitions.items()}
+    definitions = ("max_min", "proportional") if proportional else ("max_min",)
+    fair = {name: fluid.run(rules, name, most_steps) for name in definitions}
     measured = _measured(result, counts) | fluid.exchanged
     asked = fluid.asked()
     names = fluid.flows
     shares = [
         Share(
             name,
-            float(chosen[i]),
+            float(rules[0].weight[i]),
             float(asked[i]),
             measured[name],
             {key: float(rates[i]) for key, rates in fair.items()},
         )
         for i, name in enumerate(names)
     ]
-    notes, is_promised = _notes(result)
+    notes, is_promised = _notes(result, promises)
     if by == "node":
         shares, is_promised = _of_nodes(result, shares), False
-    return Assessment(counts, weights_from, shares, notes, is_promised)
+    return Assessment(counts, _origins(rules), shares, notes, is_promised)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How links are shared from a time on, in seconds: weights of flows, or levels and groups of them."""
+
+    begin: float
+    weight: Array
+    strict: Strict | None
+    origin: str
+
+    def allocate(self, problem: Problem, definition: str) -> Array:
+        """The rates by a definition."""
+        by = self.strict or fairness
+        return by.max_min(problem) if definition == "max_min" else by.proportionally_fair(problem)
+
+
+def _origins(rules: Sequence[Rule]) -> str:
+    later = (f"from {duration(rule.begin * 1e9)} on {rule.origin}" for rule in rules[1:])
+    return "; ".join([rules[0].origin, *later])
 
 
 @dataclass(frozen=True)
 class Fluid:
     """Flows, links and what is asked for over time. Rates in bits of what counts, times in seconds.
 
-    `closed` flows are connections; `frame` has the bits that count of a mean frame.
+    `capacity` is that of the beginning; `rates` are its changes: time, link and bits a second. `closed` flows
+    are connections; `frame` has the bits that count of a mean frame.
     """
 
     flows: list[str]
     usage: Array
     capacity: Array
+    rates: list[tuple[float, int, float]]
     changes: list[tuple[float, int, float]]
     limit: Array
     room: Array
@@ -231,8 +258,10 @@ class Fluid:
     begin: float
     end: float
 
-    def run(self, weight: Array, allocate: Callable[[Problem], Array], most_steps: int) -> Array:
+    def run(self, rules: Sequence[Rule], definition: str, most_steps: int) -> Array:
         """Mean rates of the measured time with an allocation at every moment."""
+        capacity, rule = self.capacity.copy(), rules[0]
+        later = sorted({*(at for at, _, _ in self.rates), *(one.begin for one in rules)}, reverse=True)
         count = len(self.flows)
         asks, waiting, offered, carried = (np.zeros(count) for _ in range(4))
         now, coming = 0.0, list(reversed(self.changes))
@@ -248,12 +277,19 @@ class Fluid:
             while coming and coming[-1][0] <= now:
                 _, flow, rate = coming.pop()
                 asks[flow] = rate
+            while later and later[-1] <= now:
+                at = later.pop()
+                rule = next((one for one in rules if one.begin == at), rule)
+                for _, link, rate in (one for one in self.rates if one[0] == at):
+                    capacity[link] = rate
             asks = np.where(self.limit - offered <= _EMPTY, 0.0, asks)
             greedy = np.isinf(asks) | self.closed
-            rates = allocate(Problem(self.usage, self.capacity, np.where(waiting > 0, np.inf, asks), weight))
+            wanted = np.where(waiting > 0, np.inf, asks)
+            rates = rule.allocate(Problem(self.usage, capacity, wanted, rule.weight), definition)
             arriving = np.where(greedy, rates, asks)
             growth = arriving - rates
-            horizon = min(coming[-1][0] if coming else self.end, self.end) - now
+            ahead = [coming[-1][0]] if coming else []
+            horizon = min([*ahead, *later[-1:], self.end]) - now
             with np.errstate(divide="ignore", invalid="ignore"):
                 emptied = np.where(growth < 0, waiting / -growth, np.inf).min(initial=np.inf)
                 spent = np.where(arriving > 0, (self.limit - offered) / arriving, np.inf).min(initial=np.inf)
@@ -265,7 +301,7 @@ class Fluid:
             waiting[waiting < _EMPTY] = 0.0
             now = now + step if step < horizon else now + horizon
             if step == 0.0 and horizon == 0.0:
-                now = coming[-1][0] if coming else self.end
+                now = min([*ahead, *later[-1:], self.end])
         if now < self.end:
             raise ConvergenceError(f"fair shares change more than {most_steps:,} times in this run")
         return carried / (self.end - self.begin)
@@ -300,7 +336,7 @@ def _fluid(result: Measurements, counts: Counts) -> Fluid:
     ports = result.rows("ports")
     link = {row["port"]: index for index, row in enumerate(ports)}
     overhead = np.array([row["overhead_bytes"] for row in ports], dtype=float)
-    capacity = np.array([row["rate_bps"] for row in ports], dtype=float)
+    capacity, rates = _rates(result, ports)
     usage, returning = np.zeros((len(ports), len(names))), np.zeros((len(ports), len(names)))
     first = np.zeros(len(names))
     copied = copies.receivers(result)
@@ -324,6 +360,7 @@ def _fluid(result: Measurements, counts: Counts) -> Fluid:
     usage *= (mean + overhead[:, None]) / counted
     usage += returning * back * (back_mean + overhead[:, None]) / back_mean * mean / counted
     used = (usage > 0).any(axis=1) & (capacity > 0)
+    place = np.cumsum(used) - 1
     factor = counted / mean
     begin = min(float(result.run.get("warmup_s", 0.0)), float(result.run["simulated_s"]))
     end = float(result.run["simulated_s"])
@@ -341,6 +378,7 @@ def _fluid(result: Measurements, counts: Counts) -> Fluid:
         flows=names,
         usage=usage[used],
         capacity=capacity[used],
+        rates=[(at, int(place[n]), bps) for at, n, bps in rates if used[n]],
         changes=sorted((at, flow, rate * factor[flow]) for at, flow, rate in wanted.changes),
         limit=wanted.limit * 8 * factor,
         room=wanted.room * 8 * factor,
@@ -414,23 +452,58 @@ def _measured(result: Measurements, counts: Counts) -> dict[str, float]:
     return {row["flow"]: bps(row) for row in rows}
 
 
+def _rates(result: Measurements, ports: list[dict[str, Any]]) -> tuple[Array, list[tuple[float, int, float]]]:
+    """The rate of each port at the beginning, and its changes: when, which port, bits a second."""
+    capacity = np.array([row["rate_bps"] for row in ports], dtype=float)
+    changes = result.rows("faults") if "faults" in result.table_names else []
+    of_link: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for number, row in enumerate(ports):
+        of_link[row["node"], row["peer"]].append(number)
+    first: dict[str, float] = {}
+    between: dict[tuple[str, str], int] = defaultdict(int)
+    of_name: dict[str, list[int]] = {}
+    for link in result.topology["links"]:
+        a, b = link["a"], link["b"]
+        ends = (min(a, b), max(a, b))
+        nth, between[ends] = between[ends], between[ends] + 1
+        for name in (f"{a}<->{b}[{nth}]", *([f"{a}<->{b}"] if nth == 0 else [])):
+            of_name[name] = [own[nth] for own in (of_link[a, b], of_link[b, a]) if nth < len(own)]
+            first[name] = float(link["rate_bps"])
+    found = []
+    for row in changes:
+        if row["what"] != "rate" or row["value"] is None:
+            continue
+        for number in of_name.get(row["where"], []):
+            capacity[number] = first[row["where"]]
+            found.append((row["time_ns"] / 1e9, number, float(row["value"])))
+    return capacity, sorted(found)
+
+
+def _meeting(result: Measurements) -> frozenset[str]:
+    """The ports of switches at which flows of several classes meet; none where switches choose paths."""
+    if connections.chooses_paths(result):
+        return frozenset()
+    of_flow = {row["flow"]: row["class"] for row in result.rows("flows")}
+    switches = {row["name"] for row in result.topology["nodes"] if row["role"] == "switch"}
+    node = {row["port"]: row["node"] for row in result.rows("ports")}
+    classes: dict[str, set[int]] = defaultdict(set)
+    for row in result.rows("paths"):
+        for port in [*row["ports"].split(), *row.get("ports_back", "").split()]:
+            if node[port] in switches:
+                classes[port].add(of_flow[row["flow"]])
+    several = frozenset(port for port, own in classes.items() if len(own) > 1)
+    return several or frozenset(classes)
+
+
 def _weights(
-    result: Measurements, given: Mapping[str, float] | None, fluid: Fluid
-) -> tuple[Array, Strict | None, str]:
+    result: Measurements, given: Mapping[str, float] | None, fluid: Fluid, promises: Sequence[InForce]
+) -> list[Rule]:
     """Weight by flow, levels, groups and queues of the schedulers if they matter, and where all come from."""
     rows = result.rows("flows")
     names = [row["flow"] for row in rows]
     if given is None:
-        found = class_weights(result.scenario_toml)
         of = np.array([row["class"] for row in rows], dtype=int)
-        by_group = np.array(found.weight)[of] * (fluid.frame if found.counts_frames else 1.0)
-        hierarchy = Hierarchy(by_group, np.array(found.queue)[of], np.array(found.group)[of])
-        level = np.array(found.level)[of]
-        divides = hierarchy.divides()
-        if not divides and np.unique(level).size < 2:
-            return by_group, None, found.origin
-        shown = hierarchy.beside(fluid.usage, np.ones(len(names), dtype=bool)) if divides else by_group
-        return shown, Strict(level, hierarchy if divides else None), found.origin
+        return [_promised(one, of, fluid) for one in promises]
     weights = np.ones(len(names))
     for name, weight in given.items():
         if not (np.isfinite(weight) and weight > 0):
@@ -441,17 +514,30 @@ def _weights(
 
             raise InputError(f"no flow {name!r} in this result; {suggestion(name, names)}")
         weights[chosen] = weight
-    return weights, None, "given"
+    return [Rule(0.0, weights, None, "given")]
 
 
-def _by_node(result: Measurements, fluid: Fluid) -> tuple[Array, Strict | None, str]:
+def _promised(promise: InForce, of: NDArray[np.int_], fluid: Fluid) -> Rule:
+    """What schedulers promise flows of these classes."""
+    found = promise.weights
+    by_group = np.array(found.weight)[of] * (fluid.frame if found.counts_frames else 1.0)
+    hierarchy = Hierarchy(by_group, np.array(found.queue)[of], np.array(found.group)[of])
+    level = np.array(found.level)[of]
+    divides = hierarchy.divides()
+    if not divides and np.unique(level).size < 2:
+        return Rule(promise.begin, by_group, None, found.origin)
+    shown = hierarchy.beside(fluid.usage, np.ones(len(of), dtype=bool)) if divides else by_group
+    return Rule(promise.begin, shown, Strict(level, hierarchy if divides else None), found.origin)
+
+
+def _by_node(result: Measurements, fluid: Fluid) -> Rule:
     """As `_weights`, where the nodes that send are what shares."""
     names = [row["source"] for row in result.rows("flows")]
     _, node = np.unique(names, return_inverse=True)
     hierarchy = Hierarchy(np.ones(len(names)), node, node)
     shown = hierarchy.beside(fluid.usage, np.ones(len(names), dtype=bool))
     origin = "each node that sends counts 1, divided over its flows"
-    return shown, Strict(np.zeros(len(names), dtype=int), hierarchy), origin
+    return Rule(0.0, shown, Strict(np.zeros(len(names), dtype=int), hierarchy), origin)
 
 
 def _of_nodes(result: Measurements, shares: Sequence[Share]) -> list[Share]:
@@ -471,15 +557,16 @@ def _of_nodes(result: Measurements, shares: Sequence[Share]) -> list[Share]:
     ]
 
 
-def _notes(result: Measurements) -> tuple[list[str], bool]:
+def _notes(result: Measurements, promises: Sequence[InForce]) -> tuple[list[str], bool]:
     """What is left out, and whether the shares are what schedulers promise in spite of it."""
     notes = []
-    found = class_weights(result.scenario_toml)
-    if any(found.limited[row["class"]] for row in result.rows("flows")):
+    classes = {row["class"] for row in result.rows("flows")}
+    if any(one.weights.limited[of] for one in promises for of in classes):
         notes.append("The switches have shapers; the ideal fabric has none.")
-    is_promised = not (notes or found.differ)
-    if "faults" in result.table_names and result.table("faults").num_rows:
-        notes.append("The run had faults; the ideal fabric has none, and its links the rates of the end.")
+    is_promised = not (notes or any(one.weights.differ for one in promises))
+    faults = {row["what"] for row in result.rows("faults")} if "faults" in result.table_names else set()
+    if faults - FOLLOWED:
+        notes.append("The run had faults; the ideal fabric has those of rates and schedulers alone.")
     if connections.rows(result):
         notes.append(
             "Connections ask for what their window or requests allow at the round trip of an empty fabric; "

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 BINS = 20
 """As published figures of flow completion times have it: a twentieth of the transfers each."""
+UNFINISHED = "unfinished"
+"""The measure that says how many transfers a statistic leaves out."""
 PERCENTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
 
 
@@ -34,6 +36,8 @@ class SizeBin:
         Their smallest and largest size.
     mean, p50, p95, p99, max : float
         Of their slowdown. Percentiles are nearest ranks.
+    unfinished : int
+        Transfers of these sizes that were not complete; no statistic counts them.
     """
 
     transfers: int
@@ -44,6 +48,7 @@ class SizeBin:
     p95: float
     p99: float
     max: float
+    unfinished: int = 0
 
 
 @dataclass(frozen=True)
@@ -54,17 +59,21 @@ class Totals:
     ----------
     name : str
         The entry.
-    begun, complete : int
-        How many began after the warm-up, and how many of these were complete at the end.
+    begun, complete, unfinished : int
+        How many began after the warm-up, how many of these were complete at the end, and how many were not.
+    never_began : int
+        How many never began, because what they wait for had not ended.
     bytes : int
         Of those that were complete.
     completion_ns, slowdown : dict
-        ``mean``, ``p50``, ``p95``, ``p99`` and ``max``; ``None`` if none was complete.
+        ``mean``, ``p50``, ``p95``, ``p99`` and ``max`` of those that were complete; ``None`` if none was.
     """
 
     name: str
     begun: int
     complete: int
+    unfinished: int
+    never_began: int
     bytes: int
     completion_ns: dict[str, float | None]
     slowdown: dict[str, float | None]
@@ -88,10 +97,11 @@ def size_bins(result: Measurements, *, name: str | None = None, bins: int = BINS
     slowdown = _reals(table, "slowdown")
     done = ~np.isnan(slowdown)
     sizes = _integers(table, "bytes")[done]
+    left = np.sort(_integers(table, "bytes")[~done])
     order = np.argsort(sizes, kind="stable")
     sizes, slowdown = sizes[order], slowdown[done][order]
     found: list[SizeBin] = []
-    first = 0
+    first = passed = 0
     for n in range(1, bins + 1):
         end = round(n * len(sizes) / bins)
         if end <= first:
@@ -99,17 +109,24 @@ def size_bins(result: Measurements, *, name: str | None = None, bins: int = BINS
         end = int(np.searchsorted(sizes, sizes[end - 1], side="right"))
         part = slowdown[first:end]
         told = statistics(part)
-        found.append(SizeBin(end - first, int(sizes[first]), int(sizes[end - 1]), **told))  # type: ignore[arg-type]
-        first = end
+        # Those that are larger than all that were complete belong to the last bin.
+        below = len(left) if end == len(sizes) else int(np.searchsorted(left, sizes[end - 1], side="right"))
+        own = {**told, "unfinished": below - passed}
+        found.append(SizeBin(end - first, int(sizes[first]), int(sizes[end - 1]), **own))  # type: ignore[arg-type]
+        first, passed = end, below
     return found
 
 
 def totals(result: Measurements) -> list[Totals]:
     """Each entry of the scenario that has transfers; none if there are no transfers."""
-    if "transfers" not in result.table_names or not result.table("transfers").num_rows:
+    if "transfers" not in result.table_names:
         return []
-    names = pc.unique(result.table("transfers")["name"]).to_pylist()
-    return [_total(begun(result, name), name) for name in names]
+    never: dict[str, int] = {}
+    if "waiting_transfers" in result.table_names:
+        counted = pc.value_counts(result.table("waiting_transfers")["name"])
+        never = {one["values"]: one["counts"] for one in counted.to_pylist()}
+    names = dict.fromkeys([*pc.unique(result.table("transfers")["name"]).to_pylist(), *never])
+    return [_total(begun(result, name), name, never.get(name, 0)) for name in names]
 
 
 def distribution(
@@ -140,6 +157,7 @@ def measures(entry: Totals) -> dict[str, float | None]:
         "completion_p99_ns": took["p99"],
         "slowdown_mean": slowdown["mean"],
         "slowdown_p99": slowdown["p99"],
+        UNFINISHED: float(entry.unfinished + entry.never_began),
     }
 
 
@@ -161,13 +179,15 @@ def statistics(values: NDArray[np.float64]) -> dict[str, float | None]:
     return {"mean": float(ranked.mean()), **ranks, "max": float(ranked[-1])}
 
 
-def _total(table: pa.Table, name: str) -> Totals:
+def _total(table: pa.Table, name: str, never_began: int) -> Totals:
     slowdown = _reals(table, "slowdown")
     done = ~np.isnan(slowdown)
     return Totals(
         name,
         len(slowdown),
         int(done.sum()),
+        int((~done).sum()),
+        never_began,
         int(_integers(table, "bytes")[done].sum()),
         statistics(_reals(table, "completion_ns")[done]),
         statistics(slowdown[done]),

@@ -73,7 +73,7 @@ def variations(result: Measurements) -> dict[tuple[str, str], Variation]:
     if "frames" not in result.table_names:
         return {}
     frames = result.table("frames")
-    frames = frames.filter(pc.invert(pc.is_nan(frames["deviation_ns"])))
+    frames = frames.filter(pc.is_finite(frames["deviation_ns"]))
     names = list(zip(frames["flow"].to_pylist(), frames["destination"].to_pylist(), strict=True))
     order: dict[tuple[str, str], list[int]] = {}
     for row, name in enumerate(names):

@@ -1,7 +1,10 @@
 """The command line ``penstock``.
 
-Exit codes: 0 success; 1 failure (a broken invariant, a failed experiment, a full disk); 2 bad input;
-130 interrupted by Ctrl-C, 143 by SIGTERM. Results go to standard output, everything else to standard error.
+Exit codes: 0 success; 1 failure (a failed experiment, a full disk, or a verdict that is one); 2 bad input;
+130 interrupted by Ctrl-C, 143 by SIGTERM. Of ``check``, ``run``, ``why``, ``compare`` and ``sweep`` the
+verdict decides (`penstock.analysis.verdict`): deadlocked, lost frames in a lossless class, broken promise and
+stopped early are failures; unfinished and complete are not. Results go to standard output, everything else to
+standard error.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from cyclopts import App, CycloptsError, UnusedCliTokensError
 
 from penstock import _core
 from penstock.errors import InputError, PenstockError, ResultError, ScenarioError
+from penstock.library import allow_files
 
 from .console import Terminated, complain, say, write_plainly
 
@@ -30,6 +34,9 @@ EXIT_TERMINATED = Terminated.exit_code
 
 ASCII = "--ascii"
 """An option of every command: what it prints is ASCII, for terminals that cannot do more."""
+
+ALLOW_FILES = "--allow-files"
+"""An option of every command: scenarios may name files outside their folders."""
 
 COMMANDS = (
     ("demo", "demo:demo", "Show what Penstock does, in about a minute."),
@@ -91,7 +98,8 @@ def application() -> App:
     app = App(
         name="penstock",
         help="A simulator of lossless data-center fabrics.\n\nStart with: penstock run first-light\n\n"
-        "With --ascii every command prints ASCII alone.",
+        "With --ascii every command prints ASCII alone. With --allow-files scenarios may read files outside "
+        "their folders: use it for scenarios that you trust.",
         version=_core.engine_version,
         help_format="plaintext",
         suppress_keyboard_interrupt=False,
@@ -122,8 +130,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         _end_by_sigterm()
         write_plainly(ascii_only=ASCII in words)
-        words = [word for word in words if word != ASCII]
-        with _reading(words):
+        files = allow_files() if ALLOW_FILES in words else nullcontext()
+        words = [word for word in words if word not in (ASCII, ALLOW_FILES)]
+        with files, _reading(words):
             code = application()(words, exit_on_error=False, print_error=False, result_action="return_value")
         sys.stdout.flush()
         return code if isinstance(code, int) else EXIT_DONE

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, astuple
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
+from penstock.analysis.verdict import Unfinished, together, unfinished
 from penstock.errors import InputError, ResultError
 from penstock.units import count, duration, plain, rate, share, size
 
-from . import EXIT_DONE
-from .console import Screen, Table, console, print_json
+from .console import Screen, Table, console, print_json, show_verdict
 from .flows import GROUPED, grouped
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ TRANSFERS: dict[str, Writer] = {
     "completion_p99_ns": duration,
     "slowdown_mean": plain,
     "slowdown_p99": plain,
+    "unfinished": count,
 }
 ROWS_SHOWN = 30
 PORTS: dict[str, Writer] = {
@@ -77,6 +79,8 @@ def compare(
 
     Of sets of replications the runs of the same seed are pairs: the mean difference of each flow, and of
     each entry of transfers, is told with its 95 % confidence interval. Others are compared with the first.
+    The verdicts on the runs decide the exit code, and results with different numbers of unfinished transfers
+    are said to be so first.
 
     Parameters
     ----------
@@ -105,20 +109,28 @@ def compare(
         return _compare_sets((first, second), (sets[0], sets[1]), out, json)
     if out is not None:
         raise InputError("--out is for two sets of replications; of single runs no interval is known")
-    results = [Result.load(place) for place in places]
+    return _compare_runs(places, [Result.load(place) for place in places], json=json)
+
+
+def _compare_runs(places: Sequence[Path], results: Sequence[Result], *, json: bool) -> int:
+    """Single runs, each with the first."""
     same = len({result.fingerprint for result in results}) == 1
     scenario = [
         line
         for result, place in zip(results[1:], places[1:], strict=True)
-        for line in _scenario_diff(results[0], result, (first, place))
+        for line in _scenario_diff(results[0], result, (places[0], place))
     ]
+    verdicts = [(str(place), one.verdict) for place, one in zip(places, results, strict=True)]
+    judged = together(verdicts, "results")
+    left = [unfinished(result) for result in results]
     found = {name: differences(results, name, key, list(of)) for name, (key, of) in COMPARED.items()}
-    labels = ("first", "second") if len(places) == 2 else tuple(str(n) for n in range(1, len(places) + 1))
     if json:
         identities = [_identity(place, result) for place, result in zip(places, results, strict=True)]
         print_json(
             {
                 "schema": "penstock-compare/1",
+                "verdict": judged.to_dict(),
+                "unfinished_differ": _differ(left),
                 "first": identities[0],
                 "second": identities[1],
                 "results": identities,
@@ -127,18 +139,34 @@ def compare(
                 **found,
             }
         )
-        return EXIT_DONE
+        return judged.exit_code
     screen = console()
+    labels = ("first", "second") if len(places) == 2 else tuple(str(n) for n in range(1, len(places) + 1))
+    if _differ(left):
+        screen.print(_warned(labels, left), style="bold yellow")
     for label, path, result in zip(labels, places, results, strict=True):
-        cut = "" if result.complete else ", cut short"
         screen.print(
-            f"{label:6}  {path}: {result.name}, seed {result.seed}, fingerprint {result.fingerprint}{cut}",
+            f"{label:6}  {path}: {result.name}, seed {result.seed}, fingerprint {result.fingerprint}"
         )
+        show_verdict(screen, result.verdict, " " * max(len(label), 6))
     screen.print("the trajectories are the same" if same else "the trajectories differ")
     screen.print(*scenario or ("the scenarios are the same",))
     for name, (_, writers) in COMPARED.items():
         _show(screen, f"{name.capitalize()} that differ", found[name], writers, labels)
-    return EXIT_DONE
+    return judged.exit_code
+
+
+def _differ(left: Sequence[Unfinished]) -> bool:
+    """Whether as many transfers were unfinished in all results."""
+    return len({one.count for one in left}) > 1
+
+
+def _warned(labels: Sequence[str], left: Sequence[Unfinished]) -> str:
+    told = ", ".join(f"{label}: {one.text}" for label, one in zip(labels, left, strict=True))
+    return (
+        f"unfinished transfers differ ({told}): statistics of transfers leave these out, and compare "
+        "different transfers"
+    )
 
 
 def _scenario_diff(a: Result, b: Result, names: tuple[Path, Path]) -> list[str]:
@@ -165,40 +193,58 @@ def _compare_sets(
         raise ResultError(f"{directories[0]} and {directories[1]}: no seed is in both, so there are no pairs")
     found = pairs.differences(first, second)
     picture = None if out is None else _draw(found, out)
+    named = [
+        (f"{path}, seed {seed}", result.verdict)
+        for path, own in zip(directories, (first, second), strict=True)
+        for seed, result in own.items()
+    ]
+    judged = together(named, "runs")
+    left = [_all_unfinished(own) for own in (first, second)]
     scenario = _scenario_diff(first[seeds[0]], second[seeds[0]], directories)
     if json:
-        rows = [
-            {
-                "name": one.name,
-                "metric": one.metric,
-                "first": one.first,
-                "second": one.second,
-                "change": one.change.mean,
-                "half_width": None if one.change.n < 2 else one.change.half_width,
-                "pairs": one.change.n,
-            }
-            for one in found
-        ]
         identities = [
-            {"directory": str(path), "seeds": list(own)}
-            for path, own in zip(directories, (first, second), strict=True)
+            {"directory": str(path), "seeds": list(own), "unfinished": asdict(one)}
+            for path, own, one in zip(directories, (first, second), left, strict=True)
         ]
         print_json(
             {
                 "schema": "penstock-compare/1",
+                "verdict": judged.to_dict(),
+                "unfinished_differ": _differ(left),
                 "first": identities[0],
                 "second": identities[1],
                 "pairs": len(seeds),
                 "confidence": 0.95,
                 "scenario_diff": scenario,
-                "differences": rows,
+                "differences": [_row(one) for one in found],
             }
         )
-        return EXIT_DONE
+        return judged.exit_code
+    if _differ(left):
+        console().print(_warned(("first", "second"), left), style="bold yellow")
+    show_verdict(console(), judged)
     _show_pairs(found, len(seeds), scenario)
     if picture is not None:
         console().print(f"picture  {picture}")
-    return EXIT_DONE
+    return judged.exit_code
+
+
+def _row(one: Difference) -> Row:
+    return {
+        "name": one.name,
+        "metric": one.metric,
+        "first": one.first,
+        "second": one.second,
+        "change": one.change.mean,
+        "half_width": None if one.change.n < 2 else one.change.half_width,
+        "pairs": one.change.n,
+    }
+
+
+def _all_unfinished(results: Mapping[int, Result]) -> Unfinished:
+    """Those of all replications together."""
+    each = [unfinished(result) for result in results.values()]
+    return Unfinished(*(sum(counts) for counts in zip(*(astuple(one) for one in each), strict=True)))
 
 
 def _draw(found: list[Difference], directory: Path) -> Path:
@@ -290,7 +336,9 @@ def _show_rows(
 def _least_alike(row: Row) -> float:
     """In this order those that changed by the largest part come first."""
     known = [value for value in row["values"] if value is not None]
-    return -math.inf if len(known) < len(row["values"]) else -(max(known) - min(known)) / max(map(abs, known))
+    if row["metric"] == "unfinished" or len(known) < len(row["values"]):
+        return -math.inf
+    return float(-(max(known) - min(known)) / max(map(abs, known)))
 
 
 def _change(first: float | None, second: float | None) -> str:
@@ -301,4 +349,5 @@ def _change(first: float | None, second: float | None) -> str:
 
 def _identity(path: Path, result: Result) -> Row:
     keys = ("name", "seed", "fingerprint", "engine_version", "simulated_s", "complete")
-    return {"directory": str(path), **{key: result.run.get(key) for key in keys}}
+    told = {"verdict": result.verdict.to_dict(), "unfinished": asdict(unfinished(result))}
+    return {"directory": str(path), **told, **{key: result.run.get(key) for key in keys}}

@@ -69,16 +69,19 @@ def conform(
     case
         Numbers of cases, repeatable, such as "DX-03". Default: all of them.
     out
-        Directory for `report.html`, with a capture of each trial that fails beside it.
+        Directory for `report.html`, with a capture of each trial that fails beside it; it is made if there
+        is none.
     json
         Prints one JSON object instead of a table.
     """
     chosen = conformance.cases(case)
-    if out is not None and not out.is_dir():
-        raise InputError(f"--out {out}: is no directory")
+    if out is not None and out.exists() and not out.is_dir():
+        raise InputError(f"--out {out}: is not a directory; choose another name")
     device, chosen, called = _device(against, scenario, node, switch, chosen)
     outcomes: list[conformance.Outcome] = []
     captures: dict[int, Path] = {}
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)
     try:
         for outcome in conformance.run(chosen, device):
             if called != "agent":
@@ -89,13 +92,13 @@ def conform(
     finally:
         device.close()
     if out is not None:
-        report = out / "report.html"
-        report.write_text(page(called, outcomes, captures), "utf-8")
-        say(f"report   {report}")
+        (out / "report.html").write_text(page(called, outcomes, captures), "utf-8")
     if json:
         print_json({"schema": SCHEMA, "against": called, "outcomes": [_json(one) for one in outcomes]})
     else:
         _show(outcomes)
+        if out is not None:
+            console().print(f"report   {out / 'report.html'}")
     return EXIT_FAILED if any(one.verdict == "fail" for one in outcomes) else EXIT_DONE
 
 

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
     from rich.text import Text
 
+    from penstock.analysis.verdict import Verdict
+
 PIPED_WIDTH = 160
 """Columns of a table when nobody looks at a terminal."""
 LEAST_WIDTH = 110
@@ -156,6 +158,14 @@ class Screen:
                 self._console.print(line.drawn)
             else:
                 self._console.print(_text(line, style), end=end, soft_wrap=not wrap)
+
+
+_STYLES = {"good": "bold green", "warn": "bold yellow", "bad": "bold red"}
+
+
+def show_verdict(out: Screen, judged: Verdict, name: str = "verdict ") -> None:
+    """The verdict on a run in its colour, behind a name."""
+    out.print(f"{name} {judged}", style=_STYLES[judged.tone])
 
 
 def console() -> Screen:

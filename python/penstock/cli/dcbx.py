@@ -143,7 +143,9 @@ def _settings_of(scenario: str, role: Role) -> str:
     from . import export
 
     source = library.read(scenario)
-    ports = export.read(library.toml(_core.check(source.text, source.file)), role)
+    ports = export.read(
+        library.toml(_core.check(source.text, source.file, allow_files=source.allow_files)), role
+    )
     own = {"classes": ports.class_of, "percent": ports.percent, "algorithms": ports.algorithms}
     willing = role == "host"
     ets = {"willing": willing, "own": own} | ({} if willing else {"recommended": own})

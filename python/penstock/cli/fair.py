@@ -82,7 +82,7 @@ def fair(
     if json:
         print_json({"schema": SCHEMA, "run": origin, "by": by, **as_json(found)})
     else:
-        _show(found, by, accounted_length(measured.scenario_toml))
+        _show(found, by, accounted_length(measured))
     return EXIT_DONE
 
 

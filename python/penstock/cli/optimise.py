@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
+from penstock.analysis.verdict import COMPLETE, STATES
 from penstock.errors import InputError
-from penstock.units import plain, short_names
+from penstock.units import count, plain, short_names
 
 from . import EXIT_DONE, EXIT_FAILED
 from .console import Table, complain, console, print_json, say
@@ -142,7 +143,13 @@ def _said(trial: Trial) -> str:
         return "failed"
     if trial.objective is None:
         return "objective is not known"
-    return "" if trial.is_feasible else "misses a requirement"
+    if not trial.is_feasible:
+        return "misses a requirement"
+    return "" if trial.verdict in ("", COMPLETE) else STATES[trial.verdict]
+
+
+def _unfinished(trial: Trial) -> str:
+    return f"{count(trial.unfinished)} of {count(trial.transfers)}" if trial.transfers else "-"
 
 
 def _show(plan: Plan, goal: Goal, found: list[Trial], directory: Path) -> None:
@@ -151,19 +158,18 @@ def _show(plan: Plan, goal: Goal, found: list[Trial], directory: Path) -> None:
     feasible = sum(trial.is_feasible for trial in found)
     title = f"The best of {len(found)} trials, {feasible} of which meet every requirement: {goal.direction} "
     keys = [*plan.values, *plan.derive]
-    shown = Table(
-        title + goal.objective,
-        "trial",
-        *short_names(keys).values(),
-        "objective",
-        "",
-        numeric=1,
-    )
+    left = any(trial.unfinished for trial in found)
+    heads = ["trial", *short_names(keys).values(), "objective", *(["unfinished"] if left else []), ""]
+    shown = Table(title + goal.objective, *heads, numeric=1)
+    if len({trial.unfinished for trial in found if trial.objective is not None}) > 1:
+        differ = "trials left different numbers of transfers unfinished (column unfinished)"
+        console().print(f"{differ}: statistics of transfers leave these out", style="bold yellow")
     rows = {trial.number: {key: written(trial.values[key]) for key in keys} for trial in found}
     labels = labels_of([*rows.values()], keys)
     for trial in found[:ROWS_SHOWN]:
         cells = [labels[key][rows[trial.number][key]] for key in keys]
-        shown.add_row(str(trial.number), *cells, plain(trial.objective), _said(trial))
+        cells += [plain(trial.objective), *([_unfinished(trial)] if left else [])]
+        shown.add_row(str(trial.number), *cells, _said(trial))
     console().print(shown)
     if given_up := sum(trial.given_up for trial in found):
         console().print(f"{given_up} were given up after their first part")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from penstock.errors import InputError
+from penstock.errors import InputError, StudyError
 from penstock.studies import answer
 from penstock.studies import reproduce as studies
 
@@ -19,7 +19,7 @@ from .console import Mark, Table, aside, console, print_json, say
 def reproduce(
     study: str | None = None,
     /,
-    *,
+    *experiments: str,
     all: Annotated[bool, Parameter(negative=())] = False,
     quick: Annotated[bool, Parameter(negative=())] = False,
     search: Annotated[bool, Parameter(negative=())] = False,
@@ -36,6 +36,8 @@ def reproduce(
     study
         PAPER or PAPER/PART, as "penstock list" prints them, or a folder with studies of your own, such as
         ./my-study. Default: all studies of the package.
+    experiments
+        Experiments to show and to judge, such as H7-8. Default: all of the study, which runs as a whole.
     all
         Every study, and one table of them: experiment, the source's words, what came out, reproduced or not,
         and why.
@@ -53,13 +55,19 @@ def reproduce(
     """
     if all and study is not None:
         raise InputError(f"--all runs every study; leave out {study!r} or --all")
+    if experiments and search:
+        raise InputError(f"--search tries a whole study; leave out {' '.join(experiments)}")
     if search:
         return _search(study, out, json=json, document=document)
     results = []
-    for found in studies.find(study):
+    chosen = studies.find(study)
+    if experiments:
+        _check(chosen, experiments)
+    for found in chosen:
         say(f"{found.name}: {found.title}")
         with aside():  # what a study prints is no part of the answer
-            results.append(studies.reproduce(found, out / found.name, quick=quick, say=_say_inside))
+            made = studies.reproduce(found, out / found.name, quick=quick, say=_say_inside)
+            results.append(made.only(experiments) if experiments else made)
         if document is not None:
             from penstock.studies import document as pages
             from penstock.studies import overview
@@ -74,6 +82,18 @@ def reproduce(
     elif all:
         _show_all(told)
     return EXIT_DONE if told["passed"] else EXIT_FAILED
+
+
+def _check(chosen: Sequence[studies.Study], experiments: Sequence[str]) -> None:
+    """Refuses experiments that the study does not have, before it runs."""
+    if len(chosen) != 1:
+        names = ", ".join(one.name for one in chosen[:5])
+        raise InputError(f"{' '.join(experiments)}: of which study? expected one of {names}")
+    try:
+        for one in experiments:
+            chosen[0].experiment(one)
+    except StudyError as error:
+        raise InputError(str(error)) from None
 
 
 def _search(study: str | None, out: Path, *, json: bool, document: Path | None) -> int:
@@ -128,8 +148,9 @@ def _show(result: studies.StudyResult) -> None:
     for outcome in result.outcomes:
         measured = [*outcome.measured.split("\n"), *([f"({outcome.note})"] if outcome.note else [])]
         described = study.experiment(outcome.id)
-        said = described.verdict(outcome.passed)
-        failed = Mark(f"✗ {said}", "yellow" if described.not_met else "red")
+        said = result.verdict(outcome)
+        known = described.not_met or not outcome.decided
+        failed = Mark(f"{'✗' if outcome.decided else '-'} {said}", "yellow" if known else "red")
         mark = Mark(f"✓ {said}", "green") if outcome.passed else failed
         shown.add_row(mark, outcome.id, outcome.criterion.split("\n"), outcome.reported.split("\n"), measured)
     out.print(shown)
@@ -144,18 +165,22 @@ def _show(result: studies.StudyResult) -> None:
     if study.choices:
         out.print("What the source leaves open:")
         for choice in study.choices:
-            out.print(f"- {choice.what}: {choice.value} ({choice.why})", wrap=True)
+            reason = "" if result.quick else f" ({choice.why})"
+            out.print(f"- {choice.what}: {choice.value}{reason}", wrap=True)
     if study.departures:
         out.print("Departures from the source:")
         for departure in study.departures:
-            why = f" ({departure.why})" if departure.why else ""
+            why = f" ({departure.why})" if departure.why and not result.quick else ""
             out.print(f"- {departure.what}{why}", wrap=True)
     pictures = [picture for outcome in result.outcomes for picture in outcome.pictures]
     for picture in dict.fromkeys([*pictures, *([result.cover] if result.cover else [])]):
         out.print(f"picture  {result.directory / picture}")
-    counted = answer.verdicts([answer.experiment(study, outcome) for outcome in result.outcomes])
+    counted = answer.verdicts([answer.experiment(result, outcome) for outcome in result.outcomes])
     out.print(", ".join(f"{count} {verdict}" for verdict, count in counted.items() if count))
     for outcome in result.outcomes:
-        described = study.experiment(outcome.id)
-        if not outcome.passed and described.not_met:
-            out.print(f"{outcome.id}, {described.verdict(passed=False)}: {described.not_met}", wrap=True)
+        if why := result.not_met(outcome):
+            out.print(f"{outcome.id}, {result.verdict(outcome)}: {why}", wrap=True)
+    if result.quick:
+        out.print(
+            "A quick run. Choices are those of the full run; reasons, which quote its figures, are left out."
+        )

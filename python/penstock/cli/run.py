@@ -16,14 +16,15 @@ from penstock.errors import InputError, SimulationError
 from penstock.running import cache
 from penstock.units import count, duration, plain, rate, share, size
 
-from . import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_TERMINATED
-from .console import Screen, Table, complain, console, print_json, say, say_warnings
+from . import EXIT_INTERRUPTED, EXIT_TERMINATED
+from .console import Screen, Table, complain, console, print_json, say, say_warnings, show_verdict
 from .flows import GROUPED, grouped, show_evenness, show_flows
 from .options import Threads, Whole
 from .progress import LAST, Watcher, Wish, stop_on_interrupt, watching
 
 if TYPE_CHECKING:
     from penstock.analysis.statistics import Interval
+    from penstock.analysis.verdict import Verdict
     from penstock.result import Result
     from penstock.running.replications import Replications
 
@@ -65,8 +66,9 @@ MEANS: tuple[tuple[str, tuple[str, ...], Writers], ...] = (
     ),
     (
         "transfer",
-        ("completion mean", "completion p99", "slowdown mean", "slowdown p99"),
+        ("unfinished", "completion mean", "completion p99", "slowdown mean", "slowdown p99"),
         {
+            "unfinished": plain,
             "completion_mean_ns": duration,
             "completion_p99_ns": duration,
             "slowdown_mean": plain,
@@ -158,11 +160,7 @@ def _told(result: Result, directory: Path | None, saved: bool | OSError, json: b
         _show_where(directory, directory, saved)
     if isinstance(saved, OSError):
         raise saved
-    reached = f" at {_time(result.run['simulated_s'])} of {_time(result.run['duration_s'])}"
-    if because := result.run.get("cut_short_by"):
-        complain(f'{because}. What was measured until then is marked "complete": false')
-        return EXIT_FAILED
-    return _end(result.complete, wish, result.run.get("ended_by"), reached)
+    return _end(result.verdict, wish, result.complete)
 
 
 def _measured(source: library.Source, seed: int | None, threads: running.Threads, watch: Watcher) -> Result:
@@ -193,20 +191,19 @@ def _several(
         saved = _save(runs, directory, wanted, wish)
         if finished is not None and runs.complete:
             finished.clear()
+    judged = runs.verdict
     if json:
-        print_json({**summarise(runs.results[0]), "complete": runs.complete, "replications": runs.summary()})
+        first = {**summarise(runs.results[0]), "verdict": judged.to_dict(), "complete": runs.complete}
+        print_json({**first, "replications": runs.summary()})
     else:
+        show_verdict(console(), judged)
         _show_intervals(runs)
         _show_where(directory, directory and directory / f"seed-{runs.results[0].seed}", saved)
     if isinstance(saved, OSError):
         raise saved
-    for because in {str(one.run["cut_short_by"]) for one in runs.results if one.run.get("cut_short_by")}:
-        complain(because)
     if directory is not None and not runs.complete:
         say("finished replications are saved; the same command resumes")
-    if any(one.run.get("cut_short_by") for one in runs.results):
-        return EXIT_FAILED
-    return _end(runs.complete, wish)
+    return _end(judged, wish, runs.complete)
 
 
 @contextlib.contextmanager
@@ -252,21 +249,20 @@ def _save(
     return True
 
 
-def _end(complete: bool, wish: Wish, ended_by: str | None = None, reached: str = "") -> int:
-    if complete:
-        return EXIT_DONE
-    if ended_by is not None:
-        complain(
-            f'{ended_by}. The run ended there (on_deadlock = "stop"); what was measured until then is marked '
-            '"complete": false'
-        )
-        return EXIT_FAILED
-    say(f'cut short{reached}: what was measured until then is marked "complete": false')
-    return EXIT_TERMINATED if wish.terminated else EXIT_INTERRUPTED
+def _end(judged: Verdict, wish: Wish, complete: bool) -> int:
+    """Says on standard error what is not as it should be; the exit code."""
+    if judged.failed:
+        complain(str(judged))
+    if not complete:
+        say('what was measured until then is marked "complete": false')
+        if wish.stop:
+            return EXIT_TERMINATED if wish.terminated else EXIT_INTERRUPTED
+    return judged.exit_code
 
 
 def _show(result: Result) -> None:
     out = console()
+    show_verdict(out, result.verdict)
     show_flows(out, result)
     _show_connections(out, result)
     _show_transfers(out, result)
@@ -369,13 +365,15 @@ def _show_transfers(out: Screen, result: Result) -> None:
     if not found:
         return
     times = ("completion mean", "p99", "slowdown mean", "p50", "p99", "max")
-    shown = Table("Transfers", "entry", "begun", "complete", "bytes", *times, numeric=1)
+    title = "Transfers; statistics are of those that were complete"
+    shown = Table(title, "entry", "begun", "complete", "unfinished", "bytes", *times, numeric=1)
     for entry in found[:ROWS_SHOWN]:
         took, slowdown = entry.completion_ns, entry.slowdown
         shown.add_row(
             entry.name,
             count(entry.begun),
             count(entry.complete),
+            count(entry.unfinished + entry.never_began),
             size(entry.bytes),
             duration(took["mean"]),
             duration(took["p99"]),

@@ -10,11 +10,12 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from penstock import _core, library, running
+from penstock.analysis.verdict import of_scenario
 from penstock.errors import InputError
 from penstock.units import count, duration, size, visible
 
 from . import EXIT_DONE
-from .console import Table, console, print_json, say, say_warnings, write_data
+from .console import Table, complain, console, print_json, say, say_warnings, show_verdict, write_data
 from .options import Threads
 
 STARTER = Path(library.__file__).with_name("starter.toml")
@@ -32,6 +33,8 @@ def check(
     json: Annotated[bool, Parameter(negative=())] = False,
 ) -> int:
     """Checks a scenario without running it.
+
+    The exit code is 1 if a lossless class can lose frames, and 2 if the scenario cannot run.
 
     Parameters
     ----------
@@ -60,21 +63,29 @@ def check(
         )
     source = library.read(scenario)
     with running.engine_errors():
-        text = _core.check(source.text, source.file)
-        warnings = _core.warnings(source.text, source.file)
+        text = _core.check(source.text, source.file, allow_files=source.allow_files)
+        warnings = _core.warnings(source.text, source.file, allow_files=source.allow_files)
+        judged = of_scenario(_core.broken_promises(source.text, source.file, allow_files=source.allow_files))
     say_warnings(warnings)
+    if judged.failed and (estimate or thresholds or effective):
+        complain(f"{scenario}: {judged}")
     if estimate:
         _tell(source, threads, json)
-        return EXIT_DONE
+        return judged.exit_code
     if thresholds:
         with running.engine_errors():
-            told = loads(_core.thresholds(source.text, source.file))
+            told = loads(_core.thresholds(source.text, source.file, allow_files=source.allow_files))
         print_json(told) if json else _tell_thresholds(told)
     elif effective:
         write_data(text + "\n")
+    elif judged.failed:
+        show_verdict(console(), judged, f"{scenario}:")
     else:
-        console().print(f"{scenario}: ok")
-    return EXIT_DONE
+        remarks = (
+            f", with {count(len(warnings))} warning{'' if len(warnings) == 1 else 's'}" if warnings else ""
+        )
+        console().print(f"{scenario}: ok{remarks}")
+    return judged.exit_code
 
 
 def _tell(source: library.Source, threads: running.Threads, json: bool) -> None:

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from penstock.errors import InputError
-from penstock.units import short_names
+from penstock.units import count, short_names
 
-from . import EXIT_DONE, EXIT_FAILED
-from .console import Table, complain, console, has_terminal, print_json, progress_bar, say
+from . import EXIT_FAILED
+from .console import Table, complain, console, has_terminal, print_json, progress_bar, say, show_verdict
 from .options import Whole
 
 if TYPE_CHECKING:
@@ -29,6 +29,10 @@ SCHEMA = "penstock-sweep/1"
 ROWS_SHOWN = 60
 COLUMNS_SHOWN = 4
 FAILURES_SHOWN = 5
+UNFINISHED_DIFFER = (
+    "points left different shares of their transfers unfinished (column unfinished): statistics of transfers "
+    "leave these out, and compare different transfers"
+)
 SAYS_EVERY_S = 30.0
 
 
@@ -131,9 +135,13 @@ def sweep(
         say(f"finished runs are kept in {directory}; the same command goes on")
         raise
     failures = outcome.failures()
+    judged = outcome.verdict
     if json:
         print_json(_document(plan, outcome))
     else:
+        show_verdict(console(), judged)
+        if outcome.unfinished_differ:
+            console().print(UNFINISHED_DIFFER, style="bold yellow")
         _show(plan, outcome)
         _show_where(directory)
     for row in failures[:FAILURES_SHOWN]:
@@ -143,7 +151,7 @@ def sweep(
             f"{len(failures)} of {outcome.table('runs').num_rows} runs failed; "
             f"{directory / 'failed'} has their scenarios"
         )
-    return EXIT_FAILED if failures else EXIT_DONE
+    return EXIT_FAILED if failures else judged.exit_code
 
 
 def _show_where(directory: Path) -> None:
@@ -258,6 +266,8 @@ class _Teller:
 def _document(plan: Plan, outcome: Outcome) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
+        "verdict": outcome.verdict.to_dict(),
+        "unfinished_differ": outcome.unfinished_differ,
         "points": [{"point": point.number, "values": point.values} for point in plan.settings],
         "runs": outcome.table("runs").to_pylist(),
         "summary": outcome.table("summary").to_pylist(),
@@ -286,11 +296,13 @@ def _show_some(plan: Plan, rows: list[dict[str, Any]], names: list[str], of_each
             points.setdefault((row["point"], row["entity"]), {"row": row})[row["metric"]] = row
     title = "Means ± half-widths of the 95 % intervals over the seeds" if seeds > 1 else "One run a point"
     heads = [*short_names(keys).values(), *(["of"] if of_each else [])]
-    shown = Table(title, *heads, *names, numeric=len(heads))
+    left = any(row["unfinished"] for row in rows)
+    shown = Table(title, *heads, *(["unfinished"] if left else []), *names, numeric=len(heads))
     labels = labels_of(rows, keys)
     for cells in list(points.values())[:ROWS_SHOWN]:
         values = [_interval(cells.get(name), seeds) for name in names]
         of = [cells["row"]["entity"]] if of_each else []
+        of += [count(cells["row"]["unfinished"])] if left else []
         shown.add_row(*(labels[key][cells["row"][key]] for key in keys), *of, *values)
     console().print(shown)
     if len(points) > ROWS_SHOWN:

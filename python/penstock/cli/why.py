@@ -10,8 +10,7 @@ from cyclopts import Parameter
 
 from penstock.errors import InputError
 
-from . import EXIT_DONE
-from .console import console, print_json, say
+from .console import console, print_json, say, show_verdict
 
 OUT = Path("out")
 
@@ -24,6 +23,8 @@ def why(
     json: Annotated[bool, Parameter(negative=())] = False,
 ) -> int:
     """Explains why a port was paused, a flow was slow, or a message over RDMA took long.
+
+    The verdict on the run comes first, and decides the exit code.
 
     Parameters
     ----------
@@ -47,6 +48,7 @@ def why(
         again = f"penstock why {shlex.quote(name) if name else ''}".rstrip()
         say(f"result   {directory}, the newest in {OUT}{_of_several(directory)}; for another: {again} RESULT")
     found = Result.load(directory)
+    judged = found.verdict
     lines = overview(found) if name is None else reasons.why(found, name)
     if json:
         message = None if name is None else reasons.asked(found, name)
@@ -54,14 +56,16 @@ def why(
             {
                 "schema": "penstock-why/1",
                 "run": str(directory),
+                "verdict": judged.to_dict(),
                 "about": name,
                 "because": [line.strip() for line in lines],
                 **({} if message is None else {"message": message.to_dict()}),
             }
         )
     else:
+        show_verdict(console(), judged)
         console().print(*lines)
-    return EXIT_DONE
+    return judged.exit_code
 
 
 def _newest() -> Path:

@@ -10,19 +10,22 @@ cannot, which fails the cases that are about several at once.
 from __future__ import annotations
 
 import copy
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Any
 
 from penstock import library
-from penstock.errors import InputError, PenstockError
+from penstock.errors import InputError, PenstockError, ScenarioError
+from penstock.units import size
 
 from .controls import MAC_CONTROL, PFC_OPCODE
-from .device import Operational, UnfitError
+from .device import Device, Operational, UnfitError
 from .frames import Sent
-from .registry import Case, Trial
+from .registry import Case, Expect, Trial, Within
 from .sim import SimDevice
+from .testbed import of
 
 Table = dict[str, Any]
 ALL_PRIORITIES = 8
@@ -66,7 +69,7 @@ class Station:
         source = library.read(file)
         running.check(file)  # what is wrong with it is said of the whole
         model = library.toml(source.text, file)
-        kinds = _stations(model, file)
+        kinds = _stations(source)
         if name not in kinds:
             raise InputError(f"--node {name}: {file} has none; {library.suggestion(name, kinds)}")
         is_host = kinds[name] == "host"
@@ -78,18 +81,12 @@ class Station:
         return Station(name, is_host, settings, control if isinstance(control, dict) else {})
 
 
-def _stations(model: Table, file: str) -> dict[str, str]:
-    """Hosts and switches of a scenario, by name: those of a run in which nothing happens."""
-    import tomli_w
+def _stations(source: library.Source) -> dict[str, str]:
+    """Hosts and switches of a scenario that has been checked, by name."""
+    from penstock import _core
 
-    from penstock import running
-
-    still = {
-        key: value for key, value in model.items() if key not in ("flows", "transfers", "faults", "probes")
-    }
-    still["simulation"] = {"duration": "1 ns"}
-    result = running.run_source(library.Source(tomli_w.dumps(still), file), threads=1)
-    return {node["name"]: node["role"] for node in result.topology["nodes"]}
+    topology = json.loads(_core.topology(source.text, source.file, allow_files=source.allow_files))
+    return {node["name"]: node["role"] for node in topology["nodes"]}
 
 
 def _own(tables: Table, name: str) -> Table:
@@ -129,11 +126,19 @@ def merged(below: Table, above: Table) -> Table:
     return both
 
 
-def device_in(scenario: Table, station: Station, asked: Sequence[int] = ()) -> Table:
-    """The scenario of a trial with the station as its device; `asked` are the priorities that it is about."""
+def device_in(
+    scenario: Table, station: Station, asked: Sequence[int] = (), *, limited: bool = False
+) -> Table:
+    """The scenario of a trial with the station as its device.
+
+    `asked` are the priorities that it is about; `limited`: it is about a queue with the limits of the case.
+    """
     own = copy.deepcopy(station.settings)
     kind = "host" if station.is_host else "switch"
     administered = dict(scenario.get(kind, {}))
+    if "memory" in own.get("buffer", {}) and not limited:
+        # Pools are all of a memory: the limits of the case are for stations that have none of their own.
+        administered.pop("buffer", None)
     # A scheduler is a choice of one: that of the case replaces the other.
     for key in ("scheduler", "queue_managers", "queues", "rate_limiters"):
         if key in administered:
@@ -146,11 +151,10 @@ def device_in(scenario: Table, station: Station, asked: Sequence[int] = ()) -> T
             # It has no PFC: the case finds out what that means.
             found[kind]["flow_control"] = "off"
         else:
-            most = len(has.get("priorities", range(ALL_PRIORITIES)))
             control = merged(has, wanted)
             all_wanted = wanted.get("priorities", list(range(ALL_PRIORITIES)))
             first = sorted(all_wanted, key=lambda priority: priority not in asked)
-            control["priorities"] = sorted(first[:most])
+            control["priorities"] = sorted(first[: _most(has)])
             found[kind]["flow_control"] = {"pfc": control}
     return found
 
@@ -166,7 +170,12 @@ class OwnDevice(SimDevice):
     def start(self, settings: Mapping[str, Any]) -> None:
         """Begins anew, with the station in place of the device of the trial."""
         self.refused = ""
-        scenario = device_in(settings["scenario"], self.station, settings.get("asked", ()))
+        scenario = device_in(
+            settings["scenario"],
+            self.station,
+            settings.get("asked", ()),
+            limited=settings.get("limited", False),
+        )
         super().start({**settings, "scenario": scenario})
 
     def operational(self) -> Operational:
@@ -180,7 +189,15 @@ class OwnDevice(SimDevice):
         try:
             return super().operational()
         except PenstockError as error:
-            raise UnfitError(str(error)) from error
+            raise UnfitError(f"it cannot be set so: {_reason(error)}") from error
+
+
+def _reason(error: PenstockError) -> str:
+    """What is wrong with the scenario of a trial, in a line: its text is no file of anybody."""
+    if not isinstance(error, ScenarioError) or not error.diagnostics:
+        return str(error)
+    first = json.loads(error.diagnostics)[0]
+    return "; ".join(filter(None, (first["message"], first["help"])))
 
 
 def fitting(cases: Sequence[Case], station: Station) -> list[Case]:
@@ -200,15 +217,57 @@ def fitting(cases: Sequence[Case], station: Station) -> list[Case]:
 
 
 def _trial(case: Case, trial: Trial, station: Station) -> Trial | None:
-    settings = trial.settings
-    if "scenario" not in settings:
+    if "scenario" not in trial.settings:
         return None
+    settings = {**trial.settings, "limited": case.id.startswith("QN-")}
     hosts_device = str(settings["station"]).startswith("h")
     if hosts_device == station.is_host:
-        return replace(trial, settings={**settings, "asked": about(trial)})
+        steps = (*trial.steps, *_together(trial, station), *_reached(case))
+        return replace(trial, steps=steps, settings={**settings, "asked": about(trial)})
     if station.is_host and case.id.startswith("ET-") and "star" in settings["scenario"]["topology"]:
         return replace(trial, settings=_at_host(settings))
     return None
+
+
+def _together(trial: Trial, station: Station) -> tuple[Expect, ...]:
+    """What a trial with flows of several lossless priorities expects of a station that has PFC for fewer."""
+    scenario, has = trial.settings["scenario"], station.flow_control.get("pfc")
+    wanted = scenario.get("flow_control", {}).get("pfc", {}).get("priorities", ())
+    needed = len({flow["priority"] for flow in scenario["flows"]}.intersection(wanted))
+    if has is None or needed <= (most := _most(has)):
+        return ()
+    value = needed if needed == ALL_PRIORITIES else Within(needed, ALL_PRIORITIES)
+    return (Expect("priorities that have PFC at once:", value, lambda *_: most),)
+
+
+MUST_FILL = frozenset({"ET-13", "PF-09", *(f"PF-{number}" for number in (18, 19, 20, 21, 22, 23, 24, 26))})
+"""Cases that overload the device: its memory has to be reached."""
+
+
+def _reached(case: Case) -> tuple[Expect, ...]:
+    """Refuses a trial that the memory of the station takes whole: it shows nothing."""
+    if case.id not in MUST_FILL:
+        return ()
+
+    def observe(_: Device, now: Operational) -> None:
+        traffic = of(now)
+        lost = sum(row["frames"] for row in traffic.result.rows("drops"))
+        ports = traffic.result.rows("ports")
+        node = next(row["node"] for row in ports if row["port"] == traffic.port)
+        own = [row for row in ports if row["node"] == node]
+        if not lost and not any(row["pauses_sent"] for row in own):
+            most = max(row["queue_bytes_max"] for row in own)
+            raise UnfitError(
+                f"its memory takes all that the trial sends, {size(most)} at a port at most: it neither "
+                "pauses nor loses"
+            )
+
+    return (Expect("", None, observe),)
+
+
+def _most(pfc: Table) -> int:
+    """How many priorities a station has PFC for at once."""
+    return len(pfc.get("priorities", range(ALL_PRIORITIES)))
 
 
 def about(trial: Trial) -> list[int]:

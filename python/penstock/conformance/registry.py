@@ -156,7 +156,7 @@ def run(chosen: Sequence[Case], device: Device) -> Iterator[Outcome]:
             try:
                 yield _run(case, trial, device)
             except UnfitError as error:
-                yield Outcome(case, trial.name, "not applicable", f"it cannot be set so: {error}")
+                yield Outcome(case, trial.name, "not applicable", str(error))
 
 
 def _run(case: Case, trial: Trial, device: Device) -> Outcome:

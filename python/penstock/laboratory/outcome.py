@@ -16,6 +16,7 @@ from typing import Any
 import pyarrow as pa
 
 from penstock.analysis.statistics import student_t_interval
+from penstock.analysis.verdict import Verdict, of_text, together
 from penstock.errors import ResultError, UnknownNameError
 from penstock.library import Source, suggestion
 from penstock.measurements import html_table
@@ -96,6 +97,26 @@ class Outcome:
         """The rows of ``runs`` that have an error."""
         return [row for row in self.tables["runs"].to_pylist() if row["error"]]
 
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict on all runs: each state that holds for one of them."""
+        named = [
+            (f"run {row['run'][:16]}", of_text(row["verdict"], row["verdict_text"]))
+            for row in self.tables["runs"].to_pylist()
+            if row.get("verdict")
+        ]
+        return together(named) if named else Verdict()
+
+    @property
+    def unfinished_differ(self) -> bool:
+        """Whether the points left different parts of their transfers unfinished."""
+        by_point: dict[int, list[int]] = {}
+        for row in self.tables["runs"].to_pylist():
+            own = by_point.setdefault(row["point"], [0, 0])
+            own[0] += row.get("unfinished") or 0
+            own[1] += row.get("transfers") or 0
+        return len({left * 10_000 // max(of, 1) for left, of in by_point.values()}) > 1
+
     def result(self, run: str) -> Result:
         """The result of a run: as it was kept, or run once more, which gives the same.
 
@@ -167,6 +188,34 @@ def _runs(plan: Plan, finished: list[Finished]) -> tuple[pa.Table, dict[str, Any
             "",
             "Why it failed; empty if it did not.",
         ),
+        (
+            "verdict",
+            pa.string(),
+            [one.verdict and one.verdict.state for one in finished],
+            "",
+            "The verdict on the run, such as complete or deadlocked; null if it failed before it began.",
+        ),
+        (
+            "verdict_text",
+            pa.string(),
+            [None if one.verdict is None else str(one.verdict) for one in finished],
+            "",
+            "The verdict in words.",
+        ),
+        (
+            "transfers",
+            pa.int64(),
+            [one.get("transfers") for one in told],
+            "",
+            "Transfers that began, or waited for others.",
+        ),
+        (
+            "unfinished",
+            pa.int64(),
+            [one.get("unfinished") for one in told],
+            "",
+            "Transfers of these that were not complete at the end; statistics of transfers leave them out.",
+        ),
         ("fingerprint", pa.string(), [one.get("fingerprint") for one in told], "", "Hash of the trajectory."),
         ("simulated_s", pa.float64(), [one.get("simulated_s") for one in told], "s", "Simulated time."),
         ("frame_hops", pa.int64(), [one.get("frame_hops") for one in told], "", "Links crossed by frames."),
@@ -190,7 +239,7 @@ def _metrics(plan: Plan, finished: list[Finished]) -> tuple[pa.Table, dict[str, 
         ("metric", pa.string(), name, "", "Name of the measure."),
         ("entity", pa.string(), entity, "", "Flow, port or queue; empty for a measure of the whole run."),
         ("unit", pa.string(), unit, "", "Unit of the value, if the name of the measure ends with one."),
-        ("value", pa.float64(), value, "as in unit", "The value; NaN if it is not known."),
+        ("value", pa.float64(), value, "as in unit", "The value; null if it is not known."),
     ]
     return _table("One row a run and measure, and entity if the measure is a column.", columns)
 
@@ -201,6 +250,9 @@ def _summary(plan: Plan, finished: list[Finished]) -> tuple[pa.Table, dict[str, 
         for measure in plan.measures:
             for entity, value in _values(one.record, measure.text):
                 groups.setdefault((one.run.point.number, measure.name, entity), []).append(value)
+    left: dict[int, int] = {}
+    for one in finished:
+        left[one.run.point.number] = left.get(one.run.point.number, 0) + one.unfinished
     settings = {one.run.point.number: one.run.point.values for one in finished}
     intervals = [student_t_interval(values, CONFIDENCE) for values in groups.values()]
     known = [[value for value in values if not math.isnan(value)] or [math.nan] for values in groups.values()]
@@ -216,11 +268,18 @@ def _summary(plan: Plan, finished: list[Finished]) -> tuple[pa.Table, dict[str, 
             pa.float64(),
             [one.half_width for one in intervals],
             "as in unit",
-            "Half of the Student-t interval of the mean; NaN for one seed.",
+            "Half of the Student-t interval of the mean; null for one seed.",
         ),
         ("min", pa.float64(), [min(values) for values in known], "as in unit", "Smallest value."),
         ("max", pa.float64(), [max(values) for values in known], "as in unit", "Largest value."),
         ("runs", pa.int64(), [one.n for one in intervals], "", "Runs whose value is known."),
+        (
+            "unfinished",
+            pa.int64(),
+            [left.get(key[0], 0) for key in groups],
+            "",
+            "Transfers of all runs of the point that were not complete, which statistics leave out.",
+        ),
         ("confidence", pa.float64(), [CONFIDENCE] * len(groups), "", "Probability of the interval."),
     ]
     return _table("One row a point and measure (and entity), over the seeds.", columns)
@@ -271,6 +330,8 @@ def _table(about: str, columns: list[Column]) -> tuple[pa.Table, dict[str, Any]]
             for name, kind, _, unit, meaning in columns
         ]
     )
-    table = pa.table([pa.array(values, kind) for _, kind, values, _, _ in columns], schema=schema)
+    # From pandas: what is not a number is not known, which is null.
+    arrays = [pa.array(values, kind, from_pandas=True) for _, kind, values, _, _ in columns]
+    table = pa.table(arrays, schema=schema)
     described = [{"name": name, "unit": unit, "about": meaning} for name, _, _, unit, meaning in columns]
     return table, {"about": about, "columns": described}

@@ -33,6 +33,11 @@ def _page(plan: Plan, outcome: Outcome, pictures: Sequence[Path]) -> Iterable[st
     failed = len(outcome.failures())
     yield from head(f"{name}: a sweep")
     yield f"<main><h1>{_text(name)}: {len(plan.settings)} points, {len(runs)} runs</h1>"
+    judged = outcome.verdict
+    yield f'<p class="verdict {judged.tone}">{_text(judged)}</p>'
+    if outcome.unfinished_differ:
+        yield '<p class="verdict warn">Points left different shares of their transfers unfinished: '
+        yield "statistics of transfers leave these out, and compare different transfers.</p>"
     if failed:
         yield f'<p class="failed">{failed} of them failed; the table of runs says why.</p>'
     yield '<p>The plan is <a href="sweep.toml">sweep.toml</a>, the tables are '
@@ -56,11 +61,11 @@ def _summary(plan: Plan, outcome: Outcome) -> Iterable[str]:
     body = (
         [_cell(row["point"])]
         + [_cell(_value(row[key], labels[key])) for key in keys]
-        + [_cell(row["metric"]), _cell(row["entity"])]
+        + [_cell(row["metric"]), _cell(row["entity"]), _cell(row["unfinished"], number=True)]
         + [_cell(written(row["mean"], row["unit"]), number=True), _cell(_band(row), number=True)]
         for row in rows[:MAX_SUMMARY_ROWS]
     )
-    yield from _table(["point", *keys, "measure", "of", "mean", "±"], body)
+    yield from _table(["point", *keys, "measure", "of", "unfinished", "mean", "±"], body)
 
 
 def _runs(plan: Plan, outcome: Outcome, runs: Sequence[dict[str, Any]]) -> Iterable[str]:
@@ -73,11 +78,12 @@ def _runs(plan: Plan, outcome: Outcome, runs: Sequence[dict[str, Any]]) -> Itera
         + [_cell(_value(row[key], labels[key])) for key in keys]
         + [
             f"<td>{_link(row, kept)}</td>",
+            _cell(row["verdict_text"]),
             f'<td class="failed">{_text(_first(row["error"]))}</td>',
         ]
         for row in runs
     )
-    yield from _table(["point", "seed", *keys, "run", "error"], body)
+    yield from _table(["point", "seed", *keys, "run", "verdict", "error"], body)
 
 
 def _link(row: dict[str, Any], kept: set[str]) -> str:

@@ -37,7 +37,7 @@ def draw(plan: Plan, outcome: Outcome, front: Front | None = None) -> list[Path]
         The measures of a Pareto front.
     """
     directory = outcome.directory / "pictures"
-    rows = [row for row in outcome.table("summary").to_pylist() if not math.isnan(row["mean"])]
+    rows = [row for row in outcome.table("summary").to_pylist() if row["mean"] is not None]
     ways = _ways(plan, outcome, rows)
     written: list[Path] = []
     if rows and ways:
@@ -130,7 +130,7 @@ def _line(label: str, along: _Way, rows: list[dict[str, Any]]) -> Line:
         label,
         [along.at(row) for row in ordered],
         [row["mean"] for row in ordered],
-        [row["half_width"] for row in ordered],
+        [math.nan if row["half_width"] is None else row["half_width"] for row in ordered],
     )
 
 

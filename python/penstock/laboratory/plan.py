@@ -228,7 +228,7 @@ class Plan:
             first = next(self.runs_of(point))
             try:
                 with engine_errors():
-                    _core.check(first.source.text, first.source.file)
+                    _core.check(first.source.text, first.source.file, allow_files=first.source.allow_files)
                 return
             except ScenarioError as error:
                 wrong = wrong or self._as_asked(error, point)
@@ -327,7 +327,9 @@ class Plan:
 
         source = self.base.source()
         with engine_errors():
-            effective: dict[str, Any] = json.loads(_core.effective_json(source.text, source.file))
+            effective: dict[str, Any] = json.loads(
+                _core.effective_json(source.text, source.file, allow_files=source.allow_files)
+            )
         return effective
 
     def to_dict(self) -> dict[str, Any]:

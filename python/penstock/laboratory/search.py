@@ -22,6 +22,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
 
+from penstock.analysis.verdict import together
 from penstock.errors import ArgumentError, InputError, ScenarioError
 from penstock.library import toml
 from penstock.running.pool import processes
@@ -126,6 +127,11 @@ class Trial:
         Whether it was given up after its first part.
     error : str
         Why its first run that failed did so; empty if none did.
+    unfinished, transfers : int
+        Transfers of its runs that were not complete at the end, and all. Statistics of transfers leave out
+        those that were not complete.
+    verdict : str
+        The gravest state of its runs, such as ``"complete"``; empty if all failed before they began.
     """
 
     number: int
@@ -135,6 +141,9 @@ class Trial:
     first_part: float | None = None
     given_up: bool = False
     error: str = ""
+    unfinished: int = 0
+    transfers: int = 0
+    verdict: str = ""
 
 
 TrialCallback = Callable[[Trial], object]
@@ -287,7 +296,10 @@ class _Search:
             not failed and all(one <= 0 for one in violations),
             trial.user_attrs.get("first_part"),
             error=error,
+            **_account(runs),
         )
+        for name, said in _account(runs).items():
+            trial.set_user_attr(name, said)
         trial.set_user_attr("values", values)
         trial.set_user_attr("error", error)
         trial.set_user_attr("objective", told.objective)
@@ -320,6 +332,17 @@ class _Search:
             if middle not in (at[key], other):
                 return {**at, key: middle}
         return None
+
+
+def _account(runs: Sequence[Finished]) -> dict[str, Any]:
+    """Transfers of the runs of a point, and their verdict."""
+    named = [(one.record.run[:16], one.verdict) for one in runs]
+    known = [(name, judged) for name, judged in named if judged is not None]
+    return {
+        "unfinished": sum(one.unfinished for one in runs),
+        "transfers": sum(int(one.record.told.get("transfers") or 0) for one in runs),
+        "verdict": together(known).state if known else "",
+    }
 
 
 def suggested(trial: Any, key: str, values: Values) -> Any:
@@ -407,7 +430,9 @@ def _recalled(trial: Any) -> Trial | None:
     feasible = told["objective"] is not None and all(one <= 0 for one in trial.constraints.values())
     first_part, given_up = told.get("first_part"), told.get("given_up", False)
     error = told.get("error", "")
-    return Trial(trial.number, told["values"], told["objective"], feasible, first_part, given_up, error)
+    account = {name: told[name] for name in ("unfinished", "transfers", "verdict") if name in told}
+    known = (trial.number, told["values"], told["objective"], feasible, first_part, given_up, error)
+    return Trial(*known, **account)
 
 
 def _rank(goal: Goal, trial: Trial) -> tuple[bool, float]:

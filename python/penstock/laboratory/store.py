@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from penstock import _core
+from penstock.analysis.verdict import Finding, Verdict
 from penstock.errors import ArgumentError
 from penstock.library import Source
 from penstock.running import engine_errors
@@ -41,8 +42,9 @@ class Record:
     scenario : str
         The text of the scenario; its own seed does not count.
     told : dict
-        ``seed``, ``fingerprint``, ``simulated_s``, ``frame_hops`` and ``wall_s`` of the result; of a run that
-        failed before it began only the seed, ``None`` if it is that of the scenario.
+        ``seed``, ``fingerprint``, ``simulated_s``, ``frame_hops``, ``wall_s``, ``verdict`` (its findings),
+        ``unfinished`` and ``transfers`` of the result; of a run that failed before it began only the seed,
+        ``None`` if it is that of the scenario.
     measures : dict
         Values by expression.
     error : str
@@ -62,6 +64,17 @@ class Finished:
 
     run: Run
     record: Record
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """The verdict on the run; ``None`` if it failed before it began."""
+        findings = self.record.told.get("verdict")
+        return None if findings is None else Verdict(tuple(Finding(**one) for one in findings))
+
+    @property
+    def unfinished(self) -> int:
+        """Transfers of the run that were not complete at its end."""
+        return int(self.record.told.get("unfinished") or 0)
 
     def value(self, text: str) -> float:
         """What an expression gives for the whole run; NaN if the run failed.
@@ -88,7 +101,8 @@ def name_of(source: Source, seed: int | None = None) -> str:
         If the scenario cannot be run.
     """
     with engine_errors():
-        return f"{_core.identity(source.text, source.file, seed=seed)}-{engine()}"
+        run = _core.identity(source.text, source.file, allow_files=source.allow_files, seed=seed)
+    return f"{run}-{engine()}"
 
 
 class Store:

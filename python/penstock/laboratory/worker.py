@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
 
+from penstock.analysis.verdict import unfinished
 from penstock.errors import PenstockError, SimulationError
 from penstock.library import Source
 from penstock.running import run_source
@@ -13,6 +14,9 @@ from penstock.running.cache import engine as engine_hash
 
 from .measures import Measure
 from .store import Record
+
+if TYPE_CHECKING:
+    from penstock.result import Result
 
 _ACCOUNT = ("seed", "fingerprint", "simulated_s", "frame_hops", "wall_s")
 
@@ -41,9 +45,9 @@ def carry_out(task: Task) -> Record:
     try:
         result = run_source(task.source, seed=task.seed, threads=1, beside=task.beside)
     except SimulationError as error:
-        told = record.told if error.result is None else _account(error.result.run)
+        told = record.told if error.result is None else _account(error.result)
         return replace(record, told=told, error=str(error))
-    record = replace(record, told=_account(result.run))
+    record = replace(record, told=_account(result))
     if not result.complete:
         if result.run.get("cut_short_by"):
             raise PenstockError(str(result.run["cut_short_by"]))
@@ -60,5 +64,11 @@ def _measure(name: str, text: str) -> Measure:
     return Measure(name, text)
 
 
-def _account(run: dict[str, Any]) -> dict[str, Any]:
-    return {key: run.get(key) for key in _ACCOUNT}
+def _account(result: Result) -> dict[str, Any]:
+    judged, left = result.verdict, unfinished(result)
+    return {
+        **{key: result.run.get(key) for key in _ACCOUNT},
+        "verdict": [asdict(one) for one in judged.findings],
+        "unfinished": left.count,
+        "transfers": left.begun + left.waiting,
+    }

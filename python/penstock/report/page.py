@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.analysis.decimate import envelope, lasting, merge_groups, rows_by, spans_of
+from penstock.analysis.verdict import verdict
 from penstock.errors import ResultError
 from penstock.measurements import numpy_of, values_of
 
@@ -133,6 +134,7 @@ def document(result: Measurements) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "run": {**result.run, "seed": seed, "warnings": [*result.run.get("warnings", []), *notes]},
+        "verdict": verdict(result).to_dict(),
         "thinned": thinned,  # a bin that is missing then holds the value before it, otherwise it is zero
         "scenario_toml": result.scenario_toml,
         "facts": facts(result),

@@ -14,6 +14,7 @@ import orjson
 import pyarrow as pa
 
 from penstock import storage
+from penstock.analysis.verdict import Verdict, verdict
 from penstock.errors import ArgumentError, InputError, ResultError, ScenarioError, UnknownNameError
 from penstock.library import path_of, suggestion, text_of
 from penstock.measurements import Measurements
@@ -73,6 +74,11 @@ class Result(Measurements):
             description=checked.description(path / "description.json"),
             tables={name: _parquet_reader(path / f"{name}.parquet") for name in parquet},
         )
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict on the run, as every command and page has it."""
+        return verdict(self)
 
     def path(self, flow: str, to: str | None = None) -> list[str]:
         """The egress ports that the frames of a flow take to a host, in order.

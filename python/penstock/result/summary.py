@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from penstock.analysis import connections, transfers
+from penstock.analysis.verdict import unfinished, verdict
 from penstock.measurements import rows
 
 if TYPE_CHECKING:
@@ -81,6 +82,8 @@ def in_rows(result: Measurements) -> dict[str, Any]:
     """A summary with iterators in place of the lists that are as long as the fabric is large."""
     return {
         "schema": SCHEMA,
+        "verdict": verdict(result).to_dict(),
+        "unfinished": asdict(unfinished(result)),
         **{key: result.run[key] for key in _RUN_KEYS if key in result.run},
         "flows": _flows(result.table("flows")),
         "ports": _ports(result.table("ports")),
@@ -154,7 +157,7 @@ def against_max_min(result: Measurements) -> dict[str, Any] | None:
     from penstock.errors import ConvergenceError
 
     try:
-        counts: Any = accounted_length(result.scenario_toml) or "frame"
+        counts: Any = accounted_length(result) or "frame"
         found = assess(result, counts=counts, proportional=False, most_steps=MOST_STEPS_JUDGED)
     except ConvergenceError:
         return None  # more changes than are worth waiting for

@@ -55,8 +55,8 @@ class RunCache:
         OSError
             If the result cannot be written.
         """
-        key = f"{_core.identity(source.text, source.file, seed=seed)}-{engine()}"
-        file = self.directory / f"{key}.run"
+        run_of = _core.identity(source.text, source.file, allow_files=source.allow_files, seed=seed)
+        file = self.directory / f"{run_of}-{engine()}.run"
         result = _read(file)
         if result is not None:
             return result

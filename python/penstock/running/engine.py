@@ -86,7 +86,7 @@ def check(scenario: Runnable) -> str:
     """
     source = source_of(scenario)
     with engine_errors():
-        return _core.check(source.text, source.file)
+        return _core.check(source.text, source.file, allow_files=source.allow_files)
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,7 @@ def guarantees(scenario: Runnable) -> list[Guarantee]:
     """
     source = source_of(scenario)
     with engine_errors():
-        found = json.loads(_core.guarantees(source.text, source.file))
+        found = json.loads(_core.guarantees(source.text, source.file, allow_files=source.allow_files))
     return [
         Guarantee(
             queue["port"],
@@ -221,6 +221,7 @@ def run_source(
         core = _core.run(
             source.text,
             source.file,
+            allow_files=source.allow_files,
             seed=seed,
             threads=most,
             memory_limit=memory.limit_bytes(beside),

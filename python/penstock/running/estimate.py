@@ -77,7 +77,9 @@ def estimate(source: Source, *, threads: Threads = "auto") -> Estimate:
         If it breaks an invariant at once.
     """
     before = _peak_bytes()
-    told = json.loads(_core.estimate(source.text, source.file, threads=threads_of(threads)))
+    told = json.loads(
+        _core.estimate(source.text, source.file, allow_files=source.allow_files, threads=threads_of(threads))
+    )
     after = _peak_bytes()
     memory = int(told["memory_bytes"])
     if before is not None and after is not None:

@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 from penstock import _core, storage
 from penstock.analysis import connections, transfers
 from penstock.analysis.statistics import Interval, student_t_interval
+from penstock.analysis.verdict import Verdict, together
 from penstock.errors import ResultError, SimulationError
 from penstock.library import Source
 from penstock.measurements import html_table, known
@@ -77,6 +78,12 @@ class Replications:
     def complete(self) -> bool:
         """Whether all requested replications are complete."""
         return len(self.results) == self.wanted and all(result.complete for result in self.results)
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict on all replications: each state that holds for one of them."""
+        named = [(f"seed {result.seed}", result.verdict) for result in self.results]
+        return together(named, "replications")
 
     def intervals(self) -> list[FlowInterval]:
         """One interval per flow and metric, over complete replications if there are any.
@@ -138,6 +145,7 @@ class Replications:
             "seeds": [result.seed for result in self.results],
             "fingerprints": [result.fingerprint for result in self.results],
             "complete": self.complete,
+            "verdict": self.verdict.to_dict(),
             "intervals": self.table()
             .select(["flow", "metric", "mean", "half_width", "replications"])
             .to_pylist(),
@@ -242,7 +250,11 @@ def replicate_source(
     seed = seed_of(seed)
     if seed is None:
         with engine_errors():
-            seed = int(json.loads(_core.effective_json(source.text, source.file))["simulation"]["seed"])
+            seed = int(
+                json.loads(_core.effective_json(source.text, source.file, allow_files=source.allow_files))[
+                    "simulation"
+                ]["seed"]
+            )
     whole("the last seed", seed + replications - 1, 0, MAX_SEED)
     together = _Together(replications, progress)
     at_a_time = min(workers or os.cpu_count() or 1, replications)

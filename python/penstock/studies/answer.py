@@ -6,14 +6,14 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from .reproduce import SCHEMA, VERDICTS, Outcome, Study, StudyResult
+from .reproduce import SCHEMA, UNDECIDED, VERDICTS, Outcome, StudyResult
 
 
 def to_json(results: Sequence[StudyResult], name: str) -> dict[str, Any]:
     """The whole answer; its schema is ``schemas/reproduce.schema.json``."""
     experiments = [
         {
-            **experiment(result.study, outcome),
+            **experiment(result, outcome),
             "pictures": [str(result.directory / picture) for picture in outcome.pictures],
         }
         for result in results
@@ -35,23 +35,35 @@ def to_json(results: Sequence[StudyResult], name: str) -> dict[str, Any]:
             for table in result.tables
         ],
         "choices": [
-            {"study": result.study.name, "what": choice.what, "value": choice.value, "why": choice.why}
+            {
+                "study": result.study.name,
+                "what": choice.what,
+                "value": choice.value,
+                "why": "" if result.quick else choice.why,
+            }
             for result in results
             for choice in result.study.choices
         ],
         "departures": [
-            {"study": result.study.name, "what": departure.what, "why": departure.why}
+            {
+                "study": result.study.name,
+                "what": departure.what,
+                "why": "" if result.quick else departure.why,
+            }
             for result in results
             for departure in result.study.departures
         ],
     }
 
 
-def experiment(study: Study, outcome: Outcome) -> dict[str, Any]:
-    """One row: the source's words, what came out, and what that makes of it."""
-    described = study.experiment(outcome.id)
+def experiment(result: StudyResult, outcome: Outcome) -> dict[str, Any]:
+    """One row: the source's words, what came out, and what that makes of it.
+
+    A quick run has no reasons: they quote figures of the full one.
+    """
+    described = result.study.experiment(outcome.id)
     return {
-        "study": study.name,
+        "study": result.study.name,
         "id": outcome.id,
         "title": described.title,
         "reference": described.reference,
@@ -60,9 +72,9 @@ def experiment(study: Study, outcome: Outcome) -> dict[str, Any]:
         "criterion": outcome.criterion,
         "measured": outcome.measured,
         "passed": outcome.passed,
-        "verdict": described.verdict(outcome.passed),
-        "why": "" if outcome.passed else described.not_met or outcome.note,
-        "not_met": described.not_met,
+        "verdict": result.verdict(outcome),
+        "why": "" if outcome.passed else result.not_met(outcome) or outcome.note,
+        "not_met": "" if result.quick else described.not_met,
         "note": outcome.note,
     }
 
@@ -70,4 +82,5 @@ def experiment(study: Study, outcome: Outcome) -> dict[str, Any]:
 def verdicts(experiments: Sequence[dict[str, Any]]) -> dict[str, int]:
     """How many experiments came to each verdict, those that none came to included."""
     found = Counter(one["verdict"] for one in experiments)
-    return {verdict: found[verdict] for both in VERDICTS.values() for verdict in both}
+    known = [verdict for both in VERDICTS.values() for verdict in both]
+    return {verdict: found[verdict] for verdict in [*known, UNDECIDED]}

@@ -18,9 +18,9 @@ from penstock import storage
 from penstock.errors import InputError
 
 from . import search
-from .reproduce import VERDICTS, Outcome, StudyResult, Table
+from .reproduce import UNDECIDED, VERDICTS, Outcome, StudyResult, Table
 
-_SAID = {verdict for both in VERDICTS.values() for verdict in both}
+_SAID = {UNDECIDED, *(verdict for both in VERDICTS.values() for verdict in both)}
 SEARCHED = "## What other choices reach"
 _AFTER_SEARCH = r"^## (Departures from the source|Pictures)$"
 _SEARCH_NOTES = {
@@ -166,7 +166,7 @@ def markdown(result: StudyResult, *, quick: bool = False, searched: str = "") ->
 
 
 def _verdict(result: StudyResult, outcome: Outcome) -> str:
-    said = result.study.experiment(outcome.id).verdict(outcome.passed)
+    said = result.verdict(outcome)
     return said if outcome.passed else f"**{said}**"
 
 

@@ -36,7 +36,7 @@ def keep(result: StudyResult, directory: Path, *, quick: bool) -> None:
     stored[result.study.name] = {
         "quick": quick,
         "title": result.study.title,
-        "experiments": [answer.experiment(result.study, outcome) for outcome in result.outcomes],
+        "experiments": [answer.experiment(result, outcome) for outcome in result.outcomes],
     }
     known = [entry.name for entry in library.studies()]
     storage.write_json(path, {name: stored[name] for name in known if name in stored})

@@ -41,6 +41,8 @@ VERDICTS = {
     "own": ("holds", "does not hold"),
 }
 """What an experiment of each kind can come to."""
+UNDECIDED = "not decided"
+"""What one comes to that a quick run measures too little for."""
 
 
 @dataclass(frozen=True)
@@ -153,6 +155,8 @@ class Outcome:
         What a reader should know beside it.
     pictures : tuple of str
         File names, relative to the study's output directory.
+    decided : bool
+        Whether the run measured enough to judge. One that did not has not passed, and fails nothing.
     """
 
     id: str
@@ -162,6 +166,7 @@ class Outcome:
     passed: bool
     note: str = ""
     pictures: tuple[str, ...] = ()
+    decided: bool = True
 
 
 @dataclass(frozen=True)
@@ -306,13 +311,18 @@ class Context:
         passed: bool,
         note: str = "",
         pictures: Sequence[str] = (),
+        decided: bool = True,
     ) -> Outcome:
-        """What an experiment measured; criterion, report and why it is not met come from ``study.toml``."""
+        """What an experiment measured; criterion, report and why it is not met come from ``study.toml``.
+
+        Why it is not met has figures of the full run: a quick one leaves it out. One that measured too little
+        to judge is not `decided`.
+        """
         experiment = self.study.experiment(id)
-        said = note or ("" if passed else experiment.not_met)
-        return Outcome(
-            id, experiment.criterion, experiment.reported, measured, bool(passed), said, tuple(pictures)
-        )
+        said = note or ("" if passed or self.quick else experiment.not_met)
+        criterion, reported = experiment.criterion, experiment.reported
+        judged = bool(passed) and decided
+        return Outcome(id, criterion, reported, measured, judged, said, tuple(pictures), decided)
 
 
 @dataclass(frozen=True)
@@ -324,11 +334,36 @@ class StudyResult:
     directory: Path
     tables: tuple[Table, ...] = ()
     cover: str = ""
+    quick: bool = False
 
     @property
     def passed(self) -> bool:
-        """Whether every experiment passed that is not known to fail."""
-        return all(outcome.passed or self.study.experiment(outcome.id).not_met for outcome in self.outcomes)
+        """Whether every experiment passed that was decided, and is not known to fail."""
+        return all(
+            outcome.passed or not outcome.decided or self.study.experiment(outcome.id).not_met
+            for outcome in self.outcomes
+        )
+
+    def verdict(self, outcome: Outcome) -> str:
+        """What an experiment came to, in words."""
+        return self.study.experiment(outcome.id).verdict(outcome.passed) if outcome.decided else UNDECIDED
+
+    def not_met(self, outcome: Outcome) -> str:
+        """Why a criterion is known not to be met; nothing of a quick run, whose figures are others."""
+        known = self.study.experiment(outcome.id).not_met
+        return "" if outcome.passed or not outcome.decided or self.quick else known
+
+    def only(self, ids: Sequence[str]) -> StudyResult:
+        """These experiments alone.
+
+        Raises
+        ------
+        StudyError
+            If there is no experiment of an id.
+        """
+        for one in ids:
+            self.study.experiment(one)
+        return replace(self, outcomes=tuple(one for one in self.outcomes if one.id in ids))
 
 
 def find(name: str | None) -> list[Study]:
@@ -419,7 +454,8 @@ def reproduce(
             with storage.complete_directory(directory) as partial:
                 context = Context(study, partial, quick, say)
                 outcomes = _every_experiment(study, _module(study).run(context))
-                result = StudyResult(study, outcomes, directory, tuple(context.tables), context.cover)
+                tables = tuple(context.tables)
+                result = StudyResult(study, outcomes, directory, tables, context.cover, quick)
                 storage.write_json(partial / "outcomes.json", to_json([result], study.name))
         except KeyboardInterrupt:
             say("interrupted: finished runs are saved; the same command resumes")

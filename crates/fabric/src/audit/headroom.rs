@@ -106,7 +106,7 @@ impl<'a> Room<'a> {
             );
             let help =
                 "lossless frames can be lost before a pause is sent: expected accounting = \"ingress\"";
-            audit.warn(Subject::Node(self.id), of_buffer("dynamic_threshold", message, help));
+            audit.may_lose(Subject::Node(self.id), of_buffer("dynamic_threshold", message, help));
         } else if let Some(Amount::Bytes(total)) = buffer.total.filter(|_| ingress) {
             self.total(total, headroom, audit);
         }
@@ -138,7 +138,7 @@ impl<'a> Room<'a> {
                 "headroom {headroom}, but of the shortest frames a link of \"{name}\" has {short} in flight"
             );
             let help = "frames can be lost: expected watermarks in bytes or more headroom";
-            audit.warn(Subject::Node(self.id), self.of_control("headroom", message, help));
+            audit.may_lose(Subject::Node(self.id), self.of_control("headroom", message, help));
         }
     }
 
@@ -176,7 +176,7 @@ impl<'a> Room<'a> {
                 "{what} {xoff} leaves {room} below the limit {shown}; of the shortest frames a link of \"{name}\" has {short} in flight"
             );
             let help = "frames can be lost: expected limits in bytes, a lower xoff or a higher limit";
-            audit.warn(subject, about(message, help.to_string()));
+            audit.may_lose(subject, about(message, help.to_string()));
         }
     }
 
@@ -200,7 +200,7 @@ impl<'a> Room<'a> {
                 "the buffer of \"{name}\" has {has}; with all ports at xoff and their headroom {used} would be used"
             );
             let help = "frames can be lost before a port is paused: expected a larger total or a lower xoff";
-            audit.warn(Subject::Node(self.id), of_buffer("total", message, help));
+            audit.may_lose(Subject::Node(self.id), of_buffer("total", message, help));
         }
     }
 

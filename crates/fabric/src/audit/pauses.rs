@@ -48,7 +48,7 @@ fn renewal(need: &PauseNeeds, control: &PauseSpec, audit: &mut Audit<'_>) {
     let name = &audit.spec.nodes[need.node.at()].name;
     let message = format!("pauses from \"{name}\" end after {} and are not renewed", need.lasts);
     let help = "frames can be lost where a queue is full for longer: expected refresh = true, or on_lossless_drop = \"count\"";
-    audit.warn(Subject::Node(need.node), of_flow_control(control.name, "refresh", message, help));
+    audit.may_lose(Subject::Node(need.node), of_flow_control(control.name, "refresh", message, help));
 }
 
 /// A computed target watermark has to lie above the low watermark.
@@ -86,5 +86,5 @@ fn obeyed(audit: &mut Audit<'_>) {
         list.join(", ")
     );
     let help = "frames can be lost: no headroom is enough for a station that goes on sending";
-    audit.warn(Subject::Node(need.peer), Remark::about("flow_control", message, help));
+    audit.may_lose(Subject::Node(need.peer), Remark::about("flow_control", message, help));
 }

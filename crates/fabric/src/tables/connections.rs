@@ -132,7 +132,7 @@ fn with_exchanges(table: Table, rows: &[Row]) -> Table {
         .reals(
             "completed_ns",
             "ns",
-            "When the transfer was complete; not a number if it was not, or has no end.",
+            "When the transfer was complete; null if it was not, or has no end.",
             rows.iter().map(|row| row.completed),
         )
 }
@@ -167,13 +167,13 @@ fn with_congestion(table: Table, rows: &[Row]) -> Table {
         .reals(
             "congestion_window_bytes",
             "B",
-            "Congestion window at the end, bytes of data; not a number but for TCP.",
+            "Congestion window at the end, bytes of data; null without TCP.",
             known(|known| known.window as f64),
         )
         .reals(
             "round_trip_smoothed_ns",
             "ns",
-            "Smoothed round trip at the end, as the sender knows it; not a number but for TCP.",
+            "Smoothed round trip at the end, as the sender knows it; null without TCP.",
             known(trip),
         )
         .integers("timeouts", "", "Timeouts of a sender over TCP.", counts(|known| known.timeouts))
@@ -189,23 +189,20 @@ fn with_congestion(table: Table, rows: &[Row]) -> Table {
 const HELD: [(&str, &str); 5] = [
     (
         "held_by_application",
-        "Share of the time of a sender over TCP, from its beginning until all is acknowledged, in which it had nothing to send; not a number but for TCP. The five shares add up to 1.",
+        "Share of the time of a sender over TCP, from its beginning until all is acknowledged, in which it had nothing to send; null without TCP. The five shares add up to 1.",
     ),
-    (
-        "held_by_receive_window",
-        "Share of it with a full receive window or send buffer; not a number but for TCP.",
-    ),
+    ("held_by_receive_window", "Share of it with a full receive window or send buffer; null without TCP."),
     (
         "held_by_congestion_control",
-        "Share of it in which its congestion control released nothing: its window, its pacing, a handshake, loss recovery; not a number but for TCP.",
+        "Share of it in which its congestion control released nothing: its window, its pacing, a handshake, loss recovery; null without TCP.",
     ),
     (
         "held_by_pause",
-        "Share of it with a segment ready while its class was stopped at its NIC by a pause, or by a link that was down; not a number but for TCP.",
+        "Share of it with a segment ready while its class was stopped at its NIC by a pause, or by a link that was down; null without TCP.",
     ),
     (
         "held_by_host",
-        "Share of it with a segment ready while the NIC sent earlier frames, of this sender or another, or a rate limiter held it; not a number but for TCP.",
+        "Share of it with a segment ready while the NIC sent earlier frames, of this sender or another, or a rate limiter held it; null without TCP.",
     ),
 ];
 

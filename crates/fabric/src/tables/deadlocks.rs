@@ -30,7 +30,7 @@ impl View<'_> {
         .reals(
             "ended_ns",
             "ns",
-            "When it was found to be over; not a number if it never was.",
+            "When it was found to be over; null if it never was.",
             rows.iter().map(|row| row.1.ended.map_or(f64::NAN, Time::as_ns_f64)),
         )
         .texts("port", "Port of the queue.", rows.iter().map(|row| self.s.port_name(member(row).queue.0)))

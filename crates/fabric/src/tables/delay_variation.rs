@@ -39,7 +39,7 @@ impl Delays {
 pub(super) type Variations = BTreeMap<(u32, u32), Delays>;
 
 impl View<'_> {
-    /// The deviation of each row of the log, `ends` of which are where its frame comes from and goes; not a number where
+    /// The deviation of each row of the log, `ends` of which are where its frame comes from and goes; null where
     /// it is not a frame with data that has arrived at its end. And all of them by flow and destination.
     pub(super) fn deviations(&self, rows: &[Row], ends: &[[u32; 2]]) -> (Vec<f64>, Variations) {
         let mut variations = Variations::new();

@@ -32,6 +32,6 @@ impl View<'_> {
             .reals("time_ns", "ns", "When.", notes.iter().map(|note| note.at.as_ns_f64()))
             .texts("what", "link_down, link_up, rate, bit_errors_begin, bit_errors_end, pause_loss_begins, pause_loss_ends, frame_loss_begins, frame_loss_ends, control_frame (of nobody in the fabric), control_frame_ignored, restart, restarted, scheduler (a port has another), reading_stops or reading_starts (of a receiving host), sending_changes (of a sending one).", notes.iter().map(|note| note.what.to_string()))
             .texts("where", "The link (the nodes at its ends, or from one to the other if frames of that direction alone are lost; its number if there are several), switch or host.", notes.iter().map(|note| note.place.clone()))
-            .reals("value", "", "The new rate in b/s, or the probability of a wrong bit, a lost pause frame or a lost frame; else not a number.", notes.iter().map(|note| note.value))
+            .reals("value", "", "The new rate in b/s, or the probability of a wrong bit, a lost pause frame or a lost frame; else null.", notes.iter().map(|note| note.value))
     }
 }

@@ -48,7 +48,7 @@ impl View<'_> {
         .reals(
             "window_bytes",
             "B",
-            "Bytes of frames that it may have in flight at the end; not a number without limit.",
+            "Bytes of frames that it may have in flight at the end; null without limit.",
             rows.iter().map(|row| match row.pair.window() {
                 u64::MAX => f64::NAN,
                 bytes => bytes as f64,
@@ -58,7 +58,7 @@ impl View<'_> {
         with_spent(with_counts(table, &rows), &spent).reals(
             "failed_ns",
             "ns",
-            "When it came to be in error, after which it sends nothing, and of READs asks for nothing; not a number if it is not.",
+            "When it came to be in error, after which it sends nothing, and of READs asks for nothing; null if it is not.",
             rows.iter().map(|row| row.read.and_then(|read| read.failed).or(row.pair.failed()).map_or(f64::NAN, Time::as_ns_f64)),
         )
     }

@@ -45,7 +45,7 @@ impl View<'_> {
         .reals(
             "over_ns",
             "ns",
-            "When it was over; not a number if it was not.",
+            "When it was over; null if it was not.",
             rows.iter().map(|row| row.2.over.map_or(f64::NAN, Time::as_ns_f64)),
         )
         .integers(

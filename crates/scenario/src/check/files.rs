@@ -1,11 +1,12 @@
 //! Files that a scenario names, and what is said of values that can be in one.
 
 use super::Context;
+use crate::Files;
 use crate::diagnostics::{Severity, Source};
 use crate::place::Place;
 use std::fs::File;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 use workload::{Arrivals, Found, FrameSizes, FrameText, LARGEST_FRAME};
 
 /// Larger files of sizes are refused.
@@ -46,17 +47,11 @@ pub fn table<T>(
     at: &Place,
     context: &mut Context<'_>,
 ) -> Option<T> {
-    let text = match read(&context.path(path)) {
+    let text = match context.path(path).and_then(|path| read(&path)) {
         Ok(text) => text,
         Err(why) => {
-            context.error(
-                at,
-                format!("cannot read \"{path}\": {why}"),
-                format!(
-                    "expected a CSV file with the columns {columns}, relative to {}",
-                    context.directory()
-                ),
-            );
+            let help = context.expects(&format!("a CSV file with the columns {columns}"));
+            context.error(at, format!("cannot read \"{path}\": {why}"), help);
             return None;
         }
     };
@@ -79,6 +74,42 @@ fn read(path: &Path) -> Result<String, String> {
     }
     // Spreadsheets begin a text with a byte-order mark.
     Ok(text.strip_prefix('\u{feff}').map_or(text.clone(), str::to_string))
+}
+
+/// Path of a file that a scenario names. Outside the folder of the scenario, also by a symbolic link within it, a file is
+/// refused before anything of it is read.
+pub fn within(files: Files<'_>, named: &str) -> Result<PathBuf, String> {
+    let folder = files.base_dir.filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let path = folder.join(named);
+    if files.anywhere {
+        return Ok(path);
+    }
+    let outside = || "it lies outside the folder of the scenario".to_string();
+    let is_plain = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
+    let is_inside = Path::new(named).components().all(is_plain);
+    // A name that leaves the folder is not looked up: whether there is such a file is nobody's business.
+    let name = if is_inside { path.clone() } else { lexically(&path) };
+    let begin = if is_inside { folder.to_path_buf() } else { lexically(folder) };
+    if !is_inside && !name.starts_with(&begin) {
+        return Err(outside());
+    }
+    let real = |path: &Path| path.canonicalize().map_err(|why| why.to_string());
+    if real(&path)?.starts_with(real(folder)?) { Ok(path) } else { Err(outside()) }
+}
+
+/// An absolute path without "." and "..", as its text says: symbolic links are not followed.
+fn lexically(path: &Path) -> PathBuf {
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
+    absolute.components().fold(PathBuf::new(), |mut found, part| {
+        match part {
+            Component::ParentDir => {
+                found.pop();
+            }
+            Component::CurDir => {}
+            _ => found.push(part),
+        }
+        found
+    })
 }
 
 /// Opens a regular file: a pipe would wait for whoever writes into it.

@@ -9,6 +9,7 @@
 
 use super::topology::Fabric;
 use super::{Context, names};
+use crate::diagnostics::Severity;
 use crate::model::{CODE_POINTS, CodePoints, MapKeys, Model, RemapKeys};
 use crate::place::Place;
 use ::flow_control::{Control, PauseKind};
@@ -304,11 +305,8 @@ impl Pauses<'_> {
                     self.used.name(old),
                     own.priorities[old].0
                 );
-                context.warn(
-                    &at,
-                    message,
-                    "they can be lost behind this switch: expected a DSCP of a lossless class",
-                );
+                let help = "they can be lost behind this switch: expected a DSCP of a lossless class";
+                context.report(Severity::BrokenPromise, &at, message, help.to_string());
             }
         }
     }

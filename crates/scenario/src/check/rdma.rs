@@ -2,20 +2,22 @@
 //! takes one that was overtaken for lost; and no answer comes within less than a round trip.
 
 use super::Context;
-use super::telemetry::rate_of;
+use super::telemetry::{Distances, rate_of};
 use super::unused::place_of;
 use crate::model::Model;
 use crate::place::Place;
 use fabric::RoundTrips;
 use fabric::choice::PathChoice;
 use fabric::spec::{FlowSpec, NodeSpec, Spec};
-use transport::{RdmaKeys, RdmaRecovery, RdmaTimeouts, RdmaVerb};
+use transport::{RdmaKeys, RdmaRecovery, RdmaSpec, RdmaTimeouts, RdmaVerb};
 use units::Time;
 
 /// Warns once for each entry of the text.
 pub fn check(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     check_timeouts(model, spec, context);
     check_least_rates(model, spec, context);
+    check_targets(model, spec, context);
+    check_overtaking(model, spec, context);
     let mut told: Vec<&str> = Vec::new();
     for flow in spec.flows.iter().filter(|flow| goes_back(flow)) {
         let Some((name, tables)) = place_of(model, flow).filter(|(name, _)| !told.contains(name)) else {
@@ -112,6 +114,75 @@ fn too_soon(flow: &FlowSpec, trips: RoundTrips) -> Option<(Time, String)> {
     (high <= packet).then(|| {
         (high, format!("a packet takes {:.1} us at the least rate of its control ({least})", us(packet)))
     })
+}
+
+/// Warns of controls whose target is below the round trip without queues: they are slower than their path for ever.
+fn check_targets(model: &Model, spec: &Spec, context: &mut Context<'_>) {
+    let has_target =
+        |flow: &FlowSpec| rdma_of(flow).is_some_and(|rdma| rdma.control.delay_target(0, 1.0).is_some());
+    if !spec.flows.iter().any(has_target) {
+        return;
+    }
+    let mut told: Vec<&str> = Vec::new();
+    let mut distances = Distances::new(spec);
+    for (flow, round_trip) in fabric::round_trips(spec, has_target) {
+        let round_trip = round_trip.empty;
+        let flow = &spec.flows[flow];
+        let (Some(rdma), Some(rate)) = (rdma_of(flow), rate_of(spec, flow.from)) else { continue };
+        let Some((name, tables)) = place_of(model, flow).filter(|(name, _)| !told.contains(name)) else {
+            continue;
+        };
+        let to = flow.source.destinations.nodes();
+        let hops = to.iter().map(|&to| distances.switches(flow.from, to)).max().unwrap_or_default();
+        // The window that fills the path: a smaller one has a longer target, and less than the rate of the link.
+        let packet = f64::from(rdma.frame_bytes(rdma.mtu)) * 8.0;
+        let fills = (rate.bps_f64() * round_trip.as_secs_f64() / packet).max(1.0);
+        let hops = u16::try_from(hops).unwrap_or(u16::MAX);
+        let Some((key, target)) = rdma.control.delay_target(hops, fills) else { continue };
+        if target >= round_trip {
+            continue;
+        }
+        told.push(name);
+        let us = |time: Time| time.as_secs_f64() * 1e6;
+        let own = |table: &Place| table.key(rdma.control.name()).key(key);
+        let written: Vec<_> = tables.iter().map(own).chain(tables.clone()).collect();
+        let message = format!(
+            "the target of \"{name}\" is a round trip of {:.1} us, and a packet and its answer take {:.1} us without queues",
+            us(target),
+            us(round_trip)
+        );
+        let help = format!(
+            "{} slows down although nothing waits: expected a {key} above the round trip",
+            rdma.control.name()
+        );
+        context.warn(&context.first_written(&written).unwrap_or_default(), message, help);
+    }
+}
+
+/// Warns of selective repeat where packets overtake each other: the receiver answers each one that is out of order with a NAK.
+fn check_overtaking(model: &Model, spec: &Spec, context: &mut Context<'_>) {
+    let Some(switch) = spec.nodes.iter().find(|node| sprays(node)) else { return };
+    let mut told: Vec<&str> = Vec::new();
+    let is_selective =
+        |flow: &&FlowSpec| rdma_of(flow).is_some_and(|rdma| rdma.recovery == RdmaRecovery::Selective);
+    for flow in spec.flows.iter().filter(is_selective) {
+        let Some((name, tables)) = place_of(model, flow).filter(|(name, _)| !told.contains(name)) else {
+            continue;
+        };
+        told.push(name);
+        let written: Vec<_> =
+            tables.iter().map(|table| table.key("recovery")).chain(tables.clone()).collect();
+        let message = format!(
+            "\"{name}\" repeats selectively, and \"{}\" chooses a path for each frame: a packet that is overtaken is sent again",
+            switch.name
+        );
+        let help = "messages take longer although nothing is lost: expected path_choice = \"hash\", or \"flowlet\" with a gap that keeps packets in order";
+        context.warn(&context.first_written(&written).unwrap_or_default(), message, help);
+    }
+}
+
+fn rdma_of(flow: &FlowSpec) -> Option<&RdmaSpec> {
+    flow.transport.as_ref().and_then(|connection| connection.rdma())
 }
 
 /// The shorter timeout of a flow that is RDMA.

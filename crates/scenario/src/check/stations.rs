@@ -27,13 +27,6 @@ pub fn lower(model: &Model, fabric: &Fabric, context: &mut Context<'_>) -> Vec<N
             "they have no effect",
         );
     }
-    if !has_switch && model.flow_control.pauses() {
-        context.warn(
-            &Place::of("flow_control"),
-            "flow control, but the fabric has no switch",
-            "only switches send pauses: it has no effect",
-        );
-    }
     flow_control::check(&model.flow_control, model, &Place::of("flow_control"), context);
     let host = Arc::new(host(model, &model.host, None, &Place::of("host"), context));
     let hosts: BTreeMap<&str, Arc<HostSpec>> = model

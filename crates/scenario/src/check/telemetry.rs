@@ -113,7 +113,7 @@ pub fn rate_of(spec: &Spec, node: NodeId) -> Option<BitRate> {
 }
 
 /// How many switches lie between two nodes at least.
-struct Distances<'s> {
+pub(super) struct Distances<'s> {
     spec: &'s Spec,
     neighbours: Vec<Vec<NodeId>>,
     /// By the switch that it begins at, how far each node is.
@@ -121,7 +121,7 @@ struct Distances<'s> {
 }
 
 impl Distances<'_> {
-    fn new(spec: &Spec) -> Distances<'_> {
+    pub fn new(spec: &Spec) -> Distances<'_> {
         let mut neighbours = vec![Vec::new(); spec.nodes.len()];
         for link in &spec.links {
             neighbours[link.a.at()].push(link.b);
@@ -130,7 +130,7 @@ impl Distances<'_> {
         Distances { spec, neighbours, known: BTreeMap::new() }
     }
 
-    fn switches(&mut self, from: NodeId, to: NodeId) -> usize {
+    pub fn switches(&mut self, from: NodeId, to: NodeId) -> usize {
         let first = self.neighbours[from.at()].clone();
         let through = first.into_iter().filter(|&first| first != to);
         through.map(|first| self.from(first)[to.at()]).min().unwrap_or_default()

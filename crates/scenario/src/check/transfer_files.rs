@@ -29,7 +29,7 @@ pub fn read(
     let input = match open(path, context) {
         Ok(input) => input,
         Err(why) => {
-            let help = format!("expected a CSV or Parquet file, relative to {}", context.directory());
+            let help = context.expects("a CSV or Parquet file");
             context.error(at, format!("cannot read \"{path}\": {why}"), help);
             return;
         }
@@ -63,10 +63,10 @@ pub fn read(
 
 /// A file that is opened; a Parquet file reads as CSV, with a line for each row below the header.
 fn open(path: &str, context: &Context<'_>) -> Result<Box<dyn Read>, String> {
-    let full = context.path(path);
+    let full = context.path(path)?;
     if full.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("parquet")) {
         files::open(&full)?;
-        return (context.parquet)(&full);
+        return (context.files.parquet)(&full);
     }
     Ok(Box::new(files::open(&full)?))
 }

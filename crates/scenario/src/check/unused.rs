@@ -19,6 +19,7 @@ use workload::{Arrivals, RateBasis};
 pub fn check(model: &Model, spec: &Spec, needs: &[PauseNeeds], entries: &[usize], context: &mut Context<'_>) {
     let is_controlled = |node: &NodeSpec| node.pauses().is_some() || node.credits().is_some();
     simulation(&model.simulation, spec.nodes.iter().any(is_controlled), context);
+    pauses(model, needs, context);
     probes(model, spec.nodes.iter().any(|node| node.pauses().is_some()), context);
     warmup(model, spec, context);
     limiters(model, spec, context);
@@ -44,6 +45,15 @@ fn simulation(simulation: &Simulation, is_controlled: bool, context: &mut Contex
         &["on_lossless_drop", "on_deadlock", "deadlock_interval"],
     );
     context.unused(found.remarks(), &Place::of("simulation"));
+}
+
+/// Flow control by pauses where no station sends any.
+fn pauses(model: &Model, needs: &[PauseNeeds], context: &mut Context<'_>) {
+    if model.flow_control.pauses() && needs.iter().all(|need| need.pauses == 0) {
+        let message = "flow control, but no station sends pauses";
+        let help = "it has no effect: switches send pauses, and hosts with a receive buffer";
+        context.warn(&Place::of("flow_control"), message, help);
+    }
 }
 
 fn probes(model: &Model, pauses: bool, context: &mut Context<'_>) {

@@ -97,10 +97,12 @@ fn marked(text: &str) -> (String, usize, usize) {
 fn check(case: &Text, severity: Severity, message: &str, help: &str) {
     let (text, line, column) = marked(&case.text());
     let found: Vec<Diagnostic> = match (load(&text, "bad.toml", None), severity) {
-        (Ok(scenario), Severity::Warning) => scenario.warnings,
+        (Ok(scenario), Severity::Warning | Severity::BrokenPromise) => scenario.warnings,
         (Ok(_), Severity::Error) => panic!("loads without error, expected {message:?}:\n{text}"),
         (Err(why), Severity::Error) => why.errors().cloned().collect(),
-        (Err(why), Severity::Warning) => panic!("expected only a warning {message:?}:\n{why}"),
+        (Err(why), Severity::Warning | Severity::BrokenPromise) => {
+            panic!("expected only a warning {message:?}:\n{why}")
+        }
     };
     let fits = |one: &&Diagnostic| {
         (one.line, one.column) == (line, column) && one.message.contains(message) && one.help.contains(help)

@@ -11,6 +11,7 @@ mod lossless;
 mod maps;
 mod names;
 mod pinned;
+mod promises;
 mod robust;
 mod schema;
 mod strict;

@@ -195,7 +195,8 @@ impl RdmaKeys {
             cnp_gap: self.cnp_gap,
             cnp_scope: self.cnp_scope,
         };
-        let warnings = self.warnings(&spec);
+        let mut warnings = self.warnings(&spec);
+        warnings.extend(self.smaller_mtu(frame, mtu, telemetry + extended));
         Ok((spec.into(), warnings))
     }
 
@@ -261,6 +262,24 @@ impl RdmaKeys {
                 Err(Remark::about("mtu", message, help))
             }
         }
+    }
+
+    /// A warning if the computed MTU would be larger without the `extra` bytes of headers that the verb and the control add.
+    fn smaller_mtu(&self, frame: u16, mtu: u16, extra: u16) -> Option<Remark> {
+        let without = self.mtu.value().is_none().then(|| self.mtu(frame, 0).ok()).flatten()?;
+        (without > mtu).then(|| {
+            let headers = self.headers.get() + u64::from(extra);
+            let message = format!(
+                "the MTU falls from {without} B to {mtu} B: a frame of {frame} B has no room for {extra} B more of headers, which its verb or control adds"
+            );
+            let help = format!(
+                "messages take {} times as many packets: expected frame = \"{} B\", or an `mtu` as large as fits, like \"{} B\"",
+                without.div_ceil(mtu),
+                u64::from(without) + headers,
+                u64::from(frame) - headers
+            );
+            Remark::about("mtu", message, help)
+        })
     }
 
     fn check(&self) -> Vec<Remark> {

@@ -16,7 +16,7 @@ use super::control::{PathFacts, RdmaAck, RdmaControl, RdmaLoss};
 use keys::Remark;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::Time;
+use units::{BitRate, Time};
 
 /// Timeouts in a row after which the window is the least.
 const RESET_AFTER: u32 = 5;
@@ -78,6 +78,12 @@ impl SwiftKeys {
             checks::number("min_window", self.min_window, 1.0),
         ];
         all.into_iter().flatten().collect()
+    }
+    /// The round trip that a window of so many packets is held at, on a path with so many switches.
+    pub fn target(&self, hops: u16, window: f64) -> Time {
+        let facts = PathFacts { rate: BitRate::from_gbps(1), base_rtt: Time::from_us(1), packet: 1, overhead: 0, hops };
+        let swift = Swift::new(self, &facts);
+        Time::from_ps((swift.base + swift.scaling(window)) as u64)
     }
     /// Nothing can be unused.
     pub fn unused(&self) -> Vec<Remark> {

@@ -56,7 +56,7 @@ class Run:
     def of(cls, result: Result) -> Run:
         """Until the last host knows that all of its part has arrived; infinite if one does not."""
         ends = [row["completed_ns"] for row in result.rows("connections")]
-        last = math.inf if any(math.isnan(end) for end in ends) else max(ends) / 1e9
+        last = math.inf if any(end is None for end in ends) else max(ends) / 1e9
         dropped = sum(row["frames"] for row in result.rows("drops"))
         return cls(last, dropped, sum(row["timeouts"] for row in result.rows("connections")))
 

@@ -1,0 +1,273 @@
+"""The verdict on a run, or on a scenario before it runs. Every command, page and file takes it from here.
+
+A verdict has findings, the gravest first. The first one names the verdict and gives its colour. A run without
+findings is complete.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import pyarrow.compute as pc
+
+from penstock.units import duration
+
+from . import connections, failures
+
+if TYPE_CHECKING:
+    from penstock.measurements import Measurements
+
+DEADLOCKED = "deadlocked"
+LOST = "lost_lossless"
+PROMISE = "broken_promise"
+UNFINISHED = "unfinished"
+STOPPED = "stopped_early"
+COMPLETE = "complete"
+
+STATES: Mapping[str, str] = {
+    DEADLOCKED: "deadlocked",
+    LOST: "lost frames in a lossless class",
+    PROMISE: "broken promise",
+    UNFINISHED: "unfinished",
+    STOPPED: "stopped early",
+    COMPLETE: "complete",
+}
+"""States in words, the gravest first."""
+
+FAILED = frozenset({DEADLOCKED, LOST, PROMISE, STOPPED})
+"""States with exit code 1. Unfinished transfers are no failure: a load that lasts always has some."""
+
+TONES: Mapping[str, str] = {
+    DEADLOCKED: "bad",
+    LOST: "bad",
+    PROMISE: "bad",
+    UNFINISHED: "warn",
+    STOPPED: "warn",
+    COMPLETE: "good",
+}
+"""Colours of the report page: ``bad`` is red, ``warn`` amber, ``good`` green."""
+
+_QUEUES_NAMED = 6
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One state that holds.
+
+    Attributes
+    ----------
+    state : str
+        A key of `STATES`.
+    text : str
+        Numbers and places, without the name of the state.
+    """
+
+    state: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Unfinished:
+    """Transfers that were not complete at the end of a run, those of the warm-up included.
+
+    Attributes
+    ----------
+    begun : int
+        Transfers that began.
+    unfinished : int
+        Those of them that were not complete.
+    waiting : int
+        Transfers that never began, because what they wait for had not ended.
+    """
+
+    begun: int
+    unfinished: int
+    waiting: int
+
+    @property
+    def count(self) -> int:
+        """All that were not complete."""
+        return self.unfinished + self.waiting
+
+    @property
+    def text(self) -> str:
+        """In words, such as "18 of 128 transfers"."""
+        all_of_them = self.begun + self.waiting
+        never = f", {self.waiting:,} of which never began" if self.waiting else ""
+        return f"{self.count:,} of {all_of_them:,} transfer{'' if all_of_them == 1 else 's'}{never}"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The verdict on a run or a scenario.
+
+    Attributes
+    ----------
+    findings : tuple of Finding
+        The gravest first; empty if the run is complete.
+    """
+
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def state(self) -> str:
+        """The gravest state that holds: a key of `STATES`."""
+        return self.findings[0].state if self.findings else COMPLETE
+
+    @property
+    def failed(self) -> bool:
+        """Whether a state holds that is a failure."""
+        return any(one.state in FAILED for one in self.findings)
+
+    @property
+    def exit_code(self) -> int:
+        """Exit code of a command whose subject has this verdict: 1 if it failed, otherwise 0."""
+        return int(self.failed)
+
+    @property
+    def tone(self) -> str:
+        """Colour: ``good``, ``warn`` or ``bad``."""
+        return TONES[self.state]
+
+    def __str__(self) -> str:
+        return "; ".join(f"{STATES[one.state]}: {one.text}" for one in self.findings) or STATES[COMPLETE]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The verdict as JSON has it."""
+        return {
+            "state": self.state,
+            "text": str(self),
+            "exit_code": self.exit_code,
+            "tone": self.tone,
+            "findings": [asdict(one) for one in self.findings],
+        }
+
+
+def verdict(result: Measurements) -> Verdict:
+    """The verdict on a run.
+
+    Parameters
+    ----------
+    result : Result
+        Of the run.
+    """
+    return _ordered(
+        [
+            *_deadlocked(result),
+            *_lost(result),
+            *_promises(result.run.get("broken_promises", ())),
+            *_unfinished(result),
+            *_stopped(result),
+        ]
+    )
+
+
+def of_scenario(broken_promises: Sequence[str]) -> Verdict:
+    """The verdict on a scenario that has not run, by the messages of its warnings that break a promise."""
+    return _ordered(_promises(broken_promises))
+
+
+def of_text(state: str, text: str) -> Verdict:
+    """A verdict that a table has as its state and its text."""
+    if state == COMPLETE:
+        return Verdict()
+    return Verdict((Finding(state, text.removeprefix(f"{STATES[state]}: ")),))
+
+
+def together(named: Sequence[tuple[str, Verdict]], runs: str = "runs") -> Verdict:
+    """The verdict on several runs: each state that holds for one of them, and for which.
+
+    Parameters
+    ----------
+    named : list of tuple
+        Name and verdict of each run.
+    runs : str, optional
+        What they are, in the plural. Default: "runs".
+    """
+    if len(named) == 1:
+        return named[0][1]
+    found = []
+    for state in STATES:
+        own = [(name, one.text) for name, verdict in named for one in verdict.findings if one.state == state]
+        if own:
+            name, text = own[0]
+            first = "" if len(own) == 1 else "the first: "
+            found.append(Finding(state, f"{len(own):,} of {len(named):,} {runs}, {first}{name}: {text}"))
+    return Verdict(tuple(found))
+
+
+def unfinished(result: Measurements) -> Unfinished:
+    """Transfers that were not complete when the run ended."""
+    if "transfers" not in result.table_names:
+        return Unfinished(0, 0, 0)
+    table = result.table("transfers")
+    never = result.table("waiting_transfers").num_rows if "waiting_transfers" in result.table_names else 0
+    done = pc.sum(pc.is_finite(table["completion_ns"])).as_py() or 0
+    return Unfinished(table.num_rows, table.num_rows - int(done), never)
+
+
+def _ordered(found: Iterable[Finding]) -> Verdict:
+    order = list(STATES)
+    return Verdict(tuple(sorted(found, key=lambda one: order.index(one.state))))
+
+
+def _deadlocked(result: Measurements) -> Iterable[Finding]:
+    """Circles of queues that closed, one that is still closed first."""
+    from .forensics import deadlocks
+
+    found = sorted(deadlocks(result), key=lambda one: one.ended_ns is not None)
+    if not found:
+        return
+    first = found[0]
+    listed = " -> ".join(
+        [*first.queues[:_QUEUES_NAMED], *(["..."] if len(first.queues) > _QUEUES_NAMED else [])]
+    )
+    over = "" if first.ended_ns is None else f" until {duration(first.ended_ns)}"
+    more = "" if len(found) == 1 else f"; {len(found) - 1:,} more in the table deadlocks"
+    yield Finding(
+        DEADLOCKED,
+        f"{len(first.queues)} queues wait for each other in a circle from {duration(first.closed_ns)} "
+        f"{over.strip() or 'on'} ({listed}){more}",
+    )
+
+
+def _lost(result: Measurements) -> Iterable[Finding]:
+    """Frames of lossless classes that a limit has lost; those that an injected fault takes do not count."""
+    ports = result.table("ports")
+    if "headroom_violations" not in ports.column_names:
+        return
+    lost = int(pc.sum(ports["headroom_violations"]).as_py() or 0)
+    if lost:
+        worst = pc.index(ports["headroom_violations"], pc.max(ports["headroom_violations"])).as_py()
+        port = ports["port"][worst].as_py()
+        frames = "1 frame" if lost == 1 else f"{lost:,} frames, most"
+        yield Finding(LOST, f"{frames} at {port}")
+
+
+def _promises(messages: Sequence[str]) -> Iterable[Finding]:
+    if messages:
+        more = f" (and {len(messages) - 1:,} more)" if len(messages) > 1 else ""
+        yield Finding(PROMISE, f"{messages[0]}{more}")
+
+
+def _unfinished(result: Measurements) -> Iterable[Finding]:
+    told = []
+    if (found := unfinished(result)).count:
+        told.append(found.text)
+    if never := connections.unfinished(result):
+        told.append(f"{len(never):,} connection{'' if len(never) == 1 else 's'} with an end")
+    if failed := failures.of_run(result):
+        told.append(failed)
+    if told:
+        yield Finding(UNFINISHED, "; ".join(told))
+
+
+def _stopped(result: Measurements) -> Iterable[Finding]:
+    if result.complete:
+        return
+    run = result.run
+    reached, planned = (duration(float(run[key]) * 1e9) for key in ("simulated_s", "duration_s"))
+    why = run.get("cut_short_by") or ('on_deadlock = "stop"' if run.get("ended_by") else "by request")
+    yield Finding(STOPPED, f"at {reached} of {planned}, {why}")
