@@ -78,7 +78,7 @@ def read(document: Document) -> Piece:
 
 def _rows(document: Document, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """The rows with the lines in which they end; cells are as long as Python's reader takes them."""
-    rows = csv.reader(document.text.splitlines(), delimiter=delimiter)
+    rows = csv.reader(document.every_line(), delimiter=delimiter)
     while True:
         try:
             row = next(rows, None)
