@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow.compute as pc
 
 from penstock.errors import InputError
-from penstock.measurements import rows
+from penstock.measurements import of_result, rows
 from penstock.units import rate
 
 from . import bypasses, connections, copies, limiters, losses
@@ -184,6 +184,7 @@ def port_of(queue: str) -> str:
 _OF_EDGE = [one.name for one in fields(Edge)]
 
 
+@of_result
 def trees(result: Measurements, most: int | None = None) -> list[Tree]:
     """The congestion trees of a result, or so many of them, the one that stopped ports longest first."""
     if "congestion" not in result.table_names:
@@ -201,11 +202,13 @@ def trees(result: Measurements, most: int | None = None) -> list[Tree]:
     return list(found.values())
 
 
+@of_result
 def number_of_trees(result: Measurements) -> int:
     """How many congestion trees there are."""
     return int(pc.count_distinct(result.table("congestion")["tree"]).as_py())
 
 
+@of_result
 def deadlocks(result: Measurements) -> list[Deadlock]:
     """The deadlocks of a result, in the order in which they were seen."""
     if "deadlocks" not in result.table_names:
@@ -225,6 +228,7 @@ def deadlocks(result: Measurements) -> list[Deadlock]:
     ]
 
 
+@of_result
 def why(result: Measurements, name: str) -> list[str]:
     """Why a port was paused, or a flow was slow, in sentences.
 

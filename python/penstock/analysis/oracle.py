@@ -32,6 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.errors import ConvergenceError, InputError
+from penstock.measurements import of_result
 
 from . import connections, copies, fairness
 from .class_weights import class_weights
@@ -142,6 +143,7 @@ class Assessment:
         return Verdict(jain([1 + value for _, value in known]), largest, flow)
 
 
+@of_result
 def assess(
     result: Measurements,
     *,

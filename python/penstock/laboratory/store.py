@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from penstock import _core
 from penstock.errors import ArgumentError
 from penstock.library import Source
+from penstock.result import checked
 from penstock.running import engine_errors
 from penstock.running.cache import engine
 
@@ -110,9 +111,11 @@ class Store:
             digest, _, text = (self.directory / f"{run}{_SUFFIX}").read_bytes().partition(b"\n")
             if hashlib.sha256(text).hexdigest().encode() != digest:
                 return None
-            record = Record(**json.loads(text))
-        except (OSError, ValueError, TypeError):
+        except OSError:
             return None
+        if (found := checked.record(text)) is None or found["run"] != run:
+            return None
+        record = Record(**found)
         if not record.error and any(measure.text not in record.measures for measure in measures):
             return None
         return record
