@@ -1,4 +1,4 @@
-"""Stored files that somebody has changed: each is ignored and its run done again, or it is refused by name."""
+"""Stored files that somebody changed: each is ignored and its run done again, or it is refused by name."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from penstock.laboratory.store import Record, Store
 from penstock.library import Source
 from penstock.plots import save_all
 from penstock.report import write_report
-from penstock.result import RESULT_FILES, Result
+from penstock.result import Result
 from penstock.running import cache, run_source
 from test_hostile_results import WRONG, changed, places, seal
 

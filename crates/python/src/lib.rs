@@ -7,6 +7,7 @@ mod exchange;
 mod frames;
 mod guarantees;
 mod headroom;
+mod interruptible;
 mod mechanisms;
 mod memory;
 mod parquet;
@@ -30,10 +31,24 @@ fn scenario_error(py: Python<'_>, findings: &scenario::Diagnostics) -> PyErr {
     }
 }
 
-/// Loads a scenario; files that it names are looked for beside it.
+/// Loads a scenario; files that it names are looked for beside it. A signal interrupts it.
 fn load(py: Python<'_>, text: &str, file: &str, seed: Option<u64>) -> PyResult<scenario::Scenario> {
-    let base = Path::new(file).parent();
-    let loaded = py.detach(|| scenario::load_with(text.as_bytes(), file, base, seed, &parquet::open));
+    load_while(py, text, file, seed, || Ok(()))
+}
+
+/// Loads a scenario, and calls `waiting` about every 50 ms meanwhile; its error ends the wait.
+fn load_while(
+    py: Python<'_>,
+    text: &str,
+    file: &str,
+    seed: Option<u64>,
+    waiting: impl FnMut() -> PyResult<()>,
+) -> PyResult<scenario::Scenario> {
+    let (text, file) = (text.to_owned(), file.to_owned());
+    let loaded = interruptible::call(py, waiting, move || {
+        let base = Path::new(&file).parent();
+        scenario::load_with(text.as_bytes(), &file, base, seed, &parquet::open)
+    })?;
     loaded.map_err(|found| scenario_error(py, &found))
 }
 
@@ -103,15 +118,16 @@ mod _core {
         if let Some(threads) = threads.filter(|threads| !(1..=64).contains(threads)) {
             return Err(PyValueError::new_err(format!("threads = {threads}: 1 to 64 are accepted")));
         }
-        let scenario = load(py, text, file, seed)?;
-        guarded(|| super::run::run(py, &scenario, threads, memory_limit, progress.as_ref()))
+        let waiting = || super::run::still_wanted(py, progress.as_ref());
+        let scenario = super::load_while(py, text, file, seed, waiting)?;
+        guarded(|| super::run::run(py, scenario, threads, memory_limit, progress.as_ref()))
     }
 
     /// Memory and time that a run will take, from a short piece of it: JSON.
     #[pyfunction]
     #[pyo3(signature = (text, file, *, threads = None))]
     fn estimate(py: Python<'_>, text: &str, file: &str, threads: Option<usize>) -> PyResult<String> {
-        guarded(|| super::run::estimate(py, &load(py, text, file, None)?, threads))
+        guarded(|| super::run::estimate(py, load(py, text, file, None)?, threads))
     }
 
     /// The JSON Schema of scenario files.

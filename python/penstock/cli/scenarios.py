@@ -14,7 +14,7 @@ from penstock.errors import InputError
 from penstock.units import count, duration, size, visible
 
 from . import EXIT_DONE
-from .console import Table, console, print_json, say, say_warnings, write_data
+from .console import Table, console, print_json, say, say_warnings, waiting, write_data
 from .options import Threads
 
 STARTER = Path(library.__file__).with_name("starter.toml")
@@ -59,7 +59,7 @@ def check(
             f'--threads is {threads}; expected a whole number from 1 to {running.MAX_THREADS}, or "auto"'
         )
     source = library.read(scenario)
-    with running.engine_errors():
+    with running.engine_errors(), waiting(f"checking {scenario}"):
         text = _core.check(source.text, source.file)
         warnings = _core.warnings(source.text, source.file)
     say_warnings(warnings)

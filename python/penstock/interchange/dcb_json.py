@@ -126,7 +126,7 @@ def _list(part: Part, key: str) -> list[Any]:
     return value
 
 
-def _table(part: Part, prefix: str) -> dict[str, Any]:
+def _table(part: Part, prefix: str, remarks: list[str]) -> dict[str, Any]:
     """Priorities, shares and algorithms of traffic classes, as DCBX has them."""
     names = _list(part, f"{prefix}tc_tsa") if f"{prefix}tc_tsa" in part.table else ["vendor"] * EIGHT
     line = part.line_of(f"{prefix}tc_tsa")
@@ -139,19 +139,17 @@ def _table(part: Part, prefix: str) -> dict[str, Any]:
     line = part.line_of(f"{prefix}tc_bw")
     if shares and sum(shares) != 100:
         raise part.document.error(line, f"the shares of ets classes sum to {sum(shares)}; expected 100")
+    if left := [number for number in range(EIGHT) if percent[number] and names[number] != "ets"]:
+        named = ", ".join(map(str, left))
+        remarks.append(
+            f"{part.document.file}:{line}: not read: {prefix}tc_bw of classes {named}: they are not ets"
+        )
     percent = [share if name == "ets" else 0 for share, name in zip(percent, names, strict=True)]
     return {"classes": classes, "percent": percent, "algorithms": [ALGORITHMS[name] for name in names]}
 
 
 def _ets(part: Part, keys: dict[str, Any], remarks: list[str]) -> None:
-    table = _table(part, "")
-    asked = part.table.get("tc_bw") or table["percent"]
-    if left := [number for number in range(EIGHT) if asked[number] != table["percent"][number]]:
-        named = ", ".join(map(str, left))
-        line = part.line_of("tc_bw")
-        remarks.append(
-            f"{part.document.file}:{line}: shares of classes that are not ets count for nothing: {named}"
-        )
+    table = _table(part, "", remarks)
     switch = keys.setdefault("switch", {})
     used = {table["algorithms"][number] for number in table["classes"]}
     if used == {"vendor"}:
@@ -175,7 +173,7 @@ def _ets(part: Part, keys: dict[str, Any], remarks: list[str]) -> None:
         return
     ets: dict[str, Any] = {"willing": willing}
     if recommends:
-        ets["recommended"] = _table(part, "reco_")
+        ets["recommended"] = _table(part, "reco_", remarks)
     switch.setdefault("dcbx", {})["ets"] = ets
     remarks.append("what is recommended or willing is exchanged by DCBX: [switch.dcbx]")
 

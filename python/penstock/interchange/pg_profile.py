@@ -17,7 +17,7 @@ from typing import Any
 from penstock.laboratory.quantity import Quantity
 
 from .lossless_profile import EXPONENTS, Profile
-from .piece import Document, Note, Piece, SharedMemory
+from .piece import Document, Note, Piece, SharedMemory, brief
 
 COLUMNS = ("speed", "cable", "size", "xon", "xoff", "threshold", "xon_offset")
 LEAST_COLUMNS = 6
@@ -65,7 +65,8 @@ def read(document: Document) -> Piece:
     InputError
         If a row is none, or no row is that of the link; the message names the line.
     """
-    row = _chosen(document, rows_of(document))
+    rows = rows_of(document)
+    row = _chosen(document, rows)
     remarks = [f"the row of {row.speed} Mb/s and {row.cable} m, line {row.line}"]
     notes = [Note(row.line, " ".join(f"{name} {getattr(row, name)}" for name in COLUMNS))]
     pfc: dict[str, Any] = {"accounting": "ingress"}
@@ -80,6 +81,7 @@ def read(document: Document) -> Piece:
         memory = SharedMemory(headroom_bytes=row.xoff)
         told.append(f"xoff is {row.xoff}: the groups of a switch share the headroom of all")
     remarks += [f"{document.file}:{row.line}: {one}" for one in told]
+    remarks += other_rows(document, rows, row)
     return Piece(keys=keys, remarks=remarks, memory=memory, notes=notes)
 
 
@@ -96,6 +98,12 @@ def rows_of(document: Document) -> list[Row]:
         columns = " ".join(COLUMNS[:LEAST_COLUMNS])
         raise document.error(1, f"there is no row, only comments; expected {columns}")
     return rows
+
+
+def other_rows(document: Document, rows: Sequence[Row], row: Row) -> list[str]:
+    """The report of the rows that are not read."""
+    lines = ", ".join(str(one.line) for one in rows if one is not row)
+    return [f"{document.file}: not read: rows of other links, lines {brief(lines)}"] if lines else []
 
 
 def row_for(rows: Sequence[Row], speed: int, metres: int) -> Row | None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from .lossless_profile import Profile
-from .pg_profile import COLUMNS, Row, row_for
+from .pg_profile import COLUMNS, Row, other_rows, row_for
 from .piece import Assumed, Document, Note, size
 from .sonic_port import PRIORITIES, Assigned, Pool, View, default_exponent, lossless_pool
 from .sonic_tables import Tables
@@ -55,8 +55,7 @@ class Headrooms:
         """Notes and remarks of each document."""
         for number, (document, rows) in enumerate(self.tables):
             row, outcome = self._used.get(number, (None, "no lossless group needs a profile for a row"))
-            others = len(rows) - (row is not None)
-            remarks = [f"{document.file}: not read: {others} rows of other links"] if others and row else []
+            remarks = other_rows(document, rows, row) if row else []
             if outcome:
                 where = f"{document.file}:{row.line}" if row else document.file
                 remarks.append(f"{where}: not read: {outcome}")
