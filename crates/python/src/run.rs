@@ -316,7 +316,7 @@ pub fn estimate(py: Python<'_>, scenario: Scenario, threads: Option<usize>) -> P
     if let Ending::Broken(why) = ending {
         return Err(SimulationError::new_err(why));
     }
-    let result = measured(py, scenario, simulation, &ending, end.wall)?;
+    let result = measured(py, &scenario, simulation, &ending, end.wall)?;
     let rows = |table: &str| result.tables.get(table).map_or(0, |table| table.get().rows());
     let answer = json!({
         "exact": finished,

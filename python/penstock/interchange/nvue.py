@@ -16,10 +16,11 @@ PCP.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from .nvue_ranges import count, listed, members
 from .piece import Document, Note, Piece, brief
 from .shares import percentages
 
@@ -124,11 +125,11 @@ class _Commands:
             raise self.document.error(line, "nv set without a setting; expected such as nv set qos roce")
         if words[0] == "interface":
             self._bound(line, "".join(words[1:2]))
-            self.ports.update(_members("".join(words[1:2])))
+            self.ports.update(members("".join(words[1:2])))
         if words[0] == "interface" and len(words) > 3 and words[2] == "qos":
             self._port(line, words[1], words[3:])
         elif words[0] == "interface" and words[2:4] == ["link", "mtu"] and len(words) == 5:
-            for port in _members(words[1]):
+            for port in members(words[1]):
                 if self.document.interface in (None, port):
                     self.mtus[port] = Said(words[4], line)
             self.notes.append(Note(line, brief(f"interface {words[1]} link mtu {words[4]}")))
@@ -141,11 +142,11 @@ class _Commands:
 
     def _bound(self, line: int, ports: str) -> None:
         """Refuses ranges that stand for more ports than a switch has, before they are listed."""
-        count = _count(ports)
-        self.named += count
-        if count > MOST_PORTS or self.named > MOST_NAMED:
+        named = count(ports)
+        self.named += named
+        if named > MOST_PORTS or self.named > MOST_NAMED:
             raise self.document.error(
-                line, f"{brief(ports)} are {count} ports; expected at most {MOST_PORTS}"
+                line, f"{brief(ports)} are {named} ports; expected at most {MOST_PORTS}"
             )
 
     def _leave(self, line: int, what: str, meaning: str) -> None:
@@ -157,7 +158,7 @@ class _Commands:
         kind = words[0]
         if kind not in KINDS or len(words) != 3 or words[1] != "profile":
             return self._leave(line, f"interface qos {kind}", LEFT_OUT.get(kind, "no setting of a scenario"))
-        for port in _members(ports):
+        for port in members(ports):
             if self.document.interface not in (None, port):
                 continue
             named = self.chosen.setdefault(kind, {})
@@ -193,7 +194,7 @@ class _Commands:
         if is_plain and rest[0] != "switch-priority":
             entries = [(rest[0], "", "")]
         else:
-            entries = [(rest[0], one, "".join(rest[2:3])) for one in _listed(rest[1])]
+            entries = [(rest[0], one, "".join(rest[2:3])) for one in listed(rest[1])]
         for entry in entries:
             self._once(own, entry, Said(rest[-1], line))
         self.notes.append(Note(line, brief(f"qos {kind} {' '.join(words)}")))
@@ -466,37 +467,3 @@ class _Commands:
         if not priorities:
             return {"flow_control": "off"}, links
         return {"flow_control": {"pfc": {"priorities": sorted(priorities), **pfc}}}, links
-
-
-def _listed(text: str) -> Iterator[str]:
-    """Numbers such as ``10,21,36`` or ``1-3``, of which a range has less than a hundred."""
-    for one in text.split(","):
-        if (found := _range_of(one)) is not None and found[0] == "" and found[2] < 100:
-            yield from map(str, range(found[1], found[2] + 1))
-        else:
-            yield one
-
-
-def _range_of(text: str) -> tuple[str, int, int] | None:
-    """The stem, first and last number of a range such as ``swp1-4``; ``None`` if the text is none."""
-    front, dash, last = text.rpartition("-")
-    stem = front.rstrip("0123456789")
-    first = front[len(stem) :]
-    if not (dash and first and last.isascii() and last.isdigit() and len(last) < 5 and len(first) < 5):
-        return None
-    return (stem, int(first), int(last)) if int(first) <= int(last) else None
-
-
-def _members(text: str) -> Iterator[str]:
-    """Ports such as ``swp1-4,swp6``."""
-    for one in text.split(","):
-        if (found := _range_of(one)) is not None:
-            yield from (f"{found[0]}{number}" for number in range(found[1], found[2] + 1))
-        else:
-            yield one
-
-
-def _count(text: str) -> int:
-    """The number of ports that a text names, without listing them."""
-    ranges = (_range_of(one) for one in text.split(","))
-    return sum(1 if one is None else one[2] - one[1] + 1 for one in ranges)

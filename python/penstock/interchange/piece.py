@@ -130,7 +130,7 @@ class Document:
         InputError
             If it is something else, or beyond its limits.
         """
-        if not (text.isascii() and text.isdigit() and len(text) < 20 and least <= int(text) <= most):
+        if not (len(text) < 20 and text.isascii() and text.isdigit() and least <= int(text) <= most):
             limits = f"from {least} to {most}" if most < 2**32 else f"of at least {least}"
             raise self.error(line, f"{what} is {brief(text)}; expected a whole number {limits}")
         return int(text)

@@ -47,6 +47,7 @@ _IGNORED_OPTIONS = {
 _IGNORED_OPTIONS |= {"--prio2buffer", "--buffer_size", "-c", "--channels"}
 _HEADS = ("DCBX mode:", "Priority trust state:", "PFC configuration:", "tc:")
 _PROGRAMS = ("dcb", "mlnx_qos")
+_LONGEST_COMMAND = 10_000
 
 
 def recognises(document: Document) -> bool:
@@ -114,6 +115,8 @@ def _commands(document: Document, remarks: list[str]) -> Iterator[Part]:
         starts.append(starts[-1] + len(line))
     ports: dict[str, int] = {}
     for number, line in document.lines():
+        if len(line) > _LONGEST_COMMAND:
+            raise document.error(number, f"{len(line)} characters; expected at most {_LONGEST_COMMAND}")
         try:
             words = _without_sudo(shlex.split(line))
         except ValueError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from .lossless_profile import Profile
 from .reading import Deferred
@@ -138,86 +139,99 @@ def view(tables: Tables, port: str) -> View:
     InputError
         If a field is wrong, or a reference leads nowhere; the message names table, key and line.
     """
-    maps = _maps_of(tables, port)
+    reader = _Reader(tables, port)
+    own = tables.entry("PORT", port)
+    entries = dict(tables.of_port("QUEUE", port))
+    deferred = tables.deferred
+    return View(
+        queue_of=reader.queue_of,
+        lossless=deferred(lambda: _lossless(reader.maps)),
+        group_of=reader.group_of,
+        speed=deferred(lambda: own.whole("speed", 1, 10**7) if own else None),
+        mtu=deferred(lambda: own.whole("mtu", 42, LONGEST_MTU) if own else None),
+        cable=deferred(lambda: _cable(tables, port)),
+        watchdog=deferred(lambda: _watchdog(tables, port)),
+        class_of_dscp=deferred(reader.class_of_dscp),
+        new_dscp=deferred(reader.new_dscp),
+        stops=deferred(reader.stops),
+        pause_group=deferred(reader.pause_group),
+        schedulers={number: deferred(partial(_scheduler, tables, one)) for number, one in entries.items()},
+        wred={number: deferred(partial(_wred, tables, one)) for number, one in entries.items()},
+        groups=reader.profiles("BUFFER_PG", "ingress"),
+        queues=reader.profiles("BUFFER_QUEUE", "egress"),
+    )
 
-    def classes() -> list[int]:
-        return _map(tables, maps, "dot1p_to_tc_map", "DOT1P_TO_TC_MAP", len(CLASSES) - 1)
 
-    def by_dscp() -> dict[int, int] | None:
-        return _named(tables, maps, "dscp_to_tc_map", "DSCP_TO_TC_MAP", CODE_POINTS, len(CLASSES) - 1)
+class _Reader:
+    """The maps and profiles of a port."""
 
-    def targets(key: str, table: str) -> list[int]:
-        return _map(tables, maps, key, table, 63)
+    def __init__(self, tables: Tables, port: str) -> None:
+        self.tables = tables
+        self.port = port
+        self.maps = _maps_of(tables, port)
+        self.trusts_dscp = tables.deferred(self._by_dscp).value is not None
+        if self.trusts_dscp and tables.deferred(self._classes).value != [*CLASSES]:
+            tables.tell("PORT_QOS_MAP", "the port has a map of DSCP: dot1p_to_tc_map counts for nothing")
+        self.queue_of = tables.deferred(lambda: self._of_priorities("queue", *_QUEUES))
+        self.group_of = tables.deferred(lambda: self._of_priorities("group", *_GROUPS))
 
-    trusts_dscp = tables.deferred(by_dscp).value is not None
-    if trusts_dscp and tables.deferred(classes).value != [*CLASSES]:
-        tables.tell("PORT_QOS_MAP", "the port has a map of DSCP: dot1p_to_tc_map counts for nothing")
+    def _classes(self) -> list[int]:
+        return self._map("dot1p_to_tc_map", "DOT1P_TO_TC_MAP", len(CLASSES) - 1)
 
-    def of_priorities(key: str, table: str) -> tuple[int, ...]:
+    def _by_dscp(self) -> dict[int, int] | None:
+        classes = len(CLASSES) - 1
+        return _named(self.tables, self.maps, "dscp_to_tc_map", "DSCP_TO_TC_MAP", CODE_POINTS, classes)
+
+    def _map(self, key: str, table: str, most: int = 63) -> list[int]:
+        """The target of each number; the number itself without a map."""
+        named = self._mapped(key, table, CLASSES, most)
+        return [named.get(number, number) for number in CLASSES]
+
+    def _mapped(self, key: str, table: str, numbers: range, most: int) -> dict[int, int]:
+        return _named(self.tables, self.maps, key, table, numbers, most) or {}
+
+    def _of_priorities(self, what: str, key: str, table: str) -> tuple[int, ...]:
         """The queue or group of each priority, by its traffic class."""
-        own = [*CLASSES] if trusts_dscp else classes()
-        to = targets(key, table)
-        found = tuple(to[own[priority]] for priority in PRIORITIES)
-        if maps and max(found) > PRIORITIES[-1]:
-            what = "queue" if key == "tc_to_queue_map" else "group"
-            raise maps.error(key, f"{what} {max(found)} of {port}; expected {what}s 0 to 7")
+        classes = [*CLASSES] if self.trusts_dscp else self._classes()
+        targets = self._map(key, table)
+        found = tuple(targets[classes[priority]] for priority in PRIORITIES)
+        if self.maps and max(found) > PRIORITIES[-1]:
+            message = f"{what} {max(found)} of {self.port}; expected {what}s 0 to 7"
+            raise self.maps.error(key, message)
         return found
 
-    def named(key: str, table: str, numbers: range, most: int) -> dict[int, int]:
-        return _named(tables, maps, key, table, numbers, most) or {}
+    def stops(self) -> tuple[int, ...]:
+        """The queue that a pause of each priority stops."""
+        own = self._mapped("pfc_to_queue_map", "MAP_PFC_PRIORITY_TO_QUEUE", PRIORITIES, 7)
+        return tuple(own.get(priority, self.queue_of.value[priority]) for priority in PRIORITIES)
 
-    def stops() -> tuple[int, ...]:
-        own = named("pfc_to_queue_map", "MAP_PFC_PRIORITY_TO_QUEUE", PRIORITIES, 7)
-        return tuple(own.get(priority, queue_of.value[priority]) for priority in PRIORITIES)
+    def pause_group(self) -> tuple[int, ...]:
+        """The priority group that pauses each priority."""
+        own = self._mapped("pfc_to_pg_map", "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP", PRIORITIES, 7)
+        return tuple(own.get(priority, self.group_of.value[priority]) for priority in PRIORITIES)
 
-    def pause_group() -> tuple[int, ...]:
-        own = named("pfc_to_pg_map", "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP", PRIORITIES, 7)
-        return tuple(own.get(priority, group_of.value[priority]) for priority in PRIORITIES)
+    def new_dscp(self) -> tuple[tuple[int, int], ...]:
+        """The code point that frames of each traffic class get."""
+        return tuple(self._mapped("tc_to_dscp_map", "TC_TO_DSCP_MAP", CLASSES, CODE_POINTS[-1]).items())
 
-    def class_of_dscp() -> tuple[tuple[int, int], ...] | None:
-        if (own := by_dscp()) is None:
+    def class_of_dscp(self) -> tuple[tuple[int, int], ...] | None:
+        """The traffic class of each code point; ``None`` without a map."""
+        if (own := self._by_dscp()) is None:
             return None
-        queues = targets("tc_to_queue_map", "TC_TO_QUEUE_MAP")
-        groups = targets("tc_to_pg_map", "TC_TO_PRIORITY_GROUP_MAP")
-        of_class = {one: _class_like(tables, one, queues, groups) for one in {*own.values()}}
+        queues, groups = self._map(*_QUEUES), self._map(*_GROUPS)
+        of_class = {one: _class_like(self.tables, one, queues, groups) for one in {*own.values()}}
         return tuple((dscp, of_class[one]) for dscp, one in own.items())
 
-    queue_of = tables.deferred(lambda: of_priorities("tc_to_queue_map", "TC_TO_QUEUE_MAP"))
-    group_of = tables.deferred(lambda: of_priorities("tc_to_pg_map", "TC_TO_PRIORITY_GROUP_MAP"))
-    own = tables.entry("PORT", port)
-    queue_entries = dict(tables.of_port("QUEUE", port))
-
-    def profiles(table: str, side: str) -> dict[int, Deferred[Assigned | None]]:
+    def profiles(self, table: str, side: str) -> dict[int, Deferred[Assigned | None]]:
+        """The profiles of groups or queues."""
         return {
-            number: tables.deferred(lambda entry=entry: _profile(tables, entry, side=side))  # type: ignore[misc]
-            for number, entry in tables.of_port(table, port)
+            number: self.tables.deferred(partial(_profile, self.tables, entry, side=side))
+            for number, entry in self.tables.of_port(table, self.port)
         }
 
-    return View(
-        queue_of=queue_of,
-        lossless=tables.deferred(lambda: _lossless(maps)),
-        group_of=group_of,
-        speed=tables.deferred(lambda: own.whole("speed", 1, 10**7) if own else None),
-        mtu=tables.deferred(lambda: own.whole("mtu", 42, LONGEST_MTU) if own else None),
-        cable=tables.deferred(lambda: _cable(tables, port)),
-        watchdog=tables.deferred(lambda: _watchdog(tables, port)),
-        class_of_dscp=tables.deferred(class_of_dscp),
-        new_dscp=tables.deferred(
-            lambda: tuple(named("tc_to_dscp_map", "TC_TO_DSCP_MAP", CLASSES, CODE_POINTS[-1]).items())
-        ),
-        stops=tables.deferred(stops),
-        pause_group=tables.deferred(pause_group),
-        schedulers={
-            number: tables.deferred(lambda entry=entry: _scheduler(tables, entry))  # type: ignore[misc]
-            for number, entry in queue_entries.items()
-        },
-        wred={
-            number: tables.deferred(lambda entry=entry: _wred(tables, entry))  # type: ignore[misc]
-            for number, entry in queue_entries.items()
-        },
-        groups=profiles("BUFFER_PG", "ingress"),
-        queues=profiles("BUFFER_QUEUE", "egress"),
-    )
+
+_QUEUES = ("tc_to_queue_map", "TC_TO_QUEUE_MAP")
+_GROUPS = ("tc_to_pg_map", "TC_TO_PRIORITY_GROUP_MAP")
 
 
 def ports(tables: Tables) -> list[str]:
@@ -262,12 +276,6 @@ def _named(
                     found[int(number)] = target
             return dict(sorted(found.items()))
     return None
-
-
-def _map(tables: Tables, maps: Entry | None, key: str, table: str, most: int) -> list[int]:
-    """What each number maps to; itself without a map."""
-    named = _named(tables, maps, key, table, CLASSES, most) or {}
-    return [named.get(number, number) for number in CLASSES]
 
 
 def _class_like(tables: Tables, number: int, queues: list[int], groups: list[int]) -> int:
