@@ -67,6 +67,31 @@ def test_a_pool_without_a_size_keeps_the_others() -> None:
     assert any("BUFFER_POOL|ingress_lossless_pool has no size" in line for line in made.remarks)
 
 
+@pytest.mark.parametrize("below", [False, True])
+def test_a_dump_of_the_database_is_read_as_its_tables(below: bool) -> None:
+    """Keys such as "BUFFER_PG|Ethernet0|0", as the tests of sonic-utilities have them."""
+    tables = json.loads((DOORS / "d1a_no_lossless_profile.json").read_text("utf-8"))
+    flat = {
+        f"{table}|{key}": {"type": "hash", "value": fields} if below else fields
+        for table, entries in tables.items()
+        for key, fields in entries.items()
+    }
+    made = of(flat)
+    assert toml(made.text)["switch"] == toml(of(tables).text)["switch"]
+    assert lost(made) == 16_076
+    flat["BUFFER_PROFILE|egress_lossy_profile"] = {"pool": "gone", "size": "0", "dynamic_th": "0"}
+    with pytest.raises(InputError, match=r"config_db\.json:\d+: BUFFER_PROFILE\|egress_lossy_profile"):
+        of(flat)
+
+
+def test_buffers_alone_say_what_is_lossless() -> None:
+    """Without the maps of ports, groups with headroom are those of lossless priorities."""
+    made = imported("d9a_buffers.json")
+    assert toml(made.text)["flow_control"]["pfc"]["priorities"] == [3, 4]
+    assert any("assumed: no pfc_enable: priorities 3, 4 are lossless" in line for line in made.remarks)
+    assert lost(made) == 16_076
+
+
 def test_a_switch_without_pfc_keeps_its_memory() -> None:
     tables = json.loads((DOORS / "d1a_no_lossless_profile.json").read_text("utf-8"))
     for maps in tables["PORT_QOS_MAP"].values():

@@ -109,6 +109,12 @@ class Ledger:
         self._roots.append((path, table))
         return Fields(table, path, self)
 
+    def restart(self, table: Mapping[str, Any]) -> Fields:
+        """The same document in another form, of which nothing is read."""
+        self._roots.clear()
+        self.read.clear()
+        return self.fields(table)
+
     def offer(self, path: Path) -> None:
         """Records that a document has a field that its reader leaves out."""
         self._roots.append((path[:-1], {path[-1]: None}))

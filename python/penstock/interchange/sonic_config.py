@@ -23,7 +23,7 @@ from .piece import Document, Piece, size
 from .shares import percentages
 from .sonic_memory import Headrooms, Memory
 from .sonic_port import ACTIONS, CODE_POINTS, PRIORITIES, View, Wred, ports, view
-from .sonic_tables import Tables
+from .sonic_tables import Tables, nested
 
 KNOWN = ("PORT_QOS_MAP", "BUFFER_PG", "BUFFER_POOL", "BUFFER_QUEUE", "QUEUE")
 FRAME_BYTES = 22
@@ -35,7 +35,8 @@ MOST_PORTS = 1_024
 
 def recognises(document: Document) -> bool:
     """Whether a text is JSON that has a table of queues, buffers or maps of ports."""
-    return document.text.lstrip().startswith("{") and any(f'"{name}"' in document.text for name in KNOWN)
+    names = [f'"{name}{end}' for name in KNOWN for end in ('"', "|")]
+    return document.text.lstrip().startswith("{") and any(name in document.text for name in names)
 
 
 def read(document: Document) -> Piece:
@@ -66,7 +67,7 @@ def read_together(documents: Sequence[Document], lookups: Sequence[Document] = (
         If a text is no CONFIG_DB, there are no ports, or a scenario cannot express what is set. The message
         names table and line.
     """
-    parts = [whole(document, "the tables of CONFIG_DB") for document in documents]
+    parts = [nested(whole(document, "the tables of CONFIG_DB")) for document in documents]
     for document, part in zip(documents, parts, strict=True):
         if not any(isinstance(part.table.get(name), Mapping) for name in KNOWN):
             raise document.error("CONFIG_DB", f"has none of the tables {', '.join(KNOWN)}")
@@ -167,9 +168,29 @@ class _Settings:
         self.tables = tables
         self.port = port
         self.lossless = port.lossless.use()
+        if self.lossless is None:
+            self.lossless = self._with_headroom()
         self.queue_of = port.queue_of.use()
         self.speed, self.cable = port.speed.use(), port.cable.use()
         self.memory = Memory(tables, port, self.lossless or (), headrooms)
+
+    def _with_headroom(self) -> tuple[int, ...] | None:
+        """Priorities whose groups have headroom, for a configuration that does not say which are lossless."""
+        groups = self.port.pause_group.value
+        own = self.port.groups
+        found = tuple(
+            priority
+            for priority in PRIORITIES
+            if (one := own.get(groups[priority])) is not None and one.value is not None and one.value[0].xoff
+        )
+        if not found:
+            return None
+        named = ", ".join(map(str, found))
+        self.tables.tell(
+            "PORT_QOS_MAP",
+            f"assumed: no pfc_enable: priorities {named} are lossless, as xoff of groups says",
+        )
+        return found
 
     def links(self) -> dict[str, str]:
         """Rate and length of the port's link, as far as they are known."""

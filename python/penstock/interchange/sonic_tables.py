@@ -56,6 +56,35 @@ IGNORED: dict[tuple[str, str | None], str] = {
 ELSE = "no part of a scenario"
 
 
+@dataclass(frozen=True)
+class _FlatPart(Part):
+    """An object whose keys have table and entry in one, "TABLE|entry"."""
+
+    def line_of(self, *keys: str) -> int:
+        """The line of a field or entry."""
+        return super().line_of("|".join(keys[:2]), *keys[2:])
+
+
+def nested(part: Part) -> Part:
+    """The tables of a document that has them flat, as dumps of the database: "TABLE|entry" with its fields.
+
+    Some dumps have the fields below "value".
+    """
+    if not any("|" in key for key in part.plain):
+        return part
+    tables: dict[str, Any] = {}
+    for name, fields in part.plain.items():
+        table, bar, key = name.partition("|")
+        if bar and isinstance(fields, Mapping) and isinstance(fields.get("value"), Mapping):
+            fields = fields["value"]
+        if bar and isinstance(tables.setdefault(table, {}), dict):
+            tables[table][key] = fields
+        else:
+            tables[name] = fields
+    restarted = part.document.ledger.restart(tables)
+    return _FlatPart(part.document, restarted, part.first, part.last, tables)
+
+
 def meaning(path: Path) -> str:
     """The consequence of leaving out a field."""
     return IGNORED.get((path[0], path[-1]), IGNORED.get((path[0], None), ELSE))
