@@ -311,3 +311,19 @@ def test_a_scenario_that_was_imported_is_one(tmp_path: Path) -> None:
     file = tmp_path / "x.toml"
     file.write_text(imported("d1a_no_lossless_profile.json").text, "utf-8")
     assert ps.check(file)
+
+
+def test_of_two_files_that_set_a_key_the_later_one_wins() -> None:
+    """Also where the formats differ; two fabrics are still an error."""
+    one = Document(
+        "a.nv", "nv set interface swp1 link mtu 9216\nnv set qos pfc default-global switch-priority 3\n"
+    )
+    other = Document(
+        "b.nv", "nv set interface swp1 link mtu 1500\nnv set qos pfc default-global switch-priority 4\n"
+    )
+    pairs = [(document, format_of(document)) for document in (one, other)]
+    made = join([(document, known.read(document)) for document, known in pairs], Path("x.toml"), like=LIKE)
+    scenario = toml(made.text)
+    assert (scenario["switch"]["mtu"], scenario["flow_control"]["pfc"]["priorities"]) == ("1522 B", [4])
+    for key in ("switch.mtu is 1522 B here and 9238 B", "flow_control is"):
+        assert any(key in line and "b.nv" in line and "wins" in line for line in made.remarks), made.remarks
