@@ -327,3 +327,10 @@ def test_of_two_files_that_set_a_key_the_later_one_wins() -> None:
     assert (scenario["switch"]["mtu"], scenario["flow_control"]["pfc"]["priorities"]) == ("1522 B", [4])
     for key in ("switch.mtu is 1522 B here and 9238 B", "flow_control is"):
         assert any(key in line and "b.nv" in line and "wins" in line for line in made.remarks), made.remarks
+
+
+def test_commands_with_signs_of_json_in_them() -> None:
+    """Places in a text that is no JSON are not searched for as if it were."""
+    one = Document("x.sh", "dcb ets set dev } prio-tc 0:0 tc-tsa all:ets tc-bw all:x\n")
+    with pytest.raises(InputError, match=r"x\.sh:1: tc-bw is x"):
+        format_of(one).read(one)

@@ -11,7 +11,7 @@ from typing import Any
 from penstock.errors import InputError
 
 from .piece import Document
-from .reading import Fields
+from .reading import Fields, Ledger
 
 _INDEXED_DEPTH = 3
 """Keys within keys whose lines are known: table, entry and field of CONFIG_DB."""
@@ -54,6 +54,20 @@ class Part:
     @cached_property
     def _offsets(self) -> Mapping[tuple[str, ...], int]:
         return _offsets_of_keys(self.document.text, self.first, self.last)
+
+
+@dataclass(frozen=True)
+class MadePart(Part):
+    """An object made of text that is no JSON, such as a command; all its keys stand where it begins."""
+
+    @classmethod
+    def of(cls, document: Document, table: Mapping[str, Any], first: int = 0) -> MadePart:
+        """The object of a table, whose text begins at an offset."""
+        return cls(document, Ledger().fields(table), first, len(document.text), table)
+
+    def line_of(self, *_: str) -> int:
+        """The line in which the text of the object begins."""
+        return self.line
 
 
 def whole(document: Document, expected: str) -> Part:

@@ -11,9 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from .json_text import Part
+from .json_text import MadePart, Part
 from .piece import Document, brief
-from .reading import Ledger
 
 EIGHT = 8
 CODE_POINTS = 64
@@ -118,7 +117,7 @@ def output(document: Document, remarks: list[str], links: dict[str, str]) -> Ite
     if found.length:
         links["length"] = found.length
     table: Mapping[str, object] = found.table()
-    yield Part(document, Ledger().fields(table), 0, len(document.text), table)
+    yield MadePart.of(document, table)
 
 
 def _pairs(words: list[str]) -> Iterator[tuple[str, str]]:

@@ -15,10 +15,9 @@ from itertools import pairwise
 from typing import Any
 
 from . import dcb_json
-from .json_text import Part
+from .json_text import MadePart, Part
 from .mlnx_output import output
 from .piece import Document, Note, Piece, brief
-from .reading import Ledger
 
 EIGHT = 8
 LISTS = {"prio-tc", "tc-tsa", "tc-bw", "reco-prio-tc", "reco-tc-tsa", "reco-tc-bw", "prio-pfc"}
@@ -137,7 +136,7 @@ def _commands(document: Document, remarks: list[str]) -> Iterator[Part]:
             )
             raise document.error(number, message)
         ports.setdefault(port, number)
-        yield Part(document, Ledger().fields(table), starts[number - 1], starts[number], table)
+        yield MadePart.of(document, table, starts[number - 1])
 
 
 def _dcb(document: Document, line: int, words: list[str], remarks: list[str]) -> dict[str, Any]:
