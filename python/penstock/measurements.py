@@ -64,7 +64,7 @@ def of_result(function: Callable[Concatenate[Any, P], R]) -> Callable[Concatenat
         place = getattr(result, "directory", None)
         if place is None:
             return function(result, *arguments, **options)
-        from penstock.result.checked import reading
+        from penstock.errors import reading
 
         with reading(place):
             return function(result, *arguments, **options)

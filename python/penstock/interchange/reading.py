@@ -110,7 +110,7 @@ class Ledger:
         return Fields(table, path, self)
 
     def restart(self, table: Mapping[str, Any]) -> Fields:
-        """The same document in another form, of which nothing is read."""
+        """Replaces the objects of the document by another form of them, of which nothing is read."""
         self._roots.clear()
         self.read.clear()
         return self.fields(table)

@@ -9,8 +9,8 @@ from xml.parsers import expat
 from .piece import Document
 from .reading import Fields
 
-_SCHEMA = "http://www.w3.org/2001/XMLSchema-instance "
-"""Namespace of attributes that say nothing of the content."""
+_SCHEMA = ("schemaLocation", "noNamespaceSchemaLocation")
+"""Attributes that say where a schema is, and nothing of the content."""
 
 
 class _RootFound(Exception):  # noqa: N818 (ends the parser, and is no error)
@@ -60,7 +60,7 @@ def parse(
         count += 1
         name = tag.rpartition(" ")[2]
         open_elements.append(name)
-        said = {key: value for key, value in attributes.items() if not key.startswith(_SCHEMA)}
+        said = {key: value for key, value in attributes.items() if key.rpartition(" ")[2] not in _SCHEMA}
         begin(name, document.ledger.fields(said, (name, str(count))), parser.CurrentLineNumber)
 
     def closed(tag: str) -> None:

@@ -6,17 +6,16 @@ checked here, but `reading` turns what analysis cannot make sense of into an err
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from penstock.errors import PenstockError, ResultError, TomlError
+from penstock.errors import ResultError, TomlError
 from penstock.library import toml
 
 if TYPE_CHECKING:
@@ -32,35 +31,6 @@ topology.star = { hosts = 2, rate = "10 Gb/s" }
 """Whatever runs has all tables, with all columns."""
 
 Test = Callable[[Any], bool]
-
-
-@contextlib.contextmanager
-def reading(*places: Path, passing: tuple[type[Exception], ...] = ()) -> Iterator[None]:
-    """A block that works with results; what they hold that makes no sense is refused by their names.
-
-    Parameters
-    ----------
-    places : Path
-        Directories of the results.
-    passing : tuple of type, optional
-        Errors that say nothing of results. Default: those of the package and of the system alone.
-
-    Raises
-    ------
-    ResultError
-        If anything fails that is no error of the package or of the system.
-    """
-    known: tuple[type[Exception], ...] = (PenstockError, OSError, *passing)
-    try:
-        yield
-    except known:
-        raise
-    except Exception as error:
-        told = ", ".join(map(str, places))
-        raise ResultError(
-            f"{told}: what it holds does not fit together ({type(error).__name__}: {error}); run the "
-            "scenario again. If this version of Penstock wrote it so, that is a bug"
-        ) from error
 
 
 def text(path: Path, data: bytes | None = None) -> str:
