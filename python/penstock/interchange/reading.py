@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
+_NAMED = 3
 Path = tuple[str, ...]
 """Keys from the outermost object to a field."""
 
@@ -165,13 +166,17 @@ class Ledger:
         """
         known = {path[0] for path in self.read if path not in self.dropped}
         missed: dict[tuple[str, str], dict[str, None]] = {}
+        entries: dict[tuple[str, str], dict[str, None]] = {}
         for path in self.unread():
             reason = self.dropped.get(path) or meaning(path)
             is_within = len(path) > 1 and (path[0] in known or path in self.dropped)
             names = missed.setdefault((path[0] if is_within else "", reason), {})
             names[path[-1] if is_within else path[0]] = None
+            if is_within and len(path) > 2 and not path[1].isdigit():
+                entries.setdefault((path[0], reason), {})[path[1]] = None
         return [
             f"not read: {f'{table} ' if table else ''}{', '.join(names)}: {reason}"
+            f"{_of_entries([*entries.get((table, reason), ())])}"
             for (table, reason), names in missed.items()
         ]
 
@@ -226,6 +231,12 @@ class Joint(Ledger):
         super().drop(path, reason)
         if path in self.owner:
             self._ledgers[self.owner[path]].drop(path, reason)
+
+
+def _of_entries(names: Sequence[str]) -> str:
+    """The entries of a table, the first ones of many, in parentheses."""
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return f" ({', '.join(names[:_NAMED])}{more})" if names else ""
 
 
 def _are_objects(value: object) -> bool:
