@@ -31,7 +31,8 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int | None]]:
     run = _core.run
 
     def counted(*arguments: Any, **options: Any) -> Any:
-        asked.append(options.get("seed"))
+        if arguments[1] != "smallest.toml":  # the schema of tables, which a cached run is compared with
+            asked.append(options.get("seed"))
         return run(*arguments, **options)
 
     monkeypatch.setattr(_core, "run", counted)

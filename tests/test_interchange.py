@@ -81,7 +81,7 @@ def test_flows_of_ns3_in_order_of_time() -> None:
     # 400 kB at 25 Gb/s are 128 us; twice that, and 100 us of starts, in two digits.
     assert found["simulation"]["duration"] == "360 us"
     assert found["remarks"] == [
-        "file.txt:6: what follows the last line that is counted is not read",
+        "file.txt:6: not read: First line: # of flows",
         "times are counted from the first transfer, which began at 2 s",
         "3 transfers say what a scenario cannot, such as port 100: comments of their list have it",
     ]

@@ -193,7 +193,7 @@ def test_a_fabric_of_powertcp() -> None:
     )
     found = piece(text, "powertcp-topology")
     assert found.keys["topology"]["explicit"]["hosts"] == ["h0", "h1", "h2", "h3"]
-    assert "file:1: not read: switches of hosts and capacities" in found.remarks[-1]
+    assert "file:1: not read: 1 switches of hosts and capacities 25 and 100" in found.remarks[-1]
 
 
 def test_flows_of_relatives_are_not_taken_for_each_other() -> None:

@@ -157,6 +157,7 @@ def test_a_row_of_a_shared_memory() -> None:
         "the offset from "
         "the threshold lets it",
         "port.txt:5: xoff is 177632: the groups of a switch share the headroom of all",
+        "port.txt: not read: rows of other links, lines 2, 3, 4, 6",
     ]
     assert piece.notes[0].place == 5
 

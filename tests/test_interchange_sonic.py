@@ -190,10 +190,6 @@ PROFILE = "pg_lossless_100000_40m_profile"
         (changed("BUFFER_PROFILE", PROFILE, size="-1"), "size is -1"),
         (changed("BUFFER_PROFILE", PROFILE, size=True), "size is True; expected text"),
         (
-            changed("BUFFER_POOL", "ingress_lossless_pool", mode="static"),
-            "has a dynamic_th, and ingress_lossless_pool is",
-        ),
-        (
             changed("BUFFER_POOL", "ingress_lossless_pool", type="egress"),
             "is of a priority group, and its pool",
         ),

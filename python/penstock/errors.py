@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import tomllib
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 LONGEST_WORD = 300
@@ -99,3 +102,32 @@ class StudyError(PenstockError):
 
 class ConvergenceError(PenstockError):
     """A numerical method that did not converge."""
+
+
+@contextlib.contextmanager
+def reading(*places: Path, passing: tuple[type[Exception], ...] = ()) -> Iterator[None]:
+    """A block that works with results; what they hold that makes no sense is refused by their names.
+
+    Parameters
+    ----------
+    places : Path
+        Directories of the results.
+    passing : tuple of type, optional
+        Errors that say nothing of results. Default: those of the package and of the system alone.
+
+    Raises
+    ------
+    ResultError
+        If anything fails that is no error of the package or of the system.
+    """
+    known: tuple[type[Exception], ...] = (PenstockError, OSError, *passing)
+    try:
+        yield
+    except known:
+        raise
+    except Exception as error:
+        told = ", ".join(map(str, places))
+        raise ResultError(
+            f"{told}: what it holds does not fit together ({type(error).__name__}: {error}); run the "
+            "scenario again. If this version of Penstock wrote it so, that is a bug"
+        ) from error

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from html import escape
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import pyarrow as pa
 
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+P = ParamSpec("P")
+R = TypeVar("R")
 _SHOWN = (
     "flow",
     "class",
@@ -47,6 +51,25 @@ _DISTRIBUTIONS = {
     "occupancy_frames": ("occupancies", "entity", "frames"),
 }
 """Of each distribution its table, the column of whose it is, and its unit, if the table has several."""
+
+
+def of_result(function: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, P], R]:
+    """Makes a function refuse a stored result that does not fit together, by the name of its directory.
+
+    Its first argument is the result. Anybody may have changed the files of a stored one.
+    """
+
+    @functools.wraps(function)
+    def call(result: Any, /, *arguments: P.args, **options: P.kwargs) -> R:
+        place = getattr(result, "directory", None)
+        if place is None:
+            return function(result, *arguments, **options)
+        from penstock.errors import reading
+
+        with reading(place):
+            return function(result, *arguments, **options)
+
+    return call
 
 
 def html_table(table: pa.Table, what: str) -> str:
@@ -134,6 +157,8 @@ class Measurements:
         ``nodes`` (name, role, level) and ``links`` (a, b, rate_bps, delay_ns).
     description : dict
         What each table and each column means, with its unit.
+    directory : Path or None
+        Where it was loaded from; ``None`` for one that was not.
     """
 
     def __init__(
@@ -144,11 +169,13 @@ class Measurements:
         topology: Mapping[str, Any],
         description: Mapping[str, Any],
         tables: Mapping[str, Callable[[], pa.Table]],
+        directory: Path | None = None,
     ) -> None:
         self.run = dict(run)
         self.scenario_toml = scenario_toml
         self.topology = dict(topology)
         self.description = dict(description)
+        self.directory = directory
         self._readers = dict(tables)
         self._tables: dict[str, pa.Table] = {}
         self._curves: tuple[pa.Table, Curves] | None = None
@@ -168,6 +195,7 @@ class Measurements:
         state = "" if self.complete else ", cut short"
         return f"<Result {self.name!r} seed {self.seed}, {self.run.get('simulated_s')} s simulated{state}>"
 
+    @of_result
     def _repr_html_(self) -> str:
         """Name, fingerprint and the first flows, for notebooks."""
         flows = self.table("flows") if "flows" in self._readers else pa.table({})
@@ -223,6 +251,7 @@ class Measurements:
     def __iter__(self) -> Iterator[str]:
         return iter(self._readers)
 
+    @of_result
     def show(self, name: str) -> Shown:
         """The first rows of a table as people read them, with units; a notebook shows it as HTML.
 
@@ -233,6 +262,7 @@ class Measurements:
         """
         return Shown(name, self.table(name))
 
+    @of_result
     def to_pandas(self, name: str) -> pd.DataFrame:
         """A table as pandas, on the same Arrow buffers.
 
@@ -251,6 +281,7 @@ class Measurements:
         frame: pd.DataFrame = self.table(name).to_pandas(types_mapper=pd.ArrowDtype)
         return frame
 
+    @of_result
     def to_polars(self, name: str) -> pl.DataFrame:
         """A table as Polars, on the same Arrow buffers.
 
@@ -272,6 +303,7 @@ class Measurements:
         """A table as one dictionary a row; numbers that are not known are ``None``."""
         return rows(self.table(name))
 
+    @of_result
     def series(self, metric: str, entity: str) -> tuple[Any, Any]:
         """One time series as two NumPy arrays: start of each bin in nanoseconds, and its value.
 
@@ -297,6 +329,7 @@ class Measurements:
         times, values = found[metric][entity]
         return times.copy(), values.copy()
 
+    @of_result
     def all_series(self, metric: str) -> dict[str, tuple[Any, Any]]:
         """`series` of every flow, port or queue that has this metric, in order of first appearance.
 
@@ -320,6 +353,7 @@ class Measurements:
             self._curves = (table, curves_of(table))
         return self._curves[1]
 
+    @of_result
     def cdf(self, what: str, of: str) -> tuple[Any, Any]:
         """A cumulative distribution as two NumPy arrays: values, and the share that is not above each.
 

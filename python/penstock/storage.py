@@ -19,9 +19,12 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from os import PathLike
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .errors import InputError, ResultError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 MANIFEST = "manifest.json"
 FRESH_S = 10.0
@@ -249,11 +252,67 @@ def _sync_directory(directory: Path) -> None:
         os.close(handle)
 
 
+MOST_ROWS = 50_000_000
+MOST_LISTED = 10_000_000
+"""Rows of a list that a scenario names, such as arrivals."""
+MOST_CELLS = 400_000_000
+"""Rows of a table, and values of all its columns: some GiB of memory."""
+
+
+def parquet_of(path: Path) -> pa.Table:
+    """A table from a Parquet file whose metadata promise no more than fits into memory.
+
+    Raises
+    ------
+    ValueError
+        If they promise more; a few bytes may stand for any number of equal values.
+    pyarrow.ArrowException
+        If it is no Parquet file.
+    """
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(path) as file:
+        _bound(file.metadata.num_rows, file.metadata.num_columns)
+        return file.read()
+
+
+def _bound(rows: int, columns: int) -> None:
+    """Refuses a table before it is read."""
+    if rows > MOST_ROWS or rows * columns > MOST_CELLS:
+        raise ValueError(
+            f"it has {rows:,} rows of {columns:,} columns; expected at most {MOST_ROWS:,} rows and "
+            f"{MOST_CELLS:,} values"
+        )
+
+
+def stream_of(data: bytes) -> pa.Table:
+    """A table from a stream of Arrow, within the bounds of `parquet_of`.
+
+    Raises
+    ------
+    ValueError
+        If it has more.
+    pyarrow.ArrowException
+        If it is no such stream.
+    """
+    import pyarrow as pa
+
+    batches, rows = [], 0
+    with pa.ipc.open_stream(data) as stream:
+        for batch in stream:
+            rows += batch.num_rows
+            _bound(rows, batch.num_columns)
+            batches.append(batch)
+        return pa.Table.from_batches(batches, stream.schema)
+
+
 def csv_of_parquet(path: str | PathLike[str]) -> Iterator[bytes]:
     """The rows of a Parquet file as the text of a CSV file, some thousands at a time.
 
     Raises
     ------
+    ValueError
+        If its metadata promise more rows than a list of a scenario can have.
     pyarrow.ArrowException
         If it is no Parquet file.
     """
@@ -265,6 +324,8 @@ def csv_of_parquet(path: str | PathLike[str]) -> Iterator[bytes]:
     import pyarrow.parquet as pq
 
     with pq.ParquetFile(path) as file:
+        if (rows := file.metadata.num_rows) > MOST_LISTED:
+            raise ValueError(f"it has {rows:,} rows; expected at most {MOST_LISTED:,}")
         header = True
         for batch in file.iter_batches(batch_size=65_536):
             columns = [

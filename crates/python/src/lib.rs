@@ -7,6 +7,7 @@ mod exchange;
 mod frames;
 mod guarantees;
 mod headroom;
+mod interruptible;
 mod mechanisms;
 mod memory;
 mod parquet;
@@ -30,7 +31,8 @@ fn scenario_error(py: Python<'_>, findings: &scenario::Diagnostics) -> PyErr {
     }
 }
 
-/// Loads a scenario. Files that it names are looked for beside it; `anywhere`: they may lie outside that folder.
+/// Loads a scenario. Files that it names are looked for beside it; `anywhere`: they may lie outside that folder. A signal
+/// interrupts it.
 fn load(
     py: Python<'_>,
     text: &str,
@@ -38,10 +40,24 @@ fn load(
     seed: Option<u64>,
     anywhere: bool,
 ) -> PyResult<scenario::Scenario> {
-    let loaded = py.detach(|| {
-        let files = scenario::Files { base_dir: Path::new(file).parent(), anywhere, parquet: &parquet::open };
-        scenario::load_with(text.as_bytes(), file, seed, files)
-    });
+    load_while(py, text, file, seed, anywhere, || Ok(()))
+}
+
+/// Loads a scenario, and calls `waiting` about every 50 ms meanwhile; its error ends the wait.
+fn load_while(
+    py: Python<'_>,
+    text: &str,
+    file: &str,
+    seed: Option<u64>,
+    anywhere: bool,
+    waiting: impl FnMut() -> PyResult<()>,
+) -> PyResult<scenario::Scenario> {
+    let (text, file) = (text.to_owned(), file.to_owned());
+    let loaded = interruptible::call(py, waiting, move || {
+        let base_dir = Path::new(&file).parent();
+        let files = scenario::Files { base_dir, anywhere, parquet: &parquet::open };
+        scenario::load_with(text.as_bytes(), &file, seed, files)
+    })?;
     loaded.map_err(|found| scenario_error(py, &found))
 }
 
@@ -139,8 +155,9 @@ mod _core {
         if let Some(threads) = threads.filter(|threads| !(1..=64).contains(threads)) {
             return Err(PyValueError::new_err(format!("threads = {threads}: 1 to 64 are accepted")));
         }
-        let scenario = load(py, text, file, seed, allow_files)?;
-        guarded(|| super::run::run(py, &scenario, threads, memory_limit, progress.as_ref()))
+        let waiting = || super::run::still_wanted(py, progress.as_ref());
+        let scenario = super::load_while(py, text, file, seed, allow_files, waiting)?;
+        guarded(|| super::run::run(py, scenario, threads, memory_limit, progress.as_ref()))
     }
 
     /// Memory and time that a run will take, from a short piece of it: JSON.
@@ -153,7 +170,7 @@ mod _core {
         threads: Option<usize>,
         allow_files: bool,
     ) -> PyResult<String> {
-        guarded(|| super::run::estimate(py, &load(py, text, file, None, allow_files)?, threads))
+        guarded(|| super::run::estimate(py, load(py, text, file, None, allow_files)?, threads))
     }
 
     /// The JSON Schema of scenario files.

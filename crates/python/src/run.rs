@@ -2,19 +2,21 @@
 
 use crate::SimulationError;
 use crate::arrow::{ArrowTable, failed};
+use crate::interruptible;
 use crate::memory::{Found, MemoryWatch};
 use arrow_schema::ArrowError;
 use fabric::spec::Role;
 use fabric::{Simulation, State, Threads};
 use frame::NodeId;
 use measure::Table;
-use pyo3::exceptions::{PyKeyError, PyValueError};
+use pyo3::exceptions::{PyKeyError, PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
 use scenario::Scenario;
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
 use std::thread::{available_parallelism, scope, spawn};
 use std::time::{Duration, Instant};
 use units::Time;
@@ -85,15 +87,19 @@ enum Ending {
 /// or, without one, `memory_limit`. The error of an invariant that broke has what was measured until then, its `result`.
 pub fn run(
     py: Python<'_>,
-    scenario: &Scenario,
+    scenario: Scenario,
     threads: Option<usize>,
     memory_limit: Option<u64>,
     progress: Option<&Py<PyAny>>,
 ) -> PyResult<RunResult> {
     let begun = Instant::now();
-    let mut simulation = py
-        .detach(|| Simulation::on_threads(&scenario.spec, up_to(threads)))
-        .map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let scenario = Arc::new(scenario);
+    let built = Arc::clone(&scenario);
+    let waiting = || still_wanted(py, progress);
+    let mut simulation =
+        interruptible::call(py, waiting, move || Simulation::on_threads(&built.spec, up_to(threads)))?
+            .map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let scenario = &*scenario;
     let mut memory = MemoryWatch::new(scenario.memory_limit, memory_limit);
     let ending = py.detach(|| {
         let ending = go(&mut simulation, scenario, &mut memory, progress, begun)?;
@@ -108,6 +114,15 @@ pub fn run(
         error.value(py).setattr("result", Py::new(py, result)?)?;
     }
     Err(error)
+}
+
+/// Asks `progress` for a run that has not begun; `KeyboardInterrupt` if it returns false.
+pub fn still_wanted(py: Python<'_>, progress: Option<&Py<PyAny>>) -> PyResult<()> {
+    let report = json!({
+        "simulated_s": 0.0, "duration_s": 0.0, "frame_hops": 0, "events": 0, "wall_s": 0.0, "warning": null,
+    });
+    let go_on = progress.map_or(Ok(true), |call| call.call1(py, (report.to_string(),))?.extract(py))?;
+    if go_on { Ok(()) } else { Err(PyKeyboardInterrupt::new_err(())) }
 }
 
 /// Brings a run that ends before its time to a state of one time. A promise may break meanwhile.
@@ -269,9 +284,12 @@ struct Mark {
 }
 
 /// Runs the beginning of a scenario, makes its tables, and tells what all of it will take.
-pub fn estimate(py: Python<'_>, scenario: &Scenario, threads: Option<usize>) -> PyResult<String> {
+pub fn estimate(py: Python<'_>, scenario: Scenario, threads: Option<usize>) -> PyResult<String> {
     let begun = Instant::now();
-    let built = Simulation::on_threads(&scenario.spec, up_to(threads));
+    let scenario = Arc::new(scenario);
+    let own = Arc::clone(&scenario);
+    let work = move || Simulation::on_threads(&own.spec, up_to(threads));
+    let built = interruptible::call(py, || Ok(()), work)?;
     let mut simulation = built.map_err(|error| PyValueError::new_err(error.to_string()))?;
     let build_s = begun.elapsed().as_secs_f64();
     let begun = Instant::now();
@@ -317,7 +335,7 @@ pub fn estimate(py: Python<'_>, scenario: &Scenario, threads: Option<usize>) -> 
     if let Ending::Broken(why) = ending {
         return Err(SimulationError::new_err(why));
     }
-    let result = measured(py, scenario, simulation, &ending, end.wall)?;
+    let result = measured(py, &scenario, simulation, &ending, end.wall)?;
     let rows = |table: &str| result.tables.get(table).map_or(0, |table| table.get().rows());
     let answer = json!({
         "exact": finished,

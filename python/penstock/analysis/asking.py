@@ -7,6 +7,8 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from penstock.measurements import of_result
+
 from .statistics import jain
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ class Evenness:
     jain: float
 
 
+@of_result
 def asked_rates(result: Measurements) -> list[float | None]:
     """What the source of each flow asked for, in b/s: more than its NIC took where that was full.
 
@@ -100,6 +103,7 @@ def _transfers(result: Measurements) -> set[str]:
     return set(result.table("transfers")["name"].unique().to_pylist())
 
 
+@of_result
 def evenness(result: Measurements) -> list[Evenness]:
     """The flows of a class that asked for the same, the most uneven first.
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.library import toml
-from penstock.measurements import rows
+from penstock.measurements import of_result, rows
 
 if TYPE_CHECKING:
     from penstock.measurements import Measurements
@@ -35,6 +35,7 @@ class Waits:
     all_known: bool = True
 
 
+@of_result
 def of_flow(result: Measurements, flow: dict[str, Any]) -> dict[tuple[str, int], Waits]:
     """By port and number of the tree, the waits in which frames of a flow may have stood in a bypass queue.
 

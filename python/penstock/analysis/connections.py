@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from penstock.library import toml
+from penstock.measurements import of_result
 
 if TYPE_CHECKING:
     from penstock.measurements import Measurements
@@ -40,6 +41,7 @@ PATHS_CHOSEN = (
 )
 
 
+@of_result
 def rows(result: Measurements) -> list[dict[str, Any]]:
     """The rows of the table ``connections``; none in results of earlier versions.
 
@@ -55,6 +57,7 @@ def rows(result: Measurements) -> list[dict[str, Any]]:
     return found
 
 
+@of_result
 def of_flow(result: Measurements, flow: str) -> dict[str, Any] | None:
     """The connection of a flow; ``None`` if its source pushes frames."""
     return next((row for row in rows(result) if row["flow"] == flow), None)
@@ -103,6 +106,7 @@ def held(row: dict[str, Any]) -> dict[str, float]:
     return known if len(known) == len(HELD) else {}
 
 
+@of_result
 def most_bps(result: Measurements, flow: str) -> float:
     """The most that a connection asks for at a time, in bits of frames a second; infinite without bound."""
     if "demands" not in result.table_names:
@@ -111,6 +115,7 @@ def most_bps(result: Measurements, flow: str) -> float:
     return max(asked, default=math.inf)
 
 
+@of_result
 def chooses_paths(result: Measurements) -> bool:
     """Whether a switch chooses a path for each frame instead of keeping a flow on one."""
     scenario = toml(result.scenario_toml)

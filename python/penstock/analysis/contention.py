@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from penstock.analysis.class_weights import ClassWeights, in_force
+from penstock.measurements import of_result
 
 if TYPE_CHECKING:
     from penstock.measurements import Measurements
@@ -41,6 +42,7 @@ class Split:
     promised: tuple[float, ...] | None
 
 
+@of_result
 def splits(result: Measurements) -> list[Split]:
     """The splits of all ports (table ``contention``), those of most bytes first."""
     if "contention" not in result.table_names:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from penstock.measurements import rows
+from penstock.measurements import of_result, rows
 
 if TYPE_CHECKING:
     from penstock.measurements import Measurements
 
 
+@of_result
 def receivers(result: Measurements) -> dict[str, int]:
     """How many hosts each frame of a flow is meant for, of the flows of which that is more than one."""
     if "paths" not in result.table_names:
@@ -37,6 +38,7 @@ def ports_of(paths: Iterable[Mapping[str, Any]], copied: Collection[str]) -> Ite
                 yield row["flow"], port
 
 
+@of_result
 def for_each(result: Measurements, flows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """Rows of the table ``flows`` with the throughput of each receiver on average, beside their number.
 

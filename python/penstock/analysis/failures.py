@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.measurements import rows
+from penstock.measurements import of_result, rows
 from penstock.units import duration
 
 if TYPE_CHECKING:
     from penstock.measurements import Measurements
 
 
+@of_result
 def of_run(result: Measurements) -> str | None:
     """How many queue pairs of a run are in error, and which was the first; ``None``: none is."""
     failed, many = _failed(result)
@@ -26,6 +27,7 @@ def of_run(result: Measurements) -> str | None:
     )
 
 
+@of_result
 def of_flows(result: Measurements, flows: set[str], destination: str | None = None) -> str | None:
     """How many queue pairs of some flows, to one host or to all, are in error, in a sentence."""
     failed, many = _failed(result, flows, destination)

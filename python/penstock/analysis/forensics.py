@@ -1,8 +1,6 @@
 """Pause forensics: why a port was paused, or waited for credits, or a flow was slow.
 
-A wait for credits is a pause here. The engine follows every pause to its root (tables ``pauses``,
-``congestion``, ``congestion_flows``, ``deadlocks``, ``storms``); here they are read as trees and put into
-words.
+A wait for credits is a pause here. The engine follows every pause to its root, in tables of its own.
 """
 
 from __future__ import annotations
@@ -14,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow.compute as pc
 
 from penstock.errors import InputError
-from penstock.measurements import rows
+from penstock.measurements import of_result, rows
 from penstock.units import rate
 
 from . import bypasses, connections, copies, limiters, losses
@@ -181,31 +179,33 @@ def port_of(queue: str) -> str:
     return queue.rpartition("/")[0]
 
 
-_OF_EDGE = [one.name for one in fields(Edge)]
+_OF_EDGE, _OF_PART = ([one.name for one in fields(kind)] for kind in (Edge, Part))
 
 
+@of_result
 def trees(result: Measurements, most: int | None = None) -> list[Tree]:
     """The congestion trees of a result, or so many of them, the one that stopped ports longest first."""
     if "congestion" not in result.table_names:
         return []
-    edges, flows = result.table("congestion"), result.table("congestion_flows")
+    tables = [result.table("congestion"), result.table("congestion_flows")]
     if most is not None:  # they are numbered in this order
-        edges, flows = (table.filter(pc.less_equal(table["tree"], most)) for table in (edges, flows))
+        tables = [table.filter(pc.less_equal(table["tree"], most)) for table in tables]
     found: dict[int, Tree] = {}
-    for row in rows(edges):
+    for row in rows(tables[0]):
         tree = found.setdefault(row["tree"], Tree(row["tree"], row["root"], row["why"]))
         tree.edges.append(Edge(**{name: row[name] for name in _OF_EDGE}))
-    for row in rows(flows):
-        part = Part(row["flow"], row["part"], row["share"], row["paused_ns"], row["paused_at"])
-        found[row["tree"]].parts.append(part)
+    for row in rows(tables[1]):
+        found[row["tree"]].parts.append(Part(**{name: row[name] for name in _OF_PART}))
     return list(found.values())
 
 
+@of_result
 def number_of_trees(result: Measurements) -> int:
-    """How many congestion trees there are."""
+    """The number of congestion trees."""
     return int(pc.count_distinct(result.table("congestion")["tree"]).as_py())
 
 
+@of_result
 def deadlocks(result: Measurements) -> list[Deadlock]:
     """The deadlocks of a result, in the order in which they were seen."""
     if "deadlocks" not in result.table_names:
@@ -225,6 +225,7 @@ def deadlocks(result: Measurements) -> list[Deadlock]:
     ]
 
 
+@of_result
 def why(result: Measurements, name: str) -> list[str]:
     """Why a port was paused, or a flow was slow, in sentences.
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow.compute as pc
 
+from penstock.measurements import of_result
+
 if TYPE_CHECKING:
     from penstock.measurements import Curve, Measurements
 
@@ -25,6 +27,7 @@ class Group(NamedTuple):
     """Of those that have a series; none if there is but one."""
 
 
+@of_result
 def groups_of(result: Measurements) -> dict[str, Group]:
     """The flows of a result by what their names have in common; empty where that does not help.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow.compute as pc
 
-from penstock.measurements import numpy_of
+from penstock.measurements import numpy_of, of_result
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -37,6 +37,7 @@ class Tails:
     above: dict[str, NDArray[np.float64]]
 
 
+@of_result
 def tails(result: Measurements, most: int = MOST_FLOWS) -> Tails:
     """The distributions of the flows with the longest latency at the 99th percentile.
 

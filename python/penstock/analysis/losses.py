@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from penstock.measurements import of_result
+
 if TYPE_CHECKING:
     from penstock.measurements import Measurements
 
@@ -64,6 +66,7 @@ class Loss:
     frames: int
 
 
+@of_result
 def losses(result: Measurements) -> list[Loss]:
     """Every loss of a result, the largest first."""
     if "drops" not in result.table_names or not (rows := result.rows("drops")):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow.compute as pc
 
 from penstock.errors import InputError
-from penstock.measurements import rows
+from penstock.measurements import of_result, rows
 from penstock.units import duration, rate, size
 
 from . import failures
@@ -104,6 +104,7 @@ class Message:
         }
 
 
+@of_result
 def named(result: Measurements, name: str) -> Message | None:
     """The message that ``ENTRY#NUMBER`` names; ``None`` if that is no such name.
 
@@ -137,6 +138,7 @@ def named(result: Measurements, name: str) -> Message | None:
     return Message(int(number), row, found[0], _flow_of(result, row))
 
 
+@of_result
 def slowest(result: Measurements, flows: set[str]) -> Message | None:
     """The message of these flows that had the largest slowdown; ``None`` without messages over RDMA."""
     if "message_times" not in result.table_names or not (times := result.table("message_times")).num_rows:

@@ -36,6 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.errors import ConvergenceError, InputError
+from penstock.measurements import of_result
 from penstock.units import duration
 
 from . import connections, copies, fairness
@@ -151,6 +152,7 @@ class Assessment:
         return Verdict(jain([1 + value for _, value in known]), largest, flow)
 
 
+@of_result
 def assess(
     result: Measurements,
     *,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from penstock.measurements import of_result
 from penstock.units import rate
 
 from . import forensics
@@ -17,6 +18,7 @@ TREES_TOLD = 3
 LOSERS_TOLD = 5
 
 
+@of_result
 def overview(result: Measurements) -> list[str]:
     """The roots of pauses with their victims, and the flows that lost most frames, in sentences."""
     return [*_roots(result), *_lost(result)]

@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 
 from penstock import _core
 from penstock.errors import ArgumentError
+from penstock.measurements import of_result
 
 from .class_weights import queue_of_priority
 
@@ -152,6 +153,7 @@ class Starvation:
     bin_ns: float
 
 
+@of_result
 def starvation(result: Measurements, bound_ns: float | None = None) -> Starvation:
     """Who starves in a run, and for how long.
 
@@ -203,6 +205,7 @@ def starvation(result: Measurements, bound_ns: float | None = None) -> Starvatio
     return Starvation(found, _flows(result, found), unknown, width)
 
 
+@of_result
 def bounds(result: Measurements) -> dict[Key, float]:
     """The longest time that a scheduler may leave a class unserved that could send, in ns.
 

@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import pyarrow as pa
 
-from penstock.measurements import Measurements, numpy_of
+from penstock.measurements import Measurements, numpy_of, of_result
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -71,6 +71,7 @@ class Tier:
 _found: WeakKeyDictionary[Measurements, tuple[pa.Table, list[Tier]]] = WeakKeyDictionary()
 
 
+@of_result
 def tiers(result: Measurements) -> list[Tier]:
     """The tiers of the fabric, the uppermost first; found once for the page and the picture."""
     ports, found = _found.get(result, (None, []))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow.compute as pc
 
-from penstock.measurements import numpy_of
+from penstock.measurements import numpy_of, of_result
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -79,6 +79,7 @@ class Totals:
     slowdown: dict[str, float | None]
 
 
+@of_result
 def size_bins(result: Measurements, *, name: str | None = None, bins: int = BINS) -> list[SizeBin]:
     """The slowdown of complete transfers in bins of equally many, from the smallest transfers to the largest.
 
@@ -117,6 +118,7 @@ def size_bins(result: Measurements, *, name: str | None = None, bins: int = BINS
     return found
 
 
+@of_result
 def totals(result: Measurements) -> list[Totals]:
     """Each entry of the scenario that has transfers; none if there are no transfers."""
     if "transfers" not in result.table_names:
@@ -129,6 +131,7 @@ def totals(result: Measurements) -> list[Totals]:
     return [_total(begun(result, name), name, never.get(name, 0)) for name in names]
 
 
+@of_result
 def distribution(
     result: Measurements, name: str, most: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -161,6 +164,7 @@ def measures(entry: Totals) -> dict[str, float | None]:
     }
 
 
+@of_result
 def begun(result: Measurements, name: str | None = None) -> pa.Table:
     """The rows of transfers that began after the warm-up, of one entry or of all."""
     table = result.table("transfers")

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow.compute as pc
 
-from penstock.measurements import numpy_of
+from penstock.measurements import numpy_of, of_result
 
 if TYPE_CHECKING:
     from penstock.measurements import Measurements
@@ -57,6 +57,7 @@ class Variation:
         return starts * width_ns, np.maximum.reduceat(self.deviation_ns, first)
 
 
+@of_result
 def variations(result: Measurements) -> dict[tuple[str, str], Variation]:
     """By flow and destination, the delays of the frames with data that arrived there.
 

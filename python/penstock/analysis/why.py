@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from penstock.measurements import of_result
+
 from . import failures, forensics, messages
 
 if TYPE_CHECKING:
     from penstock.measurements import Measurements
 
 
+@of_result
 def why(result: Measurements, name: str) -> list[str]:
     """Why a port was paused, a flow was slow, or a message over RDMA took long, in sentences.
 
@@ -33,6 +36,7 @@ def why(result: Measurements, name: str) -> list[str]:
     return [*forensics.why(result, name), *([failed] if failed else []), *_slowest(result, name)]
 
 
+@of_result
 def asked(result: Measurements, name: str) -> messages.Message | None:
     """The message that is named, or the slowest of a flow; ``None`` of ports, and without RDMA."""
     return _named(result, name) or messages.slowest(result, _flows(result, name))

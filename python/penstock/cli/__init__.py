@@ -172,7 +172,7 @@ def _reading(words: Sequence[str]) -> AbstractContextManager[None]:
     places = [place for place in named if os.path.isdir(place)]  # noqa: PTH112 - no error where a name is too long
     if not words or words[0] not in READ_RESULTS or not (places or words[0] == "why"):
         return nullcontext()
-    from penstock.result.checked import reading
+    from penstock.errors import reading
 
     return reading(*(places or [Path("out")]), passing=(CycloptsError,))
 

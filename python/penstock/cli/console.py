@@ -15,7 +15,8 @@ import math
 import re
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from penstock.errors import shortened
@@ -32,6 +33,10 @@ PIPED_WIDTH = 160
 """Columns of a table when nobody looks at a terminal."""
 LEAST_WIDTH = 110
 """A narrower terminal breaks the lines of a table; that is better than to cut names and numbers."""
+
+
+_PATIENCE_S = 0.5
+"""Time that a terminal shows nothing of work that is under way."""
 
 
 class Terminated(KeyboardInterrupt):
@@ -236,6 +241,41 @@ def _in_rows(document: dict[str, object]) -> Iterator[str]:
     yield "\n}\n"
 
 
+def print_rows(
+    columns: Mapping[str, int], rows: Iterable[Iterable[str]], last: Callable[[], str] | None = None
+) -> None:
+    """A table whose rows are printed as they come: of columns with fixed widths, and without frames.
+
+    Parameters
+    ----------
+    columns : mapping
+        Heads and widths; the last column may have any width.
+    rows : iterable
+        The cells of each row. A cell that is wider than its column moves those behind it.
+    last : callable, optional
+        The line below the table, called when all rows are printed.
+    """
+    widths = [max(width, len(head)) for head, width in columns.items()]
+    write = sys.stdout.write
+
+    template = "  ".join(f"%-{width}s" for width in widths)
+
+    def line(cells: Iterable[str]) -> str:
+        row = tuple(cells)
+        text = template % row
+        # One look at all of a row is ten times as fast as one at each of its cells.
+        return (text if text.isprintable() else template % tuple(map(visible, row))).rstrip()
+
+    begun = False
+    for cells in rows:
+        if not begun:
+            write(f"{line(columns)}\n")
+            begun = True
+        write(f"{line(cells)}\n")
+    if last is not None:
+        write(f"{last()}\n")
+
+
 def write_data(text: str) -> None:
     """What other programs read: files and pipes get it as it is, a terminal as people may read it."""
     sys.stdout.write(visible(text, keep="\n\t") if sys.stdout.isatty() else text)
@@ -280,6 +320,28 @@ def say_warnings(warnings: Sequence[str]) -> None:
 def has_terminal() -> bool:
     """Whether somebody sees what is said beside the answer."""
     return sys.stderr.isatty()
+
+
+@contextlib.contextmanager
+def waiting(what: str) -> Iterator[None]:
+    """A block that may take long: after half a second a terminal shows what it does, and for how long."""
+    if not has_terminal():
+        yield
+        return
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
+    bar = Progress(*columns, console=_console(stderr=True), transient=True)
+    bar.add_task(visible(what), total=None)
+    late = threading.Timer(_PATIENCE_S, bar.start)
+    late.daemon = True
+    late.start()
+    try:
+        yield
+    finally:
+        late.cancel()
+        late.join()
+        bar.stop()
 
 
 @contextlib.contextmanager

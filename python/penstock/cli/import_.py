@@ -65,7 +65,7 @@ def import_(
         The scenario to write; lists of transfers or sizes are written beside it. None may exist.
     """
     from penstock.interchange.files import document
-    from penstock.interchange.formats import format_of
+    from penstock.interchange.formats import format_of, read_all
     from penstock.interchange.join import join
 
     if format and len(format) != len(files):
@@ -76,12 +76,13 @@ def import_(
     for path in (out, *beside.values()):
         if path.exists():
             raise InputError(f"{path}: exists; choose another name")
-    read = []
+    found = []
     for number, path in enumerate(files):
         text = document(path, **vars(told))
         known = format_of(text, format[number] if format else None)
         say(f"{path}: {known.name}, {known.about}")
-        read.append((text, known.read(text)))
+        found.append((known, text))
+    read = list(zip((text for _, text in found), read_all(found), strict=True))
     joined = join(read, out, like=None if like is None else library.read(like), duration=duration)
     for remark in joined.remarks:
         say(f"note: {remark}")

@@ -72,6 +72,13 @@ def stop_on_interrupt() -> Iterator[Wish]:
     before = {number: signal.signal(number, interrupted) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield wish
+    except Terminated:
+        raise
+    except KeyboardInterrupt:
+        # The engine raises it where a run that is loaded is no longer wanted.
+        if wish.terminated:
+            raise Terminated from None
+        raise
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -15,7 +15,17 @@ from penstock.errors import InputError
 from penstock.units import count, duration, size, visible
 
 from . import EXIT_DONE
-from .console import Table, complain, console, print_json, say, say_warnings, show_verdict, write_data
+from .console import (
+    Table,
+    complain,
+    console,
+    print_json,
+    say,
+    say_warnings,
+    show_verdict,
+    waiting,
+    write_data,
+)
 from .options import Threads
 
 STARTER = Path(library.__file__).with_name("starter.toml")
@@ -62,7 +72,7 @@ def check(
             f'--threads is {threads}; expected a whole number from 1 to {running.MAX_THREADS}, or "auto"'
         )
     source = library.read(scenario)
-    with running.engine_errors():
+    with running.engine_errors(), waiting(f"checking {scenario}"):
         text = _core.check(source.text, source.file, allow_files=source.allow_files)
         warnings = _core.warnings(source.text, source.file, allow_files=source.allow_files)
         judged = of_scenario(_core.broken_promises(source.text, source.file, allow_files=source.allow_files))

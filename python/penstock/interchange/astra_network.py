@@ -9,7 +9,6 @@ Not taken over: that links of the analytical backend know no congestion, frames 
 
 from __future__ import annotations
 
-import re
 from itertools import product
 from typing import Any
 
@@ -19,7 +18,6 @@ from .piece import Document, Note, Piece, brief, explicit, plainest, trunk
 
 KEYS = ("topology", "npus_count", "bandwidth", "latency")
 KINDS = ("Ring", "Switch", "FullyConnected")
-_LINE = re.compile(r"(\w+)\s*:\s*\[(.*)\]\s*(?:#.*)?", re.ASCII)
 MOST_NPUS = 65_536
 MOST_LINKS = 10**6
 GIB_BITS = 8 * 2**30
@@ -28,7 +26,10 @@ MOST_RATE = 100 * 10**12
 
 def recognises(document: Document) -> bool:
     """Whether a line gives the counts of NPUs."""
-    return re.search(r"^\s*npus_count\s*:", document.text, re.MULTILINE) is not None
+    return any(
+        line.startswith("npus_count") and line.removeprefix("npus_count").lstrip()[:1] == ":"
+        for _, line in document.lines()
+    )
 
 
 def read(document: Document) -> Piece:
@@ -54,6 +55,9 @@ def read(document: Document) -> Piece:
         total *= count
     if total > MOST_NPUS:
         raise document.error(lines["npus_count"], f"{total} NPUs; at most {MOST_NPUS} are accepted")
+    amount = sum(_links_of(kind, count) * (total // count) for kind, count in zip(kinds, counts, strict=True))
+    if amount + total > MOST_LINKS:
+        raise document.error(lines["npus_count"], f"{amount} links between NPUs; at most {MOST_LINKS} in all")
     # NPUs pass on what is for others, and hosts do not: unless all are at one switch, each has a router of
     # its own.
     routed = len([count for count in counts if count > 1]) > 1 or not set(kinds) <= {"Switch"}
@@ -63,8 +67,6 @@ def read(document: Document) -> Piece:
     for dimension, (kind, count) in enumerate(zip(kinds, counts, strict=True)):
         cable = {**trunk(rates[dimension]), "delay": delays[dimension]}
         for place, group in enumerate(_groups(counts, dimension)):
-            if len(links) > MOST_LINKS:
-                raise document.error(lines["npus_count"], f"more than {MOST_LINKS} links")
             links += _linked(kind, [f"{node}{one}" for one in group], f"switch{dimension}.{place}", cable)
         if kind == "Switch" and count > 1:
             switches += [f"switch{dimension}.{place}" for place in range(total // count)]
@@ -99,15 +101,16 @@ def _read(document: Document) -> tuple[dict[str, list[str]], dict[str, int]]:
     said: dict[str, list[str]] = {}
     lines: dict[str, int] = {}
     for line, text in document.lines():
-        found = _LINE.fullmatch(text)
-        if found is None or found[1] not in KEYS:
+        key, colon, rest = text.partition("#")[0].partition(":")
+        key, rest = key.strip(), rest.strip()
+        if not colon or key not in KEYS or rest[:1] != "[" or rest[-1:] != "]" or len(rest) < 2:
             raise document.error(
                 line, f"{brief(text)}: expected {', '.join(KEYS)}, each as in topology: [ Ring ]"
             )
-        if found[1] in said:
-            raise document.error(line, f"{found[1]} is there twice")
-        said[found[1]] = [word.strip() for word in found[2].split(",")]
-        lines[found[1]] = line
+        if key in said:
+            raise document.error(line, f"{key} is there twice")
+        said[key] = [word.strip() for word in rest[1:-1].split(",")]
+        lines[key] = line
     for key in KEYS:
         if key not in said:
             raise InputError(f"{document.file}: does not say {key}")
@@ -118,6 +121,13 @@ def _read(document: Document) -> tuple[dict[str, list[str]], dict[str, int]]:
             )
             raise document.error(lines[key], message)
     return said, lines
+
+
+def _links_of(kind: str, count: int) -> int:
+    """Links of one group of so many NPUs."""
+    if count < 2:
+        return 0
+    return {"Switch": count, "Ring": 1 if count == 2 else count}.get(kind, count * (count - 1) // 2)
 
 
 def _count(document: Document, line: int, text: str) -> int:

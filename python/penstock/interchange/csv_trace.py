@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from penstock.errors import InputError
 from penstock.laboratory.quantity import UNITS
 
-from .piece import Document, Piece, Transfer, brief
+from .piece import Document, Note, Piece, Transfer, brief
 from .triggers import check_circles
 
 _LONGEST_HEADER = 10_000
@@ -73,12 +73,13 @@ def read(document: Document) -> Piece:
     if all(str(host).isdecimal() for one in found for host in (one.sender, one.receiver)):
         found = [one._replace(sender=int(one.sender), receiver=int(one.receiver)) for one in found]
     left_out = f"{document.file}: columns that are not read: {', '.join(columns.others)}"
-    return Piece(transfers=found, remarks=[left_out] if columns.others else [])
+    notes = [Note(columns.line, f"{len(found)} transfers: {', '.join(columns.at)}")]
+    return Piece(transfers=found, remarks=[left_out] if columns.others else [], notes=notes)
 
 
 def _rows(document: Document, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """The rows with the lines in which they end; cells are as long as Python's reader takes them."""
-    rows = csv.reader(document.text.splitlines(), delimiter=delimiter)
+    rows = csv.reader(document.every_line(), delimiter=delimiter)
     while True:
         try:
             row = next(rows, None)

@@ -7,11 +7,12 @@ Not taken over, and told: buffers, the delay of PFC, `pg_bw`, counters and capab
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from .json_text import Part, parts
 from .piece import Document, Note, Piece, brief
+from .reading import Path
 
 EIGHT = 8
 KNOWN = ("tc_tsa", "prio_tc", "prio_pfc", "ethtype_prio", "stream_port_prio", "dgram_port_prio", "dscp_prio")
@@ -68,12 +69,7 @@ def read(document: Document) -> Piece:
                 raise document.error(part.line_of(key), f"{key} is there twice: in line {seen[key]} as well")
             seen[key] = part.line_of(key)
         settings(part, keys, remarks)
-        notes += [
-            Note(part.line_of(key), f"{key} {brief(value)}")
-            for key, value in part.table.items()
-            if key in READ
-        ]
-        remarks += _left_out(part)
+        notes += notes_of(part)
     if not keys:
         raise document.error(1, f"has none of {', '.join(KNOWN)}")
     return Piece(keys=keys, remarks=remarks, notes=notes)
@@ -96,15 +92,18 @@ def settings(part: Part, keys: dict[str, Any], remarks: list[str]) -> None:
     _applications(part, keys)
 
 
-def _left_out(part: Part) -> Iterator[str]:
-    """Keys that are not read, with what that means."""
-    by_meaning: dict[str, list[str]] = {}
-    for key in part.table:
-        if key not in READ:
-            by_meaning.setdefault(IGNORED.get(key, "no setting of a scenario"), []).append(key)
-    for meaning, left_out in by_meaning.items():
-        line = part.line_of(left_out[0])
-        yield f"{part.document.file}:{line}: not read: {brief(', '.join(left_out))}: {meaning}"
+def notes_of(part: Part) -> list[Note]:
+    """The keys that were read, with their values."""
+    return [
+        Note(part.line_of(key), f"{key} {brief(part.table[key])}")
+        for key in part.table
+        if part.table.was_read(key)
+    ]
+
+
+def meaning(path: Path) -> str:
+    """The consequence of leaving out a key."""
+    return IGNORED.get(path[-1], "no setting of a scenario")
 
 
 def _eight(part: Part, key: str, most: int) -> list[int]:
@@ -127,33 +126,41 @@ def _list(part: Part, key: str) -> list[Any]:
     return value
 
 
-def _table(part: Part, prefix: str) -> dict[str, Any]:
+def _table(part: Part, prefix: str, remarks: list[str]) -> dict[str, Any]:
     """Priorities, shares and algorithms of traffic classes, as DCBX has them."""
-    names = _list(part, f"{prefix}tc_tsa")
+    names = _list(part, f"{prefix}tc_tsa") if f"{prefix}tc_tsa" in part.table else ["vendor"] * EIGHT
     line = part.line_of(f"{prefix}tc_tsa")
     if len(names) != EIGHT or not all(isinstance(name, str) and name in ALGORITHMS for name in names):
         expected = ", ".join(ALGORITHMS)
         raise part.document.error(line, f"{prefix}tc_tsa is {brief(names)}; expected eight of {expected}")
-    classes, percent = _eight(part, f"{prefix}prio_tc", 7), _eight(part, f"{prefix}tc_bw", 100)
+    classes = _eight(part, f"{prefix}prio_tc", 7) if f"{prefix}prio_tc" in part.table else [*range(EIGHT)]
+    percent = _eight(part, f"{prefix}tc_bw", 100) if f"{prefix}tc_bw" in part.table else [0] * EIGHT
     shares = [share for share, name in zip(percent, names, strict=True) if name == "ets"]
     line = part.line_of(f"{prefix}tc_bw")
     if shares and sum(shares) != 100:
         raise part.document.error(line, f"the shares of ets classes sum to {sum(shares)}; expected 100")
+    if left := [number for number in range(EIGHT) if percent[number] and names[number] != "ets"]:
+        named = ", ".join(map(str, left))
+        remarks.append(
+            f"{part.document.file}:{line}: not read: {prefix}tc_bw of classes {named}: they are not ets"
+        )
     percent = [share if name == "ets" else 0 for share, name in zip(percent, names, strict=True)]
     return {"classes": classes, "percent": percent, "algorithms": [ALGORITHMS[name] for name in names]}
 
 
 def _ets(part: Part, keys: dict[str, Any], remarks: list[str]) -> None:
-    table = _table(part, "")
-    asked = part.table["tc_bw"]
-    if left := [number for number in range(EIGHT) if asked[number] != table["percent"][number]]:
-        named = ", ".join(map(str, left))
-        line = part.line_of("tc_bw")
-        remarks.append(
-            f"{part.document.file}:{line}: shares of classes that are not ets count for nothing: {named}"
-        )
+    table = _table(part, "", remarks)
     switch = keys.setdefault("switch", {})
-    switch |= {"queues": "per_priority", "scheduler": _scheduler(part, table)}
+    used = {table["algorithms"][number] for number in table["classes"]}
+    if used == {"vendor"}:
+        # The NIC decides how classes share the link, as without a setting.
+        switch["queues"] = "per_priority" if table["classes"] == [*range(EIGHT)] else table["classes"]
+        remarks.append(
+            f"{part.document.file}:{part.line_of('tc_tsa')}: assumed: no class is strict or ets: the "
+            "scheduler of --like, or strict priority"
+        )
+    else:
+        switch |= {"queues": "per_priority", "scheduler": _scheduler(part, table)}
     willing = part.table.get("willing", False)
     if not isinstance(willing, bool):
         line = part.line_of("willing")
@@ -166,7 +173,7 @@ def _ets(part: Part, keys: dict[str, Any], remarks: list[str]) -> None:
         return
     ets: dict[str, Any] = {"willing": willing}
     if recommends:
-        ets["recommended"] = _table(part, "reco_")
+        ets["recommended"] = _table(part, "reco_", remarks)
     switch.setdefault("dcbx", {})["ets"] = ets
     remarks.append("what is recommended or willing is exchanged by DCBX: [switch.dcbx]")
 

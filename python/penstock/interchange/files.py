@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import stat
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from penstock.errors import InputError
 
@@ -14,7 +16,7 @@ MOST_BYTES = 1 << 30
 """The largest file that is read; a trace of ten million transfers fits."""
 
 
-def document(path: Path, **told: str | None) -> Document:
+def document(path: Path, **told: Any) -> Document:
     """A file as text; `told` are the further attributes of a `Document`.
 
     Raises
@@ -43,7 +45,7 @@ def document(path: Path, **told: str | None) -> Document:
         ) from error
     if not text.strip():
         raise InputError(f"{path}: is empty")
-    return Document(str(path), text, **told)
+    return replace(Document(str(path), text), **told)
 
 
 def _kind(mode: int) -> str:

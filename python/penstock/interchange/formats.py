@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 from penstock.errors import InputError
 from penstock.library import suggestion
@@ -24,8 +24,10 @@ from . import (
     port_commands,
     sizes,
     sonic_config,
+    sonic_tables,
 )
-from .piece import Document, Piece
+from .piece import Document, Piece, brief
+from .reading import Path
 from .strangers import of_text
 
 
@@ -40,23 +42,41 @@ class Format:
     about : str
         What is written in it.
     recognises : callable
-        Whether a document looks like it, from its beginning.
-    read : callable
+        Whether a document looks like it, from its head.
+    reader : callable
         The piece of a scenario that a document is; an `InputError` names the line of what is wrong.
+    meaning : callable
+        The consequence of leaving out a field of a document, by its path.
     """
 
     name: str
     about: str
     recognises: Callable[[Document], bool]
-    read: Callable[[Document], Piece]
+    reader: Callable[[Document], Piece]
+    meaning: Callable[[Path], str] = lambda _: "no part of a scenario"
+
+    def read(self, document: Document) -> Piece:
+        """The piece of a scenario that a document is, with a remark for each field that was not read.
+
+        Raises
+        ------
+        InputError
+            If the document is something else; the message names the line.
+        """
+        fresh = document.fresh()
+        return self.reported(fresh, self.reader(fresh))
+
+    def reported(self, document: Document, piece: Piece) -> Piece:
+        """The piece with a remark for each field, and for the lines, that its reader did not read."""
+        remarks = [f"{document.file}: {line}" for line in document.ledger.report(self.meaning)]
+        if lines := document.unread_lines():
+            number, text = lines[0]
+            more = f" and {len(lines) - 1} more lines" if len(lines) > 1 else ""
+            remarks.append(f"{document.file}:{number}: not read: {brief(text)}{more}")
+        return replace(piece, remarks=[*piece.remarks, *remarks]) if remarks else piece
 
 
 FORMATS = (
-    Format("graphml", "a graph, as networkx writes it", graphml.recognises, graphml.read),
-    Format("gml", "a graph, as the Internet Topology Zoo has it", gml.recognises, gml.read),
-    Format(
-        "nccl-topology", "the inside of a server, XML of NCCL", nccl_topology.recognises, nccl_topology.read
-    ),
     Format("ns3-topology", "a fabric of the HPCC fork of ns-3", ns3.is_topology, ns3.read_topology),
     Format("powertcp-topology", "a fabric of PowerTCP's simulator", ns3.is_powertcp, ns3.read_powertcp),
     Format("simai-topology", "a fabric of SimAI", ns3.is_simai, ns3.read_simai),
@@ -66,8 +86,20 @@ FORMATS = (
     Format("htsim", "a connection matrix of htsim", htsim.recognises, htsim.read),
     Format("htsim-topology", "a fabric of htsim", htsim_topology.recognises, htsim_topology.read),
     Format("astra-network", "a network of ASTRA-sim", astra_network.recognises, astra_network.read),
-    Format("sonic", "settings of a switch, CONFIG_DB of SONiC", sonic_config.recognises, sonic_config.read),
-    Format("dcb", "settings of a port of Linux, what dcb -j prints", dcb_json.recognises, dcb_json.read),
+    Format(
+        "sonic",
+        "settings of a switch, CONFIG_DB of SONiC",
+        sonic_config.recognises,
+        sonic_config.read,
+        sonic_tables.meaning,
+    ),
+    Format(
+        "dcb",
+        "settings of a port of Linux, what dcb -j prints",
+        dcb_json.recognises,
+        dcb_json.read,
+        dcb_json.meaning,
+    ),
     Format(
         "port-commands",
         "settings of a port of Linux, commands of dcb and mlnx_qos",
@@ -75,13 +107,29 @@ FORMATS = (
         port_commands.read,
     ),
     Format("nvue", "settings of a switch, commands of NVUE (Cumulus Linux)", nvue.recognises, nvue.read),
-    Format("node-link", "a graph of networkx as JSON", node_link.recognises, node_link.read),
+    Format(
+        "node-link",
+        "a graph of networkx as JSON",
+        node_link.recognises,
+        node_link.read,
+        node_link.meaning,
+    ),
     Format(
         "pg-profile", "headroom of a switch, pg_profile_lookup.ini", pg_profile.recognises, pg_profile.read
+    ),
+    Format("graphml", "a graph, as networkx writes it", graphml.recognises, graphml.read, graphml.meaning),
+    Format("gml", "a graph, as the Internet Topology Zoo has it", gml.recognises, gml.read),
+    Format(
+        "nccl-topology",
+        "the inside of a server, XML of NCCL",
+        nccl_topology.recognises,
+        nccl_topology.read,
+        nccl_topology.meaning,
     ),
     Format("csv", "a table of transfers", csv_trace.recognises, csv_trace.read),
     Format("sizes", "a distribution of sizes", sizes.recognises, sizes.read),
 )
+"""In the order in which they are tried: the first lines, then JSON, then graphs and all lines."""
 
 
 def format_of(document: Document, name: str | None = None) -> Format:
@@ -97,13 +145,40 @@ def format_of(document: Document, name: str | None = None) -> Format:
         if name not in names:
             raise InputError(f"--format {name}: no such format; {suggestion(name, names)}")
         return FORMATS[names.index(name)]
-    stranger = of_text(document)
+    stranger, head = of_text(document), document.head()
     for one in FORMATS:
-        if stranger is None and one.recognises(document):
+        if stranger is None and one.recognises(head):
             return one
     lines = "".join(f"\n  {one.name} ({one.about}): {_stop(one, document)}" for one in FORMATS)
     looks = f"is {stranger}" if stranger else "looks like none of the formats that can be imported"
     raise InputError(f"{document.file}: {looks}; --format names a format. Each reader stops:{lines}")
+
+
+def read_all(documents: Sequence[tuple[Format, Document]]) -> list[Piece]:
+    """The pieces of documents, in order; parts of one configuration are read together.
+
+    Several parts of CONFIG_DB go together, such as `buffers.json` and `qos.json`, and with them the tables of
+    headroom, `pg_profile_lookup.ini`.
+
+    Raises
+    ------
+    InputError
+        If one cannot be read.
+    """
+    kinds = [one.name for one, _ in documents]
+    parts = [place for place, kind in enumerate(kinds) if kind == "sonic"]
+    lookups = [place for place, kind in enumerate(kinds) if kind == "pg-profile"]
+    if not parts or len(parts) + len(lookups) < 2:
+        return [one.read(document) for one, document in documents]
+    fresh = {place: documents[place][1].fresh() for place in (*parts, *lookups)}
+    together = sonic_config.read_together(
+        [fresh[place] for place in parts], [fresh[place] for place in lookups]
+    )
+    made = dict(zip((*parts, *lookups), together, strict=True))
+    return [
+        one.reported(fresh[place], made[place]) if place in made else one.read(document)
+        for place, (one, document) in enumerate(documents)
+    ]
 
 
 def _stop(one: Format, document: Document) -> str:

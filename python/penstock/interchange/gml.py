@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
+from penstock.errors import InputError
+
 from . import graph
 from .piece import Document, Piece, brief
 
@@ -22,6 +24,8 @@ _TOKEN = re.compile(
     re.ASCII,
 )
 _DEEPEST = 50
+_HEADER_TOKENS = 100
+"""Tokens before the graph, such as its creator and version."""
 
 
 class Item(NamedTuple):
@@ -34,10 +38,20 @@ class Item(NamedTuple):
 
 def recognises(document: Document) -> bool:
     """Whether a text begins as GML: with a graph, maybe after its creator and version."""
-    return (
-        re.match(r'\s*(#[^\n]*\n\s*|(Creator|Version|comment)\s+("[^"]*"|\S+)\s+)*graph\s*\[', document.text)
-        is not None
-    )
+    key = ""
+    try:
+        for _, (_, kind, text) in zip(range(_HEADER_TOKENS), _tokens(document), strict=False):
+            if kind == "key" and not key:
+                key = text
+            elif key == "graph":
+                return text == "[" and kind == "bracket"
+            elif not key or kind == "bracket" or key.lower() not in ("creator", "version", "comment"):
+                return False
+            else:
+                key = ""
+    except InputError:
+        return False
+    return False
 
 
 def read(document: Document) -> Piece:
@@ -48,7 +62,11 @@ def read(document: Document) -> Piece:
     InputError
         If the text is no GML, or the graph is no fabric; the message has the line.
     """
-    graphs = [item for item in _items(document) if item.key == "graph"]
+    top = _items(document)
+    graphs = [item for item in top if item.key == "graph"]
+    for item in top:
+        if item.key != "graph":
+            document.ledger.offer((brief(item.key),))
     if len(graphs) != 1 or isinstance(graphs[0].value, str):
         line = graphs[1].line if len(graphs) > 1 else 1
         raise document.error(line, f"{len(graphs)} graphs; expected one, such as graph [ node [ id 0 ] ]")
@@ -60,8 +78,11 @@ def read(document: Document) -> Piece:
     ]
     names = [node.name for node in nodes]
     if len(set(names)) < len(names):
-        twice = next(node for at, node in enumerate(nodes) if node.name in names[:at])
-        raise document.error(twice.place, f"the node {brief(twice.name)} is there twice")
+        known: set[str] = set()
+        for node in nodes:
+            if node.name in known:
+                raise document.error(node.place, f"the node {brief(node.name)} is there twice")
+            known.add(node.name)
     edges = []
     for item in items:
         if item.key == "edge":

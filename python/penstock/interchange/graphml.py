@@ -6,11 +6,13 @@ hyperedges and ports, which are errors; drawings of editors.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
-from xml.parsers import expat
 
 from . import graph
 from .piece import Document, Piece, brief
+from .reading import Path
+from .xml_text import parse, root_of
 
 _WITHOUT_TEXT = ("graphml", "key", "graph", "node", "edge")
 """Elements that hold others alone: text in them is a slip of whoever wrote the file."""
@@ -18,7 +20,7 @@ _WITHOUT_TEXT = ("graphml", "key", "graph", "node", "edge")
 
 def recognises(document: Document) -> bool:
     """Whether a text begins as GraphML."""
-    return "<graphml" in document.text[:4_096]
+    return root_of(document) == "graphml"
 
 
 def read(document: Document) -> Piece:
@@ -30,16 +32,7 @@ def read(document: Document) -> Piece:
         If the text is no GraphML, or the graph is no fabric; the message has the line.
     """
     reader = _Reader(document)
-    parser = expat.ParserCreate(namespace_separator=" ")
-    parser.StartElementHandler = lambda tag, attributes: reader.begin(
-        tag.rpartition(" ")[2], attributes, parser.CurrentLineNumber
-    )
-    parser.EndElementHandler = lambda tag: reader.end(tag.rpartition(" ")[2])
-    parser.CharacterDataHandler = lambda text: reader.characters(text, parser.CurrentLineNumber)
-    try:
-        parser.Parse(document.text, True)
-    except expat.ExpatError as error:
-        raise document.error(error.lineno, f"this is no XML: {expat.ErrorString(error.code)}") from None
+    parse(document, reader.begin, reader.end, reader.characters)
     nodes = [
         graph.Node(line, name, {**reader.defaults["node"], **attributes})
         for name, (line, attributes) in reader.nodes.items()
@@ -51,6 +44,11 @@ def read(document: Document) -> Piece:
     if reader.direction == "directed":
         graph.expect_one_way(document, edges)
     return graph.fabric(document, nodes, edges)
+
+
+def meaning(_: Path) -> str:
+    """The consequence of leaving out an attribute or a text."""
+    return "no rate, delay or length of a link, and no role of a node"
 
 
 class _Reader:
@@ -72,7 +70,7 @@ class _Reader:
         """Of which kind of thing, and the name, of the attribute that is being read."""
         self._text: list[str] | None = None
 
-    def begin(self, tag: str, attributes: dict[str, str], line: int) -> None:
+    def begin(self, tag: str, attributes: Mapping[str, str], line: int) -> None:
         """An element opens."""
         self._open.append(tag)
         if tag == "graph":
@@ -87,6 +85,7 @@ class _Reader:
             raise self._document.error(line, f"a {tag}; expected nodes, and edges between two of them")
         elif tag == "key":
             name = attributes.get("attr.name", attributes.get("id", ""))
+            attributes.get("attr.type")  # values are read as text, whatever their type is
             if attributes.get("id", "") in self._names:
                 raise self._document.error(line, f"the key {brief(attributes.get('id', ''))} is there twice")
             self._names[attributes.get("id", "")] = name
@@ -116,17 +115,21 @@ class _Reader:
             kind, name = self._key
             if tag == "data" and self._of is not None:
                 self._of[name] = value
+            elif tag == "data":
+                self._document.ledger.offer((self._open[-1] if self._open else "graphml", name))
             elif tag == "default":
                 for one in ("node", "edge") if kind == "all" else (kind,):
                     self.defaults.setdefault(one, {})[name] = value
 
-    def characters(self, text: str, line: int) -> None:
-        """Text of an element; that of descriptions and drawings counts for nothing."""
+    def characters(self, text: str, line: int) -> bool:
+        """Text of an element; false for that of descriptions and drawings, which has no effect."""
         if self._text is not None:
             self._text.append(text)
-        elif text.strip() and self._open[-1] in _WITHOUT_TEXT:
+            return True
+        if text.strip() and self._open[-1] in _WITHOUT_TEXT:
             message = f"{brief(text.strip())} stands in a {self._open[-1]}; expected text in data alone"
             raise self._document.error(line, message)
+        return False
 
     def _node(self, name: str, line: int) -> None:
         if name in self.nodes:
@@ -134,7 +137,7 @@ class _Reader:
         self._of = {}
         self.nodes[name] = (line, self._of)
 
-    def _required(self, attributes: dict[str, str], name: str, line: int) -> str:
+    def _required(self, attributes: Mapping[str, str], name: str, line: int) -> str:
         if name not in attributes:
             raise self._document.error(line, f'an element without its attribute "{name}"')
         return attributes[name]

@@ -13,7 +13,6 @@ both stand in comments. Failures are errors.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -33,9 +32,14 @@ _LATE = 10**6
 
 def recognises(document: Document) -> bool:
     """Whether a text begins with a number of nodes, and is no description of tiers."""
-    return re.match(
-        r"Nodes\s+\d", next((line for _, line in document.lines()), "")
-    ) is not None and not re.search(r"^\s*Tiers\s", document.text, re.IGNORECASE | re.MULTILINE)
+    first = [line.split() for line in document.first_lines(4)]
+    return (
+        first[:1] != []
+        and first[0][0] == "Nodes"
+        and len(first[0]) > 1
+        and first[0][1][:1].isdigit()
+        and all(words[0].lower() != "tiers" for words in first)
+    )
 
 
 def read(document: Document) -> Piece:

@@ -10,7 +10,6 @@ they differ, which a scenario has for a switch as a whole.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -34,14 +33,15 @@ KEYS = {
 """Keys of a tier, and their largest values."""
 NAMES = {2: ("tor", "spine"), 3: ("tor", "agg", "core")}
 MOST_HOSTS = 10**6
+MOST_LINKS = 4 * 10**6
+"""Links of a fabric, each of a bundle counted."""
 
 
 def recognises(document: Document) -> bool:
     """Whether a text says how many tiers it has before anything else but nodes and pods."""
-    words = [line.split()[0].lower() for _, line in document.lines() if line][:3]
-    return (
-        "tiers" in words
-        and re.search(r"^\s*tier\s+0\b", document.text, re.IGNORECASE | re.MULTILINE) is not None
+    words = [line.lower().split() for line in document.first_lines(3)]
+    return any(one[0] == "tiers" for one in words) and any(
+        line.lower().split()[:2] == ["tier", "0"] for _, line in document.lines()
     )
 
 
@@ -153,6 +153,19 @@ def _links(tiers: _Tiers, count: int, hosts: int) -> tuple[list[int], list[dict[
     bundle = tiers.get(1, "bundle", 1)
     uppers = tiers.divide(up, bundle, 0, "radix_up", "Radix_Up of tier 0 by Bundle of tier 1")
     _expect(tiers, 1, tors * bundle)
+    above, of_each = 1, 0
+    amounts = [pods * tors, pods * uppers if count == 3 else uppers]
+    edges = hosts + pods * tors * uppers * bundle
+    if count == 3:
+        radix, above = tiers.get(1, "radix_up"), tiers.get(2, "bundle", 1)
+        of_each = tiers.divide(radix, above, 1, "radix_up", "Radix_Up of tier 1 by Bundle of tier 2")
+        amounts.append(uppers * of_each)
+        edges += pods * uppers * of_each * above
+    if sum(amounts) > MOST_HOSTS or edges > MOST_LINKS:
+        raise tiers.document.error(
+            tiers.line(0, "radix_up"),
+            f"{sum(amounts)} switches and {edges} links; expected at most {MOST_HOSTS} and {MOST_LINKS}",
+        )
     links = [
         _between(f"h{tor * down}..h{tor * down + down - 1}" if down > 1 else f"h{tor}", f"tor{tor}", tiers, 0)
         for tor in range(pods * tors)
@@ -160,8 +173,6 @@ def _links(tiers: _Tiers, count: int, hosts: int) -> tuple[list[int], list[dict[
     if count == 2:
         links.append(_between(_range("tor", 0, tors), _range("spine", 0, uppers), tiers, 1, bundle))
         return [tors, uppers], links
-    radix, above = tiers.get(1, "radix_up"), tiers.get(2, "bundle", 1)
-    of_each = tiers.divide(radix, above, 1, "radix_up", "Radix_Up of tier 1 by Bundle of tier 2")
     _expect(tiers, 2, pods * above)
     for number in range(pods):
         first, middle = number * tors, number * uppers

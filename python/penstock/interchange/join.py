@@ -18,13 +18,15 @@ from penstock.laboratory.quantity import Quantity
 from penstock.library import Source, suggestion, toml
 from penstock.running import run_source
 
-from .memory import count_losses, fit
-from .piece import PS_PER_S, Document, Piece, Transfer, plainest
+from .memory import assume, count_losses, fit
+from .piece import PS_PER_S, Document, Piece, Transfer, brief, plainest
 from .toml import scenario
 from .wred import leave_out_colors
 
 TRAFFIC = ("flows", "transfers", "faults")
 """Tables of a scenario that name its hosts or links."""
+_WHOLE = ("switch.scheduler", "flow_control", "switch.buffer.memory")
+"""Tables of which one file has all keys."""
 MOST_NOTES = 500
 """Comments of a scenario about one document."""
 _LEAST_PS = 1e9
@@ -82,8 +84,9 @@ def join(
     InputError
         If two documents say the same, or there is traffic and no fabric that has its hosts.
     """
-    said = _merged(read)
+    said, twice = _merged(read)
     keys, remarks = _completed(said, like, any(piece.transfers for _, piece in read))
+    remarks += twice
     remarks += [remark for _, piece in read for remark in piece.remarks]
     if "topology" not in keys:
         raise InputError(
@@ -94,6 +97,9 @@ def join(
     for document, piece in read:
         if piece.memory is not None:
             remarks += fit(keys, document, piece.memory)
+    for document, piece in read:
+        if piece.assumed is not None and "memory" in keys.get("switch", {}).get("buffer", {}):
+            remarks += [f"{document.file}: {line}" for line in assume(keys, piece.assumed)]
     buffer = keys.get("switch", {}).get("buffer", {})
     if "memory" in buffer:
         remarks += count_losses(keys)
@@ -241,25 +247,30 @@ def _endless(
     return {"name": name, "from": sender, "to": receiver, **priority, **start, "source": "greedy"}
 
 
-def _merged(read: Sequence[tuple[Document, Piece]]) -> dict[str, Any]:
-    """What all documents say."""
+def _merged(read: Sequence[tuple[Document, Piece]]) -> tuple[dict[str, Any], list[str]]:
+    """The keys of all documents, and which of them wins where two have a key. There is one topology."""
     said: dict[str, Any] = {}
+    told: list[str] = []
     for document, piece in read:
-        _add(said, piece.keys, document.file, "")
-    return said
+        _add(said, piece.keys, document.file, "", told)
+    return said, told
 
 
-def _add(said: dict[str, Any], more: Mapping[str, Any], file: str, within: str) -> None:
+def _add(said: dict[str, Any], more: Mapping[str, Any], file: str, within: str, told: list[str]) -> None:
     for key, value in more.items():
         both = said.get(key)
-        if isinstance(both, dict) and isinstance(value, dict) and within + key != "topology":
-            _add(both, value, file, f"{within}{key}.")
-        elif both is not None and both != value:
-            raise InputError(
-                f"{file}: says {within}{key}, which another file says as well; import one of them"
+        name = f"{within}{key}"
+        if isinstance(both, dict) and isinstance(value, dict) and name not in ("topology", *_WHOLE):
+            _add(both, value, file, f"{name}.", told)
+            continue
+        if both is not None and both != value:
+            if name == "topology":
+                raise InputError(f"{file}: says {name}, which another file says as well; import one of them")
+            told.append(
+                f"{file}: {name} is {brief(value)} here and {brief(both)} in a file before: this file, which "
+                "is named later, wins"
             )
-        else:
-            said[key] = value
+        said[key] = value
 
 
 def _completed(

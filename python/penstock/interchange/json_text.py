@@ -1,15 +1,21 @@
-"""JSON as other tools write it: each object with its place, and no key twice."""
+"""JSON as other tools write it: each object with its place, no key twice, and a record of what was read."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from penstock.errors import InputError
 
 from .piece import Document
+from .reading import Fields, Ledger
+
+_INDEXED_DEPTH = 3
+"""Keys within keys whose lines are known: table, entry and field of CONFIG_DB."""
+_BLANK = " \t\n\r"
 
 
 @dataclass(frozen=True)
@@ -20,16 +26,18 @@ class Part:
     ----------
     document : Document
         The document.
-    table : dict
-        The object.
+    table : Fields
+        The object. Its fields count as read once they are looked up.
     first, last : int
-        Where it begins and ends: offsets in the text.
+        Offsets in the text where it begins and ends.
     """
 
     document: Document
-    table: dict[str, Any]
+    table: Fields
     first: int
     last: int
+    plain: Mapping[str, Any] = field(repr=False)
+    """The object without a record, for `reading.Joint` alone."""
 
     @property
     def line(self) -> int:
@@ -38,15 +46,28 @@ class Part:
 
     def line_of(self, *keys: str) -> int:
         """The line of a key; of several, each within the one before. The last that is found counts."""
-        at = self.first
-        for key in keys:
-            found = self.document.text.find(json.dumps(key), at, self.last)
-            if found < 0:
-                found = self.document.text.find(f'"{key}"', at, self.last)
-            if found < 0:
-                break
-            at = found
-        return self.document.line_at(at)
+        for count in range(min(len(keys), _INDEXED_DEPTH), 0, -1):
+            if (at := self._offsets.get(keys[:count])) is not None:
+                return self.document.line_at(at)
+        return self.line
+
+    @cached_property
+    def _offsets(self) -> Mapping[tuple[str, ...], int]:
+        return _offsets_of_keys(self.document.text, self.first, self.last)
+
+
+@dataclass(frozen=True)
+class MadePart(Part):
+    """An object made of text that is no JSON, such as a command; all its keys stand where it begins."""
+
+    @classmethod
+    def of(cls, document: Document, table: Mapping[str, Any], first: int = 0) -> MadePart:
+        """The object of a table, whose text begins at an offset."""
+        return cls(document, Ledger().fields(table), first, len(document.text), table)
+
+    def line_of(self, *_: str) -> int:
+        """The line in which the text of the object begins."""
+        return self.line
 
 
 def whole(document: Document, expected: str) -> Part:
@@ -79,15 +100,17 @@ def parts(document: Document, expected: str = "an object") -> Iterator[Part]:
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         table = dict(pairs)
         if len(table) < len(pairs):
-            names = [key for key, _ in pairs]
-            twice = next(key for key in names if names.count(key) > 1)
-            line = document.line_at(max(document.text.rfind(json.dumps(twice)), 0))
-            raise document.error(line, f'"{twice}" is there twice in one object; expected it once')
+            seen: set[str] = set()
+            for key, _ in pairs:
+                if key in seen:
+                    line = document.line_at(max(text.rfind(json.dumps(key)), 0))
+                    raise document.error(line, f'"{key}" is there twice in one object; expected it once')
+                seen.add(key)
         return table
 
     decoder = json.JSONDecoder(object_pairs_hook=unique, parse_constant=constant)
-    text, at = document.text, 0
-    while (at := at + len(text[at:]) - len(text[at:].lstrip())) < len(text):
+    text, at, number = document.text, 0, 0
+    while (at := _past_blanks(text, at)) < len(text):
         try:
             table, end = decoder.raw_decode(text, at)
         except json.JSONDecodeError as error:
@@ -98,5 +121,49 @@ def parts(document: Document, expected: str = "an object") -> Iterator[Part]:
             raise document.error(document.line_at(at), "a number with too many digits") from None
         if not isinstance(table, dict):
             raise document.error(document.line_at(at), f"expected {expected}")
-        yield Part(document, table, at, end)
-        at = end
+        yield Part(document, document.ledger.fields(table, (f"{number}",) if number else ()), at, end, table)
+        at, number = end, number + 1
+
+
+def _past_blanks(text: str, at: int) -> int:
+    """The offset of the next character that is no blank."""
+    while at < len(text) and text[at] in _BLANK:
+        at += 1
+    return at
+
+
+def _offsets_of_keys(text: str, first: int, last: int) -> dict[tuple[str, ...], int]:
+    """The first offset of each key in the outer objects of valid JSON, found in one pass."""
+    found: dict[tuple[str, ...], int] = {}
+    path: list[str] = []
+    """Keys whose values are open, one for each open object; that of a list is empty."""
+    at, key_at, word = first, first, ""
+    while at < last:
+        sign = text[at]
+        if sign == '"':
+            end = _end_of_string(text, at, last)
+            key_at, word = at, text[at + 1 : end]
+            at = end
+        elif sign in "{[":
+            path.append("" if sign == "[" or len(path) >= _INDEXED_DEPTH else "\0")
+        elif sign in "}]":
+            path.pop()
+        elif sign == ":" and path and len(path) <= _INDEXED_DEPTH and all(path):
+            path[-1] = json.loads(f'"{word}"') if "\\" in word else word
+            path[-1] = path[-1] or "\0"
+            found.setdefault(tuple(path), key_at)
+        at += 1
+    return found
+
+
+def _end_of_string(text: str, begin: int, last: int) -> int:
+    """The offset of the quote that ends a string."""
+    at = text.find('"', begin + 1, last)
+    while at > 0:
+        escapes = at
+        while text[escapes - 1] == "\\":
+            escapes -= 1
+        if (at - escapes) % 2 == 0:
+            return at
+        at = text.find('"', at + 1, last)
+    return last

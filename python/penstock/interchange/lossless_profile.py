@@ -86,8 +86,8 @@ class Profile:
         keys: dict[str, Any] = {"pool": pool, "reserved": size(reserved)}
         if self.exponent is not None:
             keys["alpha"] = 2.0**self.exponent
-        else:
-            keys["threshold"] = size(self.static or 0)
+        elif self.static is not None:
+            keys["threshold"] = size(self.static)
         if self.xoff:
             keys |= {"headroom": size(self.xoff), "xon": size(self.xon)}
             if self.xon_offset is not None:

@@ -6,18 +6,20 @@ minima and headroom come on top, as many as the switch has ports.
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
 import tomli_w
 
+from penstock import _core
 from penstock.errors import InputError
 from penstock.laboratory.quantity import Quantity
 from penstock.library import Source
 from penstock.running import run_source
 
-from .piece import Document, SharedMemory, size
+from .piece import Assumed, Document, SharedMemory, size
 
 
 def fit(keys: dict[str, Any], document: Document, memory: SharedMemory) -> list[str]:
@@ -59,6 +61,84 @@ def fit(keys: dict[str, Any], document: Document, memory: SharedMemory) -> list[
         if len(set(ports.values())) > 1:
             told.append(f"switches with less than {most} ports reserve less, and share that")
     return told
+
+
+UNLIMITED_BYTES = 1 << 40
+"""Size of a pool that nothing limits: no run holds as much."""
+COMPUTED = "computed_lossless"
+"""The profile of lossless groups that have none."""
+
+
+def assume(keys: dict[str, Any], assumed: Assumed) -> list[str]:
+    """Completes a memory in pools: sizes of pools, and profiles of lossless groups. What was chosen.
+
+    A switch computes both at start (buffermgrd): the headroom of a group from the rate and the cable of its
+    link. Here it is that of the link of the fabric that needs most.
+    """
+    buffer = keys["switch"]["buffer"]
+    memory = buffer["memory"]
+    told = []
+    total = _bytes(buffer.get("total", "unlimited"))
+    for name in assumed.unsized:
+        memory["pools"][name]["size"] = size(total or UNLIMITED_BYTES)
+        said = (
+            f"{size(total)}, switch.buffer.total"
+            if total
+            else f"{size(UNLIMITED_BYTES)}, as good as no limit"
+        )
+        told.append(f"assumed: BUFFER_POOL|{name} has no size, the switch computes it: {said}")
+    return told + [f"assumed: {line}" for line in _computed_groups(keys, memory, assumed)]
+
+
+def _computed_groups(keys: Mapping[str, Any], memory: dict[str, Any], assumed: Assumed) -> list[str]:
+    """Gives lossless groups without a profile one that fits the links of the fabric."""
+    control = keys.get("flow_control")
+    if not isinstance(control, Mapping) or not isinstance(control.get("pfc"), Mapping):
+        return []
+    used = sorted({flow.get("priority", 0) for flow in keys.get("flows", ())}) or [0]
+    group_of = memory.get("groups", range(8))
+    attached = {group for one in memory["attach"] for group in one.get("groups", ())}
+    lossless = {group_of[one] for one in control["pfc"].get("priorities", used)}
+    missing = sorted(lossless - attached)
+    if not missing:
+        return []
+    pool = assumed.pool
+    if pool is None or pool not in memory["pools"]:
+        pool = "ingress_lossless_pool"
+        memory["pools"][pool] = {"side": "ingress", "size": size(UNLIMITED_BYTES), "mode": "dynamic"}
+    mtu = keys["switch"].get("mtu", "1522 B")
+    room = _headroom(keys, mtu)
+    alpha = 2.0 ** (assumed.exponent or 0)
+    memory["profiles"][COMPUTED] = {
+        "pool": pool,
+        "reserved": "0 B",
+        "alpha": alpha,
+        "headroom": size(room),
+        "xon": "0 B",
+        "xon_offset": size(2 * _bytes(mtu)),
+    }
+    memory["attach"].append({"profile": COMPUTED, "groups": missing})
+    named = ", ".join(map(str, missing))
+    return [
+        f"lossless groups {named} have no profile, the switch computes it: alpha {alpha:g} of pool {pool}, "
+        f"{size(room)} of headroom for the link that needs most, XON two frames below XOFF"
+    ]
+
+
+def _headroom(keys: Mapping[str, Any], mtu: str) -> int:
+    """The most headroom that a link of the fabric needs, in bytes."""
+    text = tomli_w.dumps({"simulation": {"duration": "1 ns"}, "topology": keys["topology"]})
+    links = run_source(Source(text, "the fabric")).topology["links"]
+    kinds = {(round(link["rate_bps"]), round(link["delay_ns"] * 1_000)) for link in links}
+    latency = keys["switch"].get("latency", "0 s")
+
+    def needed(rate_bps: int, delay_ps: int) -> int:
+        link = {"rate": f"{rate_bps} b/s", "delay": f"{delay_ps} ps", "mtu": mtu, "latency": latency}
+        rest = dict.fromkeys(("length", "phy", "interface_delay", "response_time", "overhead", "cell"))
+        answer: dict[str, Any] = json.loads(_core.headroom({**rest, **link}))
+        return int(answer["headroom_bytes"])
+
+    return max(needed(*kind) for kind in kinds)
 
 
 def count_losses(keys: dict[str, Any]) -> list[str]:

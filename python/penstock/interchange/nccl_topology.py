@@ -12,14 +12,16 @@ in the file: they have `--rate`.
 
 from __future__ import annotations
 
-import re
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
-from xml.parsers import expat
 
 from penstock.errors import InputError
 
 from .piece import Document, Note, Piece, brief, explicit, trunk
+from .reading import Path
+from .xml_text import parse, root_of
 
 LANES = {"2.5": 1_500, "5": 3_000, "8": 6_000, "16": 12_000, "32": 24_000, "64": 48_000}
 """Mb/s of a PCI lane by its GT/s, after overhead."""
@@ -37,10 +39,12 @@ INSIDE = ("cpu", "pci", "gpu", "nic", "net", *PEERS)
 
 def recognises(document: Document) -> bool:
     """Whether a text is XML of a system, or of NCCL's graphs."""
-    return (
-        re.match(r"\s*(<\?[^>]*\?>\s*|<!--.*?-->\s*)*<(system|graphs)[\s>]", document.text, re.DOTALL)
-        is not None
-    )
+    return root_of(document) in ("system", "graphs")
+
+
+def meaning(_: Path) -> str:
+    """The consequence of leaving out an attribute or a text."""
+    return "no device or link of the fabric"
 
 
 @dataclass
@@ -49,7 +53,7 @@ class _Element:
 
     tag: str
     line: int
-    attributes: dict[str, str]
+    attributes: Mapping[str, str]
     inside: list[_Element] = field(default_factory=list)
 
     def all_of(self, *tags: str) -> list[_Element]:
@@ -86,14 +90,13 @@ def _parsed(document: Document) -> _Element:
     top = _Element("", 1, {})
     stack = [top]
     skipped = 0
-    parser = expat.ParserCreate()
 
-    def begin(tag: str, attributes: dict[str, str]) -> None:
+    def begin(tag: str, attributes: Mapping[str, str], line: int) -> None:
         nonlocal skipped
         if skipped or tag not in (*INSIDE, "system", "graphs"):
             skipped += 1
             return
-        element = _Element(tag, parser.CurrentLineNumber, attributes)
+        element = _Element(tag, line, attributes)
         stack[-1].inside.append(element)
         stack.append(element)
 
@@ -104,18 +107,12 @@ def _parsed(document: Document) -> _Element:
         else:
             stack.pop()
 
-    def characters(text: str) -> None:
+    def characters(text: str, line: int) -> bool:
         if text.strip() and not skipped:
-            raise document.error(
-                parser.CurrentLineNumber, f"a text, {brief(text.strip())}; expected elements alone"
-            )
+            raise document.error(line, f"a text, {brief(text.strip())}; expected elements alone")
+        return False
 
-    parser.StartElementHandler, parser.EndElementHandler = begin, end
-    parser.CharacterDataHandler = characters
-    try:
-        parser.Parse(document.text, True)
-    except expat.ExpatError as error:
-        raise document.error(error.lineno, f"this is no XML: {expat.ErrorString(error.code)}") from None
+    parse(document, begin, end, characters)
     if len(top.inside) != 1 or top.inside[0].tag not in ("system", "graphs"):
         raise document.error(1, "expected a system with its CPUs")
     return top.inside[0]
@@ -134,6 +131,7 @@ class _Server:
         self.by_bus: dict[str, str] = {}
         self.nvlinks: list[tuple[str, _Element, int]] = []
         self.guessed = 0
+        self.count: Counter[str] = Counter()
 
     def cpu(self, name: str, cpu: _Element) -> None:
         """A CPU with what is below it; one with nothing is left out."""
@@ -151,8 +149,8 @@ class _Server:
     def _device(self, device: _Element, above: str) -> None:
         kind = self._kind(device)
         stem = "pci" if kind == "bridge" else kind
-        count = sum(one.rstrip("0123456789") == stem for one in (*self.hosts, *self.switches))
-        name = f"{stem}{count}"
+        name = f"{stem}{self.count[stem]}"
+        self.count[stem] += 1
         bus = device.attributes.get("busid", "").lower()
         if bus and bus in self.by_bus:
             raise self.document.error(device.line, f"busid {brief(bus)} is there twice")

@@ -6,15 +6,13 @@ each with `source` and `target`.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
 from typing import Any
 
 from . import graph
 from .json_text import Part, whole
 from .piece import Document, Piece, brief
-
-_OF_NETWORKX = ("directed", "multigraph", "graph")
-"""What networkx writes beside nodes and edges; attributes of a graph mean nothing to a fabric."""
+from .reading import Path
 
 
 def recognises(document: Document) -> bool:
@@ -33,6 +31,7 @@ def read(document: Document) -> Piece:
         node.
     """
     part = whole(document, "an object with nodes and edges")
+    part.table.get("multigraph")  # a fabric may have parallel links either way
     if part.table.get("directed"):
         raise document.error(part.line_of("directed"), "the graph is directed; links have both directions")
     key = "links" if "links" in part.table else "edges"
@@ -51,27 +50,29 @@ def read(document: Document) -> Piece:
         )
         for entry in _list(part, key)
     ]
-    piece = graph.fabric(document, nodes, edges)
-    others = sorted(brief(name) for name in set(part.table) - {"nodes", key, *_OF_NETWORKX})
-    if not others:
-        return piece
-    told = f"{document.file}: keys of the graph that are not read: {', '.join(others)}"
-    return replace(piece, remarks=[*piece.remarks, told])
+    return graph.fabric(document, nodes, edges)
 
 
-def _list(part: Part, key: str) -> list[dict[str, Any]]:
+def meaning(path: Path) -> str:
+    """The consequence of leaving out a key."""
+    if path[-1] == "key":
+        return "parallel edges need no keys"
+    return "an attribute of the graph, which a fabric does not have" if len(path) < 3 else "no key of a graph"
+
+
+def _list(part: Part, key: str) -> list[Mapping[str, Any]]:
     found = part.table.get(key)
-    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+    if not isinstance(found, list) or not all(isinstance(one, Mapping) for one in found):
         raise part.document.error(part.line_of(key), f"{key} is {brief(found)}; expected a list of objects")
     return found
 
 
-def _text(part: Part, key: str, entry: dict[str, Any], name: str) -> str:
+def _text(part: Part, key: str, entry: Mapping[str, Any], name: str) -> str:
     value = entry.get(name)
     if isinstance(value, bool) or not isinstance(value, str | int):
         raise part.document.error(part.line_of(key), f"{name} is {brief(value)}; expected a name or a number")
     return str(value)
 
 
-def _rest(entry: dict[str, Any], *without: str) -> dict[str, Any]:
+def _rest(entry: Mapping[str, Any], *without: str) -> dict[str, Any]:
     return {key: value for key, value in entry.items() if key not in without}

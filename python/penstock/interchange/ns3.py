@@ -1,10 +1,10 @@
 """Topologies and flows of the HPCC fork of ns-3 and of its relatives.
 
 Topologies begin with the numbers of nodes, switches and links; those of PowerTCP with nodes, switches,
-switches of hosts, links and two capacities; those of SimAI with nodes, GPUs of a server, NVSwitches, other
-switches, links and the type of GPU. Then come the numbers of the switches, and a line for each link. Flows
-are a line each: sender, receiver, priority, port, bytes and start in seconds; those of ConWeave have no
-port; those of ns3-rdma have packets, start and end in place of port, bytes and start.
+switches of hosts, links and in some releases two capacities; those of SimAI with nodes, GPUs of a server,
+NVSwitches, other switches, links and the type of GPU. Then come the numbers of the switches, and a line for
+each link. Flows are a line each: sender, receiver, priority, port, bytes and start in seconds; those of
+ConWeave have no port; those of ns3-rdma have packets, start and end in place of port, bytes and start.
 
 Source: `mix/fat.txt`, `mix/flow.txt` and `scratch/third.cc` of the HPCC fork; the readers of conweave-ns3,
 of the PowerTCP examples of ns3-datacenter and of ns-3-alibabacloud; `mix/flow.txt` of ns3-rdma and its
@@ -16,8 +16,7 @@ thresholds, congestion control).
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -31,34 +30,46 @@ _FLOW = ("the sender", "the receiver", "the priority", "the port", "the size", "
 _WITHOUT_PORT = ("the sender", "the receiver", "the priority", "the size", "the start")
 _PACKETS = ("the sender", "the receiver", "the priority", "the packets", "the start", "the end")
 LARGEST_PORT = 65_535
+_UNCHECKED_LINKS = 1_000
+"""Links that a first line may announce without as many lines behind it, before anything is built."""
 MOST_TRUNK = 100 * 10**12
+POWERTCP_WORDS = (4, 6)
+"""Numbers in the first line of a topology of PowerTCP, without and with capacities."""
 MOST_PACKETS = 2**48
 PACKET_BYTES = 1_000
 """PACKET_PAYLOAD_SIZE of the configuration that ns3-rdma comes with."""
 
 
 def _beginning(document: Document) -> tuple[str, str]:
-    lines = (line for _, line in document.lines())
-    return next(lines, ""), next(lines, "")
+    first, second = [*document.first_lines(2), "", ""][:2]
+    return first, second
+
+
+def _are_numbers(words: Sequence[str]) -> bool:
+    """Whether all words are whole numbers."""
+    return all(word.isascii() and word.isdigit() for word in words)
+
+
+def _is_decimal(word: str) -> bool:
+    return set(word) <= set("0123456789.eE+-") and word[:1] != ""
 
 
 def is_topology(document: Document) -> bool:
     """Whether a text begins with three numbers."""
-    return re.fullmatch(r"\d+\s+\d+\s+\d+", _beginning(document)[0], re.ASCII) is not None
+    words = _beginning(document)[0].split()
+    return len(words) == 3 and _are_numbers(words)
 
 
 def is_powertcp(document: Document) -> bool:
     """Whether a text begins with six numbers, and has switches in the next line."""
-    first, second = _beginning(document)
-    return (
-        re.fullmatch(r"(\d+\s+){5}\d+", first, re.ASCII) is not None
-        and re.match(r"\d+(\s|$)", second) is not None
-    )
+    first, second = (line.split() for line in _beginning(document))
+    return len(first) in POWERTCP_WORDS and _are_numbers(first) and _are_numbers(second[:1]) and second != []
 
 
 def is_simai(document: Document) -> bool:
     """Whether a text begins with five numbers and a type of GPU."""
-    return re.fullmatch(r"(\d+\s+){5}[A-Za-z]\w*", _beginning(document)[0], re.ASCII) is not None
+    words = _beginning(document)[0].split()
+    return len(words) == 6 and _are_numbers(words[:5]) and words[5].isidentifier()
 
 
 def is_flows(document: Document) -> bool:
@@ -77,11 +88,12 @@ def is_packets(document: Document) -> bool:
 
 
 def _has_flows(document: Document, columns: int) -> bool:
-    first, second = _beginning(document)
-    pattern = rf"(\d+\s+){{{columns - 2}}}[\d.eE+-]+\s+[\d.eE+-]+"
+    first, second = (line.split() for line in _beginning(document))
     return (
-        re.fullmatch(r"\d+", first, re.ASCII) is not None
-        and re.fullmatch(pattern, second, re.ASCII) is not None
+        len(first) == 1
+        and len(second) == columns
+        and _are_numbers([*first, *second[: columns - 2]])
+        and all(map(_is_decimal, second[columns - 2 :]))
     )
 
 
@@ -113,16 +125,16 @@ def read_topology(document: Document) -> Piece:
 
 
 def read_powertcp(document: Document) -> Piece:
-    """A fabric of PowerTCP: its first line also has the switches of hosts, and two capacities.
+    """A fabric of PowerTCP: its first line also has the switches of hosts, and may have two capacities.
 
     Raises
     ------
     InputError
         If the text is something else; the message has the line.
     """
-    what = "the numbers of nodes, switches, switches of hosts and links, and two capacities"
+    what = "the numbers of nodes, switches, switches of hosts and links, and in some releases two capacities"
     rows, line, words = _first(document, what)
-    if len(words) != 6:
+    if len(words) not in POWERTCP_WORDS:
         raise document.error(line, f"{len(words)} words; expected {what}")
     nodes, switches, tors, links = (
         document.whole(line, "the number", word, most=10**7) for word in words[:4]
@@ -132,8 +144,10 @@ def read_powertcp(document: Document) -> Piece:
     for word in words[4:]:
         document.decimal(line, "a capacity", word)
     piece = _fabric(document, rows, (line, words), nodes, switches, links)
+    capacities = f" and capacities {' and '.join(words[4:])}" if words[4:] else ""
     return _with_remark(
-        piece, f"{document.file}:{line}: not read: switches of hosts and capacities, which links show"
+        piece,
+        f"{document.file}:{line}: not read: {tors} switches of hosts{capacities}: the links say both",
     )
 
 
@@ -181,6 +195,9 @@ def _fabric(
             f"{nodes} nodes with {of_switches} switches and {of_links} links; expected that links connect all"
         )
         raise document.error(line, message)
+    rows_left = len(document.text.splitlines()) - line
+    if of_links > max(rows_left, _UNCHECKED_LINKS):
+        raise document.error(line, f"{of_links} links; {rows_left} lines follow: the file ends early")
     switches: list[int] = []
     while len(switches) < of_switches:
         line, words = _next(rows, document, f"{of_switches - len(switches)} more numbers of switches")
@@ -211,7 +228,8 @@ def _fabric(
     keys = explicit(list(hosts.values()), [names[number] for number in switches], links)
     if faults:
         keys["faults"] = faults
-    remarks = _rest(rows, document, _LINK)
+    _rest(rows, document, _LINK)
+    remarks = []
     if trunks:
         remarks.append(
             f"{document.file}: {trunks} links are faster than 1.6 Tb/s: each is several parallel links, "
@@ -271,8 +289,8 @@ def _transfers(document: Document, columns: tuple[str, ...]) -> Piece:
         _expect(document, line, words, columns)
         found.append(_transfer(document, line, dict(zip(columns[2:], words[2:], strict=True)), words))
     notes = [Note(first, f"{number} flows: {', '.join(column.removeprefix('the ') for column in columns)}")]
-    rest = _rest(rows, document, columns)
-    return Piece(transfers=found, notes=notes, remarks=rest)
+    _rest(rows, document, columns)
+    return Piece(transfers=found, notes=notes)
 
 
 def _transfer(document: Document, line: int, said: dict[str, str], words: list[str]) -> Transfer:
@@ -338,7 +356,11 @@ def _link(
     loss = document.decimal(line, "the error rate", words[4])
     if loss > 1:
         raise document.error(line, f"the error rate is {words[4]}; expected a number from 0 to 1")
-    rate = Quantity.read(document.quantity(line, "the rate", words[2], "rate", "100Gbps"))
+    # DataRate of ns-3 takes a number without a unit as b/s.
+    text = words[2]
+    if _is_decimal(text):
+        text = f"{document.decimal(line, 'the rate', text)} b/s"
+    rate = Quantity.read(document.quantity(line, "the rate", text, "rate", "100Gbps"))
     if rate is None or not 1 <= rate.amount <= MOST_TRUNK:
         raise document.error(
             line, f"the rate is {brief(words[2])}; expected at most {MOST_TRUNK // 10**12} Tb/s"
@@ -347,12 +369,12 @@ def _link(
     return {"between": ends, **trunk(int(rate.amount)), "delay": delay}, float(loss)
 
 
-def _rest(rows: Rows, document: Document, columns: tuple[str, ...]) -> list[str]:
-    """What is told of lines behind the last that is counted: text, but no more rows."""
+def _rest(rows: Rows, document: Document, columns: tuple[str, ...]) -> None:
+    """Refuses a row behind the last that is counted; other text there is reported as not read."""
     after = next(rows, None)
     if after is None:
-        return []
+        return
     line, words = after
     if len(words) == len(columns) and words[0].isdigit():
         raise document.error(line, f"a line more than the first line says: {brief(' '.join(words))}")
-    return [f"{document.file}:{line}: what follows the last line that is counted is not read"]
+    document.put_back(line)

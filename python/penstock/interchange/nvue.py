@@ -15,17 +15,20 @@ PCP.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from .nvue_ranges import count, listed, members
 from .piece import Document, Note, Piece, brief
 from .shares import percentages
 
 EIGHT = 8
 CODE_POINTS = 64
 GLOBAL = "default-global"
+MOST_PORTS, MOST_NAMED = 1_024, 1_000_000
+"""Ports of one command, and of all together."""
 ROCE = "of qos roce"
 """The profile that stands for the defaults of RoCE."""
 KINDS = ("mapping", "pfc", "congestion-control", "egress-scheduler", "egress-queue-mapping")
@@ -38,9 +41,13 @@ LEFT_OUT = {
     "pfc-watchdog": "a watchdog of pauses is the key `watchdog` of switches",
 }
 """Parts of `qos` that are not read, and what that means."""
-_RANGE = re.compile(r"(.*?)(\d+)-(\d+)", re.ASCII)
 _YES, _NO = ("enable", "on", "enabled"), ("disable", "off", "disabled")
 _SET = "nv set "
+FRAME_BYTES = 22
+"""Bytes of a frame that the MTU of a link does not count: addresses, VLAN tag, type and FCS."""
+LONGEST_MTU = 9_216
+_SPELLINGS = {"min-threshold-bytes": "min-threshold", "max-threshold-bytes": "max-threshold"}
+"""Names of keys in releases before Cumulus Linux 5.3."""
 
 
 class Said(NamedTuple):
@@ -52,13 +59,23 @@ class Said(NamedTuple):
 
 Entries = dict[tuple[str, str, str], Said]
 """The values of a profile by the words before them: ("dscp", "26", "switch-priority"), ("trust", "", "")."""
+_ASSUMED = {
+    "ecn": "enable",
+    "min-threshold": "150000 B",
+    "max-threshold": "1500000 B",
+    "probability": "100 %",
+}
+"""Values of a profile that leaves them out."""
 PLAIN = ("trust", "port-default-sp")
 """Keys of mappings that have no number before their value."""
 
 
 def recognises(document: Document) -> bool:
     """Whether a text begins with a command of NVUE."""
-    return next((line for _, line in document.lines()), "").startswith(("nv set ", "nv unset ", "nv config "))
+    words = (document.first_lines(1) or [""])[0].split()
+    if words and words[0].endswith(("$", "#")):
+        words = words[1:]
+    return words[:1] == ["nv"] and words[1:2] in (["set"], ["unset"], ["config"])
 
 
 def read(document: Document) -> Piece:
@@ -89,24 +106,48 @@ class _Commands:
     notes: list[Note] = field(default_factory=list)
     ports: set[str] = field(default_factory=set)
     """All that commands name."""
+    mtus: dict[str, Said] = field(default_factory=dict)
+    """MTUs by port."""
+    told: list[str] = field(default_factory=list)
+    named: int = 0
+    """Ports in all commands together."""
 
     def take(self, line: int, text: str) -> None:
         """A command."""
+        if " nv " in text and text.partition(" nv ")[0].endswith(("$", "#", "sudo")):
+            text = f"nv {text.partition(' nv ')[2]}"  # a prompt
         if not text.startswith(_SET):
             if not text.startswith("nv "):
                 raise self.document.error(line, f"{brief(text)} is no command of NVUE; expected nv set ...")
             return self._leave(line, " ".join(text.split()[:2]), "no setting")
         words = text.split()[2:]
+        if not words:
+            raise self.document.error(line, "nv set without a setting; expected such as nv set qos roce")
         if words[0] == "interface":
-            self.ports.update(_members("".join(words[1:2])))
+            self._bound(line, "".join(words[1:2]))
+            self.ports.update(members("".join(words[1:2])))
         if words[0] == "interface" and len(words) > 3 and words[2] == "qos":
             self._port(line, words[1], words[3:])
+        elif words[0] == "interface" and words[2:4] == ["link", "mtu"] and len(words) == 5:
+            for port in members(words[1]):
+                if self.document.interface in (None, port):
+                    self.mtus[port] = Said(words[4], line)
+            self.notes.append(Note(line, brief(f"interface {words[1]} link mtu {words[4]}")))
         elif words[0] == "qos" and len(words) > 1:
             self._qos(line, words[1:])
         else:
             what = " ".join([words[0], *words[2:3]] if words[0] == "interface" else words[:1])
             self._leave(line, what, "no setting of queues")
         return None
+
+    def _bound(self, line: int, ports: str) -> None:
+        """Refuses ranges that stand for more ports than a switch has, before they are listed."""
+        named = count(ports)
+        self.named += named
+        if named > MOST_PORTS or self.named > MOST_NAMED:
+            raise self.document.error(
+                line, f"{brief(ports)} are {named} ports; expected at most {MOST_PORTS}"
+            )
 
     def _leave(self, line: int, what: str, meaning: str) -> None:
         _, known = self.unread.setdefault(meaning, (line, []))
@@ -117,7 +158,7 @@ class _Commands:
         kind = words[0]
         if kind not in KINDS or len(words) != 3 or words[1] != "profile":
             return self._leave(line, f"interface qos {kind}", LEFT_OUT.get(kind, "no setting of a scenario"))
-        for port in _members(ports):
+        for port in members(ports):
             if self.document.interface not in (None, port):
                 continue
             named = self.chosen.setdefault(kind, {})
@@ -153,7 +194,7 @@ class _Commands:
         if is_plain and rest[0] != "switch-priority":
             entries = [(rest[0], "", "")]
         else:
-            entries = [(rest[0], one, "".join(rest[2:3])) for one in _listed(rest[1])]
+            entries = [(rest[0], one, "".join(rest[2:3])) for one in listed(rest[1])]
         for entry in entries:
             self._once(own, entry, Said(rest[-1], line))
         self.notes.append(Note(line, brief(f"qos {kind} {' '.join(words)}")))
@@ -231,6 +272,8 @@ class _Commands:
             switch["scheduler"] = scheduler
         if managers := self._managers(mode):
             switch["queue_managers"] = managers
+        if (mtu := self._mtu()) is not None:
+            switch["mtu"] = f"{mtu + FRAME_BYTES} B"
         keys, links = self._pfc(mode)
         if not self.notes:
             raise self.document.error(1, f"no command sets {', '.join(KINDS)} or roce of qos")
@@ -239,6 +282,7 @@ class _Commands:
             f"{file}:{line}: not read: {brief(', '.join(what))}: {meaning}"
             for meaning, (line, what) in self.unread.items()
         ]
+        remarks += [f"{file}:{line}" for line in self.told]
         if mode:
             line = next(iter(self.roce.values())).line
             remarks.append(
@@ -246,6 +290,18 @@ class _Commands:
                 "nv show qos roce has those of a switch"
             )
         return Piece({"switch": switch, **keys}, remarks=remarks, notes=self.notes, links=links)
+
+    def _mtu(self) -> int | None:
+        """The MTU of most ports."""
+        if not self.mtus:
+            return None
+        values = {port: self._whole(said, "mtu", 68, LONGEST_MTU) for port, said in self.mtus.items()}
+        chosen, _ = Counter(values.values()).most_common(1)[0]
+        if others := [port for port, one in values.items() if one != chosen]:
+            line = self.mtus[others[0]].line
+            named = brief(", ".join(f"{port} {values[port]}" for port in others))
+            self.told.append(f"{line}: not read: mtu of {named}: all ports have that of most, {chosen}")
+        return chosen
 
     def _queues(self, mode: str | None) -> list[int] | str:
         queues = (
@@ -335,18 +391,24 @@ class _Commands:
         queues: dict[int, dict[str, Said]] = {3: roce} if mode else {}
         for (key, number, setting), said in self._of("congestion-control").items():
             self._expect(key, "traffic-class", said)
+            setting = _SPELLINGS.get(setting, setting)
             known = ("ecn", "red", "min-threshold", "max-threshold", "probability")
             self._expect(setting, setting if setting in known else ", ".join(known), said)
             own = queues.setdefault(self._number(said, key, number), {})
             own[setting] = said
         alike: dict[tuple[Any, ...], list[int]] = {}
         for queue, own in sorted(queues.items()):
-            if own is not roce and (missing := [key for key in ("ecn", *roce) if key not in own]):
-                what = f"congestion-control of queue {queue}: {', '.join(missing)} not set"
-                meaning = "taken as enabled, 150000 B, 1500000 B and 100 %"
-                self._leave(max(said.line for said in own.values()), what, meaning)
             marks = "ecn" not in own or self._is_on(own["ecn"], "ecn")
             drops = "red" in own and self._is_on(own["red"], "red")
+            line = max(said.line for said in own.values())
+            if not marks and not drops:
+                if left := [key for key in roce if key in own]:
+                    what = f"congestion-control of queue {queue}: {', '.join(left)}"
+                    self._leave(line, what, "the queue neither marks nor drops early")
+                continue
+            if own is not roce and (missing := [key for key in ("ecn", *roce) if key not in own]):
+                taken = ", ".join(f"{key} {_ASSUMED[key]}" for key in missing)
+                self.told.append(f"{line}: assumed: congestion-control of queue {queue}: {taken}")
             least, most = (
                 self._whole(own.get(key, Said(default, 1)), key, 1, 2**40)
                 for key, default in (("min-threshold", "150000"), ("max-threshold", "1500000"))
@@ -390,7 +452,11 @@ class _Commands:
             elif key in ("xoff-threshold", "xon-threshold"):
                 pfc[key[: key.index("-")]] = f"{self._whole(said, key, 1, 2**40)} B"
             elif key in ("tx", "rx"):
-                if not self._is_on(said, key):
+                if not self._is_on(said, key) and key == "rx":
+                    self.told.append(
+                        f"{said.line}: assumed: rx is {said.value}: switches of a scenario stop for pauses"
+                    )
+                elif not self._is_on(said, key):
                     raise self.document.error(
                         said.line,
                         f"{key} is {said.value}: PFC of a scenario has both directions; expected enable",
@@ -401,30 +467,3 @@ class _Commands:
         if not priorities:
             return {"flow_control": "off"}, links
         return {"flow_control": {"pfc": {"priorities": sorted(priorities), **pfc}}}, links
-
-
-def _listed(text: str) -> Iterator[str]:
-    """Numbers such as ``10,21,36`` or ``1-3``."""
-    for one in text.split(","):
-        first, dash, last = one.partition("-")
-        if (
-            dash
-            and f"{first}{last}".isascii()
-            and first.isdigit()
-            and last.isdigit()
-            and len(last) < 3
-            and int(first) <= int(last)
-        ):
-            yield from map(str, range(int(first), int(last) + 1))
-        else:
-            yield one
-
-
-def _members(text: str) -> Iterator[str]:
-    """Ports such as ``swp1-4,swp6``."""
-    for one in text.split(","):
-        found = _RANGE.fullmatch(one)
-        if found is not None and len(found[3]) < 5 and int(found[2]) <= int(found[3]):
-            yield from (f"{found[1]}{number}" for number in range(int(found[2]), int(found[3]) + 1))
-        else:
-            yield one

@@ -10,18 +10,18 @@ Not taken over: rows of other links than that of `--rate` and `--length`.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from penstock.laboratory.quantity import Quantity
 
 from .lossless_profile import EXPONENTS, Profile
-from .piece import Document, Note, Piece, SharedMemory
+from .piece import Document, Note, Piece, SharedMemory, brief
 
 COLUMNS = ("speed", "cable", "size", "xon", "xoff", "threshold", "xon_offset")
 LEAST_COLUMNS = 6
 _CABLE = re.compile(r"\d{1,7}m", re.ASCII)
-_WIDE = re.compile(r"\s*-?\d+\s+\d+m\s+-?\d+", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,14 @@ class Row:
 
 def recognises(document: Document) -> bool:
     """Whether the first line that says something begins with a speed, a cable and a size."""
-    first = next(document.lines(), None)
-    return first is not None and _WIDE.match(first[1]) is not None
+    words = (document.first_lines(1) or [""])[0].split()
+    return (
+        len(words) >= len(COLUMNS[:3])
+        and words[0].removeprefix("-").isdecimal()
+        and words[1][-1:] == "m"
+        and words[1][:-1].isdecimal()
+        and words[2].removeprefix("-").isdecimal()
+    )
 
 
 def read(document: Document) -> Piece:
@@ -59,10 +65,7 @@ def read(document: Document) -> Piece:
     InputError
         If a row is none, or no row is that of the link; the message names the line.
     """
-    rows = [_row(document, line, words.split()) for line, words in document.lines()]
-    if not rows:
-        columns = " ".join(COLUMNS[:LEAST_COLUMNS])
-        raise document.error(1, f"there is no row, only comments; expected {columns}")
+    rows = rows_of(document)
     row = _chosen(document, rows)
     remarks = [f"the row of {row.speed} Mb/s and {row.cable} m, line {row.line}"]
     notes = [Note(row.line, " ".join(f"{name} {getattr(row, name)}" for name in COLUMNS))]
@@ -78,7 +81,35 @@ def read(document: Document) -> Piece:
         memory = SharedMemory(headroom_bytes=row.xoff)
         told.append(f"xoff is {row.xoff}: the groups of a switch share the headroom of all")
     remarks += [f"{document.file}:{row.line}: {one}" for one in told]
+    remarks += other_rows(document, rows, row)
     return Piece(keys=keys, remarks=remarks, memory=memory, notes=notes)
+
+
+def rows_of(document: Document) -> list[Row]:
+    """All rows.
+
+    Raises
+    ------
+    InputError
+        If one is none, or there are none; the message names the line.
+    """
+    rows = [_row(document, line, words.split()) for line, words in document.lines()]
+    if not rows:
+        columns = " ".join(COLUMNS[:LEAST_COLUMNS])
+        raise document.error(1, f"there is no row, only comments; expected {columns}")
+    return rows
+
+
+def other_rows(document: Document, rows: Sequence[Row], row: Row) -> list[str]:
+    """The report of the rows that are not read."""
+    lines = ", ".join(str(one.line) for one in rows if one is not row)
+    return [f"{document.file}: not read: rows of other links, lines {brief(lines)}"] if lines else []
+
+
+def row_for(rows: Sequence[Row], speed: int, metres: int) -> Row | None:
+    """The row of a link: its speed in Mb/s, and the shortest cable that is at least as long."""
+    fitting = [row for row in rows if row.speed == speed and row.cable >= metres]
+    return min(fitting, key=lambda row: row.cable, default=None)
 
 
 def _row(document: Document, line: int, cells: list[str]) -> Row:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from penstock.errors import InputError
 from penstock.laboratory.quantity import UNITS, Quantity
+
+from .reading import Ledger
 
 PS_PER_S = UNITS["time"]["s"]
 MOST_BPS = 1_600 * 10**9
@@ -19,6 +23,8 @@ LATEST_PS = 9_000_000 * PS_PER_S
 _DECIMAL = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?", re.ASCII)
 _UNFIT = re.compile(r"[\s*\"'\[\]{},]|\.\.|[\x00-\x1f\x7f]")
 _LONGEST_NAME = 200
+HEAD_CHARACTERS = 1 << 20
+"""Characters of a document that its format is recognised by."""
 _PER_SECOND = re.compile(r"([kMGT]?)bps$")
 
 _BRIEF = 80
@@ -59,16 +65,58 @@ class Document:
     length: str | None = None
     time_unit: str | None = None
     interface: str | None = None
+    ledger: Ledger = field(default_factory=Ledger, compare=False, repr=False)
+    """The record of what was read; a reader gets a new one."""
+
+    @cached_property
+    def _newlines(self) -> list[int]:
+        """Offsets of all line feeds."""
+        found, at = [], self.text.find("\n")
+        while at >= 0:
+            found.append(at)
+            at = self.text.find("\n", at + 1)
+        return found
+
+    def head(self) -> Document:
+        """The first `HEAD_CHARACTERS`, whole lines only; the document itself if it is not longer."""
+        if len(self.text) <= HEAD_CHARACTERS:
+            return self
+        begin = self.text[:HEAD_CHARACTERS]
+        return replace(self, text=begin[: begin.rfind("\n") + 1] or begin)
 
     def line_at(self, offset: int) -> int:
         """The line of an offset in the text."""
-        return self.text.count("\n", 0, offset) + 1
+        return bisect_left(self._newlines, offset) + 1
+
+    def first_lines(self, count: int) -> list[str]:
+        """The first lines that are neither blank nor comments, at most `count` of them."""
+        return [line for _, (_, line) in zip(range(count), self.lines(), strict=False)]
 
     def lines(self) -> Iterator[tuple[int, str]]:
         """The lines that say something, numbered from 1; those that begin with # do not."""
         for number, line in enumerate(self.text.splitlines(), 1):
             if (words := line.strip()) and not words.startswith("#"):
+                self.ledger.lines_read = max(self.ledger.lines_read, number)
                 yield number, words
+
+    def every_line(self) -> list[str]:
+        """All lines, blank ones and comments too."""
+        found = self.text.splitlines()
+        self.ledger.lines_read = len(found)
+        return found
+
+    def put_back(self, line: int) -> None:
+        """Counts a line, and all behind it, as not read."""
+        self.ledger.lines_read = line - 1
+
+    def fresh(self) -> Document:
+        """The document, of which nothing is read."""
+        return replace(self, ledger=Ledger())
+
+    def unread_lines(self) -> list[tuple[int, str]]:
+        """The lines behind the last one that `lines` handed out."""
+        read = self.ledger.lines_read
+        return [one for one in self.fresh().lines() if one[0] > read > 0]
 
     def error(self, line: Place, message: str) -> InputError:
         """What is wrong in a line."""
@@ -82,7 +130,7 @@ class Document:
         InputError
             If it is something else, or beyond its limits.
         """
-        if not (text.isascii() and text.isdigit() and len(text) < 20 and least <= int(text) <= most):
+        if not (len(text) < 20 and text.isascii() and text.isdigit() and least <= int(text) <= most):
             limits = f"from {least} to {most}" if most < 2**32 else f"of at least {least}"
             raise self.error(line, f"{what} is {brief(text)}; expected a whole number {limits}")
         return int(text)
@@ -95,7 +143,7 @@ class Document:
         InputError
             If it is something else.
         """
-        if _DECIMAL.fullmatch(text.strip()) is None or Fraction(text) < 0:
+        if len(text) > _LONGEST_NAME or _DECIMAL.fullmatch(text.strip()) is None or Fraction(text) < 0:
             raise self.error(line, f"{what} is {brief(text)}; expected a number of at least 0")
         return Fraction(text)
 
@@ -200,6 +248,25 @@ class SharedMemory:
 
 
 @dataclass(frozen=True)
+class Assumed:
+    """Parts of a memory in pools that a configuration leaves to the switch; `memory.assume` fills them in.
+
+    Attributes
+    ----------
+    unsized : sequence of str
+        Pools without a size.
+    pool : str, optional
+        The ingress pool of lossless groups without a profile; ``None``: there is no ingress pool.
+    exponent : int, optional
+        Of two, for their dynamic threshold. ``None``: 0, that is, as much as is free.
+    """
+
+    unsized: Sequence[str] = ()
+    pool: str | None = None
+    exponent: int | None = None
+
+
+@dataclass(frozen=True)
 class Piece:
     """What a document says of a scenario.
 
@@ -221,6 +288,8 @@ class Piece:
         ``rate`` and ``length`` of the ports that the document describes.
     points : sequence
         Of a distribution of sizes: bytes, and the share up to them as it is written.
+    assumed : Assumed, optional
+        Parts of a memory in pools that the document leaves open.
     """
 
     keys: dict[str, Any] = field(default_factory=dict)
@@ -231,6 +300,7 @@ class Piece:
     memory: SharedMemory | None = None
     links: Mapping[str, str] = field(default_factory=dict)
     points: Sequence[tuple[int, str]] = ()
+    assumed: Assumed | None = None
 
 
 def explicit(

@@ -4,19 +4,19 @@ They are read as the object that `dcb -j` would print for the port (`dcb_json`).
 
 Source: the manual pages dcb-ets(8), dcb-pfc(8) and dcb-app(8); the options and the output of `mlnx_qos`.
 
-Not taken over, and told: rate limits, buffers, the length of the cable, maps of DSCP, and who answers DCBX.
+Not taken over, and reported: rate limits, buffers, options for the cable and for DSCP, and who answers DCBX.
 """
 
 from __future__ import annotations
 
-import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
 from . import dcb_json
-from .json_text import Part
+from .json_text import MadePart, Part
+from .mlnx_output import output
 from .piece import Document, Note, Piece, brief
 
 EIGHT = 8
@@ -44,15 +44,33 @@ _IGNORED_OPTIONS = {
     "--cable_len",
 }
 _IGNORED_OPTIONS |= {"--prio2buffer", "--buffer_size", "-c", "--channels"}
-_CLASS = re.compile(r"tc:\s*(\d+),?\s+ratelimit:\s*([^,]+),\s*tsa:\s*(\w+)(?:,\s*bw:\s*(\d+)%)?")
-_PRIORITIES = re.compile(r"priority:((?:\s+\d+)+)")
 _HEADS = ("DCBX mode:", "Priority trust state:", "PFC configuration:", "tc:")
+_PROGRAMS = ("dcb", "mlnx_qos")
+_LONGEST_COMMAND = 10_000
 
 
 def recognises(document: Document) -> bool:
     """Whether a text begins with a command, or as the output of `mlnx_qos`."""
-    first = next((line for _, line in document.lines()), "")
-    return first.split(" ")[0] in ("dcb", "mlnx_qos") or first.startswith(_HEADS)
+    first = (document.first_lines(1) or [""])[0]
+    return _program(first.split()) in _PROGRAMS or first.startswith(_HEADS)
+
+
+def _program(words: Sequence[str]) -> str:
+    """The program that a command calls, also by its path and behind a prompt or sudo."""
+    own = _without_sudo(words)
+    return own[0].rpartition("/")[2] if own else ""
+
+
+def _without_sudo(words: Sequence[str]) -> list[str]:
+    """The words of a command, without a prompt, sudo and the options of sudo."""
+    rest = [*words]
+    if rest and (rest[0] in ("$", "#") or rest[0].endswith(("$", "#", ">"))):
+        rest = rest[1:]
+    if rest[:1] and rest[0].rpartition("/")[2] == "sudo":
+        rest = rest[1:]
+        while rest and rest[0].startswith("-"):
+            rest = rest[2:] if rest[0] in ("-u", "-g") else rest[1:]
+    return rest
 
 
 def read(document: Document) -> Piece:
@@ -67,41 +85,48 @@ def read(document: Document) -> Piece:
     remarks: list[str] = []
     notes: list[Note] = []
     seen: dict[str, int] = {}
-    found = _output(document, remarks) if not _has_commands(document) else _commands(document, remarks)
+    links: dict[str, str] = {}
+    found = _commands(document, remarks) if _has_commands(document) else output(document, remarks, links)
     for part in found:
         for key in part.table:
             if key in seen:
                 raise document.error(part.line, f"{key} is there twice: in line {seen[key]} as well")
             seen[key] = part.line
         dcb_json.settings(part, keys, remarks)
-        notes += [Note(part.line, f"{key} {brief(value)}") for key, value in part.table.items()]
+        notes += dcb_json.notes_of(part)
+        if "dscp_to_tc" in part.table:
+            maps = {str(code): one for code, one in part.table["dscp_to_tc"].items()}
+            keys.setdefault("switch", {})["maps"] = {"dscp_to_tc": maps}
     if not keys:
-        raise document.error(1, "no command sets priorities, classes or PFC")
-    return Piece(keys=keys, remarks=remarks, notes=notes)
+        left_out = f"; {remarks[0].rpartition(': ')[0]} is left out" if remarks else ""
+        raise document.error(1, f"no command sets priorities, classes or PFC{left_out}")
+    return Piece(keys=keys, remarks=remarks, notes=notes, links=links)
 
 
 def _has_commands(document: Document) -> bool:
-    return any(line.split(" ")[0] in ("dcb", "mlnx_qos") for _, line in document.lines())
+    return any(_program(line.split()) in _PROGRAMS for _, line in document.lines())
 
 
 def _commands(document: Document, remarks: list[str]) -> Iterator[Part]:
     """An object for each command."""
-    lines = document.text.splitlines(keepends=True)
     starts = [0]
-    for line in lines:
+    for line in document.text.splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
     ports: dict[str, int] = {}
     for number, line in document.lines():
+        if len(line) > _LONGEST_COMMAND:
+            raise document.error(number, f"{len(line)} characters; expected at most {_LONGEST_COMMAND}")
         try:
-            words = shlex.split(line)
+            words = _without_sudo(shlex.split(line))
         except ValueError as error:
             raise document.error(number, f"this is no command: {error}") from None
-        if words[0] == "dcb":
+        if _program(words) == "dcb":
             table = _dcb(document, number, words, remarks)
-        elif words[0] == "mlnx_qos":
+        elif _program(words) == "mlnx_qos":
             table = _mlnx_qos(document, number, words, remarks)
         else:
-            raise document.error(number, f"{brief(words[0])} is no command; expected dcb or mlnx_qos")
+            name = brief(words[0]) if words else "this"
+            raise document.error(number, f"{name} is no command; expected dcb or mlnx_qos")
         port = next((after for word, after in pairwise(words) if word in ("dev", "-i", "--interface")), "")
         if len(ports | {port: number}) > 1:
             first, line_of_first = next(iter(ports.items()))
@@ -111,7 +136,7 @@ def _commands(document: Document, remarks: list[str]) -> Iterator[Part]:
             )
             raise document.error(number, message)
         ports.setdefault(port, number)
-        yield Part(document, table, starts[number - 1], starts[number])
+        yield MadePart.of(document, table, starts[number - 1])
 
 
 def _dcb(document: Document, line: int, words: list[str], remarks: list[str]) -> dict[str, Any]:
@@ -222,43 +247,3 @@ def _comma_list(document: Document, line: int, key: str, value: str) -> list[Any
             raise document.error(line, f"pfc is {brief(value)}; expected eight of 0 and 1")
         return ["on" if number else "off" for number in numbers]
     return numbers + [0] * (EIGHT - len(numbers)) if key == "tc_bw" else numbers
-
-
-def _output(document: Document, remarks: list[str]) -> Iterator[Part]:
-    """What `mlnx_qos` prints: a line for each class, with its priorities below, and a table of PFC."""
-    pfc: list[str] | None = None
-    classes: list[Any] = [None] * EIGHT
-    shares, names = [0] * EIGHT, ["strict"] * EIGHT
-    current: int | None = None
-    for number, line in document.lines():
-        if (tc := _CLASS.fullmatch(line)) is not None:
-            current = document.whole(number, "tc", tc[1], 0, EIGHT - 1)
-            names[current] = tc[3]
-            shares[current] = document.whole(number, "bw", tc[4] or "0", 0, 100)
-            if tc[2].strip() != "unlimited":
-                remarks.append(f"{document.file}:{number}: not read: ratelimit {brief(tc[2])}")
-        elif (listed := _PRIORITIES.fullmatch(line)) is not None and current is not None:
-            for word in listed[1].split():
-                priority = document.whole(number, "priority", word, 0, EIGHT - 1)
-                if classes[priority] not in (None, current):
-                    raise document.error(
-                        number, f"priority {priority} is in class {classes[priority]} as well"
-                    )
-                classes[priority] = current
-        elif line.startswith("enabled"):
-            words = line.split()[1:]
-            if len(words) != EIGHT or not set(words) <= {"0", "1"}:
-                raise document.error(number, f"{brief(line)}: expected eight of 0 and 1")
-            pfc = ["on" if word == "1" else "off" for word in words]
-        elif line.startswith(("Priority trust state", "Receive buffer", "Cable len", "DCBX mode", "buffer")):
-            remarks.append(f"{document.file}:{number}: not read: {brief(line)}")
-        elif not line.startswith(
-            ("PFC configuration:", "priority ", "dscp2prio", "prio:", "default priority:")
-        ):
-            raise document.error(number, f"{brief(line)}: no line of what mlnx_qos prints")
-    table: dict[str, Any] = {} if pfc is None else {"prio_pfc": pfc}
-    if any(one is not None for one in classes):
-        if missing := [str(priority) for priority, one in enumerate(classes) if one is None]:
-            raise document.error(1, f"priorities {', '.join(missing)} are in no class; expected all eight")
-        table |= {"prio_tc": classes, "tc_tsa": names, "tc_bw": shares}
-    yield Part(document, table, 0, len(document.text))

@@ -8,24 +8,28 @@ Not read: lists with a third column, such as those of ns-2's generators, which c
 
 from __future__ import annotations
 
-import re
 from fractions import Fraction
+
+from penstock.errors import InputError
 
 from .piece import Document, Note, Piece, brief
 
-_LINE = re.compile(r"[\d.]+(?:[eE][+-]?\d+)?\s+[\d.]+(?:[eE][+-]?\d+)?", re.ASCII)
+_DIGITS = frozenset("0123456789.eE+-")
 LARGEST = 2**40
 WHOLE = {100: "per cent", 1: "shares"}
 
 
 def recognises(document: Document) -> bool:
     """Whether all lines are two numbers, and the second grow from 0 or more to 100 or 1."""
-    lines = [line for _, line in document.lines()]
-    if len(lines) < 2 or not all(_LINE.fullmatch(line) for line in lines):
-        return False
+    last, count = "", 0
+    for _, line in document.lines():
+        words = line.split()
+        if len(words) != 2 or not set(line.replace("\t", " ")) <= _DIGITS | {" "}:
+            return False
+        last, count = words[1], count + 1
     try:
-        return Fraction(lines[-1].split()[1]) in WHOLE
-    except (ValueError, ZeroDivisionError):
+        return count >= 2 and document.decimal(1, "the share", last) in WHOLE
+    except InputError:
         return False
 
 

@@ -1,7 +1,9 @@
 """CONFIG_DB of SONiC, as `config_db.json` has it: settings of a switch, those of its ports with PFC.
 
-`sonic_port` says what a port has, `sonic_tables` tells what nobody has read. This module says it in the
-words of a scenario, which has one set of settings for all ports of a switch; ports that differ are told.
+`sonic_port` reads the settings of a port, `sonic_tables` the tables; `sonic_memory` writes pools and
+profiles. This module writes all else in the words of a scenario, which has one set of settings for all ports
+of a switch; ports that differ are reported. Several files that go together, such as `buffers.json`,
+`qos.json` and `pg_profile_lookup.ini`, are read as one.
 
 Source: the schema of SONiC's CONFIG_DB. The size of a pool is the part that is shared: reserves and the
 headroom of the pool come on top.
@@ -10,54 +12,101 @@ headroom of the pool come on top.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import fields
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
 from fractions import Fraction
 from typing import Any
 
 from .json_text import whole
-from .lossless_profile import Profile
+from .pg_profile import rows_of
 from .piece import Document, Piece, size
 from .shares import percentages
-from .sonic_port import ACTIONS, CODE_POINTS, PRIORITIES, Pool, View, Wred, ports, view
-from .sonic_tables import Tables
+from .sonic_memory import Headrooms, Memory
+from .sonic_port import ACTIONS, CODE_POINTS, PRIORITIES, View, Wred, ports, view
+from .sonic_tables import Tables, nested
 
-KNOWN = ("PORT_QOS_MAP", "BUFFER_PG", "BUFFER_POOL", "QUEUE")
+KNOWN = ("PORT_QOS_MAP", "BUFFER_PG", "BUFFER_POOL", "BUFFER_QUEUE", "QUEUE")
 FRAME_BYTES = 22
 """What the MTU of a port does not count of a frame: addresses, type, VLAN tag and FCS (portsorch)."""
 _NAMED = 4
+MOST_PORTS = 1_024
+"""Ports of a switch."""
 
 
 def recognises(document: Document) -> bool:
     """Whether a text is JSON that has a table of queues, buffers or maps of ports."""
-    return document.text.lstrip().startswith("{") and any(f'"{name}"' in document.text for name in KNOWN)
+    names = [f'"{name}{end}' for name in KNOWN for end in ('"', "|")]
+    return document.text.lstrip().startswith("{") and any(name in document.text for name in names)
 
 
 def read(document: Document) -> Piece:
+    """The settings of a switch in one file; see `read_together`."""
+    return read_together([document])[0]
+
+
+def read_together(documents: Sequence[Document], lookups: Sequence[Document] = ()) -> list[Piece]:
     """The settings of the ports that have lossless priorities; without such ports, of all.
 
     Of ports that differ, those are taken that most others are like, or those like `document.interface`.
 
+    Parameters
+    ----------
+    documents : sequence of Document
+        Parts of CONFIG_DB. Of fields that several have, those of the later ones count.
+    lookups : sequence of Document
+        Tables of headroom, `pg_profile_lookup.ini`, for lossless groups without a profile.
+
+    Returns
+    -------
+    list of Piece
+        One for each document, in order; the first has the settings.
+
     Raises
     ------
     InputError
-        If the text is no CONFIG_DB, has no ports, or says what a scenario cannot. The message names table and
-        line.
+        If a text is no CONFIG_DB, there are no ports, or a scenario cannot express what is set. The message
+        names table and line.
     """
-    part = whole(document, "the tables of CONFIG_DB")
-    tables = Tables(part)
-    if not any(isinstance(part.table.get(name), dict) for name in KNOWN):
-        raise document.error("CONFIG_DB", f"has none of the tables {', '.join(KNOWN)}")
-    views = {port: view(tables, port) for port in ports(tables)}
+    parts = [nested(whole(document, "the tables of CONFIG_DB")) for document in documents]
+    for document, part in zip(documents, parts, strict=True):
+        if not any(isinstance(part.table.get(name), Mapping) for name in KNOWN):
+            raise document.error("CONFIG_DB", f"has none of the tables {', '.join(KNOWN)}")
+    tables = Tables(parts)
+    first = tables.document
+    names = ports(tables)
+    if len(names) > MOST_PORTS:
+        raise first.error("PORT_QOS_MAP", f"has {len(names)} ports; expected at most {MOST_PORTS}")
+    views = {port: view(tables, port) for port in names}
     if not views:
-        raise document.error("PORT_QOS_MAP", "has no port")
-    port, told = _chosen(document, views)
-    settings = _Settings(tables, views[port])
+        raise first.error("PORT_QOS_MAP", "has no port")
+    port, told = _chosen(first, views)
+    headrooms = Headrooms([(document, rows_of(document)) for document in lookups])
+    settings = _Settings(tables, views[port], headrooms)
     keys = settings.keys()
-    chosen = Tables(part)
-    view(chosen, port)
-    remarks = [f"{document.file}: {line}" for line in (*told, *tables.told)] + tables.ignored()
-    return Piece(keys, remarks=remarks, notes=chosen.notes(), links=settings.links())
+    links = settings.links()
+    _drop_others(tables, views, port)
+    remarks = [f"{first.file}: {line}" for line in (*told, *tables.told)]
+    made = [Piece(notes=tables.notes(part)) for part in parts]
+    made[0] = replace(made[0], keys=keys, remarks=remarks, links=links, assumed=settings.memory.assumed)
+    return [*made, *(Piece(notes=notes, remarks=lines) for notes, lines in headrooms.reports())]
+
+
+def _drop_others(tables: Tables, views: Mapping[str, View], chosen: str) -> None:
+    """Counts the fields of other ports as read where they set the same as those of the chosen port."""
+    own = views[chosen]
+    for name, one in views.items():
+        if name == chosen:
+            continue
+        for what in fields(View):
+            mine, other = getattr(own, what.name), getattr(one, what.name)
+            pairs = (
+                [(mine.get(key), value) for key, value in other.items()]
+                if isinstance(other, dict)
+                else [(mine, other)]
+            )
+            for first, second in pairs:
+                if first == second and tables.was_used(first):
+                    second.use()
 
 
 def _chosen(document: Document, views: Mapping[str, View]) -> tuple[str, list[str]]:
@@ -68,9 +117,15 @@ def _chosen(document: Document, views: Mapping[str, View]) -> tuple[str, list[st
             raise document.error("PORT_QOS_MAP", f"has no port {document.interface}; there are {known}, ...")
         port = document.interface
     else:
-        of_pfc = [name for name, one in views.items() if one.lossless] or [*views]
-        like = {name: sum(views[other] == views[name] for other in of_pfc) for name in of_pfc}
-        port = max(of_pfc, key=lambda name: like[name])
+        of_pfc = [name for name, one in views.items() if one.lossless.value] or [*views]
+        alike: list[tuple[View, list[str]]] = []
+        for name in of_pfc:
+            found = next((names for one, names in alike if one == views[name]), None)
+            if found is None:
+                alike.append((views[name], [name]))
+            else:
+                found.append(name)
+        port = max((names for _, names in alike), key=len)[0]
     told = []
     for what in fields(View):
         differ = [
@@ -92,10 +147,9 @@ _ABOUT = {
     "lossless": "pfc_enable",
     "schedulers": "schedulers",
     "wred": "WRED",
-    "groups": "profiles of lossless groups",
+    "groups": "profiles of groups",
     "group_of": "groups of priorities",
-    "of_groups": "profiles of lossy groups",
-    "of_queues": "profiles of queues",
+    "queues": "profiles of queues",
     "speed": "speed",
     "mtu": "mtu",
     "cable": "cable length",
@@ -110,27 +164,49 @@ _ABOUT = {
 class _Settings:
     """A port in the words of a scenario."""
 
-    def __init__(self, tables: Tables, port: View) -> None:
+    def __init__(self, tables: Tables, port: View, headrooms: Headrooms) -> None:
         self.tables = tables
         self.port = port
+        self.lossless = port.lossless.use()
+        if self.lossless is None:
+            self.lossless = self._with_headroom()
+        self.queue_of = port.queue_of.use()
+        self.speed, self.cable = port.speed.use(), port.cable.use()
+        self.memory = Memory(tables, port, self.lossless or (), headrooms)
+
+    def _with_headroom(self) -> tuple[int, ...] | None:
+        """Priorities whose groups have headroom, for a configuration that does not say which are lossless."""
+        groups = self.port.pause_group.value
+        own = self.port.groups
+        found = tuple(
+            priority
+            for priority in PRIORITIES
+            if (one := own.get(groups[priority])) is not None and one.value is not None and one.value[0].xoff
+        )
+        if not found:
+            return None
+        named = ", ".join(map(str, found))
+        self.tables.tell(
+            "PORT_QOS_MAP",
+            f"assumed: no pfc_enable: priorities {named} are lossless, as xoff of groups says",
+        )
+        return found
 
     def links(self) -> dict[str, str]:
         """Rate and length of the port's link, as far as they are known."""
         known = {
             "rate": None
-            if self.port.speed is None
-            else f"{Fraction(self.port.speed, 1_000)} Gb/s"
-            if self.port.speed % 1_000 == 0
-            else f"{self.port.speed} Mb/s",
-            "length": None
-            if not self.port.cable or self.port.cable == "0m"
-            else self.port.cable.replace("m", " m"),
+            if self.speed is None
+            else f"{Fraction(self.speed, 1_000)} Gb/s"
+            if self.speed % 1_000 == 0
+            else f"{self.speed} Mb/s",
+            "length": None if not self.cable or self.cable == "0m" else self.cable.replace("m", " m"),
         }
         return {key: value for key, value in known.items() if value is not None}
 
     def keys(self) -> dict[str, Any]:
         """All keys."""
-        queues = [*self.port.queue_of]
+        queues = [*self.queue_of]
         every = [*range(max(queues) + 1)]
         switch: dict[str, Any] = {"queues": "per_priority" if queues == [*PRIORITIES] else queues}
         if scheduler := self._scheduler(every, set(queues)):
@@ -139,23 +215,21 @@ class _Settings:
             switch["queue_managers"] = managers
         if maps := self._maps():
             switch["maps"] = maps
-        if self.port.mtu is not None:
-            switch["mtu"] = f"{self.port.mtu + FRAME_BYTES} B"
+        if (mtu := self.port.mtu.use()) is not None:
+            switch["mtu"] = f"{mtu + FRAME_BYTES} B"
+        if buffer := self.memory.keys(set(queues)):
+            switch["buffer"] = buffer
         keys: dict[str, Any] = {"switch": switch}
-        if self.port.lossless:
-            pfc: dict[str, Any] = {"priorities": [*self.port.lossless], "accounting": "ingress"}
-            buffer = self._buffer()
-            if buffer:
-                switch["buffer"] = buffer
-            keys["flow_control"] = {"pfc": pfc}
-            if self.port.watchdog:
-                detection, restoration, action = self.port.watchdog
+        if self.lossless:
+            keys["flow_control"] = {"pfc": {"priorities": [*self.lossless], "accounting": "ingress"}}
+            if watchdog := self.port.watchdog.use():
+                detection, restoration, action = watchdog
                 keys["watchdog"] = {
                     "detection_time": f"{detection} ms",
                     "restoration_time": f"{restoration} ms",
                     "action": ACTIONS[action],
                 }
-        elif self.port.watchdog:
+        elif self.port.watchdog.value:
             self.tables.tell("PFC_WD", "the port has no priority with PFC: no watchdog")
         return keys
 
@@ -163,11 +237,11 @@ class _Settings:
         """What DSCPs and pauses stand for, where that is not what it is without maps."""
         maps: dict[str, Any] = {}
         port = self.port
-        if port.class_of_dscp is not None:
-            maps["dscp_to_tc"] = _shortest(dict(port.class_of_dscp))
+        if (classes := port.class_of_dscp.use()) is not None:
+            maps["dscp_to_tc"] = _shortest(dict(classes))
         for key, found, usual in (
-            ("pfc_to_queue", port.stops, port.queue_of),
-            ("pfc_to_group", port.pause_group, port.group_of),
+            ("pfc_to_queue", port.stops.use(), self.queue_of),
+            ("pfc_to_group", port.pause_group.use(), port.group_of.use()),
         ):
             if found != usual:
                 maps[key] = [*found]
@@ -178,17 +252,18 @@ class _Settings:
     def _remap(self) -> dict[str, int]:
         """The new code point of each that changes on the way out."""
         port, where = self.port, "TC_TO_DSCP_MAP"
-        if port.new_dscp and port.class_of_dscp is None:
+        classes = port.class_of_dscp.value
+        if port.new_dscp.value and classes is None:
             self.tables.tell(where, "the port has no map of DSCP: no frame has one that could change")
             return {}
-        class_of = dict.fromkeys(CODE_POINTS, 0) | dict(port.class_of_dscp or ())
-        new = dict(port.new_dscp)
+        class_of = dict.fromkeys(CODE_POINTS, 0) | dict(classes or ())
+        new = dict(port.new_dscp.use())
         changed = {dscp: new.get(one, dscp) for dscp, one in class_of.items()}
         changed = {dscp: to for dscp, to in changed.items() if to != dscp}
         elsewhere = [
             dscp
             for dscp, to in changed.items()
-            if port.queue_of[class_of[dscp]] != port.queue_of[class_of[to]]
+            if self.queue_of[class_of[dscp]] != self.queue_of[class_of[to]]
         ]
         if elsewhere:
             named = ", ".join(map(str, elsewhere[:_NAMED])) + (", ..." if len(elsewhere) > _NAMED else "")
@@ -201,7 +276,10 @@ class _Settings:
 
     def _scheduler(self, queues: list[int], used: set[int]) -> dict[str, Any] | str | None:
         """How queues share the port; ``None`` if nothing is said."""
-        named = {number: self.port.schedulers[number] for number in queues if number in self.port.schedulers}
+        own = self.port.schedulers
+        named = {
+            number: found for number in queues if number in own and (found := own[number].use()) is not None
+        }
         if not named:
             self.tables.tell("QUEUE", "queues have no scheduler: that of --like, or strict priority")
             return None
@@ -232,8 +310,8 @@ class _Settings:
         """Marks and early drops by queue; queues that are alike are one entry."""
         alike: dict[Wred, list[int]] = {}
         for number, wred in sorted(self.port.wred.items()):
-            if number in queues:
-                alike.setdefault(wred, []).append(number)
+            if number in queues and (found := wred.use()) is not None:
+                alike.setdefault(found, []).append(number)
         return [{"classes": numbers, **self._manager(wred)} for wred, numbers in alike.items()]
 
     def _manager(self, wred: Wred) -> dict[str, Any]:
@@ -256,59 +334,6 @@ class _Settings:
         if wred.marks or any(one.marks for _, one in wred.others):
             keys["mark_above_max"] = True
         return {"red": keys}
-
-    def _buffer(self) -> dict[str, Any]:
-        """The memory of a switch."""
-        groups = self.port.groups
-        if set(groups.values()) == {None}:
-            self.tables.tell("BUFFER_PG", "no profile of the lossless groups: thresholds are computed")
-            return {}
-        if without := [str(priority) for priority, one in groups.items() if one is None]:
-            self.tables.tell(
-                "BUFFER_PG", f"priorities {', '.join(without)} have no profile: theirs is that of the others"
-            )
-        numbers = [self.port.pause_group[priority] for priority in groups]
-        if len(set(numbers)) < len(numbers):
-            message = "lossless priorities share a priority group; expected one for each"
-            raise self.tables.error("TC_TO_PRIORITY_GROUP_MAP", message, "TC_TO_PRIORITY_GROUP_MAP")
-        found = {number: one for number, one in zip(numbers, groups.values(), strict=True) if one is not None}
-        first = next(iter(found.values()))
-        of_groups = {number: found.get(number, first) for number in numbers}
-        if any(pool.size is None for _, pool in of_groups.values()):
-            self.tables.tell("BUFFER_POOL", "has no size, the switch computes it: so are thresholds")
-            return {}
-        return {"memory": self._memory(of_groups | self.port.of_groups)}
-
-    def _memory(self, of_groups: Mapping[int, tuple[Profile, Pool]]) -> dict[str, Any]:
-        """Pools, profiles, and who has them."""
-        pools: dict[str, Any] = {}
-        profiles: dict[str, Any] = {}
-        attach: list[dict[str, Any]] = []
-        for what, entries in (("groups", of_groups), ("queues", self.port.of_queues)):
-            members: dict[str, list[int]] = {}
-            for number, (profile, pool) in sorted(entries.items()):
-                if pool.size is None:
-                    self.tables.tell(f"BUFFER_POOL|{pool.name}", "has no size: what it holds is not limited")
-                    continue
-                keys: dict[str, Any] = {"side": pool.side, "size": size(pool.size), "mode": pool.mode}
-                if pool.headroom and pool.side == "ingress":
-                    keys["headroom"] = size(pool.headroom)
-                pools[pool.name] = keys
-                own, told = profile.of_pool(pool.name, has_shared_headroom=bool(pool.headroom))
-                for line in told:
-                    self.tables.tell(f"BUFFER_PROFILE|{profile.name}", line)
-                profiles[profile.name] = own
-                members.setdefault(profile.name, []).append(number)
-            attach += [{"profile": name, what: numbers} for name, numbers in members.items()]
-        self.tables.tell(
-            "BUFFER_POOL",
-            "size is read as the part that is shared, headroom and reserves as beside it; static templates "
-            "of NVIDIA may count them within",
-        )
-        memory: dict[str, Any] = {"pools": pools, "profiles": profiles, "attach": attach}
-        if self.port.group_of != tuple(PRIORITIES):
-            memory["groups"] = [*self.port.group_of]
-        return memory
 
 
 def _line(wred: Wred) -> dict[str, Any]:

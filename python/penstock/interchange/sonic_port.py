@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from .lossless_profile import Profile
+from .reading import Deferred
 from .sonic_tables import Entry, Tables
 
 PRIORITIES = range(8)
@@ -78,26 +80,22 @@ class Pool:
     mode: str = "dynamic"
 
 
+Assigned = tuple[Profile, Pool]
+"""A profile with its pool."""
+
+
 @dataclass(frozen=True)
 class View:
-    """A port as a scenario can see it.
+    """The settings of a port. What they were read from counts as read once a value is used.
 
     Attributes
     ----------
     queue_of : tuple of int
         The queue of each priority.
-    lossless : tuple of int
-        Priorities with PFC.
-    schedulers : dict
-        Of each queue that has one.
-    wred : dict
-        Of each queue that has it.
-    groups : dict
-        The profile of each lossless priority and its pool; ``None`` where the switch computes it.
+    lossless : tuple of int, optional
+        Priorities with PFC; ``None``: the port has no `pfc_enable`.
     group_of : tuple of int
         The priority group of each priority.
-    of_groups, of_queues : dict
-        The profiles of other priority groups, and of queues, with their pools.
     speed, mtu : int or None
         In Mb/s and bytes.
     cable : str or None
@@ -110,95 +108,145 @@ class View:
         The code point that frames of each traffic class get as they leave.
     stops, pause_group : tuple of int
         The queue that a pause of each priority stops, and the priority group for which it is sent.
+    schedulers, wred : dict
+        Of each queue that has one.
+    groups, queues : dict
+        The profiles of priority groups and of queues; ``None`` of one that the switch computes.
     """
 
-    queue_of: tuple[int, ...]
-    lossless: tuple[int, ...]
-    schedulers: dict[int, Scheduler] = field(default_factory=dict)
-    wred: dict[int, Wred] = field(default_factory=dict)
-    groups: dict[int, tuple[Profile, Pool] | None] = field(default_factory=dict)
-    group_of: tuple[int, ...] = tuple(PRIORITIES)
-    of_groups: dict[int, tuple[Profile, Pool]] = field(default_factory=dict)
-    of_queues: dict[int, tuple[Profile, Pool]] = field(default_factory=dict)
-    speed: int | None = None
-    mtu: int | None = None
-    cable: str | None = None
-    watchdog: tuple[int, int, str] | None = None
-    class_of_dscp: tuple[tuple[int, int], ...] | None = None
-    new_dscp: tuple[tuple[int, int], ...] = ()
-    stops: tuple[int, ...] = tuple(PRIORITIES)
-    pause_group: tuple[int, ...] = tuple(PRIORITIES)
+    queue_of: Deferred[tuple[int, ...]]
+    lossless: Deferred[tuple[int, ...] | None]
+    group_of: Deferred[tuple[int, ...]]
+    speed: Deferred[int | None]
+    mtu: Deferred[int | None]
+    cable: Deferred[str | None]
+    watchdog: Deferred[tuple[int, int, str] | None]
+    class_of_dscp: Deferred[tuple[tuple[int, int], ...] | None]
+    new_dscp: Deferred[tuple[tuple[int, int], ...]]
+    stops: Deferred[tuple[int, ...]]
+    pause_group: Deferred[tuple[int, ...]]
+    schedulers: dict[int, Deferred[Scheduler | None]] = field(default_factory=dict)
+    wred: dict[int, Deferred[Wred | None]] = field(default_factory=dict)
+    groups: dict[int, Deferred[Assigned | None]] = field(default_factory=dict)
+    queues: dict[int, Deferred[Assigned | None]] = field(default_factory=dict)
 
 
 def view(tables: Tables, port: str) -> View:
-    """Everything that is known of a port.
+    """The settings of a port.
 
     Raises
     ------
     InputError
         If a field is wrong, or a reference leads nowhere; the message names table, key and line.
     """
-    maps = _maps_of(tables, port)
-    by_dscp = _named(tables, maps, "dscp_to_tc_map", "DSCP_TO_TC_MAP", CODE_POINTS, len(CLASSES) - 1)
-    classes = _map(tables, maps, "dot1p_to_tc_map", "DOT1P_TO_TC_MAP", len(CLASSES) - 1)
-    if by_dscp is not None and classes != [*CLASSES]:
-        tables.tell("PORT_QOS_MAP", "the port has a map of DSCP: dot1p_to_tc_map counts for nothing")
-        classes = [*CLASSES]
-    queues = _map(tables, maps, "tc_to_queue_map", "TC_TO_QUEUE_MAP", 63)
-    groups = _map(tables, maps, "tc_to_pg_map", "TC_TO_PRIORITY_GROUP_MAP", 63)
-    queue_of = tuple(queues[classes[priority]] for priority in PRIORITIES)
-    if maps and max(queue_of) > PRIORITIES[-1]:
-        raise maps.error("tc_to_queue_map", f"queue {max(queue_of)} of {port}; expected queues 0 to 7")
-    stops = _named(tables, maps, "pfc_to_queue_map", "MAP_PFC_PRIORITY_TO_QUEUE", PRIORITIES, 7) or {}
-    lossless = _lossless(maps)
-    group_of = tuple(groups[classes[priority]] for priority in PRIORITIES)
-    if maps and max(group_of) > PRIORITIES[-1]:
-        raise maps.error("tc_to_pg_map", f"group {max(group_of)} of {port}; expected groups 0 to 7")
-    pauses = _named(tables, maps, "pfc_to_pg_map", "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP", PRIORITIES, 7) or {}
-    pause_group = tuple(pauses.get(priority, group_of[priority]) for priority in PRIORITIES)
-    new = _named(tables, maps, "tc_to_dscp_map", "TC_TO_DSCP_MAP", CLASSES, CODE_POINTS[-1]) or {}
-    class_of_dscp = None
-    if by_dscp is not None:
-        of_class = {one: _class_like(tables, one, queues, groups) for one in {*by_dscp.values()}}
-        class_of_dscp = tuple((dscp, of_class[one]) for dscp, one in by_dscp.items())
-    entries = dict(tables.of_port("QUEUE", port))
-    schedulers = {number: one for number, entry in entries.items() if (one := _scheduler(tables, entry))}
-    wred = {number: found for number, entry in entries.items() if (found := _wred(tables, entry))}
-    profiles = dict(tables.of_port("BUFFER_PG", port))
+    reader = _Reader(tables, port)
     own = tables.entry("PORT", port)
+    entries = dict(tables.of_port("QUEUE", port))
+    deferred = tables.deferred
     return View(
-        queue_of,
-        lossless,
-        schedulers,
-        wred,
-        {priority: _profile(tables, profiles.get(pause_group[priority])) for priority in lossless},
-        group_of,
-        {
-            number: own_profile
-            for number, entry in profiles.items()
-            if number in set(group_of) - {pause_group[priority] for priority in lossless}
-            and (own_profile := _profile(tables, entry))
-        },
-        {
-            number: own_profile
-            for number, entry in tables.of_port("BUFFER_QUEUE", port)
-            if number in queue_of and (own_profile := _profile(tables, entry, side="egress"))
-        },
-        own.whole("speed", 1, 10**7) if own else None,
-        own.whole("mtu", 42, LONGEST_MTU) if own else None,
-        _cable(tables, port),
-        _watchdog(tables, port),
-        class_of_dscp,
-        tuple(new.items()),
-        tuple(stops.get(priority, queue_of[priority]) for priority in PRIORITIES),
-        pause_group,
+        queue_of=reader.queue_of,
+        lossless=deferred(lambda: _lossless(reader.maps)),
+        group_of=reader.group_of,
+        speed=deferred(lambda: own.whole("speed", 1, 10**7) if own else None),
+        mtu=deferred(lambda: own.whole("mtu", 42, LONGEST_MTU) if own else None),
+        cable=deferred(lambda: _cable(tables, port)),
+        watchdog=deferred(lambda: _watchdog(tables, port)),
+        class_of_dscp=deferred(reader.class_of_dscp),
+        new_dscp=deferred(reader.new_dscp),
+        stops=deferred(reader.stops),
+        pause_group=deferred(reader.pause_group),
+        schedulers={number: deferred(partial(_scheduler, tables, one)) for number, one in entries.items()},
+        wred={number: deferred(partial(_wred, tables, one)) for number, one in entries.items()},
+        groups=reader.profiles("BUFFER_PG", "ingress"),
+        queues=reader.profiles("BUFFER_QUEUE", "egress"),
     )
 
 
+class _Reader:
+    """The maps and profiles of a port."""
+
+    def __init__(self, tables: Tables, port: str) -> None:
+        self.tables = tables
+        self.port = port
+        self.maps = _maps_of(tables, port)
+        self.trusts_dscp = tables.deferred(self._by_dscp).value is not None
+        if self.trusts_dscp and tables.deferred(self._classes).value != [*CLASSES]:
+            tables.tell("PORT_QOS_MAP", "the port has a map of DSCP: dot1p_to_tc_map counts for nothing")
+        self.queue_of = tables.deferred(lambda: self._of_priorities("queue", *_QUEUES))
+        self.group_of = tables.deferred(lambda: self._of_priorities("group", *_GROUPS))
+
+    def _classes(self) -> list[int]:
+        return self._map("dot1p_to_tc_map", "DOT1P_TO_TC_MAP", len(CLASSES) - 1)
+
+    def _by_dscp(self) -> dict[int, int] | None:
+        classes = len(CLASSES) - 1
+        return _named(self.tables, self.maps, "dscp_to_tc_map", "DSCP_TO_TC_MAP", CODE_POINTS, classes)
+
+    def _map(self, key: str, table: str, most: int = 63) -> list[int]:
+        """The target of each number; the number itself without a map."""
+        named = self._mapped(key, table, CLASSES, most)
+        return [named.get(number, number) for number in CLASSES]
+
+    def _mapped(self, key: str, table: str, numbers: range, most: int) -> dict[int, int]:
+        return _named(self.tables, self.maps, key, table, numbers, most) or {}
+
+    def _of_priorities(self, what: str, key: str, table: str) -> tuple[int, ...]:
+        """The queue or group of each priority, by its traffic class."""
+        classes = [*CLASSES] if self.trusts_dscp else self._classes()
+        targets = self._map(key, table)
+        found = tuple(targets[classes[priority]] for priority in PRIORITIES)
+        if self.maps and max(found) > PRIORITIES[-1]:
+            message = f"{what} {max(found)} of {self.port}; expected {what}s 0 to 7"
+            raise self.maps.error(key, message)
+        return found
+
+    def stops(self) -> tuple[int, ...]:
+        """The queue that a pause of each priority stops."""
+        own = self._mapped("pfc_to_queue_map", "MAP_PFC_PRIORITY_TO_QUEUE", PRIORITIES, 7)
+        return tuple(own.get(priority, self.queue_of.value[priority]) for priority in PRIORITIES)
+
+    def pause_group(self) -> tuple[int, ...]:
+        """The priority group that pauses each priority."""
+        own = self._mapped("pfc_to_pg_map", "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP", PRIORITIES, 7)
+        return tuple(own.get(priority, self.group_of.value[priority]) for priority in PRIORITIES)
+
+    def new_dscp(self) -> tuple[tuple[int, int], ...]:
+        """The code point that frames of each traffic class get."""
+        return tuple(self._mapped("tc_to_dscp_map", "TC_TO_DSCP_MAP", CLASSES, CODE_POINTS[-1]).items())
+
+    def class_of_dscp(self) -> tuple[tuple[int, int], ...] | None:
+        """The traffic class of each code point; ``None`` without a map."""
+        if (own := self._by_dscp()) is None:
+            return None
+        queues, groups = self._map(*_QUEUES), self._map(*_GROUPS)
+        of_class = {one: _class_like(self.tables, one, queues, groups) for one in {*own.values()}}
+        return tuple((dscp, of_class[one]) for dscp, one in own.items())
+
+    def profiles(self, table: str, side: str) -> dict[int, Deferred[Assigned | None]]:
+        """The profiles of groups or queues."""
+        return {
+            number: self.tables.deferred(partial(_profile, self.tables, entry, side=side))
+            for number, entry in self.tables.of_port(table, self.port)
+        }
+
+
+_QUEUES = ("tc_to_queue_map", "TC_TO_QUEUE_MAP")
+_GROUPS = ("tc_to_pg_map", "TC_TO_PRIORITY_GROUP_MAP")
+
+
 def ports(tables: Tables) -> list[str]:
-    """The ports with maps, in their order."""
+    """The ports with maps, in their order; without maps those that have buffers, queues or a speed."""
     names = [name.strip() for key in tables.table("PORT_QOS_MAP") for name in key.split(",")]
-    return [name for name in dict.fromkeys(names) if name and name != "global"]
+    found = [name for name in dict.fromkeys(names) if name and name != "global"]
+    if found or tables.has("PORT_QOS_MAP"):
+        return found
+    keys = [
+        key.rpartition("|")[0]
+        for table in ("BUFFER_PG", "BUFFER_QUEUE", "QUEUE")
+        for key in tables.table(table)
+    ]
+    named = [one.rpartition("|")[2].strip() for key in keys for one in key.split(",")]
+    return [name for name in dict.fromkeys([*named, *tables.table("PORT")]) if name]
 
 
 def _maps_of(tables: Tables, port: str) -> Entry | None:
@@ -230,12 +278,6 @@ def _named(
     return None
 
 
-def _map(tables: Tables, maps: Entry | None, key: str, table: str, most: int) -> list[int]:
-    """What each number maps to; itself without a map."""
-    named = _named(tables, maps, key, table, CLASSES, most) or {}
-    return [named.get(number, number) for number in CLASSES]
-
-
 def _class_like(tables: Tables, number: int, queues: list[int], groups: list[int]) -> int:
     """A traffic class of a scenario for one of SONiC: itself, or one with the same queue and group."""
     if number in PRIORITIES:
@@ -252,8 +294,10 @@ def _class_like(tables: Tables, number: int, queues: list[int], groups: list[int
     return found
 
 
-def _lossless(maps: Entry | None) -> tuple[int, ...]:
-    text = (maps.text("pfc_enable") if maps else None) or ""
+def _lossless(maps: Entry | None) -> tuple[int, ...] | None:
+    text = maps.text("pfc_enable") if maps else None
+    if text is None:
+        return None
     words = [word.strip() for word in text.split(",") if word.strip()]
     if maps and any(word not in map(str, PRIORITIES) for word in words):
         raise maps.error("pfc_enable", f"pfc_enable is {text}; expected priorities from 0 to 7, such as 3,4")
@@ -295,12 +339,15 @@ def _wred(tables: Tables, queue: Entry) -> Wred | None:
     for color, one in others.items():
         if one == green:
             continue
+        fields = [name for name in entry.fields if color in name and name != "ecn"]
         if one is None:
             tables.tell(where, f"spares {color} frames: they are taken as green")
+            entry.drop(fields, f"{color} frames are taken as green")
         elif not (green.rises and one.rises):
             tables.tell(
                 where, f"is other for {color} frames, and not a line for all: they are taken as green"
             )
+            entry.drop(fields, f"{color} frames are taken as green")
         else:
             different.append((color, one))
     return replace(green, others=tuple(different))
@@ -335,26 +382,64 @@ def _profile(tables: Tables, group: Entry | None, *, side: str = "ingress") -> t
         raise entry.error("pool", "has no pool")
     pool = tables.named("BUFFER_POOL", reference, entry, "pool")
     exponent, static = entry.whole("dynamic_th", -8, 8), entry.whole("static_th", 0, LARGEST)
-    if (exponent is None) == (static is None):
-        both = "both" if static is not None else "neither"
-        raise entry.error("dynamic_th", f"has {both} of dynamic_th and static_th; expected one of them")
-    kind = pool.choice("type", "ingress", "egress", "both") or side
-    if kind not in (side, "both"):
-        what = "a priority group" if side == "ingress" else "a queue"
-        raise entry.error("pool", f"is of {what}, and its pool {pool.key} of the {kind}")
-    if kind == "both":
-        tables.tell(f"BUFFER_POOL|{pool.key}", f"type is both: its {side} counts here, the other side apart")
-    mode = pool.choice("mode", "dynamic", "static")
-    if exponent is not None and mode == "static":
-        raise entry.error("dynamic_th", f"has a dynamic_th, and {pool.key} is static; expected a static_th")
+    if exponent is not None and static is not None:
+        raise entry.error("dynamic_th", "has both of dynamic_th and static_th; expected one of them")
+    found = _pool(tables, pool, side, entry)
+    if exponent is None and static is None:
+        limit = "the size of the pool" if found.mode == "static" else "as much as is free in the pool"
+        tables.tell(
+            f"BUFFER_PROFILE|{entry.key}",
+            f"assumed: has neither dynamic_th nor static_th: its limit is {limit}, by the mode of the pool",
+        )
     size, xon, xoff = (entry.whole(key, 0, LARGEST) or 0 for key in ("size", "xon", "xoff"))
     offset = entry.whole("xon_offset", 0, LARGEST)
-    profile = Profile(size, xon, xoff, offset, exponent, static, entry.key)
+    return Profile(size, xon, xoff, offset, exponent, static, entry.key), found
+
+
+def _pool(tables: Tables, pool: Entry, side: str, by: Entry | None = None) -> Pool:
+    """A pool, for one side; `by` is the profile that names it."""
+    kind = pool.choice("type", "ingress", "egress", "both") or side
+    if by is not None and kind not in (side, "both"):
+        what = "a priority group" if side == "ingress" else "a queue"
+        raise by.error("pool", f"is of {what}, and its pool {pool.key} of the {kind}")
+    if kind == "both":
+        tables.tell(f"BUFFER_POOL|{pool.key}", f"type is both: its {side} counts here, the other side apart")
+    # The field of a profile sets how it is limited; the mode of a pool counts for profiles without one (SAI).
+    mode = pool.choice("mode", "dynamic", "static") or "dynamic"
     name = pool.key if kind == side else f"{pool.key} {side}"
-    found = Pool(
-        pool.whole("size", 0, LARGEST), pool.whole("xoff", 0, LARGEST), name, side, mode or "dynamic"
-    )
-    return profile, found
+    sizes = (pool.whole("size", 0, LARGEST), pool.whole("xoff", 0, LARGEST))
+    return Pool(*sizes, name, side, mode)
+
+
+LOSSLESS_POOL = "ingress_lossless_pool"
+"""Pool of the profiles that a switch makes itself (buffermgrd)."""
+DEFAULTS = "DEFAULT_LOSSLESS_BUFFER_PARAMETER"
+
+
+def lossless_pool(tables: Tables) -> Deferred[Pool | None]:
+    """The ingress pool of lossless groups: the one that SONiC names so, one with headroom, or the first."""
+
+    def read() -> Pool | None:
+        entries = (tables.entry("BUFFER_POOL", key) for key in tables.table("BUFFER_POOL"))
+        ingress = [
+            one for one in entries if one and one.choice("type", "ingress", "egress", "both") != "egress"
+        ]
+        ranked = sorted(ingress, key=lambda one: (one.key != LOSSLESS_POOL, "xoff" not in one.fields))
+        return _pool(tables, ranked[0], "ingress") if ranked else None
+
+    chosen = tables.deferred(read).value
+    own = tables.entry("BUFFER_POOL", chosen.name.removesuffix(" ingress")) if chosen else None
+    return tables.deferred(lambda: _pool(tables, own, "ingress") if own else None)
+
+
+def default_exponent(tables: Tables) -> int | None:
+    """The exponent of profiles that a switch computes, if the configuration has one."""
+    for key in tables.table(DEFAULTS):
+        entry = tables.entry(DEFAULTS, key)
+        found = entry.whole("default_dynamic_th", -8, 8) if entry else None
+        if found is not None:
+            return found
+    return None
 
 
 def _cable(tables: Tables, port: str) -> str | None:

@@ -1,7 +1,7 @@
-"""Tables of CONFIG_DB, read field by field: what nobody has asked for is told in the end.
+"""Tables of CONFIG_DB, of one file or of several that go together, read field by field.
 
-Every value passes `Entry`, which keeps what was read. `ignored` says of everything else what it means to
-leave it out, once for each field of a table.
+The ledgers of the documents record what was read (`reading`); `meaning` is the consequence of leaving out
+anything else.
 
 Source: the schema of sonic-swss (`doc/swss-schema.md`) and the templates of sonic-buildimage, which write
 numbers as text, sometimes with blanks around them.
@@ -9,14 +9,18 @@ numbers as text, sometimes with blanks around them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path as FilePath
+from typing import Any, TypeVar
 
 from penstock.errors import InputError
 
 from .json_text import Part
 from .piece import Document, Note, brief
+from .reading import Deferred, Joint, Path
+
+T = TypeVar("T")
 
 IGNORED: dict[tuple[str, str | None], str] = {
     ("PORT_QOS_MAP", "pfcwd_sw_enable"): "PFC_WD says which ports have a watchdog",
@@ -53,13 +57,47 @@ ELSE = "no part of a scenario"
 
 
 @dataclass(frozen=True)
+class _FlatPart(Part):
+    """An object whose keys have table and entry in one, "TABLE|entry"."""
+
+    def line_of(self, *keys: str) -> int:
+        """The line of a field or entry."""
+        return super().line_of("|".join(keys[:2]), *keys[2:])
+
+
+def nested(part: Part) -> Part:
+    """The tables of a document that has them flat, as dumps of the database: "TABLE|entry" with its fields.
+
+    Some dumps have the fields below "value".
+    """
+    if not any("|" in key for key in part.plain):
+        return part
+    tables: dict[str, Any] = {}
+    for name, fields in part.plain.items():
+        table, bar, key = name.partition("|")
+        if bar and isinstance(fields, Mapping) and isinstance(fields.get("value"), Mapping):
+            fields = fields["value"]
+        if bar and isinstance(tables.setdefault(table, {}), dict):
+            tables[table][key] = fields
+        else:
+            tables[name] = fields
+    restarted = part.document.ledger.restart(tables)
+    return _FlatPart(part.document, restarted, part.first, part.last, tables)
+
+
+def meaning(path: Path) -> str:
+    """The consequence of leaving out a field."""
+    return IGNORED.get((path[0], path[-1]), IGNORED.get((path[0], None), ELSE))
+
+
+@dataclass(frozen=True)
 class Entry:
-    """An entry of a table, whose fields are kept when they are read."""
+    """An entry of a table."""
 
     tables: Tables
     table: str
     key: str
-    fields: dict[str, Any]
+    fields: Mapping[str, Any]
 
     def text(self, name: str) -> str | None:
         """A field as text without blanks around it; ``None`` if it is not there."""
@@ -70,9 +108,7 @@ class Entry:
             return None
         if isinstance(value, bool) or not isinstance(value, str | int):
             raise self.error(name, f"{name} is {brief(value)}; expected text")
-        found = str(value).strip()
-        self.tables.keep(self, name, found)
-        return found
+        return str(value).strip()
 
     def whole(self, name: str, least: int, most: int) -> int | None:
         """A whole number, maybe negative; ``None`` if it is not there."""
@@ -92,6 +128,12 @@ class Entry:
             return text
         raise self.error(name, f"{name} is {brief(text)}; expected {', '.join(known)}")
 
+    def drop(self, names: Sequence[str], reason: str) -> None:
+        """Reports fields as not read, since they have no effect."""
+        for name in names:
+            if name in self.fields:
+                self.tables.drop((self.table, self.key, name), reason)
+
     def error(self, name: str, message: str) -> InputError:
         """What is wrong in a field."""
         return self.tables.error(f"{self.table}|{self.key}", message, self.table, self.key, name)
@@ -99,46 +141,89 @@ class Entry:
 
 @dataclass
 class Tables:
-    """The tables of a document.
+    """The tables of one document, or of several; where both have a field, the later document wins.
 
     Attributes
     ----------
-    part : Part
-        The object with all tables.
-    read : dict
-        The fields that were read, by table, key and name, with their values.
+    parts : sequence of Part
+        The object with all tables of each document.
     told : list of str
-        What the scenario does not say as the document does.
+        Differences between the scenario and the documents.
     """
 
-    part: Part
-    read: dict[tuple[str, str, str], str] = field(default_factory=dict)
+    parts: Sequence[Part]
     told: list[str] = field(default_factory=list)
     _index: dict[str, dict[str, list[str]]] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        self._joint = Joint([(part.document.ledger, part.plain) for part in self.parts])
+        files = [FilePath(part.document.file).name for part in self.parts]
+        for path, loser, winner in self._joint.conflicts:
+            before, after = (self._plain(self.parts[one], path) for one in (loser, winner))
+            where = "|".join(path[:-1])
+            self.tell(
+                where,
+                f"{path[-1]} is {brief(before)} in {files[loser]} and {brief(after)} in {files[winner]}: "
+                f"{files[winner]}, which is named later, wins",
+            )
+            reason = f"{files[winner]}, which is named later, has another value"
+            self.parts[loser].document.ledger.drop(path, reason)
+
+    @staticmethod
+    def _plain(part: Part, path: Path) -> object:
+        value: Any = part.plain
+        for key in path:
+            value = value[key]
+        return value
+
     @property
     def document(self) -> Document:
-        """Where the tables stand."""
-        return self.part.document
+        """The first document."""
+        return self.parts[0].document
 
-    def keep(self, entry: Entry, name: str, value: str) -> None:
-        """Remembers a field that was read."""
-        self.read[(entry.table, entry.key, name)] = value
+    def deferred(self, read: Callable[[], T]) -> Deferred[T]:
+        """A value; the fields that it is made of count as read once it is used."""
+        return self._joint.deferred(read)
+
+    def was_used(self, one: Deferred[Any]) -> bool:
+        """Whether the fields that a value is made of count as read."""
+        return all(path in self._joint.read for path in one.paths)
+
+    def drop(self, path: Path, reason: str) -> None:
+        """Reports a field as not read, since it has no effect."""
+        self._joint.drop(path, reason)
+
+    def drop_if_there(self, path: Path, reason: str) -> None:
+        """Reports a field as not read, since it has no effect; nothing if it is not there."""
+        if path in self._joint.owner:
+            self.drop(path, reason)
 
     def tell(self, where: str, message: str) -> None:
-        """Tells once what a scenario cannot say as it stands here."""
+        """Reports once a difference between the scenario and the documents."""
         if (line := f"{where}: {message}") not in self.told:
             self.told.append(line)
 
     def error(self, where: str, message: str, *keys: str) -> InputError:
         """What is wrong, with the line of the innermost key that is found."""
-        line = f"{self.part.line_of(*keys)}: " if keys and "\n" in self.document.text.strip() else ""
-        return InputError(f"{self.document.file}:{line}{where}: {message}")
+        part = self._part_of(keys)
+        line = f"{part.line_of(*keys)}: " if keys and "\n" in part.document.text.strip() else ""
+        return InputError(f"{part.document.file}:{line}{where}: {message}")
 
-    def table(self, name: str) -> dict[str, Any]:
+    def _part_of(self, keys: tuple[str, ...]) -> Part:
+        """The document that has a field or, without it, its entry or table."""
+        for count in range(len(keys), 0, -1):
+            if (number := self._joint.owner.get(keys[:count])) is not None:
+                return self.parts[number]
+        return self.parts[0]
+
+    def has(self, table: str) -> bool:
+        """Whether a table is there."""
+        return isinstance(self._joint.table.get(table), Mapping)
+
+    def table(self, name: str) -> Mapping[str, Any]:
         """A table; empty if it is not there."""
-        found = self.part.table.get(name, {})
-        if not isinstance(found, dict):
+        found = self._joint.table.get(name, {})
+        if not isinstance(found, Mapping):
             raise self.error(name, "is no table", name)
         return found
 
@@ -147,7 +232,7 @@ class Tables:
         found = self.table(table).get(key)
         if found is None:
             return None
-        if not isinstance(found, dict):
+        if not isinstance(found, Mapping):
             raise self.error(f"{table}|{key}", f"is {brief(found)}; expected fields", table, key)
         return Entry(self, table, key, found)
 
@@ -192,31 +277,16 @@ class Tables:
             raise entry.error("", f"{brief(text)} are no numbers from 0 to 63")
         return range(least, most + 1)
 
-    def notes(self) -> list[Note]:
-        """What was read, a line for each entry."""
-        entries: dict[tuple[str, str], list[str]] = {}
-        for (table, key, name), value in self.read.items():
-            entries.setdefault((table, key), []).append(f"{name} {value}")
+    def notes(self, part: Part) -> list[Note]:
+        """What was read of a document, a line for each entry."""
+        entries: dict[tuple[str, ...], list[str]] = {}
+        ledger = part.document.ledger
+        for path in ledger.read:
+            if path not in ledger.dropped and len(path) > 1:
+                value = self._plain(part, path)
+                shown = ",".join(map(str, value)) if isinstance(value, list) else str(value).strip()
+                entries.setdefault(path[:-1], []).append(f"{path[-1]} {brief(shown)}")
         return [
-            Note(self.part.line_of(table, key), f"{table}|{key}: {', '.join(fields)}")
-            for (table, key), fields in entries.items()
-        ]
-
-    def ignored(self) -> list[str]:
-        """Each field that was not read, once, with what that means; whole tables where nothing was read."""
-        known = {table for table, _, _ in self.read}
-        missed: dict[tuple[str, str], list[str]] = {}
-        for table, entries in self.part.table.items():
-            if table not in known or not isinstance(entries, dict):
-                missed.setdefault(("", IGNORED.get((table, None), ELSE)), []).append(table)
-                continue
-            for key, fields in entries.items():
-                for name in fields if isinstance(fields, dict) else ():
-                    if (table, key, name) not in self.read:
-                        meaning = IGNORED.get((table, name), IGNORED.get((table, None), ELSE))
-                        missed.setdefault((table, meaning), []).append(name)
-        return [
-            f"{self.document.file}: not read: "
-            f"{f'{table} ' if table else ''}{', '.join(dict.fromkeys(names))}: {meaning}"
-            for (table, meaning), names in missed.items()
+            Note(part.line_of(*path), f"{'|'.join(path)}: {', '.join(fields)}")
+            for path, fields in entries.items()
         ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Callable
 
 from .piece import Document
 
@@ -18,32 +18,81 @@ BINARY = (
     (b"\x7f\x10\x00\x00\x00\x00\x00\x00", "a schedule of GOAL in binary, which is not imported"),
 )
 """First octets, and what begins so."""
-TEXTS = (
-    (r"\s*\{[%#]|.*\{%-?\s*(set|macro|include|import)\b", "a template of Jinja: expected what it renders"),
-    (r"(?m)\A(?:[\s#][^\n]*\n|\s)*num_ranks\s+\d", "a schedule of GOAL, which is not imported"),
-    (r"(?s).*\[simulation\]\s", "a scenario of Penstock: run it, or name it by --like"),
-    (r"\s*<algo\b", "an algorithm of MSCCL, which is not imported"),
+_CHARACTERS = 20_000
+"""Length of the beginning that is compared."""
+
+
+class _Beginning:
+    """The beginning of a text: stripped, by lines, and its first line that is neither blank nor a comment."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text[:_CHARACTERS].strip()
+        self.lines = [line.split() for line in self.text.splitlines()]
+        self.first: list[str] = next((words for words in self.lines if words and words[0][0] != "#"), [])
+
+    def has_json_key(self, *names: str) -> bool:
+        """Whether the text begins as an object of JSON and holds one of these keys."""
+        return self.text.startswith("{") and any(f'"{name}"' in self.text for name in names)
+
+    def has_line(self, *words: str) -> bool:
+        """Whether a line begins with these words, also behind the prefix of a job's output."""
+        wanted = [*words]
+        return any(
+            line[: len(words)] == wanted
+            or (line[:1] != [] and [line[0].rpartition(":")[2], *line[1 : len(words)]] == wanted)
+            for line in self.lines
+        )
+
+    def is_template(self) -> bool:
+        """Whether the text has a statement of Jinja."""
+        statements = (piece[:40].lstrip("-").split(maxsplit=1) for piece in self.text.split("{%")[1:])
+        words = {piece[0] for piece in statements if piece}
+        return self.text.startswith(("{%", "{#")) or bool(words & {"set", "macro", "include", "import"})
+
+    def is_workload(self) -> bool:
+        """Whether the text begins with a parallelisation policy of ASTRA-sim 1."""
+        word = (self.lines or [[]])[0][:1]
+        policy = word[0].rstrip(":") if word else ""
+        return policy.startswith(("HYBRID_", "DISTRIBUTED_")) or policy in ("MICRO", "DATA", "MODEL")
+
+
+TEXTS: tuple[tuple[Callable[[_Beginning], bool], str], ...] = (
+    (_Beginning.is_template, "a template of Jinja: expected what it renders"),
     (
-        r"(HYBRID_|MICRO\b|DATA\b|MODEL\b|DISTRIBUTED_)",
-        "a workload of SimAI or ASTRA-sim, which is not imported",
+        lambda one: one.first[:1] == ["num_ranks"] and one.first[1:2] != [],
+        "a schedule of GOAL, which is not imported",
     ),
-    (r"(?s).*comm_type,\s*comm_group", "a workload of AICB, which is not imported"),
-    (r"(?s).*#\s+size\s+count\s+type", "what nccl-tests print, which is not imported"),
+    (lambda one: one.has_line("[simulation]"), "a scenario of Penstock: run it, or name it by --like"),
+    (lambda one: one.text.startswith(("<algo ", "<algo>")), "an algorithm of MSCCL, which is not imported"),
+    (_Beginning.is_workload, "a workload of SimAI or ASTRA-sim, which is not imported"),
     (
-        r'(?s)\s*\{.*"(scheduling-policy|all-reduce-implementation)"',
+        lambda one: any("comm_type,comm_group" in "".join(line) for line in one.lines),
+        "a workload of AICB, which is not imported",
+    ),
+    (
+        lambda one: one.has_line("#", "size", "count", "type"),
+        "what nccl-tests print, which is not imported",
+    ),
+    (
+        lambda one: one.has_json_key("scheduling-policy", "all-reduce-implementation"),
         "a system of ASTRA-sim, which is not imported",
     ),
-    (r'(?s)\s*\{.*"logical-dims"', "a logical topology of ASTRA-sim, which is not imported"),
-    (r'(?s)\s*\{.*"memory-type"', "a memory of ASTRA-sim, which is not imported"),
-    (r'(?s)\s*\{.*"workload_graph"', "a trace of Chakra, which is not imported"),
-    (r'\s*syntax\s*=\s*"proto', "a description of protocol buffers"),
     (
-        r"(?m).*^(CC_MODE|ENABLE_QCN|PACKET_PAYLOAD_SIZE)\s",
+        lambda one: one.has_json_key("logical-dims"),
+        "a logical topology of ASTRA-sim, which is not imported",
+    ),
+    (lambda one: one.has_json_key("memory-type"), "a memory of ASTRA-sim, which is not imported"),
+    (lambda one: one.has_json_key("workload_graph"), "a trace of Chakra, which is not imported"),
+    (
+        lambda one: "".join(one.first).startswith('syntax="proto'),
+        "a description of protocol buffers",
+    ),
+    (
+        lambda one: any(one.has_line(key) for key in ("CC_MODE", "ENABLE_QCN", "PACKET_PAYLOAD_SIZE")),
         "a configuration of a simulator, which is not imported",
     ),
 )
-"""Beginnings of texts, and what begins so."""
-_LOOKED_AT = 20_000
+"""Tests of the beginning of a text, and what it is."""
 
 
 def of_octets(data: bytes) -> str | None:
@@ -53,5 +102,5 @@ def of_octets(data: bytes) -> str | None:
 
 def of_text(document: Document) -> str | None:
     """What a text is that no reader takes, if it is known."""
-    beginning = document.text[:_LOOKED_AT]
-    return next((what for pattern, what in TEXTS if re.match(pattern, beginning, re.DOTALL)), None)
+    beginning = _Beginning(document.text)
+    return next((what for test, what in TEXTS if test(beginning)), None)

@@ -20,8 +20,9 @@ from penstock.analysis.verdict import Verdict, of_text, together
 from penstock.errors import ResultError, UnknownNameError
 from penstock.library import Source, suggestion
 from penstock.measurements import html_table
-from penstock.result import Result
+from penstock.result import Result, checked
 from penstock.running import run_source
+from penstock.storage import parquet_of
 
 from .labels import written
 from .plan import Plan
@@ -61,13 +62,14 @@ class Outcome:
         ResultError
             If there are none.
         """
-        import pyarrow.parquet as pq
-
         path = Path(directory)
         try:
-            tables = {name: pq.read_table(path / f"{name}.parquet") for name in TABLES}
-            description = json.loads((path / "description.json").read_text("utf-8"))
-        except (OSError, ValueError, pa.ArrowException) as error:
+            tables = {name: parquet_of(path / f"{name}.parquet") for name in TABLES}
+            for name, table in tables.items():
+                table.validate(full=True)
+                _check_columns(name, table)
+            description = checked.description(path / "description.json")
+        except (OSError, ValueError, pa.ArrowException, ResultError) as error:
             raise ResultError(
                 f"{path}: no complete sweep ({error}); penstock sweep {path / 'sweep.toml'}"
             ) from None
@@ -133,6 +135,23 @@ class Outcome:
             raise ResultError(f"{self.directory}: no finished run {run}")
         source = Source(record.scenario, str(self.directory / "scenario.toml"))
         return run_source(source, seed=record.told.get("seed"))
+
+
+_COLUMNS = {
+    "runs": {"run": pa.string(), "point": pa.int64(), "seed": pa.uint64(), "error": pa.string()},
+    "metrics": {"point": pa.int64(), "metric": pa.string(), "entity": pa.string(), "value": pa.float64()},
+    "summary": {"point": pa.int64(), "metric": pa.string(), "entity": pa.string(), "mean": pa.float64()},
+}
+"""Columns that the tables of every sweep have, with their types."""
+
+
+def _check_columns(name: str, table: pa.Table) -> None:
+    """Refuses a table that is not of a sweep."""
+    for column, kind in _COLUMNS[name].items():
+        if column not in table.column_names:
+            raise ValueError(f"{name}.parquet has no column {column}")
+        if (found := table.schema.field(column).type) != kind:
+            raise ValueError(f"{name}.parquet: its column {column} is of {found}; expected {kind}")
 
 
 def write_outcome(plan: Plan, finished: Iterable[Finished], directory: Path) -> Outcome:

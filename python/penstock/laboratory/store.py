@@ -20,6 +20,7 @@ from penstock import _core
 from penstock.analysis.verdict import Finding, Verdict
 from penstock.errors import ArgumentError
 from penstock.library import Source
+from penstock.result import checked
 from penstock.running import engine_errors
 from penstock.running.cache import engine
 
@@ -124,9 +125,11 @@ class Store:
             digest, _, text = (self.directory / f"{run}{_SUFFIX}").read_bytes().partition(b"\n")
             if hashlib.sha256(text).hexdigest().encode() != digest:
                 return None
-            record = Record(**json.loads(text))
-        except (OSError, ValueError, TypeError):
+        except OSError:
             return None
+        if (found := checked.record(text)) is None or found["run"] != run:
+            return None
+        record = Record(**found)
         if not record.error and any(measure.text not in record.measures for measure in measures):
             return None
         return record

@@ -7,6 +7,8 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from penstock.measurements import of_result
+
 from .congestion import congestion, deadlock
 from .differences import differences
 from .fabric import fabric
@@ -39,6 +41,7 @@ __all__ = [
 ]
 
 
+@of_result
 def save_all(result: Measurements, directory: str | PathLike[str], *, svg: bool = False) -> list[Path]:
     """Writes every picture of a result as PNG, if `svg` is true as SVG too; returns the paths."""
     return save_each(_pictures(result), directory, svg=svg)

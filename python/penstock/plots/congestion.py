@@ -12,6 +12,7 @@ from matplotlib.patches import FancyArrowPatch, PathPatch
 from matplotlib.path import Path as Curve
 
 from penstock.analysis.forensics import WHY, Deadlock, Edge, Tree, deadlocks, number_of_trees, trees
+from penstock.measurements import of_result
 
 from .style import FAINT, INK, PAUSE_COLOUR, QUIET_COLOUR, Margins, stack, style, time_scale
 
@@ -56,6 +57,7 @@ class Grid:
     row: float
 
 
+@of_result
 def congestion(result: Measurements) -> Figure:
     """The trees that paused ports longest: root left, hosts right, line width by paused time."""
     with style():
@@ -246,6 +248,7 @@ def _name(axes: Axes, one: Placed, share: float, *, inner: bool) -> None:
         label.set_in_layout(False)  # there is room for it, it need not be measured
 
 
+@of_result
 def deadlock(result: Measurements) -> Figure:
     """The first deadlock: its queues in a circle, each with an arrow to the one that it waits for."""
     with style():

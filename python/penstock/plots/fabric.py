@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from penstock.analysis.tiers import STEPS, Tier, step, tiers
+from penstock.measurements import of_result
 
 from .cells import draw_cells, heights
 from .style import DROP_COLOUR, FAINT, INK, PAUSE_COLOUR, USE_COLOURS, Margins, stack, style
@@ -34,6 +35,7 @@ _LEGEND = 0.35
 """Inches of the legend below the picture."""
 
 
+@of_result
 def fabric(result: Measurements) -> Figure:
     """The fabric, each end of a link coloured by how much it sent, and marked if it was paused or dropped."""
     found = tiers(result)
@@ -152,6 +154,7 @@ def _draw_legend(figure: Figure, found: list[Tier]) -> None:
     )
 
 
+@of_result
 def layout(result: Measurements) -> dict[str, Point]:
     """A place for each node: its level is its height, the mean of its lower neighbours its order."""
     neighbours: dict[str, list[str]] = defaultdict(list)

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from penstock.analysis.latencies import tails
+from penstock.measurements import of_result
 from penstock.units import count, duration
 
 from .style import FAINT, Margins, colours, stack, style
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 _AROUND = Margins(left=0.75, right=0.3, top=0.4, between=0.95, bottom=0.55)
 
 
+@of_result
 def latencies(result: Measurements) -> Figure:
     """The latency of the slowest flows as distributions, both axes logarithmic so that tails are seen.
 

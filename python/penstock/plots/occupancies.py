@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from penstock.measurements import of_result
 from penstock.units import count
 
 from .style import FAINT, Margins, colours, size_scale, stack, style
@@ -29,6 +30,7 @@ _KINDS = {
 _AROUND = Margins(left=0.7, right=0.3, top=0.4, between=0.95, bottom=0.55)
 
 
+@of_result
 def occupancies(result: Measurements) -> Figure:
     """A panel for each kind: the share of time in which more than so much waited, of those that held most."""
     table = result.table("occupancies")

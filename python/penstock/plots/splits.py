@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 
 from penstock.analysis.contention import Split
 from penstock.analysis.contention import splits as all_splits
-from penstock.measurements import rows
+from penstock.measurements import of_result, rows
 
 from .style import FAINT, INK
 
@@ -28,12 +28,14 @@ _ROOM = 0.08
 """A share as small as this has no room for its number."""
 
 
+@of_result
 def waiting_classes(result: Measurements) -> set[tuple[str, int]]:
     """Ports and traffic classes in whose queue at least a frame waits, in the mean over time."""
     table = result.table("queues").select(["port", "class", "queue_frames_mean"])
     return {(row["port"], row["class"]) for row in rows(table) if (row["queue_frames_mean"] or 0.0) >= 1.0}
 
 
+@of_result
 def fullest_splits(result: Measurements) -> list[Split]:
     """Those that are drawn: with most bytes, of schedulers whose weights say what to expect."""
     promised = [split for split in all_splits(result) if split.promised]

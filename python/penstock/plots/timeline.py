@@ -19,7 +19,7 @@ from matplotlib.transforms import Affine2D
 
 from penstock.analysis import decimate
 from penstock.analysis.groups import groups_of
-from penstock.measurements import rows
+from penstock.measurements import of_result, rows
 
 from .splits import draw_splits, fullest_splits, waiting_classes
 from .style import (
@@ -91,6 +91,7 @@ class Level:
     queues: set[str]
 
 
+@of_result
 def timeline(result: Measurements) -> Figure:
     """Throughput of flows, how classes share a port, queues with watermarks, and pauses as bars, on one axis.
 

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from penstock.analysis.transfers import SizeBin, distribution, size_bins, totals
+from penstock.measurements import of_result
 from penstock.units import count, size
 
 from .style import FAINT, INK, Label, Margins, colours, label_right, stack, style
@@ -25,6 +26,7 @@ _LINES = (("p50", "median", "-"), ("p95", "95th", "-"), ("p99", "99th", "-"), ("
 _AROUND = Margins(left=0.7, right=0.75, top=0.4, between=0.75, bottom=0.55)
 
 
+@of_result
 def transfers(result: Measurements) -> Figure:
     """A panel for each entry of the scenario: slowdown over size, by bins of a twentieth of the transfers.
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from penstock.analysis.latencies import tails
 from penstock.analysis.transfers import distribution, size_bins, totals
+from penstock.measurements import of_result
 
 if TYPE_CHECKING:
     from penstock.measurements import Measurements
@@ -19,6 +20,7 @@ MOST_STEPS = 300
 """Of the distribution of transfers of one size."""
 
 
+@of_result
 def delays(result: Measurements) -> dict[str, Any]:
     """``latency``, and ``slowdown``, a list of the entries of the scenario with transfers that are complete.
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from penstock.analysis.tiers import Direction, Tier, tiers
+from penstock.measurements import of_result
 
 from .film import film
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 _UNKNOWN = -1
 
 
+@of_result
 def fabric(result: Measurements) -> dict[str, Any]:
     """``nodes``, all names; ``tiers``, the uppermost first, whose nodes are numbers of names; and ``film``.
 

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from penstock.analysis.asking import asked_rates, evenness
 from penstock.library import toml
+from penstock.measurements import of_result
 
 if TYPE_CHECKING:
     from penstock.measurements import Measurements
@@ -25,6 +26,7 @@ _NAMES = {
 _TARGETED = "targeted priority flow control (TPFC)"
 
 
+@of_result
 def facts(result: Measurements) -> dict[str, Any]:
     """``flow_control``, in words that follow "carried 3 flows", and ``fairness``."""
     names = dict.fromkeys(_names(toml(result.scenario_toml)))
@@ -52,11 +54,13 @@ ASKED = {
 }
 
 
+@of_result
 def with_asked(result: Measurements) -> pa.Table:
     """The table of flows, and what each of them asked for."""
     return result.table("flows").append_column("asked_bps", pa.array(asked_rates(result), pa.float64()))
 
 
+@of_result
 def described(result: Measurements) -> dict[str, Any]:
     """What the columns mean, of the page's own too."""
     found = deepcopy(result.description)

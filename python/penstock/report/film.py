@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from penstock.analysis.tiers import step
-from penstock.measurements import numpy_of
+from penstock.measurements import numpy_of, of_result
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -24,6 +24,7 @@ _LEVELS = 9
 _UNKNOWN = "-"
 
 
+@of_result
 def film(result: Measurements) -> dict[str, Any] | None:
     """What the page plays; ``None`` if what ports send was not recorded, or the fabric is too large.
 

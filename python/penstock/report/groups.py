@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from penstock.analysis.groups import groups_of
+from penstock.measurements import of_result
 
 if TYPE_CHECKING:
     from penstock.measurements import Curves, Measurements
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
 GROUPS = "group_throughput_bps"
 
 
+@of_result
 def with_groups(result: Measurements) -> Curves:
     """The series, with groups of flows as pictures name them; without sums where they do not help."""
     curves = {metric: of for metric, of in result.curves().items() if metric != GROUPS}

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from penstock.analysis.decimate import envelope, lasting, merge_groups, rows_by, spans_of
 from penstock.analysis.verdict import verdict
 from penstock.errors import ResultError
-from penstock.measurements import numpy_of, values_of
+from penstock.measurements import numpy_of, of_result, values_of
 
 from .delays import delays
 from .fabric import fabric
@@ -45,6 +45,7 @@ _NOT_SHOWN = {"latencies", "demands", "paths", "occupancies", "frames"}
 _EXACT_IN_JAVASCRIPT = 2**53
 
 
+@of_result
 def write_report(result: Measurements, path: Path) -> None:
     """Writes the report page.
 
@@ -58,6 +59,7 @@ def write_report(result: Measurements, path: Path) -> None:
     path.write_text(page_of(result), "utf-8")
 
 
+@of_result
 def page_of(result: Measurements) -> str:
     """The report page as text.
 
@@ -99,6 +101,7 @@ def script_json(content: object) -> str:
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
+@of_result
 def document(result: Measurements) -> dict[str, Any]:
     """The result as the page reads it; where series or pauses are thinned out, its warnings say so."""
     shown = {name: result.table(name) for name in result.table_names if name not in _NOT_SHOWN}

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import anywidget
 import traitlets
 
+from penstock.measurements import of_result
+
 from .page import page_of
 
 if TYPE_CHECKING:
@@ -33,6 +35,7 @@ class ReportWidget(anywidget.AnyWidget):
     height = traitlets.Int().tag(sync=True)
 
 
+@of_result
 def widget(result: Measurements, height: int) -> ReportWidget:
     """The report of a result, `height` pixels tall."""
     return ReportWidget(page=page_of(result), name=result.name, height=height)

@@ -6,17 +6,16 @@ checked here, but `reading` turns what analysis cannot make sense of into an err
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from penstock.errors import PenstockError, ResultError, TomlError
+from penstock.errors import ResultError, TomlError
 from penstock.library import toml
 
 if TYPE_CHECKING:
@@ -34,37 +33,8 @@ topology.star = { hosts = 2, rate = "10 Gb/s" }
 Test = Callable[[Any], bool]
 
 
-@contextlib.contextmanager
-def reading(*places: Path, passing: tuple[type[Exception], ...] = ()) -> Iterator[None]:
-    """A block that works with results; what they hold that makes no sense is refused by their names.
-
-    Parameters
-    ----------
-    places : Path
-        Directories of the results.
-    passing : tuple of type, optional
-        Errors that say nothing of results. Default: those of the package and of the system alone.
-
-    Raises
-    ------
-    ResultError
-        If anything fails that is no error of the package or of the system.
-    """
-    known: tuple[type[Exception], ...] = (PenstockError, OSError, *passing)
-    try:
-        yield
-    except known:
-        raise
-    except Exception as error:
-        told = ", ".join(map(str, places))
-        raise ResultError(
-            f"{told}: what it holds does not fit together ({type(error).__name__}: {error}); run the "
-            "scenario again. If this version of Penstock wrote it so, that is a bug"
-        ) from error
-
-
-def text(path: Path) -> str:
-    """A file as text.
+def text(path: Path, data: bytes | None = None) -> str:
+    """A file as text; `data` are its bytes, if they have been read.
 
     Raises
     ------
@@ -72,22 +42,22 @@ def text(path: Path) -> str:
         If it is none.
     """
     try:
-        return path.read_text("utf-8")
+        return (path.read_bytes() if data is None else data).decode("utf-8")
     except UnicodeDecodeError as error:
         raise ResultError(f"{path}: is no text in UTF-8 ({error.reason})") from None
 
 
-def run(path: Path) -> dict[str, Any]:
+def run(path: Path, data: bytes | None = None) -> dict[str, Any]:
     """``run.json``."""
-    found = _object(path)
+    found = _object(path, data)
     _check(path, found, _RUN)
     _check(path, found, _RUN_SOMETIMES, required=False)
     return found
 
 
-def topology(path: Path) -> dict[str, Any]:
+def topology(path: Path, data: bytes | None = None) -> dict[str, Any]:
     """``topology.json``."""
-    found = _object(path)
+    found = _object(path, data)
     _check(path, found, {"nodes": _is_list, "links": _is_list})
     for kind, tests in (("nodes", _NODE), ("links", _LINK)):
         for number, one in enumerate(found[kind]):
@@ -99,9 +69,9 @@ def topology(path: Path) -> dict[str, Any]:
     return found
 
 
-def description(path: Path) -> dict[str, Any]:
+def description(path: Path, data: bytes | None = None) -> dict[str, Any]:
     """``description.json``."""
-    found = _object(path)
+    found = _object(path, data)
     for name, table in found.items():
         _check(path, table, {"about": _is_text, "columns": _is_list}, f"{name}.")
         for number, column in enumerate(table["columns"]):
@@ -109,9 +79,9 @@ def description(path: Path) -> dict[str, Any]:
     return found
 
 
-def scenario(path: Path) -> str:
+def scenario(path: Path, data: bytes | None = None) -> str:
     """``scenario.toml``."""
-    found = text(path)
+    found = text(path, data)
     try:
         toml(found)
     except TomlError as error:
@@ -121,7 +91,7 @@ def scenario(path: Path) -> str:
 
 def seeds(path: Path) -> list[int]:
     """The seeds of ``replications.json``."""
-    found = _object(path)
+    found = _object(path, None)
     _check(path, found, {"seeds": lambda one: _is_list(one) and bool(one) and all(map(_is_whole, one))})
     listed: list[int] = found["seeds"]
     return listed
@@ -150,6 +120,28 @@ def table(path: Path, read: Callable[[Path], pa.Table]) -> pa.Table:
     return found
 
 
+def has_all_tables(tables: Mapping[str, pa.Table]) -> bool:
+    """Whether these are the tables of this engine, each with all columns and their types."""
+    expected = _columns()
+    return set(tables) == set(expected) and all(
+        {field.name: field.type for field in tables[name].schema} == dict(columns)
+        for name, columns in expected.items()
+    )
+
+
+def record(data: bytes) -> dict[str, Any] | None:
+    """The record of a run of a sweep; ``None`` if it is none."""
+    try:
+        found = _object(Path("record"), data)
+        _check(Path("record"), found, _RECORD)
+        needed = _ACCOUNT if not found["error"] else {"seed": _may_be_none(_is_whole)}
+        _check(Path("record"), found["told"], needed, "told.")
+        _check(Path("record"), found["told"], _ACCOUNT_OF_FAILURES, "told.", required=False)
+    except ResultError:
+        return None
+    return found if set(found) == set(_RECORD) else None
+
+
 def _is_alike(one: pa.DataType, other: pa.DataType) -> bool:
     """Whether both are numbers, or of one type: widths are a matter of versions."""
     import pyarrow as pa
@@ -174,13 +166,14 @@ def _columns() -> Mapping[str, Mapping[str, pa.DataType]]:
     }
 
 
-def _object(path: Path) -> dict[str, Any]:
+def _object(path: Path, data: bytes | None) -> dict[str, Any]:
+    data = path.read_bytes() if data is None else data
     try:
-        found = orjson.loads(path.read_bytes())
+        found = orjson.loads(data)
     except ValueError:
         # Python's reads numbers of any length, and those that are none.
         try:
-            found = json.loads(text(path))
+            found = json.loads(text(path, data))
         except (ValueError, RecursionError) as error:
             raise ResultError(f"{path}: is no JSON ({error})") from None
     if not isinstance(found, dict):
@@ -266,3 +259,34 @@ _NODE: Mapping[str, Test] = {
 }
 _LINK: Mapping[str, Test] = {"a": _is_text, "b": _is_text, "rate_bps": _is_amount, "delay_ns": _is_amount}
 _COLUMN: Mapping[str, Test] = {"name": _is_text, "unit": _is_text, "about": _is_text}
+
+
+def _is_measure(value: object) -> bool:
+    return value is None or (
+        isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    )
+
+
+def _are_measures(value: object) -> bool:
+    if not isinstance(value, dict):
+        return False
+    rows = [one for one in value.values() if isinstance(one, dict)]
+    plain = [one for one in value.values() if not isinstance(one, dict)]
+    return all(map(_is_measure, plain)) and all(_is_measure(one) for row in rows for one in row.values())
+
+
+_RECORD: Mapping[str, Test] = {
+    "run": _is_text,
+    "scenario": _is_text,
+    "told": lambda value: isinstance(value, dict),
+    "measures": _are_measures,
+    "error": _is_text,
+}
+_ACCOUNT: Mapping[str, Test] = {
+    "seed": _is_whole,
+    "fingerprint": _is_text,
+    "simulated_s": _is_time,
+    "frame_hops": _is_whole,
+    "wall_s": _is_amount,
+}
+_ACCOUNT_OF_FAILURES = {key: _may_be_none(test) for key, test in _ACCOUNT.items()}

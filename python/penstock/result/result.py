@@ -17,7 +17,7 @@ from penstock import storage
 from penstock.analysis.verdict import Verdict, verdict
 from penstock.errors import ArgumentError, InputError, ResultError, ScenarioError, UnknownNameError
 from penstock.library import path_of, suggestion, text_of
-from penstock.measurements import Measurements
+from penstock.measurements import Measurements, of_result
 
 from . import checked
 
@@ -73,6 +73,7 @@ class Result(Measurements):
             topology=checked.topology(path / "topology.json"),
             description=checked.description(path / "description.json"),
             tables={name: _parquet_reader(path / f"{name}.parquet") for name in parquet},
+            directory=path,
         )
 
     @property
@@ -80,6 +81,7 @@ class Result(Measurements):
         """The verdict on the run, as every command and page has it."""
         return verdict(self)
 
+    @of_result
     def path(self, flow: str, to: str | None = None) -> list[str]:
         """The egress ports that the frames of a flow take to a host, in order.
 
@@ -182,6 +184,7 @@ class Result(Measurements):
             raise InputError('the widget needs anywidget: pip install "penstock[notebook]"') from None
         return widget(self, height)
 
+    @of_result
     def write_into(self, directory: Path, *, report: bool, pictures: bool = False) -> None:
         """Writes the files of the result, without manifest, into an existing directory."""
         import pyarrow.parquet as pq  # takes as long as all else that a short run needs
@@ -236,9 +239,4 @@ def _core_reader(core: _core.Result, name: str) -> Callable[[], pa.Table]:
 
 
 def _parquet_reader(path: Path) -> Callable[[], pa.Table]:
-    def read(file: Path) -> pa.Table:
-        import pyarrow.parquet as pq
-
-        return pq.read_table(file)
-
-    return lambda: checked.table(path, read)
+    return lambda: checked.table(path, storage.parquet_of)

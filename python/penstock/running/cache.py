@@ -1,7 +1,8 @@
 """A cache of finished runs, so that interrupted work can resume.
 
 A run depends only on its scenario, the files that it names, the seed and the engine. Each file has one run: a
-SHA-256, then a zip. A file whose hash is wrong is ignored.
+SHA-256, then a zip. A file whose hash is wrong, or whose contents are no run of this engine, is ignored, and
+the run is done again.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from penstock import _core
+from penstock import _core, storage
+from penstock.errors import ResultError
 from penstock.library import Source
 
 if TYPE_CHECKING:
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
     from penstock.result import Result
 
 HASH_BYTES = 32
+MOST_BYTES = 8 << 30
+"""Bytes of a cached run when it is unpacked."""
 
 
 class RunCache:
@@ -150,8 +154,9 @@ def _write(result: Result, file: Path) -> None:
 
 def _read(file: Path) -> Result | None:
     import zipfile
+    import zlib
 
-    from penstock.result import RESULT_FILES, Result
+    from penstock.result import RESULT_FILES, Result, checked
 
     try:
         data = file.read_bytes()
@@ -162,20 +167,26 @@ def _read(file: Path) -> Result | None:
         return None
     try:
         with zipfile.ZipFile(io.BytesIO(packed)) as archive:
+            if sum(one.file_size for one in archive.infolist()) > MOST_BYTES:
+                return None
             parts = {name: archive.read(name) for name in archive.namelist()}
-        run, topology, description, scenario = (parts.pop(name).decode() for name in RESULT_FILES)
-    except (zipfile.BadZipFile, KeyError, ValueError):
+        run, topology, description, scenario = (parts.pop(name) for name in RESULT_FILES)
+        tables = {
+            Path(name).stem: checked.table(Path(name), lambda path: storage.stream_of(parts[path.name]))
+            for name in parts
+        }
+        if not checked.has_all_tables(tables):
+            return None
+        return Result(
+            run=checked.run(file, run),
+            scenario_toml=checked.scenario(file, scenario),
+            topology=checked.topology(file, topology),
+            description=checked.description(file, description),
+            tables={name: functools.partial(_same, table) for name, table in tables.items()},
+        )
+    except (ResultError, zipfile.BadZipFile, zlib.error, KeyError, ValueError, EOFError, RuntimeError):
         return None
-    return Result(
-        run=json.loads(run),
-        scenario_toml=scenario,
-        topology=json.loads(topology),
-        description=json.loads(description),
-        tables={Path(name).stem: functools.partial(_table, part) for name, part in parts.items()},
-    )
 
 
-def _table(stream: bytes) -> pa.Table:
-    import pyarrow as pa
-
-    return pa.ipc.open_stream(stream).read_all()
+def _same(table: pa.Table) -> pa.Table:
+    return table

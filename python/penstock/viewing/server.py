@@ -24,8 +24,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 from urllib.parse import parse_qs, quote, unquote
 
-from penstock.errors import ResultError
-from penstock.result.checked import reading
+from penstock.errors import ResultError, reading
 
 from .levels import Levels
 

@@ -81,7 +81,13 @@ impl SwiftKeys {
     }
     /// The round trip that a window of so many packets is held at, on a path with so many switches.
     pub fn target(&self, hops: u16, window: f64) -> Time {
-        let facts = PathFacts { rate: BitRate::from_gbps(1), base_rtt: Time::from_us(1), packet: 1, overhead: 0, hops };
+        let facts = PathFacts {
+            rate: BitRate::from_gbps(1),
+            base_rtt: Time::from_us(1),
+            packet: 1,
+            overhead: 0,
+            hops,
+        };
         let swift = Swift::new(self, &facts);
         Time::from_ps((swift.base + swift.scaling(window)) as u64)
     }

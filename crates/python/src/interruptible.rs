@@ -1,0 +1,53 @@
+//! Work without the interpreter's lock that a signal interrupts.
+
+use pyo3::prelude::*;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Mutex;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
+use std::time::Duration;
+
+/// Time between two looks for signals.
+const POLL: Duration = Duration::from_millis(50);
+/// Stack of the thread that works: that of a main thread, since scenarios may be nested.
+const STACK_BYTES: usize = 16 << 20;
+
+/// Does work on a thread of its own, and handles signals meanwhile.
+///
+/// Calls `waiting` about every 50 ms. The first error of a signal handler or of `waiting` ends the call; the thread then
+/// finishes on its own, and its outcome is dropped.
+///
+/// # Errors
+///
+/// What a signal handler or `waiting` raises, such as `KeyboardInterrupt`; an `OSError` if there is no thread.
+pub fn call<T: Send + 'static>(
+    py: Python<'_>,
+    mut waiting: impl FnMut() -> PyResult<()>,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> PyResult<T> {
+    let (done, outcome) = channel();
+    let body = move || {
+        // Nobody receives after an interrupt.
+        let _ = done.send(catch_unwind(AssertUnwindSafe(work)));
+    };
+    thread::Builder::new().name("penstock-load".into()).stack_size(STACK_BYTES).spawn(body)?;
+    let outcome = Mutex::new(outcome);
+    loop {
+        let received = py.detach(|| {
+            let outcome = outcome.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+            outcome.recv_timeout(POLL)
+        });
+        match received {
+            Ok(Ok(value)) => return Ok(value),
+            Ok(Err(panic)) => resume_unwind(panic),
+            Err(RecvTimeoutError::Timeout) => {
+                py.check_signals()?;
+                waiting()?;
+            }
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(io::Error::other("the thread that loads a scenario has ended").into());
+            }
+        }
+    }
+}

@@ -1,0 +1,239 @@
+"""Pools, profiles and groups of CONFIG_DB as the memory of a switch in a scenario.
+
+A lossless group without a profile gets the one that buffermgrd makes for the speed and the cable of its port:
+from the row of `pg_profile_lookup.ini` if that file is read as well. Without it, and for pools without a
+size, `memory.assume` chooses values and reports them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from .lossless_profile import Profile
+from .pg_profile import COLUMNS, Row, other_rows, row_for
+from .piece import Assumed, Document, Note, size
+from .sonic_port import PRIORITIES, Assigned, Pool, View, default_exponent, lossless_pool
+from .sonic_tables import Tables
+
+
+class Headrooms:
+    """Tables of headroom, `pg_profile_lookup.ini`, that are read together with a configuration.
+
+    Parameters
+    ----------
+    tables : sequence
+        Documents with their rows. Of several rows for a link, that of the last document counts.
+    """
+
+    def __init__(self, tables: Sequence[tuple[Document, list[Row]]]) -> None:
+        self.tables = tables
+        self._used: dict[int, tuple[Row, str]] = {}
+        """By the number of a document the row that was looked up, and what became of it."""
+
+    def find(self, speed: int | None, cable: str | None) -> tuple[int, Row] | None:
+        """The row of a link, with the number of its document."""
+        if speed is None or cable is None:
+            return None
+        metres = int(cable.removesuffix("m"))
+        for number, (_, rows) in reversed([*enumerate(self.tables)]):
+            if (row := row_for(rows, speed, metres)) is not None:
+                return number, row
+        return None
+
+    def use(self, number: int, row: Row, outcome: str) -> None:
+        """Records what became of a row; empty: it was imported."""
+        self._used[number] = (row, outcome)
+
+    def name(self, number: int) -> str:
+        """The name of a document."""
+        return Path(self.tables[number][0].file).name
+
+    def reports(self) -> Iterator[tuple[list[Note], list[str]]]:
+        """Notes and remarks of each document."""
+        for number, (document, rows) in enumerate(self.tables):
+            row, outcome = self._used.get(number, (None, "no lossless group needs a profile for a row"))
+            remarks = other_rows(document, rows, row) if row else []
+            if outcome:
+                where = f"{document.file}:{row.line}" if row else document.file
+                remarks.append(f"{where}: not read: {outcome}")
+                yield [], remarks
+            elif row is not None:
+                text = " ".join(f"{name} {getattr(row, name)}" for name in COLUMNS)
+                yield [Note(row.line, text)], remarks
+
+
+class Memory:
+    """The pools and profiles of a port as keys of a scenario.
+
+    Attributes
+    ----------
+    assumed : Assumed or None
+        What the configuration leaves open.
+    """
+
+    def __init__(self, tables: Tables, port: View, lossless: Sequence[int], headrooms: Headrooms) -> None:
+        self.assumed: Assumed | None = None
+        self._tables = tables
+        self._port = port
+        self._lossless = lossless
+        self._headrooms = headrooms
+        self._unsized: list[str] = []
+
+    def keys(self, queues: set[int]) -> dict[str, Any]:
+        """Keys of `switch.buffer`; empty if no group and no queue has a profile."""
+        groups = self._groups()
+        of_queues = {
+            number: found
+            for number, one in self._port.queues.items()
+            if number in queues and (found := one.use()) is not None
+        }
+        if not groups and not of_queues:
+            if self._tables.has("BUFFER_PG") or self._lossless:
+                self._tables.tell(
+                    "BUFFER_PG", "assumed: no profile of lossless groups: thresholds are computed"
+                )
+            return {}
+        memory = self._memory(groups, of_queues)
+        pool = lossless_pool(self._tables)
+        chosen = pool.value
+        if chosen is not None and chosen.name not in memory["pools"] and self._open(groups):
+            memory["pools"][chosen.name] = self._pool(pool.use() or chosen)
+        self.assumed = Assumed(
+            tuple(self._unsized), chosen.name if chosen else None, default_exponent(self._tables)
+        )
+        return {"memory": memory}
+
+    def _open(self, groups: Mapping[int, Assigned]) -> list[int]:
+        """Lossless priorities whose group has no profile."""
+        pause_group = self._port.pause_group.use()
+        return [priority for priority in self._lossless if pause_group[priority] not in groups]
+
+    def _groups(self) -> dict[int, Assigned]:
+        """Profiles of groups; lossless ones without a profile get that of the table of headroom, if any."""
+        port, tables = self._port, self._tables
+        pause_group = port.pause_group.use()
+        numbers = [pause_group[priority] for priority in self._lossless]
+        if len(set(numbers)) < len(numbers):
+            message = "lossless priorities share a priority group; expected one for each"
+            raise tables.error("TC_TO_PRIORITY_GROUP_MAP", message, "TC_TO_PRIORITY_GROUP_MAP")
+        reachable = {*port.group_of.use(), *numbers}
+        found = {
+            number: own
+            for number, one in sorted(port.groups.items())
+            if number in reachable and (own := one.use()) is not None
+        }
+        row = self._headrooms.find(port.speed.use(), port.cable.use())
+        if missing := [number for number in numbers if number not in found]:
+            made = self._published(row)
+            other = next((found[one] for one in numbers if one in found), None)
+            if made is None and other is not None:
+                named = ", ".join(map(str, missing))
+                tables.tell(
+                    "BUFFER_PG",
+                    f"assumed: groups {named} have no profile: theirs is {other[0].name}, as of other "
+                    "lossless groups",
+                )
+                made = other
+            if made is not None:
+                found |= dict.fromkeys(missing, made)
+        elif row is not None and numbers:
+            self._compare(row, found[numbers[0]])
+        return found
+
+    def _published(self, found: tuple[int, Row] | None) -> Assigned | None:
+        """The profile that a switch makes of a row of its table of headroom."""
+        pool = lossless_pool(self._tables)
+        if found is None or pool.value is None:
+            return None
+        number, row = found
+        chosen = pool.use() or pool.value
+        profile = replace(row.profile, name=f"pg_lossless_{row.speed}_{row.cable}m_profile")
+        is_dynamic = chosen.mode == "dynamic"
+        self._headrooms.use(number, row, "")
+        self._tables.tell(
+            "BUFFER_PG",
+            f"lossless groups have no profile: {profile.name} is made of {self._headrooms.name(number)}, "
+            f"line {row.line}",
+        )
+        return (
+            replace(
+                profile,
+                exponent=row.threshold if is_dynamic else None,
+                static=None if is_dynamic else row.threshold,
+            ),
+            chosen,
+        )
+
+    def _compare(self, found: tuple[int, Row], own: Assigned) -> None:
+        """Reports a row of a table of headroom whose link has a profile in CONFIG_DB as well."""
+        number, row = found
+        profile, _ = own
+        limit = profile.static if profile.exponent is None else profile.exponent
+        pairs = {
+            "size": (profile.size, row.size),
+            "xon": (profile.xon, row.xon),
+            "xoff": (profile.xoff, row.xoff),
+            "xon_offset": (profile.xon_offset, row.xon_offset),
+            "threshold": (limit, row.threshold),
+        }
+        differ = [f"{name} {a} there and {b} here" for name, (a, b) in pairs.items() if a != b]
+        outcome = f"BUFFER_PROFILE|{profile.name} of CONFIG_DB wins"
+        if differ:
+            outcome += f": {', '.join(differ)}"
+        self._headrooms.use(number, row, outcome)
+
+    def _pool(self, pool: Pool) -> dict[str, Any]:
+        keys: dict[str, Any] = {"side": pool.side}
+        if pool.size is None:
+            self._unsized.append(pool.name)
+        else:
+            keys["size"] = size(pool.size)
+        keys["mode"] = pool.mode
+        if pool.headroom and pool.side == "ingress":
+            keys["headroom"] = size(pool.headroom)
+        elif pool.headroom:
+            name = pool.name.removesuffix(f" {pool.side}")
+            self._tables.drop(("BUFFER_POOL", name, "xoff"), "an egress pool has no headroom")
+        return keys
+
+    def _memory(self, groups: Mapping[int, Assigned], of_queues: Mapping[int, Assigned]) -> dict[str, Any]:
+        """Pools, profiles, and where they are attached."""
+        pools: dict[str, Any] = {}
+        profiles: dict[str, Any] = {}
+        attach: list[dict[str, Any]] = []
+        for what, entries in (("groups", groups), ("queues", of_queues)):
+            members: dict[str, list[int]] = {}
+            for number, (profile, pool) in sorted(entries.items()):
+                if pool.name not in pools:
+                    pools[pool.name] = self._pool(pool)
+                own, told = profile.of_pool(pool.name, has_shared_headroom=bool(pool.headroom))
+                for line in told:
+                    self._tables.tell(f"BUFFER_PROFILE|{profile.name}", line)
+                if what == "queues":
+                    own = self._of_queue(profile, own)
+                name = profile.name
+                if profiles.get(name, own) != own:
+                    name = f"{name} {what}"
+                profiles[name] = own
+                members.setdefault(name, []).append(number)
+            attach += [{"profile": name, what: numbers} for name, numbers in members.items()]
+        self._tables.tell(
+            "BUFFER_POOL",
+            "size is read as the part that is shared, headroom and reserves as beside it; static templates "
+            "of NVIDIA may count them within",
+        )
+        memory: dict[str, Any] = {"pools": pools, "profiles": profiles, "attach": attach}
+        if (group_of := self._port.group_of.use()) != tuple(PRIORITIES):
+            memory["groups"] = [*group_of]
+        return memory
+
+    def _of_queue(self, profile: Profile, keys: dict[str, Any]) -> dict[str, Any]:
+        """A profile of queues, which send no pauses."""
+        left = [name for name in ("headroom", "xon", "xon_offset") if keys.pop(name, None) is not None]
+        if left:
+            for name in ("xon", "xoff", "xon_offset"):
+                self._tables.drop_if_there(("BUFFER_PROFILE", profile.name, name), "a queue sends no pauses")
+        return keys
