@@ -27,7 +27,6 @@ of sources (their mean rate counts).
 from __future__ import annotations
 
 import time
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -37,14 +36,12 @@ from numpy.typing import NDArray
 
 from penstock.errors import ConvergenceError, InputError
 from penstock.measurements import of_result
-from penstock.units import duration
 
-from . import connections, copies, fairness
+from . import connections, copies
 from .class_weights import InForce, in_force
 from .fairness import Array, Problem
-from .hierarchy import Hierarchy
+from .rules import Rule, by_flow, by_node, link_rates, meeting, origins
 from .statistics import jain
-from .strict import Strict
 
 if TYPE_CHECKING:
     from penstock.measurements import Measurements
@@ -194,8 +191,12 @@ def assess(
     fluid = _fluid(result, counts)
     if by == "node" and weights is not None:
         raise InputError("weights are of flows; expected none where nodes share")
-    promises = in_force(result, _meeting(result)) if weights is None else []
-    rules = [_by_node(result, fluid)] if by == "node" else _weights(result, weights, fluid, promises)
+    promises = in_force(result, meeting(result)) if weights is None else []
+    rules = (
+        [by_node(result, fluid.usage)]
+        if by == "node"
+        else by_flow(result, weights, promises, fluid.usage, fluid.frame)
+    )
     if any(rule.strict is not None and rule.strict.within is not None for rule in rules):
         most_steps = max(1, most_steps * _AS_LONG // len(fluid.flows))  # each takes longer with more flows
     definitions = ("max_min", "proportional") if proportional else ("max_min",)
@@ -216,27 +217,7 @@ def assess(
     notes, is_promised = _notes(result, promises)
     if by == "node":
         shares, is_promised = _of_nodes(result, shares), False
-    return Assessment(counts, _origins(rules), shares, notes, is_promised)
-
-
-@dataclass(frozen=True)
-class Rule:
-    """How links are shared from a time on, in seconds: weights of flows, or levels and groups of them."""
-
-    begin: float
-    weight: Array
-    strict: Strict | None
-    origin: str
-
-    def allocate(self, problem: Problem, definition: str) -> Array:
-        """The rates by a definition."""
-        by = self.strict or fairness
-        return by.max_min(problem) if definition == "max_min" else by.proportionally_fair(problem)
-
-
-def _origins(rules: Sequence[Rule]) -> str:
-    later = (f"from {duration(rule.begin * 1e9)} on {rule.origin}" for rule in rules[1:])
-    return "; ".join([rules[0].origin, *later])
+    return Assessment(counts, origins(rules), shares, notes, is_promised)
 
 
 @dataclass(frozen=True)
@@ -338,7 +319,7 @@ def _fluid(result: Measurements, counts: Counts) -> Fluid:
     ports = result.rows("ports")
     link = {row["port"]: index for index, row in enumerate(ports)}
     overhead = np.array([row["overhead_bytes"] for row in ports], dtype=float)
-    capacity, rates = _rates(result, ports)
+    capacity, rates = link_rates(result, ports)
     usage, returning = np.zeros((len(ports), len(names))), np.zeros((len(ports), len(names)))
     first = np.zeros(len(names))
     copied = copies.receivers(result)
@@ -362,7 +343,6 @@ def _fluid(result: Measurements, counts: Counts) -> Fluid:
     usage *= (mean + overhead[:, None]) / counted
     usage += returning * back * (back_mean + overhead[:, None]) / back_mean * mean / counted
     used = (usage > 0).any(axis=1) & (capacity > 0)
-    place = np.cumsum(used) - 1
     factor = counted / mean
     begin = min(float(result.run.get("warmup_s", 0.0)), float(result.run["simulated_s"]))
     end = float(result.run["simulated_s"])
@@ -380,7 +360,7 @@ def _fluid(result: Measurements, counts: Counts) -> Fluid:
         flows=names,
         usage=usage[used],
         capacity=capacity[used],
-        rates=[(at, int(place[n]), bps) for at, n, bps in rates if used[n]],
+        rates=[(at, int(used[:n].sum()), bps) for at, n, bps in rates if used[n]],
         changes=sorted((at, flow, rate * factor[flow]) for at, flow, rate in wanted.changes),
         limit=wanted.limit * 8 * factor,
         room=wanted.room * 8 * factor,
@@ -452,94 +432,6 @@ def _measured(result: Measurements, counts: Counts) -> dict[str, float]:
         return rate
 
     return {row["flow"]: bps(row) for row in rows}
-
-
-def _rates(result: Measurements, ports: list[dict[str, Any]]) -> tuple[Array, list[tuple[float, int, float]]]:
-    """The rate of each port at the beginning, and its changes: when, which port, bits a second."""
-    capacity = np.array([row["rate_bps"] for row in ports], dtype=float)
-    changes = result.rows("faults") if "faults" in result.table_names else []
-    of_link: dict[tuple[str, str], list[int]] = defaultdict(list)
-    for number, row in enumerate(ports):
-        of_link[row["node"], row["peer"]].append(number)
-    first: dict[str, float] = {}
-    between: dict[tuple[str, str], int] = defaultdict(int)
-    of_name: dict[str, list[int]] = {}
-    for link in result.topology["links"]:
-        a, b = link["a"], link["b"]
-        ends = (min(a, b), max(a, b))
-        nth, between[ends] = between[ends], between[ends] + 1
-        for name in (f"{a}<->{b}[{nth}]", *([f"{a}<->{b}"] if nth == 0 else [])):
-            of_name[name] = [own[nth] for own in (of_link[a, b], of_link[b, a]) if nth < len(own)]
-            first[name] = float(link["rate_bps"])
-    found = []
-    for row in changes:
-        if row["what"] != "rate" or row["value"] is None:
-            continue
-        for number in of_name.get(row["where"], []):
-            capacity[number] = first[row["where"]]
-            found.append((row["time_ns"] / 1e9, number, float(row["value"])))
-    return capacity, sorted(found)
-
-
-def _meeting(result: Measurements) -> frozenset[str]:
-    """The ports of switches at which flows of several classes meet; none where switches choose paths."""
-    if connections.chooses_paths(result):
-        return frozenset()
-    of_flow = {row["flow"]: row["class"] for row in result.rows("flows")}
-    switches = {row["name"] for row in result.topology["nodes"] if row["role"] == "switch"}
-    node = {row["port"]: row["node"] for row in result.rows("ports")}
-    classes: dict[str, set[int]] = defaultdict(set)
-    for row in result.rows("paths"):
-        for port in [*row["ports"].split(), *row.get("ports_back", "").split()]:
-            if node[port] in switches:
-                classes[port].add(of_flow[row["flow"]])
-    several = frozenset(port for port, own in classes.items() if len(own) > 1)
-    return several or frozenset(classes)
-
-
-def _weights(
-    result: Measurements, given: Mapping[str, float] | None, fluid: Fluid, promises: Sequence[InForce]
-) -> list[Rule]:
-    """Weight by flow, levels, groups and queues of the schedulers if they matter, and where all come from."""
-    rows = result.rows("flows")
-    names = [row["flow"] for row in rows]
-    if given is None:
-        of = np.array([row["class"] for row in rows], dtype=int)
-        return [_promised(one, of, fluid) for one in promises]
-    weights = np.ones(len(names))
-    for name, weight in given.items():
-        if not (np.isfinite(weight) and weight > 0):
-            raise InputError(f"the weight of {name} is {weight}; expected a number above 0")
-        chosen = [i for i, flow in enumerate(names) if name in (flow, flow.partition("[")[0])]
-        if not chosen:
-            from penstock.library import suggestion
-
-            raise InputError(f"no flow {name!r} in this result; {suggestion(name, names)}")
-        weights[chosen] = weight
-    return [Rule(0.0, weights, None, "given")]
-
-
-def _promised(promise: InForce, of: NDArray[np.int_], fluid: Fluid) -> Rule:
-    """What schedulers promise flows of these classes."""
-    found = promise.weights
-    by_group = np.array(found.weight)[of] * (fluid.frame if found.counts_frames else 1.0)
-    hierarchy = Hierarchy(by_group, np.array(found.queue)[of], np.array(found.group)[of])
-    level = np.array(found.level)[of]
-    divides = hierarchy.divides()
-    if not divides and np.unique(level).size < 2:
-        return Rule(promise.begin, by_group, None, found.origin)
-    shown = hierarchy.beside(fluid.usage, np.ones(len(of), dtype=bool)) if divides else by_group
-    return Rule(promise.begin, shown, Strict(level, hierarchy if divides else None), found.origin)
-
-
-def _by_node(result: Measurements, fluid: Fluid) -> Rule:
-    """As `_weights`, where the nodes that send are what shares."""
-    names = [row["source"] for row in result.rows("flows")]
-    _, node = np.unique(names, return_inverse=True)
-    hierarchy = Hierarchy(np.ones(len(names)), node, node)
-    shown = hierarchy.beside(fluid.usage, np.ones(len(names), dtype=bool))
-    origin = "each node that sends counts 1, divided over its flows"
-    return Rule(0.0, shown, Strict(np.zeros(len(names), dtype=int), hierarchy), origin)
 
 
 def _of_nodes(result: Measurements, shares: Sequence[Share]) -> list[Share]:

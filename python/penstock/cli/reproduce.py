@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -67,7 +68,8 @@ def reproduce(
         say(f"{found.name}: {found.title}")
         with aside():  # what a study prints is no part of the answer
             made = studies.reproduce(found, out / found.name, quick=quick, say=_say_inside)
-            results.append(made.only(experiments) if experiments else made)
+            shown = tuple(one for one in made.outcomes if one.id in experiments)
+            results.append(replace(made, outcomes=shown) if experiments else made)
         if document is not None:
             from penstock.studies import document as pages
             from penstock.studies import overview

@@ -353,18 +353,6 @@ class StudyResult:
         known = self.study.experiment(outcome.id).not_met
         return "" if outcome.passed or not outcome.decided or self.quick else known
 
-    def only(self, ids: Sequence[str]) -> StudyResult:
-        """These experiments alone.
-
-        Raises
-        ------
-        StudyError
-            If there is no experiment of an id.
-        """
-        for one in ids:
-            self.study.experiment(one)
-        return replace(self, outcomes=tuple(one for one in self.outcomes if one.id in ids))
-
 
 def find(name: str | None) -> list[Study]:
     """The studies of a ``PAPER``, one ``PAPER/PART``, those in a folder, or all of the package.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import os
 from collections.abc import Iterable, Mapping
@@ -313,6 +314,16 @@ def slowdowns(
     }
 
 
+def rest(context: Context, runs: Runs, sizes: str, *of: tuple[float, float, int, int]) -> bool:
+    """Whether percentiles rest on messages enough for a quick run: load, percentile and sizes of each."""
+    return not context.quick or all(
+        one.beyond(percent, least, most) >= LEAST_BEYOND
+        for load, percent, least, most in of
+        for (which, at, _), one in runs.items()
+        if (which, at) == (sizes, load)
+    )
+
+
 def of_messages(context: Context, runs: Runs, pictures: list[str]) -> list[Outcome]:
     """H-1 to H-5."""
     web = {load: slowdowns(runs, "web_search", load, 95, 0, SHORT) for load in LOADS}
@@ -334,15 +345,7 @@ def of_messages(context: Context, runs: Runs, pictures: list[str]) -> list[Outco
         for name in TINY_SLOW
     }
 
-    def rests(sizes: str, *of: tuple[float, float, int, int]) -> bool:
-        """Whether these percentiles rest on messages enough: load, percentile and sizes of each."""
-        return not context.quick or all(
-            one.beyond(percent, least, most) >= LEAST_BEYOND
-            for load, percent, least, most in of
-            for (which, at, _), one in runs.items()
-            if (which, at) == (sizes, load)
-        )
-
+    rests = functools.partial(rest, context, runs)
     return [
         context.outcome(
             "H-1",

@@ -1,0 +1,138 @@
+"""How links are shared over time: by the schedulers in force, by weights that are given, or by nodes."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.errors import InputError
+from penstock.units import duration
+
+from . import connections, fairness
+from .class_weights import InForce
+from .fairness import Array, Problem
+from .hierarchy import Hierarchy
+from .strict import Strict
+
+if TYPE_CHECKING:
+    from penstock.measurements import Measurements
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How links are shared from a time on, in seconds: weights of flows, or levels and groups of them."""
+
+    begin: float
+    weight: Array
+    strict: Strict | None
+    origin: str
+
+    def allocate(self, problem: Problem, definition: str) -> Array:
+        """The rates by a definition."""
+        by = self.strict or fairness
+        return by.max_min(problem) if definition == "max_min" else by.proportionally_fair(problem)
+
+
+def origins(rules: Sequence[Rule]) -> str:
+    """Where weights come from, in words, and from when on."""
+    later = (f"from {duration(rule.begin * 1e9)} on {rule.origin}" for rule in rules[1:])
+    return "; ".join([rules[0].origin, *later])
+
+
+def link_rates(
+    result: Measurements, ports: list[dict[str, Any]]
+) -> tuple[Array, list[tuple[float, int, float]]]:
+    """The rate of each port at the beginning, and its changes: when, which port, bits a second."""
+    capacity = np.array([row["rate_bps"] for row in ports], dtype=float)
+    changes = result.rows("faults") if "faults" in result.table_names else []
+    of_link: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for number, row in enumerate(ports):
+        of_link[row["node"], row["peer"]].append(number)
+    first: dict[str, float] = {}
+    between: dict[tuple[str, str], int] = defaultdict(int)
+    of_name: dict[str, list[int]] = {}
+    for link in result.topology["links"]:
+        a, b = link["a"], link["b"]
+        ends = (min(a, b), max(a, b))
+        nth, between[ends] = between[ends], between[ends] + 1
+        for name in (f"{a}<->{b}[{nth}]", *([f"{a}<->{b}"] if nth == 0 else [])):
+            of_name[name] = [own[nth] for own in (of_link[a, b], of_link[b, a]) if nth < len(own)]
+            first[name] = float(link["rate_bps"])
+    found = []
+    for row in changes:
+        if row["what"] != "rate" or row["value"] is None:
+            continue
+        for number in of_name.get(row["where"], []):
+            capacity[number] = first[row["where"]]
+            found.append((row["time_ns"] / 1e9, number, float(row["value"])))
+    return capacity, sorted(found)
+
+
+def meeting(result: Measurements) -> frozenset[str]:
+    """The ports of switches at which flows of several classes meet; none where switches choose paths."""
+    if connections.chooses_paths(result):
+        return frozenset()
+    of_flow = {row["flow"]: row["class"] for row in result.rows("flows")}
+    switches = {row["name"] for row in result.topology["nodes"] if row["role"] == "switch"}
+    node = {row["port"]: row["node"] for row in result.rows("ports")}
+    classes: dict[str, set[int]] = defaultdict(set)
+    for row in result.rows("paths"):
+        for port in [*row["ports"].split(), *row.get("ports_back", "").split()]:
+            if node[port] in switches:
+                classes[port].add(of_flow[row["flow"]])
+    several = frozenset(port for port, own in classes.items() if len(own) > 1)
+    return several or frozenset(classes)
+
+
+def by_flow(
+    result: Measurements,
+    given: Mapping[str, float] | None,
+    promises: Sequence[InForce],
+    usage: Array,
+    frame: Array,
+) -> list[Rule]:
+    """Weight by flow, levels, groups and queues of the schedulers if they matter, and where all come from."""
+    rows = result.rows("flows")
+    names = [row["flow"] for row in rows]
+    if given is None:
+        of = np.array([row["class"] for row in rows], dtype=int)
+        return [_promised(one, of, usage, frame) for one in promises]
+    weights = np.ones(len(names))
+    for name, weight in given.items():
+        if not (np.isfinite(weight) and weight > 0):
+            raise InputError(f"the weight of {name} is {weight}; expected a number above 0")
+        chosen = [i for i, flow in enumerate(names) if name in (flow, flow.partition("[")[0])]
+        if not chosen:
+            from penstock.library import suggestion
+
+            raise InputError(f"no flow {name!r} in this result; {suggestion(name, names)}")
+        weights[chosen] = weight
+    return [Rule(0.0, weights, None, "given")]
+
+
+def _promised(promise: InForce, of: NDArray[np.int_], usage: Array, frame: Array) -> Rule:
+    """What schedulers promise flows of these classes."""
+    found = promise.weights
+    by_group = np.array(found.weight)[of] * (frame if found.counts_frames else 1.0)
+    hierarchy = Hierarchy(by_group, np.array(found.queue)[of], np.array(found.group)[of])
+    level = np.array(found.level)[of]
+    divides = hierarchy.divides()
+    if not divides and np.unique(level).size < 2:
+        return Rule(promise.begin, by_group, None, found.origin)
+    shown = hierarchy.beside(usage, np.ones(len(of), dtype=bool)) if divides else by_group
+    return Rule(promise.begin, shown, Strict(level, hierarchy if divides else None), found.origin)
+
+
+def by_node(result: Measurements, usage: Array) -> Rule:
+    """As `by_flow`, where the nodes that send are what shares."""
+    names = [row["source"] for row in result.rows("flows")]
+    _, node = np.unique(names, return_inverse=True)
+    hierarchy = Hierarchy(np.ones(len(names)), node, node)
+    shown = hierarchy.beside(usage, np.ones(len(names), dtype=bool))
+    origin = "each node that sends counts 1, divided over its flows"
+    return Rule(0.0, shown, Strict(np.zeros(len(names), dtype=int), hierarchy), origin)
