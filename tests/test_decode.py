@@ -154,3 +154,17 @@ def test_a_long_capture_is_listed_as_it_is_read(json: bool, tmp_path: Path) -> N
     assert code == 0
     assert peak_kib < 250_000
     assert time.monotonic() - began < 20  # 2 s on a machine that does nothing else
+
+
+@pytest.mark.parametrize("json", [False, True])
+def test_a_reader_that_goes_away_ends_the_list_without_a_word(json: bool, tmp_path: Path) -> None:
+    frame = bytes.fromhex("0180c2000001020000000001880800010001") + bytes(44)
+    row = {"port": 0, "direction": "in", "comment": None, "frame": frame}
+    path = tmp_path / "x.pcapng"
+    _core.write_capture(str(path), [("sw.0", None)], [{**row, "time_ns": number} for number in range(5_000)])
+    words = command_line("decode", path, *(["--json"] if json else []))
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None and process.stderr is not None
+        process.stdout.readline()
+        process.stdout.close()
+        assert (process.stderr.read(), process.wait()) == ("", 1)

@@ -9,6 +9,7 @@ standard error.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sys
@@ -150,7 +151,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         complain(str(error))
         return EXIT_FAILED
     except BrokenPipeError:
-        sys.stderr.close()  # whoever read our output went away; that is not an error worth a message
+        # The reader of the output has gone, which is no error worth a message; what is left is discarded.
+        with contextlib.suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_FAILED
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
