@@ -31,6 +31,7 @@ def scenario(scheduler: object, frame: str = "1522 B") -> ps.Scenario:
     """Two priorities from as many hosts to one port that carries half of what they send."""
     return (
         ps.Scenario(duration="500 us", name="starving")
+        .probes(bin="1 us")
         .topology.star(hosts=4, rate="10 Gb/s", length="10 m")
         .switch(scheduler=scheduler, buffer={"queue": "100 frames"})
         .flow("storage", from_="h1", to="h0", priority=3, source="greedy")

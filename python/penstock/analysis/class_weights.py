@@ -10,6 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from penstock.library import toml
+from penstock.measurements import of_result
 
 if TYPE_CHECKING:
     from penstock.measurements import Measurements
@@ -149,6 +150,7 @@ def queue_of_priority(scenario_toml: str, hosts: Collection[str]) -> Callable[[s
     return of_node
 
 
+@of_result
 def accounted_length(result: Measurements) -> str | None:
     """What the schedulers of the switches account; ``None`` if nothing, or not all the same.
 
