@@ -93,6 +93,7 @@ class InForce:
     weights: ClassWeights
 
 
+@of_result
 def in_force(result: Measurements, meeting: Collection[str]) -> list[InForce]:
     """The promises of a run in the order of time, of which the first begins at 0.
 
