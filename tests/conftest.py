@@ -43,7 +43,7 @@ _ASKED: dict[int, float] = {}
 
 
 def has_worked(process: subprocess.Popen[Any], seconds: float = 1.5) -> None:
-    """Waits until a process has used this CPU time, however busy the machine is. A run begins within 0.5 s."""
+    """Waits until a process has used this CPU time, on a busy machine too. A run begins within 0.5 s."""
     while cpu_s(process) < seconds:
         assert process.poll() is None, "it ends too soon to test"
         time.sleep(0.05)
