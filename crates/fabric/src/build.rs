@@ -381,6 +381,7 @@ fn build_part(part: &Part, paths: &Paths, routes: RouteTable, faults: Faults, ev
         probes: Probes { alike: ties::apart(spec), ..Probes::new(part.nodes()) },
         comes_back_at: Time::ZERO,
         deciding: false,
+        deferred: Vec::with_capacity(16),
     };
     for port in part.ports() {
         add_port(part, &mut fabric, port);

@@ -11,6 +11,7 @@ pub(crate) mod credit_waits;
 pub(crate) mod credits;
 pub(crate) mod crossbar;
 pub(crate) mod culprits;
+pub(crate) mod deferred;
 pub(crate) mod domains;
 pub(crate) mod endpoint_state;
 pub(crate) mod event;

@@ -2,6 +2,7 @@
 
 use crate::run::state::buffers::Buffers;
 use crate::run::state::copies::Copies;
+use crate::run::state::deferred::Deferred;
 use crate::run::state::faults::Faults;
 use crate::run::state::headers::Headers;
 use crate::run::state::hosts::Hosts;
@@ -57,4 +58,6 @@ pub(crate) struct Fabric {
     pub comes_back_at: Time,
     /// A decision is handled: what takes effect now has not done so yet.
     pub deciding: bool,
+    /// Steps to be run before the event ends; empty between events.
+    pub deferred: Vec<Deferred>,
 }

@@ -1,5 +1,6 @@
 //! The queues of an egress port: a frame enters one if there is room for it, and leaves it again.
 
+use crate::run::state::deferred::{Admitted, Deferred};
 use crate::run::state::event::Queued;
 use crate::run::state::index::PortIx;
 use crate::run::state::losses::Cause;
@@ -7,6 +8,7 @@ use crate::run::state::pool::Waiting;
 use crate::run::state::port::{Hooks, Port};
 use crate::run::state::stages::{When, asked};
 use crate::run::state::world::Fabric;
+use crate::run::steps::managed::Admission;
 use frame::{Frame, Occupancy, TrafficClass};
 use queueing::Refusal;
 use units::Time;
@@ -54,8 +56,8 @@ impl Fabric {
         now: Time,
         windows: &mut Queued,
     ) {
-        if self.admitted_by_manager(egress, class, &mut frame, ingress, now, windows) {
-            frame = self.manager_on_dequeue(egress, class, frame, now, windows);
+        if self.admitted_by_manager(egress, class, &mut frame, ingress, now) == Admission::Admitted {
+            frame = self.manager_on_dequeue(egress, class, frame, now);
             self.transmit(egress, frame, now, windows);
         }
     }
@@ -98,12 +100,30 @@ impl Fabric {
         if hooks.has(Hooks::CREDITS) {
             self.meets_credits(egress, class, &frame, ingress, now, windows);
         }
-        if hooks.has(Hooks::MANAGED)
-            && !self.comes_unheard(egress, class, &frame, now)
-            && !self.admitted_by_manager(egress, class, &mut frame, ingress, now, windows)
-        {
-            return self.room_left(egress, class, &frame, ingress, now, windows);
+        if hooks.has(Hooks::MANAGED) && !self.comes_unheard(egress, class, &frame, now) {
+            match self.admitted_by_manager(egress, class, &mut frame, ingress, now) {
+                Admission::Admitted => {}
+                Admission::Deferred => return,
+                Admission::Lost => return self.room_left(egress, class, &frame, ingress, now, windows),
+            }
         }
+        self.enqueue_admitted(Admitted { frame, egress, class, ingress }, now, windows);
+    }
+
+    /// A frame goes on behind the congestion message that its queue manager sent because of it.
+    #[cold]
+    pub fn enter_admitted(&mut self, admitted: Admitted, now: Time, windows: &mut Queued) {
+        if self.links.ports[admitted.egress].hooks.has(Hooks::AHEAD) {
+            self.enqueue_admitted_ahead(admitted, now, windows);
+        } else {
+            self.enqueue_admitted(admitted, now, windows);
+        }
+    }
+
+    /// The stages behind the queue manager.
+    #[inline(always)]
+    fn enqueue_admitted(&mut self, admitted: Admitted, now: Time, windows: &mut Queued) {
+        let Admitted { frame, egress, class, ingress } = admitted;
         if self.links.ports[egress].busy_until <= now && self.goes_at_once(egress, class, &frame, now) {
             return self.leave_at_once(egress, class, frame, ingress, now, windows);
         }
@@ -114,7 +134,7 @@ impl Fabric {
         self.begin_to_wait(egress, class, &frame, ingress, now, windows);
         self.decide_when_free(egress, class, now, windows);
         if self.links.ports[egress].stopped >> class.0 & 1 != 0 {
-            self.note_stuck(egress, 1 << class.0, now, windows);
+            self.deferred.push(Deferred::Stuck(egress, 1 << class.0));
         }
     }
 
@@ -174,7 +194,7 @@ impl Fabric {
     ) {
         let hooks = self.links.ports[egress].hooks;
         if hooks.has(Hooks::MANAGED) {
-            frame = self.manager_on_dequeue(egress, class, frame, now, windows);
+            frame = self.manager_on_dequeue(egress, class, frame, now);
         }
         self.transmit(egress, frame, now, windows);
         if hooks.has(Hooks::CREDITS) {

@@ -3,6 +3,7 @@
 //! Where the link is free and nobody stands in line, a frame goes from its limiter straight to the link, and where the control
 //! is quiet it hears nothing of that: such a frame costs a few comparisons more than one without a limiter.
 
+use crate::run::state::deferred::Deferred;
 use crate::run::state::event::Queued;
 use crate::run::state::index::{EndpointIx, LimiterIx, PortIx};
 use crate::run::state::limiter_line::Next;
@@ -37,7 +38,7 @@ impl Fabric {
                 debug_assert!(limiter.wakes_at <= limiter.next_call(now), "a call that nobody has asked for");
                 if straight.transmit(frame, now, windows) || counted {
                     let class = self.links.ports[egress].classes.class(frame.priority);
-                    self.feed_sources((egress, class), &frame, now, windows);
+                    self.deferred.push(Deferred::RefillSources(egress, class, frame));
                 }
                 return;
             }
@@ -145,7 +146,7 @@ impl Fabric {
         match way {
             WayOut::Link(straight, _) => {
                 straight.transmit(frame, now, windows);
-                self.feed_sources((egress, class), &frame, now, windows);
+                self.deferred.push(Deferred::RefillSources(egress, class, frame));
             }
             WayOut::Nic(nic, ..) => {
                 nic.count_pulled(class);
@@ -180,7 +181,7 @@ impl Fabric {
     ) {
         if straight {
             self.transmit_untold(egress, frame, now, windows);
-            self.feed_sources((egress, class), &frame, now, windows);
+            self.deferred.push(Deferred::RefillSources(egress, class, frame));
         } else {
             self.count_pulled(egress, class);
             self.depart(egress, frame, now, windows);

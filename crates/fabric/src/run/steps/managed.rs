@@ -4,7 +4,7 @@
 //! their port free, unless it is quiet: then the queue counts what it need not hear of. It is asked before limits are, so
 //! that it sees what they refuse.
 
-use crate::run::state::event::Queued;
+use crate::run::state::deferred::{Admitted, Deferred};
 use crate::run::state::headers::Carried;
 use crate::run::state::index::PortIx;
 use crate::run::state::losses::Cause;
@@ -45,8 +45,8 @@ impl Fabric {
         now < self.links.passed.of(egress, class.at()).heard_from() && !frame.flags.is_tagged()
     }
 
-    /// A frame of which the manager hears comes to the queue of a class: marks it and tells its source if the manager says
-    /// so. False: it is lost.
+    /// Passes a frame that comes to the queue of a class to its manager, which may mark it, drop it, or send a message to its source. A
+    /// message leaves before the frame goes on.
     #[inline(always)]
     pub fn admitted_by_manager(
         &mut self,
@@ -55,8 +55,7 @@ impl Fabric {
         frame: &mut Frame,
         ingress: Option<PortIx>,
         now: Time,
-        windows: &mut Queued,
-    ) -> bool {
+    ) -> Admission {
         if frame.flags.kind() == FrameKind::Tag
             && self.links.stamps_returned
             && let Some(ingress) = ingress
@@ -66,12 +65,14 @@ impl Fabric {
         match self.manager_verdict(egress, class, frame, Moment::Enqueue, now) {
             Verdict::Drop => {
                 self.lose(egress, class, frame, ingress, Cause::QueueManager, now);
-                return false;
+                Admission::Lost
             }
-            Verdict::Notify(report) => self.notify_source(egress, class, frame, report, now, windows),
-            Verdict::Pass | Verdict::Mark => {}
+            Verdict::Notify(report) if self.notify_source(egress, class, frame, report, now) => {
+                self.deferred.push(Deferred::Admitted(Admitted { frame: *frame, egress, class, ingress }));
+                Admission::Deferred
+            }
+            Verdict::Notify(_) | Verdict::Pass | Verdict::Mark => Admission::Admitted,
         }
-        true
     }
 
     /// A frame leaves the queue of a class for the link, perhaps with a mark.
@@ -82,14 +83,13 @@ impl Fabric {
         class: TrafficClass,
         mut frame: Frame,
         now: Time,
-        windows: &mut Queued,
     ) -> Frame {
         if self.leaves_unheard(egress, class, &frame, now) {
             return frame;
         }
         if let Verdict::Notify(report) = self.manager_verdict(egress, class, &mut frame, Moment::Dequeue, now)
         {
-            self.notify_source(egress, class, &frame, report, now, windows);
+            self.notify_source(egress, class, &frame, report, now);
         }
         frame
     }
@@ -167,8 +167,8 @@ impl Fabric {
         verdict
     }
 
-    /// Sends a congestion message that says this to the source of a frame. Messages of messages and of tags on their
-    /// way back are not sent.
+    /// Sends a congestion message that says this to the source of a frame, as soon as the current step returns. Returns false if none is
+    /// sent: to a source whose way back is not known, and because of messages and of tags on their way back.
     fn notify_source(
         &mut self,
         egress: PortIx,
@@ -176,10 +176,9 @@ impl Fabric {
         frame: &Frame,
         report: Report,
         now: Time,
-        windows: &mut Queued,
-    ) {
+    ) -> bool {
         let queue = self.links.ports[egress].queue(class);
-        let Some(managed) = self.links.managers.of(queue) else { return };
+        let Some(managed) = self.links.managers.of(queue) else { return false };
         let (priority, point) = (managed.message_priority, managed.point);
         let sampled = self.headers.sampled(frame, managed.header_octets);
         let mut message = Frame {
@@ -196,8 +195,9 @@ impl Fabric {
             let notice = Notice { point, feedback, offset, delta, sampled };
             self.headers.attach(&mut message, Carried::Notice(notice));
         }
-        if answers && self.answer(node, frame, message, now, windows) {
-            return;
+        if answers && let Some((back, message)) = self.answer(node, frame, message, now) {
+            self.deferred.push(Deferred::Originate(back, message));
+            return true;
         }
         self.headers.release(&message);
         if let Some(managed) = self.links.managers.of_mut(queue) {
@@ -205,7 +205,19 @@ impl Fabric {
             let counts = managed.by_class.as_mut().map_or(counts, |by_class| &mut by_class[class.at()]);
             counts.messages -= 1;
         }
+        false
     }
+}
+
+/// Outcome for a frame that its queue manager has examined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Admission {
+    /// The frame goes on.
+    Admitted,
+    /// The manager has dropped the frame.
+    Lost,
+    /// The frame goes on, as a deferred step, behind a congestion message.
+    Deferred,
 }
 
 /// Length of a congestion message (IEEE 802.1Q clause 33): addresses, VLAN tag, perhaps CN-TAG, type, 24 octets, what it repeats

@@ -64,50 +64,39 @@ impl Fabric {
     }
 
     /// A node answers the sender of a frame that follows its path forward and of which `hops` entries of the table of
-    /// hops are behind it: `reply` goes back along the path. False if the frame began its way here.
-    pub fn reply(&mut self, hops: u32, reply: Frame, now: Time, windows: &mut Queued) -> bool {
-        let Some((egress, back)) = self.routes.step_back(hops) else { return false };
+    /// hops are behind it: `reply` goes back along the path. `None` if the frame began its way here.
+    fn reply(&self, hops: u32, reply: Frame, now: Time) -> Option<(PortIx, Frame)> {
+        let (egress, back) = self.routes.step_back(hops)?;
         let route = self.routes.route_back(reply.path.0, back);
-        self.originate(egress, Frame { route, created: now, ..reply }, now, windows);
-        true
+        Some((egress, Frame { route, created: now, ..reply }))
     }
 
-    /// A switch that is about to pass a frame on answers its sender, whichever end of the path that is. False if the
-    /// frame began its way here.
+    /// The answer of a switch to the sender of a frame that it is about to pass on, whichever end of the path that is, and the port that
+    /// it leaves through. `None` if the frame began its way here.
     pub fn answer(
         &mut self,
         node: NodeIx,
         passing: &Frame,
         answer: Frame,
         now: Time,
-        windows: &mut Queued,
-    ) -> bool {
+    ) -> Option<(PortIx, Frame)> {
         match passing.route.heading() {
             // The next hop is the one that it takes now.
-            Heading::Forward(next) | Heading::Tree(next) => self.reply(next - 1, answer, now, windows),
+            Heading::Forward(next) | Heading::Tree(next) => self.reply(next - 1, answer, now),
             // It has come back along this hop, which leads on to its sender.
             Heading::Backward(hop) => {
                 let egress = self.routes.port_at(hop + 1);
                 let planned = Route::forward(hop + 2);
-                let frame = Frame { route: planned, created: now, ..answer };
-                self.originate(egress, frame, now, windows);
-                true
+                Some((egress, Frame { route: planned, created: now, ..answer }))
             }
             Heading::Destination(to) => {
                 let path = passing.path.0;
                 let ends = self.routes.spreading.as_ref().and_then(|spreading| spreading.ends[path as usize]);
-                let Some(ends) = ends else { return false };
-                let back = if to == ends.from { ends.to } else { Some(ends.from) };
-                // Who shall have an answer to what goes back to a sender, of whose paths none is listed?
-                let Some(back) = back else { return false };
-                let Some(egress) = self.choose_egress(node, path, back, now) else { return false };
-                self.originate(
-                    egress,
-                    Frame { route: Route::to(back), created: now, ..answer },
-                    now,
-                    windows,
-                );
-                true
+                let ends = ends?;
+                // A frame to a sender none of whose paths is listed has no known sender itself.
+                let back = if to == ends.from { ends.to? } else { ends.from };
+                let egress = self.choose_egress(node, path, back, now)?;
+                Some((egress, Frame { route: Route::to(back), created: now, ..answer }))
             }
         }
     }

@@ -5,6 +5,7 @@
 //! of every frame sent. A class may send exactly if it has frames and its bit in `stopped` is clear; that bit may outlive a
 //! pause, until the port looks again (see `stops`). When the scheduler hears of it is the matter of `scheduling::Selector`.
 
+use crate::run::state::deferred::Deferred;
 use crate::run::state::event::{Event, Kind, Queued};
 use crate::run::state::index::PortIx;
 use crate::run::state::pool::Waiting;
@@ -32,7 +33,7 @@ impl Fabric {
     pub fn try_transmit(&mut self, egress: PortIx, now: Time, windows: &mut Queued) {
         let busy_until = self.links.ports[egress].busy_until;
         if busy_until <= now {
-            self.decide(egress, now, windows);
+            self.deferred.push(Deferred::Decide(egress));
         } else {
             self.arm(egress, busy_until, windows);
         }
@@ -120,7 +121,7 @@ impl Fabric {
                 self.count_leaving(egress, class, &waiting, now);
             }
             if hooks.has(Hooks::MANAGED) {
-                waiting.frame = self.manager_on_dequeue(egress, class, waiting.frame, now, windows);
+                waiting.frame = self.manager_on_dequeue(egress, class, waiting.frame, now);
             }
         }
         self.put_on_link(egress, waiting.frame, now, windows);
@@ -129,7 +130,7 @@ impl Fabric {
         if port.waiting != 0 && port.decision.arm(at) {
             windows.push(Event::bare(Kind::Decide, at, egress));
         }
-        self.count_sent(egress, &waiting.frame, hooks, now, windows);
+        self.count_sent(egress, &waiting.frame, hooks, now);
         // After the transmission has begun: what follows may want to send a pause through this very port.
         if hooks.has(Hooks::COUNTED) {
             self.count_out(&waiting, now, windows);
@@ -151,7 +152,7 @@ impl Fabric {
         let hooks = self.links.ports[egress].hooks;
         let (mut waiting, before) = self.take_out(true, egress, class, now);
         if hooks.has(Hooks::MANAGED) {
-            waiting.frame = self.manager_on_dequeue(egress, class, waiting.frame, now, windows);
+            waiting.frame = self.manager_on_dequeue(egress, class, waiting.frame, now);
         }
         if hooks.has(Hooks::SCHEDULER) {
             self.on_sent(egress, class, waiting.frame.bytes, now);

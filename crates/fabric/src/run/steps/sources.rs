@@ -3,6 +3,7 @@
 //! A NIC has a queue for each class and port. A class that is full or paused holds back the sources that wait for it,
 //! and no others.
 
+use crate::run::state::deferred::Deferred;
 use crate::run::state::event::{Event, Kind, Queued};
 use crate::run::state::index::{LimiterIx, PortIx, SourceIx};
 use crate::run::state::world::Fabric;
@@ -206,22 +207,35 @@ impl Fabric {
         if pushed { self.limiter_of(frame.path).is_some() } else { !frame.flags.is_originated() }
     }
 
-    /// A frame has left a NIC: whoever waited for that acts. Endpoints come before sources, which would take the room
-    /// that has become free again and again.
+    /// A frame has left a NIC: defers what may take its place, if anything waits for that.
     #[inline(always)]
-    pub fn feed(&mut self, egress: PortIx, frame: &Frame, now: Time, windows: &mut Queued) {
+    pub fn feed(&mut self, egress: PortIx, frame: &Frame) {
         let class = self.links.ports[egress].classes.class(frame.priority);
         if self.was_pulled(frame, frame.flags.is_pushed()) {
             self.pulled_frame_left(egress, class);
         }
         let Some(nic) = &self.links.nics[egress] else { return };
         if nic.has_line(class) {
-            self.pull(egress, class, now, windows);
+            self.deferred.push(Deferred::Refill(egress, class, *frame));
+        } else if frame.flags.is_pushed() || nic.has_blocked(class) {
+            self.deferred.push(Deferred::RefillSources(egress, class, *frame));
         }
+    }
+
+    /// Fills the place of a frame that has left a NIC. Endpoints and limiters come before sources, which would take every free place.
+    #[inline(never)]
+    pub fn refill_nic(
+        &mut self,
+        (egress, class): (PortIx, TrafficClass),
+        frame: &Frame,
+        now: Time,
+        windows: &mut Queued,
+    ) {
+        self.pull(egress, class, now, windows);
         self.feed_sources((egress, class), frame, now, windows);
     }
 
-    /// The part of it that sources take.
+    /// Lets sources fill the place of a frame that has left a NIC.
     #[inline(always)]
     pub fn feed_sources(
         &mut self,

@@ -28,6 +28,15 @@ impl Fabric {
         }
     }
 
+    /// As `note_stuck`, for those of these classes that are still stopped.
+    #[cold]
+    pub fn note_still_stuck(&mut self, port: PortIx, classes: u32, now: Time, windows: &mut Queued) {
+        let stuck = classes & self.links.ports[port].stopped;
+        if stuck != 0 {
+            self.note_stuck(port, stuck, now, windows);
+        }
+    }
+
     /// A pause frame has changed until when classes are paused: a storm may be over earlier than it seemed.
     #[cold]
     pub fn note_change(&mut self, port: PortIx, now: Time, windows: &mut Queued) {

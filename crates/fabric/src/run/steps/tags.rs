@@ -41,8 +41,11 @@ impl Fabric {
             // From the beginning of the path to its far end.
             return self.originate(egress, Frame { route, created: now, ..back }, now, windows);
         }
-        if !self.answer(node, frame, back, now, windows) {
-            self.headers.release(&back);
+        match self.answer(node, frame, back, now) {
+            Some((egress, back)) => self.originate(egress, back, now, windows),
+            None => {
+                self.headers.release(&back);
+            }
         }
     }
 

@@ -17,7 +17,7 @@ impl Fabric {
         }
         let hooks = port.hooks;
         self.put_on_link(egress, frame, now, windows);
-        self.count_sent(egress, &frame, hooks, now, windows);
+        self.count_sent(egress, &frame, hooks, now);
     }
 
     /// Puts a frame on the link of a port that is free, and tells nobody.
@@ -41,7 +41,7 @@ impl Fabric {
         let (hooks, broken) = (port.hooks, arrival.kind() == Kind::Broken);
         windows.send(arrival, || self.links.neighbours[egress]);
         self.probes.breaks = broken;
-        self.count_sent(egress, &frame, hooks, now, windows);
+        self.count_sent(egress, &frame, hooks, now);
         self.probes.breaks = false;
         if broken {
             self.record_broken(egress);
@@ -62,23 +62,16 @@ impl Fabric {
         windows.send(arrival, || self.links.neighbours[egress]);
     }
 
-    /// A transmission has begun: counts it, and tells the sources that wait for it.
+    /// A transmission has begun: counts it, and defers what may take the place of the frame.
     #[inline(always)]
-    pub fn count_sent(
-        &mut self,
-        egress: PortIx,
-        frame: &Frame,
-        hooks: Hooks,
-        now: Time,
-        windows: &mut Queued,
-    ) {
+    pub fn count_sent(&mut self, egress: PortIx, frame: &Frame, hooks: Hooks, now: Time) {
         self.links.passed.count(egress, frame);
         if hooks.has(Hooks::FEEDS.or(Hooks::RECORDED)) {
             if hooks.has(Hooks::RECORDED) {
                 self.record_sent(egress, frame, now);
             }
             if hooks.has(Hooks::FEEDS) {
-                self.feed(egress, frame, now, windows);
+                self.feed(egress, frame);
             }
         }
     }

@@ -11,10 +11,12 @@
 //! does it occupy memory. Line overhead goes ahead of the frame: the last bit of the frame is the last
 //! that the link carries of it.
 
+use crate::run::state::deferred::Deferred;
 use crate::run::state::event::{Event, Kind, Queued, What};
 use crate::run::state::headers::Carried;
 use crate::run::state::world::Fabric;
 use engine::World;
+use units::Time;
 
 impl World for Fabric {
     type Event = Event;
@@ -69,6 +71,10 @@ impl World for Fabric {
     fn handle(&mut self, event: Event, windows: &mut Queued) {
         self.looks_at_own(&event);
         self.happens(event, windows);
+        if !self.deferred.is_empty() {
+            self.run_deferred(event.time, windows);
+        }
+        self.deciding = false;
         self.looks_at_all();
     }
 }
@@ -85,7 +91,6 @@ impl Fabric {
             if self.links.ports[event.port()].decision.fires(event.time) {
                 self.deciding = true;
                 self.decide(event.port(), event.time, windows);
-                self.deciding = false;
             }
         } else if event.is(Kind::Source) {
             let (place, now) = (event.place(), event.time);
@@ -98,6 +103,28 @@ impl Fabric {
             self.limiter_called(event.called_limiter(), event.time, windows);
         } else {
             self.handle_others(event, windows);
+        }
+    }
+
+    /// Runs the steps that a step has deferred, and those that they defer, depth first.
+    #[inline(never)]
+    fn run_deferred(&mut self, now: Time, windows: &mut Queued) {
+        let mut below = 0;
+        loop {
+            // What the last step has appended runs in order of appending: the stack holds it in reverse.
+            self.deferred[below..].reverse();
+            let Some(step) = self.deferred.pop() else { return };
+            below = self.deferred.len();
+            match step {
+                Deferred::Decide(port) => self.decide(port, now, windows),
+                Deferred::RefillSources(port, class, frame) => {
+                    self.feed_sources((port, class), &frame, now, windows);
+                }
+                Deferred::Refill(port, class, frame) => self.refill_nic((port, class), &frame, now, windows),
+                Deferred::Originate(port, frame) => self.originate(port, frame, now, windows),
+                Deferred::Admitted(admitted) => self.enter_admitted(admitted, now, windows),
+                Deferred::Stuck(port, classes) => self.note_still_stuck(port, classes, now, windows),
+            }
         }
     }
 

@@ -16,12 +16,14 @@
 //! writes into the tag of a frame that leaves is not known before: such a frame waits for a decision.
 
 use crate::run::state::ahead::MOST;
+use crate::run::state::deferred::Admitted;
 use crate::run::state::event::Queued;
 use crate::run::state::index::{PortIx, QueueIx};
 use crate::run::state::losses::Cause;
 use crate::run::state::pool::Waiting;
 use crate::run::state::port::{Hooks, Port};
 use crate::run::state::world::Fabric;
+use crate::run::steps::managed::Admission;
 use frame::{Frame, TrafficClass};
 use units::Time;
 
@@ -195,9 +197,15 @@ impl Fabric {
         windows: &mut Queued,
     ) {
         let class = self.links.ports[egress].classes.class(frame.priority);
-        if !self.admitted_by_manager(egress, class, &mut frame, ingress, now, windows) {
-            return;
+        if self.admitted_by_manager(egress, class, &mut frame, ingress, now) == Admission::Admitted {
+            self.enqueue_admitted_ahead(Admitted { frame, egress, class, ingress }, now, windows);
         }
+    }
+
+    /// A frame goes on that its queue manager has admitted.
+    #[inline(always)]
+    pub fn enqueue_admitted_ahead(&mut self, admitted: Admitted, now: Time, windows: &mut Queued) {
+        let Admitted { frame, egress, class, ingress } = admitted;
         let port = &self.links.ports[egress];
         if port.waiting == 0 && port.busy_until <= now {
             if self.links.cold[egress].notes_departures {
