@@ -2,7 +2,7 @@
 
 use super::View;
 use super::durations::with_wait;
-use crate::run::crossbar::Input;
+use crate::run::state::crossbar::Input;
 use measure::Table;
 
 impl View<'_> {

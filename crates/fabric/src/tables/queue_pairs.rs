@@ -2,7 +2,7 @@
 
 use super::View;
 use super::message_times::with_spent;
-use crate::run::endpoint_state::EndpointState;
+use crate::run::state::endpoint_state::EndpointState;
 use measure::Table;
 use transport::{Endpoint, PairReceived, QueuePair, ReadCounts, TimesSpent};
 use units::Time;
