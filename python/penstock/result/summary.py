@@ -50,8 +50,8 @@ class Part:
     columns : tuple[str, ...]
         Columns that are fields of their own name.
     durations : Mapping[str, tuple[str, tuple[str, ...]]]
-        Fields that are objects: the quantity and its statistics, in nanoseconds. One that was never measured is
-        ``None``.
+        Fields that are objects: the quantity and its statistics, in nanoseconds. Statistics of a quantity
+        that was never measured are ``None``.
     """
 
     name: tuple[str, str]

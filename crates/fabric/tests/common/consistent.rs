@@ -203,7 +203,7 @@ pub fn same(a: &Outcome, b: &Outcome) -> Result<(), TestCaseError> {
     prop_assert_eq!((a.now, &a.error), (b.now, &b.error));
     for (a, b) in a.tables.iter().zip(&b.tables) {
         // As text, because not-a-number stands for "not recorded" and is not equal to itself.
-        prop_assert!(format!("{a:?}") == format!("{b:?}"), "{}: {:?} and {:?}", a.name, a, b);
+        prop_assert!(format!("{a:?}") == format!("{b:?}"), "{}: {:?} and {:?}", a.spec.name, a, b);
     }
     Ok(())
 }
