@@ -18,7 +18,7 @@ def run(duration: str = "2 ms", **probes: str) -> ps.Result:
 
 
 def test_a_film_says_what_the_tables_say() -> None:
-    result = run()
+    result = run(bin="4 us")
     found = film(result)
     assert found is not None
     ports = result.table("ports").to_pylist()

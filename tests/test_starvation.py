@@ -38,6 +38,11 @@ def scenario(scheduler: object, frame: str = "1522 B") -> ps.Scenario:
     )
 
 
+def binned(scheduler: object, frame: str = "1522 B") -> ps.Scenario:
+    """The same with bins shorter than a frame."""
+    return scenario(scheduler, frame).probes(bin="1 us")
+
+
 def service(result: Result, traffic_class: int, bound_ns: float | None = None) -> Service:
     found = starvation(result, bound_ns).classes
     (one,) = [one for one in found if (one.port, one.traffic_class) == ("sw.0->h0", traffic_class)]
@@ -45,7 +50,7 @@ def service(result: Result, traffic_class: int, bound_ns: float | None = None) -
 
 
 def test_a_class_below_a_greedy_strict_one_starves_until_the_end() -> None:
-    result = scenario("strict_priority").run()
+    result = binned("strict_priority").run()
     low, high = service(result, 0, 50e3), service(result, 3, 50e3)
     assert (low.weakly, low.strongly, low.waits_still) == ("starves", "starves", True)
     assert low.weak.least_ns > 490e3
@@ -54,7 +59,7 @@ def test_a_class_below_a_greedy_strict_one_starves_until_the_end() -> None:
 
 
 def test_strict_priority_promises_nothing_below_the_highest_class_that_is_used() -> None:
-    result = scenario("strict_priority").run()
+    result = binned("strict_priority").run()
     assert service(result, 0).bound_ns is None and service(result, 0).weakly == "no bound"
     assert service(result, 3).bound_ns == pytest.approx(2 * FRAME_NS)
 
@@ -63,14 +68,14 @@ def test_strict_priority_promises_nothing_below_the_highest_class_that_is_used()
     "scheduler", [DRR, ETS, {"wrr": {"weights": [1] * 8}}], ids=lambda one: next(iter(one))
 )
 def test_rounds_keep_what_they_promise(scheduler: object) -> None:
-    result = scenario(scheduler).run()
+    result = binned(scheduler).run()
     for one in (service(result, 0), service(result, 3)):
         assert one.bound_ns is not None and one.weak.most_ns <= one.bound_ns < 60e3
         assert (one.weakly, one.strongly, one.waits_still) == ("fair", "fair", False)
 
 
 def test_a_flow_is_told_where_its_class_waited_and_how_long_it_was_silent() -> None:
-    first = starvation(scenario("strict_priority").run()).flows[0]
+    first = starvation(binned("strict_priority").run()).flows[0]
     assert (first.flow, first.worst.port, first.worst.traffic_class) == ("backup", "sw.0->h0", 0)
     assert first.silent_ns is not None and first.silent_ns > 490e3
 
@@ -92,7 +97,7 @@ def _pauses(count: int, period_ns: float, quanta: int) -> list[dict[str, Any]]:
 def test_a_class_that_is_stopped_before_each_of_its_turns_is_served_weakly_fairly_alone() -> None:
     """Each time it may send, a long frame is under way: never for long, but again and again."""
     period, quanta, response = 2 * 9020 * 0.8, 272, 3_072
-    paused = scenario(DRR, frame="9000 B").flow_control.pfc(priorities=[3])
+    paused = binned(DRR, frame="9000 B").flow_control.pfc(priorities=[3])
     for entry in _pauses(32, period, quanta):
         paused = paused.fault(**entry)
     one = service(paused.run(), 3, 20e3)
@@ -106,8 +111,8 @@ def test_bins_are_true_to_frames() -> None:
     """The longest time between frames that a log has lies between what the bins allow."""
     result = (
         scenario({"drr": {"quanta": ["1542 B", *["1542 B"] * 2, "30000 B", *["1542 B"] * 4]}})
-        .probe("queue")
-        .probe("class")
+        .probe("queue", every="1 us")
+        .probe("class", every="1 us")
         .probe("frames", which="sw.0->h0")
         .run()
     )

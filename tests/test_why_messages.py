@@ -93,7 +93,7 @@ def test_parts_add_up(fabric: str, over: str) -> None:
         assert spent == pytest.approx(message.row["acknowledged_ns"], abs=10)
         assert sum(message.late_by.values()) == pytest.approx(message.late_ns)
         assert min(value for name, value in message.late_by.items() if name != "queues") >= 0
-        # A packet on the wire and two in the NIC, which has taken them early: 4,182 B each with their overhead.
+        # Three packets of 4,182 B: one on the wire, two that the NIC has taken early.
         assert message.late_by["queues"] > -3 * 4_182 * 0.08 - 1
 
 
@@ -208,7 +208,7 @@ def test_reads_are_told_and_one_that_is_not_whole_is_an_error_that_says_so() -> 
 
 
 def test_queue_pairs_in_error_are_told(penstock: Command, tmp_path: Path) -> None:
-    """All that one host sends is lost: it gives up after the third timeout in a row, counted from its last packet."""
+    """What one host sends is lost: it gives up after the third timeout in a row, from its last packet on."""
     keys = 'control = "none", timeout = "100 us", retries = 2'
     fault = '[[faults]]\nlink = ["h1", "sw"]\ntowards = "sw"\nfrom = "10 us"\nframe_loss = 1.0\n'
     scenario = tmp_path / "dead.toml"

@@ -52,11 +52,7 @@ pub fn iwarp(bytes: &[u8]) -> Result<(), String> {
     let Some((&[first, second], steps)) = bytes.split_first_chunk() else { return Ok(()) };
     let operation =
         [IwarpOperation::Read, IwarpOperation::Write, IwarpOperation::Send][usize::from(first) % 3];
-    let own = IwarpKeys {
-        message: Bytes::new(1 + 200 * u64::from(second)),
-        markers: first & 8 == 0,
-        ..IwarpKeys::default()
-    };
+    let own = IwarpKeys { message: Bytes::new(1 + 200 * u64::from(second)), markers: first & 8 == 0 };
     let keys = ConversationKeys {
         messages: Messages::Of(Talk::Iwarp(operation, own)),
         outstanding: 1 + u64::from(first >> 4),

@@ -37,6 +37,7 @@
 //! Not modelled: rates by sums of queues or by shared memory; the fields of tags, but for their length; a NIC that writes into tags.
 
 use crate::checks::{above, above_zero, intervals, message_priority, within};
+use crate::fecn_options::{AverageWith, Capacity, Idle, Load, Phase, QueueControl};
 use crate::manager::{Configuration, Departures, Fill, FrameFacts, LinkFacts, QueueManager, Verdict};
 use crate::quiet::Quiet;
 use crate::step::Moment;
@@ -114,76 +115,6 @@ pub struct RatePointParams {
     /// Priority of these messages. A whole number, 0 to 7. Default: 7 (a choice: ahead of what is congested).
     #[schemars(range(min = 0, max = 7))]
     pub message_priority: u32,
-}
-
-/// When intervals begin.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Phase {
-    /// At multiples of their length.
-    #[default]
-    Aligned,
-    /// At a random time within the first.
-    Random,
-}
-
-/// The function f of the queue.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum QueueControl {
-    /// Two hyperbolas that meet at the set point.
-    #[default]
-    Hyperbolic,
-    /// A line through 1 at the set point.
-    Linear,
-    /// 1.
-    Off,
-}
-
-/// What the newest rate is averaged with.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum AverageWith {
-    /// The rate before the last.
-    #[default]
-    Previous,
-    /// The last.
-    Last,
-}
-
-/// What counts of a frame that arrives.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Load {
-    /// With line overhead.
-    #[default]
-    Wire,
-    /// From DA to FCS.
-    Frame,
-}
-
-/// The capacity that arrivals are compared with.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Capacity {
-    /// Measured where a scheduler shares the link among classes by weight, else that of the link.
-    #[default]
-    Computed,
-    /// The rate of the link.
-    Link,
-    /// What leaves the queue while it does not run empty.
-    Measured,
-}
-
-/// What an interval without arrivals does.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Idle {
-    /// Nothing.
-    #[default]
-    Hold,
-    /// The advertised rate rises.
-    Raise,
 }
 
 impl Default for RatePointParams {

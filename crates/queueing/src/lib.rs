@@ -22,6 +22,7 @@ mod crossbar;
 mod dynamic_threshold;
 mod entry;
 mod fecn;
+mod fecn_options;
 mod fecn_source;
 mod manager;
 mod pools;
@@ -48,7 +49,7 @@ pub use congestion_domain::{CN_TAG_BYTES, Choice, CnTlv, Defence, DomainKeys, Po
 pub use crossbar::{Arbitration, CrossbarKeys, Inputs, Room, Speedup};
 pub use dynamic_threshold::{Alpha, DynamicThreshold, SharedMemorySpec};
 pub use entry::assign;
-pub use fecn::{AverageWith, Capacity, Idle, Load, Phase, QueueControl};
+pub use fecn_options::{AverageWith, Capacity, Idle, Load, Phase, QueueControl};
 pub use fecn_source::{RateReaction, RateReactionParams};
 pub use manager::{
     Color, Configuration, Counts, Departures, Fill, FrameFacts, LinkFacts, QueueManager, Report,

@@ -2,8 +2,10 @@
 //!
 //! `derive(JsonSchema)` takes a third of the compile time of the crates that declare parameters, and its result changes
 //! only with them. The schema is therefore a file, `crates/scenario/src/scenario.schema.json`. With the feature
-//! `generate` this crate is [schemars](https://docs.rs/schemars), and `cargo run -p scenario --features generate
+//! `generate` this crate is the library schemars, and `cargo run -p scenario --features generate
 //! --example json_schema` prints that file. Without it, derives are empty and schemas say nothing.
+
+#![warn(clippy::too_many_lines)]
 
 #[cfg(feature = "generate")]
 pub use schemars::*;

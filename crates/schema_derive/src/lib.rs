@@ -1,5 +1,7 @@
 //! An empty `derive(JsonSchema)`, for builds that do not generate the schema (see the crate `schema`).
 
+#![warn(clippy::too_many_lines)]
+
 use proc_macro::{TokenStream, TokenTree};
 
 /// Implements `schemars::JsonSchema` with its default methods. The type has no generic parameters.

@@ -10,6 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from penstock.library import toml
+from penstock.measurements import of_result
 
 if TYPE_CHECKING:
     from penstock.measurements import Measurements
@@ -92,6 +93,7 @@ class InForce:
     weights: ClassWeights
 
 
+@of_result
 def in_force(result: Measurements, meeting: Collection[str]) -> list[InForce]:
     """The promises of a run in the order of time, of which the first begins at 0.
 
@@ -149,6 +151,7 @@ def queue_of_priority(scenario_toml: str, hosts: Collection[str]) -> Callable[[s
     return of_node
 
 
+@of_result
 def accounted_length(result: Measurements) -> str | None:
     """What the schedulers of the switches account; ``None`` if nothing, or not all the same.
 

@@ -63,6 +63,7 @@ def of_flow(result: Measurements, flow: str) -> dict[str, Any] | None:
     return next((row for row in rows(result) if row["flow"] == flow), None)
 
 
+@of_result
 def unfinished(result: Measurements) -> list[str]:
     """Names of the flows over TCP that have an end (`limit`) and had not reached it when the run ended."""
     if "demands" not in result.table_names:

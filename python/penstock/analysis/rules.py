@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.errors import InputError
+from penstock.measurements import of_result
 from penstock.units import duration
 
 from . import connections, fairness
@@ -44,6 +45,7 @@ def origins(rules: Sequence[Rule]) -> str:
     return "; ".join([rules[0].origin, *later])
 
 
+@of_result
 def link_rates(
     result: Measurements, ports: list[dict[str, Any]]
 ) -> tuple[Array, list[tuple[float, int, float]]]:
@@ -73,6 +75,7 @@ def link_rates(
     return capacity, sorted(found)
 
 
+@of_result
 def meeting(result: Measurements) -> frozenset[str]:
     """The ports of switches at which flows of several classes meet; none where switches choose paths."""
     if connections.chooses_paths(result):
@@ -89,6 +92,7 @@ def meeting(result: Measurements) -> frozenset[str]:
     return several or frozenset(classes)
 
 
+@of_result
 def by_flow(
     result: Measurements,
     given: Mapping[str, float] | None,
@@ -128,6 +132,7 @@ def _promised(promise: InForce, of: NDArray[np.int_], usage: Array, frame: Array
     return Rule(promise.begin, shown, Strict(level, hierarchy if divides else None), found.origin)
 
 
+@of_result
 def by_node(result: Measurements, usage: Array) -> Rule:
     """As `by_flow`, where the nodes that send are what shares."""
     names = [row["source"] for row in result.rows("flows")]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow.compute as pc
 
+from penstock.measurements import of_result
 from penstock.units import duration
 
 from . import connections, failures
@@ -145,6 +146,7 @@ class Verdict:
         }
 
 
+@of_result
 def verdict(result: Measurements) -> Verdict:
     """The verdict on a run.
 
@@ -198,6 +200,7 @@ def together(named: Sequence[tuple[str, Verdict]], runs: str = "runs") -> Verdic
     return Verdict(tuple(found))
 
 
+@of_result
 def unfinished(result: Measurements) -> Unfinished:
     """Transfers that were not complete when the run ended."""
     if "transfers" not in result.table_names:

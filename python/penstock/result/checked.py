@@ -221,6 +221,19 @@ def _may_be_none(test: Test) -> Test:
     return lambda value: value is None or test(value)
 
 
+def _is_finding(value: object) -> bool:
+    """One state of a verdict, as `Finding` has it."""
+    from penstock.analysis.verdict import STATES
+
+    return (
+        isinstance(value, dict)
+        and set(value) == {"state", "text"}
+        and _is_text(value["state"])
+        and value["state"] in STATES
+        and _is_text(value["text"])
+    )
+
+
 def _is_warning(value: object) -> bool:
     return _is_text(value) or (isinstance(value, dict) and _is_text(value.get("message")))
 
@@ -283,4 +296,9 @@ _ACCOUNT: Mapping[str, Test] = {
     "frame_hops": _is_whole,
     "wall_s": _is_amount,
 }
-_ACCOUNT_OF_FAILURES = {key: _may_be_none(test) for key, test in _ACCOUNT.items()}
+_ACCOUNT_OF_FAILURES: Mapping[str, Test] = {
+    **{key: _may_be_none(test) for key, test in _ACCOUNT.items()},
+    "verdict": _may_be_none(lambda value: _is_list(value) and all(map(_is_finding, value))),
+    "unfinished": _may_be_none(_is_whole),
+    "transfers": _may_be_none(_is_whole),
+}

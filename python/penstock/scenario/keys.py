@@ -59,8 +59,9 @@ class ProbesKeys(TypedDict, total=False):
     """What is recorded beside the totals, of everything."""
 
     bin: str | None
-    """Width of the bins of all time series. Default: a 500th of `duration`, rounded up to whole
-    nanoseconds.
+    """Width of the bins of all time series. Default: a 500th of `duration`, or the time of twelve of the
+    longest frames on the slowest link if that is longer, but at most a 50th of `duration`; rounded up
+    to whole nanoseconds.
     """
     pauses: bool | None
     """Whether each pause is recorded as an interval. Default: true."""
@@ -74,8 +75,8 @@ class ProbeKeys(TypedDict, total=False):
     busiest": those with the most activity. Default: "all".
     """
     every: str | None
-    """Width of the bins of time series, those of occupancies among them. Default: a 500th of `duration`,
-    rounded up to whole nanoseconds.
+    """Width of the bins of time series, those of occupancies among them. Default: as `bin` of
+    `[probes]`.
     """
     max_rows: int | None
     """The largest number of rows of frames or pauses: the first ones are kept. Default: 100000 frames,

@@ -70,6 +70,26 @@ enum Passes {
 }
 
 impl Hop {
+    /// A host that takes so long for a frame, and for its bytes.
+    fn of_work(per_frame: Time, rate: Option<BitRate>) -> Hop {
+        Hop {
+            clock: rate.map(WireClock::new),
+            overhead: 0,
+            per_frame,
+            crossing: None,
+            after: Time::ZERO,
+            passes: Passes::Whole,
+            is_parallel: false,
+            is_behind_parallel: false,
+            began: Time::ZERO,
+            busy_until: Time::ZERO,
+            distance: Time::ZERO,
+            waited: Time::ZERO,
+            came: Time::ZERO,
+            apart: Time::ZERO,
+        }
+    }
+
     /// A frame is there at `at`; returns when it is at the next.
     fn pass(&mut self, at: Time, bytes: u16) -> Time {
         // A short frame that has overtaken a long one on parallel links is here before that one, and goes first.
@@ -196,6 +216,22 @@ impl View<'_> {
         all.into_iter().map(|there| [there.clone(), back(&there)]).collect()
     }
 
+    /// The fastest crossbar behind these egress ports, if there is one behind each. A cut-through switch hands a frame over when it
+    /// begins to cross: that takes nothing.
+    fn fastest_crossing(&self, stage: &[u32], rates: &LinkRates) -> Option<(BitRate, Speedup)> {
+        let of = |&port: &u32| {
+            let number = self.s.wiring.neighbour(PortId(port)).at();
+            let node = &self.s.spec.nodes[number];
+            let speedup = node.crossbar().filter(|_| !node.cuts_through())?.speedup;
+            let own = (0..).zip(&self.s.spec.links);
+            let own = own.filter(|(_, link)| link.a.at() == number || link.b.at() == number);
+            let fastest = own.map(|(nth, link)| rates.of(nth, link.rate)).max_by_key(|rate| rate.bps())?;
+            Some((fastest, speedup))
+        };
+        let ways: Option<Vec<_>> = stage.iter().map(of).collect();
+        ways?.into_iter().min_by_key(|&(rate, speedup)| time_to_cross(rate, speedup, u16::MAX))
+    }
+
     /// A way through these egress ports as it is without other traffic, with these rates of links; of several ports in
     /// one place each frame takes the one that suits it best.
     pub(super) fn idle_path(&self, stages: &[Vec<u32>], rates: &LinkRates) -> IdlePath {
@@ -233,50 +269,23 @@ impl View<'_> {
                 apart: Time::ZERO,
             })
         };
-        let work = |per_frame: Time, rate: Option<BitRate>| Hop {
-            clock: rate.map(WireClock::new),
-            overhead: 0,
-            per_frame,
-            crossing: None,
-            after: Time::ZERO,
-            passes: Passes::Whole,
-            is_parallel: false,
-            is_behind_parallel: false,
-            began: Time::ZERO,
-            busy_until: Time::ZERO,
-            distance: Time::ZERO,
-            waited: Time::ZERO,
-            came: Time::ZERO,
-            apart: Time::ZERO,
-        };
-        // A cut-through switch hands a frame over when it begins to cross.
         let crossing = |(n, stage): (usize, &Vec<u32>)| {
             stages.get(n + 1)?;
-            let of = |&port: &u32| {
-                let (number, node) = (next(port), &self.s.spec.nodes[next(port)]);
-                let speedup = node.crossbar().filter(|_| !node.cuts_through())?.speedup;
-                let own = (0..).zip(&self.s.spec.links);
-                let own = own.filter(|(_, link)| link.a.at() == number || link.b.at() == number);
-                let fastest =
-                    own.map(|(nth, link)| rates.of(nth, link.rate)).max_by_key(|rate| rate.bps())?;
-                Some((fastest, speedup))
-            };
-            let ways: Option<Vec<_>> = stage.iter().map(of).collect();
-            let fastest =
-                ways?.into_iter().min_by_key(|&(rate, speedup)| time_to_cross(rate, speedup, u16::MAX))?;
-            Some(Hop { crossing: Some(fastest), is_parallel: stage.len() > 1, ..work(Time::ZERO, None) })
+            let fastest = Some(self.fastest_crossing(stage, rates)?);
+            Some(Hop { crossing: fastest, is_parallel: stage.len() > 1, ..Hop::of_work(Time::ZERO, None) })
         };
         let begin = stages.first().and_then(|stage| stage.first());
         let begin = begin.map(|&port| self.s.wiring.node_of[port as usize].at());
         let send = begin.and_then(|begin| self.s.spec.nodes[begin].host()?.send.as_ref());
         let end = stages.last().and_then(|stage| stage.first()).map(|&port| next(port));
         let receive = end.and_then(|end| self.s.spec.nodes[end].host()?.receive.as_ref());
-        let mut hops: Vec<Hop> = send.map(|send| work(send.time_per_frame, send.rate)).into_iter().collect();
+        let mut hops: Vec<Hop> =
+            send.map(|send| Hop::of_work(send.time_per_frame, send.rate)).into_iter().collect();
         for stage in stages.iter().enumerate() {
             hops.extend(hop(stage));
             hops.extend(crossing(stage));
         }
-        hops.extend(receive.map(|receive| work(receive.time_per_frame, receive.rate)));
+        hops.extend(receive.map(|receive| Hop::of_work(receive.time_per_frame, receive.rate)));
         let mut is_behind_parallel = false;
         for hop in &mut hops {
             hop.is_behind_parallel = is_behind_parallel;

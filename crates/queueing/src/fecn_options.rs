@@ -1,0 +1,74 @@
+//! Choices that FECN's rate computation leaves open.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// When intervals begin.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    /// At multiples of their length.
+    #[default]
+    Aligned,
+    /// At a random time within the first.
+    Random,
+}
+
+/// The function f of the queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum QueueControl {
+    /// Two hyperbolas that meet at the set point.
+    #[default]
+    Hyperbolic,
+    /// A line through 1 at the set point.
+    Linear,
+    /// 1.
+    Off,
+}
+
+/// What the newest rate is averaged with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AverageWith {
+    /// The rate before the last.
+    #[default]
+    Previous,
+    /// The last.
+    Last,
+}
+
+/// What counts of a frame that arrives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Load {
+    /// With line overhead.
+    #[default]
+    Wire,
+    /// From DA to FCS.
+    Frame,
+}
+
+/// The capacity that arrivals are compared with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Capacity {
+    /// Measured where a scheduler shares the link among classes by weight, else that of the link.
+    #[default]
+    Computed,
+    /// The rate of the link.
+    Link,
+    /// What leaves the queue while it does not run empty.
+    Measured,
+}
+
+/// What an interval without arrivals does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Idle {
+    /// Nothing.
+    #[default]
+    Hold,
+    /// The advertised rate rises.
+    Raise,
+}

@@ -1,0 +1,51 @@
+//! The retransmission timer of a queue pair, and the packets that request an acknowledgement because of it.
+
+use super::{NONE, QueuePair, RdmaVerb};
+use units::Time;
+
+impl QueuePair {
+    /// The retransmission timeout: shorter while few packets are outstanding.
+    pub(super) fn timeout(&self) -> Time {
+        let timeouts = &self.spec.timeouts;
+        if self.outstanding() <= timeouts.few { timeouts.low } else { timeouts.high }
+    }
+
+    /// Returns true if the retransmission timer runs. Of a READ the requester has the timer.
+    pub(super) fn is_timed(&self, now: Time) -> bool {
+        let outstanding = self.unacknowledged < self.highest && self.spec.verb != RdmaVerb::Read;
+        // The first outstanding packet has left, and so has one that is answered; or none can leave that would be.
+        outstanding
+            && self.failed == Time::NEVER
+            && self.recovery.next(self.unacknowledged, self.highest) != self.unacknowledged
+            && (self.requested.0 > self.unacknowledged || self.ready == NONE)
+            && !(self.not_ready > 0 && self.waits > now)
+    }
+
+    /// Starts or stops the retransmission timer, after a change of what it depends on.
+    pub(super) fn set_timer(&mut self, now: Time) {
+        if !self.is_timed(now) {
+            self.deadline = Time::NEVER;
+        } else if self.deadline == Time::NEVER {
+            self.deadline = now.saturating_add(self.timeout());
+        }
+    }
+
+    /// Returns true if a packet requests an acknowledgement because of what was not acknowledged before: the first one that is
+    /// missing, sent `again`, and one before which nothing was acknowledged or requested for as long as it takes to be in error. So a path
+    /// that is dead is noticed, and a slow receiver that acknowledges every n-th packet is not taken for one.
+    pub(super) fn is_overdue(&mut self, packet: u64, again: bool, now: Time) -> bool {
+        if packet == self.unacknowledged && self.requested.0 <= packet {
+            self.requested.1 = now;
+            return again;
+        }
+        let longest = self.timeout().ps().saturating_mul(u64::from(self.spec.retries) + 1);
+        now.saturating_sub(self.requested.1).ps() >= longest
+    }
+
+    /// Packets that requested acknowledgements are sent again, or have yet to be: their requests do not count any more.
+    pub(super) fn take_back_requests(&mut self) {
+        if !self.recovery.is_selective() {
+            self.requested.0 = self.unacknowledged;
+        }
+    }
+}
