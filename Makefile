@@ -146,6 +146,7 @@ bench: $(VENV)/developed | needs ## measures speed and size: beside ns-2 and ns-
 docs: schema-written $(VENV)/developed ## writes what is generated: the schema, the reference, the keys of the builder, drawings, pictures
 	$(BIN)/python tools/builder.py
 	$(BIN)/python tools/reference.py
+	$(BIN)/python tools/result_types.py
 	$(BIN)/python tools/modules.py --draw docs/images/rooms.svg
 	$(BIN)/python tools/coverage.py
 	$(BIN)/penstock reproduce hagen-2012/ch7 --out out/docs --document docs/studies

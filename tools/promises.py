@@ -19,7 +19,6 @@ from penstock import _core
 ROOT = Path(__file__).parent.parent
 PROMISED = ROOT / "tests/house/promised.json"
 SCHEMAS = ROOT / "python/penstock/schemas"
-SMALLEST = 'simulation.duration = "1 ns"\ntopology.star = { hosts = 2, rate = "1 Gb/s" }\n'
 
 Promises = dict[str, dict[str, str]]
 
@@ -48,11 +47,10 @@ def current() -> Promises:
     for path in sorted(SCHEMAS.glob("*.schema.json")):
         schema = json.loads(path.read_text("utf-8"))
         found[str(schema["properties"]["schema"]["const"])] = dict(_fields(schema, schema, ""))
-    description = json.loads(_core.run(SMALLEST, "smallest.toml").description)
     found["penstock-result/1"] = {
-        f"{table}.{column['name']}": column["unit"] or "-"
-        for table, about in description.items()
-        for column in about["columns"]
+        f"{table['name']}.{column['name']}": column["unit"] or "-"
+        for table in json.loads(_core.tables())
+        for column in table["columns"]
     }
     return found
 

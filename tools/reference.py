@@ -4,7 +4,7 @@
     python tools/reference.py --check    says whether they are fresh (exit code 1: stale)
 
 Nothing is written here twice: keys come from the JSON Schema, mechanisms from the head of their source files,
-tables from the description in every result, commands from the functions behind them.
+tables from their declarations, commands from the functions behind them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What names mean: mechanisms, keys of the scenario file, tables and columns of results.
 
 Nothing is written here twice: mechanisms and keys come from the engine's registry and JSON Schema, tables
-and columns from the description that comes with each result. Only what `penstock headroom` prints is
+and columns from their declarations. Only what `penstock headroom` prints is
 explained here, because nothing else describes it, and words of the field that are no names in Penstock are in
 `concepts.toml`.
 """
@@ -20,19 +20,6 @@ from typing import Any
 from penstock import _core
 from penstock.errors import InputError
 from penstock.library import suggestion, text_of, toml
-
-_SMALLEST_SCENARIO = """
-[simulation]
-duration = "1 us"
-[topology.star]
-hosts = 2
-rate = "10 Gb/s"
-[[flows]]
-name = "f"
-from = "h0"
-to = "h1"
-source = "greedy"
-"""
 
 _HEADROOM = {
     "total_bit_times": "What still arrives after XOFF in the worst case, in bit times of the link: the sum "
@@ -316,15 +303,14 @@ def _headroom() -> Iterator[Topic]:
 
 
 def _tables() -> Iterator[Topic]:
-    """The engine describes its tables with each result, so the smallest run there is tells."""
-    description = json.loads(_core.run(_SMALLEST_SCENARIO, "explain.toml").description)
-    for table, about in description.items():
+    """The tables and columns that the engine declares."""
+    for table in json.loads(_core.tables()):
         rows = [["column", "unit", "meaning"]]
-        rows += [[column["name"], _text(column.get("unit")), column["about"]] for column in about["columns"]]
-        yield Topic(table, "table", [about["about"]], rows)
-        for column in about["columns"]:
-            unit = f"Unit: {column['unit']}" if column.get("unit") else "No unit."
-            yield Topic(f"{table}.{column['name']}", "column", [column["about"], unit])
+        rows += [[column["name"], _text(column["unit"]), column["about"]] for column in table["columns"]]
+        yield Topic(table["name"], "table", [table["about"]], rows)
+        for column in table["columns"]:
+            unit = f"Unit: {column['unit']}" if column["unit"] else "No unit."
+            yield Topic(f"{table['name']}.{column['name']}", "column", [column["about"], unit])
 
 
 def _keys(

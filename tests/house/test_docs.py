@@ -44,7 +44,7 @@ EXECUTED = [
 ]
 
 
-@pytest.mark.parametrize("tool", ["reference", "builder"])
+@pytest.mark.parametrize("tool", ["reference", "builder", "result_types"])
 def test_what_is_generated_is_fresh(tool: str) -> None:
     done = subprocess.run(
         [sys.executable, ROOT / f"tools/{tool}.py", "--check"], capture_output=True, text=True, check=False

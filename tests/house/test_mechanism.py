@@ -91,6 +91,21 @@ ADDED = [
 ]
 
 
+COLUMN = "crates/fabric/src/tables/queues.rs"
+
+
+def with_column(text: str) -> str:
+    """The file of a table with the column of CONTRIBUTING: its declaration and its values."""
+    section = CONTRIBUTING.partition("\n## A result column\n")[2].partition("\n## ")[0]
+    assert Path(COLUMN).name in section
+    declaration, values = (textwrap.dedent(step["text"]).strip() for step in STEPS.finditer(section))
+    neighbour = re.compile(r'^( +)integer\("bytes", .*\),\n', re.MULTILINE)
+    text, declared = neighbour.subn(lambda found: f"{found[0]}{found[1]}{declaration}\n", text)
+    text, computed = re.subn(r'^( +)(?=\.integers\("bytes", )', rf"\1{values}\n\1", text, flags=re.MULTILINE)
+    assert (declared, computed) == (1, 1)
+    return text
+
+
 @pytest.mark.parametrize("example", ADDED, ids=lambda example: example.file)
 def test_contributing_shows_the_example(example: Example) -> None:
     assert example.steps()[0] in (EXAMPLES / f"{example.file}.rs").read_text("utf-8")
@@ -105,6 +120,7 @@ def test_a_mechanism_is_a_file_and_its_lines_in_the_registry() -> None:
         home = changed.get(one.home) or (ROOT / one.home).read_text("utf-8")
         changed[one.home] = one.with_entry(home)
         changed[one.path] = (EXAMPLES / f"{one.file}.rs").read_text("utf-8")
+    changed[COLUMN] = with_column((ROOT / COLUMN).read_text("utf-8"))
     for file in ("added.toml", "added_in_a_scenario.rs"):
         changed[f"crates/scenario/tests/{file}"] = (EXAMPLES / file).read_text("utf-8")
     _mirror(ROOT, copy, changed)

@@ -1,7 +1,7 @@
 /** What the head of the report says: one sentence about what was simulated, and the few numbers that matter first. */
 import { bytes, count, counted, formatted, listed, seconds, share, si } from "./format";
 import type { Evenness, Report, Verdict } from "./schema";
-import type { Table } from "./table";
+import type { TableOf } from "./table";
 
 export interface Fact {
   label: string;
@@ -28,7 +28,7 @@ function linksOf({ links, allLinks }: Report["topology"]): string {
   return `, joined by ${counted(allLinks, "link")}${speed},`;
 }
 
-function classesOf(flows: Table): string {
+function classesOf(flows: TableOf<"flows">): string {
   const classes = new Set(flows.column("class"));
   return classes.size > 1 ? ` in ${classes.size} classes` : "";
 }
@@ -62,7 +62,7 @@ export function evenOf({ name, flows }: Evenness): string {
 }
 
 /** The column of what flows asked for; results of before have only what their NICs took. */
-export function askedColumn(flows: Table): string {
+export function askedColumn(flows: TableOf<"flows">): "asked_bps" | "offered_bps" {
   return flows.columns.includes("asked_bps") ? "asked_bps" : "offered_bps";
 }
 

@@ -1,5 +1,5 @@
 /** What held the senders over TCP back, in shares of their time, from the table of connections. */
-import type { Table } from "./table";
+import type { TableOf } from "./table";
 
 export const HOLDERS = [
   ["held_by_application", "application", "It had nothing to send, or waited for its last acknowledgements."],
@@ -16,7 +16,7 @@ export interface Held {
 }
 
 /** One entry a connection over TCP that has begun. */
-export function held(connections: Table): Held[] {
+export function held(connections: TableOf<"connections">): Held[] {
   return connections.rowNumbers().flatMap((row): Held[] => {
     const shares = HOLDERS.map(([column]) => connections.number(column, row)).filter((share) => share !== null);
     return shares.length === HOLDERS.length ? [{ flow: connections.text("flow", row), shares }] : [];

@@ -1,5 +1,5 @@
 /** Pause intervals by paused port and priority, ready to be drawn as bars and searched by time. */
-import { natural, type Table } from "./table";
+import { natural, type TableOf } from "./table";
 
 export interface Interval {
   start: number;
@@ -22,7 +22,7 @@ export interface PauseRow {
 }
 
 /** Longest paused first. An interval without an end lasts until `endNs`, the end of the run. */
-export function readPauses(table: Table, endNs: number): PauseRow[] {
+export function readPauses(table: TableOf<"pauses">, endNs: number): PauseRow[] {
   const rows = new Map<string, PauseRow>();
   for (let row = 0; row < table.rows; row++) {
     const start = table.number("start_ns", row);

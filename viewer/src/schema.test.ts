@@ -40,11 +40,11 @@ describe("parseReport", () => {
   });
 
   it("reads names that are written once, and totals of what is left out", () => {
-    const columns = { flow: { names: ["a", "b"], of: [1, 0, 1] }, n: [1, 2, 3] };
-    const totals = { flows: { rows: 9, sums: { n: 50 }, above_zero: { n: 8 } }, topology: { hosts: 6, switches: 2, links: 7 } };
+    const columns = { flow: { names: ["a", "b"], of: [1, 0, 1] }, frames_sent: [1, 2, 3] };
+    const totals = { flows: { rows: 9, sums: { frames_sent: 50 }, above_zero: { frames_sent: 8 } }, topology: { hosts: 6, switches: 2, links: 7 } };
     const report = read({ schema: "penstock-report/1", run: {}, tables: { flows: { columns } }, totals });
     expect([0, 1, 2].map((row) => report.table("flows").text("flow", row))).toEqual(["b", "a", "b"]);
-    expect([report.table("flows").all, report.table("flows").sum("n")]).toEqual([9, 50]);
+    expect([report.table("flows").all, report.table("flows").sum("frames_sent")]).toEqual([9, 50]);
     expect([report.topology.hosts, report.topology.switches, report.topology.allLinks]).toEqual([6, 2, 7]);
   });
   it("reads how late frames and transfers were, or that nobody said", () => {

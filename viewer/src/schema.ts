@@ -7,7 +7,7 @@
 import { readDelays, type Delays } from "./delays";
 import { readFilm, type Film } from "./fabric/film";
 import { hostsOf, readFabric, type Tier } from "./fabric/tiers";
-import { Table, type Cell, type Totals } from "./table";
+import { Table, type Cell, type TableName, type TableOf, type Totals } from "./table";
 
 /** The major version of the document that this page reads. */
 export const SCHEMA = "penstock-report/1";
@@ -99,6 +99,7 @@ export interface Report {
   /** The series were thinned out for this page: a missing bin then holds the value before it. */
   thinned: boolean;
   /** The named table; an empty one when the run did not write it. */
+  table<Name extends TableName>(name: Name): TableOf<Name>;
   table(name: string): Table;
 }
 
@@ -142,7 +143,7 @@ export function parseReport(text: string): Parsed {
       hosts: new Set(hosts),
       about: readAbout(document["description"]),
       thinned: document["thinned"] === true,
-      table: (name) => tables.get(name) ?? Table.empty,
+      table: (name: string) => tables.get(name) ?? Table.empty,
     },
   };
 }

@@ -5,7 +5,7 @@
  * delivered in it, nothing was waiting. Not so in a series that was thinned out for this page: there it holds the
  * value before it. Values are only laid out for the entities that are drawn.
  */
-import { natural, type Table } from "./table";
+import { natural, type TableOf } from "./table";
 
 export interface Entity {
   name: string;
@@ -27,7 +27,7 @@ export class SeriesSet {
   readonly metric: string;
   readonly thinned: boolean;
 
-  constructor(table: Table, metric: string, thinned = false, wanted: (entity: string) => boolean = () => true) {
+  constructor(table: TableOf<"series">, metric: string, thinned = false, wanted: (entity: string) => boolean = () => true) {
     this.metric = metric;
     this.thinned = thinned;
     const metrics = table.column("metric");
@@ -142,15 +142,13 @@ export interface Watermark {
   unit: "bytes" | "frames";
 }
 
-export function readWatermarks(table: Table): Watermark[] {
+export function readWatermarks(table: TableOf<"watermarks">): Watermark[] {
   const marks: Watermark[] = [];
-  // The column is named after what it belongs to; older and newer tables differ in which.
-  const entity = ["entity", "queue", "port"].find((name) => table.columns.includes(name)) ?? "entity";
   for (let row = 0; row < table.rows; row++) {
     const value = table.number("value", row);
     if (value === null) continue;
     const unit = table.text("unit", row).startsWith("frame") ? "frames" : "bytes";
-    marks.push({ entity: table.text(entity, row), name: table.text("watermark", row), value, unit });
+    marks.push({ entity: table.text("entity", row), name: table.text("watermark", row), value, unit });
   }
   return marks;
 }

@@ -1,6 +1,23 @@
 /** A result table as columns, as it comes in the document. Missing columns and cells read as null. */
 
+import type { Tables } from "./columns";
+
 export type Cell = number | string | boolean | null;
+
+/** Columns that Python adds to a table for this page. */
+interface Added {
+  flows: { asked_bps: number };
+}
+
+export type TableName = keyof Tables;
+
+type AddedTo<Name extends TableName> = Name extends keyof Added ? keyof Added[Name] : never;
+
+/** Columns of a declared table; the compiler refuses the name of any other. */
+export type ColumnOf<Name extends TableName> = (keyof Tables[Name] | AddedTo<Name>) & string;
+
+/** A declared table. */
+export type TableOf<Name extends TableName> = Table<ColumnOf<Name>>;
 
 /** What is known of all rows of a table of which the page has some. */
 export interface Totals {
@@ -9,7 +26,7 @@ export interface Totals {
   aboveZero: ReadonlyMap<string, number>;
 }
 
-export class Table {
+export class Table<Column extends string = string> {
   static readonly empty = new Table([]);
 
   readonly columns: readonly string[];
@@ -19,7 +36,7 @@ export class Table {
   private readonly totals: Totals | null;
   private readonly cells: ReadonlyMap<string, readonly Cell[]>;
 
-  constructor(columns: [string, Cell[]][], totals: Totals | null = null) {
+  constructor(columns: [Column, Cell[]][], totals: Totals | null = null) {
     this.columns = columns.map(([name]) => name);
     this.rows = columns.reduce((most, [, cells]) => Math.max(most, cells.length), 0);
     this.totals = totals;
@@ -27,27 +44,26 @@ export class Table {
     this.cells = new Map(columns);
   }
 
-  cell(column: string, row: number): Cell {
+  cell(column: Column, row: number): Cell {
     return this.cells.get(column)?.[row] ?? null;
   }
 
   /** A whole column, for loops over many rows; empty when it is not there. */
-  column(name: string): readonly Cell[] {
+  column(name: Column): readonly Cell[] {
     return this.cells.get(name) ?? [];
   }
 
-  number(column: string, row: number): number | null {
+  number(column: Column, row: number): number | null {
     const value = this.cells.get(column)?.[row];
     return typeof value === "number" && Number.isFinite(value) ? value : null;
   }
 
-  text(column: string, row: number): string {
-    const value = this.cell(column, row);
-    return value === null ? "" : String(value);
+  text(column: Column, row: number): string {
+    return this.written(column, row);
   }
 
   /** The sum of a column; null when there is no number in it, which is not the same as zero. */
-  sum(column: string): number | null {
+  sum(column: Column): number | null {
     const known = this.totals?.sums.get(column);
     if (known !== undefined) return known;
     let sum: number | null = null;
@@ -59,12 +75,12 @@ export class Table {
   }
 
   /** Rows whose number in a column is above zero, also of those that the page leaves out. */
-  aboveZero(column: string): number {
+  aboveZero(column: Column): number {
     return this.totals?.aboveZero.get(column) ?? this.rowNumbers().filter((row) => (this.number(column, row) ?? 0) > 0).length;
   }
 
   /** The row with the largest number in a column; null when there is none. */
-  rowOfMax(column: string): number | null {
+  rowOfMax(column: Column): number | null {
     let best: number | null = null;
     let most = -Infinity;
     for (let row = 0; row < this.rows; row++) {
@@ -75,7 +91,7 @@ export class Table {
   }
 
   /** Row numbers in the order of a column: numbers by size, text by its natural order ("h2" before "h10"), nulls last. */
-  sorted(column: string, descending: boolean, rows: readonly number[] = this.rowNumbers()): number[] {
+  sorted(column: Column, descending: boolean, rows: readonly number[] = this.rowNumbers()): number[] {
     const sign = descending ? -1 : 1;
     return [...rows].sort((a, b) => compare(this.cell(column, a), this.cell(column, b), sign) || a - b);
   }
@@ -85,15 +101,20 @@ export class Table {
     const words = query.toLowerCase().split(/\s+/).filter((word) => word !== "");
     if (words.length === 0) return this.rowNumbers();
     return this.rowNumbers().filter((row) => {
-      const line = columns.map((column) => this.text(column, row)).join("\t").toLowerCase();
+      const line = columns.map((column) => this.written(column, row)).join("\t").toLowerCase();
       return words.every((word) => line.includes(word));
     });
   }
 
   /** Comma-separated text of the given rows and columns, with the exact values, quoted after RFC 4180. */
   csv(rows: readonly number[] = this.rowNumbers(), columns: readonly string[] = this.columns): string {
-    const lines = rows.map((row) => columns.map((column) => quoted(this.text(column, row))).join(","));
+    const lines = rows.map((row) => columns.map((column) => quoted(this.written(column, row))).join(","));
     return [columns.map(quoted).join(","), ...lines].join("\n") + "\n";
+  }
+
+  private written(column: string, row: number): string {
+    const value = this.cells.get(column)?.[row] ?? null;
+    return value === null ? "" : String(value);
   }
 
   rowNumbers(): number[] {

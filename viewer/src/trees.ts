@@ -1,5 +1,5 @@
 /** Congestion trees and deadlocks: who paused whom because of whom, ready to be drawn. */
-import type { Table } from "./table";
+import type { TableOf } from "./table";
 
 export interface Edge {
   depth: number;
@@ -40,7 +40,7 @@ export interface Deadlock {
   queues: { name: string; frames: number }[];
 }
 
-export function readTrees(congestion: Table, flows: Table): Tree[] {
+export function readTrees(congestion: TableOf<"congestion">, flows: TableOf<"congestion_flows">): Tree[] {
   const trees = new Map<number, Tree>();
   for (const row of congestion.rowNumbers()) {
     const number = congestion.number("tree", row) ?? 0;
@@ -80,7 +80,7 @@ export function readTrees(congestion: Table, flows: Table): Tree[] {
   return found;
 }
 
-export function readDeadlocks(table: Table): Deadlock[] {
+export function readDeadlocks(table: TableOf<"deadlocks">): Deadlock[] {
   const deadlocks = new Map<number, Deadlock>();
   for (const row of table.rowNumbers()) {
     const number = table.number("deadlock", row) ?? 0;

@@ -26,3 +26,4 @@ pub use simulation::dependencies::dependency_cycle;
 pub use simulation::threads::Threads;
 pub use simulation::{Simulation, State};
 pub use spec::{choice, forwarding, routing, topology, tuple, weights};
+pub use tables::TABLES;

@@ -61,8 +61,8 @@ fn the_steady_state_allocates_nothing_but_longer_histograms() {
     assert_eq!(bytes % 64, 0, "{calls} allocations of {bytes} B are not histograms");
     simulation.run().expect("nothing is lost");
     let tables = simulation.tables();
-    let ports = tables.iter().find(|table| table.name == "ports").expect("ports");
-    let sent = ports.columns.iter().find(|column| column.name == "pauses_sent").expect("pauses");
+    let ports = tables.iter().find(|table| table.spec.name == "ports").expect("ports");
+    let sent = ports.columns.iter().find(|column| column.spec.name == "pauses_sent").expect("pauses");
     let measure::Values::Integer(sent) = &sent.values else { panic!("pauses are counted") };
     assert!(sent.iter().sum::<u64>() > 1_000, "the fabric was to be full of pauses");
 }

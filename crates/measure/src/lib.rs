@@ -20,7 +20,7 @@ mod level_times;
 mod passage;
 mod series;
 mod sojourns;
-mod table;
+pub mod table;
 
 pub use fairness::jain;
 pub use grid::{Grid, RunningBits, RunningLevels};
@@ -29,4 +29,4 @@ pub use level_times::LevelTimes;
 pub use passage::Passage;
 pub use series::{BinnedBits, BinnedMax};
 pub use sojourns::Sojourns;
-pub use table::{Column, Table, Values};
+pub use table::{Column, ColumnSpec, Kind, Table, TableBuilder, TableSpec, Values};

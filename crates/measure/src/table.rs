@@ -1,107 +1,173 @@
-//! Tables that say what they contain: the result of a simulation.
+//! Tables of a result. A table is declared once, as a [`TableSpec`]; a [`TableBuilder`] accepts the declared columns
+//! and no others. File formats, schemas, documentation and checks derive from the declaration.
 
 use std::collections::BTreeMap;
 
-/// The values of a column.
+/// Declaration of a table: its name, the meaning of a row, and its columns.
+#[derive(Debug, PartialEq, Eq)]
+pub struct TableSpec {
+    /// Name of the table, and of its file.
+    pub name: &'static str,
+    /// Meaning of a row, in a sentence.
+    pub about: &'static str,
+    /// Columns in their order. Groups that several tables share are declared once.
+    pub columns: &'static [&'static [ColumnSpec]],
+}
+
+/// Declaration of a column.
+#[derive(Debug, PartialEq, Eq)]
+pub struct ColumnSpec {
+    /// Name, ending in the unit: `latency_mean_ns`.
+    pub name: &'static str,
+    /// Type of its values.
+    pub kind: Kind,
+    /// Values may be null: NaN in memory. Only for [`Kind::Real`].
+    pub is_nullable: bool,
+    /// Unit; empty for counts, ratios and text.
+    pub unit: &'static str,
+    /// Meaning, in a sentence.
+    pub about: &'static str,
+}
+
+/// Type of the values of a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Whole numbers from 0.
+    Integer,
+    /// Floating-point numbers.
+    Real,
+    /// Text.
+    Text,
+}
+
+impl Kind {
+    /// Name of the type in declarations: "integer", "real" or "text".
+    pub const fn name(self) -> &'static str {
+        match self {
+            Kind::Integer => "integer",
+            Kind::Real => "real",
+            Kind::Text => "text",
+        }
+    }
+}
+
+/// Declares a column of whole numbers.
+pub const fn integer(name: &'static str, unit: &'static str, about: &'static str) -> ColumnSpec {
+    ColumnSpec { name, kind: Kind::Integer, is_nullable: false, unit, about }
+}
+
+/// Declares a column of floating-point numbers that are never NaN.
+pub const fn real(name: &'static str, unit: &'static str, about: &'static str) -> ColumnSpec {
+    ColumnSpec { name, kind: Kind::Real, is_nullable: false, unit, about }
+}
+
+/// Declares a column of floating-point numbers, of which NaN is null.
+pub const fn real_or_null(name: &'static str, unit: &'static str, about: &'static str) -> ColumnSpec {
+    ColumnSpec { is_nullable: true, ..real(name, unit, about) }
+}
+
+/// Declares a column of text.
+pub const fn text(name: &'static str, about: &'static str) -> ColumnSpec {
+    ColumnSpec { name, kind: Kind::Text, is_nullable: false, unit: "", about }
+}
+
+impl TableSpec {
+    /// Declarations of all columns, in their order.
+    pub fn columns(&self) -> impl Iterator<Item = &'static ColumnSpec> + use<> {
+        self.columns.iter().copied().flatten()
+    }
+    /// Starts a table that has none of its columns yet.
+    pub fn builder(&'static self) -> TableBuilder {
+        TableBuilder { spec: self, columns: self.columns().map(|spec| (spec, None)).collect() }
+    }
+}
+
+/// Values of a column.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Values {
-    /// Counts.
+    /// Whole numbers.
     Integer(Vec<u64>),
-    /// Measures.
+    /// Floating-point numbers; NaN is null.
     Real(Vec<f64>),
-    /// Names.
+    /// Text.
     Text(Vec<String>),
-    /// Names of which many rows have the same.
+    /// Text of which many rows have the same.
     Named {
-        /// Each once.
+        /// Distinct texts.
         names: Vec<String>,
-        /// Which of them each row has.
+        /// Index into `names`, by row.
         of: Vec<u32>,
     },
 }
 
-/// A column: name (with its unit last), unit, meaning, values.
+/// A column of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
-    /// Name, ending in the unit: `latency_mean_ns`.
-    pub name: &'static str,
-    /// Unit; empty for counts and names.
-    pub unit: &'static str,
-    /// What it is, in a sentence.
-    pub about: &'static str,
-    /// One value a row.
+    /// Its declaration.
+    pub spec: &'static ColumnSpec,
+    /// One value per row.
     pub values: Values,
 }
 
 /// A table of a result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
-    /// Name.
-    pub name: &'static str,
-    /// What a row is, in a sentence.
-    pub about: &'static str,
-    /// Columns of equal length.
+    /// Its declaration.
+    pub spec: &'static TableSpec,
+    /// The declared columns, of equal length.
     pub columns: Vec<Column>,
 }
 
 impl Table {
-    /// An empty table.
-    pub fn new(name: &'static str, about: &'static str) -> Table {
-        Table { name, about, columns: Vec::new() }
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.columns.first().map_or(0, |column| column.values.len())
     }
-    /// With a column of counts.
-    #[must_use]
-    pub fn integers(
-        self,
-        name: &'static str,
-        unit: &'static str,
-        about: &'static str,
-        values: impl IntoIterator<Item = u64>,
-    ) -> Table {
-        self.with(Column { name, unit, about, values: Values::Integer(values.into_iter().collect()) })
+    /// Values of a column; `None` if no column has this name.
+    pub fn values(&self, column: &str) -> Option<&Values> {
+        self.columns.iter().find(|own| own.spec.name == column).map(|own| &own.values)
     }
-    /// With a column of measures.
+}
+
+/// A table that receives its columns, by name and in any order.
+///
+/// Every method panics if the table declares no column of the name and type, or if the column has its values already.
+#[derive(Debug)]
+pub struct TableBuilder {
+    spec: &'static TableSpec,
+    columns: Vec<(&'static ColumnSpec, Option<Values>)>,
+}
+
+impl TableBuilder {
+    /// Sets the values of a column of whole numbers.
     #[must_use]
-    pub fn reals(
-        self,
-        name: &'static str,
-        unit: &'static str,
-        about: &'static str,
-        values: impl IntoIterator<Item = f64>,
-    ) -> Table {
-        self.with(Column { name, unit, about, values: Values::Real(values.into_iter().collect()) })
+    pub fn integers(self, name: &str, values: impl IntoIterator<Item = u64>) -> TableBuilder {
+        self.with(name, Values::Integer(values.into_iter().collect()))
     }
-    /// With a column of names.
+    /// Sets the values of a column of floating-point numbers.
     #[must_use]
-    pub fn texts(
-        self,
-        name: &'static str,
-        about: &'static str,
-        values: impl IntoIterator<Item = String>,
-    ) -> Table {
-        self.with(Column { name, unit: "", about, values: Values::Text(values.into_iter().collect()) })
+    pub fn reals(self, name: &str, values: impl IntoIterator<Item = f64>) -> TableBuilder {
+        self.with(name, Values::Real(values.into_iter().collect()))
     }
-    /// With a column of names, of which many rows have the same: `of` are indices into `names`.
+    /// Sets the values of a column of text.
     #[must_use]
-    pub fn named(
-        self,
-        name: &'static str,
-        about: &'static str,
-        names: Vec<String>,
-        of: impl IntoIterator<Item = u32>,
-    ) -> Table {
+    pub fn texts(self, name: &str, values: impl IntoIterator<Item = String>) -> TableBuilder {
+        self.with(name, Values::Text(values.into_iter().collect()))
+    }
+    /// Sets the values of a column of text as indices into `names`.
+    #[must_use]
+    pub fn named(self, name: &str, names: Vec<String>, of: impl IntoIterator<Item = u32>) -> TableBuilder {
         let values = Values::Named { names, of: of.into_iter().collect() };
-        self.with(Column { name, unit: "", about, values })
+        self.with(name, values)
     }
-    /// With a column of names, of which many rows have the same: each is made once, of a key that its rows share.
+    /// Sets the values of a column of text, made once for each distinct key.
     #[must_use]
     pub fn named_by<K: Ord + Copy>(
         self,
-        name: &'static str,
-        about: &'static str,
+        name: &str,
         keys: impl IntoIterator<Item = K>,
         text: impl Fn(K) -> String,
-    ) -> Table {
+    ) -> TableBuilder {
         let (mut names, mut known) = (Vec::new(), BTreeMap::new());
         let mut last = None; // rows of a key often follow each other
         let of = keys.into_iter().map(|key| match last {
@@ -116,21 +182,53 @@ impl Table {
             }
         });
         let of: Vec<u32> = of.collect();
-        self.named(name, about, names, of)
+        self.named(name, names, of)
     }
-    fn with(mut self, column: Column) -> Table {
-        debug_assert!(self.columns.iter().all(|other| other.values.len() == column.values.len()));
-        self.columns.push(column);
+    fn with(mut self, name: &str, values: Values) -> TableBuilder {
+        let table = self.spec.name;
+        let rows = self.columns.iter().find_map(|(_, values)| Some(values.as_ref()?.len()));
+        assert!(
+            rows.is_none_or(|rows| rows == values.len()),
+            "{table}.{name} has {} values, other columns {rows:?}",
+            values.len()
+        );
+        let kind = values.kind();
+        let column = self.columns.iter_mut().find(|(spec, _)| spec.name == name && spec.kind == kind);
+        let Some((spec, place)) = column else {
+            panic!("the declaration of {table} has no column {name} of type {}", kind.name())
+        };
+        debug_assert!(spec.is_nullable || !values.has_null(), "{table}.{name} is declared without nulls");
+        assert!(place.replace(values).is_none(), "{table}.{name} has its values twice");
         self
     }
-    /// How many rows.
-    pub fn rows(&self) -> usize {
-        self.columns.first().map_or(0, |column| column.values.len())
+    /// Finishes the table.
+    ///
+    /// # Panics
+    ///
+    /// If a declared column has no values.
+    pub fn build(self) -> Table {
+        let columns = self.columns.into_iter().map(|(spec, values)| {
+            let values = values.unwrap_or_else(|| panic!("{}.{} has no values", self.spec.name, spec.name));
+            Column { spec, values }
+        });
+        Table { spec: self.spec, columns: columns.collect() }
     }
 }
 
 impl Values {
-    /// How many values.
+    /// Type of the column that they fit.
+    pub const fn kind(&self) -> Kind {
+        match self {
+            Values::Integer(_) => Kind::Integer,
+            Values::Real(_) => Kind::Real,
+            Values::Text(_) | Values::Named { .. } => Kind::Text,
+        }
+    }
+    /// Returns true if a value is null.
+    pub fn has_null(&self) -> bool {
+        matches!(self, Values::Real(values) if values.iter().any(|value| value.is_nan()))
+    }
+    /// Number of values.
     pub fn len(&self) -> usize {
         match self {
             Values::Integer(values) => values.len(),
@@ -139,7 +237,7 @@ impl Values {
             Values::Named { of, .. } => of.len(),
         }
     }
-    /// Whether there are none.
+    /// Returns true if there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -150,6 +248,10 @@ mod tests {
     use super::*;
     use std::cell::Cell;
 
+    static SHARED: [ColumnSpec; 1] = [real("mean_ns", "ns", "Mean.")];
+    static SPEC: TableSpec =
+        TableSpec { name: "t", about: "A row.", columns: &[&[text("name", "Name.")], &SHARED] };
+
     #[test]
     fn a_name_is_made_once_a_key() {
         let made = Cell::new(0);
@@ -157,9 +259,54 @@ mod tests {
             made.set(made.get() + 1);
             format!("n{key}")
         };
-        let table = Table::new("t", "").named_by("name", "", [7, 7, 3, 7, 3, 3], name);
+        let table =
+            SPEC.builder().named_by("name", [7, 7, 3, 7, 3, 3], name).reals("mean_ns", [0.5; 6]).build();
         assert_eq!(made.get(), 2);
         let names = vec!["n7".to_string(), "n3".to_string()];
-        assert_eq!(table.columns[0].values, Values::Named { names, of: vec![0, 0, 1, 0, 1, 1] });
+        assert_eq!(table.values("name"), Some(&Values::Named { names, of: vec![0, 0, 1, 0, 1, 1] }));
+    }
+
+    #[test]
+    fn columns_have_the_order_of_the_declaration() {
+        let table = SPEC.builder().reals("mean_ns", [1.0]).texts("name", ["a".to_string()]).build();
+        let names: Vec<&str> = table.columns.iter().map(|column| column.spec.name).collect();
+        assert_eq!(names, ["name", "mean_ns"]);
+        assert_eq!((table.rows(), table.values("max_ns")), (1, None));
+    }
+
+    #[test]
+    #[should_panic(expected = "the declaration of t has no column max_ns of type real")]
+    fn values_of_no_declared_column() {
+        drop(SPEC.builder().reals("max_ns", [1.0]));
+    }
+
+    #[test]
+    #[should_panic(expected = "the declaration of t has no column mean_ns of type integer")]
+    fn values_of_another_type() {
+        drop(SPEC.builder().integers("mean_ns", [1]));
+    }
+
+    #[test]
+    #[should_panic(expected = "t.mean_ns is declared without nulls")]
+    fn a_null_that_is_not_declared() {
+        drop(SPEC.builder().reals("mean_ns", [f64::NAN]));
+    }
+
+    #[test]
+    #[should_panic(expected = "t.mean_ns has its values twice")]
+    fn values_given_twice() {
+        drop(SPEC.builder().reals("mean_ns", [1.0]).reals("mean_ns", [1.0]));
+    }
+
+    #[test]
+    #[should_panic(expected = "t.name has 2 values, other columns Some(1)")]
+    fn columns_of_different_lengths() {
+        drop(SPEC.builder().reals("mean_ns", [1.0]).texts("name", ["a".to_string(), "b".to_string()]));
+    }
+
+    #[test]
+    #[should_panic(expected = "t.name has no values")]
+    fn a_declared_column_without_values() {
+        drop(SPEC.builder().reals("mean_ns", [1.0]).build());
     }
 }

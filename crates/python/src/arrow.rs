@@ -5,7 +5,7 @@ use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{ArrayRef, Float64Array, RecordBatch, RecordBatchIterator, StringArray, UInt64Array};
 use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer};
 use arrow_schema::{ArrowError, DataType, Field, Schema};
-use measure::{Table, Values};
+use measure::{Column, ColumnSpec, Kind, Table, Values};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
@@ -22,20 +22,14 @@ impl ArrowTable {
     /// number is null, which is how every format of tables says that a value is not known.
     pub fn new(table: Table) -> Result<ArrowTable, ArrowError> {
         let (mut fields, mut arrays) = (Vec::new(), Vec::<ArrayRef>::new());
-        for column in table.columns {
-            let (kind, array): (_, ArrayRef) = match column.values {
-                Values::Integer(values) => (DataType::UInt64, Arc::new(UInt64Array::from(values))),
-                Values::Real(values) => (DataType::Float64, Arc::new(known(values))),
-                Values::Named { names, of } => (DataType::Utf8, Arc::new(spelt_out(&names, &of)?)),
-                Values::Text(values) => (DataType::Utf8, Arc::new(StringArray::from(values))),
-            };
-            let about = [("unit", column.unit), ("about", column.about)];
-            let metadata = about.map(|(key, value)| (key.to_string(), value.to_string()));
-            fields.push(
-                Field::new(column.name, kind.clone(), kind == DataType::Float64)
-                    .with_metadata(metadata.into_iter().collect::<arrow_schema::Metadata>()),
-            );
-            arrays.push(array);
+        for Column { spec, values } in table.columns {
+            fields.push(field(spec));
+            arrays.push(match values {
+                Values::Integer(values) => Arc::new(UInt64Array::from(values)),
+                Values::Real(values) => Arc::new(known(values)),
+                Values::Named { names, of } => Arc::new(spelt_out(&names, &of)?),
+                Values::Text(values) => Arc::new(StringArray::from(values)),
+            });
         }
         Ok(ArrowTable { batch: RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)? })
     }
@@ -61,6 +55,20 @@ impl ArrowTable {
         let stream = FFI_ArrowArrayStream::new(Box::new(batches));
         PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
     }
+}
+
+/// A declared column as a field of Arrow and Parquet.
+fn field(spec: &ColumnSpec) -> Field {
+    let kind = match spec.kind {
+        Kind::Integer => DataType::UInt64,
+        Kind::Real => DataType::Float64,
+        Kind::Text => DataType::Utf8,
+    };
+    let about = [("unit", spec.unit), ("about", spec.about)];
+    let metadata = about.map(|(key, value)| (key.to_string(), value.to_string()));
+    // Of every version: tables of several versions can be put together.
+    Field::new(spec.name, kind, spec.kind == Kind::Real)
+        .with_metadata(metadata.into_iter().collect::<arrow_schema::Metadata>())
 }
 
 /// Reals of which those that are not numbers are null.

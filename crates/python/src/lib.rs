@@ -12,6 +12,7 @@ mod mechanisms;
 mod memory;
 mod parquet;
 mod run;
+mod tables;
 mod thresholds;
 mod weights;
 
@@ -177,6 +178,12 @@ mod _core {
     #[pyfunction]
     fn json_schema() -> &'static str {
         scenario::JSON_SCHEMA
+    }
+
+    /// Declarations of all result tables, in their order: JSON list.
+    #[pyfunction]
+    fn tables() -> String {
+        super::tables::declared().to_string()
     }
 
     /// Every mechanism, described: JSON list.

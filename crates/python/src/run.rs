@@ -4,6 +4,7 @@ use crate::SimulationError;
 use crate::arrow::{ArrowTable, failed};
 use crate::interruptible;
 use crate::memory::{Found, MemoryWatch};
+use crate::tables;
 use arrow_schema::ArrowError;
 use fabric::spec::Role;
 use fabric::{Simulation, State, Threads};
@@ -180,21 +181,20 @@ fn measured(
             }))
             .collect::<Vec<_>>(),
     });
-    let tables = py.detach(|| simulation.tables());
+    let made = py.detach(|| simulation.tables());
     if hops >= LEAST_HOPS {
         spawn(move || drop(simulation)); // nobody waits until memory has been given back
     }
-    let description = describe(&tables);
-    let table_names = tables.iter().map(|table| table.name.to_string()).collect();
+    let table_names = made.iter().map(|table| table.spec.name.to_string()).collect();
     let mut by_name = BTreeMap::new();
-    for (name, table) in py.detach(|| as_arrow(tables)).map_err(|error| failed(&error))? {
+    for (name, table) in py.detach(|| as_arrow(made)).map_err(|error| failed(&error))? {
         by_name.insert(name, Py::new(py, table)?);
     }
     Ok(RunResult {
         run: run.to_string(),
         scenario_toml: scenario.effective_toml(),
         topology: topology(scenario),
-        description: description.to_string(),
+        description: tables::description().to_string(),
         table_names,
         tables: by_name,
     })
@@ -210,7 +210,7 @@ fn schedulers(scenario: &Scenario) -> Value {
 /// The tables in Arrow's layout, the longest one on a thread of its own if it is long.
 fn as_arrow(mut tables: Vec<Table>) -> Result<Vec<(&'static str, ArrowTable)>, ArrowError> {
     let convert = |table: Table| {
-        let name = table.name;
+        let name = table.spec.name;
         ArrowTable::new(table).map(|table| (name, table))
     };
     let longest = (0..tables.len()).max_by_key(|&at| tables[at].rows());
@@ -400,15 +400,4 @@ struct DrawnLink<'a> {
     /// A whole number where it is one.
     rate_bps: Value,
     delay_ns: f64,
-}
-
-/// What every table and column means.
-fn describe(tables: &[Table]) -> Value {
-    let of = |table: &Table| {
-        let columns = table.columns.iter();
-        let columns =
-            columns.map(|column| json!({"name": column.name, "unit": column.unit, "about": column.about}));
-        json!({"about": table.about, "columns": columns.collect::<Vec<_>>()})
-    };
-    Value::Object(tables.iter().map(|table| (table.name.to_string(), of(table))).collect())
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from penstock.analysis import connections, transfers
@@ -36,39 +36,103 @@ _RUN_KEYS = (
     "complete",
     "warnings",
 )
-_FLOW_KEYS = (
-    "class",
-    "source",
-    "destination",
-    "offered_bps",
-    "throughput_bps",
-    "goodput_bps",
-    "frames_sent",
-    "frames_delivered",
-    "frames_dropped",
-    "jitter_ns",
-    "throughput_stddev_bps",
-)
-_PORT_KEYS = (
-    "utilisation",
-    "queue_bytes_mean",
-    "queue_bytes_max",
-    "drops",
-    "pauses_sent",
-    "pauses_received",
-    "paused_s",
-)
-_QUEUE_KEYS = ("class", "frames", "queue_bytes_mean", "queue_bytes_max", "drops")
-_CONNECTION_KEYS = (
-    "endpoint",
-    "round_trips",
-    "exchanges",
-    "application_bytes",
-    "completed_ns",
-    "segments_sent_again",
-    "frames_discarded",
-)
 _STATISTICS = ("mean", "p50", "p90", "p99", "p999", "max")
+
+
+@dataclass(frozen=True)
+class Part:
+    """A list of the summary: it has an object for each row of the table of its name.
+
+    Attributes
+    ----------
+    name : tuple[str, str]
+        Field that identifies the row, and its column.
+    columns : tuple[str, ...]
+        Columns that are fields of their own name.
+    durations : Mapping[str, tuple[str, tuple[str, ...]]]
+        Fields that are objects: the quantity and its statistics, in nanoseconds. Statistics of a quantity
+        that was never measured are ``None``.
+    """
+
+    name: tuple[str, str]
+    columns: tuple[str, ...]
+    durations: Mapping[str, tuple[str, tuple[str, ...]]] = field(default_factory=dict)
+
+    def statistics(self) -> Iterator[tuple[str, str, str]]:
+        """The field, the statistic and the column of each duration."""
+        for key, (quantity, names) in self.durations.items():
+            for name in names:
+                yield key, name, f"{quantity}_{name}_ns"
+
+    def of(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        """The object of a row; columns that an older version did not write are left out."""
+        key, column = self.name
+        found = {key: row[column], **{name: row[name] for name in self.columns if name in row}}
+        for key, statistic, column in self.statistics():
+            found.setdefault(key, {})[statistic] = row.get(column)
+        return found
+
+    def rows(self, table: pa.Table) -> Iterator[dict[str, Any]]:
+        """The objects of a table, of which some rows at a time are in memory."""
+        wanted = {self.name[1], *self.columns, *(column for _, _, column in self.statistics())}
+        table = table.select([name for name in table.column_names if name in wanted])
+        for first in range(0, table.num_rows, ROWS_AT_A_TIME):
+            yield from map(self.of, rows(table.slice(first, ROWS_AT_A_TIME)))
+
+
+PARTS: Mapping[str, Part] = {
+    "flows": Part(
+        ("name", "flow"),
+        (
+            "class",
+            "source",
+            "destination",
+            "offered_bps",
+            "throughput_bps",
+            "goodput_bps",
+            "frames_sent",
+            "frames_delivered",
+            "frames_dropped",
+            "jitter_ns",
+            "throughput_stddev_bps",
+        ),
+        {"latency_ns": ("latency", _STATISTICS)},
+    ),
+    "ports": Part(
+        ("name", "port"),
+        (
+            "utilisation",
+            "queue_bytes_mean",
+            "queue_bytes_max",
+            "drops",
+            "pauses_sent",
+            "pauses_received",
+            "paused_s",
+        ),
+    ),
+    "queues": Part(
+        ("port", "port"),
+        ("class", "frames", "queue_bytes_mean", "queue_bytes_max", "drops"),
+        {"wait_ns": ("wait", _STATISTICS)},
+    ),
+    "connections": Part(
+        ("name", "flow"),
+        (
+            "endpoint",
+            "round_trips",
+            "exchanges",
+            "application_bytes",
+            "completed_ns",
+            "segments_sent_again",
+            "frames_discarded",
+        ),
+        {
+            "round_trip_ns": ("round_trip", connections.DURATIONS),
+            "exchange_ns": ("exchange", connections.DURATIONS),
+        },
+    ),
+}
+"""Columns of the tables that the summary has. Types and meanings of its fields are those of the columns."""
 
 
 def summarise(result: Measurements) -> dict[str, Any]:
@@ -85,21 +149,8 @@ def in_rows(result: Measurements) -> dict[str, Any]:
         "verdict": verdict(result).to_dict(),
         "unfinished": asdict(unfinished(result)),
         **{key: result.run[key] for key in _RUN_KEYS if key in result.run},
-        "flows": _flows(result.table("flows")),
-        "ports": _ports(result.table("ports")),
-        "queues": (
-            {"port": row["port"], **_pick(row, _QUEUE_KEYS), "wait_ns": _statistics(row, "wait")}
-            for row in _rows(result.table("queues"), ("port", *_QUEUE_KEYS), "wait")
-        ),
-        "connections": [
-            {
-                "name": row["flow"],
-                **_pick(row, _CONNECTION_KEYS),
-                "round_trip_ns": {name: row[f"round_trip_{name}_ns"] for name in connections.DURATIONS},
-                "exchange_ns": {name: row[f"exchange_{name}_ns"] for name in connections.DURATIONS},
-            }
-            for row in connections.rows(result)
-        ],
+        **{name: PARTS[name].rows(result.table(name)) for name in ("flows", "ports", "queues")},
+        "connections": [PARTS["connections"].of(row) for row in connections.rows(result)],
         "transfers": [asdict(entry) for entry in transfers.totals(result)],
         "fairness": fairness(result),
     }
@@ -107,30 +158,12 @@ def in_rows(result: Measurements) -> dict[str, Any]:
 
 def flows(table: pa.Table) -> list[dict[str, Any]]:
     """Rows of the table ``flows`` as the summary has them."""
-    return list(_flows(table))
-
-
-def _flows(table: pa.Table) -> Iterator[dict[str, Any]]:
-    for row in _rows(table, ("flow", *_FLOW_KEYS), "latency"):
-        yield {"name": row["flow"], **_pick(row, _FLOW_KEYS), "latency_ns": _statistics(row, "latency")}
+    return list(PARTS["flows"].rows(table))
 
 
 def ports(table: pa.Table) -> list[dict[str, Any]]:
     """Rows of the table ``ports`` as the summary has them."""
-    return list(_ports(table))
-
-
-def _ports(table: pa.Table) -> Iterator[dict[str, Any]]:
-    for row in _rows(table, ("port", *_PORT_KEYS)):
-        yield {"name": row["port"], **_pick(row, _PORT_KEYS)}
-
-
-def _rows(table: pa.Table, keys: tuple[str, ...], quantity: str = "") -> Iterator[dict[str, Any]]:
-    """These columns of a table, row by row, of which a part at a time is in memory."""
-    wanted = {*keys, *(f"{quantity}_{name}_ns" for name in _STATISTICS)}
-    table = table.select([name for name in table.column_names if name in wanted])
-    for first in range(0, table.num_rows, ROWS_AT_A_TIME):
-        yield from rows(table.slice(first, ROWS_AT_A_TIME))
+    return list(PARTS["ports"].rows(table))
 
 
 def fairness(result: Measurements) -> dict[str, Any]:
@@ -163,11 +196,3 @@ def against_max_min(result: Measurements) -> dict[str, Any] | None:
         return None  # more changes than are worth waiting for
     verdict = found.verdict() if found.is_promised else None
     return None if verdict is None else asdict(verdict)
-
-
-def _pick(row: Mapping[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
-    return {key: row[key] for key in keys if key in row}
-
-
-def _statistics(row: Mapping[str, Any], quantity: str) -> dict[str, Any]:
-    return {name: row.get(f"{quantity}_{name}_ns") for name in _STATISTICS}

@@ -12,16 +12,22 @@ fn all_that_has_keys_runs_in_a_scenario() {
     while simulation.advance(100_000).unwrap() == fabric::State::Running {}
     let tables = simulation.tables();
     let numbers = |table: &str, column: &str| {
-        let table = tables.iter().find(|one| one.name == table).unwrap();
-        let column = table.columns.iter().find(|one| one.name == column).unwrap();
-        let measure::Values::Integer(values) = &column.values else { panic!("{:?}", column.values) };
-        values.clone()
+        let table = tables.iter().find(|one| one.spec.name == table).unwrap();
+        match table.values(column) {
+            Some(measure::Values::Integer(values)) => values.clone(),
+            other => panic!("{column}: {other:?}"),
+        }
     };
     let frames = numbers("flows", "frames_delivered");
     let ratio = frames[1] as f64 / frames[0] as f64;
     assert!((ratio - 3.0).abs() < 0.1, "{frames:?}");
     assert_eq!(scenario.spec.links.len(), 7, "a mesh");
     assert!(!numbers("transfers", "bytes").is_empty());
+    let queues = tables.iter().find(|one| one.spec.name == "queues").unwrap();
+    let Some(measure::Values::Real(means)) = queues.values("frame_bytes_mean") else { panic!("no such column") };
+    let bytes = numbers("queues", "bytes");
+    let expected = bytes.iter().zip(numbers("queues", "frames")).map(|(&bytes, frames)| bytes as f64 / frames as f64);
+    assert!(means.iter().copied().eq(expected), "{means:?}");
     let marks: i64 = numbers("queues", "marks").iter().map(|&marks| marks as i64).sum();
     assert!((frames[2] as i64 / 4 - marks).abs() <= 2, "{marks} of {}", frames[2]);
     // 1 Gb/s in pairs of 1522 B; a ping each 20 us.

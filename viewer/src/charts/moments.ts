@@ -1,6 +1,6 @@
 /** When something happened to the fabric: the end of the warm-up, faults that begin and end. */
 import type { Run } from "../schema";
-import type { Table } from "../table";
+import type { TableOf } from "../table";
 
 export interface Moment {
   timeNs: number;
@@ -8,7 +8,7 @@ export interface Moment {
 }
 
 /** In order of time; what happened at once is one moment. What is so from the start happens at no time. */
-export function readMoments(faults: Table, run: Run): Moment[] {
+export function readMoments(faults: TableOf<"faults">, run: Run): Moment[] {
   const at = new Map<number, string[]>();
   const warmup = ((run.simulatedS ?? 0) - (run.measuredS ?? run.simulatedS ?? 0)) * 1e9;
   if (warmup > 0.5) at.set(warmup, ["warmup ends"]);

@@ -1,6 +1,6 @@
 /** What each direction of each link carried: the ports table joined to the links of the topology. */
 import type { Topology } from "../schema";
-import type { Table } from "../table";
+import type { TableOf } from "../table";
 
 export interface PortLoad {
   port: string;
@@ -24,7 +24,7 @@ export interface Loads {
   byNode: Map<string, PortLoad[]>;
 }
 
-export function loads(topology: Topology, ports: Table): Loads {
+export function loads(topology: Topology, ports: TableOf<"ports">): Loads {
   const byPair = new Map<string, PortLoad[]>();
   const byNode = new Map<string, PortLoad[]>();
   for (let row = 0; row < ports.rows; row++) {

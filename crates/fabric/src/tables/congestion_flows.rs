@@ -9,10 +9,38 @@ use crate::run::state::victims::BlockedFlow;
 use crate::tables::View;
 use crate::tables::forensics::{Forensics, PausedSpan, Tree, Why};
 use frame::Priority;
-use measure::Table;
+use measure::table::{integer, real, text};
+use measure::{TableBuilder, TableSpec};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use units::Time;
+
+/// Columns of `congestion_flows`.
+pub(super) static CONGESTION_FLOWS: TableSpec = TableSpec {
+    name: "congestion_flows",
+    about: "One row per flow and congestion tree that it feeds or suffers from, for the 64 trees that stopped ports longest.",
+    columns: &[&[
+        integer("tree", "", "Number of the tree, as in `congestion`."),
+        text("root", "The queue that the tree began at."),
+        text("flow", "Name of the flow."),
+        text(
+            "part",
+            "culprit: frames of it stood at the root while pauses because of the root were in force; upstream: it passes the root, but was stopped on its way, and none of its frames stood there then; victim: it does not pass the root and was stopped all the same.",
+        ),
+        integer(
+            "frames",
+            "",
+            "Its frames that stood in the root queue, of a slow receiver in the receive buffer, while pauses because of it were in force, from the decision to send XOFF to the one to send XON; each is counted once.",
+        ),
+        real("share", "", "Its share of all such frames."),
+        real(
+            "paused_ns",
+            "ns",
+            "How long pauses of the tree held back frames of it at the port where they did so longest.",
+        ),
+        text("paused_at", "That port; empty if none was stopped."),
+    ]],
+};
 
 /// Flows are looked for in this many trees, those with the most paused time.
 const TREES: usize = 64;
@@ -43,7 +71,7 @@ type Pair = (usize, usize);
 
 impl View<'_> {
     /// Culprits and victims of the trees.
-    pub fn congestion_flows(&self) -> Table {
+    pub fn congestion_flows(&self) -> TableBuilder {
         let forensics = self.forensics();
         let rows = self.parts(forensics);
         let root = |tree: usize| {
@@ -55,15 +83,19 @@ impl View<'_> {
         let share = |&((tree, _), part): &(Pair, Part)| {
             if total[tree] > 0 { part.frames as f64 / total[tree] as f64 } else { 0.0 }
         };
-        Table::new("congestion_flows", "One row per flow and congestion tree that it feeds or suffers from, for the 64 trees that stopped ports longest.")
-            .integers("tree", "", "Number of the tree, as in `congestion`.", rows.iter().map(|row| row.0.0 as u64 + 1))
-            .texts("root", "The queue that the tree began at.", rows.iter().map(|row| root(row.0.0)))
-            .texts("flow", "Name of the flow.", rows.iter().map(|row| self.s.spec.flows[row.0.1].name.clone()))
-            .texts("part", "culprit: frames of it stood at the root while pauses because of the root were in force; upstream: it passes the root, but was stopped on its way, and none of its frames stood there then; victim: it does not pass the root and was stopped all the same.", rows.iter().map(|row| row.1.name().to_string()))
-            .integers("frames", "", "Its frames that stood in the root queue, of a slow receiver in the receive buffer, while pauses because of it were in force, from the decision to send XOFF to the one to send XON; each is counted once.", rows.iter().map(|row| row.1.frames))
-            .reals("share", "", "Its share of all such frames.", rows.iter().map(share))
-            .reals("paused_ns", "ns", "How long pauses of the tree held back frames of it at the port where they did so longest.", rows.iter().map(|row| row.1.held.as_ns_f64()))
-            .texts("paused_at", "That port; empty if none was stopped.", rows.iter().map(|row| row.1.at.map_or(String::new(), |port| self.s.port_name(port))))
+        CONGESTION_FLOWS
+            .builder()
+            .integers("tree", rows.iter().map(|row| row.0.0 as u64 + 1))
+            .texts("root", rows.iter().map(|row| root(row.0.0)))
+            .texts("flow", rows.iter().map(|row| self.s.spec.flows[row.0.1].name.clone()))
+            .texts("part", rows.iter().map(|row| row.1.name().to_string()))
+            .integers("frames", rows.iter().map(|row| row.1.frames))
+            .reals("share", rows.iter().map(share))
+            .reals("paused_ns", rows.iter().map(|row| row.1.held.as_ns_f64()))
+            .texts(
+                "paused_at",
+                rows.iter().map(|row| row.1.at.map_or(String::new(), |port| self.s.port_name(port))),
+            )
     }
 
     /// By tree, culprits first, the largest share first.

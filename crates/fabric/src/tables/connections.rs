@@ -2,37 +2,116 @@
 
 use super::View;
 use crate::run::state::endpoint_state::EndpointState;
-use measure::{LatencySummary, Table};
+use measure::{LatencySummary, TableBuilder, TableSpec};
 use transport::{Congestion, Endpoint, Protocol};
 
+use measure::table::{integer, real, real_or_null, text};
 use units::Time;
+
+/// Columns of `connections`.
+pub(super) static CONNECTIONS: TableSpec = TableSpec {
+    name: "connections",
+    about: "One row per connection: a flow whose two ends answer each other. Those that carry `[[transfers]]` are in the table `transfers`.",
+    columns: &[&[
+        text("flow", "Name of the flow."),
+        text(
+            "endpoint",
+            "What opens it: window_sender, requester, tcp_sender, conversation, mpi_exchange, fcoe or rdma_sender.",
+        ),
+        integer("round_trips", "", "Segments that were timed until their acknowledgement."),
+        real("round_trip_min_ns", "ns", "Shortest round trip."),
+        real("round_trip_mean_ns", "ns", "Mean round trip."),
+        real("round_trip_p99_ns", "ns", "99th percentile of round trips."),
+        real("round_trip_max_ns", "ns", "Longest round trip."),
+        integer(
+            "exchanges",
+            "",
+            "Requests whose whole response has arrived, exchanges of a conversation, steps of MPI or transfers over TCP that are complete.",
+        ),
+        real(
+            "exchange_min_ns",
+            "ns",
+            "Shortest time from a request to its whole response, of an exchange of a conversation, of a step of MPI, or of a transfer over TCP.",
+        ),
+        real("exchange_mean_ns", "ns", "Mean of it."),
+        real("exchange_p99_ns", "ns", "99th percentile of it."),
+        real("exchange_max_ns", "ns", "Longest of it."),
+        integer("application_bytes", "B", "Bytes of the application in complete exchanges and transfers."),
+        real_or_null(
+            "completed_ns",
+            "ns",
+            "When the transfer was complete; null if it was not, or has no end.",
+        ),
+        integer("messages", "", "Congestion messages of switches that the opening end has received."),
+        real("message_delay_min_ns", "ns", "Shortest time from a congestion message to its arrival."),
+        real("message_delay_max_ns", "ns", "Longest of it."),
+        integer("segments_sent_again", "", "Segments that were retransmitted."),
+        integer(
+            "frames_discarded",
+            "",
+            "Frames that arrived but were discarded: out of order, duplicate, or too late.",
+        ),
+        real_or_null(
+            "congestion_window_bytes",
+            "B",
+            "Congestion window at the end, bytes of data; null without TCP.",
+        ),
+        real_or_null(
+            "round_trip_smoothed_ns",
+            "ns",
+            "Smoothed round trip at the end, as the sender knows it; null without TCP.",
+        ),
+        integer("timeouts", "", "Timeouts of a sender over TCP."),
+        integer("marks_echoed", "", "Acknowledgements that told a sender over TCP of a mark."),
+        real_or_null(
+            "held_by_application",
+            "",
+            "Share of the time of a sender over TCP, from its beginning until all is acknowledged, in which it had nothing to send; null without TCP. The five shares add up to 1.",
+        ),
+        real_or_null(
+            "held_by_receive_window",
+            "",
+            "Share of it with a full receive window or send buffer; null without TCP.",
+        ),
+        real_or_null(
+            "held_by_congestion_control",
+            "",
+            "Share of it in which its congestion control released nothing: its window, its pacing, a handshake, loss recovery; null without TCP.",
+        ),
+        real_or_null(
+            "held_by_pause",
+            "",
+            "Share of it with a segment ready while its class was stopped at its NIC by a pause, or by a link that was down; null without TCP.",
+        ),
+        real_or_null(
+            "held_by_host",
+            "",
+            "Share of it with a segment ready while the NIC sent earlier frames, of this sender or another, or a rate limiter held it; null without TCP.",
+        ),
+        integer(
+            "exchanges_aborted",
+            "",
+            "Exchanges over FCoE that were aborted after `ulp_tov`, to be repeated.",
+        ),
+        text(
+            "withheld_at",
+            "Ports of its route at which an end of FCoE took no part, as no flow control is in force for its priority there; names, separated by spaces.",
+        ),
+    ]],
+};
 
 impl View<'_> {
     /// Round trips, exchanges and transfers of connections.
-    pub(super) fn connections(&self) -> Table {
+    pub(super) fn connections(&self) -> TableBuilder {
         let rows = self.connection_rows();
         let counts = |of: fn(&Row) -> u64| rows.iter().map(of).collect::<Vec<_>>();
-        let table =
-            Table::new("connections", "One row per connection: a flow whose two ends answer each other. Those that carry `[[transfers]]` are in the table `transfers`.")
-                .texts("flow", "Name of the flow.", rows.iter().map(|row| row.flow.clone()))
-                .texts(
-                    "endpoint",
-                    "What opens it: window_sender, requester, tcp_sender, conversation, mpi_exchange, fcoe or rdma_sender.",
-                    rows.iter().map(|row| row.kind.into()),
-                );
+        let table = CONNECTIONS
+            .builder()
+            .texts("flow", rows.iter().map(|row| row.flow.clone()))
+            .texts("endpoint", rows.iter().map(|row| row.kind.into()));
         let table = with_messages(with_exchanges(with_round_trips(table, &rows), &rows), &rows)
-            .integers(
-                "segments_sent_again",
-                "",
-                "Segments that were retransmitted.",
-                counts(|row| row.sent_again),
-            )
-            .integers(
-                "frames_discarded",
-                "",
-                "Frames that arrived but were discarded: out of order, duplicate, or too late.",
-                counts(|row| row.discarded),
-            );
+            .integers("segments_sent_again", counts(|row| row.sent_again))
+            .integers("frames_discarded", counts(|row| row.discarded));
         with_fcoe(with_held(with_congestion(table, &rows), &rows), &rows)
     }
 
@@ -89,73 +168,38 @@ impl View<'_> {
     }
 }
 
-fn with_round_trips(table: Table, rows: &[Row]) -> Table {
+fn with_round_trips(table: TableBuilder, rows: &[Row]) -> TableBuilder {
     let each =
         |of: fn(&LatencySummary) -> f64| rows.iter().map(|row| of(&row.round_trips)).collect::<Vec<_>>();
     table
-        .integers(
-            "round_trips",
-            "",
-            "Segments that were timed until their acknowledgement.",
-            rows.iter().map(|row| row.round_trips.count),
-        )
-        .reals("round_trip_min_ns", "ns", "Shortest round trip.", each(|times| times.min))
-        .reals("round_trip_mean_ns", "ns", "Mean round trip.", each(|times| times.mean))
-        .reals("round_trip_p99_ns", "ns", "99th percentile of round trips.", each(|times| times.p99))
-        .reals("round_trip_max_ns", "ns", "Longest round trip.", each(|times| times.max))
+        .integers("round_trips", rows.iter().map(|row| row.round_trips.count))
+        .reals("round_trip_min_ns", each(|times| times.min))
+        .reals("round_trip_mean_ns", each(|times| times.mean))
+        .reals("round_trip_p99_ns", each(|times| times.p99))
+        .reals("round_trip_max_ns", each(|times| times.max))
 }
 
-fn with_exchanges(table: Table, rows: &[Row]) -> Table {
+fn with_exchanges(table: TableBuilder, rows: &[Row]) -> TableBuilder {
     let each = |of: fn(&LatencySummary) -> f64| rows.iter().map(|row| of(&row.exchanges)).collect::<Vec<_>>();
     table
-        .integers(
-            "exchanges",
-            "",
-            "Requests whose whole response has arrived, exchanges of a conversation, steps of MPI or transfers over TCP that are complete.",
-            rows.iter().map(|row| row.exchanges.count),
-        )
-        .reals(
-            "exchange_min_ns",
-            "ns",
-            "Shortest time from a request to its whole response, of an exchange of a conversation, of a step of MPI, or of a transfer over TCP.",
-            each(|times| times.min),
-        )
-        .reals("exchange_mean_ns", "ns", "Mean of it.", each(|times| times.mean))
-        .reals("exchange_p99_ns", "ns", "99th percentile of it.", each(|times| times.p99))
-        .reals("exchange_max_ns", "ns", "Longest of it.", each(|times| times.max))
-        .integers(
-            "application_bytes",
-            "B",
-            "Bytes of the application in complete exchanges and transfers.",
-            rows.iter().map(|row| row.bytes),
-        )
-        .reals(
-            "completed_ns",
-            "ns",
-            "When the transfer was complete; null if it was not, or has no end.",
-            rows.iter().map(|row| row.completed),
-        )
+        .integers("exchanges", rows.iter().map(|row| row.exchanges.count))
+        .reals("exchange_min_ns", each(|times| times.min))
+        .reals("exchange_mean_ns", each(|times| times.mean))
+        .reals("exchange_p99_ns", each(|times| times.p99))
+        .reals("exchange_max_ns", each(|times| times.max))
+        .integers("application_bytes", rows.iter().map(|row| row.bytes))
+        .reals("completed_ns", rows.iter().map(|row| row.completed))
 }
 
-fn with_messages(table: Table, rows: &[Row]) -> Table {
+fn with_messages(table: TableBuilder, rows: &[Row]) -> TableBuilder {
     table
-        .integers(
-            "messages",
-            "",
-            "Congestion messages of switches that the opening end has received.",
-            rows.iter().map(|row| row.messages.count),
-        )
-        .reals(
-            "message_delay_min_ns",
-            "ns",
-            "Shortest time from a congestion message to its arrival.",
-            rows.iter().map(|row| row.messages.min),
-        )
-        .reals("message_delay_max_ns", "ns", "Longest of it.", rows.iter().map(|row| row.messages.max))
+        .integers("messages", rows.iter().map(|row| row.messages.count))
+        .reals("message_delay_min_ns", rows.iter().map(|row| row.messages.min))
+        .reals("message_delay_max_ns", rows.iter().map(|row| row.messages.max))
 }
 
 /// What senders over TCP know at the end.
-fn with_congestion(table: Table, rows: &[Row]) -> Table {
+fn with_congestion(table: TableBuilder, rows: &[Row]) -> TableBuilder {
     let known = |of: fn(&Congestion) -> f64| {
         rows.iter().map(|row| row.congestion.as_ref().map_or(f64::NAN, of)).collect::<Vec<_>>()
     };
@@ -164,70 +208,34 @@ fn with_congestion(table: Table, rows: &[Row]) -> Table {
     };
     let trip = |known: &Congestion| known.round_trip.map_or(f64::NAN, Time::as_ns_f64);
     table
-        .reals(
-            "congestion_window_bytes",
-            "B",
-            "Congestion window at the end, bytes of data; null without TCP.",
-            known(|known| known.window as f64),
-        )
-        .reals(
-            "round_trip_smoothed_ns",
-            "ns",
-            "Smoothed round trip at the end, as the sender knows it; null without TCP.",
-            known(trip),
-        )
-        .integers("timeouts", "", "Timeouts of a sender over TCP.", counts(|known| known.timeouts))
-        .integers(
-            "marks_echoed",
-            "",
-            "Acknowledgements that told a sender over TCP of a mark.",
-            counts(|known| known.marks),
-        )
+        .reals("congestion_window_bytes", known(|known| known.window as f64))
+        .reals("round_trip_smoothed_ns", known(trip))
+        .integers("timeouts", counts(|known| known.timeouts))
+        .integers("marks_echoed", counts(|known| known.marks))
 }
 
-/// What holds a sender back, and what the share of its time is called.
-const HELD: [(&str, &str); 5] = [
-    (
-        "held_by_application",
-        "Share of the time of a sender over TCP, from its beginning until all is acknowledged, in which it had nothing to send; null without TCP. The five shares add up to 1.",
-    ),
-    ("held_by_receive_window", "Share of it with a full receive window or send buffer; null without TCP."),
-    (
-        "held_by_congestion_control",
-        "Share of it in which its congestion control released nothing: its window, its pacing, a handshake, loss recovery; null without TCP.",
-    ),
-    (
-        "held_by_pause",
-        "Share of it with a segment ready while its class was stopped at its NIC by a pause, or by a link that was down; null without TCP.",
-    ),
-    (
-        "held_by_host",
-        "Share of it with a segment ready while the NIC sent earlier frames, of this sender or another, or a rate limiter held it; null without TCP.",
-    ),
+/// Columns of what held a sender over TCP back.
+const HELD: [&str; 5] = [
+    "held_by_application",
+    "held_by_receive_window",
+    "held_by_congestion_control",
+    "held_by_pause",
+    "held_by_host",
 ];
 
-/// What held senders over TCP back.
-fn with_held(table: Table, rows: &[Row]) -> Table {
-    HELD.iter().enumerate().fold(table, |table, (at, (name, meaning))| {
+/// Sets the columns of [`HELD`].
+fn with_held(table: TableBuilder, rows: &[Row]) -> TableBuilder {
+    HELD.iter().enumerate().fold(table, |table, (at, name)| {
         let share = |row: &Row| row.held.map_or(f64::NAN, |held| held[at]);
-        table.reals(name, "", meaning, rows.iter().map(share).collect::<Vec<_>>())
+        table.reals(name, rows.iter().map(share))
     })
 }
 
 /// What becomes of exchanges over FCoE.
-fn with_fcoe(table: Table, rows: &[Row]) -> Table {
+fn with_fcoe(table: TableBuilder, rows: &[Row]) -> TableBuilder {
     table
-        .integers(
-            "exchanges_aborted",
-            "",
-            "Exchanges over FCoE that were aborted after `ulp_tov`, to be repeated.",
-            rows.iter().map(|row| row.aborted),
-        )
-        .texts(
-            "withheld_at",
-            "Ports of its route at which an end of FCoE took no part, as no flow control is in force for its priority there; names, separated by spaces.",
-            rows.iter().map(|row| row.withheld_at.clone()),
-        )
+        .integers("exchanges_aborted", rows.iter().map(|row| row.aborted))
+        .texts("withheld_at", rows.iter().map(|row| row.withheld_at.clone()))
 }
 
 struct Row {

@@ -2,21 +2,35 @@
 
 use super::View;
 use crate::run::state::contention::members;
-use measure::Table;
+use measure::table::{integer, text};
+use measure::{TableBuilder, TableSpec};
+
+/// Columns of `contention`.
+pub(super) static CONTENTION: TableSpec = TableSpec {
+    name: "contention",
+    about: "One row per port whose scheduler shares the link, set of several classes that could send, and class of the set.",
+    columns: &[&[
+        text("port", "The port."),
+        text("classes", "The classes that had frames and were not stopped, with a space between."),
+        integer("class", "", "One of them."),
+        integer("bytes_sent", "B", "Bytes it sent (DA to FCS) while exactly these classes could send."),
+    ]],
+};
 
 impl View<'_> {
     /// By port and set of classes, the bytes of each class.
-    pub fn contention(&self) -> Table {
+    pub fn contention(&self) -> TableBuilder {
         let mut rows: Vec<(u32, u32, u8, u64)> = Vec::new();
         for port in 0..self.s.ports() as u32 {
             let sent = self.s.cold(port).contention.iter().flat_map(|own| own.sent());
             rows.extend(sent.map(|(set, class, bytes)| (port, set, class, bytes)));
         }
         let list = |set: u32| members(set).map(|class| class.to_string()).collect::<Vec<_>>().join(" ");
-        Table::new("contention", "One row per port whose scheduler shares the link, set of several classes that could send, and class of the set.")
-            .texts("port", "The port.", rows.iter().map(|row| self.s.port_name(row.0)))
-            .texts("classes", "The classes that had frames and were not stopped, with a space between.", rows.iter().map(|row| list(row.1)))
-            .integers("class", "", "One of them.", rows.iter().map(|row| row.2.into()))
-            .integers("bytes_sent", "B", "Bytes it sent (DA to FCS) while exactly these classes could send.", rows.iter().map(|row| row.3))
+        CONTENTION
+            .builder()
+            .texts("port", rows.iter().map(|row| self.s.port_name(row.0)))
+            .texts("classes", rows.iter().map(|row| list(row.1)))
+            .integers("class", rows.iter().map(|row| row.2.into()))
+            .integers("bytes_sent", rows.iter().map(|row| row.3))
     }
 }

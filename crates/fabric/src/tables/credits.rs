@@ -2,11 +2,30 @@
 
 use super::{UsedQueue, View};
 use crate::run::state::credits::CreditState;
-use measure::Table;
+use measure::table::{integer, real, text};
+use measure::{TableBuilder, TableSpec};
+
+/// Columns of `credits`.
+pub(super) static CREDITS: TableSpec = TableSpec {
+    name: "credits",
+    about: "One row per port and traffic class that carried frames, where links have credits.",
+    columns: &[&[
+        text("port", "The port."),
+        integer("class", "", "Traffic class."),
+        text("channel", "The virtual channel that its frames use; several, if it has priorities of several."),
+        integer(
+            "granted",
+            "",
+            "Credits that the other end of the link grants to each channel, and as many to a bypass queue beside it.",
+        ),
+        integer("waits", "", "How often the next frame of the class lacked credits of its channel."),
+        real("waited_s", "s", "Total time of these waits."),
+    ]],
+};
 
 impl View<'_> {
     /// Classes of ports whose links have credits.
-    pub fn credits(&self) -> Table {
+    pub fn credits(&self) -> TableBuilder {
         let of_port = |port: u32| Some((port, self.s.cold(port).control.credits()?));
         let rows: Vec<(u32, u8, &CreditState)> = self
             .used_queues()
@@ -15,34 +34,13 @@ impl View<'_> {
                 of_port(port).map(|(port, credits)| (port, class, credits))
             })
             .collect();
-        Table::new(
-            "credits",
-            "One row per port and traffic class that carried frames, where links have credits.",
-        )
-        .texts("port", "The port.", rows.iter().map(|row| self.s.port_name(row.0)))
-        .integers("class", "", "Traffic class.", rows.iter().map(|row| row.1.into()))
-        .texts(
-            "channel",
-            "The virtual channel that its frames use; several, if it has priorities of several.",
-            rows.iter().map(|row| row.2.channels_of(row.1)),
-        )
-        .integers(
-            "granted",
-            "",
-            "Credits that the other end of the link grants to each channel, and as many to a bypass queue beside it.",
-            rows.iter().map(|row| row.2.sender.granted().into()),
-        )
-        .integers(
-            "waits",
-            "",
-            "How often the next frame of the class lacked credits of its channel.",
-            rows.iter().map(|row| row.2.waits(row.1)),
-        )
-        .reals(
-            "waited_s",
-            "s",
-            "Total time of these waits.",
-            rows.iter().map(|row| row.2.waited(row.1, self.end).as_secs_f64()),
-        )
+        CREDITS
+            .builder()
+            .texts("port", rows.iter().map(|row| self.s.port_name(row.0)))
+            .integers("class", rows.iter().map(|row| row.1.into()))
+            .texts("channel", rows.iter().map(|row| row.2.channels_of(row.1)))
+            .integers("granted", rows.iter().map(|row| row.2.sender.granted().into()))
+            .integers("waits", rows.iter().map(|row| row.2.waits(row.1)))
+            .reals("waited_s", rows.iter().map(|row| row.2.waited(row.1, self.end).as_secs_f64()))
     }
 }

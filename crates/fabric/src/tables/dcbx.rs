@@ -2,11 +2,33 @@
 
 use super::View;
 use crate::spec::NegotiatedFeature;
-use measure::Table;
+use measure::table::text;
+use measure::{TableBuilder, TableSpec};
+
+/// Columns of `dcbx`.
+pub(super) static DCBX: TableSpec = TableSpec {
+    name: "dcbx",
+    about: "One row per port and feature of DCBX: what its station negotiated with the other end before the traffic.",
+    columns: &[&[
+        text("port", "Port."),
+        text("feature", "pfc, ets or applications."),
+        text(
+            "local",
+            "What is administered there: priorities with PFC; the priorities of each traffic class and its share; applications with their priorities.",
+        ),
+        text(
+            "remote",
+            "What the other end said: its PFC, the ETS that it recommends, its applications; empty if it said nothing.",
+        ),
+        text("operational", "What is in force."),
+        text("why", "Where that setting comes from, and why."),
+        text("mismatch", "yes if both ends should have the same in force and have not; else empty."),
+    ]],
+};
 
 impl View<'_> {
     /// Negotiated settings: one row a port and feature.
-    pub fn dcbx(&self) -> Table {
+    pub fn dcbx(&self) -> TableBuilder {
         let wiring = &self.s.wiring;
         let of_port = |port: u32| {
             let (link, node) = (wiring.link_of[port as usize], wiring.node_of[port as usize]);
@@ -16,28 +38,16 @@ impl View<'_> {
         let ports = if self.s.spec.negotiated.is_empty() { 0 } else { wiring.peer.len() as u32 };
         let rows: Vec<(u32, &NegotiatedFeature)> = (0..ports).flat_map(of_port).collect();
         let text = |of: fn(&NegotiatedFeature) -> &str| rows.iter().map(move |row| of(row.1).to_string());
-        Table::new(
-            "dcbx",
-            "One row per port and feature of DCBX: what its station negotiated with the other end before the traffic.",
-        )
-        .texts("port", "Port.", rows.iter().map(|row| self.s.port_name(row.0)))
-        .texts("feature", "pfc, ets or applications.", text(|feature| feature.name))
-        .texts(
-            "local",
-            "What is administered there: priorities with PFC; the priorities of each traffic class and its share; applications with their priorities.",
-            text(|feature| &feature.local),
-        )
-        .texts(
-            "remote",
-            "What the other end said: its PFC, the ETS that it recommends, its applications; empty if it said nothing.",
-            text(|feature| &feature.remote),
-        )
-        .texts("operational", "What is in force.", text(|feature| &feature.operational))
-        .texts("why", "Where that setting comes from, and why.", text(|feature| &feature.why))
-        .texts(
-            "mismatch",
-            "yes if both ends should have the same in force and have not; else empty.",
-            rows.iter().map(|row| if row.1.mismatch { "yes".to_string() } else { String::new() }),
-        )
+        DCBX.builder()
+            .texts("port", rows.iter().map(|row| self.s.port_name(row.0)))
+            .texts("feature", text(|feature| feature.name))
+            .texts("local", text(|feature| &feature.local))
+            .texts("remote", text(|feature| &feature.remote))
+            .texts("operational", text(|feature| &feature.operational))
+            .texts("why", text(|feature| &feature.why))
+            .texts(
+                "mismatch",
+                rows.iter().map(|row| if row.1.mismatch { "yes".to_string() } else { String::new() }),
+            )
     }
 }

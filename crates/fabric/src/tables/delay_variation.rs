@@ -7,8 +7,24 @@
 use super::View;
 use crate::run::state::frame_log::{Happened, Row};
 use frame::FrameKind;
-use measure::Table;
+use measure::table::{integer, real, text};
+use measure::{TableBuilder, TableSpec};
 use std::collections::BTreeMap;
+
+/// Columns of `delay_variation`.
+pub(super) static DELAY_VARIATION: TableSpec = TableSpec {
+    name: "delay_variation",
+    about: "One row per flow and destination of which `[[probes]]` with `what = \"frames\"` has logged frames that arrived there: how far the delay of each frame was from the running mean of those before it. `frames` has the deviation of each.",
+    columns: &[&[
+        text("flow", "The flow."),
+        text("destination", "The host."),
+        integer("frames", "", "Frames with data that arrived, as far as the log goes."),
+        real("delay_mean_ns", "ns", "Mean delay, from when a frame was made until its last bit arrived."),
+        real("deviation_mean_ns", "ns", "Mean deviation, either way."),
+        real("deviation_max_ns", "ns", "The largest deviation, either way."),
+        real("deviation_max_at_s", "s", "When that frame arrived."),
+    ]],
+};
 
 /// What is known of the frames of a flow that have arrived at one destination.
 #[derive(Clone, Copy, Debug, Default)]
@@ -57,17 +73,18 @@ impl View<'_> {
         (off.collect(), variations)
     }
 
-    pub(super) fn delay_variation(&self, variations: &Variations) -> Table {
+    pub(super) fn delay_variation(&self, variations: &Variations) -> TableBuilder {
         let each = || variations.iter();
         let name = |node: u32| self.s.spec.nodes[node as usize].name.clone();
-        Table::new("delay_variation", "One row per flow and destination of which `[[probes]]` with `what = \"frames\"` has logged frames that arrived there: how far the delay of each frame was from the running mean of those before it. `frames` has the deviation of each.")
-            .texts("flow", "The flow.", each().map(|((flow, _), _)| self.s.spec.flows[*flow as usize].name.clone()))
-            .texts("destination", "The host.", each().map(|((_, to), _)| name(*to)))
-            .integers("frames", "", "Frames with data that arrived, as far as the log goes.", each().map(|(_, of)| of.frames))
-            .reals("delay_mean_ns", "ns", "Mean delay, from when a frame was made until its last bit arrived.", each().map(|(_, of)| of.sum_ns / of.frames as f64))
-            .reals("deviation_mean_ns", "ns", "Mean deviation, either way.", each().map(|(_, of)| of.off_ns / of.frames as f64))
-            .reals("deviation_max_ns", "ns", "The largest deviation, either way.", each().map(|(_, of)| of.most_ns))
-            .reals("deviation_max_at_s", "s", "When that frame arrived.", each().map(|(_, of)| of.most_at_ps as f64 / 1e12))
+        DELAY_VARIATION
+            .builder()
+            .texts("flow", each().map(|((flow, _), _)| self.s.spec.flows[*flow as usize].name.clone()))
+            .texts("destination", each().map(|((_, to), _)| name(*to)))
+            .integers("frames", each().map(|(_, of)| of.frames))
+            .reals("delay_mean_ns", each().map(|(_, of)| of.sum_ns / of.frames as f64))
+            .reals("deviation_mean_ns", each().map(|(_, of)| of.off_ns / of.frames as f64))
+            .reals("deviation_max_ns", each().map(|(_, of)| of.most_ns))
+            .reals("deviation_max_at_s", each().map(|(_, of)| of.most_at_ps as f64 / 1e12))
     }
 }
 

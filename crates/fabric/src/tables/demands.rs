@@ -5,9 +5,71 @@ use crate::run::state::hosts::Receiver;
 use crate::run::state::port::HEAD_BYTES;
 use crate::spec::{Role, Way};
 use frame::{NodeId, PortId};
-use measure::{Latency, LatencySummary, Table};
+use measure::table::{integer, real, text};
+use measure::{Latency, LatencySummary, TableBuilder, TableSpec};
 use transport::{ConnectionSpec, Train, Turn};
 use units::{Amount, BitRate, Time};
+
+/// Columns of `demands`.
+pub(super) static DEMANDS: TableSpec = TableSpec {
+    name: "demands",
+    about: "One row per change of a flow's demand, whatever it gets.",
+    columns: &[&[
+        text("flow", "Name of the flow."),
+        real("time_ns", "ns", "When the change comes."),
+        real(
+            "rate_bps",
+            "b/s",
+            "Bits of frames (DA to FCS) that it asks for a second from then on, on average; infinite if it takes all that the link gives. Of a connection the most that its window or its outstanding requests allow with the round trip of an empty fabric, or its rate of pacing, and no more than its links carry.",
+        ),
+        real("limit_bytes", "B", "Most that the flow sends in all; infinite without limit."),
+        real(
+            "room_bytes",
+            "B",
+            "What may wait in the NIC of its host: what the flow asks for and is not given is kept up to this. Infinite without limit; 0 for a connection, which asks for nothing more until it has an answer, but for transfers over TCP.",
+        ),
+        real("frame_bytes_mean", "B", "Mean length of its frames, DA to FCS."),
+        integer(
+            "turn_frames",
+            "",
+            "Frames of one turn of a connection: one segment, a request, or what its opener says in an exchange. 0 for a source that pushes frames.",
+        ),
+        real(
+            "back_share",
+            "",
+            "Bytes of frames that come back for each byte delivered: acknowledgements or responses. 0 for a source that pushes frames.",
+        ),
+        real("back_frame_bytes_mean", "B", "Mean length of frames that come back, DA to FCS; 0 if none do."),
+    ]],
+};
+
+/// Columns of `paths`.
+pub(super) static PATHS: TableSpec = TableSpec {
+    name: "paths",
+    about: "One row per flow and destination; empty if there are more than 100,000, or if paths are not listed (a flow with more than 1,000,000 pairs of sender and destination). `Result.path` in Python finds the path of any pair.",
+    columns: &[&[
+        text("flow", "Name of the flow."),
+        text("destination", "Receiving host."),
+        real(
+            "share",
+            "",
+            "Share of the frames of the flow that are meant for this destination; 1 for each where switches copy them.",
+        ),
+        text(
+            "ports",
+            "The egress ports of the planned path, in order, with a space between; if routes change, those at the end. Where switches choose a path for each frame (`path_choice` other than hash), frames take other paths as well: the table `ports` has what each port carried.",
+        ),
+        text(
+            "ports_back",
+            "The egress ports of what comes back to the sender of a connection, in order; empty for a source that pushes frames. Where switches choose paths, the planned ones.",
+        ),
+        integer("frames_delivered", "", "Frames delivered."),
+        integer("bytes_delivered", "B", "Bytes delivered."),
+        real("latency_min_ns", "ns", "Shortest latency of the frames delivered."),
+        real("latency_mean_ns", "ns", "Mean latency of the frames delivered."),
+        real("latency_max_ns", "ns", "Longest latency of the frames delivered."),
+    ]],
+};
 
 /// Beyond this many paths the table would be larger than all the rest of a result.
 const MOST_PATHS: usize = 100_000;
@@ -70,7 +132,7 @@ impl View<'_> {
         most.min(carried(&there, out)).min(answered)
     }
 
-    pub fn demands(&self) -> Table {
+    pub fn demands(&self) -> TableBuilder {
         let flows = &self.s.spec.flows;
         let connection = |flow: usize| flows[flow].transport.as_deref();
         let turn = |flow: usize| connection(flow).map(ConnectionSpec::turn);
@@ -116,19 +178,20 @@ impl View<'_> {
                 None => f64::INFINITY,
             }
         };
-        Table::new("demands", "One row per change of a flow's demand, whatever it gets.")
-            .texts("flow", "Name of the flow.", rows.iter().map(|row| flows[row.0].name.clone()))
-            .reals("time_ns", "ns", "When the change comes.", rows.iter().map(|row| row.1.as_ns_f64()))
-            .reals("rate_bps", "b/s", "Bits of frames (DA to FCS) that it asks for a second from then on, on average; infinite if it takes all that the link gives. Of a connection the most that its window or its outstanding requests allow with the round trip of an empty fabric, or its rate of pacing, and no more than its links carry.", rows.iter().map(|row| row.2))
-            .reals("limit_bytes", "B", "Most that the flow sends in all; infinite without limit.", rows.iter().map(|row| limit(row.0)))
-            .reals("room_bytes", "B", "What may wait in the NIC of its host: what the flow asks for and is not given is kept up to this. Infinite without limit; 0 for a connection, which asks for nothing more until it has an answer, but for transfers over TCP.", rows.iter().map(|row| room(row.0)))
-            .reals("frame_bytes_mean", "B", "Mean length of its frames, DA to FCS.", rows.iter().map(|row| mean(row.0)))
-            .integers("turn_frames", "", "Frames of one turn of a connection: one segment, a request, or what its opener says in an exchange. 0 for a source that pushes frames.", rows.iter().map(|row| turn_frames(row.0)))
-            .reals("back_share", "", "Bytes of frames that come back for each byte delivered: acknowledgements or responses. 0 for a source that pushes frames.", rows.iter().map(|row| back(row.0)))
-            .reals("back_frame_bytes_mean", "B", "Mean length of frames that come back, DA to FCS; 0 if none do.", rows.iter().map(|row| back_mean(row.0)))
+        DEMANDS
+            .builder()
+            .texts("flow", rows.iter().map(|row| flows[row.0].name.clone()))
+            .reals("time_ns", rows.iter().map(|row| row.1.as_ns_f64()))
+            .reals("rate_bps", rows.iter().map(|row| row.2))
+            .reals("limit_bytes", rows.iter().map(|row| limit(row.0)))
+            .reals("room_bytes", rows.iter().map(|row| room(row.0)))
+            .reals("frame_bytes_mean", rows.iter().map(|row| mean(row.0)))
+            .integers("turn_frames", rows.iter().map(|row| turn_frames(row.0)))
+            .reals("back_share", rows.iter().map(|row| back(row.0)))
+            .reals("back_frame_bytes_mean", rows.iter().map(|row| back_mean(row.0)))
     }
 
-    pub fn paths(&self) -> Table {
+    pub fn paths(&self) -> TableBuilder {
         let flows = &self.s.spec.flows;
         let mut rows: Vec<(usize, usize, NodeId, f64)> = Vec::new();
         let destinations = flows.iter().map(|flow| flow.source.destinations.count()).sum::<usize>();
@@ -154,17 +217,18 @@ impl View<'_> {
             Some(_) => named(self.there_and_back(path).1),
             None => String::new(),
         };
-        Table::new("paths", "One row per flow and destination; empty if there are more than 100,000, or if paths are not listed (a flow with more than 1,000,000 pairs of sender and destination). `Result.path` in Python finds the path of any pair.")
-            .texts("flow", "Name of the flow.", rows.iter().map(|row| flows[row.1].name.clone()))
-            .texts("destination", "Receiving host.", rows.iter().map(|row| self.node_name(row.2)))
-            .reals("share", "", "Share of the frames of the flow that are meant for this destination; 1 for each where switches copy them.", rows.iter().map(|row| row.3))
-            .texts("ports", "The egress ports of the planned path, in order, with a space between; if routes change, those at the end. Where switches choose a path for each frame (`path_choice` other than hash), frames take other paths as well: the table `ports` has what each port carried.", rows.iter().map(|row| named(self.there_and_back(row.0).0)))
-            .texts("ports_back", "The egress ports of what comes back to the sender of a connection, in order; empty for a source that pushes frames. Where switches choose paths, the planned ones.", rows.iter().map(|row| back(row.0, row.1)))
-            .integers("frames_delivered", "", "Frames delivered.", rows.iter().map(|row| received(row.0, Receiver::frames)))
-            .integers("bytes_delivered", "B", "Bytes delivered.", rows.iter().map(|row| received(row.0, |own| own.bytes)))
-            .reals("latency_min_ns", "ns", "Shortest latency of the frames delivered.", latency(|own| own.min))
-            .reals("latency_mean_ns", "ns", "Mean latency of the frames delivered.", latency(|own| own.mean))
-            .reals("latency_max_ns", "ns", "Longest latency of the frames delivered.", latency(|own| own.max))
+        PATHS
+            .builder()
+            .texts("flow", rows.iter().map(|row| flows[row.1].name.clone()))
+            .texts("destination", rows.iter().map(|row| self.node_name(row.2)))
+            .reals("share", rows.iter().map(|row| row.3))
+            .texts("ports", rows.iter().map(|row| named(self.there_and_back(row.0).0)))
+            .texts("ports_back", rows.iter().map(|row| back(row.0, row.1)))
+            .integers("frames_delivered", rows.iter().map(|row| received(row.0, Receiver::frames)))
+            .integers("bytes_delivered", rows.iter().map(|row| received(row.0, |own| own.bytes)))
+            .reals("latency_min_ns", latency(|own| own.min))
+            .reals("latency_mean_ns", latency(|own| own.mean))
+            .reals("latency_max_ns", latency(|own| own.max))
     }
 
     /// The latency of the frames of a path.

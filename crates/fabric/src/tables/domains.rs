@@ -2,11 +2,27 @@
 
 use super::View;
 use frame::{PRIORITIES, PortId, Priority};
-use measure::Table;
+use measure::table::{integer, text};
+use measure::{TableBuilder, TableSpec};
+
+/// Columns of `congestion_domains`.
+pub(super) static CONGESTION_DOMAINS: TableSpec = TableSpec {
+    name: "congestion_domains",
+    about: "One row per port and priority with congestion notification: what is in force when the run begins.",
+    columns: &[&[
+        text("port", "Port."),
+        integer("priority", "", "The priority (CNPV)."),
+        text(
+            "defence",
+            "edge: frames that come in get the alternate priority, and those that go out lose their CN-TAG; interior: the latter alone; interior_ready: neither, and hosts put CN-TAGs on; disabled: nothing is done.",
+        ),
+        integer("alternate_priority", "", "What the priority becomes in frames that come from outside."),
+    ]],
+};
 
 impl View<'_> {
     /// One row a port and priority with congestion notification.
-    pub fn congestion_domains(&self) -> Table {
+    pub fn congestion_domains(&self) -> TableBuilder {
         let (spec, wiring) = (&self.s.spec, &self.s.wiring);
         let defences = spec.defences(wiring);
         let of_port = |port: u32| {
@@ -17,22 +33,11 @@ impl View<'_> {
         };
         let rows: Vec<_> = (0..defences.len() as u32).flat_map(of_port).collect();
         let defence = |port: u32, priority: u8| defences[PortId(port).at()].of(Priority(priority));
-        Table::new(
-            "congestion_domains",
-            "One row per port and priority with congestion notification: what is in force when the run begins.",
-        )
-        .texts("port", "Port.", rows.iter().map(|row| self.s.port_name(row.0)))
-        .integers("priority", "", "The priority (CNPV).", rows.iter().map(|row| row.1.into()))
-        .texts(
-            "defence",
-            "edge: frames that come in get the alternate priority, and those that go out lose their CN-TAG; interior: the latter alone; interior_ready: neither, and hosts put CN-TAGs on; disabled: nothing is done.",
-            rows.iter().map(|row| defence(row.0, row.1).name().to_string()),
-        )
-        .integers(
-            "alternate_priority",
-            "",
-            "What the priority becomes in frames that come from outside.",
-            rows.iter().map(|row| row.2.becomes[usize::from(row.1)].0.into()),
-        )
+        CONGESTION_DOMAINS
+            .builder()
+            .texts("port", rows.iter().map(|row| self.s.port_name(row.0)))
+            .integers("priority", rows.iter().map(|row| row.1.into()))
+            .texts("defence", rows.iter().map(|row| defence(row.0, row.1).name().to_string()))
+            .integers("alternate_priority", rows.iter().map(|row| row.2.becomes[usize::from(row.1)].0.into()))
     }
 }

@@ -1,50 +1,43 @@
 //! Columns of latencies and waits.
 
-use measure::{LatencySummary, Table};
-
-/// A column: its name, what it is, and its value.
-type Statistic = (&'static str, &'static str, fn(&LatencySummary) -> f64);
+use measure::table::real;
+use measure::{ColumnSpec, LatencySummary, TableBuilder};
 
 /// From a frame's making to its arrival.
-const LATENCY: [Statistic; 6] = [
-    (
+pub(super) static LATENCY: [ColumnSpec; 6] = [
+    real(
         "latency_mean_ns",
+        "ns",
         "Mean latency, from the creation of the frame to the arrival of its last bit, or until a receiving host has taken it in.",
-        |s| s.mean,
     ),
-    ("latency_p50_ns", "Median latency.", |s| s.p50),
-    ("latency_p90_ns", "90th percentile of the latency.", |s| s.p90),
-    ("latency_p99_ns", "99th percentile of the latency.", |s| s.p99),
-    ("latency_p999_ns", "99.9th percentile of the latency.", |s| s.p999),
-    ("latency_max_ns", "Longest latency.", |s| s.max),
+    real("latency_p50_ns", "ns", "Median latency."),
+    real("latency_p90_ns", "ns", "90th percentile of the latency."),
+    real("latency_p99_ns", "ns", "99th percentile of the latency."),
+    real("latency_p999_ns", "ns", "99.9th percentile of the latency."),
+    real("latency_max_ns", "ns", "Longest latency."),
 ];
 
 /// In a queue, without transmission.
-const WAIT: [Statistic; 6] = [
-    ("wait_mean_ns", "Mean wait in the queue, without transmission.", |s| s.mean),
-    ("wait_p50_ns", "Median wait.", |s| s.p50),
-    ("wait_p90_ns", "90th percentile of the wait.", |s| s.p90),
-    ("wait_p99_ns", "99th percentile of the wait.", |s| s.p99),
-    ("wait_p999_ns", "99.9th percentile of the wait.", |s| s.p999),
-    ("wait_max_ns", "Longest wait.", |s| s.max),
+pub(super) static WAIT: [ColumnSpec; 6] = [
+    real("wait_mean_ns", "ns", "Mean wait in the queue, without transmission."),
+    real("wait_p50_ns", "ns", "Median wait."),
+    real("wait_p90_ns", "ns", "90th percentile of the wait."),
+    real("wait_p99_ns", "ns", "99th percentile of the wait."),
+    real("wait_p999_ns", "ns", "99.9th percentile of the wait."),
+    real("wait_max_ns", "ns", "Longest wait."),
 ];
 
-/// Appends the statistics of latencies.
-pub fn with_latency(table: Table, rows: impl Iterator<Item = LatencySummary> + Clone) -> Table {
-    append(table, &LATENCY, rows)
-}
+/// Values of [`LATENCY`] and of [`WAIT`], in their order.
+const STATISTICS: [fn(&LatencySummary) -> f64; 6] =
+    [|s| s.mean, |s| s.p50, |s| s.p90, |s| s.p99, |s| s.p999, |s| s.max];
 
-/// Appends the statistics of waits.
-pub fn with_wait(table: Table, rows: impl Iterator<Item = LatencySummary> + Clone) -> Table {
-    append(table, &WAIT, rows)
-}
-
-fn append(
-    table: Table,
-    statistics: &[Statistic],
+/// Sets the statistics that `columns` declares: [`LATENCY`] or [`WAIT`].
+pub(super) fn with_durations(
+    table: TableBuilder,
+    columns: &[ColumnSpec; 6],
     rows: impl Iterator<Item = LatencySummary> + Clone,
-) -> Table {
-    statistics.iter().fold(table, |table, &(name, about, value)| {
-        table.reals(name, "ns", about, rows.clone().map(|summary| value(&summary)))
+) -> TableBuilder {
+    columns.iter().zip(STATISTICS).fold(table, |table, (column, value)| {
+        table.reals(column.name, rows.clone().map(|summary| value(&summary)))
     })
 }

@@ -31,9 +31,36 @@ use crate::run::state::world::Fabric;
 use crate::tables::View;
 use flow_control::credit::is_bypass;
 use frame::{CHANNELS, CONTROL_FRAME_BYTES, TrafficClass};
-use measure::Table;
+use measure::table::{integer, real, text};
+use measure::{TableBuilder, TableSpec};
 use std::collections::{BTreeMap, BTreeSet};
 use units::{Amount, Time};
+
+/// Columns of `congestion`.
+pub(super) static CONGESTION: TableSpec = TableSpec {
+    name: "congestion",
+    about: "One row per edge of a congestion tree: pauses of one port and priority because of one queue, all from the same root. A wait for credits is a pause, too, of a class or of its bypass queue.",
+    columns: &[&[
+        integer("tree", "", "Number of the tree; 1 is the one that stopped ports longest."),
+        text("root", "The queue that all of it began at; of a slow receiver the queue towards it."),
+        text(
+            "why",
+            "oversubscribed: more came than its link carries; slow_receiver: the host behind it sent pauses, or no credits; link_down: a fault; crossbar: frames for it waited at inputs while it had room; round_trip: a round trip takes more credits than there are; unknown.",
+        ),
+        integer("depth", "", "Pauses from the root to this edge: 1 is sent because of the root itself."),
+        text(
+            "queue",
+            "The queue that the pauses were sent for, or that filled the room at the other end; empty if that is a host, or credits were on their way.",
+        ),
+        text("sent_by", "The port that sent them, or the credits."),
+        text("port", "The port that was paused."),
+        integer("priority", "", "The priority that was stopped, 0 to 7, or the channel, 0 to 19."),
+        integer("pauses", "", "How many."),
+        real("paused_ns", "ns", "Their total duration."),
+        real("first_ns", "ns", "When the first took effect."),
+        real("last_ns", "ns", "When the last ended."),
+    ]],
+};
 
 /// Port and class.
 pub(crate) type QueuePlace = (u32, u8);
@@ -368,24 +395,25 @@ impl View<'_> {
     }
 
     /// The trees: one row an edge.
-    pub fn congestion(&self) -> Table {
+    pub fn congestion(&self) -> TableBuilder {
         let rows: Vec<(usize, &Tree, EdgeKey, Edge)> = (1..)
             .zip(&self.forensics().trees)
             .flat_map(|(number, tree)| tree.edges.iter().map(move |(&key, &edge)| (number, tree, key, edge)))
             .collect();
         let queue = |key: &EdgeKey| key.1.map_or(String::new(), |(port, class)| self.queue_name(port, class));
-        Table::new("congestion", "One row per edge of a congestion tree: pauses of one port and priority because of one queue, all from the same root. A wait for credits is a pause, too, of a class or of its bypass queue.")
-            .integers("tree", "", "Number of the tree; 1 is the one that stopped ports longest.", rows.iter().map(|row| row.0 as u64))
-            .texts("root", "The queue that all of it began at; of a slow receiver the queue towards it.", rows.iter().map(|row| self.queue_name(row.1.root.0, row.1.root.1)))
-            .texts("why", "oversubscribed: more came than its link carries; slow_receiver: the host behind it sent pauses, or no credits; link_down: a fault; crossbar: frames for it waited at inputs while it had room; round_trip: a round trip takes more credits than there are; unknown.", rows.iter().map(|row| row.1.why.name().to_string()))
-            .integers("depth", "", "Pauses from the root to this edge: 1 is sent because of the root itself.", rows.iter().map(|row| row.2.0))
-            .texts("queue", "The queue that the pauses were sent for, or that filled the room at the other end; empty if that is a host, or credits were on their way.", rows.iter().map(|row| queue(&row.2)))
-            .texts("sent_by", "The port that sent them, or the credits.", rows.iter().map(|row| self.s.port_name(self.s.peer(row.2.2))))
-            .texts("port", "The port that was paused.", rows.iter().map(|row| self.s.port_name(row.2.2)))
-            .integers("priority", "", "The priority that was stopped, 0 to 7, or the channel, 0 to 19.", rows.iter().map(|row| row.2.3.into()))
-            .integers("pauses", "", "How many.", rows.iter().map(|row| row.3.pauses))
-            .reals("paused_ns", "ns", "Their total duration.", rows.iter().map(|row| row.3.paused.as_ns_f64()))
-            .reals("first_ns", "ns", "When the first took effect.", rows.iter().map(|row| row.3.first.as_ns_f64()))
-            .reals("last_ns", "ns", "When the last ended.", rows.iter().map(|row| row.3.last.as_ns_f64()))
+        CONGESTION
+            .builder()
+            .integers("tree", rows.iter().map(|row| row.0 as u64))
+            .texts("root", rows.iter().map(|row| self.queue_name(row.1.root.0, row.1.root.1)))
+            .texts("why", rows.iter().map(|row| row.1.why.name().to_string()))
+            .integers("depth", rows.iter().map(|row| row.2.0))
+            .texts("queue", rows.iter().map(|row| queue(&row.2)))
+            .texts("sent_by", rows.iter().map(|row| self.s.port_name(self.s.peer(row.2.2))))
+            .texts("port", rows.iter().map(|row| self.s.port_name(row.2.2)))
+            .integers("priority", rows.iter().map(|row| row.2.3.into()))
+            .integers("pauses", rows.iter().map(|row| row.3.pauses))
+            .reals("paused_ns", rows.iter().map(|row| row.3.paused.as_ns_f64()))
+            .reals("first_ns", rows.iter().map(|row| row.3.first.as_ns_f64()))
+            .reals("last_ns", rows.iter().map(|row| row.3.last.as_ns_f64()))
     }
 }

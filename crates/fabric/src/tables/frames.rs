@@ -6,15 +6,105 @@ use super::ports::KnownPorts;
 use crate::run::state::frame_log::{Happened, Log, Row};
 use flow_control::PauseKind;
 use frame::{Ecn, FrameKind, Heading, Notice, PRIORITIES, PortId, Ports, Sampled};
-use measure::Table;
+use measure::table::{integer, real, real_or_null, text};
+use measure::{TableBuilder, TableSpec};
 use transport::{ConnectionSpec, RdmaSpec, RdmaVerb};
+
+/// Columns of `frames`.
+pub(super) static FRAMES: TableSpec = TableSpec {
+    name: "frames",
+    about: "One row per frame at a port that `[[probes]]` chooses, in the order of time.",
+    columns: &[&[
+        integer("time_ps", "ps", "When its last bit came in, its first bit left, or it was dropped."),
+        text("port", "The port."),
+        text("direction", "in: it came in through the port; out: it left, or was to leave."),
+        text("event", "arrived, sent or dropped."),
+        text(
+            "cause",
+            "Why it was dropped, as in the table `drops`; lost: a pause frame that did not arrive.",
+        ),
+        text(
+            "kind",
+            "raw (of a source), part (of a transfer), data, ack or marked_ack (of a connection; the latter tells of a mark), cnp, cnm (a message of a switch), tag, pause or pfc.",
+        ),
+        text(
+            "protocol",
+            "What the connection speaks that it belongs to: tcp, rdma or fcoe; empty for all others.",
+        ),
+        text(
+            "verb",
+            "What the message of RDMA is that it belongs to: send, write or read; empty for all others.",
+        ),
+        integer(
+            "message_bytes",
+            "B",
+            "Of the first packet of a WRITE the bytes of its message, if all of its packets are in this log; of the request of a READ those that it asks for. 0: not known, or not said by such a frame.",
+        ),
+        text("flow", "Its flow; empty for a pause frame."),
+        text("source", "Where it comes from; of a message of a switch, the other end of its flow."),
+        text("destination", "Where it goes."),
+        integer(
+            "source_port",
+            "",
+            "Port of UDP (raw and part) or TCP at its source: given, or drawn. 0 for a pause frame.",
+        ),
+        integer("destination_port", "", "The same at its destination."),
+        integer("priority", "", "Its priority, 0 to 7, or its channel, 0 to 19."),
+        integer("bytes", "B", "Its length, DA to FCS."),
+        integer(
+            "word",
+            "",
+            "What it carries: the number of the first byte or segment (data), the next one expected (ack), the feedback (cnm), the number of its transfer on its path (part). Of RDMA the packet sequence number in bits 0 to 23; of data in bit 24 the last packet of a message, in bit 25 that an acknowledgement is asked for, in bit 26 the first packet; of an acknowledgement in bit 24 a NAK, in bit 26 that of a receiver that is not ready, and bit 25 alone of a request for READ. Of a pause frame the priorities with XOFF in bits 0 to 7, those with XON in bits 8 to 15, and the quanta above; a frame that names several times has a row for each.",
+        ),
+        text("cn_tag", "Number of the flow in its CN-TAG; empty: it has none."),
+        integer("ecn", "", "ECN bits: 0 not capable, 1 and 2 capable, 3 marked."),
+        integer(
+            "created_ps",
+            "ps",
+            "When it was made: with flow and kind, what tells it apart. 0 for a pause frame.",
+        ),
+        real_or_null(
+            "deviation_ns",
+            "ns",
+            "Of a frame with data that arrived at its end: how far its delay was from the mean of those of its flow in this log that arrived there before it. Not a number for all others.",
+        ),
+    ]],
+};
+
+/// Columns of `congestion_messages`.
+pub(super) static CONGESTION_MESSAGES: TableSpec = TableSpec {
+    name: "congestion_messages",
+    about: "One row per congestion message in `frames`: what it says.",
+    columns: &[&[
+        integer("row", "", "Its row in `frames`, from 0."),
+        text("port", "Egress port of the congestion point."),
+        integer("class", "", "Its traffic class; of a congestion point of a port the lowest that it is for."),
+        integer(
+            "congestion_point",
+            "",
+            "Its identifier (CPID): the address of the station, then the number of the port there times eight and the class, in 16 bits.",
+        ),
+        integer("feedback", "", "What it tells: of QCN the quantised feedback, 1 to 63."),
+        real(
+            "offset_bytes",
+            "B",
+            "How far the queue is below its set point (cnmQOffset), in steps of 64 B; negative: it is longer. 0 of schemes that do not tell.",
+        ),
+        real("delta_bytes", "B", "How much the queue has grown since the last sample (cnmQDelta), likewise."),
+        text("sampled_kind", "Of the sampled frame the kind, as in `frames`."),
+        integer("sampled_priority", "", "Its priority."),
+        integer("sampled_bytes", "B", "Its length, DA to FCS."),
+        integer("sampled_word", "", "What it carries, as in `frames`."),
+        integer("octets", "B", "How much of it the message repeats, from its type on."),
+    ]],
+};
 
 /// Kinds of frames, in the order of [`FrameKind`]; then those of flow control.
 const KINDS: [&str; 10] = ["raw", "data", "ack", "marked_ack", "cnp", "cnm", "tag", "part", "pause", "pfc"];
 
 impl View<'_> {
     /// The log, and what it says of the variation of delays.
-    pub fn frames(&self) -> [Table; 3] {
+    pub fn frames(&self) -> [TableBuilder; 3] {
         let rows = self.logged();
         let ends: Vec<[u32; 2]> = rows.iter().map(|row| self.ends(row)).collect();
         let (deviations, variations) = self.deviations(&rows, &ends);
@@ -47,52 +137,56 @@ impl View<'_> {
             Happened::Dropped(None) => "lost".to_string(),
             _ => String::new(),
         };
-        let log = Table::new("frames", "One row per frame at a port that `[[probes]]` chooses, in the order of time.")
-            .integers("time_ps", "ps", "When its last bit came in, its first bit left, or it was dropped.", rows.iter().map(|row| row.time.ps()))
-            .named("port", "The port.", ports, rows.iter().map(|row| row.port))
-            .named("direction", "in: it came in through the port; out: it left, or was to leave.", directions, rows.iter().map(|row| row.inward.into()))
-            .named("event", "arrived, sent or dropped.", events, rows.iter().map(event))
-            .texts("cause", "Why it was dropped, as in the table `drops`; lost: a pause frame that did not arrive.", rows.iter().map(cause))
-            .named("kind", "raw (of a source), part (of a transfer), data, ack or marked_ack (of a connection; the latter tells of a mark), cnp, cnm (a message of a switch), tag, pause or pfc.", kinds, rows.iter().map(|row| self.kind(row)))
-            .named("protocol", "What the connection speaks that it belongs to: tcp, rdma or fcoe; empty for all others.", protocols, rows.iter().map(|row| self.protocol(row)))
-            .named("verb", "What the message of RDMA is that it belongs to: send, write or read; empty for all others.", verbs, rows.iter().map(|row| self.verb(row)))
-            .integers("message_bytes", "B", "Of the first packet of a WRITE the bytes of its message, if all of its packets are in this log; of the request of a READ those that it asks for. 0: not known, or not said by such a frame.", rows.iter().map(|row| lengths.bytes(self, row)))
-            .named("flow", "Its flow; empty for a pause frame.", flows, rows.iter().map(flow))
-            .named("source", "Where it comes from; of a message of a switch, the other end of its flow.", nodes(), ends.iter().map(|ends| ends[0]))
-            .named("destination", "Where it goes.", nodes(), ends.iter().map(|ends| ends[1]))
-            .integers("source_port", "", "Port of UDP (raw and part) or TCP at its source: given, or drawn. 0 for a pause frame.", tuples.iter().map(|ports| ports.source.into()))
-            .integers("destination_port", "", "The same at its destination.", tuples.iter().map(|ports| ports.destination.into()))
-            .integers("priority", "", "Its priority, 0 to 7, or its channel, 0 to 19.", rows.iter().map(|row| row.frame.priority.0.into()))
-            .integers("bytes", "B", "Its length, DA to FCS.", rows.iter().map(|row| row.frame.bytes.into()))
-            .integers("word", "", "What it carries: the number of the first byte or segment (data), the next one expected (ack), the feedback (cnm), the number of its transfer on its path (part). Of RDMA the packet sequence number in bits 0 to 23; of data in bit 24 the last packet of a message, in bit 25 that an acknowledgement is asked for, in bit 26 the first packet; of an acknowledgement in bit 24 a NAK, in bit 26 that of a receiver that is not ready, and bit 25 alone of a request for READ. Of a pause frame the priorities with XOFF in bits 0 to 7, those with XON in bits 8 to 15, and the quanta above; a frame that names several times has a row for each.", rows.iter().map(|row| row.frame.word.into()))
-            .named_by("cn_tag", "Number of the flow in its CN-TAG; empty: it has none.", rows.iter().map(|row| row.cn_tag), |flow| flow.map_or(String::new(), |flow| flow.to_string()))
-            .integers("ecn", "", "ECN bits: 0 not capable, 1 and 2 capable, 3 marked.", rows.iter().map(ecn))
-            .integers("created_ps", "ps", "When it was made: with flow and kind, what tells it apart. 0 for a pause frame.", rows.iter().map(|row| row.frame.created.ps()))
-            .reals("deviation_ns", "ns", "Of a frame with data that arrived at its end: how far its delay was from the mean of those of its flow in this log that arrived there before it. Not a number for all others.", deviations);
+        let log = FRAMES
+            .builder()
+            .integers("time_ps", rows.iter().map(|row| row.time.ps()))
+            .named("port", ports, rows.iter().map(|row| row.port))
+            .named("direction", directions, rows.iter().map(|row| row.inward.into()))
+            .named("event", events, rows.iter().map(event))
+            .texts("cause", rows.iter().map(cause))
+            .named("kind", kinds, rows.iter().map(|row| self.kind(row)))
+            .named("protocol", protocols, rows.iter().map(|row| self.protocol(row)))
+            .named("verb", verbs, rows.iter().map(|row| self.verb(row)))
+            .integers("message_bytes", rows.iter().map(|row| lengths.bytes(self, row)))
+            .named("flow", flows, rows.iter().map(flow))
+            .named("source", nodes(), ends.iter().map(|ends| ends[0]))
+            .named("destination", nodes(), ends.iter().map(|ends| ends[1]))
+            .integers("source_port", tuples.iter().map(|ports| ports.source.into()))
+            .integers("destination_port", tuples.iter().map(|ports| ports.destination.into()))
+            .integers("priority", rows.iter().map(|row| row.frame.priority.0.into()))
+            .integers("bytes", rows.iter().map(|row| row.frame.bytes.into()))
+            .integers("word", rows.iter().map(|row| row.frame.word.into()))
+            .named_by("cn_tag", rows.iter().map(|row| row.cn_tag), |flow| {
+                flow.map_or(String::new(), |flow| flow.to_string())
+            })
+            .integers("ecn", rows.iter().map(ecn))
+            .integers("created_ps", rows.iter().map(|row| row.frame.created.ps()))
+            .reals("deviation_ns", deviations);
         [log, self.congestion_messages(&rows), self.delay_variation(&variations)]
     }
 
     /// What the messages of congestion points say that are in the log.
-    fn congestion_messages(&self, log: &[Row]) -> Table {
+    fn congestion_messages(&self, log: &[Row]) -> TableBuilder {
         let rows: Vec<(u64, &Notice)> =
             (0..).zip(log).filter_map(|(nth, row)| Some((nth, row.notice.as_ref()?))).collect();
         let place =
             |notice: &Notice| (notice.point.0 / PRIORITIES as u32, notice.point.0 % PRIORITIES as u32);
         let sampled = |of: fn(&Sampled) -> u64| rows.iter().map(move |row| of(&row.1.sampled));
         let kinds = KINDS.map(String::from).into();
-        Table::new("congestion_messages", "One row per congestion message in `frames`: what it says.")
-            .integers("row", "", "Its row in `frames`, from 0.", rows.iter().map(|row| row.0))
-            .texts("port", "Egress port of the congestion point.", rows.iter().map(|row| self.s.port_name(place(row.1).0)))
-            .integers("class", "", "Its traffic class; of a congestion point of a port the lowest that it is for.", rows.iter().map(|row| place(row.1).1.into()))
-            .integers("congestion_point", "", "Its identifier (CPID): the address of the station, then the number of the port there times eight and the class, in 16 bits.", rows.iter().map(|row| self.congestion_point(place(row.1))))
-            .integers("feedback", "", "What it tells: of QCN the quantised feedback, 1 to 63.", rows.iter().map(|row| row.1.feedback.into()))
-            .reals("offset_bytes", "B", "How far the queue is below its set point (cnmQOffset), in steps of 64 B; negative: it is longer. 0 of schemes that do not tell.", rows.iter().map(|row| 64.0 * f64::from(row.1.offset)))
-            .reals("delta_bytes", "B", "How much the queue has grown since the last sample (cnmQDelta), likewise.", rows.iter().map(|row| 64.0 * f64::from(row.1.delta)))
-            .named("sampled_kind", "Of the sampled frame the kind, as in `frames`.", kinds, rows.iter().map(|row| row.1.sampled.kind as u32))
-            .integers("sampled_priority", "", "Its priority.", sampled(|it| it.priority.0.into()))
-            .integers("sampled_bytes", "B", "Its length, DA to FCS.", sampled(|it| it.bytes.into()))
-            .integers("sampled_word", "", "What it carries, as in `frames`.", sampled(|it| it.word.into()))
-            .integers("octets", "B", "How much of it the message repeats, from its type on.", sampled(|it| it.octets.into()))
+        CONGESTION_MESSAGES
+            .builder()
+            .integers("row", rows.iter().map(|row| row.0))
+            .texts("port", rows.iter().map(|row| self.s.port_name(place(row.1).0)))
+            .integers("class", rows.iter().map(|row| place(row.1).1.into()))
+            .integers("congestion_point", rows.iter().map(|row| self.congestion_point(place(row.1))))
+            .integers("feedback", rows.iter().map(|row| row.1.feedback.into()))
+            .reals("offset_bytes", rows.iter().map(|row| 64.0 * f64::from(row.1.offset)))
+            .reals("delta_bytes", rows.iter().map(|row| 64.0 * f64::from(row.1.delta)))
+            .named("sampled_kind", kinds, rows.iter().map(|row| row.1.sampled.kind as u32))
+            .integers("sampled_priority", sampled(|it| it.priority.0.into()))
+            .integers("sampled_bytes", sampled(|it| it.bytes.into()))
+            .integers("sampled_word", sampled(|it| it.word.into()))
+            .integers("octets", sampled(|it| it.octets.into()))
     }
 
     /// The identifier of a congestion point, with the addresses that captures have.

@@ -1,15 +1,34 @@
 //! Distributions of latencies: the histograms that percentiles are read from.
 
-use super::{FlowRow, View};
+use super::View;
+use super::flows::FlowRow;
 use crate::build::MAX_SERIES;
 use crate::spec::{Probe, Watched, Which};
-use measure::Table;
+use measure::table::{integer, real, text};
+use measure::{TableBuilder, TableSpec};
 use std::cmp::Reverse;
 use units::Time;
 
+/// Columns of `latencies`.
+pub(super) static LATENCIES: TableSpec = TableSpec {
+    name: "latencies",
+    about: "One row per bin of the distribution of a flow's latency that is not empty: of the flows that `[[probes]]` chooses, or of the 256 with most frames. Bins are a 32nd of an octave wide.",
+    columns: &[&[
+        text("flow", "Name of the flow."),
+        real("from_ns", "ns", "Where the bin begins."),
+        real("to_ns", "ns", "Where it ends; what is as long is in the next bin."),
+        integer("frames", "", "Frames with such a latency."),
+        real(
+            "share_below",
+            "",
+            "Share of the flow's frames in this bin and those before: its cumulative distribution at `to_ns`.",
+        ),
+    ]],
+};
+
 impl View<'_> {
     /// One row per bin of a flow that is not empty, of the flows with most frames.
-    pub(super) fn latencies(&self) -> Table {
+    pub(super) fn latencies(&self) -> TableBuilder {
         let flows = self.flow_rows();
         let mut rows: Vec<(usize, Time, Time, u64, f64)> = Vec::new();
         for flow in self.flows_told(flows) {
@@ -21,12 +40,13 @@ impl View<'_> {
             }
         }
         let name = |row: &(usize, Time, Time, u64, f64)| self.s.spec.flows[row.0].name.clone();
-        Table::new("latencies", "One row per bin of the distribution of a flow's latency that is not empty: of the flows that `[[probes]]` chooses, or of the 256 with most frames. Bins are a 32nd of an octave wide.")
-            .texts("flow", "Name of the flow.", rows.iter().map(name))
-            .reals("from_ns", "ns", "Where the bin begins.", rows.iter().map(|row| row.1.as_ns_f64()))
-            .reals("to_ns", "ns", "Where it ends; what is as long is in the next bin.", rows.iter().map(|row| row.2.as_ns_f64()))
-            .integers("frames", "", "Frames with such a latency.", rows.iter().map(|row| row.3))
-            .reals("share_below", "", "Share of the flow's frames in this bin and those before: its cumulative distribution at `to_ns`.", rows.iter().map(|row| row.4))
+        LATENCIES
+            .builder()
+            .texts("flow", rows.iter().map(name))
+            .reals("from_ns", rows.iter().map(|row| row.1.as_ns_f64()))
+            .reals("to_ns", rows.iter().map(|row| row.2.as_ns_f64()))
+            .integers("frames", rows.iter().map(|row| row.3))
+            .reals("share_below", rows.iter().map(|row| row.4))
     }
 
     /// The flows whose distributions are told.

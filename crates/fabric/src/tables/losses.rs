@@ -2,22 +2,71 @@
 
 use super::View;
 use crate::run::state::losses::Cause;
-use measure::Table;
+use measure::table::{integer, real, real_or_null, text};
+use measure::{TableBuilder, TableSpec};
+
+/// Columns of `drops`.
+pub(super) static DROPS: TableSpec = TableSpec {
+    name: "drops",
+    about: "One row per port, class, flow, destination, part of the flow and cause of lost frames.",
+    columns: &[&[
+        text(
+            "port",
+            "Egress port that the frames were to wait for, or waited for; of frames lost on a link or in a receiving host, the port where they arrive.",
+        ),
+        integer("class", "", "Traffic class."),
+        text("flow", "Flow of the frames."),
+        text(
+            "part",
+            "sent: frames that `frames_sent` of the flow counts; beside: what goes with them or comes back, as acknowledgements, responses, tags and messages.",
+        ),
+        text(
+            "cause",
+            "The limit that refused them: queue_limit, port_limit, class_limit, total_limit, shared_memory (its dynamic threshold), ingress_limit or egress_limit (of a pool, for a priority group or a queue), headroom_violation (a group used up its own headroom), shared_headroom_exhausted (others used up the headroom that a pool shares), queue_manager (RED), nic_full, headroom, receive_buffer (of a receiving host); watchdog, in a pause storm. Or the fault that lost them: link_down (on the link, or waiting for it), restart (held by a switch that restarts, or arriving there meanwhile), bit_error (a wrong checksum), link_loss (a link that loses frames).",
+        ),
+        text("pool", "The pool of the switch whose limit that was; empty for other causes."),
+        integer("frames", "", "Frames lost."),
+        integer("bytes", "B", "Bytes lost."),
+    ]],
+};
+
+/// Columns of `faults`.
+pub(super) static FAULTS: TableSpec = TableSpec {
+    name: "faults",
+    about: "One row per fault of the scenario, and one for its end; random ones as they were drawn.",
+    columns: &[&[
+        real("time_ns", "ns", "When."),
+        text(
+            "what",
+            "link_down, link_up, rate, bit_errors_begin, bit_errors_end, pause_loss_begins, pause_loss_ends, frame_loss_begins, frame_loss_ends, control_frame (of nobody in the fabric), control_frame_ignored, restart, restarted, scheduler (a port has another), reading_stops or reading_starts (of a receiving host), sending_changes (of a sending one).",
+        ),
+        text(
+            "where",
+            "The link (the nodes at its ends, or from one to the other if frames of that direction alone are lost; its number if there are several), switch or host.",
+        ),
+        real_or_null(
+            "value",
+            "",
+            "The new rate in b/s, or the probability of a wrong bit, a lost pause frame or a lost frame; else null.",
+        ),
+    ]],
+};
 
 impl View<'_> {
-    pub fn drops(&self) -> Table {
+    pub fn drops(&self) -> TableBuilder {
         let drops: Vec<_> = self.s.ledger().drops.into_iter().collect();
         let flow = |path: frame::PathId| self.s.spec.flows[self.s.path_flow[path.at()] as usize].name.clone();
         let cause = |cause: Cause| cause.name().to_string();
-        Table::new("drops", "One row per port, class, flow, destination, part of the flow and cause of lost frames.")
-            .texts("port", "Egress port that the frames were to wait for, or waited for; of frames lost on a link or in a receiving host, the port where they arrive.", drops.iter().map(|((port, ..), _)| self.s.port_name(port.0)))
-            .integers("class", "", "Traffic class.", drops.iter().map(|((_, class, ..), _)| class.0.into()))
-            .texts("flow", "Flow of the frames.", drops.iter().map(|((_, _, path, ..), _)| flow(*path)))
-            .texts("part", "sent: frames that `frames_sent` of the flow counts; beside: what goes with them or comes back, as acknowledgements, responses, tags and messages.", drops.iter().map(|((_, _, _, part, _), _)| part.name().to_string()))
-            .texts("cause", "The limit that refused them: queue_limit, port_limit, class_limit, total_limit, shared_memory (its dynamic threshold), ingress_limit or egress_limit (of a pool, for a priority group or a queue), headroom_violation (a group used up its own headroom), shared_headroom_exhausted (others used up the headroom that a pool shares), queue_manager (RED), nic_full, headroom, receive_buffer (of a receiving host); watchdog, in a pause storm. Or the fault that lost them: link_down (on the link, or waiting for it), restart (held by a switch that restarts, or arriving there meanwhile), bit_error (a wrong checksum), link_loss (a link that loses frames).", drops.iter().map(|((.., c), _)| cause(*c)))
-            .texts("pool", "The pool of the switch whose limit that was; empty for other causes.", drops.iter().map(|((port, .., c), _)| self.pool_name(*port, *c)))
-            .integers("frames", "", "Frames lost.", drops.iter().map(|(_, (frames, _))| *frames))
-            .integers("bytes", "B", "Bytes lost.", drops.iter().map(|(_, (_, bytes))| *bytes))
+        DROPS
+            .builder()
+            .texts("port", drops.iter().map(|((port, ..), _)| self.s.port_name(port.0)))
+            .integers("class", drops.iter().map(|((_, class, ..), _)| class.0.into()))
+            .texts("flow", drops.iter().map(|((_, _, path, ..), _)| flow(*path)))
+            .texts("part", drops.iter().map(|((_, _, _, part, _), _)| part.name().to_string()))
+            .texts("cause", drops.iter().map(|((.., c), _)| cause(*c)))
+            .texts("pool", drops.iter().map(|((port, .., c), _)| self.pool_name(*port, *c)))
+            .integers("frames", drops.iter().map(|(_, (frames, _))| *frames))
+            .integers("bytes", drops.iter().map(|(_, (_, bytes))| *bytes))
     }
 
     fn pool_name(&self, port: frame::PortId, cause: Cause) -> String {
@@ -26,12 +75,13 @@ impl View<'_> {
         self.s.spec.nodes[node.at()].pool_name(pool).to_string()
     }
 
-    pub fn faults(&self) -> Table {
+    pub fn faults(&self) -> TableBuilder {
         let notes: Vec<_> = self.s.notes.iter().filter(|note| note.at < self.end).collect();
-        Table::new("faults", "One row per fault of the scenario, and one for its end; random ones as they were drawn.")
-            .reals("time_ns", "ns", "When.", notes.iter().map(|note| note.at.as_ns_f64()))
-            .texts("what", "link_down, link_up, rate, bit_errors_begin, bit_errors_end, pause_loss_begins, pause_loss_ends, frame_loss_begins, frame_loss_ends, control_frame (of nobody in the fabric), control_frame_ignored, restart, restarted, scheduler (a port has another), reading_stops or reading_starts (of a receiving host), sending_changes (of a sending one).", notes.iter().map(|note| note.what.to_string()))
-            .texts("where", "The link (the nodes at its ends, or from one to the other if frames of that direction alone are lost; its number if there are several), switch or host.", notes.iter().map(|note| note.place.clone()))
-            .reals("value", "", "The new rate in b/s, or the probability of a wrong bit, a lost pause frame or a lost frame; else null.", notes.iter().map(|note| note.value))
+        FAULTS
+            .builder()
+            .reals("time_ns", notes.iter().map(|note| note.at.as_ns_f64()))
+            .texts("what", notes.iter().map(|note| note.what.to_string()))
+            .texts("where", notes.iter().map(|note| note.place.clone()))
+            .reals("value", notes.iter().map(|note| note.value))
     }
 }

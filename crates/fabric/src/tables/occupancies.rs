@@ -3,14 +3,37 @@
 use super::View;
 use crate::run::state::tallies::Tally;
 use crate::spec::{Watched, Which};
-use measure::Table;
+use measure::table::{integer, real, text};
+use measure::{TableBuilder, TableSpec};
 use units::Time;
+
+/// Columns of `occupancies`.
+pub(super) static OCCUPANCIES: TableSpec = TableSpec {
+    name: "occupancies",
+    about: "One row per bin, that is not empty, of the distribution over measured time of an occupancy that `[[probes]]` chooses. Up to 63 every number has its bin; above, bins are a 32nd of an octave wide.",
+    columns: &[&[
+        text(
+            "kind",
+            "queue (a class of a port), port (all its queues), class (of all ports of a node), memory (all queues of a node), counter (an ingress counter), shared (what queues hold beyond their minima of a memory with dynamic thresholds) or headroom (of that memory).",
+        ),
+        text("entity", "Its name."),
+        text("unit", "B or frames."),
+        integer("from", "", "Where the bin begins."),
+        integer("to", "", "Where it ends; what is as high is in the next bin."),
+        real("time_ns", "ns", "How long the occupancy was in the bin."),
+        real(
+            "share_below",
+            "",
+            "Share of the time in this bin and those before: the cumulative distribution at `to`.",
+        ),
+    ]],
+};
 
 /// Levels from the first to below the second, for how long, and for which share of the measured time up to there.
 type Bin = (u64, u64, Time, f64);
 
 impl View<'_> {
-    pub fn occupancies(&self) -> Table {
+    pub fn occupancies(&self) -> TableBuilder {
         let mut rows: Vec<(&Tally, &str, Bin)> = Vec::new();
         for tally in self.tallies() {
             let frames = tally.frames.as_ref().map(|frames| ("frames", frames));
@@ -25,14 +48,15 @@ impl View<'_> {
             }
         }
         let name = |tally: &Tally| tally.place.name(&self.s.spec, &self.s.wiring);
-        Table::new("occupancies", "One row per bin, that is not empty, of the distribution over measured time of an occupancy that `[[probes]]` chooses. Up to 63 every number has its bin; above, bins are a 32nd of an octave wide.")
-            .texts("kind", "queue (a class of a port), port (all its queues), class (of all ports of a node), memory (all queues of a node), counter (an ingress counter), shared (what queues hold beyond their minima of a memory with dynamic thresholds) or headroom (of that memory).", rows.iter().map(|row| row.0.place.kind().to_string()))
-            .texts("entity", "Its name.", rows.iter().map(|row| name(row.0)))
-            .texts("unit", "B or frames.", rows.iter().map(|row| row.1.to_string()))
-            .integers("from", "", "Where the bin begins.", rows.iter().map(|row| row.2.0))
-            .integers("to", "", "Where it ends; what is as high is in the next bin.", rows.iter().map(|row| row.2.1))
-            .reals("time_ns", "ns", "How long the occupancy was in the bin.", rows.iter().map(|row| row.2.2.as_ns_f64()))
-            .reals("share_below", "", "Share of the time in this bin and those before: the cumulative distribution at `to`.", rows.iter().map(|row| row.2.3))
+        OCCUPANCIES
+            .builder()
+            .texts("kind", rows.iter().map(|row| row.0.place.kind().to_string()))
+            .texts("entity", rows.iter().map(|row| name(row.0)))
+            .texts("unit", rows.iter().map(|row| row.1.to_string()))
+            .integers("from", rows.iter().map(|row| row.2.0))
+            .integers("to", rows.iter().map(|row| row.2.1))
+            .reals("time_ns", rows.iter().map(|row| row.2.2.as_ns_f64()))
+            .reals("share_below", rows.iter().map(|row| row.2.3))
     }
 
     /// Those of all parts; if entries of the scenario ask for the busiest alone, those that held most for longest.

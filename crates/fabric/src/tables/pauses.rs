@@ -6,12 +6,55 @@ use crate::run::state::probes::PauseRecord;
 use crate::spec::{Probe, Watched, Which};
 use crate::tables::forensics::Pause;
 use flow_control::Accounting;
-use measure::Table;
+use measure::table::{integer, real, text};
+use measure::{TableBuilder, TableSpec};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+/// Columns of `pauses`.
+pub(super) static PAUSES: TableSpec = TableSpec {
+    name: "pauses",
+    about: "One row per pause: an interval in which a port had to stop a priority, or in which a class waited for credits although its link was free, or its bypass queue while others of the class went on.",
+    columns: &[&[
+        text("port", "The port that was paused."),
+        integer(
+            "priority",
+            "",
+            "The priority that was stopped, 0 to 7, or the channel, 0 to 19; of a class that waited for credits its lowest.",
+        ),
+        real("start_ns", "ns", "When it took effect."),
+        real("end_ns", "ns", "When it ended, by XON or by timeout; or when credits arrived."),
+        text("sent_by", "The port that sent it, or the credits."),
+        text(
+            "reason",
+            "xoff: the high watermark; target: the target watermark; credits: a wait of a class for them; bypass_credits: of its bypass queue, while ordered frames of the class went on.",
+        ),
+        text(
+            "counter",
+            "The queue or ingress counter that had reached it; of credits the ingress port and the channel.",
+        ),
+        text(
+            "queue",
+            "The egress queue to blame: that of the frame which made it so, or, if that one held less than half of what was counted, the one that held most; empty if a host sent the pause or had no credits, or if credits were on their way.",
+        ),
+        integer(
+            "occupancy",
+            "",
+            "What the counter held then, in the unit of the watermark; 0 if credits were on their way.",
+        ),
+        integer("watermark", "", "The watermark; of credits all that the channel has."),
+        text("unit", "Unit of occupancy and watermark: B, frames or credits."),
+        integer(
+            "because_of",
+            "",
+            "Row of this table, counted from 1, of the pause that this one is a consequence of: it held back the queue's own port while the counter rose. 0: its queue is a root, or that pause was over before measuring began, or `[[probes]]` does not choose it.",
+        ),
+        integer("tree", "", "Number of its tree in `congestion`."),
+    ]],
+};
+
 impl View<'_> {
-    pub fn pauses(&self) -> Table {
+    pub fn pauses(&self) -> TableBuilder {
         let forensics = self.forensics();
         let (pauses, row_of) = self.chosen_pauses(&forensics.pauses);
         let sender = |port: u32| self.s.peer(port);
@@ -41,20 +84,21 @@ impl View<'_> {
             None => unit_of(self.watermark(pause)),
         };
         let ports = || pauses.iter().map(|p| p.record.port);
-        Table::new("pauses", "One row per pause: an interval in which a port had to stop a priority, or in which a class waited for credits although its link was free, or its bypass queue while others of the class went on.")
-            .named_by("port", "The port that was paused.", ports(), |port| self.s.port_name(port))
-            .integers("priority", "", "The priority that was stopped, 0 to 7, or the channel, 0 to 19; of a class that waited for credits its lowest.", pauses.iter().map(|p| p.record.priority.into()))
-            .reals("start_ns", "ns", "When it took effect.", pauses.iter().map(|p| p.record.start.as_ns_f64()))
-            .reals("end_ns", "ns", "When it ended, by XON or by timeout; or when credits arrived.", pauses.iter().map(|p| p.record.end.as_ns_f64()))
-            .named_by("sent_by", "The port that sent it, or the credits.", ports(), |port| self.s.port_name(sender(port)))
-            .named_by("reason", "xoff: the high watermark; target: the target watermark; credits: a wait of a class for them; bypass_credits: of its bypass queue, while ordered frames of the class went on.", pauses.iter().map(reason), str::to_string)
-            .named_by("counter", "The queue or ingress counter that had reached it; of credits the ingress port and the channel.", pauses.iter().map(counted), counter)
-            .named_by("queue", "The egress queue to blame: that of the frame which made it so, or, if that one held less than half of what was counted, the one that held most; empty if a host sent the pause or had no credits, or if credits were on their way.", pauses.iter().map(|p| p.cause.queue), queue)
-            .integers("occupancy", "", "What the counter held then, in the unit of the watermark; 0 if credits were on their way.", pauses.iter().map(|p| p.cause.occupancy))
-            .integers("watermark", "", "The watermark; of credits all that the channel has.", pauses.iter().map(|p| mark(p).1))
-            .named_by("unit", "Unit of occupancy and watermark: B, frames or credits.", pauses.iter().map(|p| mark(p).0), str::to_string)
-            .integers("because_of", "", "Row of this table, counted from 1, of the pause that this one is a consequence of: it held back the queue's own port while the counter rose. 0: its queue is a root, or that pause was over before measuring began, or `[[probes]]` does not choose it.", pauses.iter().map(|p| p.because_of.map_or(0, |row| row_of[row])))
-            .integers("tree", "", "Number of its tree in `congestion`.", pauses.iter().map(|p| p.tree as u64 + 1))
+        PAUSES
+            .builder()
+            .named_by("port", ports(), |port| self.s.port_name(port))
+            .integers("priority", pauses.iter().map(|p| p.record.priority.into()))
+            .reals("start_ns", pauses.iter().map(|p| p.record.start.as_ns_f64()))
+            .reals("end_ns", pauses.iter().map(|p| p.record.end.as_ns_f64()))
+            .named_by("sent_by", ports(), |port| self.s.port_name(sender(port)))
+            .named_by("reason", pauses.iter().map(reason), str::to_string)
+            .named_by("counter", pauses.iter().map(counted), counter)
+            .named_by("queue", pauses.iter().map(|p| p.cause.queue), queue)
+            .integers("occupancy", pauses.iter().map(|p| p.cause.occupancy))
+            .integers("watermark", pauses.iter().map(|p| mark(p).1))
+            .named_by("unit", pauses.iter().map(|p| mark(p).0), str::to_string)
+            .integers("because_of", pauses.iter().map(|p| p.because_of.map_or(0, |row| row_of[row])))
+            .integers("tree", pauses.iter().map(|p| p.tree as u64 + 1))
     }
 
     /// The room that a class waited for.

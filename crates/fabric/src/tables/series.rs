@@ -6,9 +6,28 @@ use crate::build::{MAX_BINS, MAX_SERIES};
 use crate::run::state::congestion_series::{ALPHA_UNIT, CongestionSeries, PairSeries};
 use crate::run::state::endpoint_state::EndpointState;
 use crate::spec::{FlowSpec, Watched, Which};
-use measure::{BinnedBits, BinnedMax, Table};
+use measure::table::{real, text};
+use measure::{BinnedBits, BinnedMax, TableBuilder, TableSpec};
 use std::collections::BTreeMap;
 use units::Time;
+
+/// Columns of `series`.
+pub(super) static SERIES: TableSpec = TableSpec {
+    name: "series",
+    about: "One row per bin of a time series.",
+    columns: &[&[
+        text(
+            "metric",
+            "flow_throughput_bps (what arrives at the destination), group_throughput_bps (the same of all flows of a name, as incast of incast[h1] and incast[h2]), flow_read_bps (what a host that takes its time has read), port_rx_bps, port_tx_bps, class_tx_bps (what a class of a port sends): the mean over the bin of bits that pass in it, each frame spread over the time that it takes; queue_bytes or queue_frames: the most in the bin, of a queue or an ingress counter; queue_marks: frames marked in the bin; occupancy_bytes: the same of what a probe of occupancies names; window_bytes or round_trip_ns: the most in the bin, of a connection over TCP; queue_pair_rate_bps, queue_pair_window_bytes and queue_pair_in_flight_bytes: the most in the bin that the control of a queue pair allows, and that is not acknowledged, of the first eight from a host to another; queue_pair_alpha: the highest alpha in the bin, 0 to 1, of a control that has one (DCQCN, DCTCP), as of the last packet; queue_pair_cnps and queue_pair_sent_again: CNPs that came to it in the bin, and packets that it sent again, if there were any; limiter_rate_bps: the highest in the bin that a rate limiter may send at, wire bits.",
+        ),
+        text(
+            "entity",
+            "The flow, name of flows, port, class of a port, or queue; a rate limiter is its flow, or its host and priority; a queue pair is its flow, `->` and the destination if that has several, a slash and its number.",
+        ),
+        real("time_ns", "ns", "Start of the bin."),
+        real("value", "", "The value, in the unit that the metric's name ends in."),
+    ]],
+};
 
 /// Metric of the series of flows.
 pub const FLOW_SERIES: &str = "flow_throughput_bps";
@@ -348,7 +367,7 @@ fn keep_largest(kept: &mut Vec<(f64, Series)>, most: usize) {
 }
 
 /// All series as one table.
-pub fn series_table(series: &[Series]) -> Table {
+pub fn series_table(series: &[Series]) -> TableBuilder {
     let mut metrics: Vec<String> = Vec::new();
     let mut metric_of = Vec::with_capacity(series.len());
     for one in series {
@@ -363,9 +382,10 @@ pub fn series_table(series: &[Series]) -> Table {
         (0..one.values.len() as u64).map(move |nth| (bin * nth).as_ns_f64())
     };
     let entities = series.iter().map(|one| one.entity.clone()).collect();
-    Table::new("series", "One row per bin of a time series.")
-        .named("metric", "flow_throughput_bps (what arrives at the destination), group_throughput_bps (the same of all flows of a name, as incast of incast[h1] and incast[h2]), flow_read_bps (what a host that takes its time has read), port_rx_bps, port_tx_bps, class_tx_bps (what a class of a port sends): the mean over the bin of bits that pass in it, each frame spread over the time that it takes; queue_bytes or queue_frames: the most in the bin, of a queue or an ingress counter; queue_marks: frames marked in the bin; occupancy_bytes: the same of what a probe of occupancies names; window_bytes or round_trip_ns: the most in the bin, of a connection over TCP; queue_pair_rate_bps, queue_pair_window_bytes and queue_pair_in_flight_bytes: the most in the bin that the control of a queue pair allows, and that is not acknowledged, of the first eight from a host to another; queue_pair_alpha: the highest alpha in the bin, 0 to 1, of a control that has one (DCQCN, DCTCP), as of the last packet; queue_pair_cnps and queue_pair_sent_again: CNPs that came to it in the bin, and packets that it sent again, if there were any; limiter_rate_bps: the highest in the bin that a rate limiter may send at, wire bits.", metrics, rows().map(|nth| metric_of[nth]))
-        .named("entity", "The flow, name of flows, port, class of a port, or queue; a rate limiter is its flow, or its host and priority; a queue pair is its flow, `->` and the destination if that has several, a slash and its number.", entities, rows().map(|nth| nth as u32))
-        .reals("time_ns", "ns", "Start of the bin.", series.iter().flat_map(starts))
-        .reals("value", "", "The value, in the unit that the metric's name ends in.", series.iter().flat_map(|series| series.values.iter().copied()))
+    SERIES
+        .builder()
+        .named("metric", metrics, rows().map(|nth| metric_of[nth]))
+        .named("entity", entities, rows().map(|nth| nth as u32))
+        .reals("time_ns", series.iter().flat_map(starts))
+        .reals("value", series.iter().flat_map(|series| series.values.iter().copied()))
 }

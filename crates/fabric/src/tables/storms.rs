@@ -3,12 +3,29 @@
 use super::View;
 use crate::run::state::storms::Storm;
 use flow_control::watchdog::{StormAction, WatchdogSpec};
-use measure::Table;
+use measure::table::{integer, real, real_or_null, text};
+use measure::{TableBuilder, TableSpec};
 use units::Time;
+
+/// Columns of `storms`.
+pub(super) static STORMS: TableSpec = TableSpec {
+    name: "storms",
+    about: "One row per pause storm that a watchdog detected: a switch queue that was kept paused too long.",
+    columns: &[&[
+        text("port", "Port of the queue."),
+        integer("class", "", "Its traffic class."),
+        text("action", "What was done: report, drop (what waited and what came), forward (pauses ignored)."),
+        real("began_ns", "ns", "Since when the queue had been paused with frames waiting."),
+        real("detected_ns", "ns", "When the storm was detected."),
+        real_or_null("over_ns", "ns", "When it was over; null if it was not."),
+        integer("frames_dropped", "", "Frames dropped because of it."),
+        integer("bytes_dropped", "B", "Bytes dropped because of it."),
+    ]],
+};
 
 impl View<'_> {
     /// Storms that watchdogs detected.
-    pub fn storms(&self) -> Table {
+    pub fn storms(&self) -> TableBuilder {
         let cold_ports = self.s.cold_ports();
         let rows: Vec<(u32, WatchdogSpec, Storm)> = cold_ports
             .filter_map(|(port, cold)| Some((port, cold.watch.as_deref()?)))
@@ -19,46 +36,15 @@ impl View<'_> {
             StormAction::Drop => "drop",
             StormAction::Forward => "forward",
         };
-        Table::new(
-            "storms",
-            "One row per pause storm that a watchdog detected: a switch queue that was kept paused too long.",
-        )
-        .texts("port", "Port of the queue.", rows.iter().map(|row| self.s.port_name(row.0)))
-        .integers("class", "", "Its traffic class.", rows.iter().map(|row| row.2.class.into()))
-        .texts(
-            "action",
-            "What was done: report, drop (what waited and what came), forward (pauses ignored).",
-            rows.iter().map(|row| action(&row.1).to_string()),
-        )
-        .reals(
-            "began_ns",
-            "ns",
-            "Since when the queue had been paused with frames waiting.",
-            rows.iter().map(|row| row.2.began.as_ns_f64()),
-        )
-        .reals(
-            "detected_ns",
-            "ns",
-            "When the storm was detected.",
-            rows.iter().map(|row| row.2.detected.as_ns_f64()),
-        )
-        .reals(
-            "over_ns",
-            "ns",
-            "When it was over; null if it was not.",
-            rows.iter().map(|row| row.2.over.map_or(f64::NAN, Time::as_ns_f64)),
-        )
-        .integers(
-            "frames_dropped",
-            "",
-            "Frames dropped because of it.",
-            rows.iter().map(|row| row.2.frames_dropped),
-        )
-        .integers(
-            "bytes_dropped",
-            "B",
-            "Bytes dropped because of it.",
-            rows.iter().map(|row| row.2.bytes_dropped),
-        )
+        STORMS
+            .builder()
+            .texts("port", rows.iter().map(|row| self.s.port_name(row.0)))
+            .integers("class", rows.iter().map(|row| row.2.class.into()))
+            .texts("action", rows.iter().map(|row| action(&row.1).to_string()))
+            .reals("began_ns", rows.iter().map(|row| row.2.began.as_ns_f64()))
+            .reals("detected_ns", rows.iter().map(|row| row.2.detected.as_ns_f64()))
+            .reals("over_ns", rows.iter().map(|row| row.2.over.map_or(f64::NAN, Time::as_ns_f64)))
+            .integers("frames_dropped", rows.iter().map(|row| row.2.frames_dropped))
+            .integers("bytes_dropped", rows.iter().map(|row| row.2.bytes_dropped))
     }
 }

@@ -2,7 +2,24 @@
 
 use super::View;
 use crate::run::state::stream_counts::StreamCount;
-use measure::Table;
+use measure::table::{integer, real, text};
+use measure::{TableBuilder, TableSpec};
+
+/// Columns of `streams`.
+pub(super) static STREAMS: TableSpec = TableSpec {
+    name: "streams",
+    about: "One row per destination and stream of sources `streams` and `video` with `counted = true`.",
+    columns: &[&[
+        text("flow", "The flow."),
+        text("destination", "The host; how many there are, if paths to them are not listed."),
+        integer("stream", "", "The stream, counted from 0."),
+        integer("frames_delivered", "", "Frames delivered."),
+        integer("bytes_delivered", "B", "Bytes delivered (DA to FCS)."),
+        real("latency_min_ns", "ns", "Shortest latency; 0 if nothing was delivered."),
+        real("latency_mean_ns", "ns", "Mean latency."),
+        real("latency_max_ns", "ns", "Longest latency."),
+    ]],
+};
 
 /// A stream and destination.
 struct Row {
@@ -34,40 +51,19 @@ impl View<'_> {
         rows
     }
 
-    pub fn streams(&self) -> Table {
+    pub fn streams(&self) -> TableBuilder {
         let rows = self.stream_rows();
         let ns = |row: &Row, ps: f64| if row.count.frames == 0 { 0.0 } else { ps / 1e3 };
         let mean = |row: &Row| ns(row, row.count.sum_ps as f64 / row.count.frames as f64);
-        Table::new(
-            "streams",
-            "One row per destination and stream of sources `streams` and `video` with `counted = true`.",
-        )
-        .texts("flow", "The flow.", rows.iter().map(|row| self.s.spec.flows[row.flow as usize].name.clone()))
-        .texts(
-            "destination",
-            "The host; how many there are, if paths to them are not listed.",
-            rows.iter().map(|row| row.to.clone()),
-        )
-        .integers("stream", "", "The stream, counted from 0.", rows.iter().map(|row| row.stream))
-        .integers("frames_delivered", "", "Frames delivered.", rows.iter().map(|row| row.count.frames))
-        .integers(
-            "bytes_delivered",
-            "B",
-            "Bytes delivered (DA to FCS).",
-            rows.iter().map(|row| row.count.bytes),
-        )
-        .reals(
-            "latency_min_ns",
-            "ns",
-            "Shortest latency; 0 if nothing was delivered.",
-            rows.iter().map(|row| ns(row, row.count.least.ps() as f64)),
-        )
-        .reals("latency_mean_ns", "ns", "Mean latency.", rows.iter().map(mean))
-        .reals(
-            "latency_max_ns",
-            "ns",
-            "Longest latency.",
-            rows.iter().map(|row| ns(row, row.count.most.ps() as f64)),
-        )
+        STREAMS
+            .builder()
+            .texts("flow", rows.iter().map(|row| self.s.spec.flows[row.flow as usize].name.clone()))
+            .texts("destination", rows.iter().map(|row| row.to.clone()))
+            .integers("stream", rows.iter().map(|row| row.stream))
+            .integers("frames_delivered", rows.iter().map(|row| row.count.frames))
+            .integers("bytes_delivered", rows.iter().map(|row| row.count.bytes))
+            .reals("latency_min_ns", rows.iter().map(|row| ns(row, row.count.least.ps() as f64)))
+            .reals("latency_mean_ns", rows.iter().map(mean))
+            .reals("latency_max_ns", rows.iter().map(|row| ns(row, row.count.most.ps() as f64)))
     }
 }

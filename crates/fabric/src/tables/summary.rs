@@ -1,11 +1,24 @@
 //! The table `summary`: figures of the whole fabric.
 
-use super::{FlowRow, View};
+use super::View;
+use super::flows::FlowRow;
 use crate::run::state::losses::Cause;
-use measure::{Table, jain};
+use measure::table::{real_or_null, text};
+use measure::{TableBuilder, TableSpec, jain};
+
+/// Columns of `summary`.
+pub(super) static SUMMARY: TableSpec = TableSpec {
+    name: "summary",
+    about: "Totals of the whole fabric.",
+    columns: &[&[
+        text("name", "Name of the figure."),
+        real_or_null("value", "", "Its value."),
+        text("unit", "Its unit."),
+    ]],
+};
 
 impl View<'_> {
-    pub(super) fn summary(&self) -> Table {
+    pub(super) fn summary(&self) -> TableBuilder {
         let rows = self.flow_rows();
         let drops = self.s.ledger().drops;
         let delivered: u64 = rows.iter().map(|row| row.received.bytes).sum();
@@ -42,9 +55,10 @@ impl View<'_> {
             ("lost_in_storms", lost(&[Cause::Watchdog]), ""),
             ("pauses_lost", count(|counts| counts.pauses_lost), ""),
         ];
-        Table::new("summary", "Totals of the whole fabric.")
-            .texts("name", "Name of the figure.", values.iter().map(|v| v.0.to_string()))
-            .reals("value", "", "Its value.", values.iter().map(|v| v.1))
-            .texts("unit", "Its unit.", values.iter().map(|v| v.2.to_string()))
+        SUMMARY
+            .builder()
+            .texts("name", values.iter().map(|v| v.0.to_string()))
+            .reals("value", values.iter().map(|v| v.1))
+            .texts("unit", values.iter().map(|v| v.2.to_string()))
     }
 }

@@ -12,11 +12,72 @@ use crate::run::state::releases::Waiting;
 use crate::spec::FlowSpec;
 use crate::spec::transfer_wait::{Known, TransferRef};
 use frame::Ports;
-use measure::Table;
+use measure::table::{integer, real, real_or_null, text};
+use measure::{TableBuilder, TableSpec};
 use std::collections::BTreeMap;
 use transport::{Application, MessageTimes, TransferOutcome};
 use units::Time;
 use workload::{Framing, Transfer, TransferList};
+
+/// Columns of `waiting_transfers`.
+pub(super) static WAITING_TRANSFERS: TableSpec = TableSpec {
+    name: "waiting_transfers",
+    about: "One row per transfer that waits for the ends of others and had not begun when the run ended.",
+    columns: &[&[
+        text("name", "Name of the entry of the scenario that it is from."),
+        text("source", "Sending host."),
+        text("destination", "Receiving host."),
+        integer("bytes", "B", "Its bytes."),
+        integer("after", "", "Transfers that it waits for."),
+        integer("missing", "", "Those of them that had not ended."),
+    ]],
+};
+
+/// Columns of `transfers`.
+pub(super) static TRANSFERS: TableSpec = TableSpec {
+    name: "transfers",
+    about: "One row per transfer that has begun, in the order of starts, those before the end of `warmup` included.",
+    columns: &[&[
+        text("name", "Name of the entry of the scenario that it is from."),
+        text("id", "What the list of the scenario calls it; empty: nothing."),
+        text("source", "Sending host."),
+        text("destination", "Receiving host."),
+        integer(
+            "source_port",
+            "",
+            "Port of UDP or TCP at its sender: given, or drawn. Over TCP that of its connection, which a transfer that finds one free takes over.",
+        ),
+        integer("destination_port", "", "The same at its receiver."),
+        integer("class", "", "Priority of its frames, 0 to 7."),
+        integer("bytes", "B", "Its bytes, without the headers of its frames."),
+        integer("frames", "", "Frames that carry it, those sent again not counted."),
+        integer(
+            "frames_missing",
+            "",
+            "Frames of these that had not arrived at the end of the run; over TCP those that were not acknowledged.",
+        ),
+        real("start_ns", "ns", "When it began."),
+        real_or_null(
+            "completion_ns",
+            "ns",
+            "Time from its start to the delivery of its last byte; null if it was not complete at the end of the run.",
+        ),
+        real(
+            "ideal_ns",
+            "ns",
+            "What that takes on its path without other traffic, exact; over TCP in a connection of its own, with its handshake and slow start; over RDMA at the rate of the link, with the request of a READ and the fetch of a context by the NIC. Where switches choose a path for each frame, or links fail, on the fastest way that they allow; with the rates that links have meanwhile, of two the higher.",
+        ),
+        real_or_null("slowdown", "", "`completion_ns` over `ideal_ns`; null if it was not complete."),
+        real_or_null(
+            "acknowledged_ns",
+            "ns",
+            "Over TCP, time from its start until its sender knew that all had arrived; null if it did not, or without TCP.",
+        ),
+        integer("segments_sent_again", "", "Over TCP, its retransmitted segments."),
+        integer("timeouts", "", "Over TCP, timeouts of its sender."),
+        integer("path", "", "Its path, as a row of the table `paths`, counted from 0."),
+    ]],
+};
 
 /// A transfer of the result.
 struct Row {
@@ -145,7 +206,7 @@ impl View<'_> {
     }
 
     /// Those that wait for others and have not begun.
-    pub fn waiting_transfers(&self) -> Table {
+    pub fn waiting_transfers(&self) -> TableBuilder {
         let spec = &self.s.spec;
         let waiting = self.s.parts().flat_map(|part| &part.hosts.releases.waiting);
         let mut left: Vec<&Waiting> = waiting.filter(|waiting| waiting.began == Time::NEVER).collect();
@@ -154,34 +215,17 @@ impl View<'_> {
         let rows: Vec<_> = left.iter().filter_map(|waiting| Some((known(&waiting)?, **waiting))).collect();
         let bytes = |of: &Known<'_>, row: u32| of.list.get(row as usize).map_or(0, |transfer| transfer.bytes);
         let row = |waiting: &Waiting| spec.waits[waiting.number as usize].transfer.row;
-        Table::new(
-            "waiting_transfers",
-            "One row per transfer that waits for the ends of others and had not begun when the run ended.",
-        )
-        .texts(
-            "name",
-            "Name of the entry of the scenario that it is from.",
-            rows.iter().map(|(known, _)| entry_of(known.flow).to_string()),
-        )
-        .texts("source", "Sending host.", rows.iter().map(|(known, _)| self.node_name(known.flow.from)))
-        .texts(
-            "destination",
-            "Receiving host.",
-            rows.iter().map(|(known, _)| self.node_name(known.ends.hosts[1])),
-        )
-        .integers("bytes", "B", "Its bytes.", rows.iter().map(|(known, waiting)| bytes(known, row(waiting))))
-        .integers(
-            "after",
-            "",
-            "Transfers that it waits for.",
-            rows.iter().map(|(_, waiting)| spec.waits[waiting.number as usize].after.len() as u64),
-        )
-        .integers(
-            "missing",
-            "",
-            "Those of them that had not ended.",
-            rows.iter().map(|(_, waiting)| waiting.left.into()),
-        )
+        WAITING_TRANSFERS
+            .builder()
+            .texts("name", rows.iter().map(|(known, _)| entry_of(known.flow).to_string()))
+            .texts("source", rows.iter().map(|(known, _)| self.node_name(known.flow.from)))
+            .texts("destination", rows.iter().map(|(known, _)| self.node_name(known.ends.hosts[1])))
+            .integers("bytes", rows.iter().map(|(known, waiting)| bytes(known, row(waiting))))
+            .integers(
+                "after",
+                rows.iter().map(|(_, waiting)| spec.waits[waiting.number as usize].after.len() as u64),
+            )
+            .integers("missing", rows.iter().map(|(_, waiting)| waiting.left.into()))
     }
 
     /// All that have begun, in order of their starts.
@@ -240,7 +284,7 @@ impl View<'_> {
     }
 
     /// All of them, and what the time of those over RDMA was spent on.
-    pub fn transfers(&self) -> Vec<Table> {
+    pub fn transfers(&self) -> Vec<TableBuilder> {
         let rows = self.transfer_rows();
         let times = (0..).zip(&rows).filter_map(|(transfer, row)| {
             let (queue_pair, came, times) = row.came.times?;
@@ -251,7 +295,7 @@ impl View<'_> {
         vec![self.transfer_table(&rows), times]
     }
 
-    fn transfer_table(&self, rows: &[Row]) -> Table {
+    fn transfer_table(&self, rows: &[Row]) -> TableBuilder {
         let flows = &self.s.spec.flows;
         let spec = |row: &Row| &flows[row.flow as usize];
         let frames = |row: &Row| {
@@ -282,24 +326,25 @@ impl View<'_> {
         let acknowledged = |row: &Row| row.came.acknowledged.map(|at| at - row.transfer.start);
         let slowdown =
             |row: &Row| took(row).map_or(f64::NAN, |took| took.ps() as f64 / row.ideal.ps().max(1) as f64);
-        Table::new("transfers", "One row per transfer that has begun, in the order of starts, those before the end of `warmup` included.")
-            .named("name", "Name of the entry of the scenario that it is from.", names, rows.iter().map(|row| row.flow))
-            .named("id", "What the list of the scenario calls it; empty: nothing.", if rows.is_empty() { Vec::new() } else { ids }, id_of)
-            .named("source", "Sending host.", nodes(), rows.iter().map(|row| spec(row).from.0))
-            .named("destination", "Receiving host.", nodes(), rows.iter().map(to))
-            .integers("source_port", "", "Port of UDP or TCP at its sender: given, or drawn. Over TCP that of its connection, which a transfer that finds one free takes over.", rows.iter().map(|row| row.ports.source.into()))
-            .integers("destination_port", "", "The same at its receiver.", rows.iter().map(|row| row.ports.destination.into()))
-            .integers("class", "", "Priority of its frames, 0 to 7.", rows.iter().map(|row| spec(row).priority.0.into()))
-            .integers("bytes", "B", "Its bytes, without the headers of its frames.", rows.iter().map(|row| row.transfer.bytes))
-            .integers("frames", "", "Frames that carry it, those sent again not counted.", rows.iter().map(frames))
-            .integers("frames_missing", "", "Frames of these that had not arrived at the end of the run; over TCP those that were not acknowledged.", rows.iter().map(|row| row.came.frames_missing))
-            .reals("start_ns", "ns", "When it began.", rows.iter().map(|row| row.transfer.start.as_ns_f64()))
-            .reals("completion_ns", "ns", "Time from its start to the delivery of its last byte; null if it was not complete at the end of the run.", rows.iter().map(|row| ns(took(row))))
-            .reals("ideal_ns", "ns", "What that takes on its path without other traffic, exact; over TCP in a connection of its own, with its handshake and slow start; over RDMA at the rate of the link, with the request of a READ and the fetch of a context by the NIC. Where switches choose a path for each frame, or links fail, on the fastest way that they allow; with the rates that links have meanwhile, of two the higher.", rows.iter().map(|row| row.ideal.as_ns_f64()))
-            .reals("slowdown", "", "`completion_ns` over `ideal_ns`; null if it was not complete.", rows.iter().map(slowdown))
-            .reals("acknowledged_ns", "ns", "Over TCP, time from its start until its sender knew that all had arrived; null if it did not, or without TCP.", rows.iter().map(|row| ns(acknowledged(row))))
-            .integers("segments_sent_again", "", "Over TCP, its retransmitted segments.", rows.iter().map(|row| row.came.sent_again.into()))
-            .integers("timeouts", "", "Over TCP, timeouts of its sender.", rows.iter().map(|row| row.came.timeouts.into()))
-            .integers("path", "", "Its path, as a row of the table `paths`, counted from 0.", rows.iter().map(|row| row.path.into()))
+        TRANSFERS
+            .builder()
+            .named("name", names, rows.iter().map(|row| row.flow))
+            .named("id", if rows.is_empty() { Vec::new() } else { ids }, id_of)
+            .named("source", nodes(), rows.iter().map(|row| spec(row).from.0))
+            .named("destination", nodes(), rows.iter().map(to))
+            .integers("source_port", rows.iter().map(|row| row.ports.source.into()))
+            .integers("destination_port", rows.iter().map(|row| row.ports.destination.into()))
+            .integers("class", rows.iter().map(|row| spec(row).priority.0.into()))
+            .integers("bytes", rows.iter().map(|row| row.transfer.bytes))
+            .integers("frames", rows.iter().map(frames))
+            .integers("frames_missing", rows.iter().map(|row| row.came.frames_missing))
+            .reals("start_ns", rows.iter().map(|row| row.transfer.start.as_ns_f64()))
+            .reals("completion_ns", rows.iter().map(|row| ns(took(row))))
+            .reals("ideal_ns", rows.iter().map(|row| row.ideal.as_ns_f64()))
+            .reals("slowdown", rows.iter().map(slowdown))
+            .reals("acknowledged_ns", rows.iter().map(|row| ns(acknowledged(row))))
+            .integers("segments_sent_again", rows.iter().map(|row| row.came.sent_again.into()))
+            .integers("timeouts", rows.iter().map(|row| row.came.timeouts.into()))
+            .integers("path", rows.iter().map(|row| row.path.into()))
     }
 }

@@ -5,8 +5,21 @@ use super::{UsedQueue, View};
 use crate::build::Plan;
 use crate::run::state::pause_sender::unit_of;
 use frame::{PRIORITIES, TrafficClass};
-use measure::Table;
+use measure::table::{integer, text};
+use measure::{TableBuilder, TableSpec};
 use units::Amount;
+
+/// Columns of `watermarks`.
+pub(super) static WATERMARKS: TableSpec = TableSpec {
+    name: "watermarks",
+    about: "One row per level that an occupancy is held against.",
+    columns: &[&[
+        text("entity", "The queue, or the ingress counter of a port and priority."),
+        text("watermark", "xoff, xon, target, limit, or headroom_needed (above xoff)."),
+        integer("value", "", "The level."),
+        text("unit", "B or frames."),
+    ]],
+};
 
 /// Rows of the table: which of the names, which level, and its value.
 #[derive(Default)]
@@ -25,26 +38,17 @@ impl Rows {
 }
 
 impl View<'_> {
-    pub fn watermarks(&self) -> Table {
+    pub fn watermarks(&self) -> TableBuilder {
         let mut found = Rows::default();
         self.add_queues(&mut found);
         self.add_counters(&mut found);
         let Rows { names, rows } = found;
-        Table::new("watermarks", "One row per level that an occupancy is held against.")
-            .named(
-                "entity",
-                "The queue, or the ingress counter of a port and priority.",
-                names,
-                rows.iter().map(|row| row.0),
-            )
-            .named_by(
-                "watermark",
-                "xoff, xon, target, limit, or headroom_needed (above xoff).",
-                rows.iter().map(|row| row.1),
-                str::to_string,
-            )
-            .integers("value", "", "The level.", rows.iter().map(|row| unit_of(row.2).1))
-            .named_by("unit", "B or frames.", rows.iter().map(|row| unit_of(row.2).0), str::to_string)
+        WATERMARKS
+            .builder()
+            .named("entity", names, rows.iter().map(|row| row.0))
+            .named_by("watermark", rows.iter().map(|row| row.1), str::to_string)
+            .integers("value", rows.iter().map(|row| unit_of(row.2).1))
+            .named_by("unit", rows.iter().map(|row| unit_of(row.2).0), str::to_string)
     }
 
     fn add_queues(&self, found: &mut Rows) {

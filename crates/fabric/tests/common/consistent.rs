@@ -45,27 +45,13 @@ pub fn check_tables(spec: &Spec, outcome: &Outcome) -> Result<(), TestCaseError>
         prop_assert!(
             table.columns.iter().all(|column| column.values.len() == table.rows()),
             "{}",
-            table.name
+            table.spec.name
         );
         for column in &table.columns {
             if let measure::Values::Real(values) = &column.values {
-                // No series, no deviation; what lasts has no end; a greedy flow asks for all.
-                let infinite_allowed = table.name == "demands";
-                let only_tcp = ["congestion_window_bytes", "round_trip_smoothed_ns"];
-                let nan_allowed = only_tcp.contains(&column.name)
-                    || column.name.starts_with("held_by_")
-                    || [
-                        "throughput_stddev_bps",
-                        "ended_ns",
-                        "over_ns",
-                        "completed_ns",
-                        "deviation_ns",
-                        "failed_ns",
-                        "window_bytes",
-                    ]
-                    .contains(&column.name)
-                    || ["completion_ns", "slowdown", "acknowledged_ns"].contains(&column.name)
-                    || table.name == "faults" && column.name == "value";
+                // A greedy flow asks for all.
+                let infinite_allowed = table.spec.name == "demands";
+                let nan_allowed = column.spec.is_nullable;
                 // How far a queue is from its equilibrium, and by how much it has grown.
                 let signed = ["offset_bytes", "delta_bytes"];
                 prop_assert!(
@@ -73,14 +59,14 @@ pub fn check_tables(spec: &Spec, outcome: &Outcome) -> Result<(), TestCaseError>
                         .iter()
                         .all(|v| v.is_finite() || nan_allowed || infinite_allowed && v.is_infinite()),
                     "{}.{}",
-                    table.name,
-                    column.name
+                    table.spec.name,
+                    column.spec.name
                 );
                 prop_assert!(
-                    signed.contains(&column.name) || values.iter().all(|v| v.is_nan() || *v >= 0.0),
+                    signed.contains(&column.spec.name) || values.iter().all(|v| v.is_nan() || *v >= 0.0),
                     "{}.{}: {values:?}",
-                    table.name,
-                    column.name
+                    table.spec.name,
+                    column.spec.name
                 );
             }
         }
@@ -217,7 +203,7 @@ pub fn same(a: &Outcome, b: &Outcome) -> Result<(), TestCaseError> {
     prop_assert_eq!((a.now, &a.error), (b.now, &b.error));
     for (a, b) in a.tables.iter().zip(&b.tables) {
         // As text, because not-a-number stands for "not recorded" and is not equal to itself.
-        prop_assert!(format!("{a:?}") == format!("{b:?}"), "{}: {:?} and {:?}", a.name, a, b);
+        prop_assert!(format!("{a:?}") == format!("{b:?}"), "{}: {:?} and {:?}", a.spec.name, a, b);
     }
     Ok(())
 }

@@ -289,15 +289,15 @@ pub fn spelt_out(mut tables: Vec<Table>) -> Vec<Table> {
 impl Outcome {
     /// All that can be told of a run, but its table of faults.
     pub fn told(&self) -> String {
-        let tables: Vec<_> = self.tables.iter().filter(|table| table.name != "faults").collect();
+        let tables: Vec<_> = self.tables.iter().filter(|table| table.spec.name != "faults").collect();
         format!("{:x} {:?} {:?} {tables:?}", self.fingerprint, self.now, self.error)
     }
     pub fn table(&self, name: &str) -> &Table {
-        self.tables.iter().find(|table| table.name == name).unwrap_or_else(|| panic!("no table {name}"))
+        self.tables.iter().find(|table| table.spec.name == name).unwrap_or_else(|| panic!("no table {name}"))
     }
     fn column(&self, table: &str, column: &str) -> &Values {
         let columns = &self.table(table).columns;
-        let found = columns.iter().find(|c| c.name == column);
+        let found = columns.iter().find(|c| c.spec.name == column);
         &found.unwrap_or_else(|| panic!("no column {column} in {table}")).values
     }
     pub fn texts(&self, table: &str, column: &str) -> &[String] {

@@ -318,7 +318,10 @@ fn idle_endpoints_cost_no_events() {
 fn first_difference(a: &Outcome, b: &Outcome) -> Option<String> {
     let columns = |outcome: &Outcome| -> Vec<String> {
         let all = outcome.tables.iter().flat_map(|table| {
-            table.columns.iter().map(|column| format!("{}.{}: {:?}", table.name, column.name, column.values))
+            table
+                .columns
+                .iter()
+                .map(|column| format!("{}.{}: {:?}", table.spec.name, column.spec.name, column.values))
         });
         [format!("{:?} {:x}", outcome.error, outcome.fingerprint)].into_iter().chain(all).collect()
     };

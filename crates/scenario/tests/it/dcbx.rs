@@ -28,8 +28,8 @@ fn column(scenario: &Scenario, table: &str, column: &str) -> Vec<String> {
     let mut simulation = Simulation::new(&scenario.spec).expect("builds");
     simulation.run().unwrap_or_else(|why| panic!("{why}"));
     let tables = simulation.tables();
-    let table = tables.iter().find(|one| one.name == table).expect("the table exists");
-    let column = table.columns.iter().find(|one| one.name == column).expect("the column exists");
+    let table = tables.iter().find(|one| one.spec.name == table).expect("the table exists");
+    let column = table.columns.iter().find(|one| one.spec.name == column).expect("the column exists");
     match &column.values {
         measure::Values::Integer(values) => values.iter().map(u64::to_string).collect(),
         measure::Values::Text(values) => values.iter().map(ToString::to_string).collect(),

@@ -13,8 +13,8 @@ fn run(text: &str) -> Vec<Table> {
 }
 
 fn column<'a>(tables: &'a [Table], table: &str, column: &str) -> &'a Values {
-    let table = tables.iter().find(|one| one.name == table).expect("a table");
-    &table.columns.iter().find(|one| one.name == column).expect("a column").values
+    let table = tables.iter().find(|one| one.spec.name == table).expect("a table");
+    &table.columns.iter().find(|one| one.spec.name == column).expect("a column").values
 }
 
 fn reals(values: &Values) -> Vec<f64> {

@@ -15,8 +15,8 @@ fn run(text: &str) -> Vec<Table> {
 
 /// Bytes received of each flow, in their order.
 fn received(tables: &[Table]) -> Vec<f64> {
-    let flows = tables.iter().find(|one| one.name == "flows").expect("a table");
-    match &flows.columns.iter().find(|one| one.name == "bytes_delivered").expect("a column").values {
+    let flows = tables.iter().find(|one| one.spec.name == "flows").expect("a table");
+    match &flows.columns.iter().find(|one| one.spec.name == "bytes_delivered").expect("a column").values {
         Values::Integer(all) => all.iter().map(|&one| one as f64).collect(),
         other => panic!("{other:?}"),
     }

@@ -157,8 +157,8 @@ source = "greedy"
     simulation.run().unwrap();
     let tables = simulation.tables();
     let values = |name: &str, column: &str| {
-        let table = tables.iter().find(|table| table.name == name).unwrap();
-        table.columns.iter().find(|one| one.name == column).unwrap().values.clone()
+        let table = tables.iter().find(|table| table.spec.name == name).unwrap();
+        table.columns.iter().find(|one| one.spec.name == column).unwrap().values.clone()
     };
     let integers = |name: &str, column: &str| match values(name, column) {
         measure::Values::Integer(values) => values,

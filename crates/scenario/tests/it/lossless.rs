@@ -21,8 +21,8 @@ fn run(scenario: &Scenario) -> Result<(f64, f64), String> {
     simulation.run().map_err(|why| why.to_string())?;
     let tables = simulation.tables();
     let sum = |table: &str, column: &str| {
-        let table = tables.iter().find(|one| one.name == table).expect("the table exists");
-        let column = table.columns.iter().find(|one| one.name == column).expect("the column exists");
+        let table = tables.iter().find(|one| one.spec.name == table).expect("the table exists");
+        let column = table.columns.iter().find(|one| one.spec.name == column).expect("the column exists");
         match &column.values {
             measure::Values::Integer(values) => values.iter().sum::<u64>() as f64,
             _ => panic!("a count"),

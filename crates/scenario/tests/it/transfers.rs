@@ -363,7 +363,7 @@ fn they_run_the_same_on_threads() {
         let mut simulation = Simulation::on_threads(&scenario.spec, threads).unwrap();
         simulation.run().unwrap();
         let tables = simulation.tables();
-        let found = tables.iter().find(|table| table.name == "transfers").unwrap();
+        let found = tables.iter().find(|table| table.spec.name == "transfers").unwrap();
         assert!(found.rows() > 10_000);
         (simulation.fingerprint(), format!("{found:?}"))
     };
@@ -383,8 +383,8 @@ fn a_trace_of_frames() {
     simulation.run().unwrap();
     let tables = simulation.tables();
     let column = |table: &str, column: &str| {
-        let table = tables.iter().find(|one| one.name == table).unwrap();
-        format!("{:?}", table.columns.iter().find(|one| one.name == column).unwrap().values)
+        let table = tables.iter().find(|one| one.spec.name == table).unwrap();
+        format!("{:?}", table.columns.iter().find(|one| one.spec.name == column).unwrap().values)
     };
     assert_eq!(column("transfers", "frames"), "Integer([1, 1, 1, 1])");
     // 64 B leave at 0 and take 67.2 ns of 10 Gb/s; then 1542 B wait for them, and 320 B for those. Each is sent again by

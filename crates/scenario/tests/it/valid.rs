@@ -414,8 +414,8 @@ fn delivered(scenario: &Scenario) -> Vec<u64> {
     let mut simulation = fabric::Simulation::new(&scenario.spec).unwrap();
     while simulation.advance(100_000).unwrap() == fabric::State::Running {}
     let tables = simulation.tables();
-    let flows = tables.iter().find(|table| table.name == "flows").unwrap();
-    let column = flows.columns.iter().find(|column| column.name == "frames_delivered").unwrap();
+    let flows = tables.iter().find(|table| table.spec.name == "flows").unwrap();
+    let column = flows.columns.iter().find(|column| column.spec.name == "frames_delivered").unwrap();
     match &column.values {
         measure::Values::Integer(values) => values.clone(),
         other => panic!("{other:?}"),
@@ -927,8 +927,8 @@ fn paths_of(seed: Option<u64>, path_seed: &str) -> Vec<String> {
     );
     let scenario = scenario::load_seeded(text.as_bytes(), "x.toml", None, seed).unwrap();
     let tables = fabric::Simulation::new(&scenario.spec).unwrap().tables();
-    let paths = tables.iter().find(|table| table.name == "paths").unwrap();
-    let ports = &paths.columns.iter().find(|column| column.name == "ports").unwrap().values;
+    let paths = tables.iter().find(|table| table.spec.name == "paths").unwrap();
+    let ports = &paths.columns.iter().find(|column| column.spec.name == "ports").unwrap().values;
     let measure::Values::Text(ports) = ports else { panic!("{ports:?}") };
     ports.clone()
 }
