@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from penstock.analysis import connections, transfers
 from penstock.analysis.verdict import unfinished, verdict
-from penstock.measurements import rows
+from penstock.measurements import numpy_of
+
+from .rows import Rows, mapped
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -16,7 +18,6 @@ if TYPE_CHECKING:
     from penstock.measurements import Measurements
 
 SCHEMA = "penstock-run/1"
-ROWS_AT_A_TIME = 4_096
 
 MOST_FLOWS_JUDGED = 256
 MOST_PATHS_JUDGED = 4_096
@@ -73,13 +74,11 @@ _STATISTICS = ("mean", "p50", "p90", "p99", "p999", "max")
 
 def summarise(result: Measurements) -> dict[str, Any]:
     """A result as plain values: numbers that are not known, such as the latency of nothing, are ``None``."""
-    return {
-        key: list(value) if isinstance(value, Iterator) else value for key, value in in_rows(result).items()
-    }
+    return {key: list(value) if isinstance(value, Rows) else value for key, value in in_rows(result).items()}
 
 
 def in_rows(result: Measurements) -> dict[str, Any]:
-    """A summary with iterators in place of the lists that are as long as the fabric is large."""
+    """A summary with `Rows` in place of the lists that are as long as the fabric is large."""
     return {
         "schema": SCHEMA,
         "verdict": verdict(result).to_dict(),
@@ -87,22 +86,23 @@ def in_rows(result: Measurements) -> dict[str, Any]:
         **{key: result.run[key] for key in _RUN_KEYS if key in result.run},
         "flows": _flows(result.table("flows")),
         "ports": _ports(result.table("ports")),
-        "queues": (
-            {"port": row["port"], **_pick(row, _QUEUE_KEYS), "wait_ns": _statistics(row, "wait")}
-            for row in _rows(result.table("queues"), ("port", *_QUEUE_KEYS), "wait")
+        "queues": Rows(
+            result.table("queues"), mapped(("port", *_QUEUE_KEYS)), {"wait_ns": _statistics("wait")}
         ),
-        "connections": [
-            {
-                "name": row["flow"],
-                **_pick(row, _CONNECTION_KEYS),
-                "round_trip_ns": {name: row[f"round_trip_{name}_ns"] for name in connections.DURATIONS},
-                "exchange_ns": {name: row[f"exchange_{name}_ns"] for name in connections.DURATIONS},
-            }
-            for row in connections.rows(result)
-        ],
+        "connections": _connections(result),
         "transfers": [asdict(entry) for entry in transfers.totals(result)],
         "fairness": fairness(result),
     }
+
+
+def _connections(result: Measurements) -> Rows | list[dict[str, Any]]:
+    if "connections" not in result.table_names:
+        return []
+    timed = {
+        f"{what}_ns": {name: f"{what}_{name}_ns" for name in connections.DURATIONS}
+        for what in ("round_trip", "exchange")
+    }
+    return Rows(connections.table(result), {"name": "flow", **mapped(_CONNECTION_KEYS)}, timed)
 
 
 def flows(table: pa.Table) -> list[dict[str, Any]]:
@@ -110,9 +110,8 @@ def flows(table: pa.Table) -> list[dict[str, Any]]:
     return list(_flows(table))
 
 
-def _flows(table: pa.Table) -> Iterator[dict[str, Any]]:
-    for row in _rows(table, ("flow", *_FLOW_KEYS), "latency"):
-        yield {"name": row["flow"], **_pick(row, _FLOW_KEYS), "latency_ns": _statistics(row, "latency")}
+def _flows(table: pa.Table) -> Rows:
+    return Rows(table, {"name": "flow", **mapped(_FLOW_KEYS)}, {"latency_ns": _statistics("latency")})
 
 
 def ports(table: pa.Table) -> list[dict[str, Any]]:
@@ -120,24 +119,16 @@ def ports(table: pa.Table) -> list[dict[str, Any]]:
     return list(_ports(table))
 
 
-def _ports(table: pa.Table) -> Iterator[dict[str, Any]]:
-    for row in _rows(table, ("port", *_PORT_KEYS)):
-        yield {"name": row["port"], **_pick(row, _PORT_KEYS)}
-
-
-def _rows(table: pa.Table, keys: tuple[str, ...], quantity: str = "") -> Iterator[dict[str, Any]]:
-    """These columns of a table, row by row, of which a part at a time is in memory."""
-    wanted = {*keys, *(f"{quantity}_{name}_ns" for name in _STATISTICS)}
-    table = table.select([name for name in table.column_names if name in wanted])
-    for first in range(0, table.num_rows, ROWS_AT_A_TIME):
-        yield from rows(table.slice(first, ROWS_AT_A_TIME))
+def _ports(table: pa.Table) -> Rows:
+    return Rows(table, {"name": "port", **mapped(_PORT_KEYS)})
 
 
 def fairness(result: Measurements) -> dict[str, Any]:
     """Jain's index over the throughput of all flows, ``None`` without flows; and `against_max_min`."""
     from penstock.analysis.statistics import jain
 
-    throughput = [value for value in result.table("flows")["throughput_bps"].to_pylist() if value is not None]
+    column = result.table("flows")["throughput_bps"]
+    throughput = numpy_of(column.drop_null()).tolist()
     return {"jain": jain(throughput) if throughput else None, "max_min": against_max_min(result)}
 
 
@@ -169,5 +160,6 @@ def _pick(row: Mapping[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
     return {key: row[key] for key in keys if key in row}
 
 
-def _statistics(row: Mapping[str, Any], quantity: str) -> dict[str, Any]:
-    return {name: row.get(f"{quantity}_{name}_ns") for name in _STATISTICS}
+def _statistics(quantity: str) -> dict[str, str]:
+    """The columns of the statistics of a quantity."""
+    return {name: f"{quantity}_{name}_ns" for name in _STATISTICS}
