@@ -8,9 +8,10 @@ import signal
 import subprocess
 import sys
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
@@ -19,7 +20,7 @@ import penstock as ps
 from conftest import LONG, Command, command_line, has_worked, json_of
 from penstock import _core, glossary, library
 from penstock.cli import compare, console, demo, main
-from penstock.result import Result, summary
+from penstock.result import Result, rows, summary
 from penstock.studies import reproduce as studies
 
 SCHEMAS = Path(__import__("penstock").__file__).parent / "schemas"
@@ -616,11 +617,16 @@ def test_json_of_many_hosts_is_the_summary_row_by_row(
         result = scenario.run()
         console.print_json(summary.in_rows(result))
         assert json.loads(capsys.readouterr().out) == summary.summarise(result)
-    monkeypatch.setattr(summary, "ROWS_AT_A_TIME", 2)
+    monkeypatch.setattr(rows, "ROWS_AT_A_TIME", 2)
     whole = [len(names) for names in (result.table("ports")["port"],)]
     sizes: list[int] = []
-    real = summary.rows
-    monkeypatch.setattr(summary, "rows", lambda table: sizes.append(table.num_rows) or real(table))
+    real = rows.encoded
+
+    def encoded(column: Any, *, ascii_only: bool) -> Sequence[str]:
+        sizes.append(len(column))
+        return real(column, ascii_only=ascii_only)
+
+    monkeypatch.setattr(rows, "encoded", encoded)
     console.print_json(summary.in_rows(result))
     assert len(json.loads(capsys.readouterr().out)["ports"]) == whole[0] > 2
     assert max(sizes) == 2
