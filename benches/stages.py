@@ -22,18 +22,19 @@ from instructions import RUNS, build
 
 # The first pattern that is found names the stage.
 STAGES = {
-    "pending events: windows, order within a node": r"engine/src|fabric/src/run/event",
+    "pending events: windows, order within a node": r"engine/src|fabric/src/run/state/event",
     "latencies, waits, levels of queues, series": r"measure/src",
     "serialisation times": r"wire_clock",
     "flow control": (
-        r"flow_control/src|fabric/src/run/(pausing|ingress|stops|blame|pause_sender|link_control)"
+        r"flow_control/src"
+        r"|fabric/src/run/\w+/(pausing|pause_frames|signals|ingress|stops|blame|pause_sender|link_control)"
     ),
-    "sources": r"workload/src|fabric/src/run/(sources|lone_source)",
-    "choosing what to send": r"scheduling/src|fabric/src/run/selection",
+    "sources": r"workload/src|fabric/src/run/\w+/(sources|ahead/sole_source)",
+    "choosing what to send": r"scheduling/src|fabric/src/run/steps/(selection|decision)",
     "queues and memory": (
-        r"fabric/src/run/(ahead|egress|pool|port|buffers|architecture)|frame/src/occupancy|queueing/src"
+        r"fabric/src/run/\w+/(ahead|egress|pool|port|buffers|architecture)|frame/src/occupancy|queueing/src"
     ),
-    "endpoints, and what hosts do for them": r"transport/src|fabric/src/run/(endpoint|nics)",
+    "endpoints, and what hosts do for them": r"transport/src|fabric/src/run/\w+/(endpoint|nic)",
     "forwarding, links, counts": r"fabric/src",
 }
 # In callgrind's listing: an address, absolute or beside the last one, the line, the count.

@@ -14,7 +14,7 @@ SOURCES = ROOT / "crates/fabric/src"
 RUN = SOURCES / "run"
 
 # Lower a limit with every change that allows it; never raise one. The goals are 4, 4, 5 and 60.
-MAX_CYCLE_BY_CALLS = 38
+MAX_CYCLE_BY_CALLS = 4
 MAX_CYCLE_BY_IMPORTS = 4
 MAX_RECURSION = 5
 MAX_METHODS = 405

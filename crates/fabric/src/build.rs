@@ -52,8 +52,8 @@ use crate::run::state::links::Links;
 use crate::run::state::nic::Nic;
 use crate::run::state::node::NodeOf;
 use crate::run::state::numbering::Numbering;
-use crate::run::state::own::Own;
-use crate::run::state::port::{ColdPort, HEAD_BYTES, Hooks, Port, PortCounts};
+use crate::run::state::own::NodeLocal;
+use crate::run::state::port::{ColdPort, HEAD_BYTES, LinkTiming, Port, PortCounts, PortFeatures};
 use crate::run::state::probes::Probes;
 use crate::run::state::route_table::RouteTable;
 use crate::run::state::spreading::Spreading;
@@ -370,7 +370,7 @@ fn build_part(part: &Part, paths: &Paths, routes: RouteTable, faults: Faults, ev
         pause_senders: TiVec::new(),
         links: Links::with_capacity(part.ports().len(), spec.numbers()),
         buffers: Buffers::new(part.ports().map(|port| plan.node(port).classes().classes()).sum()),
-        ingress: Own::default(),
+        ingress: NodeLocal::default(),
         headers: Headers::default(),
         telemetry: TiVec::new(),
         routes,
@@ -379,7 +379,7 @@ fn build_part(part: &Part, paths: &Paths, routes: RouteTable, faults: Faults, ev
         copies: Copies::default(),
         ledger: Ledger { on_lossless_drop: spec.on_lossless_drop, ..Ledger::default() },
         probes: Probes { alike: ties::apart(spec), ..Probes::new(part.nodes()) },
-        comes_back_at: Time::ZERO,
+        horizon: Time::ZERO,
         deciding: false,
         deferred: Vec::with_capacity(16),
     };
@@ -393,10 +393,10 @@ fn build_part(part: &Part, paths: &Paths, routes: RouteTable, faults: Faults, ev
             let sender = fabric.pause_sender_of(port);
             let (counted, by_queue) = (sender.is_some(), sender.is_some_and(|sender| !sender.by_ingress()));
             let bounded = fabric.nodes[fabric.node_of[port]].memory().is_bounded();
-            let hooks = &mut fabric.links.ports[port].hooks;
-            hooks.set(Hooks::COUNTED, counted);
-            hooks.set(Hooks::BY_QUEUE, by_queue);
-            hooks.set(Hooks::BOUNDED, bounded);
+            let features = &mut fabric.links.ports[port].features;
+            features.set(PortFeatures::INGRESS_ACCOUNTING, counted);
+            features.set(PortFeatures::EGRESS_ACCOUNTING, by_queue);
+            features.set(PortFeatures::BOUNDED, bounded);
         }
     }
     traffic::make_room(part, &mut fabric);
@@ -438,23 +438,25 @@ fn add_port(part: &Part, fabric: &mut Fabric, port: u32) {
     }
     let obeys = plan.paused(port);
     let watchdog = plan.spec.guards.watchdog.filter(|_| obeys != 0 && node.switch().is_some());
-    let mut hooks = Hooks::default();
-    hooks.set(Hooks::SCHEDULER, asks_scheduler(plan.scheduler(port)));
-    hooks.set(Hooks::WATCHED, watchdog.is_some());
-    hooks.set(Hooks::MANAGED, nodes::add_managers(plan, port, (first_queue, &mut fabric.links.managers)));
-    hooks.set(Hooks::CREDITS, node.credits().is_some());
-    hooks.set(Hooks::CROSSBAR, node.crossbar().is_some());
+    let mut features = PortFeatures::default();
+    features.set(PortFeatures::SCHEDULER, asks_scheduler(plan.scheduler(port)));
+    features.set(PortFeatures::WATCHED, watchdog.is_some());
+    features.set(
+        PortFeatures::MANAGED,
+        nodes::add_managers(plan, port, (first_queue, &mut fabric.links.managers)),
+    );
+    features.set(PortFeatures::CREDITS, node.credits().is_some());
+    features.set(PortFeatures::CROSSBAR, node.crossbar().is_some());
     let hot = Port {
         busy_until: Time::ZERO,
         decision: Timer::IDLE,
         clock: plan.wire_clock(port, link.rate),
-        arrives_after: link.delay + peer_node.latency(),
+        timing: LinkTiming::new(link.delay + peer_node.latency(), link.overhead),
         arrives_as: Place::of_arrivals(peer_node.cuts_through(), part.port(peer)),
         first_queue,
-        overhead: link.overhead,
         waiting: 0,
         stopped: 0,
-        hooks,
+        features,
         classes: plan.classes(port),
     };
     let cold = ColdPort {
@@ -475,7 +477,7 @@ fn add_port(part: &Part, fabric: &mut Fabric, port: u32) {
         counts: PortCounts::default(),
         watch: watchdog.map(|spec| Box::new(PortWatch::new(spec))),
         notes_departures: false,
-        lone_source: None,
+        sole_source: None,
         remap: node.remap_to(plan.wiring.node_of[peer as usize]).copied(),
         domain: plan.domains.at_start.get(port as usize).map(|&own| Box::new(own)),
     };

@@ -236,7 +236,7 @@ impl Simulation {
 
     /// Runs what lies before `limit`, or about `budget` events of it.
     fn run_until(&mut self, limit: Time, budget: u64) -> Result<RunStatus, SimulationError> {
-        self.shards.iter_mut().for_each(|shard| shard.world.comes_back_at = limit);
+        self.shards.iter_mut().for_each(|shard| shard.world.horizon = limit);
         if let Some(panicked) = &self.panicked {
             return Err(SimulationError::defect(panicked));
         }

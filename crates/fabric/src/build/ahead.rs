@@ -1,12 +1,12 @@
 //! What is done ahead of its time, and where.
 
 mod arrivals;
-mod lone_source;
+mod sole_source;
 
 use super::Plan;
 use crate::build::headroom::receive_buffer;
 use crate::run::state::ahead::MOST;
-use crate::run::state::port::Hooks;
+use crate::run::state::port::PortFeatures;
 use crate::run::state::stages::{When, asked};
 use crate::run::state::world::Fabric;
 use crate::spec::choice::PathChoice;
@@ -17,13 +17,13 @@ use std::collections::BTreeSet;
 use units::Time;
 
 /// Who is asked, or has to be told, when a frame leaves that has waited.
-const WHEN_LEAVING: Hooks = asked(When::LEAVES);
+const WHEN_LEAVING: PortFeatures = asked(When::LEAVES);
 
 /// Notes where that is. Called when everything else is known.
 pub fn mark(plan: &Plan, fabric: &mut Fabric) {
     mark_ports(plan, fabric);
     arrivals::mark(plan, fabric);
-    lone_source::mark(plan, fabric);
+    sole_source::mark(plan, fabric);
 }
 
 /// Sets the bit of ports that send frames ahead of their time: where only the clock decides when a waiting frame leaves.
@@ -55,12 +55,12 @@ fn mark_ports(plan: &Plan, fabric: &mut Fabric) {
             |when: Departures| managers.of_port(hot).any(|managed| managed.departures() == when);
         // A limit of the queue alone needs to know no more than what waits in it.
         let memory = fabric.nodes[fabric.node_of[port]].memory();
-        let bounded = hot.hooks.has(Hooks::BOUNDED) && !memory.bounds_queues_alone();
-        let asks = bounded || hot.hooks.has(WHEN_LEAVING) || manager_hears(Departures::AtOnce);
+        let bounded = hot.features.has(PortFeatures::BOUNDED) && !memory.bounds_queues_alone();
+        let asks = bounded || hot.features.has(WHEN_LEAVING) || manager_hears(Departures::AtOnce);
         cold.notes_departures = manager_hears(Departures::Late);
         // A switch that compares its queues looks at all of them for every frame.
         let switch = node.switch().filter(|own| own.path_choice != PathChoice::LeastQueued);
-        hot.hooks.set(Hooks::AHEAD, switch.is_some() && one_class && one_list && !paused && !asks);
+        hot.features.set(PortFeatures::AHEAD, switch.is_some() && one_class && one_list && !paused && !asks);
     }
 }
 

@@ -5,7 +5,7 @@ use crate::run::state::frame_log::{FrameLog, Log, LoggedPort};
 use crate::run::state::index::{NodeIx, PortIx, TallyIx};
 use crate::run::state::levels::Levels;
 use crate::run::state::node::Node;
-use crate::run::state::port::Hooks;
+use crate::run::state::port::PortFeatures;
 use crate::run::state::tallies::{Place, Tallies};
 use crate::run::state::world::Fabric;
 use crate::spec::{Pattern, Probe, Spec, Watched, Which};
@@ -143,7 +143,7 @@ impl Recording<'_> {
             let ports: TiVec<PortIx, [LoggedPort; 2]> = ends.collect();
             for (port, ends) in part.links.ports.iter_mut().zip(&ports) {
                 if ends.iter().any(|end| end.log.is_some()) {
-                    port.hooks.set(Hooks::RECORDED, true);
+                    port.features.set(PortFeatures::RECORDED, true);
                 }
             }
             let logs =

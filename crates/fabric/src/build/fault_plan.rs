@@ -9,7 +9,7 @@ use crate::build::control_frames;
 use crate::run::state::event::Event;
 use crate::run::state::faults::{Action, FaultSchedule, Faults, Span};
 use crate::run::state::index::PlaceIx;
-use crate::run::state::port::Hooks;
+use crate::run::state::port::PortFeatures;
 use crate::run::state::world::Fabric;
 use crate::spec::routing::Wiring;
 use crate::spec::{CoreChange, FaultSpec, LinkSpec, NodeSpec, Reaction, Role, Spec, Subject};
@@ -368,14 +368,15 @@ fn joined<T: Copy>(all: &mut Vec<T>, span: impl Fn(&mut T) -> &mut Span) {
 /// What faults can hit knows it, and how its scheduler was at the beginning.
 pub(crate) fn mark_faulted(fabric: &mut Fabric) {
     for (port, cold) in fabric.links.ports.iter_mut().zip(&fabric.links.cold) {
-        port.hooks.set(Hooks::FAULTED, cold.changes_frames());
+        port.features.set(PortFeatures::FAULTED, cold.changes_frames());
     }
     let ports = fabric.links.ports.iter_mut().zip(&fabric.links.cold);
     for ((port, cold), schedule) in ports.zip(&mut fabric.faults.schedules) {
         if let Some(schedule) = schedule {
-            schedule.fresh = port.hooks.has(Hooks::SCHEDULER).then(|| cold.scheduler.discipline().clone());
+            schedule.fresh =
+                port.features.has(PortFeatures::SCHEDULER).then(|| cold.scheduler.discipline().clone());
         }
-        port.hooks.set(Hooks::FAULTED, schedule.is_some() || cold.changes_frames());
+        port.features.set(PortFeatures::FAULTED, schedule.is_some() || cold.changes_frames());
     }
 }
 

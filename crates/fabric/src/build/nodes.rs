@@ -10,7 +10,7 @@ use crate::run::state::managed::Managed;
 use crate::run::state::managers::{Assigned, Managers};
 use crate::run::state::node::Node;
 use crate::run::state::pause_sender::{PauseSender, PauseTiming};
-use crate::run::state::port::Hooks;
+use crate::run::state::port::PortFeatures;
 use crate::run::state::receive::Receiving;
 use crate::run::state::sharing::Sharing;
 use crate::run::state::telemetry::PortTelemetry;
@@ -193,7 +193,7 @@ pub fn add_managers(plan: &Plan, port: u32, (first_queue, managers): (QueueIx, &
         let point = PointId(port * PRIORITIES as u32 + class as u32);
         let shared = plan.scheduler(port).shares_by_weight();
         let facts = LinkFacts { rate: link.rate, overhead: u32::from(link.overhead), point, shared };
-        spec.as_ref().map(|spec| Assigned::Own(Box::new(Managed::new(spec, &facts, random))))
+        spec.as_ref().map(|spec| Assigned::NodeLocal(Box::new(Managed::new(spec, &facts, random))))
     };
     managers.add(first_queue, specs.iter().enumerate().map(of_class));
     specs.iter().any(Option::is_some)
@@ -238,6 +238,6 @@ fn add_telemetry(part: &Part, fabric: &mut Fabric) {
     let writes = |port: u32| part.plan.node(port).switch().is_some();
     fabric.telemetry = part.ports().map(|port| PortTelemetry::new(writes(port))).collect();
     for port in part.ports().filter(|&port| writes(port)) {
-        fabric.links.ports[part.port(port)].hooks.set(Hooks::RECORDED, true);
+        fabric.links.ports[part.port(port)].features.set(PortFeatures::RECORDED, true);
     }
 }

@@ -9,7 +9,7 @@ use crate::run::state::levels::Levels;
 use crate::run::state::link_control::LinkControl;
 use crate::run::state::link_series::{BitSeries, LinkSeries, grid_of};
 use crate::run::state::pause_sender::PauseSender;
-use crate::run::state::port::Hooks;
+use crate::run::state::port::PortFeatures;
 use crate::run::state::probes::ClassSeries;
 use crate::run::state::victims::Victims;
 use crate::run::state::world::Fabric;
@@ -155,7 +155,7 @@ impl Recording<'_> {
                 links.push(LinkSeries::new(grids, ends, part.links.cold[port].delay));
             }
             part.probes.links = links;
-            part.links.ports.iter_mut().for_each(|port| port.hooks.set(Hooks::RECORDED, true));
+            part.links.ports.iter_mut().for_each(|port| port.features.set(PortFeatures::RECORDED, true));
         }
     }
 
@@ -181,14 +181,14 @@ impl Recording<'_> {
                 Some(width) if of_port == Some(width) => ClassSeries::OfPort,
                 Some(width) => {
                     let grid = grid_of(grids, width, self.spec.duration);
-                    ClassSeries::Own(BitSeries::new(grids, Some(grid)))
+                    ClassSeries::NodeLocal(BitSeries::new(grids, Some(grid)))
                 }
                 None => ClassSeries::Off,
             };
             part.probes.classes = widths.into_iter().zip(of_ports).map(class).collect();
-            let is_apart = |class: &ClassSeries| matches!(class, ClassSeries::Own(_));
+            let is_apart = |class: &ClassSeries| matches!(class, ClassSeries::NodeLocal(_));
             part.probes.tells_classes_apart = part.probes.classes.iter().any(is_apart);
-            part.links.ports.iter_mut().for_each(|port| port.hooks.set(Hooks::RECORDED, true));
+            part.links.ports.iter_mut().for_each(|port| port.features.set(PortFeatures::RECORDED, true));
         }
     }
 

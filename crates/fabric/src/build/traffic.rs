@@ -5,11 +5,11 @@ use crate::build::paths::Paths;
 use crate::build::releases::due;
 use crate::run::state::completions::Completions;
 use crate::run::state::endpoint_state::EndpointState;
-use crate::run::state::event::{Event, Kind, Queued};
+use crate::run::state::event::{Event, EventQueue, Kind};
 use crate::run::state::hosts::{Hosts, Receiver};
 use crate::run::state::index::{GroupIx, PlaceIx, PortIx, ReceiverIx};
 use crate::run::state::overtaking::Overtaking;
-use crate::run::state::port::{HEAD_BYTES, Hooks};
+use crate::run::state::port::{HEAD_BYTES, PortFeatures};
 use crate::run::state::sources::SourceState;
 use crate::run::state::stream_counts::StreamCounts;
 use crate::run::state::world::Fabric;
@@ -64,7 +64,7 @@ pub fn add_sources(part: &Part, paths: &Paths, fabric: &mut Fabric) {
             set_feeds(part, fabric, flow.from);
         }
         fabric.node_of.0.push(part.node(flow.from));
-        let asks = fabric.links.ports[part.port(egress)].hooks.has(Hooks::SCHEDULER);
+        let asks = fabric.links.ports[part.port(egress)].features.has(PortFeatures::SCHEDULER);
         fabric.hosts.sources.push(SourceState {
             flow: number,
             source,
@@ -102,7 +102,7 @@ pub fn add_sources(part: &Part, paths: &Paths, fabric: &mut Fabric) {
 /// The ports of a host tell those who wait for room in its NIC.
 pub fn set_feeds(part: &Part, fabric: &mut Fabric, host: NodeId) {
     for port in part.plan.wiring.ports(host) {
-        fabric.links.ports[part.port(port.0)].hooks.set(Hooks::FEEDS, true);
+        fabric.links.ports[part.port(port.0)].features.set(PortFeatures::FEEDS, true);
     }
 }
 
@@ -294,12 +294,12 @@ fn completions(flows: &[FlowSpec], hosts: &Hosts) -> Completions {
 }
 
 /// The first events: each source and endpoint at its first time, and all faults.
-pub(crate) fn start(fabric: &mut Fabric, windows: &mut Queued) {
-    fabric.start_endpoints(windows);
+pub(crate) fn start(fabric: &mut Fabric, events: &mut EventQueue) {
+    fabric.start_endpoints(events);
     for (source, state) in fabric.hosts.sources.iter_enumerated().filter(|(_, state)| !state.silent) {
         if let Some(at) = state.source.next_wake() {
-            windows.push(Event::bare(Kind::Source, at, fabric.place_of_source(source)));
+            events.push(Event::bare(Kind::Source, at, fabric.place_of_source(source)));
         }
     }
-    fabric.faults.events.iter().for_each(|&event| windows.push(event));
+    fabric.faults.events.iter().for_each(|&event| events.push(event));
 }

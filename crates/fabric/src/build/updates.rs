@@ -1,7 +1,7 @@
 //! Which updates of credits are read, and which are sent (`run/steps/credits/updates.rs`).
 
 use crate::build::Part;
-use crate::run::state::port::Hooks;
+use crate::run::state::port::PortFeatures;
 use crate::run::state::world::Fabric;
 
 /// Updates of credits are read where they cost nothing, cannot be lost, and both ends of the link are in this part.
@@ -9,7 +9,7 @@ pub(super) fn let_them_be_read(part: &Part, fabric: &mut Fabric) {
     let wiring = &part.plan.wiring;
     let is_read = |fabric: &Fabric, port: u32| {
         let port = part.port(port);
-        let sure = !fabric.links.ports[port].hooks.has(Hooks::FAULTED);
+        let sure = !fabric.links.ports[port].features.has(PortFeatures::FAULTED);
         let credits = fabric.links.cold[port].control.credits();
         sure && credits.is_some_and(|credits| credits.updates_cost_nothing())
     };

@@ -49,7 +49,7 @@ impl Simulation {
         let passing = self.flows_through(port);
         let tolerant = self.spec.nodes.iter().any(|node| node.clock_tolerance > ClockTolerance::EXACT);
         let longest = passing.iter().map(|flow| flow.frame_bounds().1).max().unwrap_or_default();
-        let bits = (u64::from(longest) + u64::from(self.port(port).overhead)) * 8;
+        let bits = (u64::from(longest) + u64::from(self.port(port).timing.overhead())) * 8;
         let frame = self.cold(port).rate.time_for_bits_ceil(bits);
         let of = |remedy: Remedy| {
             let mut own = passing.iter().filter(|flow| remedy_for(flow) == Some(remedy));

@@ -88,7 +88,7 @@ impl View<'_> {
         let over = |&port: &u32| {
             let cuts_through = self.s.spec.nodes[self.peer_node(port)].cuts_through();
             let counted = if cuts_through { bytes.min(HEAD_BYTES) } else { bytes };
-            self.wire_secs(port, counted) + self.s.port(port).arrives_after.as_secs_f64()
+            self.wire_secs(port, counted) + self.s.port(port).timing.arrives_after().as_secs_f64()
         };
         ports.iter().map(over).sum()
     }

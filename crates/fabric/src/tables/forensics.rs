@@ -326,7 +326,7 @@ impl View<'_> {
             _ => Why::Oversubscribed,
         };
         let from = self.s.port(peer);
-        let wire = from.clock.span_floor(u64::from(CONTROL_FRAME_BYTES) + u64::from(from.overhead));
+        let wire = from.clock.span_floor(u64::from(CONTROL_FRAME_BYTES) + u64::from(from.timing.overhead()));
         let response = self.s.cold(record.port).control.pauses().map_or(Time::ZERO, |pauses| pauses.response);
         let on_the_way = response + self.s.cold(peer).delay + wire;
         pause(cause, false, record.start.saturating_sub(on_the_way), why)

@@ -257,7 +257,7 @@ impl View<'_> {
                 overhead: stage.iter().map(|&port| link(port).overhead.into()).min()?,
                 per_frame: Time::ZERO,
                 crossing: None,
-                after: stage.iter().map(|&port| self.s.port(port).arrives_after).min()?,
+                after: stage.iter().map(|&port| self.s.port(port).timing.arrives_after()).min()?,
                 passes,
                 is_parallel: stage.len() > 1,
                 is_behind_parallel: false,

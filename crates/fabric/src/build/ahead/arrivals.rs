@@ -1,7 +1,7 @@
 //! Which ports lead to hosts that only count what comes to them.
 
 use crate::build::Plan;
-use crate::run::state::port::Hooks;
+use crate::run::state::port::PortFeatures;
 use crate::run::state::world::Fabric;
 use crate::spec::Spec;
 use frame::NodeId;
@@ -27,14 +27,14 @@ pub fn mark(plan: &Plan, fabric: &mut Fabric) {
         let limits = plan.node(number).host().is_some_and(|own| own.limiters.is_some());
         let is_here = (first..first + ports).contains(&peer.0);
         let hot = &mut fabric.links.ports[port];
-        let others = Hooks::FAULTED.or(Hooks::CREDITS);
+        let others = PortFeatures::FAULTED.or(PortFeatures::CREDITS);
         let only_counts = has_one_link
             && takes_no_time
             && has_nothing_to_say
             && is_here
             && !limits
-            && !hot.hooks.has(others);
-        hot.hooks.set(Hooks::COUNTED_AHEAD, only_counts);
+            && !hot.features.has(others);
+        hot.features.set(PortFeatures::COUNTED_AHEAD, only_counts);
     }
 }
 

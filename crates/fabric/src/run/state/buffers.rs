@@ -1,7 +1,7 @@
 //! Queues and the memory they take: what waits at egress ports.
 
 use crate::run::state::index::{PortIx, QueueIx};
-use crate::run::state::own::Own;
+use crate::run::state::own::NodeLocal;
 use crate::run::state::pool::{List, Pool, Waiting};
 use crate::run::state::port::Port;
 use frame::{Frame, Occupancy};
@@ -12,7 +12,7 @@ use units::Time;
 #[derive(Debug)]
 pub(crate) struct Buffers {
     /// Port by port, class by class.
-    pub queues: Own<QueueIx, Queue>,
+    pub queues: NodeLocal<QueueIx, Queue>,
     /// The lists of queues that have several, one queue after the other.
     pub voqs: Vec<List>,
     pub pool: Pool,

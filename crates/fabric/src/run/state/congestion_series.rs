@@ -98,9 +98,9 @@ impl CongestionSeries {
     pub fn note(&mut self, endpoint: &Endpoint, now: Time) {
         match (self, endpoint) {
             (CongestionSeries::Rdma(series), Endpoint::RdmaSender(sender)) => series.note(sender, now),
-            (CongestionSeries::Tcp(windows, trips), endpoint) => {
+            (CongestionSeries::Tcp(events, trips), endpoint) => {
                 if let Some(known) = endpoint.congestion() {
-                    windows.set(now, known.window);
+                    events.set(now, known.window);
                     trips.set(now, known.round_trip.unwrap_or_default().ps());
                 }
             }
@@ -112,7 +112,7 @@ impl CongestionSeries {
     pub fn memory_bytes(&self) -> usize {
         match self {
             CongestionSeries::Off => 0,
-            CongestionSeries::Tcp(windows, trips) => windows.memory_bytes() + trips.memory_bytes(),
+            CongestionSeries::Tcp(events, trips) => events.memory_bytes() + trips.memory_bytes(),
             CongestionSeries::Rdma(series) => {
                 let levels = |pair: &PairSeries| {
                     [&pair.rate, &pair.window, &pair.in_flight, &pair.alpha]

@@ -4,17 +4,18 @@
 //! depth first as soon as the step returns: those that an entry appends run before the entries after it, in the order of appending.
 
 use crate::run::state::index::PortIx;
-use frame::{Frame, TrafficClass};
+use frame::{Frame, PathId, TrafficClass};
 
 /// A step to be run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Deferred {
     /// A free port has something to send.
     Decide(PortIx),
-    /// A frame has left a NIC: endpoints and limiters in its wait queue may take its place, then sources.
-    Refill(PortIx, TrafficClass, Frame),
+    /// A frame has left a NIC, where endpoints and limiters in the wait queue of its class may take its place, then sources. The path is
+    /// that of the frame if a source pushed it.
+    Refill(PortIx, TrafficClass, Option<PathId>),
     /// A frame has left a NIC in which no endpoint or limiter waits: sources may take its place.
-    RefillSources(PortIx, TrafficClass, Frame),
+    RefillSources(PortIx, TrafficClass, Option<PathId>),
     /// This node sends a frame of its own through one of its ports.
     Originate(PortIx, Frame),
     /// A frame that its queue manager has admitted, after the congestion message that the manager sent because of it.

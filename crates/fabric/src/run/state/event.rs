@@ -151,7 +151,7 @@ pub(crate) struct News {
 }
 
 /// The events to come.
-pub(crate) type Queued = Windows<Event>;
+pub(crate) type EventQueue = Windows<Event>;
 
 /// An event and the frame that it is about: 36 bytes, so that a slot of the queue of events holds one and its link
 /// in 40.

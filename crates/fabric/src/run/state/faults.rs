@@ -173,7 +173,7 @@ impl Faults {
     ) -> Event {
         let schedule = self.schedules.get_mut(egress.at()).and_then(Option::as_deref_mut);
         let Some(schedule) = schedule else { return arrival };
-        let acts = port.busy_until + port.arrives_after;
+        let acts = port.busy_until + port.timing.arrives_after();
         let bits = u64::from(arrival.frame().bytes) * 8;
         let mut loss_cause = schedule.loss_cause(began, port.busy_until, cold.delay, acts);
         if loss_cause.is_none() && strikes(&schedule.frame_losses, began, 1, &mut schedule.losses) {

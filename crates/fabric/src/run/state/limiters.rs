@@ -14,7 +14,7 @@
 //! it.
 //!
 //! A limiter that has held something without a break for `mark_after` marks what leaves it, so that those above slow
-//! down before their windows are full: the transport hears of the backlog in its own words. A break is a time in which
+//! down before their events are full: the transport hears of the backlog in its own words. A break is a time in which
 //! the limiter could have sent and had nothing to send.
 //!
 //! Either end of a connection has a limiter at its host. Congestion messages for one end of a path and tags that come back

@@ -1,7 +1,7 @@
 //! What stops a port from its link: the flow control between its two ends.
 //!
 //! A closed enum, one variant a mechanism. A port without any pays for none of it: the union of what stops its classes
-//! (`stops`) and the hooks of the port are all that a frame meets. What a mechanism needs of the fabric is called at a
+//! (`stops`) and the features of the port are all that a frame meets. What a mechanism needs of the fabric is called at a
 //! few places, each behind a hook of the port or in an event of its own:
 //!
 //! - a frame begins to wait, or has left: `before_enqueue` and `after_dequeue` (hook `COUNTED`);

@@ -7,9 +7,9 @@ use crate::run::state::index::{PortIx, QueueIx};
 use crate::run::state::managed::Managed;
 use crate::run::state::managers::Managers;
 use crate::run::state::nic::Nic;
-use crate::run::state::own::Own;
+use crate::run::state::own::NodeLocal;
 use crate::run::state::passed::PassedPorts;
-use crate::run::state::port::{ColdPort, FormerRate, Hooks, Port, PortCounts};
+use crate::run::state::port::{ColdPort, FormerRate, Port, PortCounts, PortFeatures};
 use frame::CONTROL_FRAME_BYTES;
 use typed_index_collections::TiVec;
 use units::{BitRate, Time};
@@ -17,10 +17,10 @@ use units::{BitRate, Time};
 /// All ports, in the order of their nodes.
 #[derive(Debug, Default)]
 pub(crate) struct Links {
-    pub ports: Own<PortIx, Port>,
-    pub cold: Own<PortIx, ColdPort>,
+    pub ports: NodeLocal<PortIx, Port>,
+    pub cold: NodeLocal<PortIx, ColdPort>,
     /// The network cards of hosts' ports.
-    pub nics: Own<PortIx, Option<Nic>>,
+    pub nics: NodeLocal<PortIx, Option<Nic>>,
     pub passed: PassedPorts,
     pub managers: Managers,
     /// Some queue managers write into tags on their way back.
@@ -78,7 +78,7 @@ impl Links {
     pub fn set_down(&mut self, port: PortIx, change: impl FnOnce(u8) -> u8) {
         let cold = &mut self.cold[port];
         (cold.down, cold.stops_until) = (change(cold.down), Time::ZERO);
-        self.ports[port].hooks.set(Hooks::DOWN, cold.down != 0);
+        self.ports[port].features.set(PortFeatures::DOWN, cold.down != 0);
     }
 
     /// From the next frame on the link has another rate. For what else hears of it see `Fabric::change_rate`.
@@ -107,7 +107,7 @@ impl Links {
     /// How long a frame took to pass a port, whose last bit has come now: as long as the peer took to send it.
     pub fn took_to_arrive(&self, port: PortIx, bytes: u16, now: Time) -> Time {
         let (state, cold) = (&self.ports[port], &self.cold[port]);
-        let around = u64::from(bytes) + u64::from(state.overhead);
+        let around = u64::from(bytes) + u64::from(state.timing.overhead());
         let mut clock = cold.arrives_by;
         for former in cold.former.iter().rev() {
             if now.saturating_sub(cold.delay + clock.span_floor(around)) >= former.until {
@@ -120,7 +120,7 @@ impl Links {
 
     /// Bits that a port has put on its link since measuring began, line overhead and pause frames included.
     fn bits_on_wire(&self, port: PortIx) -> u64 {
-        let overhead = u64::from(self.ports[port].overhead);
+        let overhead = u64::from(self.ports[port].timing.overhead());
         let (bytes, frames) = self.sent_of(port, u32::MAX);
         let pauses = self.cold[port].counts.pause_frames * (u64::from(CONTROL_FRAME_BYTES) + overhead);
         let updates = self.cold[port].counts.update_bytes;
@@ -159,7 +159,7 @@ impl Links {
         );
         for (port, cold) in self.ports.iter().zip(&self.cold) {
             assert!(
-                port.hooks.has(Hooks::DOWN) == (cold.down != 0),
+                port.features.has(PortFeatures::DOWN) == (cold.down != 0),
                 "a port does not know that its link is down: this is a fault of the simulator"
             );
         }

@@ -11,16 +11,16 @@ use std::{fmt, slice};
 use typed_index_collections::TiVec;
 
 /// A table of which each node has a range.
-pub(crate) struct Own<I, T> {
+pub(crate) struct NodeLocal<I, T> {
     all: TiVec<I, T>,
     /// What the node has whose event runs; `None`: no event runs, and all may be looked at.
     #[cfg(debug_assertions)]
     mine: Option<Range<usize>>,
 }
 
-impl<I, T> From<Vec<T>> for Own<I, T> {
-    fn from(all: Vec<T>) -> Own<I, T> {
-        Own {
+impl<I, T> From<Vec<T>> for NodeLocal<I, T> {
+    fn from(all: Vec<T>) -> NodeLocal<I, T> {
+        NodeLocal {
             all: all.into(),
             #[cfg(debug_assertions)]
             mine: None,
@@ -28,19 +28,19 @@ impl<I, T> From<Vec<T>> for Own<I, T> {
     }
 }
 
-impl<I, T: fmt::Debug> fmt::Debug for Own<I, T> {
+impl<I, T: fmt::Debug> fmt::Debug for NodeLocal<I, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.all.raw.fmt(f)
     }
 }
 
-impl<I, T> Default for Own<I, T> {
-    fn default() -> Own<I, T> {
+impl<I, T> Default for NodeLocal<I, T> {
+    fn default() -> NodeLocal<I, T> {
         Vec::new().into()
     }
 }
 
-impl<I, T> Own<I, T> {
+impl<I, T> NodeLocal<I, T> {
     /// The entry at the other end of a link: for what is done ahead of its time alone.
     pub fn across(&mut self, place: I) -> &mut T
     where
@@ -67,7 +67,7 @@ impl<I, T> Own<I, T> {
     }
 }
 
-impl<I, T> Index<I> for Own<I, T>
+impl<I, T> Index<I> for NodeLocal<I, T>
 where
     usize: From<I>,
     I: Copy,
@@ -80,7 +80,7 @@ where
     }
 }
 
-impl<I, T> IndexMut<I> for Own<I, T>
+impl<I, T> IndexMut<I> for NodeLocal<I, T>
 where
     usize: From<I>,
     I: Copy,
@@ -92,7 +92,7 @@ where
     }
 }
 
-impl<I, T> Deref for Own<I, T> {
+impl<I, T> Deref for NodeLocal<I, T> {
     type Target = TiVec<I, T>;
     #[inline(always)]
     fn deref(&self) -> &TiVec<I, T> {
@@ -100,14 +100,14 @@ impl<I, T> Deref for Own<I, T> {
     }
 }
 
-impl<I, T> DerefMut for Own<I, T> {
+impl<I, T> DerefMut for NodeLocal<I, T> {
     #[inline(always)]
     fn deref_mut(&mut self) -> &mut TiVec<I, T> {
         &mut self.all
     }
 }
 
-impl<'a, I, T> IntoIterator for &'a Own<I, T> {
+impl<'a, I, T> IntoIterator for &'a NodeLocal<I, T> {
     type Item = &'a T;
     type IntoIter = slice::Iter<'a, T>;
     fn into_iter(self) -> slice::Iter<'a, T> {
@@ -115,7 +115,7 @@ impl<'a, I, T> IntoIterator for &'a Own<I, T> {
     }
 }
 
-impl<'a, I, T> IntoIterator for &'a mut Own<I, T> {
+impl<'a, I, T> IntoIterator for &'a mut NodeLocal<I, T> {
     type Item = &'a mut T;
     type IntoIter = slice::IterMut<'a, T>;
     fn into_iter(self) -> slice::IterMut<'a, T> {
@@ -131,7 +131,7 @@ mod tests {
     #[test]
     #[should_panic = "a node that has 1..3 looks at 3, which is another's"]
     fn a_node_finds_its_own_and_nothing_else() {
-        let mut ports: Own<PortIx, u8> = vec![10, 11, 12, 13].into();
+        let mut ports: NodeLocal<PortIx, u8> = vec![10, 11, 12, 13].into();
         ports.look_only_at(Some(1..3));
         assert_eq!((ports[PortIx::new(1)], ports[PortIx::new(2)]), (11, 12));
         *ports.across(PortIx::new(0)) += 1;

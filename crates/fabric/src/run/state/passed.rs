@@ -34,7 +34,7 @@ impl Passed {
 
     /// Whether the manager of this class need not hear of a frame that comes: then it is counted.
     #[inline(always)]
-    pub fn comes_unheard(&mut self, now: Time, bytes: u16) -> bool {
+    pub fn needs_no_update(&mut self, now: Time, bytes: u16) -> bool {
         match self.left.checked_sub(u32::from(bytes)) {
             Some(left) if now < self.until => {
                 self.left = left;
@@ -128,11 +128,11 @@ mod tests {
         let frame = Frame { bytes: 1_000, priority: Priority(5), ..Frame::default() };
         ports.of_mut(PortIx::new(1), 5).be_quiet(Quiet { until: Time::from_ns(10), bytes: 2_500 });
         for _ in 0..2 {
-            assert!(ports.of_mut(PortIx::new(1), 5).comes_unheard(Time::from_ns(9), 1_000));
+            assert!(ports.of_mut(PortIx::new(1), 5).needs_no_update(Time::from_ns(9), 1_000));
             ports.count(PortIx::new(1), &frame);
         }
-        assert!(!ports.of_mut(PortIx::new(1), 5).comes_unheard(Time::from_ns(9), 501), "beyond the bytes");
-        assert!(!ports.of_mut(PortIx::new(1), 5).comes_unheard(Time::from_ns(10), 64), "at the time");
+        assert!(!ports.of_mut(PortIx::new(1), 5).needs_no_update(Time::from_ns(9), 501), "beyond the bytes");
+        assert!(!ports.of_mut(PortIx::new(1), 5).needs_no_update(Time::from_ns(10), 64), "at the time");
         ports.count(PortIx::new(1), &frame);
         assert_eq!(ports.of(PortIx::new(1), 5).not_heard(), NotHeard { frames: 2, left: 500 });
         assert_eq!(ports.sent(PortIx::new(1), u32::MAX), (3_000, 3));
@@ -153,6 +153,6 @@ mod tests {
         );
         ports.of_mut(PortIx::new(1), 5).be_quiet(Quiet::NEVER);
         assert_eq!(ports.of(PortIx::new(1), 5).not_heard(), NotHeard { frames: 0, left: 0 });
-        assert!(!ports.of_mut(PortIx::new(1), 5).comes_unheard(Time::ZERO, 64));
+        assert!(!ports.of_mut(PortIx::new(1), 5).needs_no_update(Time::ZERO, 64));
     }
 }

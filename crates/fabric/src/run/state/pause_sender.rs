@@ -1,6 +1,6 @@
 //! The part of a node that sends pauses: its watermarks, its counters, and the note that says why a pause was sent.
 
-use crate::run::state::event::{Event, Kind, Queued};
+use crate::run::state::event::{Event, EventQueue, Kind};
 use crate::run::state::index::PortIx;
 use engine::{Stream, Timer};
 use flow_control::pause::{PauseSignal, pause_time};
@@ -173,15 +173,15 @@ impl PauseSender {
     }
 
     /// A pause has been sent through a port: arms the timer for its renewal.
-    pub fn schedule_renewal(&mut self, local: usize, at: Time, windows: &mut Queued) {
+    pub fn schedule_renewal(&mut self, local: usize, at: Time, events: &mut EventQueue) {
         if self.spec.refresh {
-            self.schedule(local, at, windows);
+            self.schedule(local, at, events);
         }
     }
     /// Arms the timer of a port for renewals and searches.
-    pub fn schedule(&mut self, local: usize, at: Time, windows: &mut Queued) {
+    pub fn schedule(&mut self, local: usize, at: Time, events: &mut EventQueue) {
         if at < self.renewals[local].due() && self.renewals[local].arm(at) {
-            windows.push(Event::bare(Kind::Renew, at, self.first_port.plus(local as u32)));
+            events.push(Event::bare(Kind::Renew, at, self.first_port.plus(local as u32)));
         }
     }
 

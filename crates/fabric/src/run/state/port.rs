@@ -1,6 +1,6 @@
 //! A port: one end of a link, with its transmitter.
 
-use crate::run::state::ahead::LoneSource;
+use crate::run::state::ahead::SoleGreedySource;
 use crate::run::state::contention::Contention;
 use crate::run::state::domains::PortDomain;
 use crate::run::state::event::{Event, Kind, Place};
@@ -25,9 +25,8 @@ pub(crate) struct Port {
     /// The pending decision; armed only while something waits.
     pub decision: Timer,
     pub clock: WireClock,
-    /// From the last bit sent to the frame's arrival event at the peer: delay of the link, and latency of
-    /// the switch there.
-    pub arrives_after: Time,
+    /// Delay of the link and bytes around each frame.
+    pub timing: LinkTiming,
     /// What happens at the other end when a frame has come there, and where: as events are ordered.
     pub arrives_as: Place,
     pub first_queue: QueueIx,
@@ -36,76 +35,108 @@ pub(crate) struct Port {
     /// Classes that may not send, for one reason or another; [`Fabric::update_stopped`](crate::run::state::world::Fabric)
     /// alone writes it. Looked at again when a pause may be over.
     pub stopped: u32,
-    /// Bytes around each frame.
-    pub overhead: u16,
-    /// What is not plain about the port; none: a frame that finds it free goes straight to the link.
-    pub hooks: Hooks,
+    /// Features of the port beyond sending frames in order. With none of them, a frame that finds the port free goes straight to the link.
+    pub features: PortFeatures,
     /// Those of its node, for what gets another priority here those of that.
     pub classes: ClassMap,
 }
 
-/// What has to be done at a port beside sending frames in order: a set of bits.
+/// Features of a port beyond sending frames in order, as a set of bits. Half of them are free.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Hooks(u16);
+pub(crate) struct PortFeatures(u32);
 
-impl Hooks {
-    /// A pause frame waits.
-    pub const PAUSE_WAITING: Hooks = Hooks(1);
-    /// The scheduler has to be told what happens; otherwise the classes with frames are all it needs.
-    pub const SCHEDULER: Hooks = Hooks(1 << 1);
-    /// The peer is a host that does no more with what comes than count it: see `ahead`.
-    pub const COUNTED_AHEAD: Hooks = Hooks(1 << 2);
+impl PortFeatures {
+    /// A pause frame waits for the transmitter.
+    pub const PAUSE_WAITING: PortFeatures = PortFeatures(1);
+    /// The scheduler observes arrivals and departures. Without it, the set of classes with frames is all that it needs.
+    pub const SCHEDULER: PortFeatures = PortFeatures(1 << 1);
+    /// The peer is a host that only counts what arrives: see `ahead`.
+    pub const COUNTED_AHEAD: PortFeatures = PortFeatures(1 << 2);
     /// Faults of the scenario, or losses of the link, may hit what leaves here, or it gets another priority
     /// or tag: [`ColdPort::changes_frames`].
-    pub const FAULTED: Hooks = Hooks(1 << 3);
-    /// Sources or endpoints may have to act when a frame leaves: some wait for room in the NIC.
-    pub const FEEDS: Hooks = Hooks(1 << 4);
-    /// The node sends pauses, and counts what waits for that.
-    pub const COUNTED: Hooks = Hooks(1 << 5);
-    /// Pause storms are watched for: [`ColdPort::watch`].
-    pub const WATCHED: Hooks = Hooks(1 << 6);
+    pub const FAULTED: PortFeatures = PortFeatures(1 << 3);
+    /// Sources or endpoints may wait for a place in the NIC, which a departing frame leaves.
+    pub const FEEDS: PortFeatures = PortFeatures(1 << 4);
+    /// The node sends pauses, and counts what waits by ingress port or by queue.
+    pub const INGRESS_ACCOUNTING: PortFeatures = PortFeatures(1 << 5);
+    /// A watchdog for pause storms is active: [`ColdPort::watch`].
+    pub const WATCHED: PortFeatures = PortFeatures(1 << 6);
     /// The link is down or the switch is off: [`ColdPort::down`].
-    pub const DOWN: Hooks = Hooks(1 << 7);
-    /// A queue manager looks at the frames.
-    pub const MANAGED: Hooks = Hooks(1 << 8);
-    /// Limits, or a memory that queues share, speak of what waits.
-    pub const BOUNDED: Hooks = Hooks(1 << 9);
+    pub const DOWN: PortFeatures = PortFeatures(1 << 7);
+    /// A queue manager examines the frames.
+    pub const MANAGED: PortFeatures = PortFeatures(1 << 8);
+    /// A limit or a shared memory bounds what waits.
+    pub const BOUNDED: PortFeatures = PortFeatures(1 << 9);
     /// Frames are sent ahead of their time: see `ahead`.
-    pub const AHEAD: Hooks = Hooks(1 << 10);
-    /// What is sent is recorded over time, or told in packets: see `telemetry`.
-    pub const RECORDED: Hooks = Hooks(1 << 11);
-    /// Pauses in force begin at one of its queues: who comes to it is counted (`culprits`).
-    pub const BLAMED: Hooks = Hooks(1 << 12);
-    /// Its link has credits: frames take some when they leave, and give others back.
-    pub const CREDITS: Hooks = Hooks(1 << 13);
-    /// What is counted is each queue, not what came in through each port.
-    pub const BY_QUEUE: Hooks = Hooks(1 << 14);
+    pub const AHEAD: PortFeatures = PortFeatures(1 << 10);
+    /// What is sent is recorded over time, or written into packets: see `telemetry`.
+    pub const RECORDED: PortFeatures = PortFeatures(1 << 11);
+    /// Pauses in force begin at one of its queues, where arrivals are counted by flow (`culprits`).
+    pub const BLAMED: PortFeatures = PortFeatures(1 << 12);
+    /// The link has credits, which frames consume when they leave and return where they came in.
+    pub const CREDITS: PortFeatures = PortFeatures(1 << 13);
+    /// Pauses are decided by each egress queue, not by what came in through each port.
+    pub const EGRESS_ACCOUNTING: PortFeatures = PortFeatures(1 << 14);
     /// Its switch has a crossbar.
-    pub const CROSSBAR: Hooks = Hooks(1 << 15);
+    pub const CROSSBAR: PortFeatures = PortFeatures(1 << 15);
 
     /// None of them.
-    pub const NONE: Hooks = Hooks(0);
+    pub const NONE: PortFeatures = PortFeatures(0);
 
     /// Whether any of these is set.
     #[inline(always)]
-    pub const fn has(self, any: Hooks) -> bool {
+    pub const fn has(self, any: PortFeatures) -> bool {
         self.0 & any.0 != 0
     }
     /// Whether all that are set are among these.
-    pub const fn is_within(self, these: Hooks) -> bool {
+    pub const fn is_within(self, these: PortFeatures) -> bool {
         self.0 & !these.0 == 0
     }
     /// Without these.
-    pub const fn without(self, these: Hooks) -> Hooks {
-        Hooks(self.0 & !these.0)
+    pub const fn without(self, these: PortFeatures) -> PortFeatures {
+        PortFeatures(self.0 & !these.0)
     }
     #[inline]
-    pub const fn or(self, other: Hooks) -> Hooks {
-        Hooks(self.0 | other.0)
+    pub const fn or(self, other: PortFeatures) -> PortFeatures {
+        PortFeatures(self.0 | other.0)
     }
     #[inline]
-    pub fn set(&mut self, which: Hooks, on: bool) {
+    pub fn set(&mut self, which: PortFeatures, on: bool) {
         self.0 = if on { self.0 | which.0 } else { self.0 & !which.0 };
+    }
+}
+
+/// Delay of a link and bytes around each of its frames, in one word: a port has to fit a cache line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LinkTiming(u64);
+
+const OVERHEAD_BITS: u32 = u16::BITS;
+
+impl LinkTiming {
+    /// Longest time that fits: 281 s. Links have at most 10 s of delay.
+    pub const LONGEST: Time = Time::from_ps((1 << (u64::BITS - OVERHEAD_BITS)) - 1);
+
+    /// `arrives_after` is the time from the last bit sent to the arrival event at the peer: delay of the link, and latency of the switch
+    /// there. `overhead` is in bytes.
+    ///
+    /// # Panics
+    /// If `arrives_after` is above [`LinkTiming::LONGEST`].
+    pub fn new(arrives_after: Time, overhead: u16) -> LinkTiming {
+        assert!(
+            arrives_after <= LinkTiming::LONGEST,
+            "a link of {arrives_after}: this is a fault of the simulator"
+        );
+        LinkTiming(arrives_after.ps() << OVERHEAD_BITS | u64::from(overhead))
+    }
+    /// Time from the last bit sent to the arrival event at the peer.
+    #[inline(always)]
+    pub const fn arrives_after(self) -> Time {
+        Time::from_ps(self.0 >> OVERHEAD_BITS)
+    }
+    /// Bytes around each frame.
+    #[inline(always)]
+    pub const fn overhead(self) -> u16 {
+        self.0 as u16
     }
 }
 
@@ -138,10 +169,11 @@ impl Port {
         if self.busy_until < begins {
             self.clock.restart();
         }
-        self.busy_until = begins + self.clock.advance(u64::from(frame.bytes) + u64::from(self.overhead));
+        self.busy_until =
+            begins + self.clock.advance(u64::from(frame.bytes) + u64::from(self.timing.overhead()));
         let left_at =
             if self.is_seen_by_heads() { self.head_leaves(&frame, begins) } else { self.busy_until };
-        self.arrives_as.event(left_at + self.arrives_after, frame)
+        self.arrives_as.event(left_at + self.timing.arrives_after(), frame)
     }
     /// Whether the peer is a cut-through switch: it acts on the first 64 B.
     #[inline(always)]
@@ -151,7 +183,7 @@ impl Port {
     /// When the head has left of a frame that is sent from now on.
     #[inline]
     fn head_leaves(&self, frame: &Frame, now: Time) -> Time {
-        let head = u64::from(frame.bytes.min(HEAD_BYTES)) + u64::from(self.overhead);
+        let head = u64::from(frame.bytes.min(HEAD_BYTES)) + u64::from(self.timing.overhead());
         now + self.clock.span_floor(head)
     }
 }
@@ -186,7 +218,7 @@ pub(crate) struct ColdPort {
     /// Frames are sent ahead of their time, and a queue manager hears of departures late.
     pub notes_departures: bool,
     /// The source that is alone at its NIC, and sends ahead.
-    pub lone_source: Option<Box<LoneSource>>,
+    pub sole_source: Option<Box<SoleGreedySource>>,
     /// The rates that the link had before faults changed it.
     pub former: Vec<FormerRate>,
     /// The new priorities of frames that leave here.
@@ -257,6 +289,29 @@ pub(crate) struct PortCounts {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn delay_and_overhead_share_a_word() {
+        let ends = [Time::ZERO, Time::from_ps(1), Time::from_ms(10_000), LinkTiming::LONGEST];
+        for (after, overhead) in
+            ends.into_iter().flat_map(|after| [0, 1, 20, u16::MAX].map(|bytes| (after, bytes)))
+        {
+            let timing = LinkTiming::new(after, overhead);
+            assert_eq!((timing.arrives_after(), timing.overhead()), (after, overhead));
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "a fault of the simulator")]
+    fn a_longer_delay_does_not_fit() {
+        let _ = LinkTiming::new(LinkTiming::LONGEST + Time::from_ps(1), 20);
+    }
+
+    #[test]
+    fn features_have_room_for_twelve_more() {
+        let last = PortFeatures::CROSSBAR.0.trailing_zeros();
+        assert!(size_of::<PortFeatures>() * 8 > last as usize + 12);
+    }
 
     #[test]
     fn a_ports_hot_state_is_one_cache_line() {

@@ -64,7 +64,7 @@ pub(crate) enum ClassSeries {
     /// All that the port sends: no other class is in use.
     OfPort,
     /// A part of it.
-    Own(BitSeries),
+    NodeLocal(BitSeries),
     /// Not recorded.
     Off,
 }
@@ -140,7 +140,7 @@ impl Probes {
         self.arrived.iter_mut().chain(&mut self.read).for_each(|series| series.turn_at(grids));
         self.links.iter_mut().for_each(|series| series.turn_at(grids));
         for class in &mut self.classes {
-            if let ClassSeries::Own(series) = class {
+            if let ClassSeries::NodeLocal(series) = class {
                 series.turn_at(grids);
             }
         }

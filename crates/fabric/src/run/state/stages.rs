@@ -4,7 +4,7 @@
 //! constant of each column, so that the question is one comparison. Where a stage is asked, it stands in its place in
 //! [`Fabric::enqueue_at_output`](crate::run::state::world::Fabric::enqueue_at_output) or `decide_asking`, and asks for its own hook.
 
-use crate::run::state::port::Hooks;
+use crate::run::state::port::PortFeatures;
 
 /// When a stage may be asked: bits.
 #[derive(Clone, Copy)]
@@ -30,37 +30,40 @@ impl When {
 }
 
 /// A stage, by its hook, and when it is asked.
-struct Stage(Hooks, When);
+struct Stage(PortFeatures, When);
 
 const FREE: When = When::FREE.and(When::FROM_HOST);
 
 /// All stages that are asked of a frame at its port.
 const STAGES: [Stage; 15] = [
-    Stage(Hooks::PAUSE_WAITING, FREE.and(When::CHOOSES).and(When::STALLS)),
-    Stage(Hooks::CREDITS, FREE.and(When::BUSY).and(When::CHOOSES).and(When::STALLS).and(When::LEAVES)),
-    Stage(Hooks::MANAGED, FREE.and(When::BUSY)),
-    Stage(Hooks::DOWN, When::BUSY),
-    Stage(Hooks::WATCHED, When::BUSY.and(When::CHOOSES).and(When::STALLS).and(When::LEAVES)),
-    Stage(Hooks::BOUNDED, When::BUSY),
-    Stage(Hooks::COUNTED, When::LEAVES),
-    Stage(Hooks::BY_QUEUE, When::BUSY.and(When::CHOOSES)),
-    Stage(Hooks::BLAMED, When::BUSY),
-    Stage(Hooks::SCHEDULER, FREE.and(When::BUSY).and(When::CHOOSES).and(When::STALLS).and(When::LEAVES)),
-    Stage(Hooks::CROSSBAR, FREE.and(When::BUSY).and(When::CHOOSES).and(When::LEAVES)),
-    Stage(Hooks::AHEAD, When::CHOOSES),
-    Stage(Hooks::FAULTED, When::FROM_HOST.and(When::CHOOSES).and(When::LEAVES)),
-    Stage(Hooks::RECORDED, When::FROM_HOST),
-    Stage(Hooks::FEEDS, When::LEAVES),
+    Stage(PortFeatures::PAUSE_WAITING, FREE.and(When::CHOOSES).and(When::STALLS)),
+    Stage(PortFeatures::CREDITS, FREE.and(When::BUSY).and(When::CHOOSES).and(When::STALLS).and(When::LEAVES)),
+    Stage(PortFeatures::MANAGED, FREE.and(When::BUSY)),
+    Stage(PortFeatures::DOWN, When::BUSY),
+    Stage(PortFeatures::WATCHED, When::BUSY.and(When::CHOOSES).and(When::STALLS).and(When::LEAVES)),
+    Stage(PortFeatures::BOUNDED, When::BUSY),
+    Stage(PortFeatures::INGRESS_ACCOUNTING, When::LEAVES),
+    Stage(PortFeatures::EGRESS_ACCOUNTING, When::BUSY.and(When::CHOOSES)),
+    Stage(PortFeatures::BLAMED, When::BUSY),
+    Stage(
+        PortFeatures::SCHEDULER,
+        FREE.and(When::BUSY).and(When::CHOOSES).and(When::STALLS).and(When::LEAVES),
+    ),
+    Stage(PortFeatures::CROSSBAR, FREE.and(When::BUSY).and(When::CHOOSES).and(When::LEAVES)),
+    Stage(PortFeatures::AHEAD, When::CHOOSES),
+    Stage(PortFeatures::FAULTED, When::FROM_HOST.and(When::CHOOSES).and(When::LEAVES)),
+    Stage(PortFeatures::RECORDED, When::FROM_HOST),
+    Stage(PortFeatures::FEEDS, When::LEAVES),
 ];
 
-/// The hooks of the stages that are asked then.
-pub(crate) const fn asked(when: When) -> Hooks {
-    let (mut hooks, mut at) = (Hooks::NONE, 0);
+/// The features of the stages that are asked then.
+pub(crate) const fn asked(when: When) -> PortFeatures {
+    let (mut features, mut at) = (PortFeatures::NONE, 0);
     while at < STAGES.len() {
         if STAGES[at].1.0 & when.0 != 0 {
-            hooks = hooks.or(STAGES[at].0);
+            features = features.or(STAGES[at].0);
         }
         at += 1;
     }
-    hooks
+    features
 }

@@ -1,18 +1,18 @@
 //! Frames that go from their end straight to the link: its port is free, and nobody stands in line there.
 
-use crate::run::state::event::Queued;
+use crate::run::state::event::EventQueue;
 use crate::run::state::index::PortIx;
 use crate::run::state::links::Links;
 use crate::run::state::nic::Nic;
 use crate::run::state::passed::PassedPorts;
-use crate::run::state::port::{Hooks, Port};
+use crate::run::state::port::{Port, PortFeatures};
 use crate::run::state::stages::{When, asked};
 use frame::{Frame, Priority, TrafficClass};
 use typed_index_collections::TiSlice;
 use units::Time;
 
 /// Who is asked, or has to be told, before a frame of a host goes straight to the link.
-const FROM_HOST: Hooks = asked(When::FROM_HOST);
+const FROM_HOST: PortFeatures = asked(When::FROM_HOST);
 
 /// What such a frame touches of a port: looked up once.
 pub(crate) struct Straight<'a> {
@@ -36,14 +36,14 @@ impl Port {
     #[inline(always)]
     pub fn is_free(&self, now: Time) -> bool {
         let nothing_waits = self.busy_until <= now && self.waiting | self.stopped == 0;
-        nothing_waits && !self.hooks.has(FROM_HOST)
+        nothing_waits && !self.features.has(FROM_HOST)
     }
 
     /// How many frames more than others its NIC holds: a scheduler that is told of every frame must not see a queue run empty
     /// between two.
     #[inline(always)]
     pub fn more_in_nic(&self) -> u32 {
-        self.hooks.has(Hooks::SCHEDULER).into()
+        self.features.has(PortFeatures::SCHEDULER).into()
     }
 }
 
@@ -98,9 +98,9 @@ impl Links {
             let (passed, neighbours) = (&mut self.passed, &self.neighbours);
             return Some(WayOut::Link(Straight { sources_wait, at, port, passed, neighbours }, class));
         }
-        let takes =
-            nic.has_a_turn(class, port.more_in_nic()) && !port.hooks.has(Hooks::DOWN.or(Hooks::BOUNDED));
-        if takes { Some(WayOut::Nic(nic, class, port.overhead)) } else { None }
+        let takes = nic.has_a_turn(class, port.more_in_nic())
+            && !port.features.has(PortFeatures::DOWN.or(PortFeatures::BOUNDED));
+        if takes { Some(WayOut::Nic(nic, class, port.timing.overhead())) } else { None }
     }
 }
 
@@ -127,14 +127,14 @@ impl Straight<'_> {
     /// Bytes around each frame.
     #[inline(always)]
     pub fn overhead(&self) -> u16 {
-        self.port.overhead
+        self.port.timing.overhead()
     }
 
     /// Puts a frame on the link; whether sources wait for room in its class.
     #[inline(always)]
-    pub fn transmit(self, frame: Frame, now: Time, windows: &mut Queued) -> bool {
+    pub fn transmit(self, frame: Frame, now: Time, events: &mut EventQueue) -> bool {
         let arrival = self.port.transmit(frame, now);
-        windows.send(arrival, || self.neighbours[self.at]);
+        events.send(arrival, || self.neighbours[self.at]);
         self.passed.count(self.at, &frame);
         self.sources_wait
     }

@@ -12,7 +12,7 @@ use crate::run::state::ledger::Ledger;
 use crate::run::state::links::Links;
 use crate::run::state::node::{Node, NodeOf};
 use crate::run::state::numbering::Numbering;
-use crate::run::state::own::Own;
+use crate::run::state::own::NodeLocal;
 use crate::run::state::pause_sender::PauseSender;
 use crate::run::state::probes::Probes;
 use crate::run::state::route_table::RouteTable;
@@ -29,7 +29,7 @@ pub(crate) struct Fabric {
     /// Node of each place: ports, then sources, then endpoints, then rate limiters.
     pub node_of: NodeOf,
     /// Hosts and switches.
-    pub nodes: Own<NodeIx, Node>,
+    pub nodes: NodeLocal<NodeIx, Node>,
     /// Those parts of them that send pauses.
     pub pause_senders: TiVec<PauseSenderIx, PauseSender>,
     /// Transmitters and the links behind them.
@@ -37,7 +37,7 @@ pub(crate) struct Fabric {
     /// What waits.
     pub buffers: Buffers,
     /// By port, what came in through it and waits; empty if no node counts that.
-    pub ingress: Own<PortIx, IngressPort>,
+    pub ingress: NodeLocal<PortIx, IngressPort>,
     /// What wide frames carry.
     pub headers: Headers,
     /// By port, what it tells packets that ask; empty if none does.
@@ -55,7 +55,7 @@ pub(crate) struct Fabric {
     /// What is observed.
     pub probes: Probes,
     /// When the run comes back: nobody looks before, so that some things may be done ahead of their time.
-    pub comes_back_at: Time,
+    pub horizon: Time,
     /// A decision is handled: what takes effect now has not done so yet.
     pub deciding: bool,
     /// Steps to be run before the event ends; empty between events.

@@ -2,7 +2,7 @@
 
 use crate::run::state::index::{PortIx, QueueIx};
 use crate::run::state::pause_sender::PauseSender;
-use crate::run::state::port::Hooks;
+use crate::run::state::port::PortFeatures;
 use crate::run::state::world::Fabric;
 use frame::{Occupancy, TrafficClass};
 use std::cmp::Reverse;
@@ -18,7 +18,7 @@ impl Fabric {
         counter: (PortIx, usize),
         counted: Occupancy,
     ) -> Option<QueueIx> {
-        if self.links.ports[counter.0].hooks.has(Hooks::CROSSBAR) {
+        if self.links.ports[counter.0].features.has(PortFeatures::CROSSBAR) {
             return self.fills_input(counter.0, pause_sender.bits(counter.1).into(), queue).0;
         }
         let fills =

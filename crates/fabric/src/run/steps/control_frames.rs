@@ -7,7 +7,7 @@
 //!
 //! Not modelled: the time that the frame takes on the link, and the frames that it delays there.
 
-use crate::run::state::event::{Event, PauseFrame, Queued};
+use crate::run::state::event::{Event, EventQueue, PauseFrame};
 use crate::run::state::index::PortIx;
 use crate::run::state::link_control::LinkControl;
 use crate::run::state::pause_sender::PauseCause;
@@ -25,26 +25,26 @@ impl Fabric {
         signal: PauseSignal,
         quanta: u16,
         now: Time,
-        windows: &mut Queued,
+        events: &mut EventQueue,
     ) {
         let LinkControl::Pause(pauses) = &self.links.cold[port].control else { return };
         let cause = PauseCause { targeted: false, inherited: false, down: false, queue: None, occupancy: 0 };
         let at = now + pauses.response;
         let pause = PauseFrame { signal, quanta, note: cause.pack(), more: false };
         if at == now {
-            self.receive_pause(port, pause, now, windows);
+            self.receive_pause(port, pause, now, events);
         } else {
-            windows.push(Event::pause(at, port, pause));
+            events.push(Event::pause(at, port, pause));
         }
     }
 
     /// A congestion message for the source of a path has come in. No congestion point of the fabric has sent it, so that
     /// the cut counts for none.
-    pub fn hear_congestion(&mut self, path: u32, feedback: u8, now: Time, windows: &mut Queued) {
+    pub fn hear_congestion(&mut self, path: u32, feedback: u8, now: Time, events: &mut EventQueue) {
         let Some(limiter) = self.limiter_of(PathId(path)) else { return };
         let notice = Notice { feedback: feedback.into(), ..Notice::default() };
         self.hosts.limiters[limiter].measured.foreign += 1;
-        self.tell_limiter(limiter, Feedback::Message(notice), now);
-        self.update_limiter(limiter, now, windows);
+        self.notify_limiter(limiter, Feedback::Message(notice), now);
+        self.update_limiter(limiter, now, events);
     }
 }

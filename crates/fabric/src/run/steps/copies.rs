@@ -1,7 +1,7 @@
 //! Multicast at work: switches copy frames where the paths to their receivers part.
 
 use crate::run::state::crossbar::Crossbar;
-use crate::run::state::event::{Event, Kind, Queued};
+use crate::run::state::event::{Event, EventQueue, Kind};
 use crate::run::state::index::PortIx;
 use crate::run::state::port::HEAD_BYTES;
 use crate::run::state::world::Fabric;
@@ -11,7 +11,7 @@ use units::Time;
 impl Fabric {
     /// A frame that switches may copy is at a switch, as a whole: it goes on to all of its receivers.
     #[inline(never)]
-    pub fn copy_on(&mut self, ingress: PortIx, frame: Frame, now: Time, windows: &mut Queued) {
+    pub fn copy_on(&mut self, ingress: PortIx, frame: Frame, now: Time, events: &mut EventQueue) {
         let Heading::Tree(hop) = frame.route.heading() else { return };
         let fork = self.copies.forks.of(hop);
         let ways = fork.as_ref().map_or(1, ExactSizeIterator::len);
@@ -24,19 +24,19 @@ impl Fabric {
                 None => (frame.path, hop),
             };
             let copy = Frame { path, route: Route::tree(hop + 1), word, ..frame };
-            self.forward(self.routes.port_at(hop), copy, Some(ingress), now, windows);
+            self.forward(self.routes.port_at(hop), copy, Some(ingress), now, events);
         }
     }
 
     /// As `copy_on`, when its head is there.
     #[inline(never)]
-    pub fn copy_head(&mut self, ingress: PortIx, frame: Frame, now: Time, windows: &mut Queued) {
+    pub fn copy_head(&mut self, ingress: PortIx, frame: Frame, now: Time, events: &mut EventQueue) {
         if !self.is_outrun(ingress, frame.route) {
-            return self.copy_on(ingress, frame, now, windows);
+            return self.copy_on(ingress, frame, now, events);
         }
         let rest = u64::from(frame.bytes - frame.bytes.min(HEAD_BYTES));
         let at = now + self.links.ports[ingress].clock.span_floor(rest);
-        windows.push(Event::arrival(Kind::Frame, at, ingress, frame));
+        events.push(Event::arrival(Kind::Frame, at, ingress, frame));
     }
 
     /// Whether a link that a frame goes on to is faster than the one that it comes over.

@@ -19,7 +19,7 @@ use crate::run::state::credit_waits::{Fill, Fills};
 use crate::run::state::credits::CreditState;
 use crate::run::state::index::{PortIx, QueueIx};
 use crate::run::state::pool::Waiting;
-use crate::run::state::port::Hooks;
+use crate::run::state::port::PortFeatures;
 use crate::run::state::world::Fabric;
 use flow_control::credit::is_bypass;
 use frame::TrafficClass;
@@ -39,7 +39,7 @@ impl Fabric {
         let (mut queue, mut crossbar, mut inherited) = (queue, false, false);
         if let Some(own) = queue {
             let mut fullest = own;
-            if self.links.ports[ingress].hooks.has(Hooks::CROSSBAR) {
+            if self.links.ports[ingress].features.has(PortFeatures::CROSSBAR) {
                 let (wanted, has_room) = self.fills_input(ingress, of_channel, queue);
                 (fullest, crossbar) = (wanted.unwrap_or(own), has_room);
             } else if self.buffers.queues[own].occupancy.bytes * 2 < bytes {
@@ -88,35 +88,6 @@ impl Fabric {
 
     fn fills_mut(&mut self, port: PortIx) -> Option<&mut Fills> {
         self.links.cold[port].control.credits_mut()?.fills.as_deref_mut()
-    }
-
-    /// The output that most frames of these priorities at an input wait for, as a queue, `own` if there are none; and
-    /// whether that has room for more.
-    pub fn fills_input(
-        &self,
-        ingress: PortIx,
-        priorities: u32,
-        own: Option<QueueIx>,
-    ) -> (Option<QueueIx>, bool) {
-        let node = &self.nodes[self.node_of[ingress]];
-        let Some(bar) = node.architecture.crossbar() else { return (own, false) };
-        let classes = node.classes.classes_of(priorities);
-        let most = bar.most_wanted(ingress, classes, &self.buffers.pool);
-        let Some(queue) = most.map(|(egress, class)| self.links.ports[egress].queue(class)).or(own) else {
-            return (None, false);
-        };
-        let (port, class) = self.links.place_of_queue(queue);
-        (Some(queue), bar.has_room(port, TrafficClass(class)))
-    }
-
-    /// The frames that wait for a queue to send them: those in it, and those at inputs that are to cross to it.
-    pub fn frames_for(&self, queue: QueueIx) -> impl Iterator<Item = &Waiting> {
-        let (port, class) = self.links.place_of_queue(queue);
-        let bar = self.nodes[self.node_of[port]].architecture.crossbar();
-        let at_inputs = bar
-            .into_iter()
-            .flat_map(move |bar| bar.waiting_for(port, TrafficClass(class), &self.buffers.pool));
-        self.buffers.frames(queue).chain(at_inputs)
     }
 
     /// Those of them that others may pass: in bypass queues of ports and of inputs.

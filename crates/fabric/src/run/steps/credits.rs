@@ -4,23 +4,20 @@
 //! becomes the next one, when another of the channel leaves, and when credits come. A frame holds the credits of the
 //! link that it came over until it begins to leave on the next one; at a host until it is taken in.
 
+pub(crate) mod balance;
 pub(crate) mod bypass_waits;
 pub(crate) mod updates;
 
 use crate::run::state::credits::CreditState;
-use crate::run::state::event::Queued;
+use crate::run::state::event::EventQueue;
 use crate::run::state::index::{PortIx, QueueIx};
 use crate::run::state::outcome::{CreditFault, Failure};
 use crate::run::state::world::Fabric;
-use flow_control::credit::{Overdraft, channel_of_count, is_bypass};
+use flow_control::credit::{channel_of_count, is_bypass};
 use frame::{Frame, TrafficClass};
 use units::Time;
 
 impl Fabric {
-    pub(super) fn credits_mut(&mut self, port: PortIx) -> Option<&mut CreditState> {
-        self.links.cold[port].control.credits_mut()
-    }
-
     /// A frame comes to the queue of a port: it lies in the buffer of the port that it came in through, and may find
     /// no credits for the next link.
     #[inline(always)]
@@ -31,7 +28,7 @@ impl Fabric {
         frame: &Frame,
         ingress: Option<PortIx>,
         now: Time,
-        windows: &mut Queued,
+        events: &mut EventQueue,
     ) {
         let port = &self.links.ports[egress];
         let (queue, waiting) = (port.queue(class), port.waiting);
@@ -45,20 +42,20 @@ impl Fabric {
         let Some(credits) = self.links.cold[egress].control.credits() else { return };
         let lacks = credits.lacks(frame);
         if lacks || credits.short & bit != 0 {
-            self.meets_none(egress, bit, frame, now, windows);
+            self.meets_none(egress, bit, frame, now, events);
         }
     }
 
     /// As `meets_credits`, where there may be none.
     #[inline(never)]
-    fn meets_none(&mut self, egress: PortIx, bit: u32, frame: &Frame, now: Time, windows: &mut Queued) {
+    fn meets_none(&mut self, egress: PortIx, bit: u32, frame: &Frame, now: Time, events: &mut EventQueue) {
         let reads = |credits: &mut CreditState| credits.reads() && credits.lacks(frame);
         if self.credits_mut(egress).is_some_and(reads) {
             self.read_updates(egress, now);
         }
         let Some(credits) = self.credits_mut(egress) else { return };
         let short = if credits.lacks(frame) { credits.short | bit } else { credits.short & !bit };
-        self.change_short(egress, short, now, windows);
+        self.change_short(egress, short, now, events);
     }
 
     /// A frame has begun to leave: it takes credits of this link, and gives back those of the link that it came over.
@@ -69,7 +66,7 @@ impl Fabric {
         frame: &Frame,
         ingress: Option<PortIx>,
         now: Time,
-        windows: &mut Queued,
+        events: &mut EventQueue,
     ) {
         if let Some(credits) = self.credits_mut(egress) {
             let (count, need) = credits.need(frame);
@@ -81,27 +78,27 @@ impl Fabric {
                 self.overdraft(self.numbering.port(egress), why, now);
             }
             if carries {
-                self.send_along(egress, now, windows);
+                self.send_along(egress, now, events);
             }
             if may_lack {
-                self.look_at_heads(egress, others, now, windows);
+                self.look_at_heads(egress, others, now, events);
             }
         }
         if let Some(ingress) = ingress {
-            self.credits_free(ingress, frame, now, windows);
+            self.credits_free(ingress, frame, now, events);
         }
     }
 
     /// Looks at the next frame of each of these classes; what is known of the others holds.
     #[inline(always)]
-    fn look_at_heads(&mut self, egress: PortIx, among: u32, now: Time, windows: &mut Queued) {
+    pub fn look_at_heads(&mut self, egress: PortIx, among: u32, now: Time, events: &mut EventQueue) {
         let Some(credits) = self.links.cold[egress].control.credits() else { return };
         if credits.spec.bypassable != 0 {
-            return self.look_at_bypasses(egress, among, now, windows);
+            return self.look_at_bypasses(egress, among, now, events);
         }
         let short = self.short_among(egress, among);
         if short | credits.short != 0 {
-            self.short_heads(egress, among, short, now, windows);
+            self.short_heads(egress, among, short, now, events);
         }
     }
 
@@ -122,17 +119,24 @@ impl Fabric {
 
     /// Some lack credits by what is known, or have lacked them.
     #[inline(never)]
-    fn short_heads(&mut self, egress: PortIx, among: u32, mut short: u32, now: Time, windows: &mut Queued) {
+    fn short_heads(
+        &mut self,
+        egress: PortIx,
+        among: u32,
+        mut short: u32,
+        now: Time,
+        events: &mut EventQueue,
+    ) {
         let reads = self.credits_mut(egress).is_some_and(|credits| credits.reads());
         if reads && short & among != 0 && self.read_updates(egress, now) {
             short = self.short_among(egress, among);
         }
-        self.change_short(egress, short, now, windows);
+        self.change_short(egress, short, now, events);
     }
 
     /// As `short_heads`, where classes have bypass queues.
     #[inline(never)]
-    fn look_at_bypasses(&mut self, egress: PortIx, among: u32, now: Time, windows: &mut Queued) {
+    fn look_at_bypasses(&mut self, egress: PortIx, among: u32, now: Time, events: &mut EventQueue) {
         if self.credits_mut(egress).is_some_and(|credits| credits.reads()) {
             self.read_updates(egress, now);
         }
@@ -150,24 +154,24 @@ impl Fabric {
             other_head |= u32::from(other) << class;
         }
         let before = credits.short;
-        self.change_short(egress, short, now, windows);
-        self.note_bypasses(egress, among, before, now, windows);
+        self.change_short(egress, short, now, events);
+        self.note_bypasses(egress, among, before, now, events);
         // Also of who was stopped until now: of a stop that ends before the next decision the scheduler has not heard.
         let active = other_head & !self.links.ports[egress].stopped;
         if active != 0 {
-            self.tell_heads(egress, active, now);
+            self.notify_heads(egress, active, now);
         }
     }
 
     /// These are the classes whose next frame lacks credits.
     #[inline(never)]
-    fn change_short(&mut self, egress: PortIx, short: u32, now: Time, windows: &mut Queued) {
+    fn change_short(&mut self, egress: PortIx, short: u32, now: Time, events: &mut EventQueue) {
         let free = self.links.ports[egress].busy_until;
         let Some(credits) = self.credits_mut(egress) else { return };
         let looks = credits.reads() && credits.short == 0;
         if credits.set_short(short, free, now) {
             if looks {
-                self.await_update(egress, windows);
+                self.await_update(egress, events);
             }
             self.update_stopped(egress, now);
         }
@@ -175,10 +179,10 @@ impl Fabric {
 
     /// A frame has come to a queue with a bypass queue. It may go though those before it may not.
     #[inline(never)]
-    pub fn may_be_passed(&mut self, egress: PortIx, class: TrafficClass, now: Time, windows: &mut Queued) {
+    pub fn may_be_passed(&mut self, egress: PortIx, class: TrafficClass, now: Time, events: &mut EventQueue) {
         let Some(credits) = self.links.cold[egress].control.credits() else { return };
         if credits.spec.bypassable != 0 && credits.short >> class.0 & 1 != 0 {
-            self.look_at_heads(egress, 1 << class.0, now, windows);
+            self.look_at_heads(egress, 1 << class.0, now, events);
         }
     }
 
@@ -209,12 +213,5 @@ impl Fabric {
     /// The port of the whole fabric at the other end of the link of a port.
     fn sender_of(&self, port: PortIx) -> u32 {
         self.routes.peers[self.numbering.port(port) as usize]
-    }
-
-    #[cold]
-    fn overdraft(&mut self, port: u32, why: Overdraft, now: Time) {
-        let Overdraft { channel, wanted, had } = why;
-        let what = CreditFault::Overdraft { wanted, had };
-        self.ledger.fail(Failure::Credits { at: now, port, channel, what });
     }
 }

@@ -21,3 +21,5 @@
 //! passed.
 
 pub(crate) mod crossings;
+pub(crate) mod held;
+pub(crate) mod outputs;

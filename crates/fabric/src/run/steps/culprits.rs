@@ -3,7 +3,7 @@
 use crate::run::state::culprits::{Culprits, RootPlace};
 use crate::run::state::index::{PortIx, QueueIx};
 use crate::run::state::pool::Waiting;
-use crate::run::state::port::Hooks;
+use crate::run::state::port::PortFeatures;
 use crate::run::state::world::Fabric;
 use flow_control::credit::channel_of_count;
 use frame::{Frame, TrafficClass};
@@ -17,9 +17,9 @@ impl Fabric {
         let Some(mut culprits) = self.probes.culprits.take() else { return };
         let place = if let Some(queue) = queue {
             let at = self.links.place_of_queue(queue).0;
-            let hooks = &mut self.links.ports[at].hooks;
-            hooks.set(Hooks::BLAMED, true);
-            RootPlace::Queue { queue, down: hooks.has(Hooks::DOWN) }
+            let features = &mut self.links.ports[at].features;
+            features.set(PortFeatures::BLAMED, true);
+            RootPlace::Queue { queue, down: features.has(PortFeatures::DOWN) }
         } else {
             // With credits the group is a count of them, of which a channel may have two.
             let credits = self.links.cold[port].control.credits().is_some();
@@ -57,7 +57,7 @@ impl Fabric {
                 .queues()
                 .flat_map(|queue| [false, true].map(|down| RootPlace::Queue { queue, down }))
                 .any(|place| culprits.in_force(place));
-            self.links.ports[at].hooks.set(Hooks::BLAMED, still);
+            self.links.ports[at].features.set(PortFeatures::BLAMED, still);
         }
     }
 
@@ -73,7 +73,7 @@ impl Fabric {
     }
 
     /// A frame comes to a receive buffer, perhaps a root.
-    pub fn tell_receiver(&mut self, port: PortIx, group: usize, frame: &Frame) {
+    pub fn notify_receiver(&mut self, port: PortIx, group: usize, frame: &Frame) {
         if let Some(culprits) = &mut self.probes.culprits {
             culprits.entered(RootPlace::Receiver { port, group: group as u8 }, frame);
         }

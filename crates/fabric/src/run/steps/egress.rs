@@ -1,88 +1,57 @@
 //! The queues of an egress port: a frame enters one if there is room for it, and leaves it again.
 
 use crate::run::state::deferred::{Admitted, Deferred};
-use crate::run::state::event::Queued;
+use crate::run::state::event::EventQueue;
 use crate::run::state::index::PortIx;
 use crate::run::state::losses::Cause;
 use crate::run::state::pool::Waiting;
-use crate::run::state::port::{Hooks, Port};
-use crate::run::state::stages::{When, asked};
+use crate::run::state::port::{Port, PortFeatures};
 use crate::run::state::world::Fabric;
 use crate::run::steps::managed::Admission;
 use frame::{Frame, Occupancy, TrafficClass};
 use queueing::Refusal;
 use units::Time;
 
-/// Whom a frame may meet that comes to a busy port, beside the counter of where it came in.
-const WHEN_BUSY: Hooks = asked(When::BUSY);
-
-/// Who is asked at a free port beside a queue manager.
-pub(super) const BESIDE_MANAGER: Hooks = asked(When::FREE).without(Hooks::MANAGED);
-
 impl Fabric {
-    /// A frame comes to a port that it cannot go past: to its queue, or to the crossbar before that.
-    pub fn enqueue(
-        &mut self,
-        egress: PortIx,
-        frame: Frame,
-        ingress: Option<PortIx>,
-        now: Time,
-        windows: &mut Queued,
-    ) {
-        let port = &self.links.ports[egress];
-        let class = port.classes.class(frame.priority);
-        if !port.hooks.has(WHEN_BUSY) && port.busy_until > now {
-            return self.wait_for_link(egress, class, &frame, ingress, now, windows);
-        }
-        let is_free = port.busy_until <= now && port.waiting | port.stopped == 0;
-        if is_free && !port.hooks.has(BESIDE_MANAGER) {
-            return self.pass_manager(egress, class, frame, ingress, now, windows);
-        }
-        if port.hooks.has(Hooks::CROSSBAR) {
-            return self.enter_crossbar(egress, class, frame, ingress, now, windows);
-        }
-        self.enqueue_at_output(egress, class, frame, ingress, now, windows);
-    }
-
     /// A frame of which a queue manager hears finds its port free, and nobody else is asked: it goes, unless it is lost. Apart, as
     /// it is worth a tenth of the instructions of the workload `red`.
     #[inline(never)]
-    fn pass_manager(
+    pub fn pass_manager(
         &mut self,
         egress: PortIx,
         class: TrafficClass,
         mut frame: Frame,
         ingress: Option<PortIx>,
         now: Time,
-        windows: &mut Queued,
+        events: &mut EventQueue,
     ) {
         if self.admitted_by_manager(egress, class, &mut frame, ingress, now) == Admission::Admitted {
             frame = self.manager_on_dequeue(egress, class, frame, now);
-            self.transmit(egress, frame, now, windows);
+            self.transmit(egress, frame, now, events);
         }
     }
 
     /// A frame comes to a busy port that has no stage but the counter of where the frame came in: apart, as most of a fabric with PFC
     /// is this. Worth 5 % of the CPU time of the workloads `incast-8 pfc` and `star pfc`.
     #[inline(always)]
-    fn wait_for_link(
+    pub fn wait_for_link(
         &mut self,
         egress: PortIx,
         class: TrafficClass,
         frame: &Frame,
         ingress: Option<PortIx>,
         now: Time,
-        windows: &mut Queued,
+        events: &mut EventQueue,
     ) {
-        let counts = self.links.ports[egress].hooks.has(Hooks::COUNTED);
-        if counts && !self.before_enqueue(egress, class, frame, ingress, now, windows) {
+        let counts = self.links.ports[egress].features.has(PortFeatures::INGRESS_ACCOUNTING);
+        if counts && !self.before_enqueue(egress, class, frame, ingress, now, events) {
             return self.lose(egress, class, frame, ingress, Cause::Headroom, now);
         }
         // The pause may begin at this very queue.
-        self.tell_root(egress, class, frame);
+        self.note_at_root(egress, class, frame);
         self.wait(egress, class, frame, ingress, now);
         let at = self.links.ports[egress].busy_until;
-        self.arm(egress, at, windows);
+        self.arm(egress, at, events);
     }
 
     /// A frame comes to the queue of its egress port: the stages in their order. It may be refused, or may go at once.
@@ -94,45 +63,45 @@ impl Fabric {
         mut frame: Frame,
         ingress: Option<PortIx>,
         now: Time,
-        windows: &mut Queued,
+        events: &mut EventQueue,
     ) {
-        let hooks = self.links.ports[egress].hooks;
-        if hooks.has(Hooks::CREDITS) {
-            self.meets_credits(egress, class, &frame, ingress, now, windows);
+        let features = self.links.ports[egress].features;
+        if features.has(PortFeatures::CREDITS) {
+            self.meets_credits(egress, class, &frame, ingress, now, events);
         }
-        if hooks.has(Hooks::MANAGED) && !self.comes_unheard(egress, class, &frame, now) {
+        if features.has(PortFeatures::MANAGED) && !self.needs_no_update(egress, class, &frame, now) {
             match self.admitted_by_manager(egress, class, &mut frame, ingress, now) {
                 Admission::Admitted => {}
                 Admission::Deferred => return,
-                Admission::Lost => return self.room_left(egress, class, &frame, ingress, now, windows),
+                Admission::Lost => return self.room_left(egress, class, &frame, ingress, now, events),
             }
         }
-        self.enqueue_admitted(Admitted { frame, egress, class, ingress }, now, windows);
+        self.enqueue_admitted(Admitted { frame, egress, class, ingress }, now, events);
     }
 
     /// A frame goes on behind the congestion message that its queue manager sent because of it.
     #[cold]
-    pub fn enter_admitted(&mut self, admitted: Admitted, now: Time, windows: &mut Queued) {
-        if self.links.ports[admitted.egress].hooks.has(Hooks::AHEAD) {
-            self.enqueue_admitted_ahead(admitted, now, windows);
+    pub fn enter_admitted(&mut self, admitted: Admitted, now: Time, events: &mut EventQueue) {
+        if self.links.ports[admitted.egress].features.has(PortFeatures::AHEAD) {
+            self.enqueue_admitted_ahead(admitted, now, events);
         } else {
-            self.enqueue_admitted(admitted, now, windows);
+            self.enqueue_admitted(admitted, now, events);
         }
     }
 
     /// The stages behind the queue manager.
     #[inline(always)]
-    fn enqueue_admitted(&mut self, admitted: Admitted, now: Time, windows: &mut Queued) {
+    fn enqueue_admitted(&mut self, admitted: Admitted, now: Time, events: &mut EventQueue) {
         let Admitted { frame, egress, class, ingress } = admitted;
         if self.links.ports[egress].busy_until <= now && self.goes_at_once(egress, class, &frame, now) {
-            return self.leave_at_once(egress, class, frame, ingress, now, windows);
+            return self.leave_at_once(egress, class, frame, ingress, now, events);
         }
-        if let Err(cause) = self.takes_room(egress, class, &frame, ingress, now, windows) {
+        if let Err(cause) = self.takes_room(egress, class, &frame, ingress, now, events) {
             self.lose(egress, class, &frame, ingress, cause, now);
-            return self.room_left(egress, class, &frame, ingress, now, windows);
+            return self.room_left(egress, class, &frame, ingress, now, events);
         }
-        self.begin_to_wait(egress, class, &frame, ingress, now, windows);
-        self.decide_when_free(egress, class, now, windows);
+        self.begin_to_wait(egress, class, &frame, ingress, now, events);
+        self.decide_when_free(egress, class, now, events);
         if self.links.ports[egress].stopped >> class.0 & 1 != 0 {
             self.deferred.push(Deferred::Stuck(egress, 1 << class.0));
         }
@@ -148,26 +117,29 @@ impl Fabric {
         frame: &Frame,
         ingress: Option<PortIx>,
         now: Time,
-        windows: &mut Queued,
+        events: &mut EventQueue,
     ) -> Result<(), Cause> {
-        let hooks = self.links.ports[egress].hooks;
-        if hooks.has(Hooks::BOUNDED.or(Hooks::WATCHED).or(Hooks::DOWN))
+        let features = self.links.ports[egress].features;
+        if features.has(PortFeatures::BOUNDED.or(PortFeatures::WATCHED).or(PortFeatures::DOWN))
             && let Some(cause) = self.refusal(egress, class, frame)
         {
             self.note_tied_loss(egress, class, frame, cause, now);
             return Err(cause);
         }
-        let bounded = hooks.has(Hooks::BOUNDED);
+        let bounded = features.has(PortFeatures::BOUNDED);
         if bounded && self.nodes[self.node_of[egress]].memory().sharing.is_some() {
             self.share_in(self.node_of[egress], egress, class, frame, ingress, now)?;
         }
         // A crossbar has counted it at its input.
-        if hooks.has(Hooks::COUNTED.or(Hooks::CREDITS)) && !hooks.has(Hooks::CROSSBAR) {
-            if hooks.has(Hooks::COUNTED) && !self.before_enqueue(egress, class, frame, ingress, now, windows)
+        if features.has(PortFeatures::INGRESS_ACCOUNTING.or(PortFeatures::CREDITS))
+            && !features.has(PortFeatures::CROSSBAR)
+        {
+            if features.has(PortFeatures::INGRESS_ACCOUNTING)
+                && !self.before_enqueue(egress, class, frame, ingress, now, events)
             {
                 return Err(Cause::Headroom);
             }
-            self.tell_root(egress, class, frame);
+            self.note_at_root(egress, class, frame);
         }
         if bounded {
             let memory = self.nodes[self.node_of[egress]].memory_mut();
@@ -190,18 +162,18 @@ impl Fabric {
         mut frame: Frame,
         ingress: Option<PortIx>,
         now: Time,
-        windows: &mut Queued,
+        events: &mut EventQueue,
     ) {
-        let hooks = self.links.ports[egress].hooks;
-        if hooks.has(Hooks::MANAGED) {
+        let features = self.links.ports[egress].features;
+        if features.has(PortFeatures::MANAGED) {
             frame = self.manager_on_dequeue(egress, class, frame, now);
         }
-        self.transmit(egress, frame, now, windows);
-        if hooks.has(Hooks::CREDITS) {
-            self.credits_used(egress, &frame, ingress, now, windows);
+        self.transmit(egress, frame, now, events);
+        if features.has(PortFeatures::CREDITS) {
+            self.credits_used(egress, &frame, ingress, now, events);
         }
-        if hooks.has(Hooks::CROSSBAR) {
-            self.output_left(egress, class, &frame, now, windows);
+        if features.has(PortFeatures::CROSSBAR) {
+            self.output_left(egress, class, &frame, now, events);
         }
     }
 
@@ -214,20 +186,20 @@ impl Fabric {
         frame: &Frame,
         ingress: Option<PortIx>,
         now: Time,
-        windows: &mut Queued,
+        events: &mut EventQueue,
     ) {
-        if self.links.ports[egress].hooks.has(Hooks::CREDITS)
+        if self.links.ports[egress].features.has(PortFeatures::CREDITS)
             && let Some(ingress) = ingress
         {
-            self.credits_free(ingress, frame, now, windows);
+            self.credits_free(ingress, frame, now, events);
         }
-        self.output_left(egress, class, frame, now, windows);
+        self.output_left(egress, class, frame, now, events);
     }
 
     /// A frame is about to wait.
     #[inline(always)]
-    fn tell_scheduler(&mut self, egress: PortIx, class: TrafficClass, bytes: u16, now: Time) {
-        if self.links.ports[egress].hooks.has(Hooks::SCHEDULER) {
+    fn notify_scheduler(&mut self, egress: PortIx, class: TrafficClass, bytes: u16, now: Time) {
+        if self.links.ports[egress].features.has(PortFeatures::SCHEDULER) {
             self.on_arrival(egress, class, bytes, now);
         }
     }
@@ -241,13 +213,13 @@ impl Fabric {
         frame: &Frame,
         ingress: Option<PortIx>,
         now: Time,
-        windows: &mut Queued,
+        events: &mut EventQueue,
     ) {
-        self.tell_scheduler(egress, class, frame.bytes, now);
+        self.notify_scheduler(egress, class, frame.bytes, now);
         self.wait(egress, class, frame, ingress, now);
-        let Port { hooks, stopped, .. } = self.links.ports[egress];
-        if hooks.has(Hooks::CREDITS) && stopped >> class.0 & 1 != 0 {
-            self.may_be_passed(egress, class, now, windows);
+        let Port { features, stopped, .. } = self.links.ports[egress];
+        if features.has(PortFeatures::CREDITS) && stopped >> class.0 & 1 != 0 {
+            self.may_be_passed(egress, class, now, events);
         }
     }
 
@@ -274,7 +246,7 @@ impl Fabric {
     #[inline(always)]
     fn goes_at_once(&mut self, egress: PortIx, class: TrafficClass, frame: &Frame, now: Time) -> bool {
         let port = &self.links.ports[egress];
-        if port.hooks.has(Hooks::PAUSE_WAITING.or(Hooks::DOWN)) {
+        if port.features.has(PortFeatures::PAUSE_WAITING.or(PortFeatures::DOWN)) {
             return false;
         }
         if port.stopped != 0 {
@@ -282,7 +254,8 @@ impl Fabric {
         }
         let port = &self.links.ports[egress];
         let first = port.waiting & !port.stopped == 0 && port.stopped >> class.0 & 1 == 0;
-        first && (!port.hooks.has(Hooks::SCHEDULER) || self.may_pass(egress, class, frame.bytes, now))
+        first
+            && (!port.features.has(PortFeatures::SCHEDULER) || self.may_pass(egress, class, frame.bytes, now))
     }
 
     /// Why a frame may not wait, if a limit, a watchdog or a fault speaks against it.
@@ -292,7 +265,7 @@ impl Fabric {
         if let Some(cause) = self.links.cold[egress].refuses() {
             return Some(cause);
         }
-        if port.hooks.has(Hooks::WATCHED) && self.dropped_in_storm(egress, class, frame.bytes) {
+        if port.features.has(PortFeatures::WATCHED) && self.dropped_in_storm(egress, class, frame.bytes) {
             return Some(Cause::Watchdog);
         }
         let node = &self.nodes[self.node_of[egress]];
@@ -347,7 +320,7 @@ impl Fabric {
         if before.frames == 1 {
             port.waiting &= !(1 << class.0);
         }
-        if port.hooks.has(Hooks::BOUNDED) {
+        if port.features.has(PortFeatures::BOUNDED) {
             self.count_leaving(egress, class, &waiting, now);
         }
         (waiting, before)

@@ -12,14 +12,12 @@
 //! from the near end took.
 
 use crate::run::state::endpoint_state::EndpointState;
-use crate::run::state::event::{Event, Kind, Queued};
+use crate::run::state::event::{Event, EventQueue, Kind};
 use crate::run::state::headers::Carried;
 use crate::run::state::index::{EndpointIx, PortIx};
-use crate::run::state::limiter_places::NextFrame;
 use crate::run::state::nic::InLine;
-use crate::run::state::port::Hooks;
 use crate::run::state::world::Fabric;
-use frame::{Ecn, Frame, FrameKind, Header, Heading, PathId, Priority, Route, TrafficClass};
+use frame::{Ecn, Frame, FrameKind, Header, PathId, TrafficClass};
 use queueing::Feedback;
 use std::num::NonZeroU32;
 use transport::{Endpoint, Protocol, RdmaWord, Received, Requests};
@@ -27,30 +25,30 @@ use units::Time;
 
 impl Fabric {
     /// The endpoints' first events.
-    pub fn start_endpoints(&mut self, windows: &mut Queued) {
+    pub fn start_endpoints(&mut self, events: &mut EventQueue) {
         let first = self.place_of_endpoint(EndpointIx::new(0));
         for (nth, state) in self.hosts.endpoints.iter_mut_enumerated() {
             if let Some(at) = state.endpoint.poll_timeout() {
                 state.wakes_at = at;
-                windows.push(Event::bare(Kind::Timeout, at, first.plus(nth.number())));
+                events.push(Event::bare(Kind::Timeout, at, first.plus(nth.number())));
             }
         }
     }
 
     /// A frame of a connection has come to its end.
     #[inline(always)]
-    pub fn deliver_to_endpoint(&mut self, frame: &Frame, now: Time, windows: &mut Queued) {
+    pub fn deliver_to_endpoint(&mut self, frame: &Frame, now: Time, events: &mut EventQueue) {
         self.ledger.delivered += 1;
         let to_far = self.goes_to_far_end(frame);
         if frame.flags.is_wide() {
-            return self.deliver_wide(frame, to_far, now, windows);
+            return self.deliver_wide(frame, to_far, now, events);
         }
-        self.hand_over(frame, to_far, (frame.word, None), now, windows);
+        self.deliver_to_transport(frame, to_far, (frame.word, None), now, events);
     }
 
     /// As `deliver_to_endpoint`, of a frame with a header.
     #[inline(never)]
-    fn deliver_wide(&mut self, frame: &Frame, to_far: bool, now: Time, windows: &mut Queued) {
+    fn deliver_wide(&mut self, frame: &Frame, to_far: bool, now: Time, events: &mut EventQueue) {
         let header = match self.headers.release(frame) {
             Some(Carried::Header(header)) => Some(header),
             _ => None,
@@ -58,61 +56,51 @@ impl Fabric {
         if let Some(rdma) = header.as_ref().and_then(Header::rdma)
             && rdma.telemetry.has_stamps()
         {
-            self.hand_over_stamps(frame, to_far, rdma.pair);
+            self.deliver_stamps(frame, to_far, rdma.pair);
         }
-        self.hand_over_apart(frame, to_far, (0, header), now, windows);
-    }
-
-    /// Whether a frame has come to the far end of its path.
-    #[inline(always)]
-    pub fn goes_to_far_end(&self, frame: &Frame) -> bool {
-        match frame.route.heading() {
-            Heading::Forward(_) | Heading::Tree(_) => true,
-            Heading::Backward(_) => false,
-            Heading::Destination(node) => self.routes.source_node(frame.path) != Some(node),
-        }
+        self.deliver_to_transport_slow(frame, to_far, (0, header), now, events);
     }
 
     /// What a congestion point, or a tag that comes back, tells the source of a frame: its limiter, or else its endpoint.
     #[inline(never)]
-    pub fn deliver_message(&mut self, frame: &Frame, now: Time, windows: &mut Queued) {
+    pub fn deliver_message(&mut self, frame: &Frame, now: Time, events: &mut EventQueue) {
         self.ledger.delivered += 1;
         let to_far = self.goes_to_far_end(frame);
-        let told = self.told_by(frame);
+        let told = self.feedback_of(frame);
         if let Some(told) = told
             && let Some(limiter) = self.limiter_at(frame.path, to_far)
         {
-            return self.on_limiter_message(limiter, told, frame.created, now, windows);
+            return self.on_limiter_message(limiter, told, frame.created, now, events);
         }
         let word = match told {
             Some(Feedback::Message(notice)) => notice.feedback,
             _ => frame.word,
         };
-        self.hand_over_apart(frame, to_far, (word, None), now, windows);
+        self.deliver_to_transport_slow(frame, to_far, (word, None), now, events);
     }
 
-    /// [`Fabric::hand_over`] where it is seldom needed.
+    /// [`Fabric::deliver_to_transport`] where it is seldom needed.
     #[inline(never)]
-    fn hand_over_apart(
+    fn deliver_to_transport_slow(
         &mut self,
         frame: &Frame,
         to_far: bool,
         carried: (u32, Option<Header>),
         now: Time,
-        windows: &mut Queued,
+        events: &mut EventQueue,
     ) {
-        self.hand_over(frame, to_far, carried, now, windows);
+        self.deliver_to_transport(frame, to_far, carried, now, events);
     }
 
     /// Hands a frame over to the endpoint where it has come to, if there is one, with what it carries.
     #[inline(always)]
-    fn hand_over(
+    fn deliver_to_transport(
         &mut self,
         frame: &Frame,
         to_far: bool,
         (word, header): (u32, Option<Header>),
         now: Time,
-        windows: &mut Queued,
+        events: &mut EventQueue,
     ) {
         // Messages come to sources that do not listen, too.
         let Some(ends) = self.hosts.endpoints_of_path.get(frame.path.at()) else { return };
@@ -142,7 +130,7 @@ impl Fabric {
             created: frame.created,
         };
         if to_far && received.congestion_experienced {
-            self.notify_peer(nth, &received, now, windows);
+            self.notify_peer(nth, &received, now, events);
             state = &mut self.hosts.endpoints[nth];
         }
         let alone = state.is_alone() && self.hosts.receiving.is_empty() && self.probes.congestion.is_empty();
@@ -151,21 +139,21 @@ impl Fabric {
             alone && way.is_some_and(|(egress, _)| self.links.takes_past_nic(egress, state.priority, now));
         let answer = &state.endpoint.answer(now, &received, free);
         let (Some(segment), Some((egress, route))) = (&answer.sent, way) else {
-            return self.grant(nth, answer.then, now, windows);
+            return self.grant(nth, answer.then, now, events);
         };
         let calls = [answer.requests, answer.then].map(|requests| state.wake(requests.call_at, now));
         let (frame, near) = (state.frame(segment, route, now), state.behind.is_none());
         if answer.requests.has_records {
             state.collect();
         }
-        self.leave_past_nic(egress, frame, (segment, nth, near), now, windows);
-        self.after_leaving((egress, nth), calls, answer.then.has_work, now, windows);
+        self.leave_past_nic(egress, frame, (segment, nth, near), now, events);
+        self.after_leaving((egress, nth), calls, answer.then.has_work, now, events);
     }
 
     /// A marked frame has come to the far end of a path: what its NIC tells the sender at once goes to the queue of its class,
     /// past the endpoints that stand in line.
     #[inline(never)]
-    fn notify_peer(&mut self, nth: EndpointIx, received: &Received, now: Time, windows: &mut Queued) {
+    fn notify_peer(&mut self, nth: EndpointIx, received: &Received, now: Time, events: &mut EventQueue) {
         let Some((egress, route)) = self.way_of(nth) else { return };
         let state = &mut self.hosts.endpoints[nth];
         let Some(priority) = state.notifies else { return };
@@ -180,12 +168,12 @@ impl Fabric {
         if let Some(header) = segment.header {
             self.headers.attach(&mut frame, Carried::Header(header));
         }
-        self.originate(egress, frame, now, windows);
+        self.originate(egress, frame, now, events);
     }
 
     /// An endpoint asked to be called now.
     #[inline(never)]
-    pub fn endpoint_due(&mut self, nth: EndpointIx, now: Time, windows: &mut Queued) {
+    pub fn endpoint_due(&mut self, nth: EndpointIx, now: Time, events: &mut EventQueue) {
         let state = &mut self.hosts.endpoints[nth];
         // An event that a later wish has overtaken.
         if state.wakes_at != now {
@@ -220,64 +208,64 @@ impl Fabric {
             };
             state.endpoint.handle_timeout_at(now, &is_queued);
         }
-        self.update_endpoint(nth, now, windows);
+        self.update_endpoint(nth, now, events);
     }
 
     /// Something has happened to an endpoint.
     #[inline(never)]
-    pub fn update_endpoint(&mut self, nth: EndpointIx, now: Time, windows: &mut Queued) {
+    pub fn update_endpoint(&mut self, nth: EndpointIx, now: Time, events: &mut EventQueue) {
         let requests = self.hosts.endpoints[nth].endpoint.requests();
-        self.grant(nth, requests, now, windows);
+        self.grant(nth, requests, now, events);
     }
 
     /// Takes an endpoint's records, and gives it what it requests.
     #[inline(never)]
-    fn grant(&mut self, nth: EndpointIx, requests: Requests, now: Time, windows: &mut Queued) {
+    fn grant(&mut self, nth: EndpointIx, requests: Requests, now: Time, events: &mut EventQueue) {
         let EndpointState { peers, awaited, .. } = self.hosts.endpoints[nth];
         if requests.has_records || peers.is_some() || awaited || !self.probes.congestion.is_empty() {
-            return self.take_notes(nth, requests, now, windows);
+            return self.take_notes(nth, requests, now, events);
         }
-        self.serve_endpoint(nth, requests, now, windows);
+        self.serve_endpoint(nth, requests, now, events);
     }
 
     /// Takes what an endpoint has measured, and lets those begin that its steps wait for.
     #[inline(never)]
-    fn take_notes(&mut self, nth: EndpointIx, mut requests: Requests, now: Time, windows: &mut Queued) {
+    fn take_notes(&mut self, nth: EndpointIx, mut requests: Requests, now: Time, events: &mut EventQueue) {
         let state = &mut self.hosts.endpoints[nth];
         if requests.has_records {
             state.collect();
         }
         if state.peers.is_some() {
-            requests = self.begin_steps(nth, now, windows);
+            requests = self.begin_steps(nth, now, events);
         }
         if self.hosts.endpoints[nth].awaited {
-            self.take_ends(nth, now, windows);
+            self.take_ends(nth, now, events);
             requests = self.hosts.endpoints[nth].endpoint.requests();
         }
         self.note_congestion(nth, now);
-        self.serve_endpoint(nth, requests, now, windows);
+        self.serve_endpoint(nth, requests, now, events);
     }
 
     /// Sets an endpoint's timer, and lets it send, or stand in line, if it has something to send.
     #[inline(always)]
-    fn serve_endpoint(&mut self, nth: EndpointIx, requests: Requests, now: Time, windows: &mut Queued) {
-        self.wake_in_time(nth, requests.call_at, now, windows);
+    fn serve_endpoint(&mut self, nth: EndpointIx, requests: Requests, now: Time, events: &mut EventQueue) {
+        self.wake_in_time(nth, requests.call_at, now, events);
         let EndpointState { in_line, limiter, .. } = self.hosts.endpoints[nth];
-        if in_line || !requests.has_work || limiter.is_none() && self.send_past_nic(nth, now, windows) {
+        if in_line || !requests.has_work || limiter.is_none() && self.send_past_nic(nth, now, events) {
             return;
         }
         let place = match limiter {
-            None => self.send_or_stand(nth, now, windows),
-            Some(limiter) => self.stand_at_limiter(limiter, nth, now, windows),
+            None => self.send_or_stand(nth, now, events),
+            Some(limiter) => self.stand_at_limiter(limiter, nth, now, events),
         };
         if let Some((egress, class)) = place {
-            self.pull(egress, class, now, windows);
+            self.pull(egress, class, now, events);
         }
     }
 
     /// Endpoints of a host whose steps wait for each other begin theirs as far as that is known. What this one requests then.
     #[inline(never)]
-    fn begin_steps(&mut self, nth: EndpointIx, now: Time, windows: &mut Queued) -> Requests {
+    fn begin_steps(&mut self, nth: EndpointIx, now: Time, events: &mut EventQueue) -> Requests {
         let Some(group) = self.hosts.endpoints[nth].peers else {
             return self.hosts.endpoints[nth].endpoint.requests();
         };
@@ -295,7 +283,7 @@ impl Fabric {
             let endpoint = &mut self.hosts.endpoints[own].endpoint;
             endpoint.begin_step(at);
             let call_at = endpoint.requests().call_at;
-            self.wake_in_time(own, call_at, now, windows);
+            self.wake_in_time(own, call_at, now, events);
         }
         self.hosts.peers[group] = peers;
         self.hosts.endpoints[nth].endpoint.requests()
@@ -308,141 +296,14 @@ impl Fabric {
         &mut self,
         nth: EndpointIx,
         now: Time,
-        windows: &mut Queued,
+        events: &mut EventQueue,
     ) -> Option<(PortIx, TrafficClass)> {
         let (egress, class) = self.place_of(nth)?;
         if self.takes_at_once(egress, class) {
-            return self.pull_segment(nth, (egress, class), now, windows);
+            return self.pull_segment(nth, (egress, class), now, events);
         }
         self.join_line(nth, (egress, class), now);
         Some((egress, class))
-    }
-
-    /// Notes what an endpoint knows of its path, where series are recorded.
-    #[inline]
-    fn note_congestion(&mut self, nth: EndpointIx, now: Time) {
-        let Some(series) = self.probes.congestion.get_mut(nth.at()) else { return };
-        series.note(&self.hosts.endpoints[nth].endpoint, now);
-    }
-
-    /// Schedules the next call of an endpoint, unless one is pending that is not later: then it is looked at anew. A
-    /// timer that each acknowledgement moves costs no event for it.
-    #[inline(always)]
-    fn wake_in_time(&mut self, nth: EndpointIx, call_at: Time, now: Time, windows: &mut Queued) {
-        if let Some(at) = self.hosts.endpoints[nth].wake(call_at, now) {
-            self.schedule_call(nth, at, windows);
-        }
-    }
-
-    #[inline(never)]
-    pub fn schedule_call(&mut self, nth: EndpointIx, at: Time, windows: &mut Queued) {
-        windows.push(Event::bare(Kind::Timeout, at, self.place_of_endpoint(nth)));
-    }
-
-    /// Puts an endpoint that has something to send at the end of its line: port and class.
-    #[inline(never)]
-    fn stand_in_line(
-        &mut self,
-        nth: EndpointIx,
-        now: Time,
-        windows: &mut Queued,
-    ) -> Option<(PortIx, TrafficClass)> {
-        let limiter = self.hosts.endpoints[nth].limiter;
-        if let Some(limiter) = limiter {
-            return self.stand_at_limiter(limiter, nth, now, windows);
-        }
-        let place = self.place_of(nth)?;
-        self.join_line(nth, place, now);
-        Some(place)
-    }
-
-    /// The port and class that an endpoint sends through.
-    #[inline(always)]
-    fn place_of(&mut self, nth: EndpointIx) -> Option<(PortIx, TrafficClass)> {
-        let egress = self.egress_of(nth)?;
-        let priority = self.hosts.endpoints[nth].priority;
-        Some((egress, self.links.ports[egress].classes.class(priority)))
-    }
-
-    /// An endpoint stands at the end of its line.
-    pub fn join_line(&mut self, nth: EndpointIx, (egress, class): (PortIx, TrafficClass), now: Time) {
-        let Some(nic) = &mut self.links.nics[egress] else { return };
-        nic.join(class, InLine::Endpoint(nth));
-        self.hosts.endpoints[nth].join(nic, class, now);
-    }
-
-    /// Whose frame an entry of a line stands for: its path, its priority, and since when.
-    pub fn stands_for(&self, entry: InLine) -> Option<(PathId, Priority, Time)> {
-        match entry {
-            InLine::Endpoint(nth) => {
-                let state = &self.hosts.endpoints[nth];
-                Some((PathId(state.path), state.priority, state.since))
-            }
-            InLine::Limiter(limiter) => {
-                let NextFrame { path, priority, .. } = self.next_of_limiter(limiter)?;
-                Some((path, priority, self.hosts.limiters[limiter].in_line_since))
-            }
-        }
-    }
-
-    /// Whether that frame may be bypassed; one that waits in a limiter is not asked for.
-    pub fn may_be_bypassed(&self, entry: InLine) -> bool {
-        entry.endpoint().is_some_and(|nth| self.hosts.endpoints[nth].bypassable)
-    }
-
-    /// A segment of an endpoint has been pulled, and this is what it requests now: sets its timer, and lets it stand in line
-    /// again if it has more, at which port and class.
-    #[inline(always)]
-    pub fn endpoint_was_pulled(
-        &mut self,
-        nth: EndpointIx,
-        requests: Requests,
-        now: Time,
-        windows: &mut Queued,
-    ) -> Option<(PortIx, TrafficClass)> {
-        self.note_congestion(nth, now);
-        self.wake_in_time(nth, requests.call_at, now, windows);
-        let in_line = self.hosts.endpoints[nth].in_line;
-        if requests.has_work && !in_line { self.stand_in_line(nth, now, windows) } else { None }
-    }
-
-    /// The port that an endpoint sends through.
-    #[inline(always)]
-    pub fn egress_of(&mut self, nth: EndpointIx) -> Option<PortIx> {
-        let (egress, route) = self.way_of(nth)?;
-        if self.links.ports[egress].hooks.has(Hooks::DOWN) {
-            return self.egress_while_down(nth, egress, route);
-        }
-        Some(egress)
-    }
-
-    /// The port that an endpoint sends through by rights, and the way from there.
-    #[inline(always)]
-    pub fn way_of(&mut self, nth: EndpointIx) -> Option<(PortIx, Route)> {
-        let known = self.hosts.endpoints[nth].way;
-        known.or_else(|| self.find_way(nth))
-    }
-
-    #[inline(never)]
-    fn find_way(&mut self, nth: EndpointIx) -> Option<(PortIx, Route)> {
-        let EndpointState { path, behind, .. } = self.hosts.endpoints[nth];
-        let way = self.way_from(path, behind);
-        self.hosts.endpoints[nth].way = way;
-        way
-    }
-
-    /// The port that an endpoint sends through while the link of its own is down.
-    #[cold]
-    fn egress_while_down(&mut self, nth: EndpointIx, egress: PortIx, route: Route) -> Option<PortIx> {
-        let EndpointState { path, behind, .. } = self.hosts.endpoints[nth];
-        if behind.is_none() {
-            return Some(egress);
-        }
-        match route.heading() {
-            // What switches choose a path for leaves through any link of the host that is up.
-            Heading::Destination(to) => self.choose_egress(self.node_of[egress], path, to, Time::ZERO),
-            _ => Some(egress),
-        }
     }
 
     /// The far end of a path answers along the way that leads here over `behind` entries of the table of hops. It may
@@ -476,7 +337,7 @@ impl Fabric {
     }
 
     /// Those in line at a port whose link goes down stand where they can send now, if there is such a place.
-    pub fn change_lines(&mut self, port: PortIx, now: Time, windows: &mut Queued) {
+    pub fn change_lines(&mut self, port: PortIx, now: Time, events: &mut EventQueue) {
         let Some(nic) = &mut self.links.nics[port] else { return };
         let waiting = nic.leave_all();
         for &entry in &waiting {
@@ -487,16 +348,16 @@ impl Fabric {
         }
         for entry in waiting {
             match entry {
-                InLine::Endpoint(nth) => self.update_endpoint(nth, now, windows),
-                InLine::Limiter(limiter) => self.update_limiter(limiter, now, windows),
+                InLine::Endpoint(nth) => self.update_endpoint(nth, now, events),
+                InLine::Limiter(limiter) => self.update_limiter(limiter, now, events),
             }
         }
     }
 
     /// The path of an endpoint begins at another port now.
-    pub fn change_line(&mut self, old: PortIx, nth: EndpointIx, now: Time, windows: &mut Queued) {
+    pub fn change_line(&mut self, old: PortIx, nth: EndpointIx, now: Time, events: &mut EventQueue) {
         self.leave_line(old, nth);
-        self.update_endpoint(nth, now, windows);
+        self.update_endpoint(nth, now, events);
     }
 
     /// Takes an endpoint out of its line, at whichever port of the host that this is one of: a failed link may have moved

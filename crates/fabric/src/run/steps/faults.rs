@@ -23,32 +23,19 @@
 //! are those of the fastest rate, and of the first); bounds
 //! of the table of guarantees that follow a new scheduler.
 
-use crate::run::state::event::{LossCause, Queued};
-use crate::run::state::faults::{Action, meets, strikes};
+use crate::run::state::event::{EventQueue, LossCause};
+use crate::run::state::faults::Action;
 use crate::run::state::index::PortIx;
 use crate::run::state::losses::Cause;
-use crate::run::state::port::{Hooks, LINK_DOWN, SWITCH_OFF};
+use crate::run::state::port::{LINK_DOWN, PortFeatures, SWITCH_OFF};
 use crate::run::state::world::Fabric;
-use frame::{CONTROL_FRAME_BYTES, Frame, NodeId, PRIORITIES, TrafficClass, members};
+use frame::{Frame, NodeId, PRIORITIES, TrafficClass, members};
 use scheduling::{Scheduler, Selector};
 use std::ops::Range;
 use transport::Protocol;
 use units::{BitRate, Time};
 
 impl Fabric {
-    /// Whether a pause frame that is sent from `began` on, to act at `acts`, gets lost.
-    #[cold]
-    pub fn pause_is_lost(&mut self, egress: PortIx, began: Time, acts: Time) -> bool {
-        let schedule = self.faults.schedules.get_mut(egress.at()).and_then(Option::as_deref_mut);
-        let Some(schedule) = schedule else { return false };
-        let (ended, delay) = (self.links.ports[egress].busy_until, self.links.cold[egress].delay);
-        // A pause that is on its way to its effect when the link goes down is forgotten like one in force.
-        schedule.loss_cause(began, ended, delay, acts).is_some()
-            || meets(&schedule.outages, began, acts)
-            || strikes(&schedule.pause_losses, began, 1, &mut schedule.pauses)
-            || strikes(&schedule.bit_errors, began, u64::from(CONTROL_FRAME_BYTES) * 8, &mut schedule.bits)
-    }
-
     /// A frame that should have arrived does not, or arrives with a wrong checksum.
     #[cold]
     #[inline(never)]
@@ -72,64 +59,55 @@ impl Fabric {
     /// The time of a fault has come, or of its end.
     #[cold]
     #[inline(never)]
-    pub fn fault(&mut self, port: PortIx, actions: Range<usize>, now: Time, windows: &mut Queued) {
+    pub fn fault(&mut self, port: PortIx, actions: Range<usize>, now: Time, events: &mut EventQueue) {
         for at in actions {
             match self.faults.actions[at] {
-                Action::Down { keep } => self.link_down(port, keep, now, windows),
-                Action::Up => self.revive(port, LINK_DOWN, now, windows),
-                Action::Rate(rate) => self.change_rate(port, rate, now, windows),
-                Action::Off => self.switch_off(port, now, windows),
+                Action::Down { keep } => self.link_down(port, keep, now, events),
+                Action::Up => self.revive(port, LINK_DOWN, now, events),
+                Action::Rate(rate) => self.change_rate(port, rate, now, events),
+                Action::Off => self.switch_off(port, now, events),
                 Action::On => {
                     for port in self.ports_beside(port) {
-                        self.revive(port, SWITCH_OFF, now, windows);
+                        self.revive(port, SWITCH_OFF, now, events);
                     }
                 }
-                Action::Receive(change) => self.change_receiving(port, change, now, windows),
-                Action::Path { path, start } => self.change_path(path, start, now, windows),
-                Action::Pause { signal, quanta } => self.hear_pause(port, signal, quanta, now, windows),
-                Action::Scheduler { nth } => self.change_scheduler(port, nth, now, windows),
+                Action::Receive(change) => self.change_receiving(port, change, now, events),
+                Action::Path { path, start } => self.change_path(path, start, now, events),
+                Action::Pause { signal, quanta } => self.hear_pause(port, signal, quanta, now, events),
+                Action::Scheduler { nth } => self.change_scheduler(port, nth, now, events),
                 Action::Domain { nth } => {
                     let new = self.faults.domains[nth as usize];
                     self.links.cold[port].domain.iter_mut().for_each(|own| **own = new);
                 }
-                Action::Congestion { path, feedback } => self.hear_congestion(path, feedback, now, windows),
+                Action::Congestion { path, feedback } => self.hear_congestion(path, feedback, now, events),
             }
         }
     }
 
-    /// The ports of the node that this is a port of.
-    pub fn ports_beside(&self, port: PortIx) -> impl Iterator<Item = PortIx> + Clone + use<> {
-        let node = self.node_of[port];
-        let first = self.nodes[node].first_port;
-        let behind = (first.number()..self.links.len() as u32).map(PortIx::new);
-        let own = behind.take_while(|&port| self.node_of[port] == node).count() as u32;
-        (0..own).map(move |nth| first.plus(nth))
-    }
-
-    fn link_down(&mut self, port: PortIx, keep: bool, now: Time, windows: &mut Queued) {
+    fn link_down(&mut self, port: PortIx, keep: bool, now: Time, events: &mut EventQueue) {
         self.links.set_down(port, |down| down | LINK_DOWN);
         self.links.cold[port].keeps = keep;
         self.forget_pauses(port, now);
         if !keep {
-            self.flush(port, Cause::LinkDown, now, windows);
+            self.flush(port, Cause::LinkDown, now, events);
             // Sources that waited for room have it now. A greedy one has lost its frame and waits for the link.
-            self.unblock_all(port, false, now, windows);
+            self.unblock_all(port, false, now, events);
         }
-        self.change_lines(port, now, windows);
+        self.change_lines(port, now, events);
     }
 
-    fn switch_off(&mut self, place: PortIx, now: Time, windows: &mut Queued) {
+    fn switch_off(&mut self, place: PortIx, now: Time, events: &mut EventQueue) {
         for port in self.ports_beside(place) {
             self.links.set_down(port, |down| down | SWITCH_OFF);
             self.forget_pauses(port, now);
         }
         for port in self.ports_beside(place) {
-            self.flush(port, Cause::Restart, now, windows);
+            self.flush(port, Cause::Restart, now, events);
         }
     }
 
     /// A port gets another scheduler, which hears of all that waits as if it came now.
-    fn change_scheduler(&mut self, port: PortIx, nth: u32, now: Time, windows: &mut Queued) {
+    fn change_scheduler(&mut self, port: PortIx, nth: u32, now: Time, events: &mut EventQueue) {
         let scheduler = self.faults.schedulers[nth as usize].clone();
         if let Some(Some(schedule)) = self.faults.schedules.get_mut(port.at()) {
             schedule.fresh = schedule.fresh.is_some().then(|| scheduler.clone());
@@ -149,7 +127,7 @@ impl Fabric {
             }
         }
         if state.waiting & !state.stopped != 0 {
-            self.try_transmit(port, now, windows);
+            self.try_transmit(port, now, events);
         }
     }
 
@@ -162,7 +140,7 @@ impl Fabric {
 
     /// A link has another rate from the next frame on. All that was derived from the old one hears of it here: of the port its
     /// clock, scheduler and queue managers, then the crossbar of its switch, then limiters, sources and endpoints of its host.
-    fn change_rate(&mut self, port: PortIx, rate: BitRate, now: Time, windows: &mut Queued) {
+    fn change_rate(&mut self, port: PortIx, rate: BitRate, now: Time, events: &mut EventQueue) {
         self.links.change_rate(port, rate, now);
         let (node, beside) = (self.node_of[port], self.ports_beside(port));
         let first = self.nodes[node].first_port;
@@ -175,7 +153,7 @@ impl Fabric {
             // Limiters are made for the first link of their host.
             if port == first && self.hosts.limiters[nth].host == host {
                 self.hosts.limiters[nth].on_link_rate(rate, now);
-                self.update_limiter(nth, now, windows);
+                self.update_limiter(nth, now, events);
             }
         }
         let whole = self.numbering.port(port);
@@ -190,32 +168,32 @@ impl Fabric {
             let start = self.routes.path_start[state.path as usize];
             let leaves = state.behind.is_none() && self.routes.path(start).first() == Some(&whole);
             if leaves && state.endpoint.on_link_rate(rate, now) {
-                self.update_endpoint(nth, now, windows);
+                self.update_endpoint(nth, now, events);
             }
         }
         // What a shaper holds may go at another time than it said.
         let state = &self.links.ports[port];
-        if state.hooks.has(Hooks::SCHEDULER) && state.waiting != 0 {
-            self.try_transmit(port, now, windows);
+        if state.features.has(PortFeatures::SCHEDULER) && state.waiting != 0 {
+            self.try_transmit(port, now, events);
         }
     }
 
     /// One reason less not to send.
-    fn revive(&mut self, port: PortIx, reason: u8, now: Time, windows: &mut Queued) {
+    fn revive(&mut self, port: PortIx, reason: u8, now: Time, events: &mut EventQueue) {
         self.links.set_down(port, |down| down & !reason);
         self.forget_pauses(port, now);
         if self.links.cold[port].down != 0 {
             return;
         }
         if self.links.ports[port].waiting != 0 {
-            self.try_transmit(port, now, windows);
+            self.try_transmit(port, now, events);
         }
-        self.unblock_all(port, true, now, windows);
-        self.pull_all(port, now, windows);
+        self.unblock_all(port, true, now, events);
+        self.pull_all(port, now, events);
     }
 
     /// Loses what waits at a port. Its scheduler begins anew: schedulers do not expect a head to leave unsent.
-    fn flush(&mut self, port: PortIx, cause: Cause, now: Time, windows: &mut Queued) {
+    fn flush(&mut self, port: PortIx, cause: Cause, now: Time, events: &mut EventQueue) {
         while self.links.ports[port].waiting != 0 {
             let class = TrafficClass(self.links.ports[port].waiting.trailing_zeros() as u8);
             let (waiting, before) = self.take(port, class, now);
@@ -226,8 +204,8 @@ impl Fabric {
             {
                 self.begin_scheduler(port, fresh, now);
             }
-            self.after_dequeue(port, class, &waiting, before, now, windows);
-            self.output_left(port, class, &waiting.frame, now, windows);
+            self.after_dequeue(port, class, &waiting, before, now, events);
+            self.output_left(port, class, &waiting.frame, now, events);
         }
     }
 
@@ -239,7 +217,7 @@ impl Fabric {
         self.note_held(port, before, now);
         let cold = &mut self.links.cold[port];
         cold.watch.iter_mut().for_each(|watch| watch.free(u32::MAX));
-        self.links.ports[port].hooks.set(Hooks::PAUSE_WAITING, false);
+        self.links.ports[port].features.set(PortFeatures::PAUSE_WAITING, false);
         self.update_stopped(port, now);
         let node = self.node_of[port];
         let Some(at) = self.nodes[node].pause_sender else { return };

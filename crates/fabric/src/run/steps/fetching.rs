@@ -9,7 +9,7 @@ use crate::run::state::event::{Event, Kind};
 use crate::run::state::hosts::{Hosts, Receiver};
 use crate::run::state::index::{EndpointIx, PlaceIx, PortIx};
 use crate::run::state::nic::InLine;
-use crate::run::state::port::{Hooks, Port};
+use crate::run::state::port::{Port, PortFeatures};
 use crate::run::state::world::Fabric;
 use frame::{Frame, Heading, PathId, Priority};
 use memory::{fetch, fetch_all, fetch_all_at, fetch_at};
@@ -161,7 +161,7 @@ impl Fabric {
     /// Whether what leaves through a port is counted at once where it will come to.
     #[inline(always)]
     fn leads_to_receiver(&self, egress: PortIx) -> bool {
-        self.links.ports.get(egress).is_some_and(|port| port.hooks.has(Hooks::COUNTED_AHEAD))
+        self.links.ports.get(egress).is_some_and(|port| port.features.has(PortFeatures::COUNTED_AHEAD))
     }
 
     /// What waits in that queue: the last frame, behind which this one comes, and, where frames are sent ahead, the first one, which
@@ -174,11 +174,11 @@ impl Fabric {
             && let Some(queue) = self.buffers.queues.get(queue)
         {
             self.buffers.pool.fetch_last(&queue.list);
-            if port.hooks.has(Hooks::AHEAD) {
+            if port.features.has(PortFeatures::AHEAD) {
                 self.buffers.pool.fetch_first(&queue.list);
             }
         }
-        if port.hooks.has(Hooks::COUNTED_AHEAD) {
+        if port.features.has(PortFeatures::COUNTED_AHEAD) {
             self.fetch_receiver(frame.path);
         }
     }
@@ -187,12 +187,12 @@ impl Fabric {
     #[inline(always)]
     fn fetch_waits(&self, egress: PortIx, frame: &Frame, now: Time) {
         let Some(port) = self.links.ports.get(egress) else { return };
-        if port.waiting != 0 && port.hooks.has(Hooks::AHEAD) {
+        if port.waiting != 0 && port.features.has(PortFeatures::AHEAD) {
             self.fetch_first_wait(port, now);
         }
-        if port.hooks.has(Hooks::COUNTED_AHEAD) {
-            let bytes = u64::from(frame.bytes) + u64::from(port.overhead);
-            let takes = port.clock.span_floor(bytes) + port.arrives_after;
+        if port.features.has(PortFeatures::COUNTED_AHEAD) {
+            let bytes = u64::from(frame.bytes) + u64::from(port.timing.overhead());
+            let takes = port.clock.span_floor(bytes) + port.timing.arrives_after();
             let arrives = now.max(port.busy_until).saturating_add(takes);
             self.fetch_latency(frame, arrives);
         }
@@ -223,7 +223,7 @@ impl Fabric {
         if port.waiting == 0 {
             return;
         }
-        if port.hooks.has(Hooks::FEEDS) {
+        if port.features.has(PortFeatures::FEEDS) {
             self.fetch_line(step, egress, first_class(port));
         }
         match step {
@@ -242,7 +242,7 @@ impl Fabric {
                     }
                 }
             }
-            _ if port.hooks.has(Hooks::COUNTED_AHEAD) => {
+            _ if port.features.has(PortFeatures::COUNTED_AHEAD) => {
                 let queue = self.buffers.queues.raw.get(first_queue(port));
                 if let Some(first) = queue.and_then(|queue| queue.list.head()) {
                     self.fetch_receiver(self.buffers.pool.get(first).frame.path);
@@ -256,7 +256,7 @@ impl Fabric {
     #[inline(never)]
     fn fetch_line(&self, step: usize, egress: PortIx, class: usize) {
         if step == 1 {
-            fetch(&self.links.cold[egress].lone_source);
+            fetch(&self.links.cold[egress].sole_source);
             return fetch_at(&self.links.nics.raw, egress.at());
         }
         let Some(Some(nic)) = self.links.nics.get(egress) else { return };

@@ -3,7 +3,7 @@
 //! The counters of all ports lie in one table by port, and the watermarks of a port beside its counters: a frame that
 //! begins to wait, or leaves, finds them by the port that it came in through, without asking its node.
 
-use crate::run::state::event::Queued;
+use crate::run::state::event::EventQueue;
 use crate::run::state::index::{PauseSenderIx, PortIx, QueueIx};
 use crate::run::state::ingress::IngressPort;
 use crate::run::state::pausing::{NO_QUANTA, RenewalsDue};
@@ -57,10 +57,10 @@ impl Fabric {
         ingress: Option<PortIx>,
         queue: QueueIx,
         now: Time,
-        windows: &mut Queued,
+        events: &mut EventQueue,
     ) {
         if let Some(ingress) = ingress {
-            self.send_xoff(frame, ingress, Some(queue), now, windows);
+            self.send_xoff(frame, ingress, Some(queue), now, events);
         }
     }
 
@@ -72,7 +72,7 @@ impl Fabric {
         ingress: PortIx,
         queue: Option<QueueIx>,
         now: Time,
-        windows: &mut Queued,
+        events: &mut EventQueue,
     ) {
         let Some(group) = self.ingress[ingress].kind.group(frame.priority.0) else { return };
         let Some(at) = self.nodes[self.node_of[ingress]].pause_sender else { return };
@@ -90,14 +90,14 @@ impl Fabric {
         if !cause.inherited {
             self.root_begins(ingress, group as u8, queue);
         }
-        self.pause_senders[at].schedule_renewal(local, now + after, windows);
+        self.pause_senders[at].schedule_renewal(local, now + after, events);
         let signal = PauseSignal { xoff: priorities, xon: 0 };
-        self.signal(ingress, signal, &quanta, cause.pack(), now, windows);
+        self.signal(ingress, signal, &quanta, cause.pack(), now, events);
     }
 
     /// A frame that came in through a port has left its queue: XON may be due there.
     #[inline(always)]
-    pub fn count_out(&mut self, waiting: &Waiting, now: Time, windows: &mut Queued) {
+    pub fn count_out(&mut self, waiting: &Waiting, now: Time, events: &mut EventQueue) {
         let Some(ingress) = waiting.across else { return };
         let Some(port) = self.ingress.get_mut(ingress) else { return };
         let Some(group) = port.kind.group(waiting.frame.priority.0) else { return };
@@ -110,17 +110,17 @@ impl Fabric {
         };
         self.counter_changes(ingress, group, now);
         if xon_due {
-            self.send_xon(ingress, group, now, windows);
+            self.send_xon(ingress, group, now, events);
         }
     }
 
     /// An ingress counter is back at its low watermark.
     #[inline(never)]
-    fn send_xon(&mut self, ingress: PortIx, group: usize, now: Time, windows: &mut Queued) {
+    fn send_xon(&mut self, ingress: PortIx, group: usize, now: Time, events: &mut EventQueue) {
         self.root_ends(ingress, group as u8, None, now);
         let sender = self.pause_sender_of(ingress).filter(|sender| sender.spec.resume);
         if let Some(bits) = sender.map(|sender| sender.bits(group)) {
-            self.signal(ingress, PauseSignal { xoff: 0, xon: bits }, &NO_QUANTA, 0, now, windows);
+            self.signal(ingress, PauseSignal { xoff: 0, xon: bits }, &NO_QUANTA, 0, now, events);
         }
     }
 
@@ -162,7 +162,7 @@ impl Fabric {
 
     /// What has to leave through a port.
     pub fn what_drains(&self, egress: PortIx, held: Occupancy, marks: (Amount, Amount), queue: u64) -> Drain {
-        let (rate, overhead) = (self.links.cold[egress].rate, self.links.ports[egress].overhead);
+        let (rate, overhead) = (self.links.cold[egress].rate, self.links.ports[egress].timing.overhead());
         Drain { held, marks, queue, rate, overhead }
     }
 }

@@ -3,14 +3,14 @@
 //! Frames from the near end of a path leave where it begins, those from its far end where the last frame from the near end
 //! has come in.
 
-use crate::run::state::event::Queued;
-use crate::run::state::index::{LimiterIx, PortIx};
+use crate::run::state::event::EventQueue;
+use crate::run::state::index::{EndpointIx, LimiterIx, PortIx};
 use crate::run::state::limiter_line::Next;
 use crate::run::state::limiter_places::NextFrame;
 use crate::run::state::nic::InLine;
-use crate::run::state::port::Hooks;
+use crate::run::state::port::PortFeatures;
 use crate::run::state::world::Fabric;
-use frame::{Heading, PathId, Route, TrafficClass};
+use frame::{Heading, PathId, Priority, Route, TrafficClass};
 use units::Time;
 
 impl Fabric {
@@ -107,7 +107,7 @@ impl Fabric {
     /// As `leaves_at`, of a frame from a far end. What switches choose a path for takes any port that is up if its own is down.
     fn answer_leaves_at(&self, next: &NextFrame, egress: PortIx) -> bool {
         let Some((planned, route)) = self.way_of_next(next) else { return false };
-        let is_down = |port: PortIx| self.links.ports[port].hooks.has(Hooks::DOWN);
+        let is_down = |port: PortIx| self.links.ports[port].features.has(PortFeatures::DOWN);
         let is_chosen = matches!(route.heading(), Heading::Destination(_));
         planned == egress || is_chosen && is_down(planned) && !is_down(egress)
     }
@@ -117,20 +117,45 @@ impl Fabric {
         self.hosts.limiters[nth].stands = None;
     }
 
-    /// A path that passes a limiter begins at another port than `old` now: the limiter stands in line where its next frame
-    /// leaves.
-    pub fn move_limiter(&mut self, nth: LimiterIx, old: PortIx, now: Time, windows: &mut Queued) {
-        self.take_out_of_lines(nth, old);
-        self.limiter_left_line(nth);
-        self.update_limiter(nth, now, windows);
-    }
-
     /// Takes a limiter out of all lines at the host of a port.
-    fn take_out_of_lines(&mut self, nth: LimiterIx, port: PortIx) {
+    pub fn take_out_of_lines(&mut self, nth: LimiterIx, port: PortIx) {
         for port in self.ports_beside(port) {
             if let Some(nic) = &mut self.links.nics[port] {
                 nic.leave(InLine::Limiter(nth));
             }
         }
+    }
+
+    /// Whose frame an entry of a line stands for: its path, its priority, and since when.
+    pub fn stands_for(&self, entry: InLine) -> Option<(PathId, Priority, Time)> {
+        match entry {
+            InLine::Endpoint(nth) => {
+                let state = &self.hosts.endpoints[nth];
+                Some((PathId(state.path), state.priority, state.since))
+            }
+            InLine::Limiter(limiter) => {
+                let NextFrame { path, priority, .. } = self.next_of_limiter(limiter)?;
+                Some((path, priority, self.hosts.limiters[limiter].in_line_since))
+            }
+        }
+    }
+
+    /// An endpoint whose frames pass a limiter has something to send: the port and class where that now stands in line.
+    #[inline(never)]
+    pub fn stand_at_limiter(
+        &mut self,
+        nth: LimiterIx,
+        endpoint: EndpointIx,
+        now: Time,
+        events: &mut EventQueue,
+    ) -> Option<(PortIx, TrafficClass)> {
+        let state = &mut self.hosts.endpoints[endpoint];
+        state.in_line = true;
+        let priority = state.priority;
+        let limiter = &mut self.hosts.limiters[nth];
+        limiter.holds_from(now);
+        limiter.line.come(priority, endpoint);
+        self.wake_limiter(nth, now, events);
+        self.limiter_in_line(nth, now)
     }
 }

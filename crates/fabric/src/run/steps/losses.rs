@@ -69,4 +69,14 @@ impl Fabric {
             self.ledger.fail(Failure::lossless_drop(self, (port, class), frame, ingress, cause, now));
         }
     }
+
+    /// Whether a frame of this class is dropped because of a storm; if so it is counted there.
+    #[cold]
+    pub fn dropped_in_storm(&mut self, port: PortIx, class: TrafficClass, bytes: u16) -> bool {
+        let Some(watch) = self.links.cold[port].watch.as_mut().filter(|watch| watch.drops(class)) else {
+            return false;
+        };
+        watch.count(class, bytes);
+        true
+    }
 }

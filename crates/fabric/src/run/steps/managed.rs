@@ -9,34 +9,38 @@ use crate::run::state::headers::Carried;
 use crate::run::state::index::PortIx;
 use crate::run::state::losses::Cause;
 use crate::run::state::managed::Managed;
+use crate::run::state::port::PortFeatures;
+use crate::run::state::stages::{When, asked};
 use crate::run::state::world::Fabric;
-use crate::run::steps::egress::BESIDE_MANAGER;
 use frame::{CONTROL_FRAME_BYTES, Ecn, Flags, Frame, FrameKind, Notice, Sampled, TrafficClass};
 use queueing::{Fill, FrameFacts, Moment, QueueManager, Quiet, Report, Verdict};
 use rand_xoshiro::rand_core::Rng;
 use units::Time;
 
+/// Who is asked at a free port beside a queue manager.
+pub(super) const BESIDE_MANAGER: PortFeatures = asked(When::FREE).without(PortFeatures::MANAGED);
+
 impl Fabric {
     /// Whether the manager of a queue need not hear of a frame that comes: then it is counted. Of what carries a tag it hears,
     /// and of one on its way back if somebody writes into it.
     #[inline(always)]
-    pub fn comes_unheard(&mut self, egress: PortIx, class: TrafficClass, frame: &Frame, now: Time) -> bool {
+    pub fn needs_no_update(&mut self, egress: PortIx, class: TrafficClass, frame: &Frame, now: Time) -> bool {
         let links = &mut self.links;
         let heard = frame.flags.is_wide()
             && (frame.flags.is_tagged() || links.stamps_returned && frame.flags.kind() == FrameKind::Tag);
-        !heard && links.passed.of_mut(egress, class.at()).comes_unheard(now, frame.bytes)
+        !heard && links.passed.of_mut(egress, class.at()).needs_no_update(now, frame.bytes)
     }
 
     /// Whether a frame that finds its port free goes past a queue manager that is quiet, and nobody else is asked.
     #[inline(always)]
     pub fn passes_quiet_manager(&mut self, egress: PortIx, frame: &Frame, now: Time) -> bool {
         let port = &self.links.ports[egress];
-        if port.hooks.has(BESIDE_MANAGER) {
+        if port.features.has(BESIDE_MANAGER) {
             return false;
         }
         // No channels, then, of which there may be more than priorities.
         let class = port.classes.class_of_priority(frame.priority);
-        self.comes_unheard(egress, class, frame, now)
+        self.needs_no_update(egress, class, frame, now)
     }
 
     /// Whether it need not hear that a frame leaves.

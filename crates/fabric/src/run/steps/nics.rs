@@ -1,22 +1,26 @@
-//! NICs: what a host's port pulls from the endpoints and limiters that stand in line there.
+//! NICs: how a host's port pulls from the endpoints and rate limiters in the wait queues of its classes.
 //!
-//! Each class pulls while fewer than a frame or two of theirs wait. A frame that finds the link free takes no place.
+//! Each class pulls while it holds less than a frame or two of theirs. A frame that finds the link free occupies no place.
 
-use crate::run::state::event::Queued;
+use crate::run::state::deferred::Deferred;
+use crate::run::state::event::EventQueue;
 use crate::run::state::headers::Carried;
-use crate::run::state::index::{EndpointIx, PortIx};
+use crate::run::state::index::{EndpointIx, LimiterIx, PortIx};
+use crate::run::state::limiter_line::Next;
+use crate::run::state::limiter_places::NextFrame;
 use crate::run::state::nic::InLine;
-use crate::run::state::port::Hooks;
+use crate::run::state::port::PortFeatures;
 use crate::run::state::telemetry::begin_stamps;
 use crate::run::state::world::Fabric;
-use frame::{Frame, FrameKind, Tag, TrafficClass};
+use crate::run::steps::nic_places::pushed_path;
+use frame::{Frame, FrameKind, Priority, Tag, TrafficClass};
 use queueing::Refusal;
 use transport::{Protocol, Segment};
 use units::Time;
 
 impl Fabric {
     /// Fills a class of a NIC from those in line, by turns.
-    pub fn pull(&mut self, egress: PortIx, class: TrafficClass, now: Time, windows: &mut Queued) {
+    pub fn pull(&mut self, egress: PortIx, class: TrafficClass, now: Time, events: &mut EventQueue) {
         loop {
             let Some(nic) = &self.links.nics[egress] else { return };
             if !nic.has_line(class) || !self.has_a_turn(egress, class) {
@@ -32,11 +36,11 @@ impl Fabric {
                         state.endpoint.on_stopped(stopped - state.stopped, now);
                     }
                     (state.stopped, state.in_line) = (stopped, false);
-                    self.pull_segment(nth, (egress, class), now, windows)
+                    self.pull_segment(nth, (egress, class), now, events)
                 }
-                InLine::Limiter(limiter) => self.pull_limited(limiter, (egress, class), now, windows),
+                InLine::Limiter(limiter) => self.pull_limited(limiter, (egress, class), now, events),
             };
-            self.pull_elsewhere((egress, class), place, now, windows);
+            self.pull_elsewhere((egress, class), place, now, events);
         }
     }
 
@@ -48,10 +52,10 @@ impl Fabric {
         pulled_at: (PortIx, TrafficClass),
         place: Option<(PortIx, TrafficClass)>,
         now: Time,
-        windows: &mut Queued,
+        events: &mut EventQueue,
     ) {
         if let Some((other, others)) = place.filter(|&place| place != pulled_at) {
-            self.pull(other, others, now, windows);
+            self.pull(other, others, now, events);
         }
     }
 
@@ -62,13 +66,13 @@ impl Fabric {
         (egress, class): (PortIx, TrafficClass),
         place: Option<(PortIx, TrafficClass)>,
         now: Time,
-        windows: &mut Queued,
+        events: &mut EventQueue,
     ) {
-        self.pull_elsewhere((egress, class), place, now, windows);
+        self.pull_elsewhere((egress, class), place, now, events);
         if let Some(nic) = &self.links.nics[egress]
             && nic.has_line(class)
         {
-            self.pull(egress, class, now, windows);
+            self.pull(egress, class, now, events);
         }
     }
 
@@ -78,8 +82,8 @@ impl Fabric {
         let port = &self.links.ports[egress];
         let nic = self.links.nics[egress].as_ref();
         nic.is_some_and(|nic| nic.has_a_turn(class, port.more_in_nic()))
-            && !port.hooks.has(Hooks::DOWN)
-            && (!port.hooks.has(Hooks::BOUNDED) || self.has_room(egress, class))
+            && !port.features.has(PortFeatures::DOWN)
+            && (!port.features.has(PortFeatures::BOUNDED) || self.has_room(egress, class))
     }
 
     /// A segment of an endpoint, through a class of a NIC where it is in no line.
@@ -89,16 +93,16 @@ impl Fabric {
         nth: EndpointIx,
         (egress, class): (PortIx, TrafficClass),
         now: Time,
-        windows: &mut Queued,
+        events: &mut EventQueue,
     ) -> Option<(PortIx, TrafficClass)> {
         let (segment, requests) = self.hosts.endpoints[nth].endpoint.transmit(now);
         // Back in line before the frame goes: sending it may pull the next one.
-        let place = self.endpoint_was_pulled(nth, requests, now, windows);
+        let place = self.endpoint_was_pulled(nth, requests, now, events);
         if let Some(segment) = &segment
             && let Some(frame) = self.frame_of(nth, segment, now)
         {
             self.count_pulled(egress, class);
-            self.depart(egress, frame, now, windows);
+            self.depart(egress, frame, now, events);
         }
         place
     }
@@ -106,7 +110,7 @@ impl Fabric {
     /// Lets an endpoint that stands in no line send past its NIC, where it takes no place: if the link is free, and nobody is
     /// before it. False: nothing is done.
     #[inline(always)]
-    pub fn send_past_nic(&mut self, nth: EndpointIx, now: Time, windows: &mut Queued) -> bool {
+    pub fn send_past_nic(&mut self, nth: EndpointIx, now: Time, events: &mut EventQueue) -> bool {
         let state = &mut self.hosts.endpoints[nth];
         let Some((egress, route)) = state.way else { return false };
         if !self.hosts.receiving.is_empty() || !self.links.takes_past_nic(egress, state.priority, now) {
@@ -116,9 +120,9 @@ impl Fabric {
         let call = state.wake(then.call_at, now);
         if let Some(segment) = segment {
             let (frame, near) = (state.frame(segment, route, now), state.behind.is_none());
-            self.leave_past_nic(egress, frame, (segment, nth, near), now, windows);
+            self.leave_past_nic(egress, frame, (segment, nth, near), now, events);
         }
-        self.after_leaving((egress, nth), [call, None], then.has_work, now, windows);
+        self.after_leaving((egress, nth), [call, None], then.has_work, now, events);
         true
     }
 
@@ -130,10 +134,10 @@ impl Fabric {
         mut frame: Frame,
         (segment, nth, near): (&Segment, EndpointIx, bool),
         now: Time,
-        windows: &mut Queued,
+        events: &mut EventQueue,
     ) {
         self.count_made(&mut frame, segment, (nth, near));
-        self.transmit_untold(egress, frame, now, windows);
+        self.transmit_unfed(egress, frame, now, events);
     }
 
     /// A segment has left past its NIC: schedules the calls of its endpoint, which stands in line if it has more.
@@ -144,26 +148,26 @@ impl Fabric {
         calls: [Option<Time>; 2],
         has_more: bool,
         now: Time,
-        windows: &mut Queued,
+        events: &mut EventQueue,
     ) {
         if let Some(at) = calls[0] {
-            self.schedule_call(nth, at, windows);
+            self.schedule_call(nth, at, events);
         }
         if let Some(at) = calls[1] {
-            self.schedule_call(nth, at, windows);
+            self.schedule_call(nth, at, events);
         }
         if has_more {
-            self.stand_behind(egress, nth, now, windows);
+            self.stand_behind(egress, nth, now, events);
         }
     }
 
     /// An endpoint stands in line at its NIC, where nobody else does.
     #[inline(never)]
-    fn stand_behind(&mut self, egress: PortIx, nth: EndpointIx, now: Time, windows: &mut Queued) {
+    fn stand_behind(&mut self, egress: PortIx, nth: EndpointIx, now: Time, events: &mut EventQueue) {
         let priority = self.hosts.endpoints[nth].priority;
         let class = self.links.ports[egress].classes.class(priority);
         self.join_line(nth, (egress, class), now);
-        self.pull(egress, class, now, windows);
+        self.pull(egress, class, now, events);
     }
 
     /// A segment leaves, with the tag of its limiter and, if that marks it, a mark.
@@ -174,14 +178,14 @@ impl Fabric {
         segment: &Segment,
         (tag, marked): (Option<(Tag, u8)>, bool),
         now: Time,
-        windows: &mut Queued,
+        events: &mut EventQueue,
     ) {
         let Some(mut frame) = self.frame_of(nth, segment, now) else { return };
         let _ = marked && frame.flags.mark();
         if let Some((tag, bytes)) = tag {
             self.headers.tag(&mut frame, tag, bytes);
         }
-        self.depart(egress, frame, now, windows);
+        self.depart(egress, frame, now, events);
     }
 
     /// Whether a class of a NIC takes a frame now, and nobody is before it.
@@ -191,12 +195,6 @@ impl Fabric {
         nic.is_some_and(|nic| !nic.has_line(class)) && self.has_a_turn(egress, class)
     }
 
-    pub fn count_pulled(&mut self, egress: PortIx, class: TrafficClass) {
-        if let Some(nic) = &mut self.links.nics[egress] {
-            nic.count_pulled(class);
-        }
-    }
-
     /// Whether a NIC that drops what it cannot hold has room for one more frame. If not, one that leaves makes some.
     fn has_room(&self, egress: PortIx, class: TrafficClass) -> bool {
         let buffer = &self.nodes[self.node_of[egress]].memory().buffer;
@@ -204,18 +202,11 @@ impl Fabric {
         waits(Refusal::Queue).frames == 0 || buffer.admit(frame::MAX_TAGGED_FRAME_BYTES, waits).is_ok()
     }
 
-    /// A frame that a NIC has pulled waits no longer: it is on the link, or lost.
-    pub fn pulled_frame_left(&mut self, egress: PortIx, class: TrafficClass) {
-        if let Some(nic) = &mut self.links.nics[egress] {
-            nic.pulled_left(class);
-        }
-    }
-
     /// Checks that each NIC counts the pulled frames that wait there, and that no class holds more of them than it may.
     ///
     /// # Panics
     /// If a NIC counts wrong: a fault of the simulator.
-    pub(super) fn check_nics(&self) {
+    pub fn check_nics(&self) {
         for (egress, nic) in self.links.nics.iter_enumerated() {
             let Some(nic) = nic else { continue };
             let port = &self.links.ports[egress];
@@ -237,10 +228,10 @@ impl Fabric {
     }
 
     /// Pulls for all classes of a port that can send again.
-    pub fn pull_all(&mut self, egress: PortIx, now: Time, windows: &mut Queued) {
+    pub fn pull_all(&mut self, egress: PortIx, now: Time, events: &mut EventQueue) {
         let classes = self.nodes[self.node_of[egress]].classes.classes();
         for class in 0..classes as u8 {
-            self.pull(egress, TrafficClass(class), now, windows);
+            self.pull(egress, TrafficClass(class), now, events);
         }
     }
 
@@ -269,5 +260,118 @@ impl Fabric {
             source.bytes += u64::from(segment.bytes);
         }
         self.ledger.made += 1;
+    }
+
+    /// Takes the next frame out of a limiter that stood in line for a class of a port, as long as that is the one that leaves
+    /// there now, and nothing has stopped the limiter. Where it stands in line again, if it may.
+    #[inline(never)]
+    pub fn pull_limited(
+        &mut self,
+        nth: LimiterIx,
+        place: (PortIx, TrafficClass),
+        now: Time,
+        events: &mut EventQueue,
+    ) -> Option<(PortIx, TrafficClass)> {
+        self.limiter_left_line(nth);
+        let is_held = self.hosts.limiters[nth].is_held(now);
+        match self.next_of_limiter(nth).filter(|next| !is_held && self.leaves_at(next, place)) {
+            Some(next) => self.leave_limiter(nth, next, place, false, now, events),
+            None => self.limiter_in_line(nth, now),
+        }
+    }
+
+    /// The next frame leaves a limiter that is in no line, through a class of a port, `straight` to the link if that takes
+    /// it. Where the limiter stands in line again, if it may: it does before the frame goes, as that may pull the next one.
+    pub fn leave_limiter(
+        &mut self,
+        nth: LimiterIx,
+        next: NextFrame,
+        (egress, class): (PortIx, TrafficClass),
+        straight: bool,
+        now: Time,
+        events: &mut EventQueue,
+    ) -> Option<(PortIx, TrafficClass)> {
+        let place = match self.hosts.limiters[nth].line.next() {
+            Some(Next::Endpoint(_, from)) => self.segment_leaves(nth, from, (egress, class), now, events),
+            _ => {
+                let frame = self.frame_leaves(nth, next.priority, egress, now);
+                let place = self.limiter_in_line(nth, now);
+                self.frame_departs((egress, class), straight && place.is_none(), frame, now, events);
+                place
+            }
+        };
+        self.wake_limiter(nth, now, events);
+        place
+    }
+
+    /// As `leave_limiter`, if it is an endpoint's.
+    fn segment_leaves(
+        &mut self,
+        nth: LimiterIx,
+        from: EndpointIx,
+        (egress, class): (PortIx, TrafficClass),
+        now: Time,
+        events: &mut EventQueue,
+    ) -> Option<(PortIx, TrafficClass)> {
+        let overhead = self.links.ports[egress].timing.overhead();
+        let limiter = &mut self.hosts.limiters[nth];
+        limiter.line.take_endpoint();
+        let state = &mut self.hosts.endpoints[from];
+        state.in_line = false;
+        let marked = limiter.marks(now);
+        let (segment, requests) = state.endpoint.transmit(now);
+        let priority = state.priority;
+        let tag = segment.as_ref().and_then(|segment| {
+            limiter.measured.marks += u64::from(marked && segment.ecn_capable);
+            limiter.leaves(priority, segment.bytes, overhead, now)
+        });
+        let place = self.endpoint_was_pulled(from, requests, now, events);
+        let place = place.or_else(|| self.limiter_in_line(nth, now));
+        if let Some(segment) = &segment {
+            self.count_pulled(egress, class);
+            self.send_segment(egress, from, segment, (tag, marked), now, events);
+        }
+        place
+    }
+
+    /// The first frame of a priority that waits in a limiter leaves it, with what it gets there.
+    fn frame_leaves(&mut self, nth: LimiterIx, priority: Priority, egress: PortIx, now: Time) -> Frame {
+        let overhead = self.links.ports[egress].timing.overhead();
+        let limiter = &mut self.hosts.limiters[nth];
+        let path = self.buffers.pool.head(limiter.line.list(priority)).path;
+        let start = self.routes.path_start[path.at()];
+        let mut frame = limiter.pop(&mut self.buffers.pool, priority, start, now);
+        limiter.marks_if_late(&mut frame, now);
+        if let Some((tag, bytes)) = limiter.leaves(priority, frame.bytes, overhead, now) {
+            self.headers.tag(&mut frame, tag, bytes);
+        }
+        frame
+    }
+
+    /// A frame of a source that has left its limiter departs, `straight` to the link or through the NIC.
+    #[inline(always)]
+    pub fn frame_departs(
+        &mut self,
+        (egress, class): (PortIx, TrafficClass),
+        straight: bool,
+        frame: Frame,
+        now: Time,
+        events: &mut EventQueue,
+    ) {
+        if straight {
+            self.transmit_unfed(egress, frame, now, events);
+            self.deferred.push(Deferred::RefillSources(egress, class, pushed_path(&frame)));
+        } else {
+            self.count_pulled(egress, class);
+            self.depart(egress, frame, now, events);
+        }
+    }
+
+    /// Whether a frame of a source goes from its limiter straight to the link: it is free, and nobody waits in line there.
+    #[inline(always)]
+    pub fn goes_straight(&self, egress: PortIx, class: TrafficClass, now: Time) -> bool {
+        self.hosts.receiving.is_empty()
+            && self.links.ports[egress].is_free(now)
+            && self.links.nics[egress].as_ref().is_some_and(|nic| !nic.has_line(class))
     }
 }

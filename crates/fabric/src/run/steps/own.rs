@@ -1,16 +1,14 @@
 //! Tables in which a node finds what is its own.
 
 use crate::run::state::event::Event;
-#[cfg(debug_assertions)]
-use crate::run::state::index::NodeIx;
+use crate::run::state::index::{NodeIx, PortIx};
 use crate::run::state::world::Fabric;
-#[cfg(debug_assertions)]
 use std::ops::Range;
 
 impl Fabric {
-    /// An event of a node runs: its tables show what is the node's, until [`Fabric::looks_at_all`].
+    /// An event of a node runs: its tables show what is the node's, until [`Fabric::unrestrict`].
     #[inline(always)]
-    pub fn looks_at_own(&mut self, event: &Event) {
+    pub fn restrict_to(&mut self, event: &Event) {
         #[cfg(debug_assertions)]
         {
             let node = self.node_of[event.place()];
@@ -25,7 +23,7 @@ impl Fabric {
 
     /// No event runs any more.
     #[inline(always)]
-    pub fn looks_at_all(&mut self) {
+    pub fn unrestrict(&mut self) {
         #[cfg(debug_assertions)]
         self.show(None, None, None);
     }
@@ -50,5 +48,14 @@ impl Fabric {
         self.links.nics.look_only_at(ports.clone());
         self.ingress.look_only_at(ports);
         self.buffers.queues.look_only_at(queues);
+    }
+
+    /// The ports of the node that this is a port of.
+    pub fn ports_beside(&self, port: PortIx) -> impl Iterator<Item = PortIx> + Clone + use<> {
+        let node = self.node_of[port];
+        let first = self.nodes[node].first_port;
+        let behind = (first.number()..self.links.len() as u32).map(PortIx::new);
+        let own = behind.take_while(|&port| self.node_of[port] == node).count() as u32;
+        (0..own).map(move |nth| first.plus(nth))
     }
 }

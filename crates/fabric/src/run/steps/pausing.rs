@@ -1,18 +1,17 @@
 //! Link-level flow control at work: where its state machines (crate `flow_control`) meet ports and queues.
 
-use crate::run::state::event::{Event, Kind, PauseFrame, Queued};
-use crate::run::state::index::{PauseSenderIx, PortIx, QueueIx};
-use crate::run::state::link_control::LinkControl;
-use crate::run::state::pause_sender::{Parts, PauseCause, PauseSender, Quanta, Search, cause_of};
+use crate::run::state::event::{Event, EventQueue, Kind};
+use crate::run::state::index::{PauseSenderIx, PortIx};
+use crate::run::state::pause_sender::{PauseCause, PauseSender, Search};
 use crate::run::state::pausing::{NO_QUANTA, RenewalsDue};
 use crate::run::state::pool::Waiting;
-use crate::run::state::port::Hooks;
+use crate::run::state::port::PortFeatures;
 use crate::run::state::world::Fabric;
 use flow_control::Drain;
 use flow_control::pause::PauseSignal;
 use flow_control::pfc::Counted;
 use flow_control::tpfc::Aim;
-use frame::{CONTROL_FRAME_BYTES, Frame, Occupancy, PRIORITIES, TrafficClass, members};
+use frame::{Frame, Occupancy, PRIORITIES, TrafficClass};
 use rand_xoshiro::rand_core::Rng;
 use units::Time;
 
@@ -29,16 +28,16 @@ impl Fabric {
         frame: &Frame,
         ingress: Option<PortIx>,
         now: Time,
-        windows: &mut Queued,
+        events: &mut EventQueue,
     ) -> bool {
         let port = &self.links.ports[egress];
-        if port.hooks.has(Hooks::BY_QUEUE) {
-            self.count_egress(egress, class, (ingress, frame.bytes), now, windows);
+        if port.features.has(PortFeatures::EGRESS_ACCOUNTING) {
+            self.count_egress(egress, class, (ingress, frame.bytes), now, events);
         } else {
             let queue = port.queue(class);
             match self.count_in(frame, ingress, now) {
                 Counted::Fits => {}
-                Counted::AtXoff => self.send_xoff_to(frame, ingress, queue, now, windows),
+                Counted::AtXoff => self.send_xoff_to(frame, ingress, queue, now, events),
                 Counted::Full => return false,
             }
         }
@@ -47,8 +46,8 @@ impl Fabric {
 
     /// A frame is about to wait, perhaps at a root of pauses.
     #[inline(always)]
-    pub fn tell_root(&mut self, egress: PortIx, class: TrafficClass, frame: &Frame) {
-        if self.links.ports[egress].hooks.has(Hooks::BLAMED) {
+    pub fn note_at_root(&mut self, egress: PortIx, class: TrafficClass, frame: &Frame) {
+        if self.links.ports[egress].features.has(PortFeatures::BLAMED) {
             self.enters_root(egress, class, frame);
         }
     }
@@ -61,7 +60,7 @@ impl Fabric {
         class: TrafficClass,
         (ingress, bytes): (Option<PortIx>, u16),
         now: Time,
-        windows: &mut Queued,
+        events: &mut EventQueue,
     ) {
         let node = &self.nodes[self.node_of[egress]];
         let Some(at) = node.pause_sender else { return };
@@ -108,12 +107,12 @@ impl Fabric {
             let targets = sender.ports.clone();
             let search =
                 Search { ends: now + takes, queue: (local, class), priorities: bits, cause, targets };
-            sender.schedule(local, search.ends, windows);
+            sender.schedule(local, search.ends, events);
             sender.searches.push(search);
             return;
         }
         let drain = self.egress_drain(at, (local, class), bytes);
-        self.pause_ports(at, (local, class), (bits, drain), cause, now, windows);
+        self.pause_ports(at, (local, class), (bits, drain), cause, now, events);
     }
 
     /// Sends XOFF through the ports that a queue wants paused, except where it is in force.
@@ -124,7 +123,7 @@ impl Fabric {
         (xoff, drain): (u8, Option<Drain>),
         cause: PauseCause,
         now: Time,
-        windows: &mut Queued,
+        events: &mut EventQueue,
     ) {
         for nth in 0..self.pause_senders[at].ports.len() {
             let sender = &mut self.pause_senders[at];
@@ -137,13 +136,13 @@ impl Fabric {
             let fresh = !pause.in_force();
             pause.set(now + after);
             sender.pause_counts[local_port * PRIORITIES + class.at()] += u32::from(fresh);
-            sender.schedule_renewal(local_port, now + after, windows);
+            sender.schedule_renewal(local_port, now + after, events);
             let port = sender.first_port.plus(local_port as u32);
             if fresh && !cause.inherited {
                 let queue = cause.queue.map(|queue| self.numbering.queue_here(queue));
                 self.root_begins(port, class.0, queue);
             }
-            self.signal(port, PauseSignal { xoff, xon: 0 }, &quanta, cause.pack(), now, windows);
+            self.signal(port, PauseSignal { xoff, xon: 0 }, &quanta, cause.pack(), now, events);
         }
     }
 
@@ -170,7 +169,7 @@ impl Fabric {
 
     /// Searches for targets in the queues of a port that have come to an end.
     #[inline(never)]
-    fn end_searches(&mut self, at: PauseSenderIx, local: usize, now: Time, windows: &mut Queued) {
+    fn end_searches(&mut self, at: PauseSenderIx, local: usize, now: Time, events: &mut EventQueue) {
         let over = |search: &mut Search| search.ends <= now && search.queue.0 == local;
         let ended: Vec<Search> = self.pause_senders[at].searches.extract_if(.., over).collect();
         for Search { queue: (local, class), priorities, cause, targets, .. } in ended {
@@ -183,7 +182,7 @@ impl Fabric {
             }
             sender.ports = targets;
             let drain = self.egress_drain(at, (local, class), 0);
-            self.pause_ports(at, (local, class), (priorities, drain), cause, now, windows);
+            self.pause_ports(at, (local, class), (priorities, drain), cause, now, events);
         }
     }
 
@@ -196,12 +195,12 @@ impl Fabric {
         waiting: &Waiting,
         before: Occupancy,
         now: Time,
-        windows: &mut Queued,
+        events: &mut EventQueue,
     ) {
-        if self.links.ports[egress].hooks.has(Hooks::BY_QUEUE) {
-            self.release_egress((egress, class), waiting, before, now, windows);
+        if self.links.ports[egress].features.has(PortFeatures::EGRESS_ACCOUNTING) {
+            self.release_egress((egress, class), waiting, before, now, events);
         } else {
-            self.count_out(waiting, now, windows);
+            self.count_out(waiting, now, events);
         }
     }
 
@@ -213,7 +212,7 @@ impl Fabric {
         waiting: &Waiting,
         before: Occupancy,
         now: Time,
-        windows: &mut Queued,
+        events: &mut EventQueue,
     ) {
         let node = &self.nodes[self.node_of[egress]];
         let Some(at) = node.pause_sender else { return };
@@ -240,24 +239,24 @@ impl Fabric {
             let port = first_port.plus(local_port);
             self.root_ends(port, class.0, Some(queue), now);
             if is_last {
-                self.signal(port, signal, &NO_QUANTA, 0, now, windows);
+                self.signal(port, signal, &NO_QUANTA, 0, now, events);
             }
         }
     }
 
     /// Says again what is about to run out and still needed.
     #[inline(never)]
-    pub fn renew_pauses(&mut self, port: PortIx, now: Time, windows: &mut Queued) {
+    pub fn renew_pauses(&mut self, port: PortIx, now: Time, events: &mut EventQueue) {
         let Some(at) = self.nodes[self.node_of[port]].pause_sender else { return };
         let sender = &mut self.pause_senders[at];
         let local = sender.local(port);
         if sender.renewals[local].fires(now) {
-            self.end_searches(at, local, now, windows);
-            self.renew_due(at, port, now, windows);
+            self.end_searches(at, local, now, events);
+            self.renew_due(at, port, now, events);
         }
     }
 
-    fn renew_due(&mut self, at: PauseSenderIx, port: PortIx, now: Time, windows: &mut Queued) {
+    fn renew_due(&mut self, at: PauseSenderIx, port: PortIx, now: Time, events: &mut EventQueue) {
         let sender = &self.pause_senders[at];
         let local = sender.local(port);
         let searched = sender.searches.iter().filter(|search| search.queue.0 == local);
@@ -272,10 +271,10 @@ impl Fabric {
         }
         let RenewalsDue { bits, quanta, note, next } = due;
         if next > now && next != Time::NEVER && self.pause_senders[at].renewals[local].arm(next) {
-            windows.push(Event::bare(Kind::Renew, next, port));
+            events.push(Event::bare(Kind::Renew, next, port));
         }
         if bits != 0 {
-            self.signal(port, PauseSignal { xoff: bits, xon: 0 }, &quanta, note, now, windows);
+            self.signal(port, PauseSignal { xoff: bits, xon: 0 }, &quanta, note, now, events);
         }
     }
 
@@ -308,99 +307,5 @@ impl Fabric {
                 due.next = due.next.min(pause.renew_at());
             }
         }
-    }
-
-    /// Sends a pause frame through `port` as soon as the frame on the link allows; one that waits already
-    /// says both.
-    #[inline(never)]
-    pub fn signal(
-        &mut self,
-        port: PortIx,
-        signal: PauseSignal,
-        quanta: &Quanta,
-        cause: u64,
-        now: Time,
-        windows: &mut Queued,
-    ) {
-        // Nobody hears it. What was asked for is forgotten when the port comes back.
-        if self.links.ports[port].hooks.has(Hooks::DOWN) {
-            return;
-        }
-        let LinkControl::Pause(pauses) = &mut self.links.cold[port].control else { return };
-        // A port pauses what it obeys pauses of: its node may have PFC for more, at other ports.
-        let signal = PauseSignal { xoff: signal.xoff & pauses.obeys, xon: signal.xon & pauses.obeys };
-        if signal.is_empty() {
-            return;
-        }
-        pauses.say(signal, quanta, cause);
-        self.links.ports[port].hooks.set(Hooks::PAUSE_WAITING, true);
-        self.try_transmit(port, now, windows);
-    }
-
-    /// Puts the waiting pause frame on the link; the transmitter is free.
-    #[inline(never)]
-    pub fn transmit_pause(&mut self, egress: PortIx, now: Time, windows: &mut Queued) {
-        let cold = &mut self.links.cold[egress];
-        let LinkControl::Pause(pauses) = &mut cold.control else {
-            return self.transmit_update(egress, now, windows);
-        };
-        let (signal, causes, times) = pauses.take_signal();
-        cold.counts.pause_frames += 1;
-        cold.counts.pauses_sent += u64::from(signal.xoff != 0);
-        cold.counts.resumes_sent += u64::from(signal.xon != 0);
-        // Each time in the frame is an event, which carries one cause; where it stops several priorities for different
-        // ones, the others are kept here, to be found by time.
-        let parts = Parts::of(signal, &times);
-        let (delay, peer_response) = (cold.delay, pauses.peer_response);
-        let port = &mut self.links.ports[egress];
-        port.hooks.set(Hooks::PAUSE_WAITING, false);
-        if port.busy_until < now {
-            port.clock.restart();
-        }
-        port.busy_until = now + port.clock.advance(u64::from(CONTROL_FRAME_BYTES) + u64::from(port.overhead));
-        let (ends_at, peer) = (port.busy_until + delay, port.arrives_as.peer());
-        let at = ends_at + peer_response;
-        for priority in members(signal.xoff).filter(|_| self.probes.pauses.is_some()) {
-            let carried = parts.iter().find(|(part, _)| part.xoff >> priority & 1 != 0);
-            if carried.is_some_and(|(part, _)| cause_of(part, &causes) != causes[priority]) {
-                pauses.other_causes.push((at, priority as u8, causes[priority]));
-            }
-        }
-        let faulted = self.links.ports[egress].hooks.has(Hooks::FAULTED);
-        let lost = faulted && self.pause_is_lost(egress, now, at);
-        if self.probes.frames.is_some() {
-            for (part, quanta) in parts.iter() {
-                self.log_pause(egress, part, quanta, now, lost);
-            }
-        }
-        if lost {
-            self.links.cold[egress].counts.pauses_lost += 1;
-            return;
-        }
-        if signal.xoff != 0 {
-            self.tell_of_pause(egress, at);
-        }
-        for (number, (part, quanta)) in parts.iter().enumerate() {
-            let pause = PauseFrame { signal: part, quanta, note: cause_of(part, &causes), more: number != 0 };
-            windows.send(Event::pause(at, peer, pause), || self.links.neighbours[egress]);
-        }
-    }
-
-    /// Why a pause is sent: a queue fills a counter, that has risen since then.
-    pub fn cause(&self, targeted: bool, queue: Option<QueueIx>, since: Time, occupancy: u64) -> PauseCause {
-        let inherited = queue.is_some_and(|queue| self.has_been_paused(queue, since));
-        let down = queue.is_some_and(|queue| {
-            let port = self.links.place_of_queue(queue).0;
-            self.links.ports[port].hooks.has(Hooks::DOWN)
-        });
-        let queue = queue.map(|queue| self.numbering.queue(queue));
-        PauseCause { targeted, inherited, down, queue, occupancy }
-    }
-
-    /// Whether the port of a queue has been paused for it at any time since then.
-    fn has_been_paused(&self, queue: QueueIx, since: Time) -> bool {
-        let (port, class) = self.links.place_of_queue(queue);
-        let classes = self.links.ports[port].classes;
-        self.links.cold[port].control.until(classes.priorities(TrafficClass(class))) > since
     }
 }

@@ -1,10 +1,8 @@
-//! Frames that nodes send themselves, and the way back along a path.
+//! The way back along a path.
 //!
-//! A node that has a frame of a path in its hands can answer its sender: the reply takes the path's links in the
-//! other direction, so that it needs no table of its own. It is booked, counted and made part of the fingerprint like
-//! every other frame.
+//! A node that holds a frame of a path can answer its sender: the reply takes the links of the path in the other direction, so that it needs
+//! no table of its own. It is counted like every other frame and is part of the fingerprint.
 
-use crate::run::state::event::Queued;
 use crate::run::state::index::{NodeIx, PortIx};
 use crate::run::state::world::Fabric;
 use frame::{Frame, Heading, PathId, Route};
@@ -15,7 +13,7 @@ impl Fabric {
     /// The next egress port of a frame that does not follow a path forward, `None` if it has come to its end, and the
     /// rest of its way.
     #[inline(never)]
-    pub fn routed_otherwise(
+    pub fn routed_slow(
         &mut self,
         ingress: PortIx,
         path: PathId,
@@ -35,7 +33,7 @@ impl Fabric {
         }
     }
 
-    /// As `routed_otherwise`, of a frame for which each switch chooses.
+    /// As `routed_slow`, of a frame for which each switch chooses.
     #[inline(never)]
     fn routed_by_choice(
         &mut self,
@@ -99,11 +97,5 @@ impl Fabric {
                 Some((egress, Frame { route: Route::to(back), created: now, ..answer }))
             }
         }
-    }
-
-    /// A node sends a frame of its own through one of its ports.
-    pub fn originate(&mut self, egress: PortIx, frame: Frame, now: Time, windows: &mut Queued) {
-        self.ledger.made += 1;
-        self.forward(egress, frame, None, now, windows);
     }
 }

@@ -3,8 +3,7 @@
 //! A NIC has a queue for each class and port. A class that is full or paused holds back the sources that wait for it,
 //! and no others.
 
-use crate::run::state::deferred::Deferred;
-use crate::run::state::event::{Event, Kind, Queued};
+use crate::run::state::event::{Event, EventQueue, Kind};
 use crate::run::state::index::{LimiterIx, PortIx, SourceIx};
 use crate::run::state::world::Fabric;
 use frame::{Frame, PathId, Route, TrafficClass};
@@ -14,7 +13,7 @@ use workload::{Made, Wake};
 
 impl Fabric {
     /// The time of a source has come.
-    pub fn source_due(&mut self, source: SourceIx, now: Time, windows: &mut Queued) {
+    pub fn source_due(&mut self, source: SourceIx, now: Time, events: &mut EventQueue) {
         loop {
             if self.hosts.sources[source].limit.is_some() && self.is_held_back(source) {
                 let (egress, class) = self.next_place(source);
@@ -28,9 +27,9 @@ impl Fabric {
             let mut next = own.next_wake();
             match wake {
                 Wake::Nothing => {}
-                Wake::Emit(made) => self.submit(source, made, now, windows),
+                Wake::Emit(made) => self.submit(source, made, now, events),
                 Wake::Fill => {
-                    self.fill(source, now, windows);
+                    self.fill(source, now, events);
                     next = self.hosts.sources[source].source.next_wake();
                 }
             }
@@ -38,7 +37,7 @@ impl Fabric {
                 Some(at) if at <= now => {}
                 Some(at) => {
                     let place = self.place_of_source(source);
-                    windows.push(Event::bare(Kind::Source, at, place));
+                    events.push(Event::bare(Kind::Source, at, place));
                     return;
                 }
                 None => return,
@@ -49,9 +48,9 @@ impl Fabric {
     /// A greedy source begins.
     #[cold]
     #[inline(never)]
-    pub fn fill(&mut self, source: SourceIx, now: Time, windows: &mut Queued) {
+    pub fn fill(&mut self, source: SourceIx, now: Time, events: &mut EventQueue) {
         for _ in 0..self.hosts.sources[source].keeps {
-            self.refill(source, now, windows);
+            self.refill(source, now, events);
         }
     }
 
@@ -97,18 +96,18 @@ impl Fabric {
 
     /// A source hands a frame to its NIC (or, as an ideal injector, to its switch).
     #[inline(always)]
-    fn submit(&mut self, source: SourceIx, made: Made, now: Time, windows: &mut Queued) {
+    fn submit(&mut self, source: SourceIx, made: Made, now: Time, events: &mut EventQueue) {
         let state = &mut self.hosts.sources[source];
         state.count(made);
         self.ledger.made += 1;
         if !state.plain {
             return match state.limiter {
-                None => self.submit_otherwise(source, made, now, windows),
-                Some(limiter) => self.submit_limited(source, limiter, made, now, windows),
+                None => self.submit_slow(source, made, now, events),
+                Some(limiter) => self.submit_limited(source, limiter, made, now, events),
             };
         }
         let (start, frame) = state.frame(made, &self.routes, now);
-        self.forward(self.routes.port_at(start), frame, None, now, windows);
+        self.forward(self.routes.port_at(start), frame, None, now, events);
     }
 
     /// As `submit`, for a frame with nothing special but that it passes this rate limiter.
@@ -119,17 +118,17 @@ impl Fabric {
         limiter: LimiterIx,
         made: Made,
         now: Time,
-        windows: &mut Queued,
+        events: &mut EventQueue,
     ) {
         let state = &self.hosts.sources[source];
         let (start, frame) = state.frame(made, &self.routes, now);
-        self.limit(limiter, (start, state.in_nic > 0), frame, now, windows);
+        self.limit(limiter, (start, state.in_nic > 0), frame, now, events);
     }
 
     /// As `submit_limited`, for a frame that passes one of several limiters, on which its host spends time, whose path is not listed, which
     /// says of what stream it is, or which is for several receivers.
     #[inline(never)]
-    fn submit_otherwise(&mut self, source: SourceIx, made: Made, now: Time, windows: &mut Queued) {
+    fn submit_slow(&mut self, source: SourceIx, made: Made, now: Time, events: &mut EventQueue) {
         let state = &self.hosts.sources[source];
         let path = state.path(made.destination);
         let start = self.routes.path_start[path as usize];
@@ -143,14 +142,14 @@ impl Fabric {
         let counted = state.in_nic > 0;
         let frame = Frame { created: now, path: PathId(path), route, word, bytes, priority, flags };
         match self.limiter_of(frame.path) {
-            Some(limiter) => self.limit(limiter, (start, counted), frame, now, windows),
-            None => self.depart(self.routes.port_at(start), frame, now, windows),
+            Some(limiter) => self.limit(limiter, (start, counted), frame, now, events),
+            None => self.depart(self.routes.port_at(start), frame, now, events),
         }
     }
 
     /// A greedy source keeps a frame or two in the NIC.
     #[inline(never)]
-    pub fn refill(&mut self, source: SourceIx, now: Time, windows: &mut Queued) {
+    pub fn refill(&mut self, source: SourceIx, now: Time, events: &mut EventQueue) {
         let state = &mut self.hosts.sources[source];
         if state.limit.is_some() && state.source.has_transfers() && self.waits_for_room(source) {
             return;
@@ -160,7 +159,7 @@ impl Fabric {
             && let Some(made) = state.source.take(now)
         {
             state.in_nic += 1;
-            self.submit(source, made, now, windows);
+            self.submit(source, made, now, events);
         }
     }
 
@@ -180,89 +179,47 @@ impl Fabric {
         true
     }
 
-    /// The NIC was full and the frame is gone: a greedy source tries again when one of its class has left.
-    pub fn nic_refused(&mut self, egress: PortIx, class: TrafficClass, frame: &Frame) {
-        let pushed = frame.flags.is_pushed();
-        if self.was_pulled(frame, pushed) {
-            self.pulled_frame_left(egress, class);
-        }
-        if !pushed {
-            return;
-        }
-        let source = self.routes.path_source[frame.path.at()];
-        let state = &mut self.hosts.sources[source];
-        if state.source.is_greedy() {
-            // What it left at another port when its path changed is not counted any more.
-            state.in_nic = state.in_nic.saturating_sub(1);
-            if let Some(nic) = &mut self.links.nics[egress] {
-                nic.block(class, source);
-            }
-        }
-    }
-
-    /// Returns true if the NIC pulled a frame from an endpoint or a rate limiter. Frames that the host originates itself enter the
-    /// queue without being pulled.
-    #[inline(always)]
-    pub(super) fn was_pulled(&self, frame: &Frame, pushed: bool) -> bool {
-        if pushed { self.limiter_of(frame.path).is_some() } else { !frame.flags.is_originated() }
-    }
-
-    /// A frame has left a NIC: defers what may take its place, if anything waits for that.
-    #[inline(always)]
-    pub fn feed(&mut self, egress: PortIx, frame: &Frame) {
-        let class = self.links.ports[egress].classes.class(frame.priority);
-        if self.was_pulled(frame, frame.flags.is_pushed()) {
-            self.pulled_frame_left(egress, class);
-        }
-        let Some(nic) = &self.links.nics[egress] else { return };
-        if nic.has_line(class) {
-            self.deferred.push(Deferred::Refill(egress, class, *frame));
-        } else if frame.flags.is_pushed() || nic.has_blocked(class) {
-            self.deferred.push(Deferred::RefillSources(egress, class, *frame));
-        }
-    }
-
     /// Fills the place of a frame that has left a NIC. Endpoints and limiters come before sources, which would take every free place.
     #[inline(never)]
     pub fn refill_nic(
         &mut self,
         (egress, class): (PortIx, TrafficClass),
-        frame: &Frame,
+        pushed: Option<PathId>,
         now: Time,
-        windows: &mut Queued,
+        events: &mut EventQueue,
     ) {
-        self.pull(egress, class, now, windows);
-        self.feed_sources((egress, class), frame, now, windows);
+        self.pull(egress, class, now, events);
+        self.feed_sources((egress, class), pushed, now, events);
     }
 
-    /// Lets sources fill the place of a frame that has left a NIC.
+    /// Lets sources fill the place of a frame that has left a NIC: first the one that pushed it, if it has a path here.
     #[inline(always)]
     pub fn feed_sources(
         &mut self,
         (egress, class): (PortIx, TrafficClass),
-        frame: &Frame,
+        pushed: Option<PathId>,
         now: Time,
-        windows: &mut Queued,
+        events: &mut EventQueue,
     ) {
-        if frame.flags.is_pushed() {
-            let source = self.routes.path_source[frame.path.at()];
+        if let Some(path) = pushed {
+            let source = self.routes.path_source[path.at()];
             let state = &mut self.hosts.sources[source];
             if state.source.is_greedy() {
                 state.in_nic = state.in_nic.saturating_sub(1);
-                self.refill(source, now, windows);
+                self.refill(source, now, events);
             }
         }
         let Some(nic) = &self.links.nics[egress] else { return };
         if nic.has_blocked(class) {
-            self.unblock(egress, class, true, now, windows);
+            self.unblock(egress, class, true, now, events);
         }
     }
 
     /// Lets those act who wait for a port, of all classes; greedy sources only if `greedy`.
-    pub fn unblock_all(&mut self, egress: PortIx, greedy: bool, now: Time, windows: &mut Queued) {
+    pub fn unblock_all(&mut self, egress: PortIx, greedy: bool, now: Time, events: &mut EventQueue) {
         let classes = self.links.ports[egress].classes.classes();
         for class in (0..classes as u8).map(TrafficClass) {
-            self.unblock(egress, class, greedy, now, windows);
+            self.unblock(egress, class, greedy, now, events);
         }
     }
 
@@ -274,7 +231,7 @@ impl Fabric {
         class: TrafficClass,
         greedy: bool,
         now: Time,
-        windows: &mut Queued,
+        events: &mut EventQueue,
     ) {
         let waiting =
             |fabric: &Fabric| fabric.links.nics[egress].as_ref().map_or(0, |nic| nic.blocked(class).len());
@@ -294,9 +251,9 @@ impl Fabric {
                 return;
             }
             if !self.hosts.sources[source].source.is_greedy() {
-                self.source_due(source, now, windows);
+                self.source_due(source, now, events);
             } else if greedy {
-                self.refill(source, now, windows);
+                self.refill(source, now, events);
             } else if let Some(nic) = &mut self.links.nics[egress] {
                 nic.block(class, source);
             }

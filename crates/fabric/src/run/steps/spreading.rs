@@ -2,7 +2,7 @@
 //! (`forwarding`).
 
 use crate::run::state::index::{NodeIx, PortIx};
-use crate::run::state::port::Hooks;
+use crate::run::state::port::PortFeatures;
 use crate::run::state::spreading::Spreading;
 use crate::run::state::world::Fabric;
 use crate::spec::choice::Chosen;
@@ -44,7 +44,7 @@ impl Fabric {
                 + cold_ports[local(port)].rate.bits_in_ceil(own.busy_until.saturating_sub(now)).div_ceil(8)
         };
         let picked = choosers[node].pick(candidates, Chosen { node: id, flow, destination, now }, backlog)?;
-        let is_up = |port: PortId| !ports[local(port)].hooks.has(Hooks::DOWN);
+        let is_up = |port: PortId| !ports[local(port)].features.has(PortFeatures::DOWN);
         if is_up(picked) {
             return Some(local(picked));
         }

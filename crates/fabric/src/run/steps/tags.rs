@@ -5,7 +5,7 @@
 //! has been learned of a path, in frames of its own: a probe is a control frame with nothing but a tag. Its receiver
 //! answers, and then as often as it is asked to. Other tags have done their work on the way.
 
-use crate::run::state::event::{Event, News, Queued};
+use crate::run::state::event::{Event, EventQueue, News};
 use crate::run::state::headers::Carried;
 use crate::run::state::index::{NodeIx, PortIx};
 use crate::run::state::tags::CONTROL;
@@ -17,20 +17,20 @@ use units::{Amount, BitRate, Time};
 impl Fabric {
     /// A tagged frame has come to its end: the frame without its tag; `None` if there was no more to it. What a
     /// limiter waits for goes back.
-    pub fn take_tag(&mut self, frame: &Frame, now: Time, windows: &mut Queued) -> Option<Frame> {
+    pub fn take_tag(&mut self, frame: &Frame, now: Time, events: &mut EventQueue) -> Option<Frame> {
         let (bare, tag) = self.headers.untag(frame);
         match tag {
             Some(Tag::Path(news)) => {
-                self.answer_probe(frame, news, now, windows);
+                self.answer_probe(frame, news, now, events);
                 return None;
             }
-            Some(tag @ Tag::Rate(_)) => self.return_tag(frame, tag, now, windows),
+            Some(tag @ Tag::Rate(_)) => self.return_tag(frame, tag, now, events),
             Some(Tag::Limited(_) | Tag::Flow(_)) | None => {}
         }
         Some(bare)
     }
 
-    fn return_tag(&mut self, frame: &Frame, tag: Tag, now: Time, windows: &mut Queued) {
+    fn return_tag(&mut self, frame: &Frame, tag: Tag, now: Time, events: &mut EventQueue) {
         let Some((node, _)) = self.end_of(frame) else { return };
         let Some(priority) = self.nodes[node].returns_tags else { return };
         let mut back = Frame { path: frame.path, priority, ..CONTROL };
@@ -39,10 +39,10 @@ impl Fabric {
             && let Some((egress, route)) = self.way_from(frame.path.0, None)
         {
             // From the beginning of the path to its far end.
-            return self.originate(egress, Frame { route, created: now, ..back }, now, windows);
+            return self.originate(egress, Frame { route, created: now, ..back }, now, events);
         }
         match self.answer(node, frame, back, now) {
-            Some((egress, back)) => self.originate(egress, back, now, windows),
+            Some((egress, back)) => self.originate(egress, back, now, events),
             None => {
                 self.headers.release(&back);
             }
@@ -57,20 +57,20 @@ impl Fabric {
         priority: Priority,
         news: PathNews,
         now: Time,
-        windows: &mut Queued,
+        events: &mut EventQueue,
     ) {
         let mut probe = Frame { path, priority, route, ..CONTROL };
         self.headers.tag(&mut probe, Tag::Path(news), 0);
-        self.originate(egress, probe, now, windows);
+        self.originate(egress, probe, now, events);
     }
 
     /// A probe has come to its end: what it has learned goes back, and more later if it asks for that.
-    fn answer_probe(&mut self, probe: &Frame, news: PathNews, now: Time, windows: &mut Queued) {
+    fn answer_probe(&mut self, probe: &Frame, news: PathNews, now: Time, events: &mut EventQueue) {
         let Some((_, port)) = self.end_of(probe) else { return };
         let level = self.received_level(port);
         let own = if level > news.level { PathNews { level, at: None, ..news } } else { news };
-        self.return_tag(probe, Tag::Path(own), now, windows);
-        self.schedule_news(port, probe, news.every, news.more, now, windows);
+        self.return_tag(probe, Tag::Path(own), now, events);
+        self.schedule_news(port, probe, news.every, news.more, now, events);
     }
 
     /// So many messages follow. What is to be known for them lies in the event, and nowhere at the receiver.
@@ -81,16 +81,16 @@ impl Fabric {
         every: Time,
         more: u16,
         now: Time,
-        windows: &mut Queued,
+        events: &mut EventQueue,
     ) {
         if more > 0 {
             let (path, route) = (probe.path, probe.route);
-            windows.push(Event::news(now + every, port, News { path, route, every, times: more }));
+            events.push(Event::news(now + every, port, News { path, route, every, times: more }));
         }
     }
 
     /// A receiver was asked for a message about a path now.
-    pub fn news_due(&mut self, port: PortIx, due: News, now: Time, windows: &mut Queued) {
+    pub fn news_due(&mut self, port: PortIx, due: News, now: Time, events: &mut EventQueue) {
         let frame = Frame { path: due.path, route: due.route, ..CONTROL };
         let news = PathNews {
             asked: None,
@@ -102,8 +102,8 @@ impl Fabric {
             more: 0,
             every: due.every,
         };
-        self.return_tag(&frame, Tag::Path(news), now, windows);
-        self.schedule_news(port, &frame, due.every, due.times - 1, now, windows);
+        self.return_tag(&frame, Tag::Path(news), now, events);
+        self.schedule_news(port, &frame, due.every, due.times - 1, now, events);
     }
 
     /// How full the receive buffers of a port of a host are, in thousandths: the fullest counts.
@@ -135,7 +135,7 @@ impl Fabric {
     }
 
     /// What a congestion message or a returned tag tells; the frame is no more.
-    pub fn told_by(&mut self, frame: &Frame) -> Option<Feedback> {
+    pub fn feedback_of(&mut self, frame: &Frame) -> Option<Feedback> {
         match self.headers.release(frame)? {
             Carried::Notice(notice) => Some(Feedback::Message(notice)),
             Carried::Returned(tag) => Some(Feedback::Returned(tag)),

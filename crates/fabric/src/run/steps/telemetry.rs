@@ -14,7 +14,7 @@ impl Fabric {
     pub fn write_telemetry(&mut self, egress: PortIx, frame: &Frame, now: Time) {
         let Some(own) = self.telemetry.get_mut(egress).filter(|own| own.writes) else { return };
         let port = &self.links.ports[egress];
-        let overhead = u64::from(port.overhead);
+        let overhead = u64::from(port.timing.overhead());
         let before = own.sent;
         own.sent += u64::from(frame.bytes) + overhead;
         if frame.flags.kind() != FrameKind::Data {
@@ -41,7 +41,7 @@ impl Fabric {
     }
 
     /// A packet with telemetry has come to one of the ends of its path: which hears of its stamps first of all.
-    pub fn hand_over_stamps(&mut self, frame: &Frame, to_far: bool, pair: u32) {
+    pub fn deliver_stamps(&mut self, frame: &Frame, to_far: bool, pair: u32) {
         let Some(ends) = self.hosts.endpoints_of_path.get(frame.path.at()) else { return };
         if let Some(nth) = ends[usize::from(to_far)] {
             transport::Protocol::on_stamps(

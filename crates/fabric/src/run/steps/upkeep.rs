@@ -12,11 +12,6 @@ use frame::Frame;
 use units::Time;
 
 impl Fabric {
-    /// The crossbars of its switches.
-    pub fn crossbars(&self) -> impl Iterator<Item = &Crossbar> {
-        self.nodes.iter().filter_map(|node| node.architecture.crossbar())
-    }
-
     /// How many frames are here and on no link, by counts alone.
     pub fn frames_kept(&self) -> u64 {
         let crossing: usize = self.crossbars().map(|bar| bar.frames_underway().count()).sum();

@@ -12,7 +12,7 @@
 //! that the link carries of it.
 
 use crate::run::state::deferred::Deferred;
-use crate::run::state::event::{Event, Kind, Queued, What};
+use crate::run::state::event::{Event, EventQueue, Kind, What};
 use crate::run::state::headers::Carried;
 use crate::run::state::world::Fabric;
 use engine::World;
@@ -68,29 +68,29 @@ impl World for Fabric {
     }
 
     #[inline(always)]
-    fn handle(&mut self, event: Event, windows: &mut Queued) {
-        self.looks_at_own(&event);
-        self.happens(event, windows);
+    fn handle(&mut self, event: Event, events: &mut EventQueue) {
+        self.restrict_to(&event);
+        self.dispatch(event, events);
         if !self.deferred.is_empty() {
-            self.run_deferred(event.time, windows);
+            self.run_deferred(event.time, events);
         }
         self.deciding = false;
-        self.looks_at_all();
+        self.unrestrict();
     }
 }
 
 impl Fabric {
     /// An event, at its node.
     #[inline(always)]
-    fn happens(&mut self, event: Event, windows: &mut Queued) {
+    fn dispatch(&mut self, event: Event, events: &mut EventQueue) {
         if event.is(Kind::Frame) {
-            self.arrive(event, windows);
+            self.arrive(event, events);
         } else if event.is_decision() {
             // Decisions and looks are no part of the fingerprint: a lazy port omits some, and looking changes
             // nothing. Arrivals and timers cover all that can be seen.
             if self.links.ports[event.port()].decision.fires(event.time) {
                 self.deciding = true;
-                self.decide(event.port(), event.time, windows);
+                self.decide(event.port(), event.time, events);
             }
         } else if event.is(Kind::Source) {
             let (place, now) = (event.place(), event.time);
@@ -98,68 +98,62 @@ impl Fabric {
             let flow = self.hosts.sources[source].flow;
             // Written out, as it has no frame to be looked at.
             self.note(&Event::bare(Kind::Source, now, place), Kind::Source, self.numbering.source(flow));
-            self.source_due(source, now, windows);
+            self.source_due(source, now, events);
         } else if event.is(Kind::Limiter) {
-            self.limiter_called(event.called_limiter(), event.time, windows);
+            self.limiter_called(event.called_limiter(), event.time, events);
         } else {
-            self.handle_others(event, windows);
+            self.dispatch_slow(event, events);
         }
     }
 
     /// Runs the steps that a step has deferred, and those that they defer, depth first.
     #[inline(never)]
-    fn run_deferred(&mut self, now: Time, windows: &mut Queued) {
+    fn run_deferred(&mut self, now: Time, events: &mut EventQueue) {
         let mut below = 0;
         loop {
             // What the last step has appended runs in order of appending: the stack holds it in reverse.
-            self.deferred[below..].reverse();
+            if self.deferred.len() > below + 1 {
+                self.deferred[below..].reverse();
+            }
             let Some(step) = self.deferred.pop() else { return };
             below = self.deferred.len();
             match step {
-                Deferred::Decide(port) => self.decide(port, now, windows),
-                Deferred::RefillSources(port, class, frame) => {
-                    self.feed_sources((port, class), &frame, now, windows);
+                Deferred::Decide(port) => self.decide(port, now, events),
+                Deferred::RefillSources(port, class, pushed) => {
+                    self.feed_sources((port, class), pushed, now, events);
                 }
-                Deferred::Refill(port, class, frame) => self.refill_nic((port, class), &frame, now, windows),
-                Deferred::Originate(port, frame) => self.originate(port, frame, now, windows),
-                Deferred::Admitted(admitted) => self.enter_admitted(admitted, now, windows),
-                Deferred::Stuck(port, classes) => self.note_still_stuck(port, classes, now, windows),
+                Deferred::Refill(port, class, pushed) => self.refill_nic((port, class), pushed, now, events),
+                Deferred::Originate(port, frame) => self.originate(port, frame, now, events),
+                Deferred::Admitted(admitted) => self.enter_admitted(admitted, now, events),
+                Deferred::Stuck(port, classes) => self.note_still_stuck(port, classes, now, events),
             }
         }
     }
 
     /// The other kinds, compiled apart from those that every frame needs.
     #[inline(never)]
-    fn handle_others(&mut self, event: Event, windows: &mut Queued) {
+    fn dispatch_slow(&mut self, event: Event, events: &mut EventQueue) {
         let (place, port, now) = (event.place(), event.port(), event.time);
         // Like decisions these are no part of the fingerprint: what they lead to is.
         match event.what() {
-            What::Crossed => return self.crossed(port, now, windows),
-            What::Match => return self.match_due(port, now, windows),
-            What::LookForCredits => return self.look_for_credits(port, now, windows),
-            What::Credits(freed) => return self.receive_credits(port, freed, now, windows),
-            What::UpdateDue => return self.update_due(port, now, windows),
-            What::Watchdog => return self.watch_due(port, now, windows),
+            What::Crossed => return self.crossed(port, now, events),
+            What::Match => return self.match_due(port, now, events),
+            What::LookForCredits => return self.look_for_credits(port, now, events),
+            What::Credits(freed) => return self.receive_credits(port, freed, now, events),
+            What::UpdateDue => return self.update_due(port, now, events),
+            What::Watchdog => return self.watch_due(port, now, events),
             _ => self.note(&event, event.kind(), self.number_of_place(place)),
         }
         match event.what() {
-            What::Head(frame) => self.head_arrives(port, frame, now, windows),
-            What::Pause(pause) => self.receive_pause(port, pause, now, windows),
-            What::Renew => self.renew_pauses(port, now, windows),
+            What::Head(frame) => self.head_arrives(port, frame, now, events),
+            What::Pause(pause) => self.receive_pause(port, pause, now, events),
+            What::Renew => self.renew_pauses(port, now, events),
             What::Broken(frame, cause) => self.broken(port, &frame, cause, now),
-            What::Served => self.served(port, now, windows),
-            What::Fault(actions) => self.fault(port, actions, now, windows),
-            What::News(news) => self.news_due(port, news, now, windows),
-            What::Timeout => self.endpoint_due(self.endpoint_at(place), now, windows),
+            What::Served => self.served(port, now, events),
+            What::Fault(actions) => self.fault(port, actions, now, events),
+            What::News(news) => self.news_due(port, news, now, events),
+            What::Timeout => self.endpoint_due(self.endpoint_at(place), now, events),
             _ => unreachable!("handled before"),
         }
-    }
-
-    /// Adds an event to the fingerprint of its node; `place` is the number of its place in the whole fabric.
-    #[inline(always)]
-    pub(super) fn note(&mut self, event: &Event, kind: Kind, place: u32) {
-        let fingerprint = &mut self.probes.fingerprints[self.node_of[event.place()]];
-        *fingerprint = (fingerprint.rotate_left(5) ^ event.digest(kind, place, &self.headers))
-            .wrapping_mul(0xff51_afd7_ed55_8ccd);
     }
 }

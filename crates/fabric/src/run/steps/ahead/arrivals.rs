@@ -2,7 +2,7 @@
 //!
 //! Where no endpoint answers and nothing takes time, a frame is only counted at its destination, and in the series of its
 //! flow. It needs no event for that: it is counted as of its arrival when its transmission begins, if the run will not
-//! come back before ([`Fabric::comes_back_at`]). Nobody looks at the host before then. The frames of a receiver come through
+//! come back before ([`Fabric::horizon`]). Nobody looks at the host before then. The frames of a receiver come through
 //! one link, and are counted in their order: while one of them is on its way as an event, the others are as well.
 //!
 //! Which ports lead to such hosts is known when the fabric is built (`build/ahead/arrivals.rs`).
@@ -25,7 +25,7 @@ impl Fabric {
         arrives: Time,
         (bytes, priority, flags): (u16, Priority, Flags),
     ) -> bool {
-        let (is_plain, in_time) = (flags.is_plain(), arrives < self.comes_back_at);
+        let (is_plain, in_time) = (flags.is_plain(), arrives < self.horizon);
         let receiver = self.hosts.receiver(path);
         if is_plain && in_time && receiver.expected == 0 {
             let frame = Frame { created, path, bytes, priority, flags, ..Frame::default() };

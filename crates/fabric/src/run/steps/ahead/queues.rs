@@ -17,11 +17,11 @@
 
 use crate::run::state::ahead::MOST;
 use crate::run::state::deferred::Admitted;
-use crate::run::state::event::Queued;
+use crate::run::state::event::EventQueue;
 use crate::run::state::index::{PortIx, QueueIx};
 use crate::run::state::losses::Cause;
 use crate::run::state::pool::Waiting;
-use crate::run::state::port::{Hooks, Port};
+use crate::run::state::port::{Port, PortFeatures};
 use crate::run::state::world::Fabric;
 use crate::run::steps::managed::Admission;
 use frame::{Frame, TrafficClass};
@@ -36,7 +36,7 @@ impl Fabric {
             return;
         }
         let class = TrafficClass(port.waiting.trailing_zeros() as u8);
-        if port.hooks.has(Hooks::MANAGED) && self.hears_of_departures(egress, class, now) {
+        if port.features.has(PortFeatures::MANAGED) && self.hears_of_departures(egress, class, now) {
             self.settle_noting(egress, now);
         } else {
             self.settle_unheard(egress, now);
@@ -103,7 +103,7 @@ impl Fabric {
     /// Makes up for all departures up to `now`, before somebody looks at the whole.
     pub fn settle_all(&mut self, now: Time) {
         for port in self.links.ports.keys() {
-            if self.links.ports[port].hooks.has(Hooks::AHEAD) {
+            if self.links.ports[port].features.has(PortFeatures::AHEAD) {
                 self.settle(port, now);
             }
         }
@@ -112,7 +112,7 @@ impl Fabric {
     /// The frames of a port that have been sent ahead and have not left.
     pub fn committed(&self, port: PortIx) -> impl Iterator<Item = &Waiting> {
         let state = &self.links.ports[port];
-        let waiting = state.hooks.has(Hooks::AHEAD) && state.waiting != 0;
+        let waiting = state.features.has(PortFeatures::AHEAD) && state.waiting != 0;
         let queue = waiting.then(|| state.waiting_queue());
         let committed =
             |queue: QueueIx| self.buffers.frames(queue).take(self.buffers.queues[queue].committed as usize);
@@ -120,7 +120,11 @@ impl Fabric {
     }
     /// How many there are at all ports.
     pub fn frames_committed(&self) -> u64 {
-        let ports = self.links.ports.iter().filter(|port| port.hooks.has(Hooks::AHEAD) && port.waiting != 0);
+        let ports = self
+            .links
+            .ports
+            .iter()
+            .filter(|port| port.features.has(PortFeatures::AHEAD) && port.waiting != 0);
         ports.map(|port| u64::from(self.buffers.queues[port.waiting_queue()].committed)).sum()
     }
     /// Until when the frame takes that is on the link of a port: those sent ahead follow it without a gap.
@@ -137,11 +141,11 @@ impl Fabric {
         frame: Frame,
         ingress: Option<PortIx>,
         now: Time,
-        windows: &mut Queued,
+        events: &mut EventQueue,
     ) {
         self.settle_unheard(egress, now);
         let class = self.links.ports[egress].classes.class(frame.priority);
-        self.go_ahead((egress, class), frame, ingress, now, windows);
+        self.go_ahead((egress, class), frame, ingress, now, events);
     }
 
     /// As `enqueue_ahead`, at a port with a queue manager.
@@ -152,7 +156,7 @@ impl Fabric {
         frame: Frame,
         ingress: Option<PortIx>,
         now: Time,
-        windows: &mut Queued,
+        events: &mut EventQueue,
     ) {
         // The one that waits, if any does: no other is in use here.
         let class = self.links.ports[egress].classes.class(frame.priority);
@@ -161,10 +165,10 @@ impl Fabric {
         } else {
             self.settle_unheard(egress, now);
         }
-        if self.comes_unheard(egress, class, &frame, now) {
-            self.go_ahead((egress, class), frame, ingress, now, windows);
+        if self.needs_no_update(egress, class, &frame, now) {
+            self.go_ahead((egress, class), frame, ingress, now, events);
         } else {
-            self.enqueue_heard_ahead(egress, frame, ingress, now, windows);
+            self.enqueue_heard_ahead(egress, frame, ingress, now, events);
         }
     }
 
@@ -176,13 +180,13 @@ impl Fabric {
         frame: Frame,
         ingress: Option<PortIx>,
         now: Time,
-        windows: &mut Queued,
+        events: &mut EventQueue,
     ) {
         let port = &self.links.ports[egress];
         if port.waiting == 0 && port.busy_until <= now {
-            self.transmit(egress, frame, now, windows);
+            self.transmit(egress, frame, now, events);
         } else {
-            self.stand_ahead((egress, class), frame, ingress, true, now, windows);
+            self.stand_ahead((egress, class), frame, ingress, true, now, events);
         }
     }
 
@@ -194,27 +198,27 @@ impl Fabric {
         mut frame: Frame,
         ingress: Option<PortIx>,
         now: Time,
-        windows: &mut Queued,
+        events: &mut EventQueue,
     ) {
         let class = self.links.ports[egress].classes.class(frame.priority);
         if self.admitted_by_manager(egress, class, &mut frame, ingress, now) == Admission::Admitted {
-            self.enqueue_admitted_ahead(Admitted { frame, egress, class, ingress }, now, windows);
+            self.enqueue_admitted_ahead(Admitted { frame, egress, class, ingress }, now, events);
         }
     }
 
     /// A frame goes on that its queue manager has admitted.
     #[inline(always)]
-    pub fn enqueue_admitted_ahead(&mut self, admitted: Admitted, now: Time, windows: &mut Queued) {
+    pub fn enqueue_admitted_ahead(&mut self, admitted: Admitted, now: Time, events: &mut EventQueue) {
         let Admitted { frame, egress, class, ingress } = admitted;
         let port = &self.links.ports[egress];
         if port.waiting == 0 && port.busy_until <= now {
             if self.links.cold[egress].notes_departures {
                 self.manager_on_departure(egress, class, frame, now);
             }
-            self.transmit(egress, frame, now, windows);
+            self.transmit(egress, frame, now, events);
             return;
         }
-        self.stand_ahead((egress, class), frame, ingress, !frame.flags.is_tagged(), now, windows);
+        self.stand_ahead((egress, class), frame, ingress, !frame.flags.is_tagged(), now, events);
     }
 
     /// A frame waits at a port that sends ahead: until a known time, or, unless `known`, for a decision.
@@ -226,11 +230,11 @@ impl Fabric {
         ingress: Option<PortIx>,
         known: bool,
         now: Time,
-        windows: &mut Queued,
+        events: &mut EventQueue,
     ) {
         let port = &mut self.links.ports[egress];
         let queue = &mut self.buffers.queues[port.queue(class)];
-        if port.hooks.has(Hooks::BOUNDED) {
+        if port.features.has(PortFeatures::BOUNDED) {
             // Nothing but queues has a limit here.
             let limit = self.nodes[self.node_of[egress]].memory().buffer.queue;
             if limit.is_some_and(|limit| !queue.occupancy.has_room(limit, frame.bytes)) {
@@ -244,10 +248,10 @@ impl Fabric {
         self.buffers.pool.push_leaving(&mut queue.list, &frame, now, leaves, ingress);
         if commit {
             queue.committed += 1;
-            self.put_on_link(egress, frame, leaves, windows);
+            self.put_on_link(egress, frame, leaves, events);
         } else {
             let at = port.busy_until;
-            self.arm(egress, at, windows);
+            self.arm(egress, at, events);
         }
     }
 
@@ -267,7 +271,7 @@ impl Fabric {
 
     /// All that was committed has left, and more waits: the port commits the next frames.
     #[inline(never)]
-    pub fn decide_ahead(&mut self, egress: PortIx, now: Time, windows: &mut Queued) {
+    pub fn decide_ahead(&mut self, egress: PortIx, now: Time, events: &mut EventQueue) {
         self.settle(egress, now);
         let port = &mut self.links.ports[egress];
         if port.waiting == 0 {
@@ -280,19 +284,19 @@ impl Fabric {
             && self.buffers.queues[queue].committed < MOST
         {
             // The tag of the first is known now, as it leaves now.
-            let Port { hooks, busy_until, .. } = self.links.ports[egress];
-            let stamped = hooks.has(Hooks::MANAGED) && self.buffers.pool.is_tagged(next);
+            let Port { features, busy_until, .. } = self.links.ports[egress];
+            let stamped = features.has(PortFeatures::MANAGED) && self.buffers.pool.is_tagged(next);
             if stamped && busy_until > now {
                 break;
             }
             let frame;
             (frame, slot) = self.buffers.pool.commit(next, busy_until);
             self.buffers.queues[queue].committed += 1;
-            self.put_on_link(egress, frame, busy_until, windows);
+            self.put_on_link(egress, frame, busy_until, events);
         }
         let at = self.links.ports[egress].busy_until;
         if slot.is_some() {
-            self.arm(egress, at, windows);
+            self.arm(egress, at, events);
         }
         // The first leaves at once, perhaps with a tag.
         if self.links.cold[egress].notes_departures {

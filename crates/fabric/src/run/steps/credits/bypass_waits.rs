@@ -1,6 +1,6 @@
 //! Waits of bypass queues.
 
-use crate::run::state::event::Queued;
+use crate::run::state::event::EventQueue;
 use crate::run::state::index::PortIx;
 use crate::run::state::world::Fabric;
 use frame::members;
@@ -9,13 +9,13 @@ use units::Time;
 impl Fabric {
     /// Notes which bypass queues among these classes lack credits. The classes of `before` waited as a whole until now.
     #[inline(never)]
-    pub(super) fn note_bypasses(
+    pub fn note_bypasses(
         &mut self,
         egress: PortIx,
         among: u32,
         before: u32,
         now: Time,
-        windows: &mut Queued,
+        events: &mut EventQueue,
     ) {
         let credits = self.links.cold[egress].control.credits();
         if credits.is_none_or(|credits| credits.bypass_waits.is_none()) {
@@ -33,7 +33,7 @@ impl Fabric {
         self.note_held(egress, first, now);
         let Some(credits) = self.links.cold[egress].control.credits() else { return };
         if had == 0 && credits.held != 0 && credits.reads() {
-            self.await_update(egress, windows);
+            self.await_update(egress, events);
         }
     }
 }

@@ -1,23 +1,19 @@
 //! Frames that come to a crossbar, are matched and cross.
 
 use crate::run::state::crossbar::Crossbar;
-use crate::run::state::event::{Event, Kind, Queued};
+use crate::run::state::event::EventQueue;
 use crate::run::state::index::PortIx;
 use crate::run::state::losses::Cause;
 use crate::run::state::pool::Waiting;
-use crate::run::state::port::{HEAD_BYTES, Hooks};
+use crate::run::state::port::{HEAD_BYTES, PortFeatures};
 use crate::run::state::world::Fabric;
+use crate::run::steps::crossbar::outputs::match_later;
 use flow_control::pfc::Counted;
 use frame::{Frame, TrafficClass};
 use queueing::Crossing;
 use units::Time;
 
 impl Fabric {
-    #[inline(always)]
-    fn crossbar_mut(&mut self, port: PortIx) -> Option<&mut Crossbar> {
-        self.nodes[self.node_of[port]].architecture.crossbar_mut()
-    }
-
     /// A frame has come to a switch with a crossbar, or begins its way there.
     #[inline(never)]
     pub fn enter_crossbar(
@@ -27,30 +23,30 @@ impl Fabric {
         frame: Frame,
         ingress: Option<PortIx>,
         now: Time,
-        windows: &mut Queued,
+        events: &mut EventQueue,
     ) {
         let Some(ingress) = ingress else {
             if let Some(bar) = self.crossbar_mut(egress) {
                 let output = bar.nth(egress);
                 bar.hold(output, bar.lane(class, &frame), frame.bytes);
             }
-            return self.enqueue_at_output(egress, class, frame, None, now, windows);
+            return self.enqueue_at_output(egress, class, frame, None, now, events);
         };
         let port = &self.links.ports[egress];
-        let (hooks, queue) = (port.hooks, port.queue(class));
-        if hooks.has(Hooks::CREDITS) {
+        let (features, queue) = (port.features, port.queue(class));
+        if features.has(PortFeatures::CREDITS) {
             self.credits_arrived(ingress, &frame, Some(queue), now);
         }
-        if hooks.has(Hooks::COUNTED) {
+        if features.has(PortFeatures::INGRESS_ACCOUNTING) {
             match self.count_in(&frame, Some(ingress), now) {
                 Counted::Fits => {}
                 Counted::Full => {
                     return self.lose(egress, class, &frame, Some(ingress), Cause::Headroom, now);
                 }
-                Counted::AtXoff => self.send_xoff(&frame, ingress, Some(queue), now, windows),
+                Counted::AtXoff => self.send_xoff(&frame, ingress, Some(queue), now, events),
             }
         }
-        self.tell_root(egress, class, &frame);
+        self.note_at_root(egress, class, &frame);
         let node = self.node_of[egress];
         let Some(bar) = self.nodes[node].architecture.crossbar_mut() else { return };
         let (input, output) = (bar.nth(ingress), bar.nth(egress));
@@ -61,12 +57,12 @@ impl Fabric {
         }
         let list = bar.list(input, output, lane);
         let is_first = bar.lists[list].is_empty();
-        if is_first && bar.crosses_at_once(input, output, lane, frame.bytes, now) && windows.is_last_of(now) {
+        if is_first && bar.crosses_at_once(input, output, lane, frame.bytes, now) && events.is_last_of(now) {
             // All others that could be matched have been: the match is this frame.
             bar.inputs[input].pass(frame.bytes);
             let crossing = Crossing { input, output, class: lane };
             bar.arbiter.grant_alone(crossing);
-            self.set_off(ingress, crossing, &frame, now, now, windows);
+            self.set_off(ingress, crossing, &frame, now, now, events);
             #[cfg(debug_assertions)]
             self.check_matched(egress, now);
             return;
@@ -78,10 +74,10 @@ impl Fabric {
             bar.want(input, output, lane as u8);
             let are_free = bar.busy_until(input, output) <= now;
             if !are_free {
-                notice_later(bar, input, output, windows);
+                notice_later(bar, input, output, events);
             }
             if are_free && bar.outputs[output].roomy >> lane & 1 != 0 || bar.left_over {
-                self.match_soon(egress, now, windows);
+                self.match_soon(egress, now, events);
             }
         }
         #[cfg(debug_assertions)]
@@ -119,25 +115,25 @@ impl Fabric {
     }
 
     /// Inputs and outputs are matched after all that happens now; the event that is handled ends with this.
-    fn match_soon(&mut self, port: PortIx, now: Time, windows: &mut Queued) {
-        if windows.is_last_of(now) {
-            self.match_now(port, windows, now);
+    fn match_soon(&mut self, port: PortIx, now: Time, events: &mut EventQueue) {
+        if events.is_last_of(now) {
+            self.match_now(port, events, now);
         } else if let Some(bar) = self.crossbar_mut(port) {
-            match_later(bar, now, windows);
+            match_later(bar, now, events);
         }
     }
 
     /// The time of a match has come.
-    pub fn match_due(&mut self, port: PortIx, now: Time, windows: &mut Queued) {
+    pub fn match_due(&mut self, port: PortIx, now: Time, events: &mut EventQueue) {
         let node = self.node_of[port];
         let Some(bar) = self.nodes[node].architecture.crossbar_mut() else { return };
         if bar.matching.fires(now) {
-            self.match_now(port, windows, now);
+            self.match_now(port, events, now);
         }
     }
 
     /// Matches inputs and outputs.
-    fn match_now(&mut self, port: PortIx, windows: &mut Queued, now: Time) {
+    fn match_now(&mut self, port: PortIx, events: &mut EventQueue, now: Time) {
         let node = self.node_of[port];
         let Some(bar) = self.nodes[node].architecture.crossbar_mut() else { return };
         bar.request(&self.buffers.pool, now);
@@ -146,7 +142,7 @@ impl Fabric {
             return;
         }
         if let Some(crossing) = bar.arbiter.pick_for_one(&bar.requests) {
-            return self.cross(port, crossing, now, windows);
+            return self.cross(port, crossing, now, events);
         }
         let mut matches = std::mem::take(&mut bar.matches);
         bar.left_over = bar.arbiter.pick(&bar.requests, &mut matches);
@@ -154,10 +150,10 @@ impl Fabric {
             // Any end may find what was left out.
             let first_port = bar.first_port;
             let busy = bar.outputs.iter_mut().enumerate().filter(|(_, output)| output.busy_until > now);
-            busy.for_each(|(nth, output)| output.notice(first_port.plus(nth as u32), windows));
+            busy.for_each(|(nth, output)| output.notice(first_port.plus(nth as u32), events));
         }
         for crossing in matches.drain(..) {
-            self.cross(port, crossing, now, windows);
+            self.cross(port, crossing, now, events);
         }
         if let Some(bar) = self.crossbar_mut(port) {
             bar.matches = matches;
@@ -166,7 +162,7 @@ impl Fabric {
 
     /// A frame begins to cross.
     #[inline(always)]
-    fn cross(&mut self, port: PortIx, crossing: Crossing, now: Time, windows: &mut Queued) {
+    fn cross(&mut self, port: PortIx, crossing: Crossing, now: Time, events: &mut EventQueue) {
         let Crossing { input, output, class: lane } = crossing;
         let node = self.node_of[port];
         let Some(bar) = self.nodes[node].architecture.crossbar_mut() else { return };
@@ -184,10 +180,10 @@ impl Fabric {
                 bar.want(input, next, lane as u8);
             }
         }
-        self.set_off(port, crossing, &waiting.frame, waiting.since, now, windows);
+        self.set_off(port, crossing, &waiting.frame, waiting.since, now, events);
         for next in [next, moved].into_iter().flatten().filter(|&next| next != output) {
             if let Some(bar) = self.crossbar_mut(port) {
-                notice_later(bar, input, next, windows);
+                notice_later(bar, input, next, events);
             }
         }
     }
@@ -200,7 +196,7 @@ impl Fabric {
         frame: &Frame,
         since: Time,
         now: Time,
-        windows: &mut Queued,
+        events: &mut EventQueue,
     ) {
         let Crossing { input, output, class: lane } = crossing;
         let node = self.node_of[port];
@@ -223,68 +219,42 @@ impl Fabric {
             state.underway = Some((*frame, class));
         }
         if awaited || !early {
-            state.notice(egress, windows);
+            state.notice(egress, events);
         }
-        let hooks = self.links.ports[egress].hooks;
-        if hooks.has(Hooks::CREDITS) {
-            self.credits_free_last(ingress, frame, now, windows);
+        let features = self.links.ports[egress].features;
+        if features.has(PortFeatures::CREDITS) {
+            self.credits_free_last(ingress, frame, now, events);
         }
-        if hooks.has(Hooks::COUNTED) {
+        if features.has(PortFeatures::INGRESS_ACCOUNTING) {
             let mut waiting = Waiting::default();
             (waiting.frame, waiting.since, waiting.across) = (*frame, since, Some(ingress));
-            self.count_out(&waiting, now, windows);
+            self.count_out(&waiting, now, events);
         }
         if early {
-            self.enqueue_at_output(egress, class, *frame, None, now, windows);
+            self.enqueue_at_output(egress, class, *frame, None, now, events);
         }
     }
 
     /// A frame has crossed to a port.
     #[inline]
-    pub fn crossed(&mut self, egress: PortIx, now: Time, windows: &mut Queued) {
+    pub fn crossed(&mut self, egress: PortIx, now: Time, events: &mut EventQueue) {
         let Some(bar) = self.crossbar_mut(egress) else { return };
         let output = bar.nth(egress);
         let (frame, may_match) = bar.ended(output);
         if let Some((frame, class)) = frame {
-            self.enqueue_at_output(egress, class, frame, None, now, windows);
+            self.enqueue_at_output(egress, class, frame, None, now, events);
         }
         if may_match {
-            self.match_soon(egress, now, windows);
+            self.match_soon(egress, now, events);
         }
         #[cfg(debug_assertions)]
         self.check_matched(egress, now);
     }
-
-    /// A frame has begun to leave the switch, or is lost at its output, which has more room. Nothing, without a crossbar.
-    #[inline(always)]
-    pub fn output_left(
-        &mut self,
-        egress: PortIx,
-        class: TrafficClass,
-        frame: &Frame,
-        now: Time,
-        windows: &mut Queued,
-    ) {
-        let Some(bar) = self.crossbar_mut(egress) else { return };
-        let output = bar.nth(egress);
-        let more = bar.let_go(output, bar.lane(class, frame), frame.bytes) && bar.is_wanted(output, now)
-            || bar.left_over;
-        if more && bar.outputs[output].busy_until <= now {
-            match_later(bar, now, windows);
-        }
-    }
-}
-
-/// Inputs and outputs are matched after all that happens now.
-fn match_later(bar: &mut Crossbar, now: Time, windows: &mut Queued) {
-    if bar.matching.arm(now) {
-        windows.push(Event::bare(Kind::Match, now, bar.first_port));
-    }
 }
 
 /// A frame waits for an input and an output that are not both free: the end of what lasts longer will be noticed.
-fn notice_later(bar: &mut Crossbar, input: usize, output: usize, windows: &mut Queued) {
+fn notice_later(bar: &mut Crossbar, input: usize, output: usize, events: &mut EventQueue) {
     let longer = bar.busy_longer(input, output);
     let port = bar.port(longer);
-    bar.outputs[longer].notice(port, windows);
+    bar.outputs[longer].notice(port, events);
 }

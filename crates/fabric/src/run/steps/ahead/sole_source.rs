@@ -5,12 +5,12 @@
 //! frames whose transmission begins before a pause can act that is not known yet: several of them go at one decision, each
 //! as of its own time, and nothing has to be taken back.
 //!
-//! Which NICs these are is known when the fabric is built (`build/ahead/lone_source.rs`). The other end of the link tells of each
+//! Which NICs these are is known when the fabric is built (`build/ahead/sole_source.rs`). The other end of the link tells of each
 //! pause that it sends. Nobody else looks at the NIC before the last of these frames has left.
 
 use crate::run::state::ahead::MOST;
-use crate::run::state::ahead::lone_source::LoneSource;
-use crate::run::state::event::Queued;
+use crate::run::state::ahead::sole_source::SoleGreedySource;
+use crate::run::state::event::EventQueue;
 use crate::run::state::index::{PortIx, SourceIx};
 use crate::run::state::world::Fabric;
 use frame::Frame;
@@ -19,13 +19,19 @@ use units::Time;
 impl Fabric {
     /// The port of a lone source chooses what to send next, and what after that. It is free, and not paused.
     #[inline(never)]
-    pub fn decide_lone_ahead(&mut self, egress: PortIx, lone: LoneSource, now: Time, windows: &mut Queued) {
+    pub fn decide_lone_ahead(
+        &mut self,
+        egress: PortIx,
+        lone: SoleGreedySource,
+        now: Time,
+        events: &mut EventQueue,
+    ) {
         let source = &self.hosts.sources[lone.source].source;
         let changes = source.next_wake().unwrap_or(Time::NEVER);
         if changes <= now {
-            return self.send_next(egress, now, windows);
+            return self.send_next(egress, now, events);
         }
-        let until = lone.undisturbed_until(windows.start()).min(self.comes_back_at).min(changes);
+        let until = lone.undisturbed_until(events.start()).min(self.horizon).min(changes);
         let port = &self.links.ports[egress];
         let queue = port.waiting_queue();
         let mut frame = self.buffers.leave(queue, now, true).frame;
@@ -35,7 +41,7 @@ impl Fabric {
         );
         let (mut at, mut sent) = (now, 0);
         let next = loop {
-            self.put_on_link(egress, frame, at, windows);
+            self.put_on_link(egress, frame, at, events);
             self.links.passed.count(egress, &frame);
             sent += 1;
             let Some(next) = self.next_of_lone(lone.source, at) else { break None };
@@ -46,10 +52,10 @@ impl Fabric {
             self.buffers.queues[queue].pass(next.bytes, at - next.created);
             frame = next;
         };
-        windows.count(sent - 1);
+        events.count(sent - 1);
         if let Some(next) = next {
             self.buffers.enter(queue, &next, next.created, None, || PortIx::new(0));
-            self.arm(egress, at, windows);
+            self.arm(egress, at, events);
         } else {
             self.links.ports[egress].waiting = 0;
         }

@@ -5,7 +5,7 @@ use units::Time;
 
 /// A source that is alone at its NIC, and the pauses of the port.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct LoneSource {
+pub(crate) struct SoleGreedySource {
     pub(in crate::run) source: SourceIx,
     /// From when the other end may decide to send a pause until that acts here, at least; [`Time::NEVER`]: it sends none.
     undisturbed_for: Time,
@@ -14,10 +14,10 @@ pub(crate) struct LoneSource {
     next_pause: Time,
 }
 
-impl LoneSource {
+impl SoleGreedySource {
     /// Alone there, with no pause on its way.
-    pub fn new(source: SourceIx, undisturbed_for: Time) -> LoneSource {
-        LoneSource { source, undisturbed_for, pauses_underway: 0, next_pause: Time::NEVER }
+    pub fn new(source: SourceIx, undisturbed_for: Time) -> SoleGreedySource {
+        SoleGreedySource { source, undisturbed_for, pauses_underway: 0, next_pause: Time::NEVER }
     }
 
     /// A pause is sent that will act then.

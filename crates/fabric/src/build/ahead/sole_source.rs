@@ -1,9 +1,9 @@
 //! Which sources are alone at their NIC, with nothing that their frames depend on but pauses.
 
 use crate::build::Plan;
-use crate::run::state::ahead::LoneSource;
+use crate::run::state::ahead::SoleGreedySource;
 use crate::run::state::index::PortIx;
-use crate::run::state::port::Hooks;
+use crate::run::state::port::PortFeatures;
 use crate::run::state::world::Fabric;
 use crate::spec::Spec;
 use frame::CONTROL_FRAME_BYTES;
@@ -31,11 +31,12 @@ pub fn mark(plan: &Plan, fabric: &mut Fabric) {
         let egress = PortIx::new(port.0 - fabric.numbering.first_port);
         let hot = &fabric.links.ports[egress];
         let one_list = fabric.buffers.queues[hot.first_queue].voqs == 1;
-        if !hot.hooks.is_within(Hooks::FEEDS.or(Hooks::COUNTED_AHEAD)) || !one_list {
+        if !hot.features.is_within(PortFeatures::FEEDS.or(PortFeatures::COUNTED_AHEAD)) || !one_list {
             continue;
         }
         let Some(undisturbed_for) = undisturbed_for(plan, fabric, port.0) else { continue };
-        fabric.links.cold[egress].lone_source = Some(Box::new(LoneSource::new(source, undisturbed_for)));
+        fabric.links.cold[egress].sole_source =
+            Some(Box::new(SoleGreedySource::new(source, undisturbed_for)));
     }
 }
 
@@ -52,18 +53,18 @@ fn undisturbed_for(plan: &Plan, fabric: &Fabric, port: u32) -> Option<Time> {
     let peer = plan.wiring.peer[port as usize];
     let local = PortIx::new(peer.0.checked_sub(fabric.numbering.first_port)?);
     let (hot, cold) = (fabric.links.ports.get(local)?, fabric.links.cold.get(local)?);
-    if hot.hooks.has(Hooks::FAULTED) {
+    if hot.features.has(PortFeatures::FAULTED) {
         return None;
     }
     let sends = fabric.nodes[fabric.node_of[local]].pause_sender.is_some();
-    let on_link = u64::from(CONTROL_FRAME_BYTES) + u64::from(hot.overhead);
+    let on_link = u64::from(CONTROL_FRAME_BYTES) + u64::from(hot.timing.overhead());
     let acts_after = || hot.clock.span_floor(on_link) + cold.delay + plan.response(port);
     Some(if sends { acts_after() } else { Time::NEVER })
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::run::state::port::Hooks;
+    use crate::run::state::port::PortFeatures;
     use crate::simulation::{Simulation, pairs};
     use crate::spec::{FaultSpec, LimiterSpec, Role, Spec};
     use queueing::{LimiterScope, RateControlSpec, ReactionPointParams};
@@ -74,10 +75,10 @@ mod tests {
         let simulation = Simulation::on_threads(spec, threads).expect("builds");
         let links = || simulation.parts().map(|part| &part.links);
         (
-            links().flat_map(|links| &links.cold).filter(|cold| cold.lone_source.is_some()).count(),
+            links().flat_map(|links| &links.cold).filter(|cold| cold.sole_source.is_some()).count(),
             links()
                 .flat_map(|links| &links.ports)
-                .filter(|port| port.hooks.has(Hooks::COUNTED_AHEAD))
+                .filter(|port| port.features.has(PortFeatures::COUNTED_AHEAD))
                 .count(),
         )
     }

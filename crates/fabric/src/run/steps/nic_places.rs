@@ -1,0 +1,71 @@
+//! Places in NICs: which frames occupy one, and what fills it when they have left.
+
+use crate::run::state::deferred::Deferred;
+use crate::run::state::index::PortIx;
+use crate::run::state::world::Fabric;
+use frame::{Frame, PathId, TrafficClass};
+
+impl Fabric {
+    /// A frame has left a NIC: defers what may take its place, if anything waits for that.
+    #[inline(always)]
+    pub fn feed(&mut self, egress: PortIx, frame: &Frame) {
+        let class = self.links.ports[egress].classes.class(frame.priority);
+        let is_pushed = frame.flags.is_pushed();
+        if self.was_pulled(frame, is_pushed) {
+            self.pulled_frame_left(egress, class);
+        }
+        let Some(nic) = &self.links.nics[egress] else { return };
+        let pushed = is_pushed.then_some(frame.path);
+        if nic.has_line(class) {
+            self.deferred.push(Deferred::Refill(egress, class, pushed));
+        } else if is_pushed || nic.has_blocked(class) {
+            self.deferred.push(Deferred::RefillSources(egress, class, pushed));
+        }
+    }
+
+    /// Returns true if the NIC pulled a frame from an endpoint or a rate limiter. Frames that the host originates itself enter the
+    /// queue without being pulled.
+    #[inline(always)]
+    pub fn was_pulled(&self, frame: &Frame, pushed: bool) -> bool {
+        if pushed { self.limiter_of(frame.path).is_some() } else { !frame.flags.is_originated() }
+    }
+
+    /// A frame that a NIC has pulled waits no longer: it is on the link, or lost.
+    pub fn pulled_frame_left(&mut self, egress: PortIx, class: TrafficClass) {
+        if let Some(nic) = &mut self.links.nics[egress] {
+            nic.pulled_left(class);
+        }
+    }
+
+    /// The NIC was full and the frame is gone: a greedy source tries again when one of its class has left.
+    pub fn nic_refused(&mut self, egress: PortIx, class: TrafficClass, frame: &Frame) {
+        let pushed = frame.flags.is_pushed();
+        if self.was_pulled(frame, pushed) {
+            self.pulled_frame_left(egress, class);
+        }
+        if !pushed {
+            return;
+        }
+        let source = self.routes.path_source[frame.path.at()];
+        let state = &mut self.hosts.sources[source];
+        if state.source.is_greedy() {
+            // What it left at another port when its path changed is not counted any more.
+            state.in_nic = state.in_nic.saturating_sub(1);
+            if let Some(nic) = &mut self.links.nics[egress] {
+                nic.block(class, source);
+            }
+        }
+    }
+
+    pub fn count_pulled(&mut self, egress: PortIx, class: TrafficClass) {
+        if let Some(nic) = &mut self.links.nics[egress] {
+            nic.count_pulled(class);
+        }
+    }
+}
+
+/// Path of a frame that a source pushed; `None` if an endpoint or a limiter sent it.
+#[inline(always)]
+pub(super) fn pushed_path(frame: &Frame) -> Option<PathId> {
+    frame.flags.is_pushed().then_some(frame.path)
+}
