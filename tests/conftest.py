@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,6 +22,31 @@ LONG_TESTS = frozenset(
     line for line in Path(__file__).with_name("long.txt").read_text("utf-8").splitlines() if "::" in line
 )
 """The tests that `make test` leaves to `make test-all`, by file and function."""
+
+
+# A background job of a shell inherits an ignored SIGINT, and so would every process that a test starts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def cpu_s(process: subprocess.Popen[Any]) -> float:
+    """CPU time of a process in seconds; on a system without /proc the time since the first call for it."""
+    try:
+        fields = Path(f"/proc/{process.pid}/stat").read_text("ascii").rpartition(")")[2].split()
+    except OSError:
+        began = _ASKED.setdefault(process.pid, time.monotonic())
+        return time.monotonic() - began
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+_ASKED: dict[int, float] = {}
+
+
+def has_worked(process: subprocess.Popen[Any], seconds: float = 1.5) -> None:
+    """Waits until a process has used this CPU time, on a busy machine too. A run begins within 0.5 s."""
+    while cpu_s(process) < seconds:
+        assert process.poll() is None, "it ends too soon to test"
+        time.sleep(0.05)
 
 
 BEGIN_WITH = (

@@ -7,19 +7,20 @@ import os
 import signal
 import subprocess
 import sys
-import time
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
 
 import penstock as ps
-from conftest import LONG, Command, command_line, json_of
+from conftest import LONG, Command, command_line, has_worked, json_of
 from penstock import _core, glossary, library
 from penstock.cli import compare, console, demo, main
-from penstock.result import Result, summary
+from penstock.result import Result, rows, summary
 from penstock.studies import reproduce as studies
 
 SCHEMAS = Path(__import__("penstock").__file__).parent / "schemas"
@@ -101,7 +102,7 @@ def test_an_interrupt_ends_cleanly_with_what_was_measured(tmp_path: Path) -> Non
         stderr=subprocess.PIPE,
         text=True,
     )
-    time.sleep(2.0)
+    has_worked(process)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
@@ -124,7 +125,7 @@ def test_interrupted_replications_keep_what_was_measured(tmp_path: Path) -> None
         stderr=subprocess.PIPE,
         text=True,
     )
-    time.sleep(2.0)
+    has_worked(process)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
@@ -136,7 +137,7 @@ def test_interrupted_replications_keep_what_was_measured(tmp_path: Path) -> None
 def test_a_killed_run_leaves_nothing(tmp_path: Path) -> None:
     (tmp_path / "long.toml").write_text(LONG, "utf-8")
     process = subprocess.Popen(command_line("run", "long.toml", "--out", "cut"), cwd=tmp_path)
-    time.sleep(1.0)
+    has_worked(process, 0.8)
     process.kill()
     process.wait()
     assert [path.name for path in tmp_path.iterdir()] == ["long.toml"]
@@ -492,11 +493,12 @@ def test_progress_on_a_terminal(tmp_path: Path) -> None:
         command_line("run", "long.toml", "--json"), cwd=tmp_path, stdout=subprocess.PIPE, stderr=theirs
     )
     os.close(theirs)
-    time.sleep(2.0)
-    process.send_signal(signal.SIGINT)
-    process.communicate(timeout=60)
-    shown = all_of(ours)
-    assert b"frame-hops/s" in shown
+    with ThreadPoolExecutor() as reader:  # a terminal that nobody reads stops the process
+        shown = reader.submit(all_of, ours)
+        has_worked(process)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+    assert b"frame-hops/s" in shown.result()
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs a pseudo-terminal")
@@ -529,7 +531,7 @@ def test_a_second_interrupt_leaves_out_the_report_alone(tmp_path: Path) -> None:
         text=True,
     )
     assert process.stderr is not None
-    time.sleep(2.0)
+    has_worked(process)
     process.send_signal(signal.SIGINT)
     said = process.stderr.readline()
     process.send_signal(signal.SIGINT)
@@ -615,11 +617,16 @@ def test_json_of_many_hosts_is_the_summary_row_by_row(
         result = scenario.run()
         console.print_json(summary.in_rows(result))
         assert json.loads(capsys.readouterr().out) == summary.summarise(result)
-    monkeypatch.setattr(summary, "ROWS_AT_A_TIME", 2)
+    monkeypatch.setattr(rows, "ROWS_AT_A_TIME", 2)
     whole = [len(names) for names in (result.table("ports")["port"],)]
     sizes: list[int] = []
-    real = summary.rows
-    monkeypatch.setattr(summary, "rows", lambda table: sizes.append(table.num_rows) or real(table))
+    real = rows.encoded
+
+    def encoded(column: Any, *, ascii_only: bool) -> Sequence[str]:
+        sizes.append(len(column))
+        return real(column, ascii_only=ascii_only)
+
+    monkeypatch.setattr(rows, "encoded", encoded)
     console.print_json(summary.in_rows(result))
     assert len(json.loads(capsys.readouterr().out)["ports"]) == whole[0] > 2
     assert max(sizes) == 2

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 import penstock as ps
-from conftest import LONG, SMALL, Command, command_line
+from conftest import LONG, SMALL, Command, command_line, has_worked
 from penstock import storage
 from penstock.result import Result
 from penstock.running import many
@@ -159,7 +159,7 @@ def test_a_signal_ends_a_run_with_what_was_measured(tmp_path: Path, number: int,
         stderr=subprocess.PIPE,
         text=True,
     )
-    time.sleep(2.0)
+    has_worked(process)
     process.send_signal(number)
     if number == signal.SIGINT:
         process.send_signal(number)

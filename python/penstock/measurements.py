@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import pyarrow as pa
 
+from . import arrow
 from .errors import MissingPackageError, UnknownNameError
 from .library import suggestion, text_of
 from .units import count, plain, visible, written
@@ -198,7 +199,7 @@ class Measurements:
     @of_result
     def _repr_html_(self) -> str:
         """Name, fingerprint and the first flows, for notebooks."""
-        flows = self.table("flows") if "flows" in self._readers else pa.table({})
+        flows = self.table("flows") if "flows" in self._readers else arrow.table({})
         shown = [name for name in _SHOWN if name in flows.column_names]
         return (
             f"<p><b>{escape(self.name)}</b>, seed {self.seed}, fingerprint {escape(self.fingerprint)}"
@@ -387,8 +388,8 @@ class Measurements:
         name, column, unit = _DISTRIBUTIONS[what]
         table = self.table(name)
         if unit:
-            table = table.filter(pc.equal(table["unit"], unit))
-        chosen = table.filter(pc.equal(table[column], of))
+            table = table.filter(arrow.call("equal", table["unit"], unit))
+        chosen = table.filter(arrow.call("equal", table[column], of))
         if chosen.num_rows == 0:
             known = [str(entity) for entity in pc.unique(table[column]).to_pylist()]
             told = suggestion(of, known) if known else f"the table {name!r} is empty"
@@ -415,11 +416,11 @@ def curves_of(table: pa.Table) -> Curves:
 
     if table.num_rows == 0:
         return {}
-    named = [table[name].combine_chunks() for name in ("metric", "entity")]
+    named = [arrow.in_one(table[name]) for name in ("metric", "entity")]
     times, values = numpy_of(table["time_ns"]), numpy_of(table["value"])
     changes = [numpy_of(pc.not_equal(of.slice(1), of.slice(0, len(of) - 1)).cast(pa.uint8())) for of in named]
     starts = np.append(0, np.flatnonzero(changes[0] | changes[1]) + 1)
-    names = [of.take(pa.array(starts)).to_pylist() for of in named]
+    names = [arrow.take(of, starts).to_pylist() for of in named]
     pieces: dict[tuple[str, str], list[slice]] = {}
     for key, (start, end) in zip(
         zip(*names, strict=True), pairwise([*starts.tolist(), table.num_rows]), strict=True
@@ -446,7 +447,7 @@ def values_of(column: pa.ChunkedArray) -> list[Any]:
     import pyarrow.compute as pc
 
     if pa.types.is_floating(column.type):
-        column = pc.if_else(pc.is_finite(column), column, None)
+        column = pc.if_else(pc.is_finite(column), column, pa.NULL)
     if pa.types.is_primitive(column.type) and not column.null_count:
         # Many times faster than one Arrow scalar after the other.
         values: list[Any] = numpy_of(column).tolist()
@@ -468,18 +469,27 @@ def known(row: Mapping[str, Any], column: str) -> float:
 def numpy_of(column: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
     """A column as NumPy, without a copy where that is possible; numbers that are not known are NaN.
 
-    ``to_numpy`` of pyarrow imports pandas, if it is there, which takes longer than a hundred short runs.
+    ``to_numpy`` of pyarrow would import pandas (see `arrow`).
     """
     import numpy as np
-    import pyarrow.compute as pc
 
     if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
-        values: NDArray[Any] = column.to_numpy(zero_copy_only=False)
-        return values
+        return _objects(column)
     if column.null_count:
-        column = pc.fill_null(column.cast(pa.float64(), safe=False), np.nan)
+        column = arrow.call("fill_null", column.cast(pa.float64(), safe=False), math.nan)
     chunks = [column] if isinstance(column, pa.Array) else column.chunks
     pieces = [np.from_dlpack(chunk) for chunk in chunks]
     if len(pieces) == 1:
         return pieces[0]
     return np.concatenate(pieces) if pieces else np.empty(0, column.type.to_pandas_dtype())
+
+
+def _objects(column: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
+    """Truth values as such, anything else as objects."""
+    import numpy as np
+
+    if pa.types.is_boolean(column.type) and not column.null_count:
+        return numpy_of(column.cast(pa.uint8())).astype(bool)
+    found = np.empty(len(column), dtype=object)
+    found[:] = column.to_pylist()
+    return found

@@ -323,6 +323,8 @@ def csv_of_parquet(path: str | PathLike[str]) -> Iterator[bytes]:
     import pyarrow.csv as pacsv
     import pyarrow.parquet as pq
 
+    from . import arrow
+
     with pq.ParquetFile(path) as file:
         if (rows := file.metadata.num_rows) > MOST_LISTED:
             raise ValueError(f"it has {rows:,} rows; expected at most {MOST_LISTED:,}")
@@ -333,7 +335,7 @@ def csv_of_parquet(path: str | PathLike[str]) -> Iterator[bytes]:
                 for column in batch.columns
             ]
             text = BytesIO()
-            table = pa.table(dict(zip(batch.schema.names, columns, strict=True)))
+            table = arrow.table(dict(zip(batch.schema.names, columns, strict=True)))
             pacsv.write_csv(table, text, pacsv.WriteOptions(include_header=header))
             header = False
             yield text.getvalue()

@@ -37,29 +37,29 @@ use crate::build::limiters::LimiterPlan;
 use crate::build::paths::Paths;
 use crate::build::prepare::{Prepared, prepare};
 use crate::build::shards::Split;
-use crate::run::buffers::Buffers;
-use crate::run::contention::Contention;
-use crate::run::copies::Copies;
-use crate::run::credits::CreditState;
-use crate::run::event::{Event, Place};
-use crate::run::faults::Faults;
-use crate::run::headers::Headers;
-use crate::run::hosts::Hosts;
-use crate::run::index::{NodeIx, PortIx};
-use crate::run::ledger::Ledger;
-use crate::run::link_control::{LinkControl, PauseState};
-use crate::run::links::Links;
-use crate::run::nic::Nic;
-use crate::run::node::NodeOf;
-use crate::run::numbering::Numbering;
-use crate::run::own::Own;
-use crate::run::port::{ColdPort, HEAD_BYTES, Hooks, Port, PortCounts};
-use crate::run::probes::Probes;
-use crate::run::route_table::RouteTable;
-use crate::run::selection::asks_scheduler;
-use crate::run::spreading::Spreading;
-use crate::run::storms::PortWatch;
-use crate::run::world::Fabric;
+use crate::run::state::buffers::Buffers;
+use crate::run::state::contention::Contention;
+use crate::run::state::copies::Copies;
+use crate::run::state::credits::CreditState;
+use crate::run::state::event::{Event, Place};
+use crate::run::state::faults::Faults;
+use crate::run::state::headers::Headers;
+use crate::run::state::hosts::Hosts;
+use crate::run::state::index::{NodeIx, PortIx};
+use crate::run::state::ledger::Ledger;
+use crate::run::state::link_control::{LinkControl, PauseState};
+use crate::run::state::links::Links;
+use crate::run::state::nic::Nic;
+use crate::run::state::node::NodeOf;
+use crate::run::state::numbering::Numbering;
+use crate::run::state::own::Own;
+use crate::run::state::port::{ColdPort, HEAD_BYTES, Hooks, Port, PortCounts};
+use crate::run::state::probes::Probes;
+use crate::run::state::route_table::RouteTable;
+use crate::run::state::spreading::Spreading;
+use crate::run::state::storms::PortWatch;
+use crate::run::state::world::Fabric;
+use crate::run::steps::selection::asks_scheduler;
 use crate::spec::routing::Wiring;
 use crate::spec::{FaultSpec, Negotiated, NodeSpec, Spec, Subject};
 use engine::Timer;
@@ -381,6 +381,7 @@ fn build_part(part: &Part, paths: &Paths, routes: RouteTable, faults: Faults, ev
         probes: Probes { alike: ties::apart(spec), ..Probes::new(part.nodes()) },
         comes_back_at: Time::ZERO,
         deciding: false,
+        deferred: Vec::with_capacity(16),
     };
     for port in part.ports() {
         add_port(part, &mut fabric, port);

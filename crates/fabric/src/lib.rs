@@ -21,7 +21,7 @@ pub use build::guarantees::{Guarantee, guarantees};
 pub use build::headroom::{PauseNeeds, frame_bounds, pause_needs};
 pub use build::port_schedulers::{PortScheduler, port_schedulers};
 pub use build::{BuildError, MAX_BINS, MAX_SERIES, SERIES_MEMORY, default_bin};
-pub use run::outcome::SimulationError;
+pub use run::state::outcome::SimulationError;
 pub use simulation::dependencies::dependency_cycle;
 pub use simulation::threads::Threads;
 pub use simulation::{Simulation, State};

@@ -1,83 +1,8 @@
-//! A fabric at work: its state, part by part, and what happens to a frame.
+//! A fabric at run time.
 //!
-//! Begin with `world`, the way of a frame. `links`, `buffers`, `node`, `route_table`, `hosts`, `ledger`, `faults` and
-//! `probes` are the parts that a fabric is made of.
+//! `state` holds its data: structs, with the methods that need only their own fields. `steps` holds the stages that a frame passes;
+//! begin with `steps::world`, which dispatches events. State never imports steps. `across` is the far end of a link.
 
 pub(crate) mod across;
-pub(crate) mod ahead;
-pub(crate) mod architecture;
-pub(crate) mod arrival;
-pub(crate) mod blame;
-pub(crate) mod buffers;
-pub(crate) mod completions;
-pub(crate) mod congestion_series;
-pub(crate) mod contention;
-pub(crate) mod control_frames;
-pub(crate) mod copies;
-pub(crate) mod credit_waits;
-pub(crate) mod credits;
-pub(crate) mod crossbar;
-pub(crate) mod culprits;
-pub(crate) mod delivery;
-pub(crate) mod domains;
-pub(crate) mod egress;
-pub(crate) mod endpoint_state;
-pub(crate) mod endpoints;
-pub(crate) mod event;
-pub(crate) mod faults;
-mod fetching;
-pub(crate) mod forward;
-pub(crate) mod frame_log;
-pub(crate) mod headers;
-pub(crate) mod hosts;
-pub(crate) mod index;
-pub(crate) mod ingress;
-pub(crate) mod ledger;
-pub(crate) mod levels;
-pub(crate) mod limiter_counts;
-pub(crate) mod limiter_gate;
-pub(crate) mod limiter_line;
-pub(crate) mod limiter_passing;
-pub(crate) mod limiter_places;
-pub(crate) mod limiters;
-pub(crate) mod link_control;
-pub(crate) mod link_series;
-pub(crate) mod links;
-pub(crate) mod losses;
-pub(crate) mod managed;
-pub(crate) mod managers;
-pub(crate) mod nic;
-pub(crate) mod nics;
-pub(crate) mod node;
-pub(crate) mod numbering;
-pub(crate) mod outcome;
-pub(crate) mod overtaking;
-pub(crate) mod own;
-pub(crate) mod passed;
-pub(crate) mod path_change;
-pub(crate) mod pause_sender;
-pub(crate) mod pausing;
-pub(crate) mod pool;
-pub(crate) mod port;
-pub(crate) mod probes;
-pub(crate) mod receive;
-pub(crate) mod releases;
-pub(crate) mod replies;
-pub(crate) mod route_table;
-pub(crate) mod selection;
-pub(crate) mod sharing;
-pub(crate) mod sources;
-pub(crate) mod spreading;
-pub(crate) mod stages;
-pub(crate) mod stops;
-pub(crate) mod storms;
-pub(crate) mod straight;
-pub(crate) mod stream_counts;
-mod tags;
-pub(crate) mod tallies;
-pub(crate) mod telemetry;
-pub(crate) mod ties;
-pub(crate) mod transmission;
-pub(crate) mod upkeep;
-pub(crate) mod victims;
-pub(crate) mod world;
+pub(crate) mod state;
+pub(crate) mod steps;

@@ -217,6 +217,11 @@ impl TcpKeys {
         }
     }
 
+    /// True if each transfer has a connection of its own.
+    pub fn reconnects(&self) -> bool {
+        self.reconnect
+    }
+
     /// Keys that change nothing, whatever runs over the connection.
     pub(crate) fn unused(&self) -> Vec<Remark> {
         let wide = !matches!(self.receive_window.value(), Some(Amount::Bytes(bytes)) if bytes <= UNSCALED);
@@ -224,6 +229,7 @@ impl TcpKeys {
             .unless(self.ack_every > 1, "an `ack_every` above 1", &["ack_delay"])
             .unless(self.recovery == LossRecoveryKind::NewReno, "recovery = \"newreno\"", &["impatient"])
             .unless(wide, "a `receive_window` above 65535 B", &["window_scaling"])
+            .unless(!self.reconnect, "connections that last: no `reconnect`", &["restart_after_idle"])
             .remarks()
     }
 

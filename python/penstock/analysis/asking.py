@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
-from penstock.measurements import of_result
+import numpy as np
+
+from penstock import arrow
+from penstock.measurements import numpy_of, of_result
 
 from .statistics import jain
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
     from penstock.measurements import Measurements
 
 HELD_BACK = 0.9
@@ -29,71 +36,129 @@ class Evenness:
     jain: float
 
 
+@dataclass
+class _Found:
+    """What was computed of a table of flows."""
+
+    flows: pa.Table
+    asked: NDArray[np.float64]
+    even: list[Evenness] | None = None
+
+
+_found: WeakKeyDictionary[Measurements, _Found] = WeakKeyDictionary()
+
+
 @of_result
-def asked_rates(result: Measurements) -> list[float | None]:
-    """What the source of each flow asked for, in b/s: more than its NIC took where that was full.
+def asked_rates(result: Measurements) -> NDArray[np.float64]:
+    """The rate that the source of each flow asked for, in b/s; above the offered rate where the NIC was full.
 
-    A greedy source asks for what the links of its host carry that its paths begin at. Of connections and
-    transfers it is what was sent, because they wait for answers, not for their NIC.
+    A greedy source asks for the rate of the links of its host that its paths begin at. The rate of
+    connections and transfers is what they sent, because they wait for answers, not for their NIC. Computed
+    once for a result.
+
+    Returns
+    -------
+    numpy.ndarray of float
+        One entry per row of the table ``flows``, not to be written to; NaN where it is not known.
     """
-    flows = result.table("flows").select(["flow", "source", "offered_bps"]).to_pylist()
-    if "demands" not in result.table_names:
-        return [flow["offered_bps"] for flow in flows]
-    asked = _asked(result)
-    return [_asked_rate(flow, asked.get(flow["flow"])) for flow in flows]
+    return _of(result).asked
 
 
-def _asked_rate(flow: dict[str, Any], asked: float | None) -> float | None:
-    taken: float | None = flow["offered_bps"]
-    return asked if asked is not None and taken is not None and taken < HELD_BACK * asked else taken
+@of_result
+def evenness(result: Measurements) -> list[Evenness]:
+    """The flows of a class that asked for the same, the most uneven first. Computed once for a result.
 
-
-def _asked(result: Measurements) -> dict[str, float]:
-    """The mean demand of sources that push frames."""
-    begin = float(result.run.get("warmup_s", 0.0)) * 1e9
-    end = float(result.run["simulated_s"]) * 1e9
-    lines = _lines(result)
-    changes: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    columns = ["flow", "time_ns", "rate_bps", "limit_bytes", "turn_frames"]
-    for row in result.table("demands").select(columns).to_pylist():
-        changes[row["flow"]].append(row)
-    transfers = _transfers(result)
-    found = {}
-    for flow, rows in changes.items():
-        waits = any(row["turn_frames"] or row["limit_bytes"] < math.inf for row in rows)
-        if end <= begin or waits or stem(flow) in transfers:
-            continue
-        ends = [*(row["time_ns"] for row in rows[1:]), end]
-        begins = [max(row["time_ns"], begin) for row in rows]
-        spans = [max(0.0, min(to, end) - at) for at, to in zip(begins, ends, strict=True)]
-        rates = [min(row["rate_bps"], lines[flow]) for row in rows]
-        found[flow] = math.fsum(map(math.prod, zip(rates, spans, strict=True))) / (end - begin)
-    return found
-
-
-def _lines(result: Measurements) -> dict[str, float]:
-    """By flow, what the links carry that its paths begin at, in b/s; all of its host if none is listed."""
-    rates = {
-        row["port"]: row for row in result.table("ports").select(["port", "node", "rate_bps"]).to_pylist()
-    }
-    begins: dict[str, set[str]] = defaultdict(set)
-    if "paths" in result.table_names:
-        for row in result.table("paths").select(["flow", "ports"]).to_pylist():
-            begins[row["flow"]].add(row["ports"].split(" ", 1)[0])
-    of_host: dict[str, float] = defaultdict(float)
-    for port in rates.values():
-        of_host[port["node"]] += port["rate_bps"]
-    flows = result.table("flows").select(["flow", "source"]).to_pylist()
-    return {
-        row["flow"]: math.fsum(rates[port]["rate_bps"] for port in begins[row["flow"]] if port in rates)
-        or of_host[row["source"]]
-        for row in flows
-    }
+    Left out are flows that are alone in that, and what has an end: a connection that has sent all it had got
+    what it asked for, whenever that was. Under strict classes only flows of one class are compared.
+    """
+    found = _of(result)
+    if found.even is None:
+        found.even = _evenness(result, found.asked)
+    return list(found.even)
 
 
 def stem(flow: str) -> str:
     """What the flows of one entry have in common: ``incast[h1]`` is one of ``incast``."""
     return flow.partition("[")[0]
+
+
+def stems(flows: arrow.Column) -> tuple[NDArray[np.int64], list[str]]:
+    """The number of the `stem` of each flow, and the stems in order of first appearance."""
+    number, names = arrow.codes(arrow.first_word(flows, "["))
+    return number, names.to_pylist()
+
+
+def _of(result: Measurements) -> _Found:
+    flows, found = result.table("flows"), _found.get(result)
+    if found is None or found.flows is not flows:
+        asked = _asked_rates(result)
+        asked.flags.writeable = False
+        found = _found[result] = _Found(flows, asked)
+    return found
+
+
+def _asked_rates(result: Measurements) -> NDArray[np.float64]:
+    taken = numpy_of(result.table("flows")["offered_bps"]).astype(np.float64)
+    if "demands" not in result.table_names:
+        return taken
+    demand = _demand(result)
+    with np.errstate(invalid="ignore"):  # a comparison with NaN is false
+        return np.where(taken < HELD_BACK * demand, demand, taken)
+
+
+def _demand(result: Measurements) -> NDArray[np.float64]:
+    """The mean demand of each flow whose source pushes frames, in b/s; NaN of all others."""
+    names = result.table("flows")["flow"]
+    found = np.full(len(names), np.nan)
+    begin = float(result.run.get("warmup_s", 0.0)) * 1e9
+    end = float(result.run["simulated_s"]) * 1e9
+    table = result.table("demands")
+    flow = arrow.places(table["flow"], names)
+    order = np.argsort(flow, kind="stable")
+    order = order[flow[order] >= 0]
+    flow = flow[order]
+    if end <= begin or not len(flow):
+        return found
+    columns = ("time_ns", "rate_bps", "limit_bytes", "turn_frames")
+    time, rate, limit, turn = (numpy_of(table[name]).astype(np.float64)[order] for name in columns)
+    starts = np.flatnonzero(np.append(True, flow[1:] != flow[:-1]))
+    stops = np.append(starts[1:], len(flow))
+    waits = ((turn != 0) & ~np.isnan(turn)) | (limit < math.inf)
+    of_transfer = _of_entries(names, _transfers(result))
+    pushes = ~np.logical_or.reduceat(waits, starts) & ~of_transfer[flow[starts]]
+    until = np.append(time[1:], end)
+    until[stops - 1] = end
+    spans = np.maximum(0.0, np.minimum(until, end) - np.maximum(time, begin))
+    asked = np.minimum(rate, _line_rates(result)[flow]) * spans
+    sums = np.add.reduceat(asked, starts)
+    # Two rounded terms have one rounded sum; three and more would depend on their order.
+    for at in np.flatnonzero(stops - starts > 2).tolist():
+        sums[at] = math.fsum(asked[starts[at] : stops[at]].tolist())
+    found[flow[starts[pushes]]] = sums[pushes] / (end - begin)
+    return found
+
+
+def _line_rates(result: Measurements) -> NDArray[np.float64]:
+    """The rate of the links that the paths of each flow begin at, in b/s.
+
+    If no path is listed, it is the rate of all links of the host.
+    """
+    flows, ports = result.table("flows"), result.table("ports")
+    rates = numpy_of(ports["rate_bps"]).astype(np.float64)
+    lines = np.zeros(flows.num_rows)
+    if "paths" in result.table_names and len(rates):
+        paths = result.table("paths")
+        port = arrow.places(arrow.first_word(paths["ports"], " "), ports["port"])
+        flow = arrow.places(paths["flow"], flows["flow"])
+        known = (port >= 0) & (flow >= 0)
+        pairs = np.unique(flow[known] * len(rates) + port[known])
+        lines = np.bincount(pairs // len(rates), rates[pairs % len(rates)], minlength=flows.num_rows)
+    if not lines.all():
+        node, hosts = arrow.codes(ports["node"])
+        # The last one is of sources that have no port.
+        of_host = np.append(np.bincount(node, rates, minlength=len(hosts)), 0.0)
+        lines = np.where(lines, lines, of_host[arrow.places(flows["source"], hosts)])
+    return lines
 
 
 def _transfers(result: Measurements) -> set[str]:
@@ -103,40 +168,68 @@ def _transfers(result: Measurements) -> set[str]:
     return set(result.table("transfers")["name"].unique().to_pylist())
 
 
-@of_result
-def evenness(result: Measurements) -> list[Evenness]:
-    """The flows of a class that asked for the same, the most uneven first.
+def _of_entries(flows: arrow.Column, entries: Iterable[str]) -> NDArray[np.bool_]:
+    """Which flows are of these entries of the scenario."""
+    number, names = stems(flows)
+    wanted = set(entries)
+    found: NDArray[np.bool_] = np.array([name in wanted for name in names], dtype=bool)[number]
+    return found
 
-    Left out are flows that are alone in that, and what has an end: a connection that has sent all it had got
-    what it asked for, whenever that was. Under strict classes only flows of one class are compared.
-    """
-    known = result.rows("connections") if "connections" in result.table_names else []
-    ended = {row["flow"] for row in known if row["completed_ns"] is not None}
-    transfers = _transfers(result)
-    rows = result.table("flows").select(["flow", "class", "throughput_bps"]).to_pylist()
-    by_class: dict[int, list[tuple[float, str, float]]] = defaultdict(list)
-    most = _most(result)
-    for row, asked in zip(rows, asked_rates(result), strict=True):
-        counts = row["flow"] not in ended and stem(row["flow"]) not in transfers
-        if counts and row["throughput_bps"] is not None and asked:
-            by_class[row["class"]].append((most.get(row["flow"], asked), row["flow"], row["throughput_bps"]))
+
+def _evenness(result: Measurements, asked: NDArray[np.float64]) -> list[Evenness]:
+    flows = result.table("flows")
+    names = flows["flow"]
+    got = numpy_of(flows["throughput_bps"]).astype(np.float64)
+    counts = ~(np.isnan(asked) | (asked == 0.0) | np.isnan(got)) & ~_of_entries(names, _transfers(result))
+    counts[_ended(result)] = False
+    asks = _most(result, asked)
+    number, entries = stems(names)
+    of_class = numpy_of(flows["class"])
     found = []
-    for asking in by_class.values():
-        asking.sort()
-        while asking:
-            alike = [one for one in asking if one[0] <= SAME * asking[0][0]]
-            asking = asking[len(alike) :]
+    for one in dict.fromkeys(of_class[counts].tolist()):
+        own = np.flatnonzero(counts & (of_class == one))
+        own = own[np.argsort(asks[own], kind="stable")]
+        ordered = asks[own]
+        begin = 0
+        while begin < len(own):
+            end = int(np.searchsorted(ordered, SAME * ordered[begin], side="right"))
+            alike = own[begin:end]
             if len(alike) > 1:
-                names = {stem(name) for _, name, _ in alike}
-                label = names.pop() if len(names) == 1 else " and ".join(sorted(names)[:2])
-                label += f" and {len(names) - 2} more" if len(names) > 2 else ""
-                found.append(Evenness(label, len(alike), jain([got for _, _, got in alike])))
+                label = _label([entries[n] for n in np.unique(number[alike]).tolist()])
+                found.append(Evenness(label, len(alike), jain(got[alike].tolist())))
+            begin = end
     return sorted(found, key=lambda one: one.jain)
 
 
-def _most(result: Measurements) -> dict[str, float]:
-    """What the windows of connections allow, which is what these ask for."""
+def _label(entries: list[str]) -> str:
+    """A name, or two of them and the number of all others."""
+    if len(entries) == 1:
+        return entries[0]
+    more = f" and {len(entries) - 2} more" if len(entries) > 2 else ""
+    return " and ".join(sorted(entries)[:2]) + more
+
+
+def _ended(result: Measurements) -> NDArray[np.int64]:
+    """The rows of flows whose connection has sent all that it had."""
+    if "connections" not in result.table_names:
+        return np.empty(0, dtype=np.int64)
+    connections = result.table("connections")
+    completed = numpy_of(connections["completed_ns"].is_valid()) & np.isfinite(
+        numpy_of(connections["completed_ns"]).astype(np.float64)
+    )
+    rows = arrow.places(connections["flow"], result.table("flows")["flow"])
+    return rows[completed & (rows >= 0)]
+
+
+def _most(result: Measurements, asked: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The rate of each flow; of a connection what its window allows, which is what it asks for."""
     if "demands" not in result.table_names:
-        return {}
-    rows = result.table("demands").select(["flow", "rate_bps", "turn_frames"]).to_pylist()
-    return {row["flow"]: row["rate_bps"] for row in rows if row["turn_frames"]}
+        return asked
+    demands = result.table("demands")
+    turns = numpy_of(demands["turn_frames"]).astype(np.float64)
+    rows = arrow.places(demands["flow"], result.table("flows")["flow"])
+    own = (turns != 0) & ~np.isnan(turns) & (rows >= 0)
+    most = asked.copy()
+    # Of several demands the last one counts.
+    most[rows[own]] = numpy_of(demands["rate_bps"]).astype(np.float64)[own]
+    return most

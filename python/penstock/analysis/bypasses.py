@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
 import pyarrow.compute as pc
 
+from penstock import arrow
 from penstock.library import toml
 from penstock.measurements import of_result, rows
 
@@ -47,11 +47,11 @@ def of_flow(result: Measurements, flow: dict[str, Any]) -> dict[tuple[str, int],
     pauses = result.table("pauses")
     lasted = pc.subtract(pauses["end_ns"], pauses["start_ns"])
     keys = ["port", "tree", "reason"]
-    parts = pa.table([*(pauses[key] for key in keys), lasted], names=[*keys, "ns"])
+    parts = arrow.table({**{key: pauses[key] for key in keys}, "ns": lasted})
     # Where the scenario chooses what is recorded, there may have been more.
     all_known = not isinstance(scenario.get("probes"), list)
     waits: dict[tuple[str, int], Waits] = {}
-    for row in rows(parts.group_by(keys).aggregate([("ns", "sum")])):
+    for row in rows(arrow.sums_by(parts, keys, "ns")):
         own = waits.setdefault((row["port"], row["tree"]), Waits(all_known=all_known))
         if row["reason"] == "bypass_credits":
             own.bypass_ns += row["ns_sum"]
@@ -74,13 +74,12 @@ def passed(
         return
     pauses = result.table("pauses")
     chosen = pc.and_(
-        pc.equal(pauses["reason"], "bypass_credits"), pc.equal(pauses["priority"], flow["class"])
+        arrow.call("equal", pauses["reason"], "bypass_credits"),
+        arrow.call("equal", pauses["priority"], flow["class"]),
     )
     waits = pauses.filter(chosen)
     lasted = pc.subtract(waits["end_ns"], waits["start_ns"])
-    totals = (
-        pa.table([waits["port"], lasted], names=["port", "ns"]).group_by("port").aggregate([("ns", "sum")])
-    )
+    totals = arrow.sums_by(arrow.table({"port": waits["port"], "ns": lasted}), ["port"], "ns")
     known = {row["port"]: row["ns_sum"] for row in rows(totals)}
     for port in ports:
         if port in known:

@@ -11,8 +11,13 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from penstock import arrow, measurements
 from penstock.library import toml
-from penstock.measurements import of_result
+from penstock.measurements import numpy_of, of_result
 
 if TYPE_CHECKING:
     from penstock.measurements import Measurements
@@ -47,13 +52,25 @@ def rows(result: Measurements) -> list[dict[str, Any]]:
 
     Durations are ``None`` where nothing was timed.
     """
-    if "connections" not in result.table_names:
-        return []
-    found = result.rows("connections")
-    for row in found:
-        for what, number in (("round_trip", "round_trips"), ("exchange", "exchanges")):
-            if not row[number]:
-                row.update({f"{what}_{name}_ns": None for name in DURATIONS})
+    return measurements.rows(table(result)) if "connections" in result.table_names else []
+
+
+@of_result
+def table(result: Measurements) -> pa.Table:
+    """The table ``connections`` with null for durations where nothing was timed.
+
+    Raises
+    ------
+    UnknownNameError
+        If the result has no such table.
+    """
+    found = result.table("connections")
+    for what, number in (("round_trip", "round_trips"), ("exchange", "exchanges")):
+        timed = arrow.call("greater", found[number], 0)
+        for name in DURATIONS:
+            column = f"{what}_{name}_ns"
+            values = arrow.call("if_else", timed, found[column], pa.NULL)
+            found = found.set_column(found.schema.get_field_index(column), column, values)
     return found
 
 
@@ -68,13 +85,19 @@ def unfinished(result: Measurements) -> list[str]:
     """Names of the flows over TCP that have an end (`limit`) and had not reached it when the run ended."""
     if "demands" not in result.table_names:
         return []
-    demands = result.table("demands").select(["flow", "limit_bytes", "time_ns"]).to_pylist()
-    limited = {row["flow"] for row in demands if math.isfinite(row["limit_bytes"])}
-    return [
-        row["flow"]
-        for row in rows(result)
-        if row["flow"] in limited and row["endpoint"] in COMPLETES and row["completed_ns"] is None
-    ]
+    known = result.table("connections") if "connections" in result.table_names else None
+    if known is None or not known.num_rows:
+        return []
+    demands = result.table("demands")
+    limited = demands["flow"].filter(pc.is_finite(demands["limit_bytes"])).unique()
+    waits = np.isnan(numpy_of(known["completed_ns"]).astype(np.float64))
+    own = (
+        waits
+        & (arrow.places(known["flow"], limited) >= 0)
+        & (arrow.places(known["endpoint"], arrow.strings(COMPLETES)) >= 0)
+    )
+    found: list[str] = arrow.take(known["flow"], np.flatnonzero(own)).to_pylist()
+    return found
 
 
 def timed(row: dict[str, Any]) -> tuple[str, int, dict[str, float | None]]:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from penstock.measurements import of_result, rows
+import numpy as np
+
+from penstock import arrow
+from penstock.measurements import numpy_of, of_result
 
 if TYPE_CHECKING:
     from penstock.measurements import Measurements
@@ -16,9 +19,11 @@ def receivers(result: Measurements) -> dict[str, int]:
     """How many hosts each frame of a flow is meant for, of the flows of which that is more than one."""
     if "paths" not in result.table_names:
         return {}
-    shares = result.table("paths").select(["flow", "share"]).group_by("flow", use_threads=False)
-    meant = rows(shares.aggregate([("share", "sum")]))
-    return {row["flow"]: round(row["share_sum"]) for row in meant if row["share_sum"] > 1.5}
+    flow, names = arrow.codes(result.table("paths")["flow"])
+    meant = np.bincount(flow, numpy_of(result.table("paths")["share"]), minlength=len(names))
+    several = np.flatnonzero(meant > 1.5)
+    found = zip(arrow.take(names, several).to_pylist(), meant[several].tolist(), strict=True)
+    return {name: round(number) for name, number in found}
 
 
 def ports_of(paths: Iterable[Mapping[str, Any]], copied: Collection[str]) -> Iterator[tuple[str, str]]:

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from penstock import arrow
 from penstock.measurements import numpy_of
 
 Times = npt.NDArray[np.int64]
@@ -83,10 +84,9 @@ def rows_by(table: pa.Table, same: list[str]) -> list[npt.NDArray[np.int64]]:
         return []
     numbers = np.zeros(table.num_rows, dtype=np.int64)
     for name in same:
-        coded = table[name].combine_chunks().dictionary_encode()
-        # Without the gaps that products of several columns would have.
-        of_column = numbers * len(coded.dictionary) + numpy_of(coded.indices)
-        numbers = np.unique(of_column, return_inverse=True)[1]
+        of_column, values = arrow.codes(table[name])
+        # Without the gaps that products of several columns would have; what is null has the number -1.
+        numbers = np.unique(numbers * (len(values) + 1) + of_column + 1, return_inverse=True)[1]
     order = np.argsort(numbers, kind="stable")
     groups = np.split(order, np.flatnonzero(np.diff(numbers[order])) + 1)
     return sorted(groups, key=lambda rows: int(rows[0]))

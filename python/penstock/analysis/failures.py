@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from penstock import arrow
 from penstock.measurements import of_result, rows
 from penstock.units import duration
 
@@ -51,11 +53,11 @@ def _failed(
     pairs = result.table("queue_pairs")
     if flows is not None:
         pairs = pairs.filter(
-            pc.is_in(pairs["flow"].cast(pa.string()), value_set=pa.array(sorted(flows), pa.string()))
+            pc.is_in(pairs["flow"].cast(pa.string()), value_set=arrow.strings(sorted(flows)))
         )
     if destination is not None:
-        pairs = pairs.filter(pc.equal(pairs["destination"].cast(pa.string()), destination))
-    failed = rows(pairs.filter(pc.is_finite(pc.fill_null(pairs["failed_ns"], float("nan")))))
+        pairs = pairs.filter(arrow.call("equal", pairs["destination"].cast(pa.string()), destination))
+    failed = rows(pairs.filter(pc.is_finite(arrow.call("fill_null", pairs["failed_ns"], math.nan))))
     return sorted(failed, key=lambda row: float(row["failed_ns"])), pairs.num_rows
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow.compute as pc
 
+from penstock import arrow
 from penstock.errors import InputError
 from penstock.measurements import of_result, rows
 from penstock.units import rate
@@ -189,7 +190,7 @@ def trees(result: Measurements, most: int | None = None) -> list[Tree]:
         return []
     tables = [result.table("congestion"), result.table("congestion_flows")]
     if most is not None:  # they are numbered in this order
-        tables = [table.filter(pc.less_equal(table["tree"], most)) for table in tables]
+        tables = [table.filter(arrow.call("less_equal", table["tree"], most)) for table in tables]
     found: dict[int, Tree] = {}
     for row in rows(tables[0]):
         tree = found.setdefault(row["tree"], Tree(row["tree"], row["root"], row["why"]))

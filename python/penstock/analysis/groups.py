@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow.compute as pc
 
+from penstock import arrow
 from penstock.measurements import of_result
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def groups_of(result: Measurements) -> dict[str, Group]:
     flows, sums = curves.get("flow_throughput_bps", {}), curves.get("group_throughput_bps", {})
     if not sums or result.table("flows").num_rows <= MOST_ALONE:
         return {}
-    names = pc.list_element(pc.split_pattern(result.table("flows")["flow"], "[", max_splits=1), 0)
+    names = arrow.first_word(result.table("flows")["flow"], "[")
     members: dict[str, list[tuple[str, Curve]]] = defaultdict(list)
     for flow, curve in flows.items():
         members[flow.partition("[")[0]].append((flow, curve))

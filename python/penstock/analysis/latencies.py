@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow.compute as pc
 
+from penstock import arrow
 from penstock.measurements import numpy_of, of_result
 
 if TYPE_CHECKING:
@@ -49,13 +49,18 @@ def tails(result: Measurements, most: int = MOST_FLOWS) -> Tails:
         How many flows. Default 8.
     """
     table = result.table("latencies")
-    names = [str(name) for name in pc.unique(table["flow"]).to_pylist()]
-    ends: dict[str, NDArray[np.float64]] = {}
-    below: dict[str, NDArray[np.float64]] = {}
-    for name in names:
-        own = table.filter(pc.equal(table["flow"], name))
-        ends[name], below[name] = numpy_of(own["to_ns"]), numpy_of(own["share_below"])
-    tail = {name: float(ends[name][np.searchsorted(below[name], _TAIL)]) for name in names}
-    slowest = set(sorted(names, key=lambda name: -tail[name])[:most])
-    shown = [name for name in names if name in slowest]
-    return Tails(len(names), {n: ends[n] for n in shown}, {n: 1.0 - below[n] for n in shown})
+    number, names = arrow.codes(table["flow"])
+    order = np.argsort(number, kind="stable")
+    ends, below = (numpy_of(table[name])[order] for name in ("to_ns", "share_below"))
+    counts = np.bincount(number, minlength=len(names))
+    stops = np.cumsum(counts)
+    starts = stops - counts
+    # The first bin of each flow below whose end are so many of its frames.
+    tail = ends[starts + np.add.reduceat(below < _TAIL, starts)]
+    shown = np.sort(np.argsort(-tail, kind="stable")[:most]).tolist()
+    own = {str(names[n]): slice(starts[n], stops[n]) for n in shown}
+    return Tails(
+        len(names),
+        {name: ends[of] for name, of in own.items()},
+        {name: 1.0 - below[of] for name, of in own.items()},
+    )

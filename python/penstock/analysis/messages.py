@@ -6,12 +6,14 @@ the time until it was acknowledged; less what the message needs alone, they add 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyarrow.compute as pc
 
+from penstock import arrow
 from penstock.errors import InputError
 from penstock.measurements import of_result, rows
 from penstock.units import duration, rate, size
@@ -117,7 +119,7 @@ def named(result: Measurements, name: str) -> Message | None:
     if not separator or "message_times" not in result.table_names:
         return None
     transfers = result.table("transfers")
-    own = pc.indices_nonzero(pc.equal(transfers["name"], entry))
+    own = pc.indices_nonzero(arrow.call("equal", transfers["name"], entry))
     expected = f"; expected its row in the table transfers, {own[0]} to {own[-1]}" if len(own) else ""
     if not number.isdecimal():
         if not expected or any(name in (row["port"], row["node"]) for row in result.rows("ports")):
@@ -129,7 +131,7 @@ def named(result: Measurements, name: str) -> Message | None:
     ):
         raise InputError(f"{name!r}: transfer {number} of this result is none of {entry!r}{expected}")
     times = result.table("message_times")
-    found = rows(times.filter(pc.equal(times["transfer"], int(number))))
+    found = rows(times.filter(arrow.call("equal", times["transfer"], int(number))))
     if not found or row["completion_ns"] is None:
         what = "expected a message over RDMA that is complete"
         failed = failures.of_flows(result, {_flow_of(result, row)}, row["destination"])
@@ -145,10 +147,10 @@ def slowest(result: Measurements, flows: set[str]) -> Message | None:
         return None
     of_times = result.table("transfers").take(times["transfer"])
     own = _of_flows(result, of_times, flows)
-    known = pc.and_(own, pc.is_finite(pc.fill_null(of_times["slowdown"], float("nan"))))
+    known = pc.and_(own, pc.is_finite(arrow.call("fill_null", of_times["slowdown"], math.nan)))
     if not pc.any(known).as_py():
         return None
-    slowdown = pc.if_else(known, of_times["slowdown"], 0.0)
+    slowdown = arrow.call("if_else", known, of_times["slowdown"], 0.0)
     at = pc.index(slowdown, pc.max(slowdown)).as_py()
     row, spent = rows(of_times.slice(at, 1))[0], rows(times.slice(at, 1))[0]
     return Message(spent["transfer"], row, spent, _flow_of(result, row))
@@ -302,9 +304,7 @@ def _of_flows(result: Measurements, transfers: pa.Table, flows: set[str]) -> pa.
     """Which transfers are of these flows."""
     pairs = {(_entry(flow), row["source"]) for row in result.rows("flows") if (flow := row["flow"]) in flows}
     names, sources = transfers["name"].to_pylist(), transfers["source"].to_pylist()
-    import pyarrow as pa
-
-    return pa.array([one in pairs for one in zip(names, sources, strict=True)], pa.bool_())
+    return arrow.booleans([one in pairs for one in zip(names, sources, strict=True)])
 
 
 def _entry(flow: str) -> str:

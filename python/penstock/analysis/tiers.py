@@ -12,6 +12,8 @@ import pyarrow as pa
 
 from penstock.measurements import Measurements, numpy_of, of_result
 
+from .node_numbers import NodeNumbers, node_numbers
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -82,17 +84,16 @@ def tiers(result: Measurements) -> list[Tier]:
 
 
 def _tiers(result: Measurements) -> list[Tier]:
-    nodes, links = result.topology["nodes"], result.topology["links"]
-    names = [node["name"] for node in nodes]
-    number = {name: n for n, name in enumerate(names)}
+    nodes = result.topology["nodes"]
+    numbers = node_numbers(result)
+    names = numbers.names
     level = np.array([node["level"] for node in nodes], dtype=np.int64)
     is_host = np.array([node["role"] == "host" for node in nodes], dtype=bool)
     words = {layer: _word(names, np.flatnonzero(level == layer), is_host) for layer in set(level.tolist())}
-    ends = np.array([(number[link["a"]], number[link["b"]]) for link in links], dtype=np.int64).reshape(-1, 2)
-    ends.sort(axis=1)
+    ends = np.sort(numbers.links, axis=1)
     turned = level[ends[:, 0]] > level[ends[:, 1]]
     low, high = np.where(turned, ends[:, 1], ends[:, 0]), np.where(turned, ends[:, 0], ends[:, 1])
-    ports = _Ports(result, number)
+    ports = _Ports(result, numbers)
     # Parallel links take the ports between their two nodes in turn, in the order of both tables.
     nth = _turns(low * len(nodes) + high)
     keys = np.where(is_host[low], high, low)
@@ -133,10 +134,10 @@ def step(utilisation: NDArray[np.float64]) -> NDArray[np.int64]:
 class _Ports:
     """The columns of the table of ports, by the nodes at both ends."""
 
-    def __init__(self, result: Measurements, number: dict[str, int]) -> None:
+    def __init__(self, result: Measurements, numbers: NodeNumbers) -> None:
         table = result.table("ports")
-        self.nodes = len(number) + 1
-        pairs = numbered(table["node"], number) * self.nodes + numbered(table["peer"], number)
+        self.nodes = len(numbers.names) + 1
+        pairs = numbers.ports[:, 0] * self.nodes + numbers.ports[:, 1]
         self.order = np.argsort(pairs, kind="stable")
         self.pairs = pairs[self.order]
         time = float(result.run["simulated_s"] - result.run.get("warmup_s", 0.0)) or 1.0
@@ -160,16 +161,6 @@ class _Ports:
             np.where(known, self.drops[rows], 0.0).astype(np.int64),
             rows,
         )
-
-
-def numbered(column: pa.ChunkedArray, number: dict[str, int]) -> NDArray[np.int64]:
-    """The numbers of what a column names; what has none gets the next one."""
-    coded = column.combine_chunks().dictionary_encode()
-    numbers = np.array(
-        [number.get(name, len(number)) for name in coded.dictionary.to_pylist()], dtype=np.int64
-    )
-    found: NDArray[np.int64] = numbers[numpy_of(coded.indices)]
-    return found
 
 
 def _numbers(column: Any, unknown: float) -> NDArray[np.float64]:

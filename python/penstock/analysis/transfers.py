@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow.compute as pc
 
+from penstock import arrow
 from penstock.measurements import numpy_of, of_result
 
 if TYPE_CHECKING:
@@ -168,9 +169,9 @@ def measures(entry: Totals) -> dict[str, float | None]:
 def begun(result: Measurements, name: str | None = None) -> pa.Table:
     """The rows of transfers that began after the warm-up, of one entry or of all."""
     table = result.table("transfers")
-    wanted = pc.greater_equal(table["start_ns"], float(result.run.get("warmup_s", 0.0)) * 1e9)
+    wanted = arrow.call("greater_equal", table["start_ns"], float(result.run.get("warmup_s", 0.0)) * 1e9)
     if name is not None:
-        wanted = pc.and_(wanted, pc.equal(table["name"], name))
+        wanted = pc.and_(wanted, arrow.call("equal", table["name"], name))
     return table.filter(wanted)
 
 

@@ -17,7 +17,8 @@ import shutil
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 from penstock.errors import shortened
 from penstock.units import visible
@@ -178,17 +179,26 @@ def console() -> Screen:
     return Screen()
 
 
+@runtime_checkable
+class Lines(Protocol):
+    """Rows of which each is a line of JSON, such as `penstock.result.rows.Rows`."""
+
+    def json_lines(self, *, ascii_only: bool) -> Iterator[str]:
+        """Each row as JSON."""
+
+
 def print_json(document: object, *, indent: int | None = 2) -> None:
     """One JSON object and nothing else; without `indent` on one line, and at once.
 
     Numbers that are not finite are null: JSON has none.
-    Values of a dictionary that are iterators become arrays with a row a line, of which only one is in memory.
+    Values of a dictionary that are `Lines` become arrays with a row a line, of which only some thousands are
+    in memory.
     """
-    if isinstance(document, dict) and any(isinstance(value, Iterator) for value in document.values()):
+    if isinstance(document, dict) and any(isinstance(value, Lines) for value in document.values()):
         for part in _in_rows(document):
-            sys.stdout.write(_UNSEEN.sub(_escaped, part))
+            sys.stdout.write(_seen(part))
         return
-    sys.stdout.write(_UNSEEN.sub(_escaped, _json(document, indent)) + "\n")
+    sys.stdout.write(_seen(_json(document, indent)) + "\n")
     if indent is None:
         sys.stdout.flush()
 
@@ -225,15 +235,16 @@ def _encoder(indent: int | None = None) -> _Encoder:
 
 
 def _in_rows(document: dict[str, object]) -> Iterator[str]:
-    """The text of an object, a row of its iterators at a time: indented text is written much more slowly."""
-    between, encode = "{\n  ", _encoder().encode
+    """The text of an object, some of its rows at a time: indented text is written much more slowly."""
+    between, ascii_only = "{\n  ", _encoder().ensure_ascii
     for key, value in document.items():
         yield f"{between}{_json(key)}: "
         between = ",\n  "
-        if isinstance(value, Iterator):
+        if isinstance(value, Lines):
             before = "["
-            for row in value:
-                yield f"{before}\n    {encode(row)}"
+            lines = value.json_lines(ascii_only=ascii_only)
+            while some := list(islice(lines, _LINES_AT_A_TIME)):
+                yield f"{before}\n    " + ",\n    ".join(some)
                 before = ","
             yield "[]" if before == "[" else "\n  ]"
         else:
@@ -417,8 +428,17 @@ MOST_WARNINGS = 100
 PLACES_SHOWN = 3
 """Of warnings of one kind, after the first."""
 
+_LINES_AT_A_TIME = 4_096
+
 _UNSEEN = re.compile(r"[^\n -~]")
 """What may stand for itself in JSON and is not shown by every terminal."""
+
+
+def _seen(text: str) -> str:
+    """JSON with escapes in place of characters that have no picture."""
+    if text.isascii() and "\x7f" not in text:  # JSON escapes all others that ASCII has
+        return text
+    return _UNSEEN.sub(_escaped, text)
 
 
 def _escaped(match: re.Match[str]) -> str:

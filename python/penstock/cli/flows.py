@@ -2,42 +2,49 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable
+import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from penstock.analysis.asking import asked_rates, evenness, stem
+import numpy as np
+import pyarrow as pa
+
+from penstock import arrow
+from penstock.analysis.asking import asked_rates, evenness, stems
+from penstock.measurements import numpy_of
 from penstock.units import count, duration, rate, share
 
 from .console import Screen, Table
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from penstock.result import Result
 
 MOST = 20
 """Flows that are shown one by one."""
 WORST = 10
 GROUPS = 10
-GROUPED: dict[str, Callable[[Iterable[float]], float]] = {
-    "throughput_bps": sum,
-    "frames_dropped": sum,
-    "latency_p99_ns": max,
+GROUPED: dict[str, np.ufunc] = {
+    "throughput_bps": np.add,
+    "frames_dropped": np.add,
+    "latency_p99_ns": np.maximum,
 }
+"""Columns of groups of flows, and how a group has its value from those of its flows."""
+_NOTHING_ASKED = 2.0
+"""In place of the served part of flows that asked for nothing: behind all others."""
 
 
 def show_flows(out: Screen, result: Result) -> None:
     """All flows if they are few; otherwise groups, and the worst served flows."""
-    from penstock.result import summary
-
-    flows = summary.flows(result.table("flows"))
-    for flow, asked in zip(flows, asked_rates(result), strict=True):
-        flow["asked_bps"] = asked
-    if len(flows) <= MOST:
-        _show(out, "Flows", flows)
+    total = result.table("flows").num_rows
+    if total <= MOST:
+        _show(out, "Flows", _chosen(result, range(total)))
         return
-    _show_groups(out, flows)
-    worst = sorted(flows, key=_served)[:WORST]
-    _show(out, f"Flows, the {WORST} worst served of {len(flows):,}; all of them are in the result", worst)
+    served = _Served(result)
+    _show_groups(out, served)
+    worst = _chosen(result, served.order()[:WORST].tolist())
+    _show(out, f"Flows, the {WORST} worst served of {total:,}; all of them are in the result", worst)
 
 
 def grouped(result: Result) -> list[dict[str, Any]]:
@@ -45,12 +52,18 @@ def grouped(result: Result) -> list[dict[str, Any]]:
     table = result.table("flows")
     if table.num_rows <= MOST:
         return []
-    groups: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for row in table.select(["flow", *GROUPED]).to_pylist():
-        groups[stem(row["flow"])].append(row)
+    number, names = stems(table["flow"])
+    totals = {key: np.zeros(len(names)) for key in GROUPED}
+    for key, fold in GROUPED.items():
+        fold.at(totals[key], number, _known(table, key))
+    columns = {
+        key: total.astype(np.int64) if pa.types.is_integer(table[key].type) else total
+        for key, total in totals.items()
+    }
+    values = zip(*(column.tolist() for column in columns.values()), strict=True)
     return [
-        {"group": name, **{key: total(row[key] or 0 for row in rows) for key, total in GROUPED.items()}}
-        for name, rows in groups.items()
+        {"group": name, **dict(zip(columns, own, strict=True))}
+        for name, own in zip(names, values, strict=True)
     ]
 
 
@@ -81,45 +94,79 @@ def _show(out: Screen, title: str, flows: list[dict[str, Any]]) -> None:
     out.print(shown)
 
 
-def _show_groups(out: Screen, flows: list[dict[str, Any]]) -> None:
-    groups: dict[tuple[str, int], list[dict[str, Any]]] = defaultdict(list)
-    for flow in flows:
-        groups[stem(flow["name"]), flow["class"]].append(flow)
+def _chosen(result: Result, places: Sequence[int]) -> list[dict[str, Any]]:
+    """These flows as the summary has them, with the rate that each asked for; ``None`` if it is not known."""
+    from penstock.result import summary
+
+    asked = asked_rates(result)
+    flows = summary.flows(arrow.take(result.table("flows"), places))
+    for flow, at in zip(flows, places, strict=True):
+        flow["asked_bps"] = None if math.isnan(asked[at]) else float(asked[at])
+    return flows
+
+
+class _Served:
+    """The columns of flows that say how well each was served; numbers that are not known are 0."""
+
+    def __init__(self, result: Result) -> None:
+        table = result.table("flows")
+        self.asked = np.nan_to_num(asked_rates(result), nan=0.0)
+        self.goodput, self.received, self.lost, self.p99 = (
+            _known(table, name)
+            for name in ("goodput_bps", "throughput_bps", "frames_dropped", "latency_p99_ns")
+        )
+        self.of_class = numpy_of(table["class"]).astype(np.int64)
+        self.entry, self.entries = stems(table["flow"])
+
+    def order(self) -> NDArray[np.int64]:
+        """The rows of all flows, the worst served first, those of equal parts by their longest p99."""
+        return np.lexsort((-self.p99, _parts(self.received, self.asked)))
+
+
+def _known(table: Any, name: str) -> NDArray[np.float64]:
+    return np.nan_to_num(numpy_of(table[name]).astype(np.float64), nan=0.0)
+
+
+def _parts(received: NDArray[np.float64], asked: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The part of what it asked for that each got, in their order on the screen."""
+    asks = asked != 0.0
+    return np.where(asks, received / np.where(asks, asked, 1.0), _NOTHING_ASKED)
+
+
+def _show_groups(out: Screen, flows: _Served) -> None:
     names = ("class", "flows", "asked", "goodput", "received", "served", "worst", "lost", "worst p99")
     shown = Table("Groups of flows, the worst served first", "group", *names, numeric=1)
-    ordered = sorted(groups.items(), key=lambda one: _served(_sum(one[1])))
-    for (name, of), members in ordered[:GROUPS]:
-        total = _sum(members)
+    classes = int(flows.of_class.max()) + 1
+    keys, first, group = np.unique(
+        flows.entry * classes + flows.of_class, return_index=True, return_inverse=True
+    )
+    asked, goodput, received, lost = (
+        np.bincount(group, values, minlength=len(keys)).astype(np.float64)
+        for values in (flows.asked, flows.goodput, flows.received, flows.lost)
+    )
+    members = np.bincount(group, minlength=len(keys))
+    p99 = np.zeros(len(keys))
+    np.maximum.at(p99, group, flows.p99)
+    ranked = flows.order()
+    worst = ranked[np.unique(group[ranked], return_index=True)[1]]
+    # Groups that are served alike stand in the order of their first flows.
+    for n in np.lexsort((first, -p99, _parts(received, asked)))[:GROUPS].tolist():
         shown.add_row(
-            name,
-            str(of),
-            count(len(members)),
-            rate(total["asked_bps"]),
-            rate(total["goodput_bps"]),
-            rate(total["throughput_bps"]),
-            share(_part(total)),
-            share(_part(min(members, key=_served))),
-            count(total["frames_dropped"]),
-            duration(max((one["latency_ns"]["p99"] or 0.0 for one in members), default=0.0) or None),
+            flows.entries[keys[n] // classes],
+            str(keys[n] % classes),
+            count(int(members[n])),
+            rate(float(asked[n])),
+            rate(float(goodput[n])),
+            rate(float(received[n])),
+            share(_part(received[n], asked[n])),
+            share(_part(flows.received[worst[n]], flows.asked[worst[n]])),
+            count(int(lost[n])),
+            duration(float(p99[n]) or None),
         )
     out.print(shown)
-    if len(groups) > GROUPS:
-        out.print(f"and {len(groups) - GROUPS} more groups")
+    if len(keys) > GROUPS:
+        out.print(f"and {len(keys) - GROUPS} more groups")
 
 
-def _sum(flows: list[dict[str, Any]]) -> dict[str, Any]:
-    keys = ("asked_bps", "goodput_bps", "throughput_bps", "frames_dropped")
-    total = {key: sum(flow[key] or 0 for flow in flows) for key in keys}
-    worst = max((flow["latency_ns"]["p99"] or 0.0 for flow in flows), default=0.0)
-    return {**total, "latency_ns": {"p99": worst}}
-
-
-def _part(flow: dict[str, Any]) -> float | None:
-    """Which part of what it asked for a flow got."""
-    return (flow["throughput_bps"] or 0.0) / flow["asked_bps"] if flow["asked_bps"] else None
-
-
-def _served(flow: dict[str, Any]) -> tuple[float, float]:
-    """In this order the worst served come first."""
-    part = _part(flow)
-    return (2.0 if part is None else part, -(flow["latency_ns"]["p99"] or 0.0))
+def _part(received: float, asked: float) -> float | None:
+    return float(received / asked) if asked else None

@@ -271,11 +271,12 @@ def _show(result: Result) -> None:
 
 
 def _show_ports(out: Screen, result: Result) -> None:
+    from penstock import arrow
     from penstock.result import summary
 
     found = result.table("ports")
     order = [(name, "descending") for name in ("drops", "paused_s", "utilisation")]
-    first = found.sort_by(order).slice(0, PORTS_SHOWN)
+    first = arrow.sort(found, order).slice(0, PORTS_SHOWN)
     ports = Table(
         "Ports, ordered by drops, time paused and utilisation",
         "port",
@@ -304,14 +305,15 @@ def _show_ports(out: Screen, result: Result) -> None:
 
 
 def _show_totals(out: Screen, result: Result) -> None:
+    from penstock import arrow
     from penstock.analysis import failures
+    from penstock.measurements import rows
     from penstock.result.summary import against_max_min
 
-    lost: dict[str, int] = {}
-    for row in result.rows("drops"):
-        lost[row["cause"]] = lost.get(row["cause"], 0) + row["frames"]
+    lost = rows(arrow.sums_by(result.table("drops"), ["cause"], "frames"))
     if lost:
-        out.print("frames lost: " + ", ".join(f"{count(frames)} {cause}" for cause, frames in lost.items()))
+        causes = (f"{count(row['frames_sum'])} {row['cause']}" for row in lost)
+        out.print("frames lost: " + ", ".join(causes))
     if failed := failures.of_run(result):
         out.print(failed)
     run = result.run
@@ -335,14 +337,17 @@ def _show_totals(out: Screen, result: Result) -> None:
 
 def _show_connections(out: Screen, result: Result) -> None:
     from penstock.analysis import connections
+    from penstock.measurements import rows
 
-    found = connections.rows(result)
-    if not found:
+    if "connections" not in result.table_names:
+        return
+    found = connections.table(result)
+    if not found.num_rows:
         return
     columns = ("connection", "timed", "number", "shortest", "mean", "p99", "longest")
     last = ("carried", "complete at", "sent again", "discarded")
     shown = Table("Connections", *columns, *last, numeric=2)
-    for row in found[:ROWS_SHOWN]:
+    for row in rows(found.slice(0, ROWS_SHOWN)):
         what, number, times = connections.timed(row)
         shown.add_row(
             row["flow"],
@@ -355,7 +360,7 @@ def _show_connections(out: Screen, result: Result) -> None:
             count(row["frames_discarded"]),
         )
     out.print(shown)
-    _say_rest(out, len(found), ROWS_SHOWN, "connections")
+    _say_rest(out, found.num_rows, ROWS_SHOWN, "connections")
 
 
 def _show_transfers(out: Screen, result: Result) -> None:

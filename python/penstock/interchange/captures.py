@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from penstock import _core, library
+from penstock import _core, arrow, library
 from penstock.measurements import numpy_of
 
 from .code_points import NONE, CodePoints
@@ -66,12 +66,11 @@ def _code_points(result: Result, table: pa.Table) -> tuple[Any, list[str]]:
     import numpy as np
 
     known = CodePoints.of(library.toml(result.scenario_toml))
-    flows = table["flow"].combine_chunks().dictionary_encode()
+    of_flow, flows = arrow.codes(table["flow"])
     priorities = _numbers(table["priority"])
-    by_flow = np.full((max(len(flows.dictionary), 1), 32), NONE, np.uint64)
+    by_flow = np.full((max(len(flows), 1), 32), NONE, np.uint64)
     remarks = []
-    of_flow = np.asarray(flows.indices)
-    for row, flow in enumerate(flows.dictionary.to_pylist()):
+    for row, flow in enumerate(flows.to_pylist()):
         for priority in np.unique(priorities[of_flow == row]).tolist() if known.own else []:
             codes = known.at(flow, priority)
             by_flow[row, priority] = codes[0] if codes else NONE
@@ -90,8 +89,8 @@ def _log(result: Result, table: pa.Table, ports: list[str]) -> dict[str, Any]:
     import pyarrow.compute as pc
 
     def places(column: str, names: list[str]) -> Any:
-        found = pc.index_in(table[column].cast(pa.string()), value_set=pa.array(names))
-        return _numbers(pc.fill_null(found, 0))
+        found = pc.index_in(table[column].cast(pa.string()), value_set=arrow.strings(names))
+        return _numbers(arrow.call("fill_null", found, 0))
 
     def words(column: str) -> list[str]:
         return sorted(set(table[column].cast(pa.string()).to_pylist()))
@@ -100,13 +99,13 @@ def _log(result: Result, table: pa.Table, ports: list[str]) -> dict[str, Any]:
     # What a congestion message repeats may be of a kind that is nowhere in the log.
     kinds = sorted({*words("kind"), *SAMPLED_KINDS})
     causes = words("cause")
-    pauses = pc.is_in(table["kind"].cast(pa.string()), value_set=pa.array(["pause", "pfc"]))
-    stops = pc.not_equal(pc.bit_wise_and(table["word"].cast(pa.uint64()), XOFF), 0)
+    pauses = pc.is_in(table["kind"].cast(pa.string()), value_set=arrow.strings(["pause", "pfc"]))
+    stops = arrow.call("not_equal", arrow.call("bit_wise_and", table["word"].cast(pa.uint64()), XOFF), 0)
     comments = ["", "XOFF", "XON", *(f"dropped: {cause}" for cause in causes)]
-    said = pc.if_else(pauses, pc.if_else(stops, 1, 2), 0)
-    dropped = pc.equal(table["event"].cast(pa.string()), "dropped")
-    zeros = _numbers(pc.multiply(said, 0))  # of a result that was written before there were any
-    said = pc.if_else(dropped, pc.add(pa.array(places("cause", causes)), 3), said)
+    said = arrow.call("if_else", pauses, arrow.call("if_else", stops, 1, 2), 0)
+    dropped = arrow.call("equal", table["event"].cast(pa.string()), "dropped")
+    zeros = _numbers(arrow.call("multiply", said, 0))  # of a result that was written before there were any
+    said = arrow.call("if_else", dropped, arrow.call("add", arrow.numbers(places("cause", causes)), 3), said)
     return {
         **{column: _numbers(table[column]) for column in COLUMNS},
         "kinds": kinds,
@@ -135,10 +134,10 @@ def _congestion(result: Result, table: pa.Table, kinds: list[str]) -> dict[str, 
     columns = {name: zeros() for name in ("cn_tag", "offset", "delta", "sampled_kind", *names)}
     if "cn_tag" not in table.column_names:
         return columns  # of a result that was written before there were any
-    tags = table["cn_tag"].combine_chunks().dictionary_encode()
+    number, tags = arrow.codes(table["cn_tag"])
     if table.num_rows:
-        numbers = np.array([int(tag) + 1 if tag else 0 for tag in tags.dictionary.to_pylist()], np.uint64)
-        columns["cn_tag"] = np.ascontiguousarray(numbers[np.asarray(tags.indices)])
+        numbers = np.array([int(tag) + 1 if tag else 0 for tag in tags.to_pylist()], np.uint64)
+        columns["cn_tag"] = np.ascontiguousarray(numbers[number])
     for said in result.rows("congestion_messages"):
         row = int(said["row"])
         for name in names:

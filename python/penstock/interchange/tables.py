@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import csv, parquet
 
+from penstock import arrow
 from penstock.errors import InputError
 from penstock.measurements import Measurements
 
@@ -100,7 +101,9 @@ def _totals(result: Measurements, name: str, end: str) -> Iterator[str]:
 
 
 def _series(result: Measurements, stretch: float, epoch_s: float) -> Iterator[str]:
-    table = result.table("series").sort_by([(key, "ascending") for key in ("metric", "entity", "time_ns")])
+    table = arrow.sort(
+        result.table("series"), [(key, "ascending") for key in ("metric", "entity", "time_ns")]
+    )
     metric = None
     for row in table.to_pylist():
         if row["metric"] != metric:

@@ -15,6 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from penstock import arrow
 from penstock.analysis.statistics import student_t_interval
 from penstock.analysis.verdict import Verdict, of_text, together
 from penstock.errors import ResultError, UnknownNameError
@@ -349,8 +350,10 @@ def _table(about: str, columns: list[Column]) -> tuple[pa.Table, dict[str, Any]]
             for name, kind, _, unit, meaning in columns
         ]
     )
-    # From pandas: what is not a number is not known, which is null.
-    arrays = [pa.array(values, kind, from_pandas=True) for _, kind, values, _, _ in columns]
-    table = pa.table(arrays, schema=schema)
+    # What is not a number is not known, which is null.
+    arrays = [
+        arrow.array(values, kind, null_nan=pa.types.is_floating(kind)) for _, kind, values, _, _ in columns
+    ]
+    table = pa.Table.from_arrays(arrays, schema=schema)
     described = [{"name": name, "unit": unit, "about": meaning} for name, _, _, unit, meaning in columns]
     return table, {"about": about, "columns": described}

@@ -25,6 +25,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from penstock import arrow
 from penstock.errors import ArgumentError, InputError
 from penstock.library import suggestion
 from penstock.plots.style import save
@@ -214,7 +215,13 @@ def _index(told: Mapping[str, Any], index: str, at: int) -> tuple[float, float]:
 
 
 def _table(found: list[Effect]) -> pa.Table:
-    return pa.Table.from_pylist([vars(effect) | {"unit": unit(effect)} for effect in found])
+    rows = [vars(effect) | {"unit": unit(effect)} for effect in found]
+    kinds = {"value": pa.float64(), "half_width": pa.float64()}
+    return arrow.table(
+        {key: arrow.array([row[key] for row in rows], kinds.get(key, pa.string())) for key in rows[0]}
+        if rows
+        else {}
+    )
 
 
 def unit(effect: Effect) -> str:

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from penstock import arrow
 from penstock.measurements import of_result
 from penstock.units import count
 
@@ -34,13 +35,13 @@ _AROUND = Margins(left=0.7, right=0.3, top=0.4, between=0.95, bottom=0.55)
 def occupancies(result: Measurements) -> Figure:
     """A panel for each kind: the share of time in which more than so much waited, of those that held most."""
     table = result.table("occupancies")
-    table = table.filter(pc.equal(table["unit"], "B"))
+    table = table.filter(arrow.call("equal", table["unit"], "B"))
     found = set(pc.unique(table["kind"]).to_pylist())
     kinds = [kind for kind in _KINDS if kind in found]
     with style():
         figure, panels = stack(6.4, [2.2] * len(kinds), _AROUND)
         for axes, kind in zip(panels, kinds, strict=True):
-            names = _fullest(table.filter(pc.equal(table["kind"], kind)))
+            names = _fullest(table.filter(arrow.call("equal", table["kind"], kind)))
             _draw(axes, result, names[:MAX_LINES])
             axes.set_title(_KINDS[kind], loc="left")
             if len(names) > MAX_LINES:
@@ -67,7 +68,7 @@ def _draw(axes: Axes, result: Measurements, names: list[str]) -> None:
 def _fullest(table: pa.Table) -> list[str]:
     """Entities in the order of what they held in the mean; those always empty only if all were."""
     held = pc.multiply(pc.cast(table["from"], pa.float64()), table["time_ns"])
-    sums = table.append_column("held", held).group_by("entity").aggregate([("held", "sum")])
-    order = sums.sort_by([("held_sum", "descending"), ("entity", "ascending")])
-    used = order.filter(pc.greater(order["held_sum"], 0.0))
+    sums = arrow.sums_by(table.append_column("held", held), ["entity"], "held")
+    order = arrow.sort(sums, [("held_sum", "descending"), ("entity", "ascending")])
+    used = order.filter(arrow.call("greater", order["held_sum"], 0.0))
     return [str(name) for name in (used if used.num_rows else order)["entity"].to_pylist()]

@@ -17,6 +17,7 @@ from matplotlib.figure import Figure
 from matplotlib.path import Path
 from matplotlib.transforms import Affine2D
 
+from penstock import arrow
 from penstock.analysis import decimate
 from penstock.analysis.groups import groups_of
 from penstock.measurements import of_result, rows
@@ -366,7 +367,9 @@ def _fullest(result: Measurements) -> tuple[Series, Series, bool]:
 def _units(result: Measurements, watermark: str) -> list[str]:
     """The units in which a watermark is set somewhere."""
     table = result.table("watermarks")
-    found: list[str] = pc.unique(table["unit"].filter(pc.equal(table["watermark"], watermark))).to_pylist()
+    found: list[str] = pc.unique(
+        table["unit"].filter(arrow.call("equal", table["watermark"], watermark))
+    ).to_pylist()
     return found
 
 
@@ -394,7 +397,7 @@ def _levels(result: Measurements, queues: list[str], in_frames: bool, *, largest
     """
     held: dict[tuple[float, str], set[str]] = defaultdict(set)
     table = result.table("watermarks")
-    for row in rows(table.filter(pc.is_in(table["entity"], value_set=pa.array(queues, pa.string())))):
+    for row in rows(table.filter(pc.is_in(table["entity"], value_set=arrow.strings(queues)))):
         fits = (row["unit"] == "frames") == in_frames and row["value"] <= largest
         if fits and row["watermark"] != "headroom_needed":
             held[float(row["value"]), str(row["watermark"])].add(str(row["entity"]))
@@ -414,7 +417,9 @@ def _spans(result: Measurements) -> tuple[Pauses, int]:
     spans = decimate.spans_of(pauses, _end_ns(result))
     groups = decimate.rows_by(pauses, ["port", "priority"])
     longest = np.argsort(-decimate.lasting(spans, groups), kind="stable")[:MAX_PAUSE_ROWS]
-    firsts = pauses.select(["port", "priority"]).take(pa.array([groups[n][0] for n in longest], pa.int64()))
+    firsts = pauses.select(["port", "priority"]).take(
+        arrow.numbers([groups[n][0] for n in longest], pa.int64())
+    )
     keys = [tuple(row.values()) for row in firsts.to_pylist()]
     return {key: spans[groups[n]] for key, n in zip(keys, longest, strict=True)}, len(groups)
 

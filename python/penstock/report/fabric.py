@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from penstock.analysis.node_numbers import node_numbers
 from penstock.analysis.tiers import Direction, Tier, tiers
 from penstock.measurements import of_result
 
@@ -28,7 +29,7 @@ def fabric(result: Measurements) -> dict[str, Any]:
     and ``paused`` in thousandths, ``drops``. Lists of nothing but zeros are empty; -1 is unknown. If there is
     a `film`, ``ports`` are the places of the ports in it.
     """
-    nodes = [node["name"] for node in result.topology["nodes"]]
+    nodes = node_numbers(result).names
     number = {name: n for n, name in enumerate(nodes)}
     played = film(result)
     named = [_tier(tier, number, ports=played is not None) for tier in tiers(result)]

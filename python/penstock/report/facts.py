@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from penstock import arrow
 from penstock.analysis.asking import asked_rates, evenness
 from penstock.library import toml
 from penstock.measurements import of_result
@@ -57,7 +58,7 @@ ASKED = {
 @of_result
 def with_asked(result: Measurements) -> pa.Table:
     """The table of flows, and what each of them asked for."""
-    return result.table("flows").append_column("asked_bps", pa.array(asked_rates(result), pa.float64()))
+    return result.table("flows").append_column("asked_bps", arrow.numbers(asked_rates(result), null_nan=True))
 
 
 @of_result

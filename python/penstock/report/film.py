@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from penstock import arrow
 from penstock.analysis.tiers import step
 from penstock.measurements import numpy_of, of_result
 
@@ -50,8 +51,8 @@ def film(result: Measurements) -> dict[str, Any] | None:
     used = step(np.minimum(rates / _line_rates(ports)[:, None], 1.0))
     queues = _points(result, "queue_bytes", names)
     depth = queues.most(stretch_ns, count) if queues is not None else np.zeros((len(names), count))
-    hosts = {node["name"] for node in result.topology["nodes"] if node["role"] == "host"}
-    at_switch = np.array([node not in hosts for node in ports["node"].to_pylist()])
+    hosts = arrow.strings(node["name"] for node in result.topology["nodes"] if node["role"] == "host")
+    at_switch = arrow.places(ports["node"], hosts) < 0
     deepest = float(depth[at_switch].max(initial=0.0))
     marks = _points(result, "queue_marks", names)
     told = {} if marks is None else _marked(marks.total(stretch_ns, count))
@@ -112,12 +113,12 @@ class _Points:
 
 def _points(result: Measurements, metric: str, ports: list[str]) -> _Points | None:
     """Those of ports, or of queues of ports; ``None`` if there are none, or bins have more than one width."""
-    number = {name: n for n, name in enumerate(ports)}
     own = result.curves().get(metric, {})
     bins = {len(times) for times, _ in own.values()}
     if len(bins) != 1 or bins == {1}:
         return None
     starts = next(iter(own.values()))[0]
+    number = {name: n for n, name in enumerate(ports)}
     known = {entity: number.get(entity.partition("/")[0], -1) for entity in own}
     kept = [entity for entity, port in known.items() if port >= 0]
     values = np.array([own[entity][1] for entity in kept]).reshape(len(kept), len(starts))
@@ -144,10 +145,8 @@ def _paused(result: Measurements, names: list[str], stretch_ns: float, count: in
     edges = stretch_ns * np.arange(count + 1)
     if "pauses" not in result.table_names or not (table := result.table("pauses")).num_rows:
         return found
-    coded = table["port"].combine_chunks().dictionary_encode()
-    number = {name: n for n, name in enumerate(names)}
-    paused = np.array([number.get(name, -1) for name in coded.dictionary.to_pylist()])
-    piece = numpy_of(coded.indices)
+    piece, ports = arrow.codes(table["port"])
+    paused = arrow.places(ports, arrow.strings(names))
     at = edges[-1] * piece
     end = numpy_of(table["end_ns"])
     ends = at + np.minimum(np.where(np.isnan(end), edges[-1], end), edges[-1])

@@ -13,7 +13,9 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from penstock import arrow
 from penstock.analysis.decimate import envelope, lasting, merge_groups, rows_by, spans_of
+from penstock.analysis.node_numbers import node_numbers
 from penstock.analysis.verdict import verdict
 from penstock.errors import ResultError
 from penstock.measurements import numpy_of, of_result, values_of
@@ -107,7 +109,7 @@ def document(result: Measurements) -> dict[str, Any]:
     shown = {name: result.table(name) for name in result.table_names if name not in _NOT_SHOWN}
     if "flows" in shown:
         shown["flows"] = with_asked(result)
-    page = shorten(shown, result.topology)
+    page = shorten(shown, result.topology, node_numbers(result) if "ports" in shown else None)
     tables, notes = page.tables, page.notes
     recorded = tables["series"].num_rows if "series" in tables else 0
     curves = with_groups(result) if recorded else {}
@@ -162,11 +164,9 @@ def columns(table: pa.Table) -> dict[str, list[Any] | dict[str, Any]]:
             lists[name] = _short(numpy_of(column))
             continue
         if pa.types.is_string(column.type) and not column.null_count:
-            coded = pc.dictionary_encode(column).combine_chunks()
-            if isinstance(coded, pa.ChunkedArray):
-                coded = coded.chunk(0) if coded.num_chunks else pa.array([], pa.string()).dictionary_encode()
-            if len(coded) >= _REPEATED * max(len(coded.dictionary), 1):
-                lists[name] = {"names": coded.dictionary.to_pylist(), "of": numpy_of(coded.indices).tolist()}
+            number, names = arrow.codes(column)
+            if len(number) >= _REPEATED * max(len(names), 1):
+                lists[name] = {"names": names.to_pylist(), "of": number.tolist()}
                 continue
         lists[name] = values_of(column)
     return lists
@@ -200,14 +200,14 @@ def _thin_series(curves: Curves) -> Curves:
 def _table_of(curves: Curves, schema: pa.Schema) -> pa.Table:
     """The series as a table like that of a result."""
     named = [(metric, entity, curve) for metric, of in curves.items() for entity, curve in of.items()]
-    nth = pa.array(np.repeat(np.arange(len(named)), [len(times) for _, _, (times, _) in named]))
+    nth = arrow.numbers(np.repeat(np.arange(len(named)), [len(times) for _, _, (times, _) in named]))
     columns = {
-        "metric": pa.array([metric for metric, _, _ in named]).take(nth),
-        "entity": pa.array([entity for _, entity, _ in named]).take(nth),
-        "time_ns": pa.array(np.concatenate([curve[0] for _, _, curve in named])),
-        "value": pa.array(np.concatenate([curve[1] for _, _, curve in named])),
+        "metric": arrow.strings(metric for metric, _, _ in named).take(nth),
+        "entity": arrow.strings(entity for _, entity, _ in named).take(nth),
+        "time_ns": arrow.numbers(np.concatenate([curve[0] for _, _, curve in named])),
+        "value": arrow.numbers(np.concatenate([curve[1] for _, _, curve in named])),
     }
-    return pa.table({name: column.cast(schema.field(name).type) for name, column in columns.items()})
+    return arrow.table({name: column.cast(schema.field(name).type) for name, column in columns.items()})
 
 
 def _join_pauses(table: pa.Table, end_of_run_ns: float) -> pa.Table:
@@ -224,9 +224,9 @@ def _join_pauses(table: pa.Table, end_of_run_ns: float) -> pa.Table:
     joined, of = joined[kept], of[kept]
     firsts = np.array([rows[0] for rows in groups])
     order = np.argsort(joined[:, 0], kind="stable")
-    found = table.take(pa.array(firsts[of[order]]))
+    found = arrow.take(table, firsts[of[order]])
     for name, at in (("start_ns", 0), ("end_ns", 1)):
         field = table.schema.field(name)
-        values = pa.array(joined[order, at]).cast(field.type)
+        values = arrow.numbers(joined[order, at]).cast(field.type)
         found = found.set_column(table.schema.get_field_index(name), field, values)
     return found

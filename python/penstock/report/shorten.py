@@ -13,7 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.analysis.tiers import numbered
+from penstock import arrow
+from penstock.analysis.node_numbers import NodeNumbers, numbers_of
 from penstock.measurements import numpy_of
 
 if TYPE_CHECKING:
@@ -68,15 +69,25 @@ class Page:
     notes: list[str] = field(default_factory=list)
 
 
-def shorten(tables: Mapping[str, pa.Table], topology: Mapping[str, Any]) -> Page:
-    """The result cut to a page. Series and pauses are left as they are."""
+def shorten(
+    tables: Mapping[str, pa.Table], topology: Mapping[str, Any], numbers: NodeNumbers | None = None
+) -> Page:
+    """The result cut to a page. Series and pauses are left as they are.
+
+    Parameters
+    ----------
+    tables, topology : mapping
+        Those of the result.
+    numbers : NodeNumbers, optional
+        Those of the topology and the table of ports, if they have been found.
+    """
     page = Page(dict(tables), topology)
-    ports = _shorten_topology(page)
+    ports = _shorten_topology(page, numbers)
     for name, table in tables.items():
         if name in ("series", "pauses", *_TREES) or table.num_rows <= MOST_ROWS:
             continue
         rows = ports if name == "ports" and ports is not None else _first(table, _RANKS.get(name, ()))
-        _cut(page, name, table.take(pa.array(rows)))
+        _cut(page, name, arrow.take(table, rows))
     _shorten_trees(page)
     cut = [
         f"{name} {page.tables[name].num_rows:,} of {told['rows']:,}"
@@ -105,7 +116,7 @@ def _cut(page: Page, name: str, table: pa.Table) -> None:
     full = page.tables[name]
     numbers = [column for column in full.column_names if _is_number(full[column].type)]
     sums = {column: _known(pc.sum(full[column], min_count=0).as_py()) for column in numbers}
-    above = {column: pc.sum(pc.greater(full[column], 0)).as_py() or 0 for column in numbers}
+    above = {column: pc.sum(arrow.call("greater", full[column], 0)).as_py() or 0 for column in numbers}
     page.totals[name] = {"rows": full.num_rows, "sums": sums, "above_zero": above}
     page.tables[name] = table
 
@@ -125,15 +136,14 @@ def _first(table: pa.Table, ranks: tuple[tuple[str, str], ...], most: int = MOST
     return sorted(found)
 
 
-def _shorten_topology(page: Page) -> list[int] | None:
+def _shorten_topology(page: Page, numbers: NodeNumbers | None) -> list[int] | None:
     """Keeps the links with the most to tell; returns the rows of their ports, both ends of each."""
     links, nodes = page.topology.get("links", []), page.topology.get("nodes", [])
     if len(links) <= MOST_LINKS or "ports" not in page.tables:
         return None
-    number = {node["name"]: n for n, node in enumerate(nodes)}
-    joined = np.array([(number[link["a"]], number[link["b"]]) for link in links], dtype=np.int64)
     ports = page.tables["ports"]
-    ends = np.column_stack([numbered(ports[name], number) for name in ("node", "peer")])
+    numbers = numbers_of(page.topology, ports) if numbers is None else numbers
+    ends, joined = numbers.ports, numbers.links
     # Both directions of all links between two nodes have one number.
     pair, of_links = (both.min(axis=1) * (len(nodes) + 1) + both.max(axis=1) for both in (ends, joined))
     kept = _distinct(pair[_by_rank(ports, _RANKS["ports"])])[:FEWER_LINKS]
@@ -168,18 +178,18 @@ def _shorten_trees(page: Page) -> None:
     edges = page.tables.get("congestion")
     if edges is None or edges.num_rows <= MOST_ROWS:
         return
-    trees = edges.group_by("tree").aggregate([("paused_ns", "sum"), ("tree", "count")])
+    trees = arrow.sums_by(edges, ["tree"], "paused_ns")
     kept: list[int] = []
     rows = 0
-    for tree in trees.sort_by([("paused_ns_sum", "descending")]).to_pylist():
-        rows += tree["tree_count"]
+    for tree in arrow.sort(trees, [("paused_ns_sum", "descending")]).to_pylist():
+        rows += tree["rows"]
         if kept and rows > MOST_ROWS:
             break
         kept.append(tree["tree"])
     for name in _TREES:
         table = page.tables.get(name)
         if table is not None:
-            own = table.filter(pc.is_in(table["tree"], value_set=pa.array(kept).cast(table["tree"].type)))
+            own = table.filter(pc.is_in(table["tree"], value_set=arrow.numbers(kept, table["tree"].type)))
             _cut(page, name, own.slice(0, 2 * MOST_ROWS))
 
 

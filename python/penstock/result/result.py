@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 import pyarrow as pa
 
-from penstock import storage
+from penstock import arrow, storage
 from penstock.analysis.verdict import Verdict, verdict
 from penstock.errors import ArgumentError, InputError, ResultError, ScenarioError, UnknownNameError
 from penstock.library import path_of, suggestion, text_of
@@ -110,13 +110,11 @@ class Result(Measurements):
         ScenarioError
             If the path has to be computed, and a file that the scenario names is no longer there.
         """
-        import pyarrow.compute as pc
-
         flows = self.table("flows")
         names = flows["flow"].to_pylist()
         if text_of("flow", flow) not in names:
             raise UnknownNameError(f"no flow {flow!r} in this result; {suggestion(flow, names)}")
-        listed = self.table("paths").filter(pc.equal(self.table("paths")["flow"], flow))
+        listed = self.table("paths").filter(arrow.call("equal", self.table("paths")["flow"], flow))
         if to is None:
             to = flows["destination"].to_pylist()[names.index(flow)]
             if to not in self._nodes():

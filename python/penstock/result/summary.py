@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.analysis import connections, transfers
 from penstock.analysis.verdict import unfinished, verdict
-from penstock.measurements import rows
+from penstock.measurements import numpy_of
+
+from .rows import Rows, mapped
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -16,7 +18,6 @@ if TYPE_CHECKING:
     from penstock.measurements import Measurements
 
 SCHEMA = "penstock-run/1"
-ROWS_AT_A_TIME = 4_096
 
 MOST_FLOWS_JUDGED = 256
 MOST_PATHS_JUDGED = 4_096
@@ -64,20 +65,13 @@ class Part:
             for name in names:
                 yield key, name, f"{quantity}_{name}_ns"
 
-    def of(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        """The object of a row; columns that an older version did not write are left out."""
+    def rows(self, table: pa.Table) -> Rows:
+        """The objects of a table; columns that an older version did not write are left out."""
         key, column = self.name
-        found = {key: row[column], **{name: row[name] for name in self.columns if name in row}}
-        for key, statistic, column in self.statistics():
-            found.setdefault(key, {})[statistic] = row.get(column)
-        return found
-
-    def rows(self, table: pa.Table) -> Iterator[dict[str, Any]]:
-        """The objects of a table, of which some rows at a time are in memory."""
-        wanted = {self.name[1], *self.columns, *(column for _, _, column in self.statistics())}
-        table = table.select([name for name in table.column_names if name in wanted])
-        for first in range(0, table.num_rows, ROWS_AT_A_TIME):
-            yield from map(self.of, rows(table.slice(first, ROWS_AT_A_TIME)))
+        nested: dict[str, dict[str, str]] = {}
+        for field_name, statistic, source in self.statistics():
+            nested.setdefault(field_name, {})[statistic] = source
+        return Rows(table, {key: column, **mapped(self.columns)}, nested)
 
 
 PARTS: Mapping[str, Part] = {
@@ -137,23 +131,27 @@ PARTS: Mapping[str, Part] = {
 
 def summarise(result: Measurements) -> dict[str, Any]:
     """A result as plain values: numbers that are not known, such as the latency of nothing, are ``None``."""
-    return {
-        key: list(value) if isinstance(value, Iterator) else value for key, value in in_rows(result).items()
-    }
+    return {key: list(value) if isinstance(value, Rows) else value for key, value in in_rows(result).items()}
 
 
 def in_rows(result: Measurements) -> dict[str, Any]:
-    """A summary with iterators in place of the lists that are as long as the fabric is large."""
+    """A summary with `Rows` in place of the lists that are as long as the fabric is large."""
     return {
         "schema": SCHEMA,
         "verdict": verdict(result).to_dict(),
         "unfinished": asdict(unfinished(result)),
         **{key: result.run[key] for key in _RUN_KEYS if key in result.run},
         **{name: PARTS[name].rows(result.table(name)) for name in ("flows", "ports", "queues")},
-        "connections": [PARTS["connections"].of(row) for row in connections.rows(result)],
+        "connections": _connections(result),
         "transfers": [asdict(entry) for entry in transfers.totals(result)],
         "fairness": fairness(result),
     }
+
+
+def _connections(result: Measurements) -> Rows | list[dict[str, Any]]:
+    if "connections" not in result.table_names:
+        return []
+    return PARTS["connections"].rows(connections.table(result))
 
 
 def flows(table: pa.Table) -> list[dict[str, Any]]:
@@ -170,7 +168,8 @@ def fairness(result: Measurements) -> dict[str, Any]:
     """Jain's index over the throughput of all flows, ``None`` without flows; and `against_max_min`."""
     from penstock.analysis.statistics import jain
 
-    throughput = [value for value in result.table("flows")["throughput_bps"].to_pylist() if value is not None]
+    column = result.table("flows")["throughput_bps"]
+    throughput = numpy_of(column.drop_null()).tolist()
     return {"jain": jain(throughput) if throughput else None, "max_min": against_max_min(result)}
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from penstock import _core, storage
+from penstock import _core, arrow, storage
 from penstock.analysis import connections, transfers
 from penstock.analysis.statistics import Interval, student_t_interval
 from penstock.analysis.verdict import Verdict, together
@@ -123,16 +123,16 @@ class Replications:
     def table(self) -> pa.Table:
         """`intervals` as a table: flow, metric, mean, half_width, replications, confidence."""
         found = self.intervals()
-        return pa.table(
+        return arrow.table(
             {
-                "flow": pa.array([entry.flow for entry in found], pa.string()),
-                "metric": pa.array([entry.metric for entry in found], pa.string()),
-                "mean": pa.array([entry.interval.mean for entry in found], pa.float64(), from_pandas=True),
-                "half_width": pa.array(
-                    [entry.interval.half_width for entry in found], pa.float64(), from_pandas=True
+                "flow": arrow.strings(entry.flow for entry in found),
+                "metric": arrow.strings(entry.metric for entry in found),
+                "mean": arrow.numbers([entry.interval.mean for entry in found], pa.float64(), null_nan=True),
+                "half_width": arrow.numbers(
+                    [entry.interval.half_width for entry in found], pa.float64(), null_nan=True
                 ),
-                "replications": pa.array([entry.interval.n for entry in found], pa.int64()),
-                "confidence": pa.array([entry.interval.confidence for entry in found], pa.float64()),
+                "replications": arrow.numbers([entry.interval.n for entry in found], pa.int64()),
+                "confidence": arrow.numbers([entry.interval.confidence for entry in found], pa.float64()),
             }
         )
 

@@ -10,7 +10,7 @@
 use crate::build::Plan;
 use crate::build::paths::{Paths, find_paths};
 use crate::build::traffic::one_way;
-use crate::run::route_table::DELIVER;
+use crate::run::state::route_table::DELIVER;
 use crate::spec::choice::PathChoice;
 use crate::spec::{FlowSpec, Spec};
 use frame::{NodeId, PortId};

@@ -4,9 +4,9 @@
 //! at before, and named if it is the cause.
 
 use crate::build::headroom::{PauseNeeds, pause_needs};
-use crate::run::losses::Cause;
-use crate::run::outcome::Failure;
-use crate::run::sharing::PoolLimit;
+use crate::run::state::losses::Cause;
+use crate::run::state::outcome::Failure;
+use crate::run::state::sharing::PoolLimit;
 use crate::spec::Spec;
 use crate::spec::routing::Wiring;
 use flow_control::{Accounting, PauseSpec};

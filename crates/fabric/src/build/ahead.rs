@@ -5,10 +5,10 @@ mod lone_source;
 
 use super::Plan;
 use crate::build::headroom::receive_buffer;
-use crate::run::ahead::MOST;
-use crate::run::port::Hooks;
-use crate::run::stages::{When, asked};
-use crate::run::world::Fabric;
+use crate::run::state::ahead::MOST;
+use crate::run::state::port::Hooks;
+use crate::run::state::stages::{When, asked};
+use crate::run::state::world::Fabric;
 use crate::spec::choice::PathChoice;
 use crate::spec::{NodeSpec, Spec};
 use frame::{CONTROL_FRAME_BYTES, NodeId, PortId};

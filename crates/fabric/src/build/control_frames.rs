@@ -4,7 +4,7 @@
 //! messages where the flow has a rate limiter. All else has no effect.
 
 use crate::build::paths::Paths;
-use crate::run::faults::Action;
+use crate::run::state::faults::Action;
 use crate::spec::routing::Wiring;
 use crate::spec::{FaultSpec, Says, Spec};
 use flow_control::PauseKind;

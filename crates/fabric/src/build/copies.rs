@@ -5,8 +5,8 @@
 
 use super::BuildError;
 use super::paths::Paths;
-use crate::run::copies::{Branch, Forks};
-use crate::run::route_table::DELIVER;
+use crate::run::state::copies::{Branch, Forks};
+use crate::run::state::route_table::DELIVER;
 use crate::spec::{Spec, Subject, multicast};
 use frame::PathId;
 

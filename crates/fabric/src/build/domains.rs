@@ -3,8 +3,8 @@
 //! A frame gets its alternate priority when it leaves the port at the other end of the link: there it is looked at anyway, and
 //! the queues of that port do not know of it. What comes in then has it, as if the port of the domain had given it.
 
-use crate::run::domains::PortDomain;
-use crate::run::faults::Action;
+use crate::run::state::domains::PortDomain;
+use crate::run::state::faults::Action;
 use crate::spec::routing::Wiring;
 use crate::spec::{FaultSpec, Says, Spec};
 use frame::{NodeId, PRIORITIES, PortId, Priority};

@@ -6,11 +6,11 @@
 
 use crate::BuildError;
 use crate::build::control_frames;
-use crate::run::event::Event;
-use crate::run::faults::{Action, FaultSchedule, Faults, Span};
-use crate::run::index::PlaceIx;
-use crate::run::port::Hooks;
-use crate::run::world::Fabric;
+use crate::run::state::event::Event;
+use crate::run::state::faults::{Action, FaultSchedule, Faults, Span};
+use crate::run::state::index::PlaceIx;
+use crate::run::state::port::Hooks;
+use crate::run::state::world::Fabric;
 use crate::spec::routing::Wiring;
 use crate::spec::{CoreChange, FaultSpec, LinkSpec, NodeSpec, Reaction, Role, Spec, Subject};
 use engine::{Stream, stream};

@@ -5,7 +5,7 @@
 //! the interfaces are in the delay of the link.
 
 use crate::build::Plan;
-use crate::run::receive;
+use crate::run::state::receive;
 use crate::spec::{FlowSpec, NodeSpec, Spec};
 use flow_control::headroom::{Headroom, TotalDelay, response_time, resume_level};
 use flow_control::pause::pause_time;

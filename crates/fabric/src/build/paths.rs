@@ -2,7 +2,7 @@
 
 use crate::BuildError;
 use crate::build::Plan;
-use crate::run::route_table::DELIVER;
+use crate::run::state::route_table::DELIVER;
 use crate::spec::digits::Digits;
 use crate::spec::forwarding::EdgeGroups;
 use crate::spec::routing::{Distances, Routes};
@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 /// All paths of a fabric.
 pub(crate) struct Paths {
-    /// As in [`RouteTable`](crate::run::route_table::RouteTable).
+    /// As in [`RouteTable`](crate::run::state::route_table::RouteTable).
     pub hops: Vec<u32>,
     pub starts: Vec<u32>,
     /// The flow of each path, which is its source, and the node where it ends; `None`: at any destination of the flow.

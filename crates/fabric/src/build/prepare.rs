@@ -3,9 +3,9 @@
 use super::fault_plan::FaultPlan;
 use super::paths::{Paths, find_paths};
 use super::{BuildError, Plan, bypass_classes, control_frames, copies, reroute, scheduler_changes};
-use crate::run::copies::Forks;
-use crate::run::event::Event;
-use crate::run::faults::Faults;
+use crate::run::state::copies::Forks;
+use crate::run::state::event::Event;
+use crate::run::state::faults::Faults;
 use crate::spec::{Spec, Subject, transfer_wait};
 use frame::{NodeId, Route};
 use keys::Remark;

@@ -11,8 +11,8 @@
 
 use crate::build::fault_plan::FaultPlan;
 use crate::build::paths::Paths;
-use crate::run::faults::Action;
-use crate::run::route_table::{DELIVER, path_from};
+use crate::run::state::faults::Action;
+use crate::run::state::route_table::{DELIVER, path_from};
 use crate::spec::digits::Digits;
 use crate::spec::routing::{Routes, Wiring};
 use crate::spec::{Role, Spec, Way};

@@ -1,7 +1,7 @@
 //! Schedulers that a port gets while the simulation runs: other weights, another table.
 
 use crate::build::Plan;
-use crate::run::faults::Action;
+use crate::run::state::faults::Action;
 use crate::spec::FaultSpec;
 use scheduling::{Configuration, Scheduler};
 use units::Time;

@@ -2,17 +2,17 @@
 
 use crate::build::distributions::choice;
 use crate::build::headroom::frame_bounds;
-use crate::run::congestion_series::{CongestionSeries, PairsSeries};
-use crate::run::culprits::Culprits;
-use crate::run::index::PortIx;
-use crate::run::levels::Levels;
-use crate::run::link_control::LinkControl;
-use crate::run::link_series::{BitSeries, LinkSeries, grid_of};
-use crate::run::pause_sender::PauseSender;
-use crate::run::port::Hooks;
-use crate::run::probes::ClassSeries;
-use crate::run::victims::Victims;
-use crate::run::world::Fabric;
+use crate::run::state::congestion_series::{CongestionSeries, PairsSeries};
+use crate::run::state::culprits::Culprits;
+use crate::run::state::index::PortIx;
+use crate::run::state::levels::Levels;
+use crate::run::state::link_control::LinkControl;
+use crate::run::state::link_series::{BitSeries, LinkSeries, grid_of};
+use crate::run::state::pause_sender::PauseSender;
+use crate::run::state::port::Hooks;
+use crate::run::state::probes::ClassSeries;
+use crate::run::state::victims::Victims;
+use crate::run::state::world::Fabric;
 use crate::spec::routing::Wiring;
 use crate::spec::{FlowSpec, LinkSpec, Pattern, Spec, Watched};
 use frame::{PortId, TrafficClass};

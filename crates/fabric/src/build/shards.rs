@@ -5,9 +5,9 @@
 //! frame or a pause on its way to a port of another; its event names the port as the owner counts (`numbering`).
 
 use crate::build::paths::Paths;
-use crate::run::event::Event;
-use crate::run::route_table::path_from;
-use crate::run::world::Fabric;
+use crate::run::state::event::Event;
+use crate::run::state::route_table::path_from;
+use crate::run::state::world::Fabric;
 use crate::spec::routing::Wiring;
 use engine::Shard;
 use frame::{NodeId, PortId};
@@ -88,7 +88,7 @@ const _: () = {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::route_table::DELIVER;
+    use crate::run::state::route_table::DELIVER;
 
     #[test]
     fn parts_are_ranges_of_nodes_and_ports_that_share_the_load() {

@@ -15,7 +15,7 @@
 
 use crate::build::fault_plan::FaultPlan;
 use crate::build::reroute::outages;
-use crate::run::spreading::chooses_by_frame;
+use crate::run::state::spreading::chooses_by_frame;
 use crate::spec::digits::Digits;
 use crate::spec::forwarding::ForwardingTable;
 use crate::spec::routing::{Routes, Wiring, scale};

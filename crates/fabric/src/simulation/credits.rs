@@ -1,8 +1,8 @@
 //! Credits of the whole fabric: what must hold before and after a run.
 
 use crate::build::BuildError;
-use crate::run::credits::CreditState;
-use crate::run::outcome::{CreditFault, Failure};
+use crate::run::state::credits::CreditState;
+use crate::run::state::outcome::{CreditFault, Failure};
 use crate::simulation::Simulation;
 use crate::spec::{OnDeadlock, Subject};
 use engine::Shard;

@@ -5,7 +5,7 @@
 //! short goes on until all of that has come to pass, and nothing more is done ahead: then its state is that of one time,
 //! and the same on any number of threads.
 
-use crate::run::outcome::SimulationError;
+use crate::run::state::outcome::SimulationError;
 use crate::simulation::Simulation;
 use engine::RunStatus;
 use units::Time;

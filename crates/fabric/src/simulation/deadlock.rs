@@ -20,8 +20,8 @@
 //!
 //! Not modelled: starvation under strict priority, which can hold a queue as long but is no circle.
 
-use crate::run::ingress::IngressPort;
-use crate::run::node::Node;
+use crate::run::state::ingress::IngressPort;
+use crate::run::state::node::Node;
 use crate::simulation::Simulation;
 use flow_control::Accounting;
 use frame::{Frame, NodeId, Occupancy, PRIORITIES, TrafficClass, members};

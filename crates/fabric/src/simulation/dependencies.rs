@@ -15,8 +15,8 @@
 //! Not modelled: that a switch's shared buffer may couple queues that no path connects.
 
 use crate::build::BuildError;
-use crate::run::faults::Action;
-use crate::run::spreading::Spreading;
+use crate::run::state::faults::Action;
+use crate::run::state::spreading::Spreading;
 use crate::simulation::Simulation;
 use crate::spec::{FlowSpec, ProbeSpec, Spec};
 use frame::{NodeId, PortId, Priority, TrafficClass};

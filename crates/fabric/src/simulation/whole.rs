@@ -2,27 +2,27 @@
 //!
 //! Nodes, ports, queues, paths and flows have the numbers of the whole here.
 
-use crate::run::buffers::Queue;
-use crate::run::crossbar::Input;
-use crate::run::culprits::RootPlace;
-use crate::run::endpoint_state::EndpointState;
-use crate::run::hosts::Receiver;
-use crate::run::index::{NodeIx, PortIx};
-use crate::run::ingress::IngressPort;
-use crate::run::ledger::Ledger;
-use crate::run::limiters::Limiter;
-use crate::run::managed::Managed;
-use crate::run::nic::Nic;
-use crate::run::node::Node;
-use crate::run::overtaking::can_overtake;
-use crate::run::pause_sender::PauseSender;
-use crate::run::pool::Waiting;
-use crate::run::port::{ColdPort, Port};
-use crate::run::probes::ClassSeries;
-use crate::run::probes::Stopped;
-use crate::run::sources::SourceState;
-use crate::run::stream_counts::StreamCount;
-use crate::run::world::Fabric;
+use crate::run::state::buffers::Queue;
+use crate::run::state::crossbar::Input;
+use crate::run::state::culprits::RootPlace;
+use crate::run::state::endpoint_state::EndpointState;
+use crate::run::state::hosts::Receiver;
+use crate::run::state::index::{NodeIx, PortIx};
+use crate::run::state::ingress::IngressPort;
+use crate::run::state::ledger::Ledger;
+use crate::run::state::limiters::Limiter;
+use crate::run::state::managed::Managed;
+use crate::run::state::nic::Nic;
+use crate::run::state::node::Node;
+use crate::run::state::overtaking::can_overtake;
+use crate::run::state::pause_sender::PauseSender;
+use crate::run::state::pool::Waiting;
+use crate::run::state::port::{ColdPort, Port};
+use crate::run::state::probes::ClassSeries;
+use crate::run::state::probes::Stopped;
+use crate::run::state::sources::SourceState;
+use crate::run::state::stream_counts::StreamCount;
+use crate::run::state::world::Fabric;
 use crate::simulation::Simulation;
 use crate::spec::Way;
 use frame::{NodeId, PathId, PortId, TrafficClass};
@@ -152,7 +152,7 @@ impl Simulation {
         let (part, port) = self.part_at(port);
         &part.ingress[port]
     }
-    /// As [`Links::time_on_wire`](crate::run::links::Links::time_on_wire).
+    /// As [`Links::time_on_wire`](crate::run::state::links::Links::time_on_wire).
     pub(crate) fn time_on_wire(&self, port: u32) -> f64 {
         let (part, port) = self.part_at(port);
         part.links.time_on_wire(port)

@@ -4,8 +4,8 @@
 //! flow is held back at a port for as long as pauses of the tree lasted there while a frame of it stood in the paused
 //! queue (or its endpoint in line). What a flow did before and after says nothing about it.
 
-use crate::run::probes::Stopped;
-use crate::run::victims::BlockedFlow;
+use crate::run::state::probes::Stopped;
+use crate::run::state::victims::BlockedFlow;
 use crate::tables::View;
 use crate::tables::forensics::{Forensics, PausedSpan, Tree, Why};
 use frame::Priority;

@@ -1,7 +1,7 @@
 //! What connections have measured.
 
 use super::View;
-use crate::run::endpoint_state::EndpointState;
+use crate::run::state::endpoint_state::EndpointState;
 use measure::{LatencySummary, TableBuilder, TableSpec};
 use transport::{Congestion, Endpoint, Protocol};
 

@@ -1,7 +1,7 @@
 //! What classes sent while several could.
 
 use super::View;
-use crate::run::contention::members;
+use crate::run::state::contention::members;
 use measure::table::{integer, text};
 use measure::{TableBuilder, TableSpec};
 

@@ -1,7 +1,7 @@
 //! Who waited for credits, and how long.
 
 use super::{UsedQueue, View};
-use crate::run::credits::CreditState;
+use crate::run::state::credits::CreditState;
 use measure::table::{integer, real, text};
 use measure::{TableBuilder, TableSpec};
 

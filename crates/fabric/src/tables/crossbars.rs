@@ -2,7 +2,7 @@
 
 use super::View;
 use super::durations::{WAIT, with_durations};
-use crate::run::crossbar::Input;
+use crate::run::state::crossbar::Input;
 use measure::table::{integer, real, text};
 use measure::{TableBuilder, TableSpec};
 

@@ -5,7 +5,7 @@
 //! of all frames before, so that the first one has none to differ from.
 
 use super::View;
-use crate::run::frame_log::{Happened, Row};
+use crate::run::state::frame_log::{Happened, Row};
 use frame::FrameKind;
 use measure::table::{integer, real, text};
 use measure::{TableBuilder, TableSpec};

@@ -1,8 +1,8 @@
 //! What flows ask for and the routes they take: what an allocation of rates is computed from.
 
 use super::View;
-use crate::run::hosts::Receiver;
-use crate::run::port::HEAD_BYTES;
+use crate::run::state::hosts::Receiver;
+use crate::run::state::port::HEAD_BYTES;
 use crate::spec::{Role, Way};
 use frame::{NodeId, PortId};
 use measure::table::{integer, real, text};

@@ -3,8 +3,8 @@
 use super::View;
 use super::durations::{LATENCY, with_durations};
 use super::series::{FLOW_SERIES, Series};
-use crate::run::hosts::Receiver;
-use crate::run::ledger::Part;
+use crate::run::state::hosts::Receiver;
+use crate::run::state::ledger::Part;
 use crate::spec::{FlowSpec, Way};
 use frame::{CHANNELS, HEADER_BYTES};
 use measure::table::{integer, real, real_or_null, text};

@@ -3,7 +3,7 @@
 use super::View;
 use super::message_lengths::MessageLengths;
 use super::ports::KnownPorts;
-use crate::run::frame_log::{Happened, Log, Row};
+use crate::run::state::frame_log::{Happened, Log, Row};
 use flow_control::PauseKind;
 use frame::{Ecn, FrameKind, Heading, Notice, PRIORITIES, PortId, Ports, Sampled};
 use measure::table::{integer, real, real_or_null, text};

@@ -17,8 +17,8 @@
 
 use super::View;
 use super::link_rates::LinkRates;
-use crate::run::crossbar::time_to_cross;
-use crate::run::port::HEAD_BYTES;
+use crate::run::state::crossbar::time_to_cross;
+use crate::run::state::port::HEAD_BYTES;
 use frame::PortId;
 use queueing::Speedup;
 use units::{BitRate, Time, WireClock};

@@ -1,7 +1,7 @@
 //! What was lost, and what went wrong.
 
 use super::View;
-use crate::run::losses::Cause;
+use crate::run::state::losses::Cause;
 use measure::table::{integer, real, real_or_null, text};
 use measure::{TableBuilder, TableSpec};
 

@@ -5,7 +5,7 @@
 //! longer than the shortest one.
 
 use super::View;
-use crate::run::frame_log::Row;
+use crate::run::state::frame_log::Row;
 use frame::{FrameKind, MIN_FRAME_BYTES};
 use std::collections::BTreeMap;
 use transport::{RdmaSpec, RdmaVerb, RdmaWord};

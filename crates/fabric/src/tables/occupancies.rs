@@ -1,7 +1,7 @@
 //! Distributions of occupancies over time.
 
 use super::View;
-use crate::run::tallies::Tally;
+use crate::run::state::tallies::Tally;
 use crate::spec::{Watched, Which};
 use measure::table::{integer, real, text};
 use measure::{TableBuilder, TableSpec};

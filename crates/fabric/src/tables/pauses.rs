@@ -1,8 +1,8 @@
 //! Pauses, one by one.
 
 use super::View;
-use crate::run::pause_sender::{PauseCause, unit_of};
-use crate::run::probes::PauseRecord;
+use crate::run::state::pause_sender::{PauseCause, unit_of};
+use crate::run::state::probes::PauseRecord;
 use crate::spec::{Probe, Watched, Which};
 use crate::tables::forensics::Pause;
 use flow_control::Accounting;

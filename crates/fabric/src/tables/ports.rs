@@ -2,7 +2,7 @@
 
 use super::View;
 use super::transfers::Released;
-use crate::run::frame_log::Row;
+use crate::run::state::frame_log::Row;
 use frame::{FrameKind, Ports};
 use std::collections::BTreeMap;
 use transport::TransferOutcome;

@@ -2,7 +2,7 @@
 
 use super::View;
 use super::message_times::{SPENT, with_spent};
-use crate::run::endpoint_state::EndpointState;
+use crate::run::state::endpoint_state::EndpointState;
 use measure::table::{integer, real, real_or_null, text};
 use measure::{TableBuilder, TableSpec};
 use transport::{Endpoint, PairReceived, QueuePair, ReadCounts, TimesSpent};

@@ -3,8 +3,8 @@
 use super::pauses::ingress_name;
 use super::{UsedQueue, View};
 use crate::build::{MAX_BINS, MAX_SERIES};
-use crate::run::congestion_series::{ALPHA_UNIT, CongestionSeries, PairSeries};
-use crate::run::endpoint_state::EndpointState;
+use crate::run::state::congestion_series::{ALPHA_UNIT, CongestionSeries, PairSeries};
+use crate::run::state::endpoint_state::EndpointState;
 use crate::spec::{FlowSpec, Watched, Which};
 use measure::table::{real, text};
 use measure::{BinnedBits, BinnedMax, TableBuilder, TableSpec};

@@ -1,7 +1,7 @@
 //! Storms that watchdogs detected.
 
 use super::View;
-use crate::run::storms::Storm;
+use crate::run::state::storms::Storm;
 use flow_control::watchdog::{StormAction, WatchdogSpec};
 use measure::table::{integer, real, real_or_null, text};
 use measure::{TableBuilder, TableSpec};

@@ -1,7 +1,7 @@
 //! Streams that are counted one by one.
 
 use super::View;
-use crate::run::stream_counts::StreamCount;
+use crate::run::state::stream_counts::StreamCount;
 use measure::table::{integer, real, text};
 use measure::{TableBuilder, TableSpec};
 

@@ -2,7 +2,7 @@
 
 use super::View;
 use super::flows::FlowRow;
-use crate::run::losses::Cause;
+use crate::run::state::losses::Cause;
 use measure::table::{real_or_null, text};
 use measure::{TableBuilder, TableSpec, jain};
 
@@ -26,7 +26,7 @@ impl View<'_> {
         let shares: Vec<f64> = rows.iter().map(|row| row.received.bytes as f64).collect();
         let paused = self.s.cold_ports().map(|(_, cold)| cold.control.paused_time(self.end).as_secs_f64());
         let paused: f64 = paused.sum();
-        let count = |value: fn(&crate::run::port::PortCounts) -> u64| {
+        let count = |value: fn(&crate::run::state::port::PortCounts) -> u64| {
             self.s.cold_ports().map(|(_, cold)| value(&cold.counts)).sum::<u64>() as f64
         };
         let lost = |causes: &[Cause]| {

@@ -3,7 +3,7 @@
 use super::pauses::ingress_name;
 use super::{UsedQueue, View};
 use crate::build::Plan;
-use crate::run::pause_sender::unit_of;
+use crate::run::state::pause_sender::unit_of;
 use frame::{PRIORITIES, TrafficClass};
 use measure::table::{integer, text};
 use measure::{TableBuilder, TableSpec};

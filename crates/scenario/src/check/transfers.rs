@@ -252,7 +252,7 @@ fn one(
             return None;
         }
     }
-    stop_of_once(entry, model.simulation.duration, at, context);
+    unused_of_once(entry, model.simulation.duration, at, context);
     let draw = Draw { entry, seed: model.simulation.seed, at, fabric, sizes: &sizes? };
     if let ArrivalsText::Incast { every, senders } = &entry.arrivals {
         draw.incast(*every, *senders, &ends, &mut lists, context);
@@ -269,11 +269,19 @@ fn with_port_of_roce(ports: Ports, connection: Option<&ConnectionSpec>) -> Ports
     Ports { destination, ..ports }
 }
 
-/// Transfers that begin once need no time from which on none begins.
-fn stop_of_once(entry: &Transfers, end: Time, at: &Place, context: &mut Context<'_>) {
-    if entry.arrivals == ArrivalsText::Once && entry.stop.is_some_and(|stop| stop < end) {
-        let needs = "arrivals that go on: \"once\" begins at `start`";
+/// Warns of keys that have no effect where each sender begins one transfer, at `start`.
+fn unused_of_once(entry: &Transfers, end: Time, at: &Place, context: &mut Context<'_>) {
+    if entry.arrivals != ArrivalsText::Once {
+        return;
+    }
+    let needs = "arrivals that go on: \"once\" begins at `start`";
+    if entry.stop.is_some_and(|stop| stop < end) {
         context.beware(keys::unused("stop", needs), at);
+    }
+    if let CarrierText::Tcp(keys) = &entry.over
+        && keys.reconnects()
+    {
+        context.unused(vec![keys::unused("reconnect", needs)], &at.key("over").key("tcp"));
     }
 }
 

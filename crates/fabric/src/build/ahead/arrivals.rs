@@ -1,8 +1,8 @@
 //! Which ports lead to hosts that only count what comes to them.
 
 use crate::build::Plan;
-use crate::run::port::Hooks;
-use crate::run::world::Fabric;
+use crate::run::state::port::Hooks;
+use crate::run::state::world::Fabric;
 use crate::spec::Spec;
 use frame::NodeId;
 use std::collections::BTreeSet;

@@ -1,10 +1,10 @@
 //! Which sources are alone at their NIC, with nothing that their frames depend on but pauses.
 
 use crate::build::Plan;
-use crate::run::ahead::LoneSource;
-use crate::run::index::PortIx;
-use crate::run::port::Hooks;
-use crate::run::world::Fabric;
+use crate::run::state::ahead::LoneSource;
+use crate::run::state::index::PortIx;
+use crate::run::state::port::Hooks;
+use crate::run::state::world::Fabric;
 use crate::spec::Spec;
 use frame::CONTROL_FRAME_BYTES;
 use units::Time;
@@ -63,7 +63,7 @@ fn undisturbed_for(plan: &Plan, fabric: &Fabric, port: u32) -> Option<Time> {
 
 #[cfg(test)]
 mod tests {
-    use crate::run::port::Hooks;
+    use crate::run::state::port::Hooks;
     use crate::simulation::{Simulation, pairs};
     use crate::spec::{FaultSpec, LimiterSpec, Role, Spec};
     use queueing::{LimiterScope, RateControlSpec, ReactionPointParams};

@@ -1,0 +1,104 @@
+//! How a node brings frames from the port they come in through to the one they leave through.
+//!
+//! A closed enum, one variant an architecture. A frame meets it where it has to wait (`enqueue` in `egress`); a
+//! frame that finds its port free, with no hook set, does not ask. A port of an architecture in which that may not be
+//! has a hook that `forward` and `enqueue` look at.
+
+use crate::run::state::crossbar::Crossbar;
+use crate::run::state::sharing::Sharing;
+use frame::Occupancy;
+use queueing::BufferSpec;
+use units::Time;
+
+/// The architecture of a node, and its state.
+#[derive(Debug)]
+pub(crate) enum Architecture {
+    /// A frame is in the queue of its egress port as soon as it is there; all queues lie in one memory.
+    OutputQueued(NodeMemory),
+    /// A frame waits at its input until a crossbar takes it to its output.
+    Crossbar(Box<Crossbar>),
+}
+
+/// What a node counts of what waits at its ports, all of them together.
+#[derive(Debug)]
+pub(crate) struct NodeMemory {
+    /// The limits.
+    pub buffer: BufferSpec,
+    /// Whether `buffer` sets any limit.
+    pub limited: bool,
+    /// When a frame began to wait last. Kept only where there are limits, as is all occupancy but that of queues, and not of
+    /// ports that send ahead: there the limits are those of queues.
+    pub last_entry: Time,
+    /// What waits, where a limit of all of it is set, and of each class, where one of those is.
+    pub total: Occupancy,
+    pub by_class: Vec<Occupancy>,
+    /// The memory that its queues share by dynamic thresholds.
+    pub sharing: Option<Box<Sharing>>,
+}
+
+impl Architecture {
+    /// The memory that frames wait in.
+    #[inline(always)]
+    pub fn memory(&self) -> &NodeMemory {
+        match self {
+            Architecture::OutputQueued(memory) => memory,
+            Architecture::Crossbar(bar) => &bar.memory,
+        }
+    }
+    #[inline(always)]
+    pub fn memory_mut(&mut self) -> &mut NodeMemory {
+        match self {
+            Architecture::OutputQueued(memory) => memory,
+            Architecture::Crossbar(bar) => &mut bar.memory,
+        }
+    }
+}
+
+impl NodeMemory {
+    /// Nothing waits.
+    pub fn new(buffer: BufferSpec, sharing: Option<Box<Sharing>>, classes: usize) -> NodeMemory {
+        let limited = !buffer.is_unlimited();
+        NodeMemory {
+            limited,
+            buffer,
+            last_entry: Time::NEVER,
+            total: Occupancy::default(),
+            by_class: vec![Occupancy::default(); classes],
+            sharing,
+        }
+    }
+
+    /// Whether something has to be asked before a frame may wait: a limit, or the shared memory.
+    pub fn is_bounded(&self) -> bool {
+        self.limited || self.sharing.is_some()
+    }
+
+    /// Whether queues have limits of their own, and nothing else is asked.
+    pub fn bounds_queues_alone(&self) -> bool {
+        let of_queues = BufferSpec { queue: self.buffer.queue, ..BufferSpec::default() };
+        self.sharing.is_none() && self.buffer == of_queues
+    }
+
+    /// A frame begins to wait.
+    #[inline]
+    pub fn add(&mut self, class: usize, bytes: u16, now: Time) {
+        self.last_entry = now;
+        if self.buffer.total.is_some() {
+            self.total.add(bytes);
+        }
+        if self.buffer.class.is_some() {
+            self.by_class[class].add(bytes);
+        }
+    }
+
+    /// A frame has left.
+    #[inline]
+    pub fn remove(&mut self, class: usize, bytes: u16) {
+        if self.buffer.total.is_some() {
+            self.total.remove(bytes);
+        }
+        if self.buffer.class.is_some() {
+            self.by_class[class].remove(bytes);
+        }
+    }
+}

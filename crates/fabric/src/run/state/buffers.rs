@@ -1,0 +1,447 @@
+//! Queues and the memory they take: what waits at egress ports.
+
+use crate::run::state::index::{PortIx, QueueIx};
+use crate::run::state::own::Own;
+use crate::run::state::pool::{List, Pool, Waiting};
+use crate::run::state::port::Port;
+use frame::{Frame, Occupancy};
+use measure::{Latency, Sojourns};
+use units::Time;
+
+/// The queues of all ports, and what waits in them and in receivers.
+#[derive(Debug)]
+pub(crate) struct Buffers {
+    /// Port by port, class by class.
+    pub queues: Own<QueueIx, Queue>,
+    /// The lists of queues that have several, one queue after the other.
+    pub voqs: Vec<List>,
+    pub pool: Pool,
+}
+
+/// One traffic class of one port: three cache lines, which every frame touches that waits.
+#[derive(Clone, Debug)]
+#[repr(align(64))]
+pub(crate) struct Queue {
+    pub occupancy: Occupancy,
+    /// Its frames, unless it has several lists.
+    pub list: List,
+    /// How many lists it has: one, or one an ingress port (virtual output queues); twice as many with bypass queues.
+    pub voqs: u32,
+    /// Its lists are pairs: a bypass queue, and the ordered one.
+    bypass: bool,
+    /// Frames in its bypass queues, and those that have left them, modulo 2^32.
+    bypassed: u32,
+    left_bypass: u32,
+    /// Where its lists begin, if they are several, and the one among them that holds the head, if any frame waits.
+    first_voq: u32,
+    turn: u32,
+    /// Frames at its head that have been sent ahead of their time.
+    pub committed: u8,
+    /// Bytes and frames over time.
+    pub sojourns: Sojourns,
+    /// Waiting times above zero.
+    pub waits: Latency,
+    pub drops: u64,
+}
+
+impl Queue {
+    fn new(first_voq: u32, voqs: u32, bypass: bool) -> Queue {
+        Queue {
+            occupancy: Occupancy::default(),
+            list: List::EMPTY,
+            voqs,
+            bypass,
+            bypassed: 0,
+            left_bypass: 0,
+            first_voq,
+            turn: 0,
+            committed: 0,
+            sojourns: Sojourns::default(),
+            waits: Latency::default(),
+            drops: 0,
+        }
+    }
+
+    /// A frame begins to wait.
+    #[inline(always)]
+    pub fn add(&mut self, bytes: u16) {
+        self.occupancy.add(bytes);
+        self.sojourns.enter(self.occupancy.both());
+    }
+    /// A frame has waited so long and is gone; `sent`: to the link, so that its waiting time counts.
+    #[inline(always)]
+    pub fn leave(&mut self, bytes: u16, waited: Time, sent: bool) {
+        self.occupancy.remove(bytes);
+        self.sojourns.leave(bytes, waited);
+        if sent {
+            self.waits.record(waited);
+        }
+    }
+
+    /// A frame waits so long, alone.
+    #[inline(always)]
+    pub fn pass(&mut self, bytes: u16, waited: Time) {
+        self.sojourns.enter([bytes.into(), 1]);
+        self.sojourns.leave(bytes, waited);
+        self.waits.record(waited);
+    }
+
+    /// Among several lists, the one that holds the head.
+    fn head_voq(&self) -> usize {
+        (self.first_voq + self.turn) as usize
+    }
+
+    /// Among several lists, that for a frame that came in through the node's `ingress`-th port. It holds the head if the
+    /// frame, which has been added, is the only one.
+    fn voq(&mut self, ingress: Option<u32>) -> usize {
+        let own = match (ingress, self.bypass) {
+            (Some(ingress), false) => ingress,
+            (Some(ingress), true) if self.voqs > 2 => 2 * ingress + 1,
+            _ => self.voqs - 1,
+        };
+        if self.occupancy.frames == 1 {
+            self.turn = own;
+        }
+        (self.first_voq + own) as usize
+    }
+
+    /// The head has left one of several lists: the next in turn that has frames holds the new one. With bypass queues that
+    /// is the first of a pair, until [`Buffers::bypass`] has looked.
+    fn next_turn(&mut self, lists: &[List]) {
+        if self.bypass {
+            let left = u32::from(self.turn.is_multiple_of(2));
+            self.bypassed -= left;
+            self.left_bypass = self.left_bypass.wrapping_add(left);
+            // Behind the pair.
+            self.turn |= 1;
+        }
+        if self.occupancy.frames == 0 {
+            return;
+        }
+        loop {
+            self.turn = (self.turn + 1) % self.voqs;
+            if !lists[self.head_voq()].is_empty() {
+                return;
+            }
+        }
+    }
+}
+
+impl Buffers {
+    /// None yet, with room for so many.
+    pub fn new(queues: usize) -> Buffers {
+        Buffers { queues: memory::with_room(queues).into(), voqs: Vec::new(), pool: Pool::new() }
+    }
+
+    /// Adds a queue with this many lists.
+    pub fn add_queue(&mut self, voqs: u32) {
+        self.add(voqs, false);
+    }
+    /// Adds a queue with a bypass queue beside each of so many lists.
+    pub fn add_queue_with_bypass(&mut self, voqs: u32) {
+        self.add(2 * voqs, true);
+    }
+    fn add(&mut self, voqs: u32, bypass: bool) {
+        self.queues.push(Queue::new(self.voqs.len() as u32, voqs, bypass));
+        if voqs > 1 {
+            self.voqs.extend(std::iter::repeat_n(List::EMPTY, voqs as usize));
+        }
+    }
+
+    /// A frame begins to wait; `ingress` is the port that it came in through, at a node whose ports begin with
+    /// `first_port`.
+    #[inline(always)]
+    pub fn enter(
+        &mut self,
+        queue: QueueIx,
+        frame: &Frame,
+        now: Time,
+        ingress: Option<PortIx>,
+        first_port: impl FnOnce() -> PortIx,
+    ) {
+        let Buffers { queues, voqs, pool } = self;
+        let queue = &mut queues[queue];
+        queue.add(frame.bytes);
+        let list = if queue.voqs == 1 {
+            &mut queue.list
+        } else {
+            &mut voqs[queue.voq(ingress.map(|ingress| ingress.since(first_port())))]
+        };
+        pool.push(list, frame, now, ingress);
+    }
+
+    /// Takes the head of a queue out that is not empty; `send`: it goes to the link, so that its waiting time counts.
+    #[inline(always)]
+    pub fn leave(&mut self, queue: QueueIx, now: Time, send: bool) -> Waiting {
+        let Buffers { queues, voqs, pool } = self;
+        let queue = &mut queues[queue];
+        let several = queue.voqs > 1;
+        let list = if several { &mut voqs[queue.head_voq()] } else { &mut queue.list };
+        let waiting = pool.pop(list);
+        // The next one may be far away: worth 7 % of the CPU time of web search over RDMA, whose queues are long.
+        pool.fetch_first(list);
+        queue.leave(waiting.frame.bytes, now - waiting.since, send);
+        if several {
+            queue.next_turn(voqs);
+        }
+        waiting
+    }
+
+    /// Bytes that wait at a port.
+    pub fn bytes_at(&self, port: &Port) -> u64 {
+        port.queues().map(|queue| self.queues[queue].occupancy.bytes).sum()
+    }
+
+    /// What waits at a port in all its queues.
+    pub fn occupancy_at(&self, port: &Port) -> Occupancy {
+        let mut all = Occupancy::default();
+        for queue in port.queues() {
+            all.join(self.queues[queue].occupancy);
+        }
+        all
+    }
+
+    /// The lists of a queue.
+    pub fn lists(&self, queue: QueueIx) -> &[List] {
+        let queue = &self.queues[queue];
+        lists(queue, &self.voqs)
+    }
+
+    /// The frames that wait in a queue, list by list.
+    pub fn frames(&self, queue: QueueIx) -> impl Iterator<Item = &Waiting> {
+        self.lists(queue).iter().flat_map(|list| self.pool.iter(list))
+    }
+
+    /// The frames that wait in all queues and are not on their way yet.
+    pub fn all_frames(&self) -> impl Iterator<Item = &Frame> {
+        let waiting = |(number, queue): (QueueIx, &Queue)| self.frames(number).skip(queue.committed as usize);
+        self.queues.iter_enumerated().flat_map(waiting).map(|waiting| &waiting.frame)
+    }
+
+    /// The last frame of each list of a queue.
+    pub fn last_frames(&self, queue: QueueIx) -> impl Iterator<Item = &Waiting> {
+        self.lists(queue).iter().filter_map(|list| self.pool.last(list))
+    }
+
+    /// Length of the frame that leaves a queue next.
+    #[inline]
+    pub fn head_bytes(&self, queue: QueueIx) -> Option<u32> {
+        self.head(queue).map(|frame| u32::from(frame.bytes))
+    }
+
+    /// The frame that leaves a queue next.
+    #[inline]
+    pub fn head(&self, queue: QueueIx) -> Option<&Frame> {
+        let queue = &self.queues[queue];
+        let list = if queue.voqs > 1 { &self.voqs[queue.head_voq()] } else { &queue.list };
+        (queue.occupancy.frames > 0).then(|| self.pool.head(list))
+    }
+
+    /// Which frame of a queue that is not empty leaves next, by the rules of the bypass (`flow_control::channels`). Of a
+    /// frame is asked whether it lacks credits and whether it may be bypassed. Whether the next one lacks them, and
+    /// whether it is another than before.
+    ///
+    /// Of virtual output queues the one in turn is asked first. Another is asked only if nothing waits in those before it but
+    /// bypassed frames without credits: what waits in order is not passed.
+    pub fn bypass(&mut self, queue: QueueIx, ask: impl Fn(&Frame) -> (bool, bool)) -> (bool, bool) {
+        let Buffers { queues, voqs, pool } = self;
+        let queue = &mut queues[queue];
+        if !queue.bypass {
+            let list = if queue.voqs > 1 { &voqs[queue.head_voq()] } else { &queue.list };
+            return (ask(pool.head(list)).0, false);
+        }
+        let before = voqs[queue.head_voq()].head();
+        let (pairs, first) = (queue.voqs / 2, queue.turn / 2);
+        let (mut short, mut next) = (true, None);
+        for nth in 0..pairs {
+            let pair = if first + nth < pairs { first + nth } else { first + nth - pairs };
+            let at = (queue.first_voq + 2 * pair) as usize;
+            let [bypassed, ordered] = &mut voqs[at..at + 2] else { break };
+            let (lacks, turn) = next_of_pair((bypassed, &mut queue.bypassed), ordered, pool, &ask);
+            let Some(turn) = turn.map(|turn| 2 * pair + turn) else { continue };
+            if !lacks || turn % 2 == 1 {
+                (short, next) = (lacks, Some(turn));
+                break;
+            }
+            next = next.or(Some(turn));
+        }
+        queue.turn = next.unwrap_or(queue.turn);
+        (short, voqs[queue.head_voq()].head() != before)
+    }
+
+    /// The frames of a queue of which one leaves next: its head, or, with a bypass queue, the heads of both.
+    pub fn heads(&self, queue: QueueIx) -> impl Iterator<Item = &Frame> {
+        let one = &self.queues[queue];
+        let lists = if one.bypass { lists(one, &self.voqs) } else { &[] };
+        let both = lists.iter().filter(|list| !list.is_empty()).map(|list| self.pool.head(list));
+        both.chain(self.head(queue).filter(|_| !one.bypass))
+    }
+
+    /// The bypass queues of a queue: one for each of its ordered lists.
+    fn bypass_lists(&self, queue: QueueIx) -> impl Iterator<Item = &List> {
+        let one = &self.queues[queue];
+        let lists = if one.bypass { lists(one, &self.voqs) } else { &[] };
+        lists.iter().step_by(2)
+    }
+
+    /// The frames that wait in the bypass queues of a queue.
+    pub fn bypassed(&self, queue: QueueIx) -> impl Iterator<Item = &Waiting> {
+        self.bypass_lists(queue).flat_map(|list| self.pool.iter(list))
+    }
+
+    /// The bypass queue of a queue that has one, how many frames stand in it, and how many have left it, modulo 2^32.
+    pub fn one_bypass(&self, queue: QueueIx) -> Option<(&List, u32, u32)> {
+        let one = &self.queues[queue];
+        (one.bypass && one.voqs == 2).then(|| (&lists(one, &self.voqs)[0], one.bypassed, one.left_bypass))
+    }
+
+    /// The first of the heads of these, if there is one and all of them lack credits.
+    pub fn held_in_bypass(&self, queue: QueueIx, lacks: impl Fn(&Frame) -> bool) -> Option<&Frame> {
+        let filled = self.bypass_lists(queue).filter(|list| !list.is_empty());
+        let mut heads = filled.map(|list| self.pool.head(list));
+        let first = heads.next().filter(|head| lacks(head))?;
+        heads.all(lacks).then_some(first)
+    }
+
+    /// Frames that wait in all queues.
+    pub fn frames_waiting(&self) -> u64 {
+        self.queues.iter().map(|queue| queue.occupancy.frames).sum()
+    }
+
+    /// Begins measuring `now`: levels as they are, counts at zero.
+    pub fn restart(&mut self, now: Time) {
+        let Buffers { queues, voqs, pool } = self;
+        for queue in queues {
+            let frames = lists(queue, voqs).iter().flat_map(|list| pool.iter(list));
+            let waiting: Vec<_> = frames.map(|waiting| (waiting.since, waiting.frame.bytes)).collect();
+            queue.sojourns.restart(now, queue.occupancy.both(), waiting.into_iter());
+            queue.waits.clear();
+            queue.drops = 0;
+        }
+    }
+
+    /// What must hold whenever nothing is running: the pool holds what the queues count, and `in_receivers` frames
+    /// besides.
+    pub fn check(&self, in_receivers: u64) {
+        assert!(
+            self.pool.used() == self.frames_waiting() + in_receivers,
+            "queues count other frames than there are: this is a fault of the simulator"
+        );
+        #[cfg(debug_assertions)]
+        for (number, queue) in self.queues.iter_enumerated() {
+            let mut held = Occupancy::default();
+            self.frames(number).for_each(|waiting| held.add(waiting.frame.bytes));
+            assert!(held.both() == queue.occupancy.both(), "a queue counts other frames than it holds");
+        }
+    }
+
+    /// Gives back what the tables took while they grew.
+    pub fn shrink(&mut self) {
+        self.queues.shrink_to_fit();
+        self.voqs.shrink_to_fit();
+    }
+
+    /// Bytes of the tables, histograms and waiting frames.
+    pub fn memory_bytes(&self) -> usize {
+        self.queues.capacity() * size_of::<Queue>()
+            + self.queues.iter().map(|queue| queue.waits.memory_bytes()).sum::<usize>()
+            + self.voqs.capacity() * size_of::<List>()
+            + self.pool.memory_bytes()
+    }
+}
+
+/// Which list of a pair the next frame stands in, none if both are empty, and whether that lacks credits.
+fn next_of_pair(
+    (bypassed, count): (&mut List, &mut u32),
+    ordered: &mut List,
+    pool: &mut Pool,
+    ask: &impl Fn(&Frame) -> (bool, bool),
+) -> (bool, Option<u32>) {
+    loop {
+        if !bypassed.is_empty() && !ask(pool.head(bypassed)).0 {
+            return (false, Some(0));
+        }
+        if ordered.is_empty() {
+            return (true, (!bypassed.is_empty()).then_some(0));
+        }
+        let (lacks, may_be_bypassed) = ask(pool.head(ordered));
+        if !(may_be_bypassed && (lacks || !bypassed.is_empty())) {
+            return (lacks, Some(1));
+        }
+        pool.move_first(ordered, bypassed);
+        *count += 1;
+    }
+}
+
+/// The lists of a queue, of which `voqs` has those of queues with several.
+fn lists<'a>(queue: &'a Queue, voqs: &'a [List]) -> &'a [List] {
+    if queue.voqs > 1 {
+        &voqs[queue.first_voq as usize..(queue.first_voq + queue.voqs) as usize]
+    } else {
+        std::slice::from_ref(&queue.list)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A queue with a bypass queue that frames come to, told apart by length; odd ones may be bypassed.
+    fn with_bypass(lengths: &[u16]) -> Buffers {
+        let mut buffers = Buffers::new(0);
+        buffers.add_queue_with_bypass(1);
+        for &bytes in lengths {
+            buffers.enter(QueueIx::new(0), &Frame { bytes, ..Frame::default() }, Time::ZERO, None, || {
+                PortIx::new(0)
+            });
+        }
+        buffers
+    }
+
+    /// The frames that leave, where there are credits for so many that may be bypassed and so many others.
+    fn leave(buffers: &mut Buffers, mut bypassable: u32, mut ordered: u32) -> Vec<u16> {
+        let mut left = Vec::new();
+        while buffers.head(QueueIx::new(0)).is_some() {
+            let ask = |frame: &Frame| {
+                let may = frame.bytes % 2 == 1;
+                (if may { bypassable == 0 } else { ordered == 0 }, may)
+            };
+            if buffers.bypass(QueueIx::new(0), ask).0 {
+                break;
+            }
+            let frame = buffers.leave(QueueIx::new(0), Time::ZERO, true).frame;
+            *(if frame.bytes % 2 == 1 { &mut bypassable } else { &mut ordered }) -= 1;
+            left.push(frame.bytes);
+        }
+        buffers.check(0);
+        left
+    }
+
+    #[test]
+    fn frames_without_credits_are_bypassed_and_keep_their_order() {
+        let all = [1, 3, 2, 5, 4, 6, 7];
+        assert_eq!(leave(&mut with_bypass(&all), 4, 3), all, "with credits nothing is bypassed");
+        let mut buffers = with_bypass(&all);
+        assert_eq!(leave(&mut buffers, 1, 3), [1, 2, 4, 6]);
+        assert_eq!(leave(&mut buffers, 1, 0), [3], "what was bypassed goes first");
+        assert_eq!(leave(&mut buffers, 9, 0), [5, 7]);
+    }
+
+    #[test]
+    fn a_bypassable_frame_passes_no_ordered_one_before_it() {
+        let mut buffers = with_bypass(&[2, 1, 4, 3]);
+        assert_eq!(leave(&mut buffers, 9, 0), [0; 0]);
+        assert_eq!(leave(&mut buffers, 9, 1), [2, 1]);
+        assert_eq!(leave(&mut buffers, 0, 1), [4]);
+        // Those that come later do not pass the one in the bypass queue.
+        buffers.enter(QueueIx::new(0), &Frame { bytes: 5, ..Frame::default() }, Time::ZERO, None, || {
+            PortIx::new(0)
+        });
+        assert_eq!(leave(&mut buffers, 2, 0), [3, 5]);
+    }
+
+    #[test]
+    fn a_queue_is_three_cache_lines() {
+        assert_eq!(size_of::<Queue>(), 192);
+    }
+}

@@ -1,0 +1,62 @@
+//! What has arrived of transfers, and when the last of it did.
+
+use crate::run::state::index::ReceiverIx;
+use units::Time;
+
+/// The transfers that end in a part of the fabric, as columns: receiver by receiver, in the order in which the source of
+/// the path begins them.
+#[derive(Debug, Default)]
+pub(crate) struct Completions {
+    /// By receiver, where its transfers begin; and behind the last receiver, how many there are. Empty without transfers.
+    first: Vec<u32>,
+    /// Frames that have not arrived.
+    left: Vec<u64>,
+    /// When the last frame arrived; [`Time::NEVER`] if one has not.
+    done: Vec<Time>,
+}
+
+impl Completions {
+    /// `frames`: of each transfer its receiver and its frames, in the order of the source.
+    pub fn new(receivers: usize, frames: impl Iterator<Item = (u32, u64)> + Clone) -> Completions {
+        let mut first = vec![0; receivers + 1];
+        frames.clone().for_each(|(receiver, _)| first[receiver as usize + 1] += 1);
+        for receiver in 0..receivers {
+            first[receiver + 1] += first[receiver];
+        }
+        let all = first[receivers] as usize;
+        if all == 0 {
+            return Completions::default();
+        }
+        let (mut left, mut next) = (vec![0; all], first.clone());
+        for (receiver, frames) in frames {
+            let next = &mut next[receiver as usize];
+            left[*next as usize] = frames;
+            *next += 1;
+        }
+        Completions { first, left, done: vec![Time::NEVER; all] }
+    }
+
+    /// A frame of the n-th transfer of a receiver has arrived. Whether it was the last that was missing.
+    #[inline]
+    pub fn arrived(&mut self, receiver: ReceiverIx, nth: u32, now: Time) -> bool {
+        let transfer = (self.first[receiver.at()] + nth) as usize;
+        self.left[transfer] -= 1;
+        if self.left[transfer] == 0 {
+            self.done[transfer] = now;
+        }
+        self.left[transfer] == 0
+    }
+
+    /// Frames that are missing of the n-th transfer of a receiver, and when the last one arrived.
+    pub fn get(&self, receiver: ReceiverIx, nth: u32) -> (u64, Option<Time>) {
+        let transfer = (self.first[receiver.at()] + nth) as usize;
+        (self.left[transfer], Some(self.done[transfer]).filter(|&done| done != Time::NEVER))
+    }
+
+    /// Bytes of the columns.
+    pub fn memory_bytes(&self) -> usize {
+        self.first.capacity() * size_of::<u32>()
+            + self.left.capacity() * size_of::<u64>()
+            + self.done.capacity() * size_of::<Time>()
+    }
+}

@@ -1,0 +1,147 @@
+//! Multicast at work: switches copy frames where the paths to their receivers part.
+//!
+//! A frame for several receivers follows the first of the paths of its flow (`Heading::Tree`). Where others leave it
+//! switches copy it: each copy follows the first path of those that go on together, and is a frame like any other from there on,
+//! with the credits of its own output to take. The frame lies in one slot of the port that it came in through,
+//! however many copies wait, and the slot is given back when the last of them has begun to leave; at a crossbar when the
+//! last has left the input, which sends one at a time. The word of a copy says which slot that is.
+//!
+//! A switch that cuts through copies a frame as soon as its head is there, unless one of the ways out is faster than the
+//! way in: then all copies wait for the whole frame.
+//!
+//! Not modelled: a crossbar that sends a frame to several outputs at once.
+
+use crate::run::state::index::PortIx;
+use frame::PathId;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use typed_index_collections::TiVec;
+
+/// A way that copies take: its first path, and where it goes on in the table of hops.
+pub(crate) type Branch = (PathId, u32);
+
+/// Where paths of a flow part. The same for all parts of the fabric.
+#[derive(Debug, Default)]
+pub(crate) struct Forks {
+    /// Places in the table of hops, sorted, with the end of their branches in `branches`: each begins where the one before
+    /// ends.
+    pub at: Vec<(u32, u32)>,
+    pub branches: Vec<Branch>,
+}
+
+/// A frame that lies in a slot of an input.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::run) struct Slot {
+    /// Copies that have not begun to leave.
+    pub(in crate::run) left: u32,
+    /// It has taken its credits.
+    counted: bool,
+}
+
+/// The slots of an input, in the order in which the frames came. Those before a frame that is still there are empty.
+#[derive(Debug, Default)]
+pub(in crate::run) struct Slots {
+    /// The number of the first; numbers go around.
+    first: u32,
+    pub(in crate::run) slots: VecDeque<Slot>,
+}
+
+/// What is known of copies: nothing where no flow has several receivers.
+#[derive(Debug, Default)]
+pub(crate) struct Copies {
+    pub forks: Arc<Forks>,
+    /// By port.
+    pub(in crate::run) inputs: TiVec<PortIx, Slots>,
+    /// By path, how many copies were made of its frames since measuring began.
+    pub(in crate::run) made: Vec<u64>,
+}
+
+impl Forks {
+    /// The branches of a place, as a range of all; `None`: the paths go on together.
+    pub(in crate::run) fn of(&self, hop: u32) -> Option<std::ops::Range<usize>> {
+        let at = self.at.binary_search_by_key(&hop, |fork| fork.0).ok()?;
+        let begin = at.checked_sub(1).map_or(0, |before| self.at[before].1);
+        Some(begin as usize..self.at[at].1 as usize)
+    }
+}
+
+impl Slots {
+    /// A frame comes, of which so many copies will be made.
+    pub(in crate::run) fn enter(&mut self, copies: u32) -> u32 {
+        self.slots.push_back(Slot { left: copies, counted: false });
+        self.first.wrapping_add(self.slots.len() as u32 - 1)
+    }
+    pub(in crate::run) fn slot(&mut self, number: u32) -> &mut Slot {
+        &mut self.slots[number.wrapping_sub(self.first) as usize]
+    }
+    /// One of its copies leaves. Whether it was the last.
+    fn leave(&mut self, number: u32) -> bool {
+        let slot = self.slot(number);
+        slot.left -= 1;
+        let last = slot.left == 0;
+        while self.slots.front().is_some_and(|slot| slot.left == 0) {
+            self.slots.pop_front();
+            self.first = self.first.wrapping_add(1);
+        }
+        last
+    }
+}
+
+impl Copies {
+    /// Nothing was copied yet in a part with so many ports; so many paths there are in the whole.
+    pub fn new(forks: Arc<Forks>, ports: usize, paths: usize) -> Copies {
+        let mut inputs = TiVec::new();
+        inputs.resize_with(ports, Slots::default);
+        Copies { forks, inputs, made: vec![0; paths] }
+    }
+    /// Copies made of the frames of a path.
+    pub fn made(&self, path: usize) -> u64 {
+        self.made.get(path).copied().unwrap_or_default()
+    }
+    /// Begins measuring.
+    pub fn restart(&mut self) {
+        self.made.fill(0);
+    }
+    /// A copy takes the room of its frame, unless another has. Whether it does.
+    pub fn takes_room(&mut self, ingress: PortIx, number: u32) -> bool {
+        !std::mem::replace(&mut self.inputs[ingress].slot(number).counted, true)
+    }
+    /// A copy leaves the room of its frame. Whether it was the last.
+    pub fn leaves_room(&mut self, ingress: PortIx, number: u32) -> bool {
+        self.inputs[ingress].leave(number)
+    }
+    /// Bytes of its tables.
+    pub fn memory_bytes(&self) -> usize {
+        let slots: usize = self.inputs.iter().map(|own| own.slots.capacity() * size_of::<Slot>()).sum();
+        slots + self.inputs.capacity() * size_of::<Slots>() + self.made.capacity() * size_of::<u64>()
+    }
+    /// Bytes of the tables that all parts have together.
+    pub fn shared_bytes(&self) -> usize {
+        self.forks.at.capacity() * size_of::<(u32, u32)>()
+            + self.forks.branches.capacity() * size_of::<Branch>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slot_is_free_when_the_last_copy_has_left_whoever_leaves_first() {
+        let mut slots = Slots { first: u32::MAX, ..Slots::default() };
+        let (one, two) = (slots.enter(2), slots.enter(1));
+        assert_eq!((one, two), (u32::MAX, 0));
+        assert_eq!([slots.leave(one), slots.leave(two), slots.leave(one)], [false, true, true]);
+        assert_eq!((slots.first, slots.slots.len()), (1, 0));
+        let mut copies = Copies::new(Arc::default(), 1, 1);
+        let number = copies.inputs[PortIx::new(0)].enter(2);
+        assert_eq!([(); 2].map(|()| copies.takes_room(PortIx::new(0), number)), [true, false]);
+    }
+
+    #[test]
+    fn forks_are_found_by_their_place() {
+        let branches: Vec<Branch> = (0..5).map(|path| (PathId(path), path * 10)).collect();
+        let forks = Forks { at: vec![(4, 2), (9, 5)], branches };
+        assert_eq!([4, 9, 5].map(|hop| forks.of(hop)), [Some(0..2), Some(2..5), None]);
+    }
+}

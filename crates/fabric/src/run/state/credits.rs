@@ -1,0 +1,214 @@
+//! Credits at work: where the counts of a link's ends (`flow_control::credit`) meet ports and queues.
+
+pub(crate) mod bypass_waits;
+pub(crate) mod updates;
+
+use crate::run::state::credit_waits::Fills;
+use crate::run::state::credits::bypass_waits::BypassWaits;
+use crate::run::state::credits::updates::UpdatesRead;
+use crate::run::state::link_control::Ended;
+use engine::Timer;
+use flow_control::CreditSpec;
+use flow_control::credit::{Receiver, Sender, channel_of_count};
+use frame::{CHANNELS, ClassMap, Frame, Priority, TrafficClass};
+use units::Time;
+
+/// The credits of a link, at one of its ends: those that it takes, and those that it grants.
+#[derive(Debug)]
+pub(crate) struct CreditState {
+    pub(in crate::run) spec: CreditSpec,
+    pub sender: Sender,
+    pub receiver: Receiver,
+    /// From the last bit of an update sent to its effect at the other end.
+    pub(in crate::run) takes: Time,
+    /// When the next update is due, and when the last one has left, once a frame has carried one.
+    pub(in crate::run) update: Timer,
+    pub(in crate::run) left: Time,
+    pub(in crate::run) told: UpdatesRead,
+    /// Classes whose next frame lacks credits.
+    pub(in crate::run) short: u32,
+    /// Where that is recorded, those whose bypass queue lacks them.
+    pub(in crate::run) held: u32,
+    /// Those whose last wait is over and not told yet.
+    pub(in crate::run) over: u32,
+    waits: [Waits; CHANNELS],
+    classes: ClassMap,
+    /// By channel, the classes that have frames of it.
+    pub(in crate::run) of_channels: [u32; CHANNELS],
+    /// With so many credits left of a channel no class that has frames of it lacks any; more than there are where a class
+    /// has frames of several counts.
+    pub(in crate::run) plenty: u32,
+    /// What has filled the room that this end grants, where that is recorded.
+    pub fills: Option<Box<Fills>>,
+    /// How bypass queues have waited, where there may be any.
+    pub(in crate::run) bypass_waits: Option<Box<BypassWaits>>,
+}
+
+/// How a class has waited for credits since measuring began.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::run) struct Waits {
+    times: u64,
+    /// Since when it waits, if it does, and how long it waited before.
+    since: Time,
+    pub(in crate::run) before: Time,
+    /// When the link, free, began to wait for it last, and when such a wait was over, since the beginning of the run.
+    began: Time,
+    ended: Time,
+}
+
+impl CreditState {
+    /// Nothing has been sent; `peer` is what the other end of the link, of this delay, grants.
+    pub fn new(own: &CreditSpec, peer: &CreditSpec, delay: Time, classes: ClassMap) -> CreditState {
+        let classes_of =
+            |channel: usize| classes.classes_of(own.channels.numbers_of(TrafficClass(channel as u8)));
+        CreditState {
+            of_channels: std::array::from_fn(classes_of),
+            spec: own.clone(),
+            sender: Sender::new(peer.credits),
+            receiver: Receiver::new(own.credits),
+            takes: delay + peer.update_delay,
+            update: Timer::IDLE,
+            left: Time::ZERO,
+            told: UpdatesRead::NONE,
+            short: 0,
+            held: 0,
+            over: 0,
+            waits: [Waits::default(); CHANNELS],
+            classes,
+            plenty: u32::MAX,
+            fills: None,
+            bypass_waits: None,
+        }
+    }
+    /// Classes whose next frame lacks credits.
+    #[inline]
+    pub fn short(&self) -> u32 {
+        self.short
+    }
+    /// Writes them; false: they are the same. The link is free from `free` on.
+    pub(in crate::run) fn set_short(&mut self, short: u32, free: Time, now: Time) -> bool {
+        let mut changed = self.short ^ short;
+        if changed == 0 {
+            return false;
+        }
+        while changed != 0 {
+            let class = changed.trailing_zeros();
+            changed &= changed - 1;
+            let waits = &mut self.waits[class as usize];
+            if short >> class & 1 != 0 {
+                waits.times += 1;
+                waits.since = now;
+                waits.began = free.max(now);
+            } else {
+                waits.before += now - waits.since;
+                if now > waits.began {
+                    waits.ended = now;
+                }
+            }
+        }
+        self.over |= self.short & !short;
+        self.short = short;
+        true
+    }
+    /// How often a class has waited since measuring began.
+    pub fn waits(&self, class: u8) -> u64 {
+        self.waits[usize::from(class)].times
+    }
+    /// How long.
+    pub fn waited(&self, class: u8, end: Time) -> Time {
+        let waits = &self.waits[usize::from(class)];
+        let still = self.short >> class & 1 != 0;
+        waits.before + if still { end.saturating_sub(waits.since) } else { Time::ZERO }
+    }
+    /// Begins measuring.
+    pub fn restart(&mut self, now: Time) {
+        for waits in &mut self.waits {
+            *waits = Waits { times: 0, since: now, before: Time::ZERO, ..*waits };
+        }
+    }
+    /// No frame is longer. What fills the room at this end is recorded, or not.
+    pub fn record(&mut self, on: bool, longest: u32) {
+        let (_, several) = self.of_channels.iter().fold((0, self.spec.bypassable != 0), |seen, &classes| {
+            (seen.0 | classes, seen.1 || seen.0 & classes != 0)
+        });
+        self.plenty = if several { u32::MAX } else { self.spec.need(longest) };
+        self.fills = on.then(|| Box::new(Fills::new(self.spec.need(longest))));
+        self.bypass_waits = (self.spec.bypassable != 0).then(Box::default);
+    }
+    /// The wait of a class of which this is the lowest priority: since when a link that was free waits for it.
+    pub fn wait_in_force(&self, priority: u8) -> Option<Time> {
+        let class =
+            self.classes.numbers().contains(&priority).then(|| self.classes.class(Priority(priority)))?;
+        let waits = self.short >> class.0 & 1 != 0 && self.lowest_priority(class) == priority;
+        waits.then(|| self.waits[class.at()].began)
+    }
+    /// Tells of the waits that are over.
+    pub fn waits_over(&mut self, mut ended: impl FnMut(Ended)) {
+        while self.over != 0 {
+            let class = TrafficClass(self.over.trailing_zeros() as u8);
+            self.over &= self.over - 1;
+            let Waits { began, ended: end, .. } = self.waits[class.at()];
+            ended(Ended {
+                priority: self.lowest_priority(class),
+                start: began,
+                end,
+                cause: 0,
+                bypass: false,
+            });
+        }
+    }
+    /// Whether the link, free, waits for credits of a class, or has done so at any time since then.
+    pub fn has_waited(&self, class: u8, since: Time, now: Time) -> bool {
+        let waits = &self.waits[usize::from(class)];
+        let waits_now = self.short >> class & 1 != 0 && waits.began <= now;
+        waits_now || waits.ended > Time::ZERO && waits.ended >= since
+    }
+    fn lowest_priority(&self, class: TrafficClass) -> u8 {
+        self.classes.numbers_of(class).trailing_zeros() as u8
+    }
+    /// The priorities of the channel of a count, bit n for number n.
+    pub fn of_channel(&self, count: usize) -> u32 {
+        self.spec.channels.numbers_of(TrafficClass(channel_of_count(count) as u8))
+    }
+    /// The channel of a priority.
+    pub fn channel(&self, priority: u8) -> usize {
+        self.spec.channel(Priority(priority))
+    }
+    /// Bytes that so many credits stand for.
+    pub fn bytes(&self, credits: u32) -> u64 {
+        u64::from(credits) * u64::from(self.spec.unit)
+    }
+    /// The channels of a class, by name.
+    pub fn channels_of(&self, class: u8) -> String {
+        let of_class = |&channel: &usize| self.of_channels[channel] >> class & 1 != 0;
+        let names: Vec<String> =
+            (0..CHANNELS).filter(of_class).map(|channel| self.spec.names.name(channel)).collect();
+        names.join(" ")
+    }
+    /// What a count of credits is called.
+    pub fn name(&self, count: usize) -> String {
+        self.spec.count_name(count)
+    }
+    /// Whether the channel of a priority has a bypass queue.
+    pub fn has_bypass(&self, priority: Priority) -> bool {
+        self.spec.has_bypass(priority)
+    }
+    /// Bytes of what it keeps of updates.
+    pub fn updates_bytes(&self) -> usize {
+        self.told.memory_bytes()
+    }
+    /// Credits that a frame needs, and the count that it takes them from.
+    #[inline(always)]
+    pub fn need(&self, frame: &Frame) -> (usize, u32) {
+        (self.spec.count_of(frame), self.spec.need(u32::from(frame.bytes)))
+    }
+    /// The priorities that share a channel with this one.
+    pub fn sharing(&self, priority: Priority) -> u32 {
+        self.spec.channels.numbers_of(self.spec.channels.class(priority))
+    }
+    #[inline]
+    pub(in crate::run) fn lacks(&self, frame: &Frame) -> bool {
+        let (channel, credits) = self.need(frame);
+        self.sender.available(channel) < credits
+    }
+}

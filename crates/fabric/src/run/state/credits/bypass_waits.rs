@@ -1,0 +1,92 @@
+//! Waits of bypass queues.
+//!
+//! The bypass queue of a class lacks credits while frames stand in it and none of those at its head, of several lists one
+//! each, has the credits that it needs. Ordered frames of the class may go on meanwhile. It waits from when its link was free
+//! first until there are credits, the time apart in which its class waits as a whole: that is a wait of the class, which holds
+//! back all of its frames. So no time counts twice.
+//!
+//! When credits come, the port looks which frame of the class is next, also while it sends one: what was passed goes before what
+//! would have passed it.
+//!
+//! No frame leaves a bypass queue that lacks credits. Who stands there when that is over has been held back (`victims`).
+
+use crate::run::state::credits::CreditState;
+use crate::run::state::link_control::Ended;
+use frame::{CHANNELS, Frame, TrafficClass, members};
+use units::Time;
+
+/// The waits of the bypass queues of a port.
+#[derive(Debug, Default)]
+pub(in crate::run) struct BypassWaits([BypassWait; CHANNELS]);
+
+/// Those of a class.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::run) struct BypassWait {
+    /// The lowest priority of the class in the channel whose credits lack.
+    priority: u8,
+    /// Since when the queue waits, if it does, or its class.
+    since: Time,
+    /// When a wait was over last.
+    ended: Time,
+}
+
+impl CreditState {
+    /// The bypass queue of a class lacks credits for this frame, or for none; its class waited `before`, or not. The link is
+    /// free from `free` on. A wait that is over is returned.
+    pub(in crate::run) fn note_bypass(
+        &mut self,
+        class: usize,
+        lacks: Option<&Frame>,
+        before: bool,
+        free: Time,
+        now: Time,
+    ) -> Option<Ended> {
+        let (was, still) = (self.held >> class & 1 != 0, before && self.short >> class & 1 != 0);
+        let began = self.waits[class].began;
+        let channel = lacks.map(|frame| self.spec.channels.class(frame.priority));
+        let together = channel.map(|channel| self.spec.channels.numbers_of(channel));
+        let of_class = self.classes.numbers_of(TrafficClass(class as u8));
+        let wait = &mut self.bypass_waits.as_mut()?.0[class];
+        let Some(together) = together else {
+            self.held &= !(1 << class);
+            return was.then(|| wait.over(if before { began.min(now) } else { now }));
+        };
+        if !was {
+            self.held |= 1 << class;
+            wait.priority = (together & of_class).trailing_zeros() as u8;
+            wait.since = free.max(now);
+            return None;
+        }
+        // Its class waited as a whole, and goes on without it.
+        let resumes = before && !still && began < now;
+        resumes.then(|| {
+            let over = wait.over(began);
+            wait.since = now;
+            over
+        })
+    }
+
+    /// The wait of a bypass queue whose lowest priority is this: since when, and the end of it if its class waits.
+    pub fn bypass_wait_in_force(&self, priority: u8) -> Option<(Time, Time)> {
+        let waits = self.bypass_waits.as_ref()?;
+        let class = members(self.held).find(|&class| waits.0[class].priority == priority)?;
+        let end = if self.short >> class & 1 != 0 { self.waits[class].began } else { Time::NEVER };
+        Some((waits.0[class].since, end))
+    }
+
+    /// Whether the bypass queue of a class waits, or has done so at any time since then.
+    pub fn has_bypass_waited(&self, class: u8, since: Time, now: Time) -> bool {
+        let Some(waits) = &self.bypass_waits else { return false };
+        let BypassWait { since: began, ended, .. } = waits.0[usize::from(class)];
+        self.held >> class & 1 != 0 && began <= now || ended > Time::ZERO && ended >= since
+    }
+}
+
+impl BypassWait {
+    pub(in crate::run) fn over(&mut self, end: Time) -> Ended {
+        if end > self.since {
+            self.ended = end;
+        }
+        Ended { priority: self.priority, start: self.since, end, cause: 0, bypass: true }
+    }
+}

@@ -1,0 +1,510 @@
+//! Crossbars at work: from the input of a frame to the queue of its egress port.
+//!
+//! A frame that comes through a port waits at that input until it is matched with its output (`queueing::Arbiter`). It
+//! then crosses; when it has crossed it comes to the queue of its egress port as in a switch without a crossbar, as if it
+//! began its way there: what counts where frames came in from has let go of it when it began to cross. A cut-through
+//! switch hands it over when it begins to cross, as its latency contains the way of the head; input and output are busy
+//! until all of it has come and crossed.
+//!
+//! A match is due only when it may find something: a frame wants to cross whose input and output are free, or become free,
+//! or an output has room again. The end of a crossing is a time that input and output know, and an event only where a frame
+//! waits for one of them, or is handed over then.
+//!
+//! Pauses count a frame where it came in until it begins to cross; queue managers, outages and watchdogs meet it at its output.
+//!
+//! The room of an output counts what crosses and what waits there. A frame that the switch itself sends, or that goes to
+//! the link at once, takes room as all others.
+//!
+//! A class with a bypass queue (`flow_control::channels`) has two *lanes*, an ordered and a bypass one, each with lists at the
+//! inputs and room at the outputs of its own. A bypassable frame that gets to the head of an ordered list moves to the bypass
+//! list. What is first there crosses before what is first in the ordered list, as far as it has room; if it has none, it is
+//! passed.
+
+pub(crate) mod crossings;
+pub(crate) mod waiting;
+
+use crate::run::state::architecture::{Architecture, NodeMemory};
+use crate::run::state::index::PortIx;
+use crate::run::state::pool::{List, Pool, Waiting};
+use engine::Timer;
+use frame::{Frame, Occupancy, TrafficClass, members};
+use measure::{LatencyByBatches, Sojourns};
+use queueing::{Arbiter, CrossbarKeys, Crossing, Inputs, Ports, Requests, Room, Speedup, ports_of};
+use units::{BitRate, Time};
+
+const PS_A_BYTE_AT_1_BPS: u64 = 8_000_000_000_000;
+
+/// The crossbar of a switch, and what waits at its inputs.
+#[derive(Debug)]
+pub(crate) struct Crossbar {
+    /// What is counted of what waits at outputs.
+    pub memory: NodeMemory,
+    pub(in crate::run) keys: CrossbarKeys,
+    pub(in crate::run) ports: usize,
+    classes: usize,
+    /// The classes that have bypass queues, and the lanes: the classes, and behind them one for each of these.
+    pub(in crate::run) bypasses: u32,
+    pub(in crate::run) lanes: usize,
+    pub(in crate::run) first_port: PortIx,
+    /// Whether a frame is handed over when it begins to cross.
+    pub(in crate::run) cuts_through: bool,
+    /// The rate of the fastest link of the switch.
+    rate: BitRate,
+    /// Picoseconds that a byte takes there, if they are whole; else 0.
+    whole_ps: u64,
+    /// The longest frame of the fabric, and the most that a class of an output may hold and have room for it.
+    pub(in crate::run) longest: u64,
+    roomy_up_to: u64,
+    pub(in crate::run) arbiter: Arbiter,
+    /// By input, output and lane; with FIFO inputs by input and lane.
+    pub(in crate::run) lists: Vec<List>,
+    /// By output and input, the lanes whose next frame wants to cross.
+    wants: Vec<u32>,
+    /// The outputs that any frame wants to cross to.
+    wanted: Ports,
+    /// By output and lane, bytes that cross or wait there.
+    pub(in crate::run) held: Vec<u64>,
+    pub(in crate::run) outputs: Vec<Output>,
+    pub inputs: Vec<Input>,
+    /// The next match.
+    pub(in crate::run) matching: Timer,
+    /// The last one has left out a pair that could have been matched: the next thing that happens may find it.
+    pub(in crate::run) left_over: bool,
+    pub(in crate::run) requests: Requests,
+    pub(in crate::run) matches: Vec<Crossing>,
+}
+
+/// An output.
+#[derive(Clone, Debug)]
+pub(in crate::run) struct Output {
+    /// Until when something crosses to it, and from which input.
+    pub(in crate::run) busy_until: Time,
+    pub(in crate::run) from: usize,
+    /// Whether the end of that is an event.
+    pub(in crate::run) noticed: bool,
+    /// The inputs that have a frame for it.
+    wanted_by: Ports,
+    /// The lanes that have room for the longest frame, all if each frame is looked at.
+    pub(in crate::run) roomy: u32,
+    /// What crosses, unless it has been handed over already.
+    pub(in crate::run) underway: Option<(Frame, TrafficClass)>,
+}
+
+impl Output {
+    const EMPTY: Output = Output {
+        busy_until: Time::ZERO,
+        from: 0,
+        noticed: false,
+        wanted_by: 0,
+        roomy: u32::MAX,
+        underway: None,
+    };
+}
+
+/// An input, and what has waited at it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Input {
+    /// Until when it sends, and to which output.
+    pub(in crate::run) busy_until: Time,
+    pub(in crate::run) to: usize,
+    /// The outputs that it has a frame for.
+    wants: Ports,
+    pub occupancy: Occupancy,
+    pub sojourns: Sojourns,
+    /// Of those frames that waited for any time.
+    pub waits: LatencyByBatches,
+    pub frames: u64,
+}
+
+impl Input {
+    /// A frame comes.
+    #[inline]
+    pub(in crate::run) fn enter(&mut self, bytes: u16) {
+        self.occupancy.add(bytes);
+        self.sojourns.enter(self.occupancy.both());
+    }
+    /// A frame begins to cross as soon as it comes.
+    #[inline]
+    pub(in crate::run) fn pass(&mut self, bytes: u16) {
+        let mut with_it = self.occupancy;
+        with_it.add(bytes);
+        self.sojourns.enter(with_it.both());
+        self.frames += 1;
+    }
+    /// A frame that has waited so long begins to cross.
+    #[inline]
+    pub(in crate::run) fn leave(&mut self, bytes: u16, waited: Time) {
+        self.occupancy.remove(bytes);
+        self.sojourns.leave(bytes, waited);
+        // One that crosses in the instant in which it came may have waited for the order of events, or passed: both are zero.
+        if waited > Time::ZERO {
+            self.waits.record(waited);
+        }
+        self.frames += 1;
+    }
+}
+
+/// What a crossbar has to know of its switch.
+pub(crate) struct SwitchFacts {
+    pub ports: usize,
+    pub classes: usize,
+    /// Those that have bypass queues.
+    pub bypasses: u32,
+    pub first_port: PortIx,
+    pub cuts_through: bool,
+    pub rate: BitRate,
+    pub longest: u64,
+}
+
+impl Crossbar {
+    /// Nothing waits.
+    pub fn new(keys: CrossbarKeys, switch: &SwitchFacts, memory: NodeMemory) -> Crossbar {
+        let SwitchFacts { ports, classes, bypasses, first_port, cuts_through, rate, longest } = *switch;
+        let lanes = classes + bypasses.count_ones() as usize;
+        let queues = match keys.inputs {
+            Inputs::VirtualOutput => ports,
+            Inputs::Fifo => 1,
+        };
+        Crossbar {
+            memory,
+            ports,
+            classes,
+            bypasses,
+            lanes,
+            first_port,
+            cuts_through,
+            rate,
+            whole_ps: whole_ps_per_byte(rate),
+            longest,
+            roomy_up_to: match keys.room {
+                Room::Longest => keys.output_buffer.get().saturating_sub(longest),
+                Room::Frame => u64::MAX,
+            },
+            arbiter: Arbiter::new(&keys, ports),
+            lists: vec![List::EMPTY; ports * queues * lanes],
+            wants: vec![0; ports * ports],
+            wanted: 0,
+            held: vec![0; ports * lanes],
+            outputs: vec![Output::EMPTY; ports],
+            inputs: vec![Input::default(); ports],
+            matching: Timer::IDLE,
+            left_over: false,
+            requests: Requests::new(ports),
+            matches: Vec::new(),
+            keys,
+        }
+    }
+
+    /// The number of a port in its switch, and the port of a number.
+    #[inline(always)]
+    pub(in crate::run) fn nth(&self, port: PortIx) -> usize {
+        port.since(self.first_port) as usize
+    }
+    #[inline(always)]
+    pub(in crate::run) fn port(&self, nth: usize) -> PortIx {
+        self.first_port.plus(nth as u32)
+    }
+
+    /// Where what waits at inputs wants to leave.
+    #[inline(always)]
+    pub(in crate::run) fn output_of(&self, waiting: &Waiting) -> usize {
+        self.nth(waiting.across.expect("what waits at an input leaves through a port"))
+    }
+
+    pub(in crate::run) fn list(&self, input: usize, output: usize, lane: usize) -> usize {
+        match self.keys.inputs {
+            Inputs::VirtualOutput => (input * self.ports + output) * self.lanes + lane,
+            Inputs::Fifo => input * self.lanes + lane,
+        }
+    }
+
+    /// The lane in which a frame crosses and takes room.
+    #[inline]
+    pub(in crate::run) fn lane(&self, class: TrafficClass, frame: &Frame) -> usize {
+        let has_bypass = self.bypasses >> class.0 & 1 != 0;
+        if has_bypass && frame.flags.is_bypassable() { self.bypass_lane(class.at()) } else { class.at() }
+    }
+    fn bypass_lane(&self, class: usize) -> usize {
+        self.classes + (self.bypasses & ((1 << class) - 1)).count_ones() as usize
+    }
+    #[inline]
+    pub(in crate::run) fn class_at(&self, lane: usize) -> TrafficClass {
+        TrafficClass(if lane < self.classes { lane } else { self.class_of_bypass(lane) } as u8)
+    }
+    #[inline(never)]
+    fn class_of_bypass(&self, lane: usize) -> usize {
+        members(self.bypasses).nth(lane - self.classes).expect("a lane is that of a class")
+    }
+    /// The lanes of a class.
+    fn lanes_of(&self, class: TrafficClass) -> impl Iterator<Item = usize> {
+        let has_bypass = self.bypasses >> class.0 & 1 != 0;
+        std::iter::once(class.at()).chain(has_bypass.then(|| self.bypass_lane(class.at())))
+    }
+
+    /// The next frame of a lane of an input wants to cross to an output.
+    #[inline]
+    pub(in crate::run) fn want(&mut self, input: usize, output: usize, lane: u8) {
+        self.wants[output * self.ports + input] |= 1 << lane;
+        self.outputs[output].wanted_by |= 1 << input;
+        self.inputs[input].wants |= 1 << output;
+        self.wanted |= 1 << output;
+    }
+
+    /// It crosses.
+    pub(in crate::run) fn want_no_more(&mut self, input: usize, output: usize, lane: u8) {
+        let wants = &mut self.wants[output * self.ports + input];
+        *wants &= !(1 << lane);
+        if *wants == 0 {
+            self.inputs[input].wants &= !(1 << output);
+            let wanted_by = &mut self.outputs[output].wanted_by;
+            *wanted_by &= !(1 << input);
+            if *wanted_by == 0 {
+                self.wanted &= !(1 << output);
+            }
+        }
+    }
+
+    /// Until when one of an input and an output, or both, are busy.
+    #[inline]
+    pub(in crate::run) fn busy_until(&self, input: usize, output: usize) -> Time {
+        self.inputs[input].busy_until.max(self.outputs[output].busy_until)
+    }
+
+    /// The output of what keeps an input or an output busy for longer.
+    pub(in crate::run) fn busy_longer(&self, input: usize, output: usize) -> usize {
+        let Input { busy_until, to, .. } = self.inputs[input];
+        if busy_until > self.outputs[output].busy_until { to } else { output }
+    }
+
+    /// Whether a frame that comes can cross, and no other could before it.
+    #[inline]
+    pub(in crate::run) fn crosses_at_once(
+        &self,
+        input: usize,
+        output: usize,
+        lane: usize,
+        bytes: u16,
+        now: Time,
+    ) -> bool {
+        let held = self.held[output * self.lanes + lane];
+        self.busy_until(input, output) <= now
+            && !self.left_over
+            && self.outputs[output].roomy >> lane & 1 != 0
+            && held + u64::from(bytes) <= self.keys.output_buffer.get()
+    }
+
+    /// Whether a free input has a frame for an output.
+    #[inline]
+    pub(in crate::run) fn is_wanted(&self, output: usize, now: Time) -> bool {
+        ports_of(self.outputs[output].wanted_by).any(|input| self.inputs[input].busy_until <= now)
+    }
+
+    /// Whether a frame waits for an input or an output: the end of what they do has to be noticed.
+    #[inline]
+    pub(in crate::run) fn is_awaited(&self, input: usize, output: usize) -> bool {
+        self.inputs[input].wants | self.outputs[output].wanted_by != 0 || self.left_over
+    }
+
+    /// So many bytes are on their way to an output in a lane.
+    #[inline]
+    pub(in crate::run) fn hold(&mut self, output: usize, lane: usize, bytes: u16) {
+        let held = &mut self.held[output * self.lanes + lane];
+        *held += u64::from(bytes);
+        if *held > self.roomy_up_to {
+            self.outputs[output].roomy &= !(1 << lane);
+        }
+    }
+
+    /// They have left it; true: there is room for more.
+    #[inline]
+    pub(in crate::run) fn let_go(&mut self, output: usize, lane: usize, bytes: u16) -> bool {
+        let held = &mut self.held[output * self.lanes + lane];
+        let (before, left) = (*held, held.checked_sub(u64::from(bytes)));
+        *held = left.expect("an output holds what leaves it: this is a fault of the simulator");
+        let has_room_again = before > self.roomy_up_to && *held <= self.roomy_up_to;
+        if has_room_again {
+            self.outputs[output].roomy |= 1 << lane;
+        }
+        has_room_again || self.keys.room == Room::Frame
+    }
+
+    /// Writes down which frames may cross.
+    pub(in crate::run) fn request(&mut self, pool: &Pool, now: Time) {
+        self.requests.clear();
+        ports_of(self.wanted).for_each(|output| {
+            let Output { busy_until, wanted_by, roomy, .. } = self.outputs[output];
+            if busy_until > now {
+                return;
+            }
+            let mut inputs = 0;
+            ports_of(wanted_by).for_each(|input| {
+                if self.inputs[input].busy_until > now {
+                    return;
+                }
+                let mut may = self.wants[output * self.ports + input] & roomy;
+                if self.keys.room == Room::Frame {
+                    may = self.that_fit(may, input, output, pool);
+                }
+                if may >> self.classes != 0 {
+                    may = self.bypassed_first(may);
+                }
+                if may != 0 {
+                    self.requests.allow(input, output, may);
+                    inputs |= 1 << input;
+                }
+            });
+            self.requests.ask(inputs, output);
+        });
+    }
+
+    /// What crosses to an output is over: what has to be handed over, and whether a frame has waited for that.
+    pub(in crate::run) fn ended(&mut self, output: usize) -> (Option<(Frame, TrafficClass)>, bool) {
+        let state = &mut self.outputs[output];
+        state.noticed = false;
+        let (frame, from) = (state.underway.take(), state.from);
+        (frame, self.is_awaited(from, output))
+    }
+
+    /// Those of these lanes whose next frame fits into the buffer of the output.
+    fn that_fit(&self, mut lanes: u32, input: usize, output: usize, pool: &Pool) -> u32 {
+        let mut left = lanes;
+        while left != 0 {
+            let lane = left.trailing_zeros() as usize;
+            left &= left - 1;
+            let needs = u64::from(pool.head(&self.lists[self.list(input, output, lane)]).bytes);
+            if self.held[output * self.lanes + lane] + needs > self.keys.output_buffer.get() {
+                lanes &= !(1 << lane);
+            }
+        }
+        lanes
+    }
+
+    /// Of these lanes those that may go first: nothing passes a bypassed frame that has room.
+    #[inline(never)]
+    fn bypassed_first(&self, lanes: u32) -> u32 {
+        let bypassed = members(lanes >> self.classes << self.classes);
+        bypassed.fold(lanes, |left, lane| left & !(1 << self.class_of_bypass(lane)))
+    }
+
+    /// A frame has left the ordered list of an input: bypassable ones that are at its head now go to the bypass list. The
+    /// output that the first of those wants to cross to, if it had none before.
+    #[inline(never)]
+    pub(in crate::run) fn move_bypassable(
+        &mut self,
+        input: usize,
+        output: usize,
+        class: usize,
+        pool: &mut Pool,
+    ) -> Option<usize> {
+        let lane = self.bypass_lane(class);
+        let [ordered, bypass] = [class, lane].map(|lane| self.list(input, output, lane));
+        let Ok([ordered, bypass]) = self.lists.get_disjoint_mut([ordered, bypass]) else { return None };
+        let was_empty = bypass.is_empty();
+        while !ordered.is_empty() && pool.head(ordered).flags.is_bypassable() {
+            pool.move_first(ordered, bypass);
+        }
+        if !was_empty || bypass.is_empty() {
+            return None;
+        }
+        let wanted = pool.first(bypass).across;
+        let wanted = wanted.map(|port| self.nth(port))?;
+        self.want(input, wanted, lane as u8);
+        Some(wanted)
+    }
+
+    /// The fastest link of the switch has another rate: what begins to cross from now on takes another time.
+    pub fn on_link_rate(&mut self, fastest: BitRate) {
+        (self.rate, self.whole_ps) = (fastest, whole_ps_per_byte(fastest));
+    }
+
+    /// How long a frame takes to cross.
+    pub(in crate::run) fn takes(&self, bytes: u16) -> Time {
+        crossing_time(self.whole_ps, self.rate, self.keys.speedup, bytes)
+    }
+
+    /// Begins measuring `now`: levels as they are, counts at zero.
+    pub fn restart(&mut self, pool: &Pool, now: Time) {
+        let each = self.lists.len() / self.ports;
+        for (input, lists) in self.inputs.iter_mut().zip(self.lists.chunks(each)) {
+            let inside: Vec<_> = of(pool, lists).collect();
+            input.sojourns.restart(now, input.occupancy.both(), inside.into_iter());
+            input.waits.clear();
+            input.frames = 0;
+        }
+    }
+
+    /// The lists of what waits at its inputs.
+    pub fn lists(&self) -> &[List] {
+        &self.lists
+    }
+
+    /// Frames that cross and are nowhere else.
+    pub fn frames_underway(&self) -> impl Iterator<Item = &Frame> {
+        self.outputs.iter().filter_map(|output| output.underway.as_ref()).map(|(frame, _)| frame)
+    }
+
+    /// Frames that wait at inputs.
+    pub fn frames_waiting(&self) -> u64 {
+        self.inputs.iter().map(|input| input.occupancy.frames).sum()
+    }
+
+    /// Frames that wait at inputs or cross.
+    pub fn frames_inside(&self) -> u64 {
+        self.frames_waiting() + self.frames_underway().count() as u64
+    }
+
+    /// Bytes of its tables and histograms.
+    pub fn memory_bytes(&self) -> usize {
+        size_of::<Crossbar>()
+            + self.arbiter.memory_bytes()
+            + self.lists.capacity() * size_of::<List>()
+            + self.wants.capacity() * size_of::<u32>()
+            + self.requests.memory_bytes()
+            + self.outputs.capacity() * size_of::<Output>()
+            + self.held.capacity() * size_of::<u64>()
+            + self.inputs.capacity() * size_of::<Input>()
+            + self.inputs.iter().map(|input| input.waits.memory_bytes()).sum::<usize>()
+    }
+}
+
+/// The picoseconds that a byte takes on a link of this rate, if they are whole; else 0.
+fn whole_ps_per_byte(rate: BitRate) -> u64 {
+    if PS_A_BYTE_AT_1_BPS.is_multiple_of(rate.bps()) { PS_A_BYTE_AT_1_BPS / rate.bps() } else { 0 }
+}
+
+/// How long a frame takes to cross where the fastest link of the switch has a rate.
+pub(crate) fn time_to_cross(rate: BitRate, speedup: Speedup, bytes: u16) -> Time {
+    crossing_time(whole_ps_per_byte(rate), rate, speedup, bytes)
+}
+
+fn crossing_time(whole_ps: u64, rate: BitRate, speedup: Speedup, bytes: u16) -> Time {
+    let link = if whole_ps > 0 {
+        u64::from(bytes) * whole_ps
+    } else {
+        // At most 5.3e17.
+        (u64::from(bytes) * PS_A_BYTE_AT_1_BPS).div_ceil(rate.bps())
+    };
+    Time::from_ps(speedup.of(link))
+}
+
+/// What waits in some lists: since when, and how long it is.
+fn of<'a>(pool: &'a Pool, lists: &'a [List]) -> impl Iterator<Item = (Time, u16)> + 'a {
+    lists.iter().flat_map(|list| pool.iter(list)).map(|waiting| (waiting.since, waiting.frame.bytes))
+}
+
+impl Architecture {
+    /// The crossbar, if it has one.
+    pub fn crossbar(&self) -> Option<&Crossbar> {
+        match self {
+            Architecture::OutputQueued(_) => None,
+            Architecture::Crossbar(bar) => Some(bar),
+        }
+    }
+    #[inline(always)]
+    pub fn crossbar_mut(&mut self) -> Option<&mut Crossbar> {
+        match self {
+            Architecture::OutputQueued(_) => None,
+            Architecture::Crossbar(bar) => Some(bar),
+        }
+    }
+}

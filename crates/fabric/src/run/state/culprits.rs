@@ -1,0 +1,165 @@
+//! Whose frames stand in the queues that pauses begin at.
+//!
+//! A queue that no pause holds back and that fills a counter up to its watermark is a root (`blame`, `pausing`); of a host
+//! that reads too slowly it is the receive buffer. From the decision to send XOFF until XON is due, its frames are counted
+//! by flow, each once: those that stand there when the first of its pauses begins, and those that come until the last of
+//! them is over. What went through the queue at other times has nothing to do with these pauses.
+//!
+//! Not modelled: a pause that another queue prolongs belongs to the first at the port that it stops. Where stations send no
+//! XON, the second queue may so be a root with culprits and without a pause of its own at that time.
+//!
+//! Nothing is counted while no pause is in force: then a port does not have the hook `BLAMED`.
+
+use crate::run::state::index::{PortIx, QueueIx};
+use crate::run::state::pool::Waiting;
+use frame::Frame;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use units::Time;
+
+/// Entries of a log before they are added up.
+const LOG: usize = 1024;
+
+/// Bits of a priority, or of the number of a channel.
+const PRIORITY_BITS: u32 = 5;
+
+/// Where pauses begin. Where all parts come together, queues and ports have the numbers of the whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum RootPlace<Queue = QueueIx, Port = PortIx> {
+    /// An egress queue; `down`: its link was, when the pause was sent.
+    Queue { queue: Queue, down: bool },
+    /// What a host has not read: the port it came in through, and the group of priorities.
+    Receiver { port: Port, group: u8 },
+}
+
+/// What stood at a root while pauses because of it were in force.
+#[derive(Debug, Default)]
+pub(in crate::run) struct Root {
+    /// Pauses in force.
+    pub(in crate::run) pauses: u32,
+    /// When the last of them was over.
+    pub(in crate::run) over: Time,
+    /// Flow and priority of frames that are not added up yet.
+    pub(in crate::run) log: Vec<u64>,
+    /// Frames by flow and priority.
+    pub(in crate::run) frames: Vec<(u64, u64)>,
+}
+
+/// All roots of a part of the fabric.
+#[derive(Debug, Default)]
+pub(crate) struct Culprits {
+    /// By path.
+    flows: Arc<[u32]>,
+    pub(in crate::run) roots: BTreeMap<RootPlace, Root>,
+    /// Pauses in force that begin at a root, sorted: the port that they were sent through, group of priorities or class,
+    /// root.
+    blames: Vec<(PortIx, u8, RootPlace)>,
+    /// Scratch: roots without any pause now.
+    pub(in crate::run) free: Vec<RootPlace>,
+}
+
+impl Root {
+    fn count(&mut self, flow: u32, priority: u8) {
+        if self.log.len() == LOG {
+            self.add_up();
+        }
+        self.log.push(u64::from(flow) << PRIORITY_BITS | u64::from(priority));
+    }
+
+    /// Empties the log.
+    fn add_up(&mut self) {
+        self.log.sort_unstable();
+        for one in self.log.chunk_by(|a, b| a == b) {
+            match self.frames.binary_search_by_key(&one[0], |entry| entry.0) {
+                Ok(at) => self.frames[at].1 += one.len() as u64,
+                Err(at) => self.frames.insert(at, (one[0], one.len() as u64)),
+            }
+        }
+        self.log.clear();
+    }
+}
+
+impl Culprits {
+    /// Nothing is blamed yet; `flows` has the flow of each path.
+    pub fn new(flows: Arc<[u32]>) -> Culprits {
+        Culprits { flows, ..Culprits::default() }
+    }
+
+    /// Counts a frame that has come to a root, if it is one now.
+    pub(in crate::run) fn entered(&mut self, place: RootPlace, frame: &Frame) {
+        if let Some(root) = self.roots.get_mut(&place).filter(|root| root.pauses > 0) {
+            root.count(self.flows[frame.path.at()], frame.priority.0);
+        }
+    }
+
+    /// Counts those that stand at a root and have come since it was one last.
+    pub(in crate::run) fn stand<'a>(&mut self, place: RootPlace, waiting: impl Iterator<Item = &'a Waiting>) {
+        let Some(root) = self.roots.get_mut(&place) else { return };
+        let over = root.over;
+        for one in waiting.filter(|one| one.since >= over) {
+            root.count(self.flows[one.frame.path.at()], one.frame.priority.0);
+        }
+    }
+
+    /// One more pause of a root. True: its first.
+    pub(in crate::run) fn begin(&mut self, port: PortIx, group: u8, place: RootPlace) -> bool {
+        let Err(at) = self.blames.binary_search(&(port, group, place)) else { return false };
+        self.blames.insert(at, (port, group, place));
+        let root = self.roots.entry(place).or_default();
+        root.pauses += 1;
+        root.pauses == 1
+    }
+
+    /// The pauses sent through a port for a group or class are over, `of` one queue or of all: `free` are the roots
+    /// without any now.
+    pub(in crate::run) fn end(&mut self, port: PortIx, group: u8, of: Option<QueueIx>, now: Time) {
+        self.free.clear();
+        let mut at = self.blames.partition_point(|blame| (blame.0, blame.1) < (port, group));
+        while let Some(&(of_port, of_group, place)) = self.blames.get(at)
+            && (of_port, of_group) == (port, group)
+        {
+            if let (RootPlace::Queue { queue, .. }, Some(of)) = (place, of)
+                && queue != of
+            {
+                at += 1;
+                continue;
+            }
+            self.blames.remove(at);
+            let Some(root) = self.roots.get_mut(&place) else { continue };
+            root.pauses -= 1;
+            if root.pauses == 0 {
+                root.over = now;
+                self.free.push(place);
+            }
+        }
+    }
+
+    /// Whether pauses of a root are in force.
+    pub(in crate::run) fn in_force(&self, place: RootPlace) -> bool {
+        self.roots.get(&place).is_some_and(|root| root.pauses > 0)
+    }
+
+    /// Frames at a root by flow and priority.
+    pub fn frames(&self, place: RootPlace) -> BTreeMap<(u32, u8), u64> {
+        let mut frames = BTreeMap::new();
+        let Some(root) = self.roots.get(&place) else { return frames };
+        let logged = root.log.iter().map(|&one| (one, 1));
+        for (key, more) in root.frames.iter().copied().chain(logged) {
+            *frames
+                .entry(((key >> PRIORITY_BITS) as u32, key as u8 & ((1 << PRIORITY_BITS) - 1)))
+                .or_default() += more;
+        }
+        frames
+    }
+
+    /// Bytes of all roots.
+    pub fn memory_bytes(&self) -> usize {
+        let of = |root: &Root| {
+            size_of::<(RootPlace, Root)>()
+                + root.log.capacity() * size_of::<u64>()
+                + root.frames.capacity() * size_of::<(u64, u64)>()
+        };
+        self.roots.values().map(of).sum::<usize>()
+            + self.blames.capacity() * size_of::<(PortIx, u8, RootPlace)>()
+    }
+}

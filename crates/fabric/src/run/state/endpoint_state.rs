@@ -1,0 +1,186 @@
+//! An endpoint at its NIC, and what it has measured.
+
+use crate::run::state::index::{GroupIx, LimiterIx, PortIx};
+use crate::run::state::nic::Nic;
+use frame::{Ecn, Flags, Frame, PathId, Priority, Route, TrafficClass};
+use measure::RareLatency;
+use std::num::NonZeroU32;
+use transport::{Endpoint, Protocol, RecordKind, Segment, Undelivered};
+use units::Time;
+
+/// An endpoint and its place.
+#[derive(Debug)]
+pub(crate) struct EndpointState {
+    pub endpoint: Endpoint,
+    /// Its number in the whole fabric.
+    pub number: u32,
+    pub path: u32,
+    /// At the far end of the path: how many entries of the table of hops lie behind a frame that has come here, at least one.
+    pub behind: Option<NonZeroU32>,
+    /// The port that it sends through, and the way from there, once that was looked up; `None`: it is to be.
+    pub way: Option<(PortIx, Route)>,
+    /// Its frames may be bypassed.
+    pub bypassable: bool,
+    pub priority: Priority,
+    /// The priority of what its NIC tells the peer because of marks, if it does.
+    pub notifies: Option<Priority>,
+    /// The limiter that its frames pass.
+    pub limiter: Option<LimiterIx>,
+    /// Those of its host that its steps wait for.
+    pub peers: Option<GroupIx>,
+    /// Others wait for the ends of its transfers.
+    pub awaited: bool,
+    /// The earliest pending call, and one that is pending behind it: who asks for its timeout again after each call that comes
+    /// sooner must not get an event more each time.
+    pub wakes_at: Time,
+    pub wakes_later: Time,
+    /// It stands in line at its NIC or its limiter, and since when.
+    pub in_line: bool,
+    pub since: Time,
+    /// How long its class was stopped while it stood in line at its NIC.
+    pub stopped: Time,
+    /// How long the class had been when it came to stand there.
+    pub stopped_before: Time,
+    pub measured: Measured,
+}
+
+/// What an endpoint has measured.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Measured {
+    /// Time from a segment to its acknowledgement.
+    pub round_trips: RareLatency,
+    /// Time from a request to its complete response, and that of transfers over TCP.
+    pub exchanges: RareLatency,
+    /// Time from a congestion message to its arrival.
+    pub messages: RareLatency,
+    /// Bytes of the application in exchanges and transfers.
+    pub bytes: u64,
+    /// When a transfer was complete.
+    pub completed: Option<Time>,
+    /// What had arrived and was not delivered to the application when measuring began.
+    pub undelivered_before: Undelivered,
+}
+
+impl Measured {
+    /// Begins anew; what has been completed stays so.
+    pub fn clear(&mut self) {
+        self.round_trips.clear();
+        self.exchanges.clear();
+        self.messages.clear();
+        self.bytes = 0;
+    }
+}
+
+impl EndpointState {
+    pub fn new(
+        endpoint: Endpoint,
+        number: u32,
+        path: u32,
+        behind: Option<NonZeroU32>,
+        priority: Priority,
+    ) -> EndpointState {
+        EndpointState {
+            endpoint,
+            number,
+            path,
+            behind,
+            way: None,
+            bypassable: false,
+            priority,
+            notifies: None,
+            limiter: None,
+            peers: None,
+            awaited: false,
+            wakes_at: Time::NEVER,
+            wakes_later: Time::NEVER,
+            in_line: false,
+            since: Time::ZERO,
+            stopped: Time::ZERO,
+            stopped_before: Time::ZERO,
+            measured: Measured::default(),
+        }
+    }
+
+    /// Whether it stands in no line, passes no limiter, waits for no other endpoint, and none waits for it.
+    #[inline(always)]
+    pub fn is_alone(&self) -> bool {
+        !self.in_line && self.limiter.is_none() && self.peers.is_none() && !self.awaited
+    }
+
+    /// It wants to be called then. When that has to be scheduled; `None`: a call is pending that is not later, at which it
+    /// is looked at anew.
+    #[inline(always)]
+    pub fn wake(&mut self, call_at: Time, now: Time) -> Option<Time> {
+        let at = call_at.max(now);
+        let earlier = at < self.wakes_at;
+        if earlier {
+            self.wakes_later = self.wakes_later.min(self.wakes_at);
+            self.wakes_at = at;
+        }
+        earlier.then_some(at)
+    }
+
+    /// The call of now begins: what is pending from now on.
+    pub fn called(&mut self, now: Time) {
+        let later = std::mem::replace(&mut self.wakes_later, Time::NEVER);
+        self.wakes_at = if later > now { later } else { Time::NEVER };
+    }
+
+    /// The frame of a segment that leaves now, without its header.
+    #[inline(always)]
+    pub fn frame(&self, segment: &Segment, route: Route, now: Time) -> Frame {
+        let ecn = if segment.ecn_capable { Ecn::Capable } else { Ecn::NotCapable };
+        Frame {
+            created: now,
+            path: PathId(self.path),
+            route,
+            word: segment.word,
+            bytes: segment.bytes,
+            priority: self.priority,
+            flags: Flags::new(segment.kind, ecn).bypassable(self.bypassable),
+        }
+    }
+
+    /// It stands in line at this NIC from now on.
+    pub fn join(&mut self, nic: &Nic, class: TrafficClass, now: Time) {
+        (self.in_line, self.since) = (true, now);
+        self.stopped_before = nic.stopped_for(class, now);
+    }
+
+    /// How long it has stood in line at this NIC while its class was stopped, until now.
+    pub fn stopped(&self, nic: &Nic, class: TrafficClass, now: Time) -> Time {
+        let waits = self.in_line && self.limiter.is_none();
+        if !waits {
+            return self.stopped;
+        }
+        self.stopped + nic.stopped_for(class, now).saturating_sub(self.stopped_before)
+    }
+
+    /// Takes what the endpoint has measured.
+    pub fn collect(&mut self) {
+        while let Some(record) = self.endpoint.poll_record() {
+            let took = record.end - record.start;
+            match record.kind {
+                RecordKind::RoundTrip => self.measured.round_trips.record(took),
+                RecordKind::Exchange => {
+                    self.measured.exchanges.record(took);
+                    self.measured.bytes += record.bytes;
+                }
+                RecordKind::Transfer => {
+                    // Of these one connection may have many.
+                    if matches!(
+                        self.endpoint,
+                        Endpoint::TcpSender(_)
+                            | Endpoint::TransferSender(_)
+                            | Endpoint::RdmaSender(_)
+                            | Endpoint::RdmaReceiver(_)
+                    ) {
+                        self.measured.exchanges.record(took);
+                    }
+                    self.measured.completed = Some(record.end);
+                    self.measured.bytes += record.bytes;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,552 @@
+//! The events at a node: when, where, and what.
+//!
+//! An event is a time, a frame's worth of bytes and a word of kind and place, so that one queue holds all of them by value. What the
+//! bytes mean is known here alone: an event is made by one of the constructors of [`Event`], and read as a [`What`].
+
+use crate::run::across::peer::PeerIx;
+use crate::run::state::headers::Headers;
+use crate::run::state::index::{LimiterIx, PlaceIx, PortIx};
+use crate::run::state::tags::CONTROL;
+use engine::Windows;
+use flow_control::credit::Freed;
+use flow_control::pause::PauseSignal;
+use frame::{Flags, Frame, PathId, Priority, Route};
+use std::ops::Range;
+use units::Time;
+
+/// The kinds of events, in the order in which they happen at one node at one time: a port that has become
+/// free decides before the frame that arrives in the same instant is looked at, so that a port that
+/// decides lazily and one that decides eagerly come to the same result; a pause frame acts before data
+/// that arrives with it; sources and timers see what has arrived.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Kind {
+    /// A port may send again.
+    #[default]
+    Decide = 0,
+    /// A pause frame, or an update of credits, takes effect at a port.
+    Pause = 1,
+    /// A frame has arrived through a port.
+    Frame = 2,
+    /// The first bytes of a frame have arrived through a port of a cut-through switch.
+    Head = 3,
+    /// A source is due.
+    Source = 4,
+    /// A pause that was sent through a port has to be renewed, or an update of credits is due.
+    Renew = 5,
+    /// What was on its way to a port does not arrive, or arrives damaged.
+    Broken = 6,
+    /// A host has taken in a frame that came through a port.
+    Served = 7,
+    /// A fault of the scenario begins or ends at a port, or routes change for a source.
+    Fault = 8,
+    /// A watchdog looks at the queues of a port.
+    Watchdog = 9,
+    /// An endpoint asked to be called at this time.
+    Timeout = 10,
+    /// A rate limiter asked to be called at this time.
+    Limiter = 11,
+    /// A frame has crossed a switch to a port.
+    Crossed = 12,
+    /// Inputs and outputs of a crossbar are matched: after all else.
+    Match = 13,
+}
+
+impl Kind {
+    #[inline(always)]
+    fn from_number(number: u32) -> Kind {
+        match number {
+            0 => Kind::Decide,
+            1 => Kind::Pause,
+            2 => Kind::Frame,
+            3 => Kind::Head,
+            4 => Kind::Source,
+            5 => Kind::Renew,
+            6 => Kind::Broken,
+            7 => Kind::Served,
+            8 => Kind::Fault,
+            9 => Kind::Watchdog,
+            10 => Kind::Timeout,
+            11 => Kind::Limiter,
+            12 => Kind::Crossed,
+            _ => Kind::Match,
+        }
+    }
+}
+
+/// What happens to a frame on its way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum LossCause {
+    /// The link went down, or is.
+    LinkDown = 0,
+    /// A switch at one end restarts.
+    Restart = 1,
+    /// Bits are wrong.
+    BitError = 2,
+    /// The link loses frames.
+    Loss = 3,
+}
+
+/// What an event is about, with what it carries.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum What {
+    /// A port may send again.
+    Decide,
+    /// A pause frame takes effect at a port.
+    Pause(PauseFrame),
+    /// An update of credits takes effect at a port.
+    Credits(Freed),
+    /// A port looks whether the other end of its link has told of credits.
+    LookForCredits,
+    /// A frame has arrived through a port.
+    Frame(Frame),
+    /// The first bytes of a frame have arrived through a port of a cut-through switch.
+    Head(Frame),
+    /// A source is due.
+    Source,
+    /// A pause that was sent through a port has to be renewed.
+    Renew,
+    /// An update of credits is due.
+    UpdateDue,
+    /// A frame does not arrive at a port, or arrives damaged.
+    Broken(Frame, LossCause),
+    /// A host has taken in a frame.
+    Served,
+    /// These entries of the table of faults act.
+    Fault(Range<usize>),
+    /// A watchdog looks at the queues of a port.
+    Watchdog,
+    /// An endpoint is called.
+    Timeout,
+    /// A host is to tell of a path once more.
+    News(News),
+    /// A rate limiter is called.
+    Limiter(LimiterIx),
+    /// A frame has crossed a switch to a port.
+    Crossed,
+    /// Inputs and outputs of a crossbar are matched.
+    Match,
+}
+
+/// A pause frame, or a part of one: priorities with one time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PauseFrame {
+    pub signal: PauseSignal,
+    pub quanta: u16,
+    /// Why: the note of its sender.
+    pub note: u64,
+    /// More of the frame of the event before it: another time.
+    pub more: bool,
+}
+
+/// A message about a path that is told once more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct News {
+    pub path: PathId,
+    pub route: Route,
+    pub every: Time,
+    /// So many times, this one included; not 0.
+    pub times: u16,
+}
+
+/// The events to come.
+pub(crate) type Queued = Windows<Event>;
+
+/// An event and the frame that it is about: 36 bytes, so that a slot of the queue of events holds one and its link
+/// in 40.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C, packed(4))]
+pub(crate) struct Event {
+    pub time: Time,
+    /// What arrives; of other kinds what their constructors say.
+    frame: Frame,
+    /// Kind and place: the order of events at one time.
+    order: u32,
+}
+
+const PLACE_BITS: u32 = 22;
+
+/// In place of a priority: of what happens to pauses and to credits in the same order, this happens to credits.
+const OF_CREDITS: Priority = Priority(1);
+
+const LOOK: Priority = Priority(2);
+
+/// A place, and what happens there: the order of events at one time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place(u32);
+
+impl Place {
+    #[inline(always)]
+    fn new(kind: Kind, place: PlaceIx) -> Place {
+        Place((kind as u32) << PLACE_BITS | place.number())
+    }
+    /// A port that frames come to, as a whole, or to a cut-through switch: their heads.
+    pub fn of_arrivals(as_heads: bool, port: PortIx) -> Place {
+        Place::new(if as_heads { Kind::Head } else { Kind::Frame }, port.into())
+    }
+    /// The event that a frame comes there.
+    #[inline(always)]
+    pub fn event(self, time: Time, frame: Frame) -> Event {
+        Event { time, frame, order: self.0 }
+    }
+    /// Whether this is what happens.
+    #[inline(always)]
+    pub fn is(self, kind: Kind) -> bool {
+        self.0 >> PLACE_BITS == kind as u32
+    }
+    /// As the part of the fabric counts that runs the node.
+    #[inline(always)]
+    pub fn peer(self) -> PeerIx {
+        PeerIx::new(self.0 & (Event::MAX_PLACES as u32 - 1))
+    }
+}
+
+impl Event {
+    /// Ports, sources and endpoints that can be told apart within a key.
+    pub const MAX_PLACES: usize = 1 << PLACE_BITS;
+
+    /// A frame, or its head, arrives through a port.
+    #[inline(always)]
+    pub fn arrival(kind: Kind, time: Time, place: impl Into<PlaceIx>, frame: Frame) -> Event {
+        Place::new(kind, place.into()).event(time, frame)
+    }
+    /// Something that needs no frame.
+    #[inline]
+    pub fn bare(kind: Kind, time: Time, place: impl Into<PlaceIx>) -> Event {
+        Event::arrival(kind, time, place, Frame::default())
+    }
+    /// The call of a limiter, which is in the word.
+    #[inline(always)]
+    pub fn limiter(time: Time, place: PlaceIx, limiter: LimiterIx) -> Event {
+        Event::arrival(Kind::Limiter, time, place, Frame { word: limiter.number(), ..Frame::default() })
+    }
+    /// That of [`Event::limiter`].
+    #[inline(always)]
+    pub fn called_limiter(&self) -> LimiterIx {
+        debug_assert!(self.is(Kind::Limiter), "a limiter of an event that calls none");
+        LimiterIx::new(self.frame.word)
+    }
+    /// Where it happens.
+    #[inline(always)]
+    pub fn place(&self) -> PlaceIx {
+        PlaceIx::new(self.order & (Event::MAX_PLACES as u32 - 1))
+    }
+    /// The port where it happens, if it is an event of a port.
+    #[inline(always)]
+    pub fn port(&self) -> PortIx {
+        self.place().port()
+    }
+    /// The event at another place.
+    pub fn at(self, place: PlaceIx) -> Event {
+        Event { order: self.order & !(Event::MAX_PLACES as u32 - 1) | place.number(), ..self }
+    }
+    /// The frame that arrives, as a whole or its head, or does not.
+    #[inline(always)]
+    pub fn frame(&self) -> Frame {
+        debug_assert!(self.has_frame(), "a frame of an event that is about none");
+        self.frame
+    }
+    /// Whether it is about a frame on a link.
+    #[inline]
+    pub fn has_frame(&self) -> bool {
+        matches!(self.kind(), Kind::Frame | Kind::Head | Kind::Broken)
+    }
+    /// Whether it is about a plain frame, or no frame.
+    #[inline(always)]
+    pub fn is_plain(&self) -> bool {
+        self.frame.flags == Flags::default()
+    }
+    /// Where the header of its wide frame lies, which may move.
+    pub fn header_mut(&mut self) -> Option<&mut u32> {
+        // A field of a packed struct with its alignment: a word lies at a multiple of four.
+        if self.is_wide() { Some(&mut self.frame.word) } else { None }
+    }
+    /// What it is about.
+    #[inline(always)]
+    pub fn what(&self) -> What {
+        let frame = self.frame;
+        match self.kind() {
+            Kind::Decide => What::Decide,
+            Kind::Pause if frame.priority == OF_CREDITS => What::Credits(self.freed()),
+            Kind::Pause if frame.priority == LOOK => What::LookForCredits,
+            Kind::Pause => What::Pause(self.pause_frame()),
+            Kind::Frame => What::Frame(frame),
+            Kind::Head => What::Head(frame),
+            Kind::Source => What::Source,
+            Kind::Renew if frame.priority == OF_CREDITS => What::UpdateDue,
+            Kind::Renew => What::Renew,
+            Kind::Broken => What::Broken(frame, self.loss_cause()),
+            Kind::Served => What::Served,
+            Kind::Fault => What::Fault(self.actions()),
+            Kind::Watchdog => What::Watchdog,
+            Kind::Timeout if frame.word != 0 => What::News(News {
+                path: frame.path,
+                route: frame.route,
+                every: frame.created,
+                times: frame.word as u16,
+            }),
+            Kind::Timeout => What::Timeout,
+            Kind::Limiter => What::Limiter(self.called_limiter()),
+            Kind::Crossed => What::Crossed,
+            Kind::Match => What::Match,
+        }
+    }
+    /// A message about a path is due.
+    pub fn news(time: Time, port: PortIx, news: News) -> Event {
+        let News { path, route, every, times } = news;
+        Event::arrival(
+            Kind::Timeout,
+            time,
+            port,
+            Frame { created: every, path, route, word: times.into(), ..CONTROL },
+        )
+    }
+    /// As one comparison, where [`Event::kind`] has a table.
+    #[inline(always)]
+    pub fn is(&self, kind: Kind) -> bool {
+        self.order >> PLACE_BITS == kind as u32
+    }
+    /// Whether it is a [`Kind::Decide`], the lowest kind.
+    #[inline(always)]
+    pub fn is_decision(&self) -> bool {
+        self.order < 1 << PLACE_BITS
+    }
+    /// Whether its frame carries more than a word.
+    pub fn is_wide(&self) -> bool {
+        let frame = self.frame;
+        frame.flags.is_wide()
+    }
+    #[inline(always)]
+    pub fn kind(&self) -> Kind {
+        Kind::from_number(self.order >> PLACE_BITS)
+    }
+    /// An entry of the table of faults: the first action and how many there are.
+    pub fn fault(time: Time, place: PlaceIx, first: u32, count: u32) -> Event {
+        let frame = Frame { path: PathId(first), word: count, ..Frame::default() };
+        Event::arrival(Kind::Fault, time, place, frame)
+    }
+    /// The actions of [`Event::fault`].
+    fn actions(&self) -> Range<usize> {
+        let (first, count) = (self.frame.path.at(), self.frame.word as usize);
+        first..first + count
+    }
+    /// A frame that is lost on its way to the port where it would have arrived, and why.
+    pub fn broken(
+        time: Time,
+        port: impl Into<PlaceIx>,
+        frame: Frame,
+        loss_cause: LossCause,
+        back: bool,
+    ) -> Event {
+        // It goes no further: all that matters of its route is which way it went.
+        let cause = loss_cause as u32;
+        let route = if back { Route::backward(cause) } else { Route::forward(cause) };
+        Event::arrival(Kind::Broken, time, port, Frame { route, ..frame })
+    }
+    /// Why the frame of [`Event::broken`] is lost.
+    fn loss_cause(&self) -> LossCause {
+        match self.frame.route.bits() & 0xFF {
+            0 => LossCause::LinkDown,
+            1 => LossCause::Restart,
+            2 => LossCause::BitError,
+            _ => LossCause::Loss,
+        }
+    }
+    /// A pause frame: its signal and quanta in the word, and the note of its sender in place of the time of creation.
+    pub fn pause(time: Time, port: impl Into<PlaceIx>, pause: PauseFrame) -> Event {
+        let PauseFrame { signal, quanta, note, more } = pause;
+        let word = u32::from(quanta) << 16 | u32::from(signal.xoff) << 8 | u32::from(signal.xon);
+        let frame = Frame { created: Time::from_ps(note), word, bytes: more.into(), ..Frame::default() };
+        Event::arrival(Kind::Pause, time, port, frame)
+    }
+    /// That of [`Event::pause`].
+    fn pause_frame(&self) -> PauseFrame {
+        let Frame { created, word, bytes, .. } = self.frame;
+        let signal = PauseSignal { xoff: (word >> 8) as u8, xon: word as u8 };
+        PauseFrame { signal, quanta: (word >> 16) as u16, note: created.ps(), more: bytes != 0 }
+    }
+    /// A port with credits looks whether the other end of its link has told of some.
+    pub fn look_for_credits(time: Time, port: impl Into<PlaceIx>) -> Event {
+        Event::arrival(Kind::Pause, time, port, Frame { priority: LOOK, ..Frame::default() })
+    }
+    /// An update of credits is due.
+    pub fn update_due(time: Time, port: PortIx) -> Event {
+        Event::arrival(Kind::Renew, time, port, Frame { priority: OF_CREDITS, ..Frame::default() })
+    }
+    /// An update of credits: fifteen bits a channel, four channels in place of the time of creation, two each in place
+    /// of path and route; which bank of counts they are in place of the length. No part of a fingerprint: most
+    /// updates are read and are no event.
+    pub fn update(time: Time, port: impl Into<PlaceIx>, freed: Freed) -> Event {
+        let [a, b, c, d, e, f, g, h] = freed.counts.map(u64::from);
+        let (created, path, route) = (a | b << 16 | c << 32 | d << 48, e | f << 16, g | h << 15);
+        let frame = Frame {
+            created: Time::from_ps(created),
+            path: PathId(path as u32),
+            route: Route::forward(route as u32),
+            bytes: u16::from(freed.bank),
+            priority: OF_CREDITS,
+            ..Frame::default()
+        };
+        Event::arrival(Kind::Pause, time, port, frame)
+    }
+    /// The counts of [`Event::update`].
+    fn freed(&self) -> Freed {
+        let frame = self.frame;
+        let (created, path, route) = (frame.created.ps(), frame.path.0, frame.route.bits());
+        let (path, route) = (u64::from(path), u64::from(route));
+        let all =
+            [created, created >> 16, created >> 32, created >> 48, path, path >> 16, route, route >> 15];
+        Freed { counts: all.map(|count| count as u16 & 0x7FFF), bank: frame.bytes as u8 }
+    }
+    /// The part of the event that a trajectory's fingerprint is made of. The caller knows the kind, the number of the
+    /// place in the whole fabric, and where headers are.
+    #[inline(always)]
+    pub fn digest(&self, kind: Kind, place: u32, headers: &Headers) -> u64 {
+        let frame = self.frame;
+        let (path, bytes, hop) = match kind {
+            Kind::Pause => (frame.word >> 8 & 0xFF, frame.word >> 16, frame.word & 0xFF),
+            Kind::Fault => (frame.path.0, 0, frame.word),
+            _ => (frame.path.0, u32::from(frame.bytes), frame.route.bits()),
+        };
+        let told = u64::from(path) << 32 | u64::from(bytes) << 16 | u64::from(hop) & 0xFFFF;
+        let place = u64::from(place) << 8 | kind as u64;
+        let digest = self.time.ps().wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ told.rotate_left(17) ^ place;
+        // What a raw frame does not have: priority and direction need no word, they follow from the path.
+        if frame.flags != Flags::default() && !matches!(kind, Kind::Pause | Kind::Fault) {
+            return digest ^ carried(frame.word, frame.priority, frame.flags, headers);
+        }
+        digest
+    }
+}
+
+/// What a frame carries, for its digest: told of it as values, so that it need not lie in memory a second time.
+#[inline(always)]
+fn carried(word: u32, priority: Priority, flags: Flags, headers: &Headers) -> u64 {
+    let word = if flags.is_wide() { carried_in_header(word, headers) } else { word.into() };
+    let carried = word << 8 | u64::from(flags.bits());
+    (carried ^ u64::from(priority.0) << 48).wrapping_mul(0xc2b2_ae3d_27d4_eb4f)
+}
+
+/// What it carries if that lies in a header.
+#[inline(never)]
+fn carried_in_header(word: u32, headers: &Headers) -> u64 {
+    headers.digest(word)
+}
+
+impl engine::Event for Event {
+    #[inline]
+    fn time(&self) -> Time {
+        self.time
+    }
+    #[inline]
+    fn order(&self) -> u32 {
+        self.order
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::state::headers::Carried;
+    use frame::{Ecn, FrameKind, Header, TcpHeader};
+
+    fn frame() -> Frame {
+        Frame {
+            path: PathId(7),
+            route: Route::forward(9),
+            bytes: 64,
+            priority: Priority(5),
+            ..Frame::default()
+        }
+    }
+
+    #[test]
+    fn a_broken_frame_knows_why() {
+        for loss_cause in [LossCause::LinkDown, LossCause::Restart, LossCause::BitError, LossCause::Loss] {
+            for back in [false, true] {
+                let event = Event::broken(Time::from_ns(1), PortIx::new(3), frame(), loss_cause, back);
+                let broken = event.frame;
+                let What::Broken(told, cause) = event.what() else { panic!("{event:?}") };
+                assert_eq!(
+                    (cause, told, broken.priority, broken.path),
+                    (loss_cause, broken, Priority(5), PathId(7))
+                );
+                assert_eq!(matches!(broken.route.heading(), frame::Heading::Backward(_)), back);
+            }
+        }
+        assert_eq!(Event::fault(Time::ZERO, PlaceIx::new(1), 4, 3).what(), What::Fault(4..7));
+    }
+
+    #[test]
+    fn a_pause_says_what_it_was_made_from() {
+        let signal = PauseSignal { xoff: 0x81, xon: 0x18 };
+        for more in [false, true] {
+            let pause = PauseFrame { signal, quanta: 0xFEDC, note: u64::MAX - 5, more };
+            assert_eq!(Event::pause(Time::from_ns(1), PortIx::new(3), pause).what(), What::Pause(pause));
+        }
+    }
+
+    #[test]
+    fn an_update_says_what_it_was_made_from() {
+        let counts = [0, 1, 0x7FFF, 3, 0x7FFF, 5, 0x7FFE, 0x7FFF];
+        let freed = Freed { counts, bank: 0 };
+        let event = Event::update(Time::from_ns(1), PortIx::new(3), freed);
+        assert_eq!((event.what(), event.kind()), (What::Credits(freed), Kind::Pause));
+        let bypass = Freed { bank: 1, ..freed };
+        assert_eq!(Event::update(Time::ZERO, PortIx::new(3), bypass).what(), What::Credits(bypass));
+        assert_eq!(Event::look_for_credits(Time::ZERO, PortIx::new(3)).what(), What::LookForCredits);
+        assert_eq!(Event::update_due(Time::ZERO, PortIx::new(3)).what(), What::UpdateDue);
+        assert_eq!(Event::bare(Kind::Renew, Time::ZERO, PortIx::new(3)).what(), What::Renew);
+    }
+
+    #[test]
+    fn news_and_calls_say_what_they_were_made_from() {
+        let news =
+            News { path: PathId(7), route: Route::forward(9), every: Time::from_ns(3), times: u16::MAX };
+        assert_eq!(Event::news(Time::ZERO, PortIx::new(3), news).what(), What::News(news));
+        assert_eq!(Event::bare(Kind::Timeout, Time::ZERO, PlaceIx::new(3)).what(), What::Timeout);
+        let limiter = LimiterIx::new(70_000);
+        assert_eq!(Event::limiter(Time::ZERO, PlaceIx::new(3), limiter).what(), What::Limiter(limiter));
+    }
+
+    #[test]
+    fn kind_and_place_are_the_order() {
+        for kind in (0..=10).map(Kind::from_number) {
+            let event = Event::bare(kind, Time::ZERO, PlaceIx::new(4_194_303));
+            assert_eq!((event.kind(), event.place()), (kind, PlaceIx::new(4_194_303)));
+            assert!(engine::Event::order(&event) < 1 << 26);
+        }
+    }
+
+    #[test]
+    fn what_a_frame_carries_is_part_of_the_fingerprint() {
+        let digest_with = |frame, headers: &Headers| {
+            Event::arrival(Kind::Frame, Time::from_ns(9), 1, frame).digest(Kind::Frame, 1, headers)
+        };
+        let digest = |frame| digest_with(frame, &Headers::default());
+        let data = Frame { flags: Flags::new(FrameKind::Data, Ecn::Capable), word: 1, ..frame() };
+        let marked = Frame { flags: Flags::new(FrameKind::Data, Ecn::Experienced), ..data };
+        let others =
+            [frame(), data, marked, Frame { word: 2, ..data }, Frame { priority: Priority(1), ..data }];
+        for (n, one) in others.iter().enumerate() {
+            assert!(others[..n].iter().all(|&other| digest(other) != digest(*one)));
+        }
+        // What a header says counts, not where it lies.
+        let mut headers = Headers::default();
+        let mut wide = |sequence| {
+            let mut frame = data;
+            let header = Header::Tcp(TcpHeader { number: sequence, ..TcpHeader::default() });
+            headers.attach(&mut frame, Carried::Header(header));
+            frame
+        };
+        let (one, same, other) = (wide(1), wide(1), wide(2));
+        assert!(one.word != same.word && digest_with(one, &headers) == digest_with(same, &headers));
+        assert_ne!(digest_with(one, &headers), digest_with(other, &headers));
+    }
+
+    #[test]
+    fn an_event_and_its_link_take_40_bytes() {
+        assert_eq!((size_of::<Event>(), align_of::<Event>()), (36, 4));
+    }
+}

@@ -1,0 +1,166 @@
+//! A log of the frames that pass chosen ports.
+//!
+//! What leaves a port is known there, and so is when it arrives at the other end: the sender writes both rows. Each log
+//! keeps the first rows by time, whichever thread writes them, and samples by what tells a frame apart, so that a
+//! frame is in the log at all of its ports or at none.
+
+use crate::run::state::index::PortIx;
+use crate::run::state::losses::Cause;
+use frame::{Frame, Notice, PathId};
+use typed_index_collections::TiVec;
+use units::Time;
+
+/// What happened to a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Happened {
+    /// Its last bit has come in.
+    Arrived,
+    /// Its first bit leaves.
+    Sent,
+    /// It is no more; a pause has no cause.
+    Dropped(Option<Cause>),
+}
+
+/// A frame at a port.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Row {
+    pub time: Time,
+    /// Number of the whole.
+    pub port: u32,
+    /// Whether it comes in.
+    pub inward: bool,
+    pub happened: Happened,
+    /// Its word is what it carries, also if it is wide. [`PAUSE`] is the path of a pause frame, whose word has XOFF, XON
+    /// and quanta.
+    pub frame: Frame,
+    /// Whether it goes to the sender of its flow.
+    pub back: bool,
+    /// Which of the connections on its path it is of, if there are several.
+    pub connection: u32,
+    /// Of the request of a READ the bytes that are asked for.
+    pub asked: u32,
+    /// The flow of its CN-TAG.
+    pub cn_tag: Option<u16>,
+    /// What it says, if it is a congestion message.
+    pub notice: Option<Notice>,
+}
+
+/// Rows sort by it, what comes in first; no two are equal, but those of frames that nothing tells apart.
+type Key = (Time, bool, u32, Happened, u32, Time, u32, u16);
+
+/// What is to be logged.
+#[derive(Debug)]
+pub(crate) struct Log {
+    start: Time,
+    most: usize,
+    one_in: u64,
+    rows: Vec<Row>,
+    /// The last row that may be among the first.
+    last: Option<Key>,
+}
+
+/// A port, as the log knows it: its number in the whole and the log that it is in.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LoggedPort {
+    pub number: u32,
+    pub log: Option<u32>,
+}
+
+/// In place of the path of a pause frame.
+pub(in crate::run) const PAUSE: PathId = PathId(u32::MAX);
+
+/// A port or the one at the other end of its link.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::run) enum End {
+    Near,
+    Far,
+}
+
+/// The logs of a part.
+#[derive(Debug)]
+pub(crate) struct FrameLog {
+    /// By port, itself and the one at its other end.
+    pub ports: TiVec<PortIx, [LoggedPort; 2]>,
+    pub logs: Vec<Log>,
+}
+
+impl Row {
+    /// What rows sort by.
+    pub fn key(&self) -> Key {
+        let Frame { path, created, word, bytes, .. } = self.frame;
+        (self.time, !self.inward, self.port, self.happened, path.0, created, word, bytes)
+    }
+
+    /// Whether it is a pause frame.
+    pub fn is_pause(&self) -> bool {
+        self.frame.path == PAUSE
+    }
+}
+
+impl Log {
+    pub fn new(start: Time, most: usize, one_in: u64) -> Log {
+        Log { start, most, one_in, rows: Vec::new(), last: None }
+    }
+
+    fn push(&mut self, row: Row) {
+        if row.time < self.start || !row.is_pause() && !is_chosen(&row.frame, self.one_in) {
+            return;
+        }
+        if self.rows.len() >= 2 * self.most {
+            self.rows.select_nth_unstable_by_key(self.most - 1, Row::key);
+            self.rows.truncate(self.most);
+            self.last = self.rows.last().map(Row::key);
+        }
+        if self.last.is_none_or(|last| row.key() <= last) {
+            self.rows.push(row);
+        }
+    }
+
+    /// The first rows of several parts of a log, up to `end`.
+    pub fn first_rows<'a>(parts: impl Iterator<Item = &'a Log>, end: Time) -> Vec<Row> {
+        let mut most = 0;
+        let mut rows: Vec<Row> = Vec::new();
+        for part in parts {
+            most = part.most;
+            rows.extend(part.rows.iter().filter(|row| row.time <= end));
+        }
+        rows.sort_by_key(Row::key);
+        rows.truncate(most);
+        rows
+    }
+}
+
+/// Whether a frame is one of those that are logged: by a hash of what tells it apart (that of Steele, Lea and Flood 2014,
+/// "Fast splittable pseudorandom number generators", figure 19).
+fn is_chosen(frame: &Frame, one_in: u64) -> bool {
+    let mut hash = frame.created.ps().wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ u64::from(frame.path.0);
+    hash = (hash ^ hash >> 33).wrapping_mul(0xff51_afd7_ed55_8ccd);
+    hash = (hash ^ hash >> 33).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+    (hash ^ hash >> 33).is_multiple_of(one_in)
+}
+
+impl FrameLog {
+    /// A row at a port, or at the one at its other end.
+    pub(in crate::run) fn write(&mut self, port: PortIx, end: End, row: Row) {
+        let LoggedPort { number, log } = self.ports[port][end as usize];
+        if let Some(log) = log {
+            self.logs[log as usize].push(Row { port: number, ..row });
+        }
+    }
+
+    /// What was to arrive then at the other end of a port does not.
+    pub fn take_back(&mut self, port: PortIx, arrives: Time) {
+        let LoggedPort { number, log } = self.ports[port][End::Far as usize];
+        let Some(log) = log else { return };
+        let rows = &mut self.logs[log as usize].rows;
+        let is_it = |row: &Row| (row.time, row.port, row.happened) == (arrives, number, Happened::Arrived);
+        if rows.last().is_some_and(is_it) {
+            rows.pop();
+        }
+    }
+
+    pub fn memory_bytes(&self) -> usize {
+        self.ports.capacity() * size_of::<[LoggedPort; 2]>()
+            + self.logs.iter().map(|log| log.rows.capacity() * size_of::<Row>()).sum::<usize>()
+    }
+}

@@ -1,0 +1,222 @@
+//! What stands at the ends of paths: sources, the endpoints of connections, and who receives.
+
+use crate::run::state::completions::Completions;
+use crate::run::state::endpoint_state::EndpointState;
+use crate::run::state::index::{EndpointIx, GroupIx, LimiterIx, NodeIx, PortIx, ReceiverIx, SourceIx};
+use crate::run::state::limiters::Limiter;
+use crate::run::state::overtaking::Overtaking;
+use crate::run::state::pool::Pool;
+use crate::run::state::receive::Receiving;
+use crate::run::state::releases::Releases;
+use crate::run::state::sources::SourceState;
+use crate::run::state::stream_counts::StreamCounts;
+use frame::{Frame, PathId};
+use measure::Latency;
+use std::sync::Arc;
+use transport::Protocol;
+use typed_index_collections::TiVec;
+use units::Time;
+
+/// All that sends and receives.
+#[derive(Debug, Default)]
+pub(crate) struct Hosts {
+    pub sources: TiVec<SourceIx, SourceState>,
+    /// Near and far ends of connections.
+    pub endpoints: TiVec<EndpointIx, EndpointState>,
+    /// Endpoints of one host whose steps wait for each other.
+    pub peers: TiVec<GroupIx, Vec<EndpointIx>>,
+    /// By path, its near and far endpoint, if it has one here. Empty without connections.
+    pub endpoints_of_path: Vec<[Option<EndpointIx>; 2]>,
+    /// By node, when a CNP may follow of a NIC that counts those of all queue pairs together; empty until there is one.
+    pub next_cnp: TiVec<NodeIx, Time>,
+    /// By port, the priorities that flow control keeps from loss there, bit n for priority n; empty without FCoE.
+    pub lossless: TiVec<PortIx, u8>,
+    /// Rate limiters of hosts.
+    pub limiters: TiVec<LimiterIx, Limiter>,
+    /// By path, the limiters here that frames from its near end and from its far end pass. Empty without limiters.
+    pub limiters_of_path: Vec<[Option<LimiterIx>; 2]>,
+    /// By path, the numbers that CN-TAGs have for its flow, of its near end and of its far end; empty where there are no tags.
+    pub flow_numbers: Arc<[[u16; 2]]>,
+    /// One for each path that ends here.
+    pub receivers: TiVec<ReceiverIx, Receiver>,
+    /// Order among the frames of flows whose paths are not listed, where it may be lost.
+    pub overtaking: Option<Box<Overtaking>>,
+    /// What has arrived of the transfers that end here.
+    pub completions: Completions,
+    /// Transfers that wait for others.
+    pub releases: Releases,
+    /// What has arrived of streams that are counted.
+    pub stream_counts: StreamCounts,
+    /// By path, its receiver, if it ends here.
+    pub receiver_of_path: Vec<Option<ReceiverIx>>,
+    /// By port, what arrives there and is not taken in yet, and what the host still works on; empty if no host takes its
+    /// time.
+    pub receiving: TiVec<PortIx, Option<Box<Receiving>>>,
+}
+
+/// What one destination has received of one flow: two cache lines, and one of the histogram's.
+#[derive(Clone, Debug, Default)]
+#[repr(align(64))]
+pub(crate) struct Receiver {
+    pub bytes: u64,
+    /// Of all frames.
+    pub latency: Latency,
+    /// Of the frame that was made last among those that have arrived.
+    pub last_created: Time,
+    pub reordered: u64,
+    /// A hash over what has come to the end of a path that was found before the run, and is only counted; 0: nothing has.
+    pub seen: u64,
+    /// Frames on their way here as events where others are counted ahead, which must not overtake them.
+    pub expected: u32,
+}
+
+impl Receiver {
+    /// One more frame has arrived.
+    #[inline(always)]
+    pub fn count(&mut self, frame: &Frame, now: Time) {
+        self.bytes += u64::from(frame.bytes);
+        self.latency.record(now - frame.created);
+        // RFC 4737 section 3.3: a frame is reordered if one that was sent later has arrived before it.
+        self.reordered += u64::from(frame.created < self.last_created);
+        self.last_created = self.last_created.max(frame.created);
+    }
+
+    /// Frames that have arrived.
+    pub fn frames(&self) -> u64 {
+        self.latency.count()
+    }
+
+    /// Adds a frame that arrives to the hash.
+    #[inline(always)]
+    pub fn note(&mut self, frame: &Frame, now: Time) {
+        let told =
+            u64::from(frame.bytes) << 32 | u64::from(frame.flags.bits()) << 8 | u64::from(frame.priority.0);
+        let digest = now.ps().wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ told;
+        self.seen = (self.seen.rotate_left(5) ^ digest).wrapping_mul(0xff51_afd7_ed55_8ccd);
+    }
+
+    /// Begins to count anew.
+    pub fn clear(&mut self) {
+        self.latency.clear();
+        (self.bytes, self.reordered) = (0, 0);
+    }
+}
+
+impl Hosts {
+    /// Who counts the frames of a path that ends here.
+    #[inline(always)]
+    pub fn receiver(&mut self, path: PathId) -> &mut Receiver {
+        let receiver = self.receiver_of(path);
+        &mut self.receivers[receiver]
+    }
+    /// Its place.
+    #[inline(always)]
+    pub fn receiver_of(&self, path: PathId) -> ReceiverIx {
+        self.receiver_of_path[path.at()].expect("a path that ends here has a receiver")
+    }
+
+    /// Frames that hosts work on or will, and those that wait in rate limiters.
+    pub fn frames_waiting(&self) -> u64 {
+        let receiving = self.receiving.iter().flatten().map(|receiving| receiving.frames());
+        receiving.sum::<u64>() + self.frames_limited()
+    }
+
+    /// Those of them that lie in the pool: all but the ones at work.
+    pub fn frames_in_pool(&self) -> u64 {
+        let receiving = self.receiving.iter().flatten().map(|receiving| receiving.frames_in_pool());
+        receiving.sum::<u64>() + self.frames_limited()
+    }
+
+    /// Those that lie in no pool: at work.
+    pub fn frames_at_work(&self) -> u64 {
+        let receiving = self.receiving.iter().flatten();
+        receiving.map(|receiving| receiving.frames() - receiving.frames_in_pool()).sum()
+    }
+
+    fn frames_limited(&self) -> u64 {
+        self.limiters.iter().map(|limiter| limiter.occupancy.frames).sum()
+    }
+
+    /// A hash over what all receivers have noted, whichever part they are in.
+    pub fn seen(&self) -> u64 {
+        let receivers =
+            (0u64..).zip(&self.receiver_of_path).filter_map(|(path, receiver)| Some((path, (*receiver)?)));
+        let seen = receivers.map(|(path, receiver)| (path, self.receivers[receiver].seen));
+        let mixed = seen.filter(|&(_, seen)| seen != 0).map(|(path, seen)| {
+            (seen ^ path.wrapping_mul(0x9e37_79b9_7f4a_7c15)).wrapping_mul(0x9fb2_1c65_1e98_df25)
+        });
+        mixed.fold(0, |sum: u64, one| sum.wrapping_add(one ^ one >> 29))
+    }
+
+    /// Begins measuring: counts at zero, levels as they are.
+    pub fn restart(&mut self, pool: &Pool, now: Time) {
+        for limiter in &mut self.limiters {
+            limiter.restart(pool, now);
+        }
+        self.receivers.iter_mut().for_each(Receiver::clear);
+        self.stream_counts.clear();
+        self.overtaking.iter_mut().for_each(|own| own.clear());
+        for source in &mut self.sources {
+            (source.frames, source.bytes) = (0, 0);
+        }
+        for state in &mut self.endpoints {
+            state.measured.clear();
+            state.measured.undelivered_before = state.endpoint.undelivered();
+        }
+    }
+
+    /// What must hold whenever nothing is running: a greedy source has no more frames in its NIC than it keeps there,
+    /// and each receiver has its path.
+    pub fn check(&self) {
+        assert!(
+            self.sources.iter().all(|source| source.in_nic <= source.keeps),
+            "a source keeps more in its NIC than it may: this is a fault of the simulator"
+        );
+        assert!(
+            self.receiver_of_path.iter().flatten().count() == self.receivers.len(),
+            "a receiver belongs to no path: this is a fault of the simulator"
+        );
+    }
+
+    /// Gives back what the tables took while they grew.
+    pub fn shrink(&mut self) {
+        self.sources.shrink_to_fit();
+        self.endpoints.shrink_to_fit();
+        self.receivers.shrink_to_fit();
+    }
+
+    /// Bytes of the tables and histograms.
+    pub fn memory_bytes(&self) -> usize {
+        self.sources.capacity() * size_of::<SourceState>()
+            + self.endpoints.capacity() * size_of::<EndpointState>()
+            + self.endpoints.iter().map(|state| state.endpoint.memory_bytes()).sum::<usize>()
+            + self.peers.iter().map(|all| size_of_val(all) + size_of_val(&**all)).sum::<usize>()
+            + self.endpoints_of_path.capacity() * size_of::<[Option<EndpointIx>; 2]>()
+            + self.limiters.iter().map(Limiter::memory_bytes).sum::<usize>()
+            + self.limiters_of_path.capacity() * size_of::<[Option<LimiterIx>; 2]>()
+            + self.receiver_of_path.capacity() * size_of::<Option<ReceiverIx>>()
+            + self.completions.memory_bytes()
+            + self.releases.memory_bytes()
+            + self.stream_counts.memory_bytes()
+            + self.overtaking.as_ref().map_or(0, |own| size_of::<Overtaking>() + own.memory_bytes())
+            + self.receivers.capacity() * size_of::<Receiver>()
+            + self.receivers.iter().map(|receiver| receiver.latency.memory_bytes()).sum::<usize>()
+            + self
+                .receiving
+                .iter()
+                .flatten()
+                .map(|it| size_of::<Receiving>() + it.memory_bytes())
+                .sum::<usize>()
+            + self.receiving.capacity() * size_of::<Option<Box<Receiving>>>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_receiver_is_two_cache_lines() {
+        assert_eq!(size_of::<Receiver>(), 128);
+    }
+}

@@ -1,0 +1,25 @@
+//! What came in through each port and still waits, where pauses are decided by that (`flow_control::pfc`).
+
+use flow_control::PauseKind;
+use flow_control::pfc::{IngressCounter, Levels};
+use frame::PRIORITIES;
+
+/// The counters of one port.
+#[derive(Clone, Debug)]
+pub(crate) struct IngressPort {
+    /// Its watermarks, unless they move.
+    pub levels: Levels,
+    /// What is counted; no priority if its node does not count what comes in.
+    pub kind: PauseKind,
+    /// The node shares its memory by dynamic thresholds: they are the watermarks.
+    pub moving: bool,
+    /// By group of priorities that are counted together.
+    pub counters: [IngressCounter; PRIORITIES],
+}
+
+impl IngressPort {
+    /// Nothing has come in.
+    pub fn new(levels: Levels, kind: PauseKind, moving: bool) -> IngressPort {
+        IngressPort { levels, kind, moving, counters: Default::default() }
+    }
+}

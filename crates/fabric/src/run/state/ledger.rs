@@ -1,0 +1,70 @@
+//! The ledger: frames made, copied, delivered and lost. They must add up, whatever else is reset.
+
+use crate::run::state::losses::Cause;
+use crate::run::state::outcome::Failure;
+use crate::spec::OnLosslessDrop;
+use frame::{Frame, PathId, PortId, TrafficClass};
+use std::collections::BTreeMap;
+
+/// Losses by port, class, path, part of the flow and cause: frames and bytes.
+pub(crate) type Drops = BTreeMap<(PortId, TrafficClass, PathId, Part, Cause), (u64, u64)>;
+
+/// What a frame is of its flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Part {
+    /// It carries what the flow sends to its destination: its source has counted it.
+    Sent,
+    /// It belongs to what goes with that: acknowledgements, responses, tags, messages.
+    Beside,
+}
+
+impl Part {
+    pub fn name(self) -> &'static str {
+        match self {
+            Part::Sent => "sent",
+            Part::Beside => "beside",
+        }
+    }
+}
+
+/// Frames since time zero, losses since measuring began, and the broken promise that stops the run.
+#[derive(Debug, Default)]
+pub(crate) struct Ledger {
+    pub made: u64,
+    /// Copies that switches made, beside the frames that they were made of.
+    pub copied: u64,
+    pub delivered: u64,
+    pub lost: u64,
+    pub drops: Drops,
+    pub on_lossless_drop: OnLosslessDrop,
+    pub failure: Option<Failure>,
+}
+
+impl Ledger {
+    /// A frame is lost at a port.
+    pub fn count_loss(&mut self, port: PortId, class: TrafficClass, frame: &Frame, part: Part, cause: Cause) {
+        let entry = self.drops.entry((port, class, frame.path, part, cause)).or_default();
+        entry.0 += 1;
+        entry.1 += u64::from(frame.bytes);
+        self.lost += 1;
+    }
+
+    /// Adds what a part of the fabric has counted.
+    pub fn absorb(&mut self, part: &Ledger) {
+        self.made += part.made;
+        self.copied += part.copied;
+        self.delivered += part.delivered;
+        self.lost += part.lost;
+        self.drops.extend(&part.drops);
+        if let Some(failure) = &part.failure {
+            self.fail(failure.clone());
+        }
+    }
+
+    /// A promise is broken. Several nodes may fail in one window, in any order: the earliest is told.
+    pub fn fail(&mut self, failure: Failure) {
+        if self.failure.as_ref().is_none_or(|first| failure.when() < first.when()) {
+            self.failure = Some(failure);
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! How frames leave a rate limiter: at once, if nothing waits there and nothing holds them back, or when its time has come.
+
+use crate::run::state::limiters::Limiter;
+use crate::run::state::pool::Pool;
+use frame::{Ecn, Frame, Priority, Route};
+use units::Time;
+
+impl Limiter {
+    /// Whether a frame that comes now leaves at once, if its NIC takes it and nothing holds the limiter: nothing waits, and
+    /// nothing has to be asked before.
+    #[inline(always)]
+    pub fn is_idle(&self) -> bool {
+        self.line.is_empty() && self.is_settled()
+    }
+
+    /// Whether it stands in no line, and asks nothing about its path.
+    #[inline(always)]
+    fn is_settled(&self) -> bool {
+        self.stands.is_none() && self.rate_limit.next_probe == Time::NEVER
+    }
+
+    /// Whether its rate and nothing else holds what waits in it.
+    #[inline(always)]
+    pub(in crate::run) fn is_held_by_rate(&self, now: Time) -> bool {
+        self.is_settled() && !self.is_stopped(now) && !self.has_burst()
+    }
+
+    /// The priority of the frame that leaves next, if a source has pushed it, nothing has to be asked before, and its rate
+    /// closes the limiter behind it.
+    #[inline(always)]
+    pub(in crate::run) fn next_pushed(&self, now: Time) -> Option<Priority> {
+        let alone = self.stands.is_none() && self.rate_limit.rate.is_some();
+        if alone && !self.is_held(now) && self.rate_limit.next_probe > now {
+            self.line.only_pushed()
+        } else {
+            None
+        }
+    }
+
+    /// A frame comes where nothing waits, and leaves at once.
+    #[inline(always)]
+    pub(in crate::run) fn enters_empty(&mut self, bytes: u16, now: Time) {
+        self.gate.enters_empty(now);
+        self.sojourns.enter([bytes.into(), 1]);
+        self.gate.note_length(bytes);
+    }
+
+    /// Whether a frame of this priority comes behind others while the limiter stands in line, and asks nothing: then it only waits.
+    #[inline(always)]
+    pub(in crate::run) fn has_before(&self, priority: Priority, now: Time) -> bool {
+        self.stands.is_some()
+            && self.rate_limit.next_probe > now
+            && self.line.only_pushed().is_some_and(|first| first >= priority)
+    }
+
+    /// A frame begins to wait.
+    #[inline(always)]
+    pub(in crate::run) fn push(&mut self, pool: &mut Pool, frame: &Frame, now: Time) {
+        self.occupancy.add(frame.bytes);
+        self.sojourns.enter(self.occupancy.both());
+        pool.push(self.line.push_to(frame.priority), frame, now, None);
+    }
+
+    /// The first frame of a priority that waits, on the way that begins at this hop now.
+    #[inline(always)]
+    pub(in crate::run) fn pop(
+        &mut self,
+        pool: &mut Pool,
+        priority: Priority,
+        start: u32,
+        now: Time,
+    ) -> Frame {
+        let waiting = self.line.take(priority, pool);
+        let mut frame = waiting.frame;
+        self.occupancy.remove(frame.bytes);
+        self.sojourns.leave(frame.bytes, now - waiting.since);
+        // What goes by destination keeps it.
+        if frame.route.next_hop().is_some() {
+            frame.route = Route::forward(start + 1);
+        }
+        frame
+    }
+
+    /// A frame that has waited leaves, with a mark if it gets one.
+    #[inline(always)]
+    pub(in crate::run) fn marks_if_late(&mut self, frame: &mut Frame, now: Time) {
+        if self.marks(now) {
+            let _ = frame.flags.mark();
+        }
+        if frame.flags.ecn() == Ecn::Experienced {
+            self.measured.marks += 1;
+        }
+    }
+}

@@ -1,0 +1,321 @@
+//! What stops a port from its link: the flow control between its two ends.
+//!
+//! A closed enum, one variant a mechanism. A port without any pays for none of it: the union of what stops its classes
+//! (`stops`) and the hooks of the port are all that a frame meets. What a mechanism needs of the fabric is called at a
+//! few places, each behind a hook of the port or in an event of its own:
+//!
+//! - a frame begins to wait, or has left: `before_enqueue` and `after_dequeue` (hook `COUNTED`);
+//! - a frame comes to its queue, and one is on its link: `meets_credits` and `credits_used` (hook `CREDITS`);
+//! - something for the peer waits, and goes before all frames: `transmit_pause` (hook `PAUSE_WAITING`);
+//! - something of the peer has come: `receive_pause`;
+//! - which classes may not send: [`LinkControl::stopped`], and until when for all that is known: [`LinkControl::until`];
+//! - the link is down: [`LinkControl::clear`].
+
+use crate::run::state::credits::CreditState;
+use flow_control::pause::{PauseSignal, PauseTimers};
+use frame::{CHANNELS, ClassMap, PRIORITIES, members};
+use units::Time;
+
+/// The flow control of a link, at one of its ends.
+#[derive(Debug)]
+pub(crate) enum LinkControl {
+    /// Neither end obeys or sends anything.
+    None,
+    /// PAUSE, PFC or TPFC (`stops`, `pausing`).
+    Pause(Box<PauseState>),
+    /// Credits of virtual channels (`credits`).
+    Credit(Box<CreditState>),
+}
+
+/// The pauses of a port: those it obeys, and those it sends.
+#[derive(Debug)]
+pub(crate) struct PauseState {
+    /// Priorities whose pauses this port obeys.
+    pub obeys: u8,
+    /// From the end of a pause frame to its effect at this port's transmitter, and at that of its peer.
+    pub response: Time,
+    pub peer_response: Time,
+    pub timers: PauseTimers,
+    /// For each priority the pause in force: when it began and why.
+    in_force: [Option<(Time, u64)>; PRIORITIES],
+    /// From when and until when the port has been paused in any priority, as known so far, and how long before.
+    since: Time,
+    until: Time,
+    paused: Time,
+    /// The pause frame that waits, the cause of each priority's XOFF in it, and its time in quanta.
+    signal: PauseSignal,
+    causes: [u64; PRIORITIES],
+    quanta: [u16; PRIORITIES],
+    /// Causes that a pause frame of this port could not carry, because it carried another: when it acts, which
+    /// priority, why.
+    pub other_causes: Vec<(Time, u8, u64)>,
+}
+
+/// A pause that has ended at a port.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ended {
+    pub priority: u8,
+    pub start: Time,
+    pub end: Time,
+    pub cause: u64,
+    /// It stopped a bypass queue.
+    pub bypass: bool,
+}
+
+impl LinkControl {
+    /// The classes that it stops now.
+    #[inline(always)]
+    pub fn stopped(&self, classes: ClassMap, now: Time) -> u32 {
+        match self {
+            LinkControl::None => 0,
+            LinkControl::Pause(pauses) => classes.classes_of(pauses.timers.paused(now)),
+            LinkControl::Credit(credits) => credits.short(),
+        }
+    }
+
+    /// Until when it stops the same classes, if nothing more is heard.
+    pub fn unchanged_until(&self, now: Time) -> Time {
+        match self {
+            LinkControl::None => Time::NEVER,
+            LinkControl::Pause(pauses) => pauses.timers.first_end(now),
+            // Nobody knows when credits come.
+            LinkControl::Credit(_) => Time::ZERO,
+        }
+    }
+
+    /// Until when these priorities are stopped, if nothing more is heard; in the past if they are not.
+    #[inline]
+    pub fn until(&self, priorities: impl Into<u32>) -> Time {
+        match self {
+            LinkControl::None => Time::ZERO,
+            LinkControl::Pause(pauses) => pauses.timers.until(priorities.into() as u8),
+            // Nobody knows when credits come.
+            LinkControl::Credit(_) => Time::NEVER,
+        }
+    }
+
+    /// The state of pauses, if there are any.
+    pub fn pauses(&self) -> Option<&PauseState> {
+        match self {
+            LinkControl::None | LinkControl::Credit(_) => None,
+            LinkControl::Pause(pauses) => Some(pauses),
+        }
+    }
+
+    /// The credits of both directions, if there are any.
+    pub fn credits(&self) -> Option<&CreditState> {
+        match self {
+            LinkControl::Credit(credits) => Some(credits),
+            _ => None,
+        }
+    }
+    pub fn credits_mut(&mut self) -> Option<&mut CreditState> {
+        match self {
+            LinkControl::Credit(credits) => Some(credits),
+            _ => None,
+        }
+    }
+
+    /// The pause of a priority that is in force or has run out since it came: when it began and why. Of credits, the
+    /// wait of a class counts for the lowest of its priorities, and what it is for is known at the other end.
+    pub fn in_force(&self, priority: u8) -> Option<(Time, u64)> {
+        match self {
+            LinkControl::None => None,
+            LinkControl::Pause(pauses) => pauses.in_force.get(usize::from(priority)).copied().flatten(),
+            LinkControl::Credit(credits) => Some((credits.wait_in_force(priority)?, 0)),
+        }
+    }
+
+    /// The priorities whose pauses are in force, or have run out and are not told yet.
+    pub fn priorities_in_force(&self) -> u32 {
+        let in_force = |&at: &u8| self.in_force(at).is_some();
+        (0..CHANNELS as u8).filter(in_force).fold(0, |set, at| set | 1 << at)
+    }
+
+    /// Tells of the pauses that have run out.
+    pub fn run_out(&mut self, now: Time, mut ended: impl FnMut(Ended)) {
+        let pauses = match self {
+            LinkControl::None => return,
+            LinkControl::Pause(pauses) => pauses,
+            LinkControl::Credit(credits) => return credits.waits_over(ended),
+        };
+        for (priority, pause) in (0u8..).zip(&mut pauses.in_force) {
+            let Some((start, cause)) = *pause else { continue };
+            let end = pauses.timers.until(1 << priority);
+            if end <= now {
+                *pause = None;
+                ended(Ended { priority, start, end, cause, bypass: false });
+            }
+        }
+    }
+
+    /// Time in which some priority had to stop, from the beginning of measuring to `end`.
+    pub fn paused_time(&self, end: Time) -> Time {
+        self.pauses()
+            .map_or(Time::ZERO, |pauses| pauses.paused + pauses.until.min(end).saturating_sub(pauses.since))
+    }
+
+    /// Begins measuring `now`.
+    pub fn restart(&mut self, now: Time) {
+        match self {
+            LinkControl::None => {}
+            LinkControl::Pause(pauses) => {
+                pauses.settle(now);
+                pauses.since = pauses.since.max(now);
+                pauses.paused = Time::ZERO;
+            }
+            LinkControl::Credit(credits) => credits.restart(now),
+        }
+    }
+
+    /// The link is down: forgets what came through it and what was to go.
+    pub fn clear(&mut self, now: Time, ended: impl FnMut(Ended)) {
+        if let LinkControl::Pause(pauses) = self {
+            pauses.clear(now, ended);
+        }
+    }
+
+    /// Bytes beside the port.
+    pub fn memory_bytes(&self) -> usize {
+        let causes = |pauses: &PauseState| pauses.other_causes.capacity() * size_of::<(Time, u8, u64)>();
+        match self {
+            LinkControl::None => 0,
+            LinkControl::Pause(pauses) => size_of::<PauseState>() + causes(pauses),
+            LinkControl::Credit(credits) => {
+                let fills = credits.fills.as_ref().map_or(0, |fills| fills.memory_bytes());
+                size_of::<CreditState>() + fills + credits.updates_bytes()
+            }
+        }
+    }
+}
+
+impl PauseState {
+    /// No pause so far.
+    pub fn new(obeys: u8, response: Time, peer_response: Time) -> PauseState {
+        PauseState {
+            obeys,
+            response,
+            peer_response,
+            timers: PauseTimers::default(),
+            in_force: [None; PRIORITIES],
+            since: Time::ZERO,
+            until: Time::ZERO,
+            paused: Time::ZERO,
+            signal: PauseSignal::default(),
+            causes: [0; PRIORITIES],
+            quanta: [0; PRIORITIES],
+            other_causes: Vec::new(),
+        }
+    }
+
+    /// A pause frame of the peer takes effect: what it stops is stopped until then. Tells of the pauses that it ends.
+    #[inline]
+    pub fn receive(
+        &mut self,
+        signal: PauseSignal,
+        until: Time,
+        cause: u64,
+        now: Time,
+        mut ended: impl FnMut(Ended),
+    ) {
+        self.settle(now);
+        for at in members((signal.xoff | signal.xon) & self.obeys) {
+            let (priority, bit) = (at as u8, 1u8 << at);
+            let pause = &mut self.in_force[at];
+            let ran_out_at = self.timers.until(bit);
+            if let Some((start, cause)) = *pause
+                && (signal.xoff & bit == 0 || ran_out_at <= now)
+            {
+                *pause = None;
+                ended(Ended { priority, start, end: ran_out_at.min(now), cause, bypass: false });
+            }
+            if signal.xoff & bit != 0 && until > now && pause.is_none() {
+                *pause = Some((now, cause));
+            }
+        }
+        self.timers.apply(signal, self.obeys, until, now);
+        self.until = self.timers.until(self.obeys).max(now);
+        self.settle(now);
+    }
+
+    /// Says something to the peer, with the next pause frame; one that waits already says both.
+    pub fn say(&mut self, signal: PauseSignal, quanta: &[u16; PRIORITIES], cause: u64) {
+        self.signal = self.signal.then(signal);
+        for priority in members(signal.xoff) {
+            (self.causes[priority], self.quanta[priority]) = (cause, quanta[priority]);
+        }
+    }
+
+    /// The pause frame that waits, and of each priority's XOFF in it the cause and the time in quanta.
+    pub fn take_signal(&mut self) -> (PauseSignal, [u64; PRIORITIES], [u16; PRIORITIES]) {
+        (std::mem::take(&mut self.signal), self.causes, self.quanta)
+    }
+
+    /// Counts the time paused up to now, if the pause known of has run out before.
+    #[inline]
+    fn settle(&mut self, now: Time) {
+        if self.until <= now {
+            self.paused += self.until.saturating_sub(self.since);
+            self.since = now;
+            self.until = now;
+        }
+    }
+
+    fn clear(&mut self, now: Time, mut ended: impl FnMut(Ended)) {
+        self.until = self.until.min(now);
+        self.settle(now);
+        for (priority, pause) in (0..).zip(&mut self.in_force) {
+            if let Some((start, cause)) = pause.take() {
+                let end = self.timers.until(1 << priority).min(now);
+                ended(Ended { priority, start, end, cause, bypass: false });
+            }
+        }
+        self.timers.clear();
+        self.signal = PauseSignal::default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn us(us: u64) -> Time {
+        Time::from_us(us)
+    }
+
+    #[test]
+    fn a_port_without_flow_control_is_never_stopped() {
+        let mut none = LinkControl::None;
+        none.clear(us(1), |_| unreachable!("there is no pause to end"));
+        assert_eq!((none.stopped(ClassMap::SEPARATE, us(1)), none.until(0xFF_u8)), (0, Time::ZERO));
+        assert_eq!((none.paused_time(us(9)), none.memory_bytes()), (Time::ZERO, 0));
+        assert!(
+            size_of::<LinkControl>() <= 2 * size_of::<usize>(),
+            "a port without it pays for a tag and a word"
+        );
+    }
+
+    #[test]
+    fn pauses_overlap_in_time_and_end_once_each() {
+        let mut control = LinkControl::Pause(Box::new(PauseState::new(0b11, Time::ZERO, Time::ZERO)));
+        let mut receive = |signal, until, cause, now, ends: &mut Vec<Ended>| {
+            if let LinkControl::Pause(pauses) = &mut control {
+                pauses.receive(signal, until, cause, now, |end| ends.push(end));
+            }
+            [now, us(5)].map(|at| control.stopped(ClassMap::SEPARATE, at.max(now)))
+        };
+        let mut ends = Vec::new();
+        let xoff = |bits| PauseSignal { xoff: bits, xon: 0 };
+        // Priority 0 from 1 to 5, priority 1 from 3 on; an XON ends it at 6. Priority 2 is not obeyed.
+        assert_eq!(receive(xoff(0b101), us(5), 7, us(1), &mut ends), [0b01, 0]);
+        assert_eq!(receive(xoff(0b10), us(9), 8, us(3), &mut ends), [0b11, 0b10]);
+        let xon = PauseSignal { xoff: 0, xon: 0b10 };
+        assert_eq!(receive(xon, us(6), 0, us(6), &mut ends), [0, 0]);
+        control.clear(us(20), |end| ends.push(end));
+        let ends: Vec<_> = ends.iter().map(|end| (end.priority, end.start, end.end, end.cause)).collect();
+        assert_eq!(ends, [(1, us(3), us(6), 8), (0, us(1), us(5), 7)]);
+        assert_eq!(control.paused_time(us(30)), us(5));
+        control.restart(us(20));
+        assert_eq!(control.paused_time(us(30)), Time::ZERO);
+    }
+}

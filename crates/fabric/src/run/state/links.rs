@@ -1,0 +1,180 @@
+//! Links and ports: what each end of a link sends, and what it has sent.
+//!
+//! A port has several parts, so that what every frame touches is one cache line: [`Port`], hot; [`ColdPort`], needed now
+//! and then; [`Passed`](crate::run::state::passed::Passed), counts; and [`Nic`], if it is a host's.
+
+use crate::run::state::index::{PortIx, QueueIx};
+use crate::run::state::managed::Managed;
+use crate::run::state::managers::Managers;
+use crate::run::state::nic::Nic;
+use crate::run::state::own::Own;
+use crate::run::state::passed::PassedPorts;
+use crate::run::state::port::{ColdPort, FormerRate, Hooks, Port, PortCounts};
+use frame::CONTROL_FRAME_BYTES;
+use typed_index_collections::TiVec;
+use units::{BitRate, Time};
+
+/// All ports, in the order of their nodes.
+#[derive(Debug, Default)]
+pub(crate) struct Links {
+    pub ports: Own<PortIx, Port>,
+    pub cold: Own<PortIx, ColdPort>,
+    /// The network cards of hosts' ports.
+    pub nics: Own<PortIx, Option<Nic>>,
+    pub passed: PassedPorts,
+    pub managers: Managers,
+    /// Some queue managers write into tags on their way back.
+    pub stamps_returned: bool,
+    /// The node at the other end of each link; numbers of the whole.
+    pub neighbours: TiVec<PortIx, u32>,
+}
+
+/// Frames that were sent through ports, and those that came to ports no more or damaged.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Crossings {
+    pub sent: u64,
+    pub broken: u64,
+}
+
+impl Links {
+    /// Of so many ports, with so many priorities or channels.
+    pub fn with_capacity(ports: usize, numbers: usize) -> Links {
+        Links {
+            ports: memory::with_room(ports).into(),
+            cold: memory::with_room(ports).into(),
+            nics: Vec::with_capacity(ports).into(),
+            passed: PassedPorts::new(ports, numbers),
+            managers: Managers::default(),
+            stamps_returned: false,
+            neighbours: TiVec::with_capacity(ports),
+        }
+    }
+
+    /// A port is added, with its NIC if it is a host's, and the node at the other end.
+    pub fn push(&mut self, port: Port, nic: Option<Nic>, cold: ColdPort, neighbour: u32) {
+        self.neighbours.push(neighbour);
+        self.ports.push(port);
+        self.nics.push(nic);
+        self.cold.push(cold);
+    }
+
+    /// Bytes and frames that have been sent through a port with these priorities or channels (bit n for number n).
+    pub fn sent_of(&self, port: PortIx, numbers: u32) -> (u64, u64) {
+        self.passed.sent(port, numbers)
+    }
+
+    /// How many ports there are.
+    pub fn len(&self) -> usize {
+        self.ports.len()
+    }
+
+    /// Port and class of a queue.
+    pub fn place_of_queue(&self, queue: QueueIx) -> (PortIx, u8) {
+        let port = PortIx::from(self.ports.raw.partition_point(|port| port.first_queue <= queue) - 1);
+        (port, (queue.number() - self.ports[port].first_queue.number()) as u8)
+    }
+
+    /// Writes the reasons for which nothing may leave a port anew.
+    pub fn set_down(&mut self, port: PortIx, change: impl FnOnce(u8) -> u8) {
+        let cold = &mut self.cold[port];
+        (cold.down, cold.stops_until) = (change(cold.down), Time::ZERO);
+        self.ports[port].hooks.set(Hooks::DOWN, cold.down != 0);
+    }
+
+    /// From the next frame on the link has another rate. For what else hears of it see `Fabric::change_rate`.
+    pub fn change_rate(&mut self, port: PortIx, rate: BitRate, now: Time) {
+        let bits = self.bits_on_wire(port);
+        let cold = &mut self.cold[port];
+        let sent_by = self.ports[port].clock;
+        cold.former.push(FormerRate { until: now, sent_by, arrived_by: cold.arrives_by });
+        cold.arrives_by = units::WireClock::with_offset(rate, cold.peer_clock);
+        cold.counts.settled.0 += bits.saturating_sub(cold.counts.settled.1) as f64 / cold.rate.bps_f64();
+        cold.counts.settled.1 = bits;
+        cold.rate = rate;
+        cold.scheduler.on_link_rate(rate, now);
+        let port = &mut self.ports[port];
+        port.clock = units::WireClock::with_offset(rate, cold.clock);
+        self.managers.for_port(port, |managed| managed.on_link_rate(rate));
+    }
+
+    /// Whether a port sends faster than another of its node. Mostly they are alike, which their clocks tell.
+    #[inline(always)]
+    pub fn is_faster(&self, port: PortIx, other: PortIx) -> bool {
+        !self.ports[port].clock.is_as_fast_as(&self.ports[other].clock)
+            && self.cold[port].rate > self.cold[other].rate
+    }
+
+    /// How long a frame took to pass a port, whose last bit has come now: as long as the peer took to send it.
+    pub fn took_to_arrive(&self, port: PortIx, bytes: u16, now: Time) -> Time {
+        let (state, cold) = (&self.ports[port], &self.cold[port]);
+        let around = u64::from(bytes) + u64::from(state.overhead);
+        let mut clock = cold.arrives_by;
+        for former in cold.former.iter().rev() {
+            if now.saturating_sub(cold.delay + clock.span_floor(around)) >= former.until {
+                break;
+            }
+            clock = former.arrived_by;
+        }
+        clock.span_ceil(u64::from(bytes))
+    }
+
+    /// Bits that a port has put on its link since measuring began, line overhead and pause frames included.
+    fn bits_on_wire(&self, port: PortIx) -> u64 {
+        let overhead = u64::from(self.ports[port].overhead);
+        let (bytes, frames) = self.sent_of(port, u32::MAX);
+        let pauses = self.cold[port].counts.pause_frames * (u64::from(CONTROL_FRAME_BYTES) + overhead);
+        let updates = self.cold[port].counts.update_bytes;
+        (bytes + frames * overhead + pauses + updates) * 8
+    }
+
+    /// Time that a port's transmitter was busy since measuring began, in seconds; the frame on the wire
+    /// counts as a whole.
+    pub fn time_on_wire(&self, port: PortIx) -> f64 {
+        let cold = &self.cold[port];
+        let (seconds, bits) = cold.counts.settled;
+        seconds + self.bits_on_wire(port).saturating_sub(bits) as f64 / cold.rate.bps_f64()
+    }
+
+    /// Begins measuring `now`: counts at zero. What they were.
+    pub fn restart(&mut self, now: Time, on_link_until: &[Time]) -> Crossings {
+        let sent = self.ports.keys().map(|port| self.sent_of(port, u32::MAX).1).sum();
+        let mut before = Crossings { sent, ..Crossings::default() };
+        self.passed.restart();
+        self.managers.iter_mut().for_each(Managed::restart);
+        for (cold, on_link_until) in self.cold.iter_mut().zip(on_link_until) {
+            before.broken += cold.counts.broken.0;
+            cold.control.restart(now);
+            cold.contention.iter_mut().for_each(|contention| contention.clear());
+            let begun_before = on_link_until.saturating_sub(now);
+            cold.counts = PortCounts { begun_before, ..PortCounts::default() };
+        }
+        before
+    }
+
+    /// What must hold whenever nothing is running: asked after building and at the end of a run.
+    pub fn check(&self) {
+        assert!(
+            self.ports.len() == self.cold.len() && self.ports.len() == self.passed.len(),
+            "a port lacks a part: this is a fault of the simulator"
+        );
+        for (port, cold) in self.ports.iter().zip(&self.cold) {
+            assert!(
+                port.hooks.has(Hooks::DOWN) == (cold.down != 0),
+                "a port does not know that its link is down: this is a fault of the simulator"
+            );
+        }
+    }
+
+    /// Bytes of the tables.
+    pub fn memory_bytes(&self) -> usize {
+        self.ports.capacity() * size_of::<Port>()
+            + self.cold.capacity() * size_of::<ColdPort>()
+            + self.cold.iter().map(|cold| cold.control.memory_bytes()).sum::<usize>()
+            + self.cold.iter().flat_map(|cold| &cold.contention).map(|own| own.memory_bytes()).sum::<usize>()
+            + self.nics.capacity() * size_of::<Option<Nic>>()
+            + self.nics.iter().flatten().map(Nic::memory_bytes).sum::<usize>()
+            + self.passed.memory_bytes()
+            + self.managers.memory_bytes()
+            + self.neighbours.capacity() * size_of::<u32>()
+    }
+}

@@ -1,0 +1,54 @@
+//! Lost frames: why, where, and what a loss means.
+
+use crate::run::state::sharing::PoolLimit;
+
+/// Why a frame was lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Cause {
+    Queue,
+    Port,
+    Class,
+    Total,
+    QueueManager,
+    SharedMemory,
+    /// A pool of this number at the switch.
+    Pool {
+        pool: u8,
+        limit: PoolLimit,
+    },
+    NicFull,
+    Headroom,
+    ReceiveBuffer,
+    LinkDown,
+    Restart,
+    BitError,
+    LinkLoss,
+    Watchdog,
+}
+
+impl Cause {
+    pub fn name(self) -> &'static str {
+        match self {
+            Cause::Queue => "queue_limit",
+            Cause::Port => "port_limit",
+            Cause::Class => "class_limit",
+            Cause::Total => "total_limit",
+            Cause::QueueManager => "queue_manager",
+            Cause::SharedMemory => "shared_memory",
+            Cause::Pool { limit, .. } => limit.name(),
+            Cause::NicFull => "nic_full",
+            Cause::Headroom => "headroom",
+            Cause::ReceiveBuffer => "receive_buffer",
+            Cause::LinkDown => "link_down",
+            Cause::Restart => "restart",
+            Cause::BitError => "bit_error",
+            Cause::LinkLoss => "link_loss",
+            Cause::Watchdog => "watchdog",
+        }
+    }
+    /// Whether a fault of the scenario or a watchdog is to blame, and no limit: such losses are counted and stop
+    /// nothing.
+    pub fn is_fault(self) -> bool {
+        matches!(self, Cause::LinkDown | Cause::Restart | Cause::BitError | Cause::LinkLoss | Cause::Watchdog)
+    }
+}

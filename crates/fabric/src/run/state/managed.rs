@@ -1,0 +1,85 @@
+//! Queue managers at work: where the state machines of `queueing` meet the queues of a port.
+
+use crate::run::state::links::Links;
+use engine::Stream;
+use frame::{CHANNELS, PointId, Priority};
+use queueing::{Configuration, Departures, LinkFacts, Manager, ManagerSpec, QueueManager, Quiet};
+use units::BitRate;
+
+/// The manager of one queue. What is the same for all managers comes first, so that one with little of its own lies in few cache
+/// lines.
+#[derive(Debug)]
+#[repr(C, align(64))]
+pub(crate) struct Managed {
+    pub(in crate::run) random: Stream,
+    pub(in crate::run) counts: ManagedCounts,
+    /// What its messages call it.
+    pub(in crate::run) point: PointId,
+    /// Priority of its messages; `None`: that of the frame.
+    pub(in crate::run) message_priority: Option<Priority>,
+    /// Octets of the sampled frame that its messages repeat.
+    pub(in crate::run) header_octets: u8,
+    /// Of one for several queues of a port: its counts by class, in place of `counts`.
+    pub(in crate::run) by_class: Option<Box<[ManagedCounts; CHANNELS]>>,
+    pub(in crate::run) manager: Manager,
+}
+
+/// What a manager has done since measuring began.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct ManagedCounts {
+    pub marks: u64,
+    pub messages: u64,
+}
+
+impl Managed {
+    pub fn new(spec: &ManagerSpec, link: &LinkFacts, random: Stream) -> Managed {
+        let (manager, message_priority) = (spec.start(link), spec.message_priority().map(Priority));
+        let point = link.point;
+        let counts = ManagedCounts::default();
+        let by_class = spec.of_port().then(|| Box::new([counts; CHANNELS]));
+        let header_octets = spec.header_octets();
+        Managed { manager, random, point, message_priority, header_octets, by_class, counts }
+    }
+
+    /// What it has done with frames of a class.
+    pub fn counts(&self, class: usize) -> ManagedCounts {
+        self.by_class.as_ref().map_or(self.counts, |by_class| by_class[class])
+    }
+
+    /// Measuring begins.
+    pub fn restart(&mut self) {
+        self.counts = ManagedCounts::default();
+        if let Some(by_class) = &mut self.by_class {
+            by_class.fill(ManagedCounts::default());
+        }
+    }
+
+    /// Bytes beside it.
+    pub fn memory_bytes(&self) -> usize {
+        self.by_class.as_ref().map_or(0, |by_class| size_of_val(&**by_class))
+    }
+
+    /// Whether it has to hear of departures.
+    pub fn departures(&self) -> Departures {
+        self.manager.departures()
+    }
+
+    /// The rate of its link has changed.
+    pub fn on_link_rate(&mut self, rate: BitRate) {
+        self.manager.on_link_rate(rate);
+    }
+}
+
+impl Links {
+    /// Lets the managers of all queues begin.
+    pub fn start_managers(&mut self) {
+        for (number, port) in self.ports.iter_enumerated() {
+            for (class, queue) in port.queues().enumerate() {
+                let managed = self.managers.of(queue);
+                let quiet = managed.map_or(Quiet::ALWAYS, |it| it.manager.quiet());
+                self.passed.of_mut(number, class).be_quiet(quiet);
+            }
+        }
+        self.stamps_returned = self.managers.iter().any(|it| it.manager.stamps_returned());
+    }
+}

@@ -1,0 +1,78 @@
+//! The queue managers of all ports, in one table: one that hears of a frame is found in few steps, as most of them are in no
+//! cache.
+
+use crate::run::state::index::{ManagerIx, QueueIx};
+use crate::run::state::managed::Managed;
+use crate::run::state::port::Port;
+use typed_index_collections::TiVec;
+
+/// What manages a queue.
+#[derive(Debug)]
+pub(crate) enum Assigned {
+    /// One of its own.
+    Own(Box<Managed>),
+    /// That of this class of the same port.
+    OfClass(usize),
+}
+
+/// Managers by queue.
+#[derive(Debug, Default)]
+pub(crate) struct Managers {
+    /// By queue, its manager, if it has one; nothing behind the last that has.
+    of_queue: TiVec<QueueIx, Option<ManagerIx>>,
+    all: TiVec<ManagerIx, Managed>,
+}
+
+impl Managers {
+    /// Adds those of a port's classes; no queue behind them has any yet.
+    pub fn add(&mut self, first_queue: QueueIx, of_class: impl Iterator<Item = Option<Assigned>>) {
+        for (class, assigned) in (0..).zip(of_class) {
+            let Some(assigned) = assigned else { continue };
+            let manager = match assigned {
+                Assigned::Own(managed) => Some(self.all.push_and_get_key(*managed)),
+                Assigned::OfClass(class) => self.of_queue[first_queue.plus(class as u32)],
+            };
+            self.of_queue.resize(first_queue.plus(class).at(), None);
+            self.of_queue.push(manager);
+        }
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// That of a queue.
+    #[inline(always)]
+    pub fn of(&self, queue: QueueIx) -> Option<&Managed> {
+        Some(&self.all[(*self.of_queue.get(queue)?)?])
+    }
+    #[inline(always)]
+    pub fn of_mut(&mut self, queue: QueueIx) -> Option<&mut Managed> {
+        Some(&mut self.all[(*self.of_queue.get(queue)?)?])
+    }
+
+    /// Those of a port.
+    pub fn of_port(&self, port: &Port) -> impl Iterator<Item = &Managed> {
+        port.queues().filter_map(|queue| self.of(queue))
+    }
+    /// Acts on each of them.
+    pub fn for_port(&mut self, port: &Port, mut act: impl FnMut(&mut Managed)) {
+        port.queues().for_each(|queue| self.of_mut(queue).into_iter().for_each(&mut act));
+    }
+
+    /// All.
+    pub fn iter(&self) -> impl Iterator<Item = &Managed> {
+        self.all.iter()
+    }
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Managed> {
+        self.all.iter_mut()
+    }
+
+    /// Bytes of the table.
+    pub fn memory_bytes(&self) -> usize {
+        self.of_queue.capacity() * size_of::<Option<ManagerIx>>()
+            + self.all.capacity() * size_of::<Managed>()
+            + self.all.iter().map(Managed::memory_bytes).sum::<usize>()
+    }
+}

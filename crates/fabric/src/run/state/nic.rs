@@ -1,0 +1,274 @@
+//! A network card: who waits at a port of a host, class by class, and for how long classes were stopped.
+
+use crate::run::state::index::{EndpointIx, LimiterIx, SourceIx};
+use frame::{TrafficClass, members};
+use std::collections::VecDeque;
+use units::Time;
+
+/// Who stands in line at a NIC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum InLine {
+    Endpoint(EndpointIx),
+    Limiter(LimiterIx),
+}
+
+impl InLine {
+    /// The endpoint, if it is one.
+    #[inline(always)]
+    pub fn endpoint(self) -> Option<EndpointIx> {
+        match self {
+            InLine::Endpoint(endpoint) => Some(endpoint),
+            InLine::Limiter(_) => None,
+        }
+    }
+}
+
+/// The network card of a port, with lines for each class: one that is full or paused holds back its own sources only. Every
+/// frame of the host asks whether somebody waits: bit sets answer that. It lies in one cache line.
+#[derive(Clone, Debug)]
+#[repr(align(32))]
+pub(crate) struct Nic {
+    /// Classes in which endpoints or limiters stand in line, and those in which sources wait for room: bit n for class n.
+    in_line: u32,
+    blocked: u32,
+    /// Classes that are stopped, by pauses or for other reasons.
+    stopped: u32,
+    /// How many frames of endpoints may wait in a class: one for each core that works on what is sent, or one.
+    keeps: u32,
+    classes: Box<[NicClass]>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct NicClass {
+    /// How many frames of endpoints wait, those with the cores of the host included.
+    pulled: u32,
+    /// Endpoints and limiters that have something to send, by turns.
+    line: VecDeque<InLine>,
+    /// Sources that wait for room, in order.
+    blocked: VecDeque<SourceIx>,
+    /// How long it was stopped until it last changed, and when that was.
+    stopped_for: Time,
+    changed: Time,
+}
+
+impl Nic {
+    /// One that may hold so many frames of endpoints in each of these classes.
+    pub fn new(keeps: u32, classes: usize) -> Nic {
+        let classes = vec![NicClass::default(); classes].into();
+        Nic { in_line: 0, blocked: 0, stopped: 0, keeps, classes }
+    }
+
+    /// Whether nobody waits in any class.
+    #[inline(always)]
+    pub fn is_idle(&self) -> bool {
+        self.in_line | self.blocked == 0
+    }
+
+    /// Whether endpoints or limiters stand in line.
+    #[inline(always)]
+    pub fn has_line(&self, class: TrafficClass) -> bool {
+        self.in_line >> class.0 & 1 != 0
+    }
+
+    /// Whether sources wait for room.
+    #[inline(always)]
+    pub fn has_blocked(&self, class: TrafficClass) -> bool {
+        self.blocked >> class.0 & 1 != 0
+    }
+
+    /// Who stands in line, in order.
+    pub fn line(&self, class: TrafficClass) -> impl Iterator<Item = InLine> {
+        self.classes[class.at()].line.iter().copied()
+    }
+
+    /// An endpoint or a limiter stands at the end of the line.
+    pub fn join(&mut self, class: TrafficClass, entry: InLine) {
+        self.classes[class.at()].line.push_back(entry);
+        self.in_line |= 1 << class.0;
+    }
+
+    /// The first in line leaves it.
+    pub fn next_in_line(&mut self, class: TrafficClass) -> Option<InLine> {
+        take_first(&mut self.in_line, class, &mut self.classes[class.at()].line)
+    }
+
+    /// Takes an endpoint or a limiter out of all lines.
+    pub fn leave(&mut self, entry: InLine) {
+        for class in members(self.in_line) {
+            take_out(&mut self.in_line, class, &mut self.classes[class].line, entry);
+        }
+    }
+
+    /// All leave their lines.
+    pub fn leave_all(&mut self) -> Vec<InLine> {
+        self.in_line = 0;
+        self.classes.iter_mut().flat_map(|class| class.line.drain(..)).collect()
+    }
+
+    /// Fetches what is known of a class.
+    #[inline(always)]
+    pub fn fetch_class(&self, class: usize) {
+        memory::fetch_all_at(&self.classes, class);
+    }
+    /// Fetches the number of the first that stands in line.
+    #[inline(always)]
+    pub fn fetch_line(&self, class: usize) {
+        if let Some(first) = self.classes.get(class).and_then(|own| own.line.front()) {
+            memory::fetch(first);
+        }
+    }
+    /// The first that stands in line.
+    #[inline(always)]
+    pub fn first_in_line(&self, class: usize) -> Option<InLine> {
+        self.classes.get(class)?.line.front().copied()
+    }
+
+    /// Sources that wait for room, in order.
+    pub fn blocked(&self, class: TrafficClass) -> &VecDeque<SourceIx> {
+        &self.classes[class.at()].blocked
+    }
+
+    /// A source waits for room, behind all others.
+    pub fn block(&mut self, class: TrafficClass, source: SourceIx) {
+        self.classes[class.at()].blocked.push_back(source);
+        self.blocked |= 1 << class.0;
+    }
+
+    /// As `block`, before all others.
+    pub fn block_again(&mut self, class: TrafficClass, source: SourceIx) {
+        self.classes[class.at()].blocked.push_front(source);
+        self.blocked |= 1 << class.0;
+    }
+
+    /// The first source that waits does no more.
+    pub fn unblock(&mut self, class: TrafficClass) -> Option<SourceIx> {
+        take_first(&mut self.blocked, class, &mut self.classes[class.at()].blocked)
+    }
+
+    /// Takes a source off the lists of those that wait. Whether it was there.
+    pub fn forget(&mut self, source: SourceIx) -> bool {
+        let mut found = false;
+        for class in members(self.blocked) {
+            found |= take_out(&mut self.blocked, class, &mut self.classes[class].blocked, source);
+        }
+        found
+    }
+
+    /// Whether one of those in line has a turn: fewer of their frames wait than may, or than that and some `more`.
+    #[inline(always)]
+    pub fn has_a_turn(&self, class: TrafficClass, more: u32) -> bool {
+        self.classes[class.at()].pulled < self.keeps + more
+    }
+
+    /// A frame of one of those in line waits from now on; or waits no longer.
+    #[inline(always)]
+    pub fn count_pulled(&mut self, class: TrafficClass) {
+        self.classes[class.at()].pulled += 1;
+    }
+    #[inline(always)]
+    pub fn pulled_left(&mut self, class: TrafficClass) {
+        let pulled = &mut self.classes[class.at()].pulled;
+        debug_assert!(*pulled > 0, "a frame leaves the NIC as pulled that was not");
+        *pulled = pulled.saturating_sub(1);
+    }
+    /// Number of pulled frames that wait in a class, and how many may wait if the port takes some `more`.
+    pub fn pulled(&self, class: TrafficClass, more: u32) -> (u32, u32) {
+        (self.classes[class.at()].pulled, self.keeps + more)
+    }
+
+    /// From now on these classes are stopped.
+    pub fn note_stopped(&mut self, stopped: u32, now: Time) {
+        for class in members(self.stopped ^ stopped) {
+            // None beyond those that it has is ever asked for.
+            if class < self.classes.len() {
+                self.classes[class].stopped_for = self.stopped_for(TrafficClass(class as u8), now);
+                self.classes[class].changed = now;
+            }
+        }
+        self.stopped = stopped;
+    }
+
+    /// Bytes of its tables.
+    pub fn memory_bytes(&self) -> usize {
+        let lines = self.classes.iter().map(|class| {
+            class.line.capacity() * size_of::<InLine>() + class.blocked.capacity() * size_of::<SourceIx>()
+        });
+        self.classes.len() * size_of::<NicClass>() + lines.sum::<usize>()
+    }
+
+    /// How long this class was stopped until now. At the end of a run `now` may be just before the last change.
+    pub fn stopped_for(&self, class: TrafficClass, now: Time) -> Time {
+        let own = &self.classes[class.at()];
+        let is_stopped = self.stopped >> class.0 & 1 != 0;
+        own.stopped_for + if is_stopped { now.saturating_sub(own.changed) } else { Time::ZERO }
+    }
+}
+
+/// Takes the first out of the line of a class, and keeps the set of classes with somebody in line.
+fn take_first<T>(set: &mut u32, class: TrafficClass, line: &mut VecDeque<T>) -> Option<T> {
+    let first = line.pop_front();
+    *set &= !(u32::from(line.is_empty()) << class.0);
+    first
+}
+
+/// As `take_first`, with one of them. Whether it was there.
+fn take_out<T: PartialEq>(set: &mut u32, class: usize, line: &mut VecDeque<T>, entry: T) -> bool {
+    let before = line.len();
+    line.retain(|other| *other != entry);
+    *set &= !(u32::from(line.is_empty()) << class);
+    line.len() < before
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CLASSES: [TrafficClass; 2] = [TrafficClass(0), TrafficClass(2)];
+
+    #[test]
+    fn bits_say_who_waits() {
+        let mut nic = Nic::new(1, 3);
+        let said = |nic: &Nic| {
+            let said = CLASSES.map(|class| (nic.has_line(class), nic.has_blocked(class)));
+            assert_eq!(nic.is_idle(), said == [(false, false); 2]);
+            said
+        };
+        assert_eq!(said(&nic), [(false, false); 2]);
+        let endpoint = |number| InLine::Endpoint(EndpointIx::new(number));
+        let limiter = |number| InLine::Limiter(LimiterIx::new(number));
+        let source = SourceIx::new;
+        nic.join(CLASSES[1], endpoint(7));
+        nic.join(CLASSES[1], limiter(7));
+        nic.block(CLASSES[0], source(7));
+        assert_eq!(said(&nic), [(false, true), (true, false)]);
+        assert_eq!(nic.next_in_line(CLASSES[1]), Some(endpoint(7)));
+        assert_eq!(said(&nic), [(false, true), (true, false)], "another one is there");
+        nic.leave(limiter(7));
+        assert_eq!((said(&nic), nic.next_in_line(CLASSES[1])), ([(false, true), (false, false)], None));
+        nic.block(CLASSES[0], source(9));
+        nic.block_again(CLASSES[0], source(6));
+        assert_eq!(nic.blocked(CLASSES[0]), &[6, 7, 9].map(source));
+        assert!(nic.forget(source(7)) && !nic.forget(source(7)));
+        assert_eq!([nic.unblock(CLASSES[0]), nic.unblock(CLASSES[0])], [6, 9].map(|nth| Some(source(nth))));
+        assert_eq!((said(&nic), nic.unblock(CLASSES[0])), ([(false, false); 2], None));
+        nic.join(CLASSES[0], endpoint(1));
+        nic.join(CLASSES[1], limiter(2));
+        assert_eq!((nic.leave_all(), said(&nic)), (vec![endpoint(1), limiter(2)], [(false, false); 2]));
+    }
+
+    #[test]
+    fn a_class_is_stopped_for_as_long_as_its_bit_is_set() {
+        let mut nic = Nic::new(1, 3);
+        let at = Time::from_ns;
+        let stopped = |nic: &Nic, now| CLASSES.map(|class| nic.stopped_for(class, at(now)).ps() / 1_000);
+        nic.note_stopped(0b001, at(10));
+        assert_eq!(nic.stopped_for(TrafficClass(0), at(9)), Time::ZERO);
+        nic.note_stopped(0b101, at(30));
+        assert_eq!(stopped(&nic, 35), [25, 5]);
+        nic.note_stopped(0b100, at(40));
+        assert_eq!(stopped(&nic, 50), [30, 20]);
+        nic.note_stopped(0b100, at(60));
+        nic.note_stopped(0b1000, at(70));
+        assert_eq!(stopped(&nic, 99), [30, 40]);
+    }
+}

@@ -1,0 +1,55 @@
+//! A host or a switch: what is the node's and not one port's.
+
+use crate::run::state::architecture::{Architecture, NodeMemory};
+use crate::run::state::index::{NodeIx, PauseSenderIx, PlaceIx, PortIx};
+use frame::{ClassMap, Priority};
+use std::ops::Index;
+use typed_index_collections::TiVec;
+
+/// The node of each place.
+#[derive(Debug, Default)]
+pub(crate) struct NodeOf(pub TiVec<PlaceIx, NodeIx>);
+
+impl Index<PlaceIx> for NodeOf {
+    type Output = NodeIx;
+    #[inline(always)]
+    fn index(&self, place: PlaceIx) -> &NodeIx {
+        &self.0[place]
+    }
+}
+
+impl Index<PortIx> for NodeOf {
+    type Output = NodeIx;
+    #[inline(always)]
+    fn index(&self, port: PortIx) -> &NodeIx {
+        &self.0[PlaceIx::from(port)]
+    }
+}
+
+/// A host or a switch.
+#[derive(Debug)]
+pub(crate) struct Node {
+    pub first_port: PortIx,
+    pub classes: ClassMap,
+    pub is_host: bool,
+    /// Priorities in which a loss breaks a promise.
+    pub lossless: u8,
+    /// A host that returns the tags of frames: at this priority.
+    pub returns_tags: Option<Priority>,
+    /// The part that sends pauses.
+    pub pause_sender: Option<PauseSenderIx>,
+    /// How it brings frames to their egress ports, and what it counts of what waits there.
+    pub architecture: Architecture,
+}
+
+impl Node {
+    /// The memory that frames wait in.
+    #[inline(always)]
+    pub fn memory(&self) -> &NodeMemory {
+        self.architecture.memory()
+    }
+    #[inline(always)]
+    pub fn memory_mut(&mut self) -> &mut NodeMemory {
+        self.architecture.memory_mut()
+    }
+}

@@ -1,0 +1,107 @@
+//! Who overtook whom among the frames of flows whose paths are not listed (`Way::ByDestination`).
+//!
+//! All destinations of such a flow have one receiver, which cannot tell to which of them an earlier frame went. So each host
+//! keeps of each of these flows when the latest frame was made that has arrived, from the first frame on that comes to it.
+//! That is done only where a frame can be overtaken: where a switch chooses by more than a hash, or something may fail.
+
+use crate::run::state::index::NodeIx;
+use crate::spec::choice::PathChoice;
+use crate::spec::{Spec, Way};
+use typed_index_collections::TiVec;
+use units::Time;
+
+/// More pairs of sender and destination than this are not kept apart: their times would take more than 128 MiB.
+pub(crate) const MOST_PAIRS: usize = 1 << 24;
+
+/// Whether frames of flows whose paths are not listed can be overtaken.
+pub(crate) fn can_overtake(spec: &Spec) -> bool {
+    let mut switches = spec.nodes.iter().filter_map(|node| node.switch());
+    !spec.faults.is_empty() || switches.any(|switch| !matches!(switch.path_choice, PathChoice::Hash(_)))
+}
+
+/// The frames of a part's hosts.
+#[derive(Debug)]
+pub(crate) struct Overtaking {
+    /// By path of the whole, the number of its flow among those that are not listed, if it is one of them.
+    number_of: Vec<Option<u32>>,
+    /// By node and number, when the latest frame was made that has arrived; empty before the first.
+    latest: TiVec<NodeIx, Box<[Time]>>,
+    /// By number, frames that were overtaken.
+    overtaken: Vec<u64>,
+}
+
+impl Overtaking {
+    /// That of a part with so many nodes; `None` if nothing can be overtaken, or there are too many pairs.
+    pub fn new(spec: &Spec, nodes: usize) -> Option<Overtaking> {
+        let unlisted = || spec.flows.iter().filter(|flow| flow.way == Way::ByDestination);
+        let pairs: usize = unlisted().map(|flow| flow.source.destinations.count()).sum();
+        if pairs == 0 || pairs > MOST_PAIRS || !can_overtake(spec) {
+            return None;
+        }
+        let mut flows = 0;
+        let mut number_of = Vec::new();
+        for flow in &spec.flows {
+            let is_unlisted = flow.way == Way::ByDestination;
+            let number = is_unlisted.then_some(flows);
+            number_of.resize(number_of.len() + flow.paths(), number);
+            flows += u32::from(is_unlisted);
+        }
+        let overtaken = vec![0; flows as usize];
+        Some(Overtaking { number_of, latest: vec![Box::default(); nodes].into(), overtaken })
+    }
+
+    /// A frame of a path, made then, has arrived at a node.
+    pub fn arrived(&mut self, node: NodeIx, path: u32, created: Time) {
+        let Some(number) = self.number_of[path as usize] else { return };
+        let latest = &mut self.latest[node];
+        if latest.is_empty() {
+            *latest = vec![Time::ZERO; self.overtaken.len()].into();
+        }
+        let latest = &mut latest[number as usize];
+        // RFC 4737 section 3.3.
+        self.overtaken[number as usize] += u64::from(created < *latest);
+        *latest = created.max(*latest);
+    }
+
+    /// Frames of a path that were overtaken.
+    pub fn frames(&self, path: usize) -> u64 {
+        self.number_of[path].map_or(0, |number| self.overtaken[number as usize])
+    }
+
+    /// Begins to count anew.
+    pub fn clear(&mut self) {
+        self.overtaken.fill(0);
+    }
+
+    pub fn memory_bytes(&self) -> usize {
+        let times: usize = self.latest.iter().map(|own| own.len()).sum();
+        self.number_of.capacity() * size_of::<Option<u32>>()
+            + self.latest.capacity() * size_of::<Box<[Time]>>()
+            + self.overtaken.capacity() * size_of::<u64>()
+            + times * size_of::<Time>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulation::pairs;
+    use frame::NodeId;
+    use std::sync::Arc;
+    use workload::{Destinations, Others};
+
+    #[test]
+    fn too_many_pairs_are_not_counted() {
+        let mut spec = pairs(2, Time::from_us(1));
+        let hosts: Arc<[NodeId]> = (0..4_096).map(NodeId).collect();
+        let mut flow = spec.flows[0].clone();
+        flow.way = Way::ByDestination;
+        flow.source.destinations = Destinations::Others(Others { hosts, without: None });
+        spec.flows = vec![flow; 4_096];
+        assert!(Overtaking::new(&spec, 1).is_none(), "nothing can be overtaken");
+        spec.faults = vec![crate::spec::FaultSpec::LinkUp { link: 0, at: Time::ZERO }];
+        assert!(Overtaking::new(&spec, 1).is_some());
+        spec.flows.push(spec.flows[0].clone());
+        assert!(Overtaking::new(&spec, 1).is_none(), "more than 2^24 pairs");
+    }
+}

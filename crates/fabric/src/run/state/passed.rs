@@ -1,0 +1,158 @@
+//! What has passed the ports, and what their queue managers need not hear of.
+//!
+//! Counts lie number by number, a number being a priority or channel, and in each port by port: ports mostly use one of them,
+//! and what every frame touches then lies close together. A queue manager that is quiet counts in the same place.
+
+use crate::run::state::index::PortIx;
+use frame::Frame;
+use queueing::{NotHeard, Quiet};
+use units::Time;
+
+/// Counts of a number at a port, and of the class that is called by the same number: a half of a cache line.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(align(32))]
+pub(crate) struct Passed {
+    /// Bytes sent.
+    bytes: u64,
+    /// Frames sent.
+    frames: u64,
+    /// Until when the manager of the class need not hear of what happens.
+    until: Time,
+    /// Of the bytes that may come unheard, those that have not: [`Quiet::ALWAYS`] has the most.
+    left: u32,
+    /// Frames that came unheard.
+    unheard: u32,
+}
+
+impl Passed {
+    /// A frame has been sent.
+    #[inline(always)]
+    pub fn count(&mut self, bytes: u16) {
+        self.bytes += u64::from(bytes);
+        self.frames += 1;
+    }
+
+    /// Whether the manager of this class need not hear of a frame that comes: then it is counted.
+    #[inline(always)]
+    pub fn comes_unheard(&mut self, now: Time, bytes: u16) -> bool {
+        match self.left.checked_sub(u32::from(bytes)) {
+            Some(left) if now < self.until => {
+                self.left = left;
+                self.unheard += 1;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// From when on the manager of the class wants to hear of what happens.
+    #[inline(always)]
+    pub fn heard_from(&self) -> Time {
+        self.until
+    }
+
+    /// What came unheard since the manager was quiet last.
+    pub fn not_heard(&self) -> NotHeard {
+        NotHeard { frames: self.unheard.into(), left: self.left.into() }
+    }
+
+    /// It is quiet from now on.
+    pub fn be_quiet(&mut self, quiet: Quiet) {
+        let left = quiet.bytes.min(Quiet::ALWAYS.bytes) as u32;
+        (self.until, self.left, self.unheard) = (quiet.until, left, 0);
+    }
+}
+
+/// Those of all ports.
+#[derive(Debug, Default)]
+pub(crate) struct PassedPorts {
+    ports: usize,
+    counts: Vec<Passed>,
+}
+
+impl PassedPorts {
+    /// Nothing has passed yet.
+    pub fn new(ports: usize, numbers: usize) -> PassedPorts {
+        PassedPorts { ports, counts: memory::filled(Passed::default(), ports * numbers) }
+    }
+
+    /// How many ports there are.
+    pub fn len(&self) -> usize {
+        self.ports
+    }
+
+    /// A frame has been sent through a port.
+    #[inline(always)]
+    pub fn count(&mut self, port: PortIx, frame: &Frame) {
+        self.counts[frame.priority.at() * self.ports + port.at()].count(frame.bytes);
+    }
+
+    /// That of a number, or of the class that is called by it.
+    #[inline(always)]
+    pub fn of(&self, port: PortIx, number: usize) -> &Passed {
+        &self.counts[number * self.ports + port.at()]
+    }
+    #[inline(always)]
+    pub fn of_mut(&mut self, port: PortIx, number: usize) -> &mut Passed {
+        &mut self.counts[number * self.ports + port.at()]
+    }
+
+    /// Bytes and frames that have been sent through a port with these numbers (bit n for number n).
+    pub fn sent(&self, port: PortIx, numbers: u32) -> (u64, u64) {
+        let own = self.counts[port.at()..].iter().step_by(self.ports).enumerate();
+        let counted = own.filter(|(number, _)| numbers >> number & 1 != 0);
+        counted.fold((0, 0), |(bytes, frames), (_, own)| (bytes + own.bytes, frames + own.frames))
+    }
+
+    /// Begins measuring: nothing has been sent. Managers go on.
+    pub fn restart(&mut self) {
+        for own in &mut self.counts {
+            (own.bytes, own.frames) = (0, 0);
+        }
+    }
+
+    /// Bytes of the table.
+    pub fn memory_bytes(&self) -> usize {
+        self.counts.capacity() * size_of::<Passed>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use frame::Priority;
+
+    #[test]
+    fn what_is_sent_and_what_is_not_heard_do_not_disturb_each_other() {
+        let mut ports = PassedPorts::new(3, 8);
+        let frame = Frame { bytes: 1_000, priority: Priority(5), ..Frame::default() };
+        ports.of_mut(PortIx::new(1), 5).be_quiet(Quiet { until: Time::from_ns(10), bytes: 2_500 });
+        for _ in 0..2 {
+            assert!(ports.of_mut(PortIx::new(1), 5).comes_unheard(Time::from_ns(9), 1_000));
+            ports.count(PortIx::new(1), &frame);
+        }
+        assert!(!ports.of_mut(PortIx::new(1), 5).comes_unheard(Time::from_ns(9), 501), "beyond the bytes");
+        assert!(!ports.of_mut(PortIx::new(1), 5).comes_unheard(Time::from_ns(10), 64), "at the time");
+        ports.count(PortIx::new(1), &frame);
+        assert_eq!(ports.of(PortIx::new(1), 5).not_heard(), NotHeard { frames: 2, left: 500 });
+        assert_eq!(ports.sent(PortIx::new(1), u32::MAX), (3_000, 3));
+        assert_eq!(
+            (
+                ports.sent(PortIx::new(1), !(1 << 5)),
+                ports.sent(PortIx::new(0), u32::MAX),
+                ports.sent(PortIx::new(2), u32::MAX)
+            ),
+            ((0, 0), (0, 0), (0, 0))
+        );
+        ports.restart();
+        assert_eq!(ports.sent(PortIx::new(1), 1 << 5), (0, 0));
+        assert_eq!(
+            ports.of(PortIx::new(1), 5).not_heard(),
+            NotHeard { frames: 2, left: 500 },
+            "managers go on"
+        );
+        ports.of_mut(PortIx::new(1), 5).be_quiet(Quiet::NEVER);
+        assert_eq!(ports.of(PortIx::new(1), 5).not_heard(), NotHeard { frames: 0, left: 0 });
+        assert!(!ports.of_mut(PortIx::new(1), 5).comes_unheard(Time::ZERO, 64));
+    }
+}

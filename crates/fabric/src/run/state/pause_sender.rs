@@ -1,0 +1,264 @@
+//! The part of a node that sends pauses: its watermarks, its counters, and the note that says why a pause was sent.
+
+use crate::run::state::event::{Event, Kind, Queued};
+use crate::run::state::index::PortIx;
+use engine::{Stream, Timer};
+use flow_control::pause::{PauseSignal, pause_time};
+use flow_control::pfc::Levels;
+use flow_control::renewal::Renewal;
+use flow_control::tpfc::EgressCounter;
+use flow_control::{Accounting, Drain, PauseKind, PauseLength, PauseSpec, Target};
+use frame::{PRIORITIES, TrafficClass, members};
+use units::{Amount, Time};
+
+/// The part of a switch that sends pauses.
+#[derive(Debug)]
+pub(crate) struct PauseSender {
+    pub spec: PauseSpec,
+    /// Whom it pauses above the target watermark.
+    pub target: Option<Target>,
+    pub first_port: PortIx,
+    /// Watermarks of the queues of each port; empty with ingress accounting, whose are at the ingress ports.
+    pub levels: Vec<Levels>,
+    /// How long pauses are, and when they are renewed.
+    pub timing: PauseTiming,
+    /// Searches for targets under way.
+    pub searches: Vec<Search>,
+    /// By port and class; empty with ingress accounting.
+    pub egress: Vec<EgressCounter>,
+    /// With egress accounting, by port and class: how many queues keep that port paused.
+    pub pause_counts: Vec<u32>,
+    /// By port: when the next pause has to be renewed.
+    pub renewals: Vec<Timer>,
+    /// Draws for random sampling.
+    pub random: Stream,
+    /// Scratch.
+    pub ports: Vec<u32>,
+}
+
+/// How long the pauses of a node are, and when they are renewed.
+#[derive(Debug)]
+pub(crate) struct PauseTiming {
+    length: PauseLength,
+    refresh: bool,
+    links: Vec<Renewal>,
+    /// By port, where all pauses are as long.
+    same: Vec<Time>,
+}
+
+impl PauseTiming {
+    /// `links`: what decides at each port.
+    pub fn new(control: &PauseSpec, links: Vec<Renewal>) -> PauseTiming {
+        let (length, refresh) = (control.quanta, control.refresh);
+        let mut timing = PauseTiming { length, refresh, links, same: Vec::new() };
+        if let PauseLength::Fixed(each) = length
+            && length.is_uniform()
+        {
+            timing.same = (0..timing.links.len()).map(|local| timing.after(local, each[0])).collect();
+        }
+        timing
+    }
+    /// Whether pauses are as long as what waits takes to drain.
+    pub fn is_computed(&self) -> bool {
+        self.length == PauseLength::Computed
+    }
+    /// The link of a port.
+    pub fn link(&self, local: usize) -> &Renewal {
+        &self.links[local]
+    }
+    /// The times in a pause frame for these priorities, and when the first of them has to be renewed, or ends if it is
+    /// not. `drain`: what has to leave, if that decides.
+    pub fn of(&self, local: usize, priorities: u8, drain: Option<&Drain>) -> (Quanta, Time) {
+        let (each, shortest) = match self.length {
+            PauseLength::Fixed(each) if !self.same.is_empty() => return (each, self.same[local]),
+            PauseLength::Fixed(each) => (each, self.length.shortest(priorities, 0)),
+            PauseLength::Computed => {
+                let quanta = drain.map_or(u16::MAX, |drain| drain.quanta(&self.links[local]));
+                ([quanta; PRIORITIES], quanta)
+            }
+        };
+        (each, self.after(local, shortest))
+    }
+    fn after(&self, local: usize, quanta: u16) -> Time {
+        let link = &self.links[local];
+        let after = match self.length {
+            _ if !self.refresh => pause_time(quanta, link.rates.1),
+            PauseLength::Fixed(_) => link.renew_after(quanta),
+            // Late, when it is known what was on its way.
+            PauseLength::Computed => link.renew_late(quanta),
+        };
+        after.max(Time::from_ps(1))
+    }
+    fn memory_bytes(&self) -> usize {
+        self.links.len() * size_of::<Renewal>() + self.same.len() * size_of::<Time>()
+    }
+}
+
+/// The times in a pause frame, by priority.
+pub(crate) type Quanta = [u16; PRIORITIES];
+
+/// A search for targets that is under way.
+#[derive(Debug)]
+pub(crate) struct Search {
+    pub ends: Time,
+    /// The queue: its port at the node and its class.
+    pub queue: (usize, TrafficClass),
+    pub priorities: u8,
+    pub cause: PauseCause,
+    /// What it will have found.
+    pub targets: Vec<u32>,
+}
+
+/// Why a pause was sent, packed into the pause frame's 64-bit note.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PauseCause {
+    /// The target watermark, not the high one.
+    pub targeted: bool,
+    /// The queue's own port has been paused while the counter rose from its low watermark: the pause is a
+    /// consequence of that one.
+    pub inherited: bool,
+    /// The link of the queue was down.
+    pub down: bool,
+    /// The egress queue that the frame was for which crossed the watermark, a number of the whole; `None` for a renewal with
+    /// ingress accounting, which no single frame caused.
+    pub queue: Option<u32>,
+    /// Occupancy at that moment, in the unit of the watermark.
+    pub occupancy: u64,
+}
+
+impl PauseCause {
+    const OCCUPANCY_BITS: u32 = 29;
+    const NO_QUEUE: u32 = u32::MAX;
+
+    pub fn pack(self) -> u64 {
+        let occupancy = self.occupancy.min((1 << Self::OCCUPANCY_BITS) - 1);
+        let flags =
+            u64::from(self.targeted) << 63 | u64::from(self.inherited) << 62 | u64::from(self.down) << 61;
+        flags | u64::from(self.queue.unwrap_or(Self::NO_QUEUE)) << Self::OCCUPANCY_BITS | occupancy
+    }
+    pub fn unpack(note: u64) -> PauseCause {
+        PauseCause {
+            targeted: note >> 63 != 0,
+            inherited: note >> 62 & 1 != 0,
+            down: note >> 61 & 1 != 0,
+            queue: Some((note >> Self::OCCUPANCY_BITS) as u32).filter(|&queue| queue != Self::NO_QUEUE),
+            occupancy: note & ((1 << Self::OCCUPANCY_BITS) - 1),
+        }
+    }
+}
+
+impl PauseSender {
+    /// The counter of a priority: PAUSE has one for all, PFC one each; `None` if it is not controlled.
+    pub fn group(&self, priority: u8) -> Option<usize> {
+        self.spec.kind.group(priority)
+    }
+    /// The priorities that a counter pauses.
+    pub fn bits(&self, group: usize) -> u8 {
+        match self.spec.kind {
+            PauseKind::Link => 0xFF,
+            PauseKind::Priorities(_) => 1 << group,
+        }
+    }
+    /// The priorities that pausing is enabled for.
+    pub fn controlled(&self) -> u8 {
+        self.spec.kind.priorities()
+    }
+    /// Its number at the node.
+    pub fn local(&self, port: PortIx) -> usize {
+        port.since(self.first_port) as usize
+    }
+    /// Whether what came in through ports is counted, not what waits in queues.
+    pub fn by_ingress(&self) -> bool {
+        self.spec.accounting == Accounting::Ingress
+    }
+
+    /// A pause has been sent through a port: arms the timer for its renewal.
+    pub fn schedule_renewal(&mut self, local: usize, at: Time, windows: &mut Queued) {
+        if self.spec.refresh {
+            self.schedule(local, at, windows);
+        }
+    }
+    /// Arms the timer of a port for renewals and searches.
+    pub fn schedule(&mut self, local: usize, at: Time, windows: &mut Queued) {
+        if at < self.renewals[local].due() && self.renewals[local].arm(at) {
+            windows.push(Event::bare(Kind::Renew, at, self.first_port.plus(local as u32)));
+        }
+    }
+
+    /// Bytes of its tables.
+    pub fn memory_bytes(&self) -> usize {
+        let egress = self.egress.iter().map(|counter| size_of::<EgressCounter>() + counter.memory_bytes());
+        size_of::<PauseSender>()
+            + self.levels.len() * size_of::<Levels>()
+            + self.renewals.len() * size_of::<Timer>()
+            + self.timing.memory_bytes()
+            + egress.sum::<usize>()
+            + (self.pause_counts.len() + self.ports.capacity()) * size_of::<u32>()
+    }
+}
+
+/// What a pause frame says, by time: XONs are with the first. The most are as many as there are priorities.
+#[derive(Debug)]
+pub(crate) struct Parts {
+    each: [(PauseSignal, u16); PRIORITIES],
+    count: usize,
+}
+
+impl Parts {
+    pub fn of(signal: PauseSignal, times: &Quanta) -> Parts {
+        // That of an XON alone says nothing: it is the time of the pause that it ends.
+        let first = if signal.xoff == 0 { signal.xon } else { signal.xoff };
+        let first = times[first.trailing_zeros() as usize % PRIORITIES];
+        let mut parts = Parts { each: [(PauseSignal::default(), first); PRIORITIES], count: 1 };
+        parts.each[0].0.xon = signal.xon;
+        for priority in members(signal.xoff) {
+            let known = (0..parts.count).find(|&part| parts.each[part].1 == times[priority]);
+            let part = known.unwrap_or(parts.count);
+            parts.count = parts.count.max(part + 1);
+            parts.each[part].0.xoff |= 1 << priority;
+            parts.each[part].1 = times[priority];
+        }
+        parts
+    }
+    pub fn iter(&self) -> impl Iterator<Item = (PauseSignal, u16)> + '_ {
+        self.each[..self.count].iter().copied()
+    }
+}
+
+/// The cause that an event carries: that of its lowest priority.
+pub(crate) fn cause_of(signal: PauseSignal, causes: &[u64; PRIORITIES]) -> u64 {
+    causes[signal.xoff.trailing_zeros() as usize % PRIORITIES]
+}
+
+/// The levels that a watermark is drawn at, for reports.
+pub(crate) fn unit_of(mark: Amount) -> (&'static str, u64) {
+    match mark {
+        Amount::Bytes(bytes) => ("B", bytes),
+        Amount::Frames(frames) => ("frames", frames),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cause_survives_its_note() {
+        for flags in 0..8 {
+            let [targeted, inherited, down] = [1, 2, 4].map(|bit| flags & bit != 0);
+            for (queue, occupancy) in [(Some(u32::MAX - 5), (1 << 29) - 1), (None, 0), (Some(0), 7)] {
+                let cause = PauseCause { targeted, inherited, down, queue, occupancy };
+                assert_eq!(PauseCause::unpack(cause.pack()), cause);
+            }
+        }
+    }
+
+    #[test]
+    fn one_frame_says_several_times() {
+        let times = [9, 5, 9, 7, 5, 1, 1, 1];
+        let parts = |xoff, xon| Parts::of(PauseSignal { xoff, xon }, &times).iter().collect::<Vec<_>>();
+        let part = |xoff, xon, quanta| (PauseSignal { xoff, xon }, quanta);
+        assert_eq!(parts(0b1_1111, 0x80), [part(0b101, 0x80, 9), part(0b1_0010, 0, 5), part(0b1000, 0, 7)]);
+        assert_eq!(parts(0, 0b1000), [part(0, 0b1000, 7)]);
+    }
+}

@@ -1,0 +1,29 @@
+//! Link-level flow control at work: where its state machines (crate `flow_control`) meet ports and queues.
+
+use crate::run::state::pause_sender::Quanta;
+use frame::{PRIORITIES, members};
+use units::Time;
+
+/// What has to be said again through a port: priorities and their times, the note of the last of them, and when to look
+/// next.
+pub(crate) struct RenewalsDue {
+    pub(in crate::run) bits: u8,
+    pub(in crate::run) quanta: Quanta,
+    pub(in crate::run) note: u64,
+    pub next: Time,
+}
+
+impl RenewalsDue {
+    /// These priorities, too.
+    pub fn add(&mut self, bits: u8, quanta: &Quanta, note: u64) {
+        for priority in members(bits) {
+            // Of queues that share a pause the one that needs most time.
+            self.quanta[priority] = self.quanta[priority].max(quanta[priority]);
+        }
+        self.bits |= bits;
+        self.note = note;
+    }
+}
+
+/// The times of an XON.
+pub(crate) const NO_QUANTA: Quanta = [0; PRIORITIES];

@@ -1,0 +1,255 @@
+//! Waiting frames: linked lists in one pool of slots.
+//!
+//! Queues come and go by the thousand and most are empty; a pool keeps what waits close together and
+//! allocates nothing once it has grown to the largest number that ever waited at once.
+
+use crate::run::state::index::{PortIx, SlotIx};
+use frame::Frame;
+use typed_index_collections::TiVec;
+use units::Time;
+
+/// A frame that waits.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Waiting {
+    pub frame: Frame,
+    /// Since when.
+    pub since: Time,
+    /// When its transmission begins, once that is certain.
+    pub leaves: Time,
+    /// The port at the other side of its node. Of what waits to leave: the one that it came in through, `None` if it began its
+    /// way here. Of what waits at an input of a crossbar: the one that it leaves through.
+    pub across: Option<PortIx>,
+    next: Option<SlotIx>,
+}
+
+/// A list of waiting frames, in order.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct List {
+    head: Option<SlotIx>,
+    /// The last, unless the list is empty: then of no meaning.
+    tail: Option<SlotIx>,
+}
+
+impl List {
+    pub const EMPTY: List = List { head: None, tail: None };
+
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.head.is_none()
+    }
+    /// The first slot.
+    #[inline]
+    pub fn head(&self) -> Option<SlotIx> {
+        self.head
+    }
+    /// That of a list that is not empty.
+    #[inline(always)]
+    fn first(&self) -> SlotIx {
+        self.head.expect("nothing waits in an empty list: this is a fault of the simulator")
+    }
+}
+
+/// The slots of all lists.
+#[derive(Debug)]
+pub(crate) struct Pool {
+    slots: TiVec<SlotIx, Waiting>,
+    /// The first of the list of free slots.
+    free: Option<SlotIx>,
+}
+
+impl Pool {
+    pub fn new() -> Pool {
+        Pool { slots: TiVec::new(), free: None }
+    }
+
+    #[inline]
+    pub fn push(&mut self, list: &mut List, frame: &Frame, since: Time, across: Option<PortIx>) {
+        self.push_leaving(list, frame, since, Time::NEVER, across);
+    }
+    /// A frame whose transmission begins at a known time.
+    #[inline(always)]
+    pub fn push_leaving(
+        &mut self,
+        list: &mut List,
+        frame: &Frame,
+        since: Time,
+        leaves: Time,
+        across: Option<PortIx>,
+    ) {
+        let slot = self.free.unwrap_or_else(|| self.grow());
+        let place = &mut self.slots[slot];
+        self.free = place.next;
+        *place = Waiting { frame: *frame, since, leaves, across, next: None };
+        self.append(list, slot);
+    }
+
+    /// A slot comes to the end of a list.
+    #[inline(always)]
+    fn append(&mut self, list: &mut List, slot: SlotIx) {
+        match list.tail {
+            Some(tail) if !list.is_empty() => self.slots[tail].next = Some(slot),
+            _ => list.head = Some(slot),
+        }
+        list.tail = Some(slot);
+    }
+
+    /// One free slot more. By a quarter at a time, so that what is held is near what is needed.
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self) -> SlotIx {
+        let slots = &mut self.slots.raw;
+        if slots.len() == slots.capacity() {
+            let more = (slots.len() / 4).max(64);
+            memory::make_room(slots, more);
+        }
+        self.slots.push_and_get_key(Waiting::default())
+    }
+
+    /// The first of a list that is not empty.
+    #[inline(always)]
+    pub fn pop(&mut self, list: &mut List) -> Waiting {
+        let slot = list.first();
+        let place = &mut self.slots[slot];
+        let waiting = *place;
+        list.head = waiting.next;
+        place.next = self.free;
+        self.free = Some(slot);
+        waiting
+    }
+
+    /// Moves the first frame of a list that is not empty to the end of another, as it is.
+    pub fn move_first(&mut self, from: &mut List, to: &mut List) {
+        let slot = from.first();
+        from.head = self.slots[slot].next.take();
+        self.append(to, slot);
+    }
+
+    /// Fetches the first of a list.
+    #[inline(always)]
+    pub fn fetch_first(&self, list: &List) {
+        self.fetch_slot(list.head);
+    }
+    /// Fetches the last of a list.
+    #[inline(always)]
+    pub fn fetch_last(&self, list: &List) {
+        self.fetch_slot(list.tail);
+    }
+    /// Fetches what is behind one that is the first of a list.
+    #[inline(always)]
+    pub fn fetch_second(&self, first: &Waiting) {
+        self.fetch_slot(first.next);
+    }
+    #[inline(always)]
+    fn fetch_slot(&self, slot: Option<SlotIx>) {
+        if let Some(slot) = slot {
+            memory::fetch_all_at(&self.slots.raw, slot.at());
+        }
+    }
+    /// What lies in a slot.
+    #[inline(always)]
+    pub fn get(&self, slot: SlotIx) -> &Waiting {
+        &self.slots[slot]
+    }
+
+    /// The last of a list.
+    pub fn last(&self, list: &List) -> Option<&Waiting> {
+        list.tail.filter(|_| !list.is_empty()).map(|tail| &self.slots[tail])
+    }
+
+    /// The transmission of a waiting frame will begin then. The frame, and the slot behind its own.
+    #[inline]
+    pub fn commit(&mut self, slot: SlotIx, leaves: Time) -> (Frame, Option<SlotIx>) {
+        let waiting = &mut self.slots[slot];
+        waiting.leaves = leaves;
+        (waiting.frame, waiting.next)
+    }
+    /// Whether the frame in a slot has a tag.
+    #[inline]
+    pub fn is_tagged(&self, slot: SlotIx) -> bool {
+        self.slots[slot].frame.flags.is_tagged()
+    }
+    /// The first of a list that is not empty, taken out if its transmission has begun by `now`.
+    #[inline(always)]
+    pub fn pop_left(&mut self, list: &mut List, now: Time) -> Option<&Waiting> {
+        let slot = list.first();
+        let waiting = &mut self.slots[slot];
+        if waiting.leaves > now {
+            return None;
+        }
+        list.head = waiting.next;
+        waiting.next = self.free;
+        self.free = Some(slot);
+        Some(waiting)
+    }
+
+    /// The first of a list that is not empty.
+    pub fn first(&self, list: &List) -> &Waiting {
+        &self.slots[list.first()]
+    }
+
+    /// The first frame of a list that is not empty.
+    #[inline]
+    pub fn head(&self, list: &List) -> &Frame {
+        &self.slots[list.first()].frame
+    }
+
+    /// Frames that wait in all lists.
+    pub fn used(&self) -> u64 {
+        let free = std::iter::successors(self.free, |&slot| self.slots[slot].next).count();
+        (self.slots.len() - free) as u64
+    }
+
+    /// Bytes of all slots.
+    pub fn memory_bytes(&self) -> usize {
+        self.slots.capacity() * size_of::<Waiting>()
+    }
+
+    /// The frames of a list, from the first.
+    pub fn iter(&self, list: &List) -> impl Iterator<Item = &Waiting> {
+        self.from(list.head).map(|(_, waiting)| waiting)
+    }
+    /// The frames of a list from a slot of it on, each with its slot.
+    pub fn from(&self, slot: Option<SlotIx>) -> impl Iterator<Item = (SlotIx, &Waiting)> {
+        let mut next = slot;
+        std::iter::from_fn(move || {
+            let slot = next?;
+            let waiting = &self.slots[slot];
+            next = waiting.next;
+            Some((slot, waiting))
+        })
+    }
+    /// The slot behind one in its list.
+    pub fn behind(&self, slot: SlotIx) -> Option<SlotIx> {
+        self.slots[slot].next
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_keep_order_and_slots_are_used_again() {
+        let frame = |bytes| Frame { bytes, ..Frame::default() };
+        let mut pool = Pool::new();
+        let (mut a, mut b) = (List::EMPTY, List::EMPTY);
+        for round in 0..10 {
+            for bytes in 0..5 {
+                pool.push(
+                    if bytes % 2 == 0 { &mut a } else { &mut b },
+                    &frame(round * 10 + bytes),
+                    Time::ZERO,
+                    None,
+                );
+            }
+            assert_eq!(pool.iter(&a).map(|w| w.frame.bytes % 10).collect::<Vec<_>>(), [0, 2, 4]);
+            for bytes in [0, 2, 4] {
+                assert_eq!(pool.pop(&mut a).frame.bytes, round * 10 + bytes);
+            }
+            assert!(a.is_empty());
+            assert_eq!(pool.pop(&mut b).frame.bytes, round * 10 + 1);
+            assert_eq!(pool.pop(&mut b).frame.bytes, round * 10 + 3);
+        }
+        assert_eq!(pool.slots.len(), 5);
+    }
+}

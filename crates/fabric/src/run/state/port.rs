@@ -1,0 +1,265 @@
+//! A port: one end of a link, with its transmitter.
+
+use crate::run::state::ahead::LoneSource;
+use crate::run::state::contention::Contention;
+use crate::run::state::domains::PortDomain;
+use crate::run::state::event::{Event, Kind, Place};
+use crate::run::state::index::QueueIx;
+use crate::run::state::link_control::LinkControl;
+use crate::run::state::losses::Cause;
+use crate::run::state::storms::PortWatch;
+use engine::Timer;
+use frame::{ClassMap, Frame, Occupancy, PRIORITIES, Priority, TrafficClass};
+use scheduling::Selector;
+use units::{BitRate, ClockOffset, Time, WireClock};
+
+/// Bytes after which a cut-through switch knows where a frame goes.
+pub(crate) const HEAD_BYTES: u16 = 64;
+
+/// What every frame that passes a port touches: one cache line.
+#[derive(Clone, Debug)]
+#[repr(align(64))]
+pub(crate) struct Port {
+    /// Until when the transmitter is busy.
+    pub busy_until: Time,
+    /// The pending decision; armed only while something waits.
+    pub decision: Timer,
+    pub clock: WireClock,
+    /// From the last bit sent to the frame's arrival event at the peer: delay of the link, and latency of
+    /// the switch there.
+    pub arrives_after: Time,
+    /// What happens at the other end when a frame has come there, and where: as events are ordered.
+    pub arrives_as: Place,
+    pub first_queue: QueueIx,
+    /// Classes with frames waiting, bit n for class n.
+    pub waiting: u32,
+    /// Classes that may not send, for one reason or another; [`Fabric::update_stopped`](crate::run::state::world::Fabric)
+    /// alone writes it. Looked at again when a pause may be over.
+    pub stopped: u32,
+    /// Bytes around each frame.
+    pub overhead: u16,
+    /// What is not plain about the port; none: a frame that finds it free goes straight to the link.
+    pub hooks: Hooks,
+    /// Those of its node, for what gets another priority here those of that.
+    pub classes: ClassMap,
+}
+
+/// What has to be done at a port beside sending frames in order: a set of bits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Hooks(u16);
+
+impl Hooks {
+    /// A pause frame waits.
+    pub const PAUSE_WAITING: Hooks = Hooks(1);
+    /// The scheduler has to be told what happens; otherwise the classes with frames are all it needs.
+    pub const SCHEDULER: Hooks = Hooks(1 << 1);
+    /// The peer is a host that does no more with what comes than count it: see `ahead`.
+    pub const COUNTED_AHEAD: Hooks = Hooks(1 << 2);
+    /// Faults of the scenario, or losses of the link, may hit what leaves here, or it gets another priority
+    /// or tag: [`ColdPort::changes_frames`].
+    pub const FAULTED: Hooks = Hooks(1 << 3);
+    /// Sources or endpoints may have to act when a frame leaves: some wait for room in the NIC.
+    pub const FEEDS: Hooks = Hooks(1 << 4);
+    /// The node sends pauses, and counts what waits for that.
+    pub const COUNTED: Hooks = Hooks(1 << 5);
+    /// Pause storms are watched for: [`ColdPort::watch`].
+    pub const WATCHED: Hooks = Hooks(1 << 6);
+    /// The link is down or the switch is off: [`ColdPort::down`].
+    pub const DOWN: Hooks = Hooks(1 << 7);
+    /// A queue manager looks at the frames.
+    pub const MANAGED: Hooks = Hooks(1 << 8);
+    /// Limits, or a memory that queues share, speak of what waits.
+    pub const BOUNDED: Hooks = Hooks(1 << 9);
+    /// Frames are sent ahead of their time: see `ahead`.
+    pub const AHEAD: Hooks = Hooks(1 << 10);
+    /// What is sent is recorded over time, or told in packets: see `telemetry`.
+    pub const RECORDED: Hooks = Hooks(1 << 11);
+    /// Pauses in force begin at one of its queues: who comes to it is counted (`culprits`).
+    pub const BLAMED: Hooks = Hooks(1 << 12);
+    /// Its link has credits: frames take some when they leave, and give others back.
+    pub const CREDITS: Hooks = Hooks(1 << 13);
+    /// What is counted is each queue, not what came in through each port.
+    pub const BY_QUEUE: Hooks = Hooks(1 << 14);
+    /// Its switch has a crossbar.
+    pub const CROSSBAR: Hooks = Hooks(1 << 15);
+
+    /// None of them.
+    pub const NONE: Hooks = Hooks(0);
+
+    /// Whether any of these is set.
+    #[inline(always)]
+    pub const fn has(self, any: Hooks) -> bool {
+        self.0 & any.0 != 0
+    }
+    /// Whether all that are set are among these.
+    pub const fn is_within(self, these: Hooks) -> bool {
+        self.0 & !these.0 == 0
+    }
+    /// Without these.
+    pub const fn without(self, these: Hooks) -> Hooks {
+        Hooks(self.0 & !these.0)
+    }
+    #[inline]
+    pub const fn or(self, other: Hooks) -> Hooks {
+        Hooks(self.0 | other.0)
+    }
+    #[inline]
+    pub fn set(&mut self, which: Hooks, on: bool) {
+        self.0 = if on { self.0 | which.0 } else { self.0 & !which.0 };
+    }
+}
+
+/// In [`ColdPort::down`]: the link is down.
+pub(crate) const LINK_DOWN: u8 = 1;
+
+/// In [`ColdPort::down`]: the switch restarts.
+pub(crate) const SWITCH_OFF: u8 = 2;
+
+impl Port {
+    /// The queue of a class.
+    #[inline(always)]
+    pub fn queue(&self, class: TrafficClass) -> QueueIx {
+        self.first_queue.plus(class.0.into())
+    }
+    /// The queues of all classes, from the first.
+    pub fn queues(&self) -> impl DoubleEndedIterator<Item = QueueIx> + use<> {
+        let first = self.first_queue;
+        (0..self.classes.classes() as u32).map(move |class| first.plus(class))
+    }
+    /// The queue of the only class in which something waits.
+    #[inline(always)]
+    pub fn waiting_queue(&self) -> QueueIx {
+        self.first_queue.plus(self.waiting.trailing_zeros())
+    }
+    /// Puts a frame on the link, whose transmission begins at `begins`: when the transmitter is free, or will be.
+    /// Returns its arrival.
+    #[inline(always)]
+    pub fn transmit(&mut self, frame: Frame, begins: Time) -> Event {
+        if self.busy_until < begins {
+            self.clock.restart();
+        }
+        self.busy_until = begins + self.clock.advance(u64::from(frame.bytes) + u64::from(self.overhead));
+        let left_at =
+            if self.is_seen_by_heads() { self.head_leaves(&frame, begins) } else { self.busy_until };
+        self.arrives_as.event(left_at + self.arrives_after, frame)
+    }
+    /// Whether the peer is a cut-through switch: it acts on the first 64 B.
+    #[inline(always)]
+    pub fn is_seen_by_heads(&self) -> bool {
+        self.arrives_as.is(Kind::Head)
+    }
+    /// When the head has left of a frame that is sent from now on.
+    #[inline]
+    fn head_leaves(&self, frame: &Frame, now: Time) -> Time {
+        let head = u64::from(frame.bytes.min(HEAD_BYTES)) + u64::from(self.overhead);
+        now + self.clock.span_floor(head)
+    }
+}
+
+/// What a port needs now and then.
+#[derive(Debug)]
+pub(crate) struct ColdPort {
+    /// Nominal: what the clock of the node makes of it is [`Port::clock`].
+    pub rate: BitRate,
+    /// Why nothing may leave: [`LINK_DOWN`], [`SWITCH_OFF`]; 0: all is well.
+    pub down: u8,
+    /// Whether failed links keep what waits for them.
+    pub keeps: bool,
+    pub clock: ClockOffset,
+    /// That of the peer's node, and how long its bytes take.
+    pub peer_clock: ClockOffset,
+    pub arrives_by: WireClock,
+    pub scheduler: Selector,
+    /// What it divided; `None`: it takes no part in who sends.
+    pub contention: Option<Box<Contention>>,
+    /// All frames that wait here.
+    pub occupancy: Occupancy,
+    /// Delay of the link alone.
+    pub delay: Time,
+    /// What the link's flow control says.
+    pub control: LinkControl,
+    pub counts: PortCounts,
+    /// Until when the same classes are stopped, if nothing more is heard.
+    pub stops_until: Time,
+    /// Watches for pause storms; at switches that do.
+    pub watch: Option<Box<PortWatch>>,
+    /// Frames are sent ahead of their time, and a queue manager hears of departures late.
+    pub notes_departures: bool,
+    /// The source that is alone at its NIC, and sends ahead.
+    pub lone_source: Option<Box<LoneSource>>,
+    /// The rates that the link had before faults changed it.
+    pub former: Vec<FormerRate>,
+    /// The new priorities of frames that leave here.
+    pub remap: Option<[Priority; PRIORITIES]>,
+    /// What is done to frames at a congestion notification domain.
+    pub domain: Option<Box<PortDomain>>,
+}
+
+/// The rate that a link had before a fault.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FormerRate {
+    pub until: Time,
+    /// How long bytes took that the port sent, and those that came.
+    pub sent_by: WireClock,
+    pub arrived_by: WireClock,
+}
+
+impl ColdPort {
+    /// The priority that a frame has when it has left here.
+    #[inline]
+    pub fn new_priority(&self, old: Priority) -> Priority {
+        let own = self.remap.and_then(|new| new.get(old.at()).copied()).unwrap_or(old);
+        let kept_out = self.domain.as_deref().and_then(|domain| domain.becomes.get(own.at()).copied());
+        kept_out.unwrap_or(own)
+    }
+    /// Whether frames get another priority or another tag when they leave here.
+    pub fn changes_frames(&self) -> bool {
+        self.remap.is_some() || self.domain.is_some()
+    }
+    /// Why frames may not even wait here; `None`: they may.
+    #[inline]
+    pub fn refuses(&self) -> Option<Cause> {
+        match self.down {
+            0 => None,
+            LINK_DOWN if self.keeps => None,
+            LINK_DOWN => Some(Cause::LinkDown),
+            _ => Some(Cause::Restart),
+        }
+    }
+}
+
+/// Counts of a port beside those of frames sent.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct PortCounts {
+    pub pauses_sent: u64,
+    pub resumes_sent: u64,
+    pub pauses_received: u64,
+    /// Pause frames sent, of either kind; each takes time on the wire.
+    pub pause_frames: u64,
+    /// Bytes that updates of credits took on the wire.
+    pub update_bytes: u64,
+    /// What a frame that was on the link when measuring began still took.
+    pub begun_before: Time,
+    pub drops: u64,
+    pub violations: u64,
+    /// Decisions against one of several frames that came at the same time: see `ties`.
+    pub ties: u64,
+    /// Frames and bytes that came to this port's side of the link no more, or damaged.
+    pub broken: (u64, u64),
+    /// Those among them that arrived with a wrong checksum.
+    pub bit_errors: u64,
+    /// Pause frames sent that were lost or damaged.
+    pub pauses_lost: u64,
+    /// Time on the wire, in seconds, and bits, up to the last change of rate.
+    pub settled: (f64, u64),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ports_hot_state_is_one_cache_line() {
+        assert_eq!(size_of::<Port>(), 64);
+    }
+}

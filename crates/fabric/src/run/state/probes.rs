@@ -1,0 +1,240 @@
+//! Probes: what is only observed. Nothing that a frame meets depends on it.
+
+use crate::run::state::congestion_series::CongestionSeries;
+use crate::run::state::culprits::Culprits;
+use crate::run::state::frame_log::FrameLog;
+use crate::run::state::index::{NodeIx, PortIx, QueueIx, ReceiverIx};
+use crate::run::state::levels::Levels;
+use crate::run::state::link_control::Ended;
+use crate::run::state::link_series::{BitSeries, LinkSeries};
+use crate::run::state::tallies::Tallies;
+use crate::run::state::victims::Victims;
+use frame::Occupancy;
+use measure::{BinnedBits, BinnedMax, Grid, Passage};
+use std::ops::Range;
+use typed_index_collections::TiVec;
+use units::Time;
+
+/// Fingerprints, and what else is recorded: empty or `None` where it is not.
+#[derive(Debug, Default)]
+pub(crate) struct Probes {
+    /// By node, a hash over all that it saw.
+    pub fingerprints: TiVec<NodeIx, u64>,
+    /// Whether anything is to be recorded when a frame arrives at its destination.
+    pub watches_arrivals: bool,
+    /// Finished bins of links, classes, arrivals, queues and counters, by width.
+    pub grids: Vec<Grid>,
+    /// By receiver, bits that arrive and, at a host that takes time to read, bits that it has read.
+    pub arrived: Vec<BitSeries>,
+    pub read: Vec<BitSeries>,
+    /// By port, bits that it sends and that its peer receives.
+    pub links: Vec<LinkSeries>,
+    /// The frame that is recorded next is lost on its link.
+    pub breaks: bool,
+    /// By queue, what its class sends; and whether that of any is not all that its port sends.
+    pub classes: Vec<ClassSeries>,
+    pub tells_classes_apart: bool,
+    /// Bytes and frames of each queue.
+    pub queues: Vec<Levels>,
+    /// Frames that the manager of each queue marks, one bit each; none if nobody manages any.
+    pub marks: Vec<BinnedBits>,
+    /// Bytes and frames of each ingress counter, port by port, and of how many groups at each.
+    pub counters: Vec<Levels>,
+    pub groups: usize,
+    /// How long occupancies were how high.
+    pub tallies: Option<Box<Tallies>>,
+    /// Frames that pass chosen ports.
+    pub frames: Option<Box<FrameLog>>,
+    /// What each endpoint knows of its path; empty if that of none is recorded.
+    pub congestion: Vec<CongestionSeries>,
+    /// The rate of each rate limiter, in bits a second.
+    pub limiter_rates: Vec<BinnedMax>,
+    /// Pauses that have ended; `None` if they are not recorded.
+    pub pauses: Option<Vec<PauseRecord>>,
+    /// Who stands where pauses begin, and where they act; `None` if pauses are not recorded or nobody sends any.
+    pub culprits: Option<Box<Culprits>>,
+    /// Frames that come no further apart than this are ties; zero: those of the same picosecond.
+    pub alike: Time,
+    pub victims: Option<Box<Victims>>,
+}
+
+/// What a class of a port sends over time.
+#[derive(Clone, Debug)]
+pub(crate) enum ClassSeries {
+    /// All that the port sends: no other class is in use.
+    OfPort,
+    /// A part of it.
+    Own(BitSeries),
+    /// Not recorded.
+    Off,
+}
+
+/// A pause, as the paused port saw it. Where all parts come together, ports have the numbers of the whole.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PauseRecord<Port = PortIx> {
+    pub port: Port,
+    pub priority: u8,
+    pub start: Time,
+    pub end: Time,
+    pub cause: u64,
+    /// A wait of a bypass queue.
+    pub bypass: bool,
+}
+
+/// What of a port a pause stops: a priority of it, or the bypass queue of one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Stopped<Port = PortIx> {
+    pub port: Port,
+    pub priority: u8,
+    pub bypass: bool,
+}
+
+impl<Port: Copy> PauseRecord<Port> {
+    /// What it stopped.
+    pub fn stopped(&self) -> Stopped<Port> {
+        Stopped { port: self.port, priority: self.priority, bypass: self.bypass }
+    }
+}
+
+impl PauseRecord {
+    /// It, where its port has another number.
+    pub fn at<Port>(self, port: Port) -> PauseRecord<Port> {
+        let PauseRecord { priority, start, end, cause, bypass, .. } = self;
+        PauseRecord { port, priority, start, end, cause, bypass }
+    }
+}
+
+impl<Port> Stopped<Port> {
+    /// It, where its port has another number.
+    pub fn at<Other>(self, port: Other) -> Stopped<Other> {
+        Stopped { port, priority: self.priority, bypass: self.bypass }
+    }
+}
+
+impl Probes {
+    /// Whether levels or transmissions are recorded, which have to be told in the order of time.
+    pub fn any_levels(&self) -> bool {
+        !(self.links.is_empty()
+            && self.classes.is_empty()
+            && self.queues.is_empty()
+            && self.counters.is_empty()
+            && self.frames.is_none())
+    }
+    /// Those of these nodes; their numbers are those of the whole.
+    pub fn new(nodes: Range<u32>) -> Probes {
+        Probes { fingerprints: nodes.map(|id| u64::from(id) + 1).collect(), ..Probes::default() }
+    }
+
+    /// A frame arrives at its receiver.
+    #[inline]
+    pub fn arrives(&mut self, receiver: ReceiverIx, frame: Passage) {
+        if let Some(arrived) = self.arrived.get_mut(receiver.at()) {
+            arrived.pass(frame, &mut self.grids);
+        }
+    }
+
+    /// The earliest time at which the run may end has changed.
+    pub fn stop_at(&mut self, stop: Time) {
+        let grids = &mut self.grids;
+        grids.iter_mut().for_each(|grid| grid.stop_at(stop));
+        self.arrived.iter_mut().chain(&mut self.read).for_each(|series| series.turn_at(grids));
+        self.links.iter_mut().for_each(|series| series.turn_at(grids));
+        for class in &mut self.classes {
+            if let ClassSeries::Own(series) = class {
+                series.turn_at(grids);
+            }
+        }
+    }
+
+    /// A queue holds so much from now on. Asked for only if it is recorded.
+    #[inline(always)]
+    pub fn queue_holds(&mut self, queue: QueueIx, now: Time, level: impl FnOnce() -> Occupancy) {
+        let Some(levels) = self.queues.get_mut(queue.at()) else { return };
+        let level = level();
+        if levels.is_quiet(now) {
+            levels.note(level);
+        } else {
+            self.queue_turns(queue, now, level);
+        }
+    }
+
+    /// As `queue_holds`, where a bin has ended, or a tally listens.
+    #[inline(never)]
+    fn queue_turns(&mut self, queue: QueueIx, now: Time, level: Occupancy) {
+        let before = self.queues[queue.at()].set(now, level, &mut self.grids);
+        if let Some(tallies) = &mut self.tallies {
+            tallies.queue_changes(queue, now, before, level);
+        }
+    }
+
+    /// An ingress counter holds so much from now on.
+    #[inline(always)]
+    pub fn counter_holds(
+        &mut self,
+        port: PortIx,
+        group: usize,
+        now: Time,
+        level: impl FnOnce() -> Occupancy,
+    ) {
+        let counter = port.at() * self.groups + group;
+        let Some(levels) = self.counters.get_mut(counter) else { return };
+        let level = level();
+        if levels.is_quiet(now) {
+            levels.note(level);
+        } else {
+            self.counter_turns(counter, now, level);
+        }
+    }
+
+    /// As `counter_holds`, where a bin has ended, or a tally listens.
+    #[inline(never)]
+    fn counter_turns(&mut self, counter: usize, now: Time, level: Occupancy) {
+        let before = self.counters[counter].set(now, level, &mut self.grids);
+        if let Some(tallies) = &mut self.tallies {
+            tallies.counter_changes(counter, now, before, level);
+        }
+    }
+
+    /// Measuring begins. Series go on.
+    pub fn restart(&mut self, now: Time) {
+        if let Some(tallies) = &mut self.tallies {
+            tallies.restart(now);
+        }
+    }
+
+    /// A pause has ended at a port.
+    pub fn pause_ended(&mut self, port: PortIx, ended: Ended) {
+        let Ended { priority, start, end, cause, bypass } = ended;
+        // One that an XON ends when it begins has stopped nobody.
+        if end > start
+            && let Some(pauses) = &mut self.pauses
+        {
+            pauses.push(PauseRecord { port, priority, start, end, cause, bypass });
+        }
+    }
+
+    /// How many pauses have ended so far, if they are recorded.
+    #[inline]
+    pub fn pauses_ended(&self) -> usize {
+        self.pauses.as_ref().map_or(0, Vec::len)
+    }
+
+    /// Bytes of all series.
+    pub fn memory_bytes(&self) -> usize {
+        let series = (self.arrived.capacity() + self.read.capacity()) * size_of::<BitSeries>()
+            + self.links.capacity() * size_of::<LinkSeries>()
+            + self.classes.capacity() * size_of::<ClassSeries>()
+            + (self.queues.capacity() + self.counters.capacity()) * size_of::<Levels>();
+        self.fingerprints.capacity() * size_of::<u64>()
+            + series
+            + self.grids.iter().map(Grid::memory_bytes).sum::<usize>()
+            + self.marks.iter().map(BinnedBits::memory_bytes).sum::<usize>()
+            + self.limiter_rates.iter().map(BinnedMax::memory_bytes).sum::<usize>()
+            + self.congestion.iter().map(CongestionSeries::memory_bytes).sum::<usize>()
+            + self.pauses.as_ref().map_or(0, Vec::capacity) * size_of::<PauseRecord>()
+            + self.tallies.as_ref().map_or(0, |tallies| tallies.memory_bytes())
+            + self.frames.as_ref().map_or(0, |log| log.memory_bytes())
+            + self.culprits.as_ref().map_or(0, |culprits| culprits.memory_bytes())
+            + self.victims.as_ref().map_or(0, |victims| victims.memory_bytes())
+    }
+}

@@ -1,0 +1,236 @@
+//! Hosts whose work on frames takes time: those that arrive, and those that they send. They send pauses because of it.
+//!
+//! A port of such a host has a buffer for each priority, or one for all where PAUSE stops them together: what shares a
+//! pause shares the memory that the pause protects. Cores take the frames out, each those of its flows in order of
+//! arrival, whatever their priority, and `time_per_frame + bytes / rate` for each; a hash of the flow says which core. A
+//! frame holds its place in the buffer until it is taken in, and its latency counts to there. With PAUSE or PFC the NIC
+//! sends XOFF and XON by the ingress counters of a switch: XOFF at the buffer less the headroom of the link, XON at
+//! half of XOFF. Without, a frame that finds no room is lost.
+//!
+//! A host can spend time on what it sends, too (`send`): before a frame comes to its NIC, the core of its flow works on it,
+//! in turn with what that core takes in. Of endpoints as many frames of a class are with cores and NIC as there are cores.
+//! A source that blocks counts what is with the cores as waiting in the NIC. Cores that a script stops send nothing either.
+//! A script of `send` changes what frames cost that are begun from then on.
+//!
+//! A core that has nothing to do sleeps. An interrupt wakes it when the first frame has waited for `interrupt_delay`, or
+//! when `interrupt_frames` wait; it takes `interrupt_time`, and then frames until none is left.
+//! A frame to be sent wakes it at once, without an interrupt.
+//!
+//! Source: Hagen 2012 §5.3 to 5.5 (a slow receiver, and pauses of its NIC); J. C. Mogul and K. K. Ramakrishnan,
+//! "Eliminating Receive Livelock in an Interrupt-Driven Kernel", ACM TOCS 15(3), 1997 (interrupts that only begin to
+//! poll); the hash is in place of that of receive-side scaling.
+//!
+//! Not modelled: copies through several buffers, what the cores do beside, a core that several ports have together; a
+//! budget of frames after which a core that polls does something else; a flow that changes its core because another one
+//! is idle. An ideal time of a transfer knows no interrupts, and one core for each direction.
+
+use crate::run::state::pool::{List, Pool, Waiting};
+use crate::spec::routing::{mix_in, scale};
+use crate::spec::{CoreChange, InterruptSpec, ReceiveSpec, SendSpec};
+use flow_control::pfc::Levels;
+use frame::{CHANNELS, ClassMap, Frame, NodeId, Occupancy, PathId, Priority, TrafficClass};
+use units::{Amount, BitRate, Time, WireClock};
+
+/// What has arrived at a port of a host and is not taken in yet, and what is not yet sent there.
+#[derive(Debug)]
+pub(crate) struct Receiving {
+    time_per_frame: Time,
+    /// What a frame costs that is sent; `None`: sending is free.
+    pub(in crate::run) time_per_sent: Option<Time>,
+    pub(in crate::run) interrupt: InterruptSpec,
+    pub(in crate::run) buffer: Option<u64>,
+    pub(in crate::run) reading: bool,
+    pub(in crate::run) cores: Box<[Core]>,
+    /// By group of priorities that have a buffer together.
+    pub(in crate::run) occupancy: [Occupancy; CHANNELS],
+    /// By traffic class, what is on its way to the NIC.
+    pub(in crate::run) prepared: [Occupancy; CHANNELS],
+    /// Which priorities have one: all with PAUSE, those of a channel with credits.
+    groups: ClassMap,
+}
+
+/// Who works on frames. Those that are sent came in through no port.
+#[derive(Debug)]
+pub(in crate::run) struct Core {
+    clock: Option<WireClock>,
+    sends_at: Option<WireClock>,
+    pub(in crate::run) busy_until: Time,
+    /// How long the frame at work takes.
+    pub(in crate::run) takes: Time,
+    /// The frame at work.
+    pub(in crate::run) serving: Option<Waiting>,
+    pub(in crate::run) waiting: List,
+    /// Frames in that list.
+    pub(in crate::run) count: u32,
+    /// It sleeps, until an interrupt at this time; [`Time::NEVER`]: none is due.
+    pub(in crate::run) sleeps_until: Option<Time>,
+}
+
+impl Core {
+    fn new(rate: Option<BitRate>, sends_at: Option<BitRate>) -> Core {
+        Core {
+            clock: rate.map(WireClock::new),
+            sends_at: sends_at.map(WireClock::new),
+            busy_until: Time::ZERO,
+            takes: Time::ZERO,
+            serving: None,
+            waiting: List::EMPTY,
+            count: 0,
+            sleeps_until: Some(Time::NEVER),
+        }
+    }
+
+    /// What the interrupt takes that wakes this core now, or nothing if it is awake. Or else when it will wake, if that was not
+    /// known before.
+    pub(in crate::run) fn wake(
+        &mut self,
+        now: Time,
+        interrupt: &InterruptSpec,
+    ) -> Result<Time, Option<Time>> {
+        let Some(until) = self.sleeps_until else { return Ok(Time::ZERO) };
+        let enough = interrupt.frames.is_some_and(|frames| self.count >= frames);
+        let due = if until == Time::NEVER { now.saturating_add(interrupt.delay) } else { until };
+        if enough || due <= now {
+            self.sleeps_until = None;
+            return Ok(interrupt.time);
+        }
+        self.sleeps_until = Some(due);
+        Err((until == Time::NEVER).then_some(due))
+    }
+
+    /// Begins with the next frame; returns when it is done.
+    pub(in crate::run) fn begin(
+        &mut self,
+        waiting: Waiting,
+        after: Time,
+        per_frame: Time,
+        now: Time,
+    ) -> Time {
+        self.count -= 1;
+        let clock = if is_sent(&waiting) { &mut self.sends_at } else { &mut self.clock };
+        let for_bytes = clock.as_mut().map_or(Time::ZERO, |clock| {
+            if self.busy_until < now {
+                clock.restart();
+            }
+            clock.advance(u64::from(waiting.frame.bytes))
+        });
+        self.takes = after + per_frame + for_bytes;
+        self.busy_until = now + self.takes;
+        self.serving = Some(waiting);
+        self.busy_until
+    }
+}
+
+pub(in crate::run) fn is_sent(waiting: &Waiting) -> bool {
+    waiting.across.is_none()
+}
+
+/// Where a NIC with this buffer sends XOFF and XON, if its link needs `headroom`.
+pub(crate) fn levels(buffer: u64, headroom: u64) -> Levels {
+    let xoff = buffer.saturating_sub(headroom).max(1);
+    Levels { xoff: Amount::Bytes(xoff), xon: Amount::Bytes(xoff / 2), capacity: Amount::Bytes(buffer) }
+}
+
+impl Receiving {
+    /// `groups`: the buffer of each priority.
+    pub fn new(spec: &ReceiveSpec, send: Option<&SendSpec>, groups: ClassMap) -> Receiving {
+        let sends_at = send.and_then(|send| send.rate);
+        Receiving {
+            time_per_frame: spec.time_per_frame,
+            time_per_sent: send.map(|send| send.time_per_frame),
+            interrupt: spec.interrupt,
+            buffer: spec.buffer,
+            reading: true,
+            cores: (0..spec.cores).map(|_| Core::new(spec.rate, sends_at)).collect(),
+            occupancy: [Occupancy::default(); CHANNELS],
+            prepared: [Occupancy::default(); CHANNELS],
+            groups,
+        }
+    }
+
+    /// The buffer of a priority.
+    pub fn group(&self, priority: Priority) -> usize {
+        self.groups.class(priority).at()
+    }
+
+    /// The core of the flow on this path.
+    pub(in crate::run) fn core_of(&self, path: PathId) -> usize {
+        scale(mix_in(u64::from(path.0), NodeId(0)), self.cores.len())
+    }
+
+    /// What a frame costs beside its bytes.
+    pub(in crate::run) fn time_for(&self, waiting: &Waiting) -> Time {
+        if is_sent(waiting) { self.time_per_sent.unwrap_or_default() } else { self.time_per_frame }
+    }
+
+    pub(in crate::run) fn all<'a>(&'a self, pool: &'a Pool) -> impl Iterator<Item = &'a Waiting> {
+        self.cores.iter().flat_map(|core| core.serving.iter().chain(pool.iter(&core.waiting)))
+    }
+
+    /// The frames with the cores on their way to the NIC.
+    pub fn preparing<'a>(&'a self, pool: &'a Pool) -> impl Iterator<Item = &'a Frame> {
+        self.all(pool).filter(|waiting| is_sent(waiting)).map(|waiting| &waiting.frame)
+    }
+
+    /// The frames in the buffer, those being taken in included.
+    pub fn arrived<'a>(&'a self, pool: &'a Pool) -> impl Iterator<Item = &'a Waiting> {
+        self.all(pool).filter(|waiting| !is_sent(waiting))
+    }
+
+    /// What is with the cores on its way to a class of the NIC.
+    pub fn prepared(&self, class: TrafficClass) -> Occupancy {
+        self.prepared[class.at()]
+    }
+
+    /// Frames with the cores, in either direction.
+    pub fn frames(&self) -> u64 {
+        self.occupancy.iter().chain(&self.prepared).map(|occupancy| occupancy.frames).sum()
+    }
+
+    /// As `frames`, one by one.
+    pub fn all_frames<'a>(&'a self, pool: &'a Pool) -> impl Iterator<Item = &'a Frame> {
+        self.all(pool).map(|waiting| &waiting.frame)
+    }
+
+    /// Those of them that lie in the pool.
+    pub fn frames_in_pool(&self) -> u64 {
+        self.cores.iter().map(|core| u64::from(core.count)).sum()
+    }
+
+    /// Memory beside itself.
+    pub fn memory_bytes(&self) -> usize {
+        size_of_val(&*self.cores)
+    }
+
+    pub(in crate::run) fn change(&mut self, change: CoreChange) {
+        match change {
+            CoreChange::Stop => self.reading = false,
+            CoreChange::Start { time_per_frame, rate } => {
+                self.reading = true;
+                self.time_per_frame = time_per_frame.unwrap_or(self.time_per_frame);
+                for core in &mut self.cores {
+                    core.clock = rate.map(WireClock::new).or(core.clock);
+                }
+            }
+            CoreChange::Send { time_per_frame, rate } => {
+                self.time_per_sent = time_per_frame.or(self.time_per_sent);
+                for core in &mut self.cores {
+                    core.sends_at = rate.map(WireClock::new).or(core.sends_at);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn xoff_leaves_the_headroom_and_xon_is_half_of_it() {
+        let levels = levels(256 * 1024, 10_000);
+        assert_eq!(levels.xoff, Amount::Bytes(252_144));
+        assert_eq!(levels.xon, Amount::Bytes(126_072));
+        assert_eq!(levels.capacity, Amount::Bytes(262_144));
+    }
+}

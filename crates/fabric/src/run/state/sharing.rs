@@ -1,0 +1,250 @@
+//! A memory that the queues of a switch share (`queueing::SharedMemory`).
+//!
+//! A frame is charged to the priority group of the port that it came in through, to its egress queue, or to both. In a
+//! memory that is one pool (`dynamic_threshold`) a lossless frame is charged where it came in, any other to its egress queue;
+//! where pauses are counted at the egress, every frame is charged there. With pools each frame is charged to what has a
+//! profile. One that began its way at the switch came in through no port.
+//!
+//! The watermarks of a lossless counter are then the threshold, which may move with what is free, and the headroom of the
+//! memory takes the place of the room above XOFF.
+
+use crate::run::state::index::PortIx;
+use crate::run::state::losses::Cause;
+use flow_control::pfc::Levels;
+use frame::{Frame, PRIORITIES, TrafficClass};
+use queueing::{Holding, PoolsSpec, PortProfiles, Refused, SharedMemory, Side};
+use units::Amount;
+
+/// What a priority group or an egress queue holds, and its rules.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::run) struct Account {
+    holding: Holding,
+    rules: u16,
+}
+
+impl Account {
+    fn new(rules: u16) -> Account {
+        Account { holding: Holding::default(), rules }
+    }
+}
+
+/// The shared memory of a switch.
+#[derive(Debug)]
+pub(crate) struct Sharing {
+    pub memory: SharedMemory,
+    first_port: PortIx,
+    /// By port, priorities whose frames are charged to where they came in.
+    charged: Vec<u8>,
+    /// The group of each priority.
+    groups: [u8; PRIORITIES],
+    /// A frame that is charged where it came in is charged to its egress queue too.
+    both: bool,
+    /// By port and traffic class.
+    pub(in crate::run) egress: Vec<Account>,
+    /// By port and group of priorities.
+    pub(in crate::run) ingress: Vec<Account>,
+    /// Where each pool counts; empty if the memory is one.
+    sides: Vec<Side>,
+}
+
+/// What is in use of a limit that refused a frame, the limit, and where XOFF is.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Refusal {
+    pub used: u64,
+    pub limit: u64,
+    pub xoff: u64,
+}
+
+impl Sharing {
+    /// One pool. `lossless`: by port, priorities of which frames are charged to where they came in; `together`: all of a
+    /// port as one, with PAUSE.
+    pub fn of_one_pool(
+        memory: SharedMemory,
+        first_port: PortIx,
+        lossless: Vec<u8>,
+        together: bool,
+    ) -> Sharing {
+        let of_ports = |rules: u16| vec![Account::new(rules); lossless.len() * PRIORITIES];
+        Sharing {
+            memory,
+            first_port,
+            groups: if together { [0; PRIORITIES] } else { [0, 1, 2, 3, 4, 5, 6, 7] },
+            both: false,
+            egress: of_ports(SharedMemory::LOSSY),
+            ingress: of_ports(SharedMemory::LOSSLESS),
+            charged: lossless,
+            sides: Vec::new(),
+        }
+    }
+
+    /// Pools of these profiles of ports.
+    pub fn of_pools(spec: &PoolsSpec, ports: &[PortProfiles], first_port: PortIx) -> Sharing {
+        let unbounded = spec.profiles.len();
+        let of = |profile: Option<usize>| Account::new(profile.unwrap_or(unbounded) as u16);
+        let charged = |port: &PortProfiles| {
+            let has = |priority: &usize| port.ingress[usize::from(spec.groups[*priority])].is_some();
+            (0..PRIORITIES).filter(has).fold(0, |set, priority| set | 1 << priority)
+        };
+        Sharing {
+            memory: spec.memory(ports),
+            first_port,
+            charged: ports.iter().map(charged).collect(),
+            groups: spec.groups,
+            both: true,
+            egress: ports.iter().flat_map(|port| port.egress).map(of).collect(),
+            ingress: ports.iter().flat_map(|port| port.ingress).map(of).collect(),
+            sides: spec.pools.iter().map(|pool| pool.side).collect(),
+        }
+    }
+
+    /// The account of a frame where it came in, if it has one.
+    #[inline]
+    fn way_in(&self, frame: &Frame, ingress: Option<PortIx>) -> Option<usize> {
+        let local = ingress?.since(self.first_port) as usize;
+        (self.charged[local] >> frame.priority.0 & 1 != 0)
+            .then(|| local * PRIORITIES + usize::from(self.groups[frame.priority.at() % PRIORITIES]))
+    }
+    /// Its account at the egress, if it has one.
+    #[inline]
+    fn way_out(&self, egress: PortIx, class: TrafficClass, way_in: Option<usize>) -> Option<usize> {
+        (self.both || way_in.is_none())
+            .then(|| egress.since(self.first_port) as usize * PRIORITIES + class.at())
+    }
+
+    /// The watermarks of a lossless counter as they are now: reached, or out of reach.
+    pub fn levels(&self, local: usize, group: usize) -> Levels {
+        let Account { holding, rules } = &self.ingress[local * PRIORITIES + usize::from(self.groups[group])];
+        let never = Amount::Bytes(u64::MAX);
+        let xoff = if self.memory.must_pause(*rules, holding) { Amount::Bytes(0) } else { never };
+        // A counter that may not resume is not empty.
+        let xon = if self.memory.may_resume(*rules, holding) { never } else { Amount::Bytes(0) };
+        Levels { xoff, xon, capacity: never }
+    }
+
+    /// What a frame without room would have joined, and the most that this may be. And where XOFF is now.
+    pub fn limits(
+        &self,
+        egress: PortIx,
+        class: TrafficClass,
+        frame: &Frame,
+        ingress: Option<PortIx>,
+        cause: Cause,
+    ) -> Refusal {
+        let way_in = self.way_in(frame, ingress);
+        let of_egress = matches!(cause, Cause::Pool { limit: PoolLimit::Egress, .. });
+        let account = match way_in {
+            Some(at) if !of_egress => &self.ingress[at],
+            _ => &self.egress[egress.since(self.first_port) as usize * PRIORITIES + class.at()],
+        };
+        let xoff = self.memory.threshold(way_in.map_or(account.rules, |at| self.ingress[at].rules));
+        let (rules, pool) = self.memory.of(account.rules);
+        let (headroom, headroom_used) = pool.headroom();
+        match cause {
+            Cause::Pool { limit: PoolLimit::Headroom, .. } => {
+                Refusal { used: account.holding.headroom, limit: rules.headroom, xoff }
+            }
+            Cause::Pool { limit: PoolLimit::SharedHeadroom, .. } => {
+                Refusal { used: headroom_used, limit: headroom, xoff }
+            }
+            // All share the headroom, and nothing else bounds what a lossless frame takes.
+            Cause::SharedMemory if way_in.is_some() => Refusal { used: headroom_used, limit: headroom, xoff },
+            _ => Refusal { used: account.holding.own, limit: self.memory.threshold(account.rules), xoff },
+        }
+    }
+
+    /// Takes a frame in, or tells what the memory has no room for it in.
+    pub(in crate::run) fn add(
+        &mut self,
+        egress: PortIx,
+        class: TrafficClass,
+        frame: &Frame,
+        ingress: Option<PortIx>,
+    ) -> Result<(), Cause> {
+        let way_in = self.way_in(frame, ingress);
+        let way_out = self.way_out(egress, class, way_in);
+        let mut parts = [None; 2];
+        for (part, account) in
+            parts.iter_mut().zip([way_in.map(|at| &self.ingress[at]), way_out.map(|at| &self.egress[at])])
+        {
+            let Some(account) = account else { continue };
+            let admitted = self.memory.admit(account.rules, &account.holding, frame.bytes);
+            *part = Some(admitted.map_err(|refused| self.cause(account.rules, refused))?);
+        }
+        if let (Some(at), Some(part)) = (way_in, parts[0]) {
+            let account = &mut self.ingress[at];
+            self.memory.add(account.rules, &mut account.holding, frame.bytes, part);
+        }
+        if let (Some(at), Some(part)) = (way_out, parts[1]) {
+            let account = &mut self.egress[at];
+            self.memory.add(account.rules, &mut account.holding, frame.bytes, part);
+        }
+        Ok(())
+    }
+
+    /// Why a frame is lost that a queue with these rules has no room for.
+    #[cold]
+    fn cause(&self, rules: u16, refused: Refused) -> Cause {
+        let pool = self.memory.of(rules).0.pool;
+        let Some(side) = self.sides.get(usize::from(pool)) else { return Cause::SharedMemory };
+        let limit = match (refused, side) {
+            (Refused::Limit, Side::Ingress) => PoolLimit::Ingress,
+            (Refused::Limit, Side::Egress) => PoolLimit::Egress,
+            (Refused::Headroom, _) => PoolLimit::Headroom,
+            (Refused::SharedHeadroom, _) => PoolLimit::SharedHeadroom,
+        };
+        Cause::Pool { pool, limit }
+    }
+
+    pub(in crate::run) fn remove(
+        &mut self,
+        egress: PortIx,
+        class: TrafficClass,
+        frame: &Frame,
+        ingress: Option<PortIx>,
+    ) {
+        let way_in = self.way_in(frame, ingress);
+        let way_out = self.way_out(egress, class, way_in);
+        let mut was_there = true;
+        if let Some(account) = way_in.map(|at| &mut self.ingress[at]) {
+            was_there &= self.memory.remove(account.rules, &mut account.holding, frame.bytes);
+        }
+        if let Some(account) = way_out.map(|at| &mut self.egress[at]) {
+            was_there &= self.memory.remove(account.rules, &mut account.holding, frame.bytes);
+        }
+        assert!(
+            was_there,
+            "a shared memory was to give back more than it holds: this is a fault of the simulator"
+        );
+    }
+
+    /// Bytes in use of what is shared and of headroom: of the pools where frames come in, or of the one that there is.
+    pub(in crate::run) fn in_use(&self) -> [u64; 2] {
+        let counts = |at: usize| self.sides.is_empty() || self.sides.get(at) == Some(&Side::Ingress);
+        let pools = self.memory.pools().iter().enumerate().filter(|&(at, _)| counts(at));
+        pools.fold([0, 0], |[used, headroom], (_, pool)| [used + pool.used(), headroom + pool.headroom().1])
+    }
+}
+
+/// The limit of a pool that refused a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum PoolLimit {
+    /// That of the priority group it came in with, or what is free.
+    Ingress,
+    /// That of its egress queue, or what is free.
+    Egress,
+    /// The headroom of its group.
+    Headroom,
+    /// The headroom that groups share.
+    SharedHeadroom,
+}
+
+impl PoolLimit {
+    pub fn name(self) -> &'static str {
+        match self {
+            PoolLimit::Ingress => "ingress_limit",
+            PoolLimit::Egress => "egress_limit",
+            PoolLimit::Headroom => "headroom_violation",
+            PoolLimit::SharedHeadroom => "shared_headroom_exhausted",
+        }
+    }
+}

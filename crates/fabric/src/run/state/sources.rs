@@ -1,0 +1,72 @@
+//! Sources and the NIC that they send through.
+
+use crate::run::state::index::LimiterIx;
+use crate::run::state::route_table::RouteTable;
+use frame::{Flags, Frame, PathId, Priority, Route};
+use units::{Amount, Time};
+use workload::{Destinations, Made, Source};
+
+/// A source and its place.
+#[derive(Debug)]
+pub(crate) struct SourceState {
+    /// Its flow: its number in the whole fabric.
+    pub flow: u32,
+    pub source: Source,
+    /// Paths are numbered from here, one a destination.
+    pub first_path: u32,
+    pub priority: Priority,
+    /// Of its frames: [`FrameKind::Part`] if it sends transfers, or streams that are counted.
+    pub flags: Flags,
+    /// What the queue of its class may hold while it goes on sending; `None`: nothing holds it back.
+    pub limit: Option<Amount>,
+    /// Its paths begin at more than one port: which queue is next depends on the frame.
+    pub several_ports: bool,
+    /// Endpoints send in its place; it counts what they send.
+    pub silent: bool,
+    /// Its frames pass rate limiters.
+    pub limited: bool,
+    /// The limiter that all of them pass, if the source is plain but for that.
+    pub limiter: Option<LimiterIx>,
+    /// Where its frames go, if its paths are not listed.
+    pub targets: Option<Box<Destinations>>,
+    /// Neither of the two, its host spends no time on it, and no stream is counted: a frame goes straight to the NIC, along a path of its own.
+    pub plain: bool,
+    /// Its frames are for several receivers.
+    pub multicast: bool,
+    /// How many frames a greedy source keeps in the NIC, and how many of its frames are there.
+    pub keeps: u8,
+    pub in_nic: u8,
+    pub frames: u64,
+    pub bytes: u64,
+}
+
+impl SourceState {
+    /// Counts a frame that it hands over.
+    #[inline(always)]
+    pub fn count(&mut self, made: Made) {
+        self.frames += 1;
+        self.bytes += u64::from(made.bytes);
+    }
+
+    /// A frame along one of its paths, and where that begins in the table of hops.
+    #[inline(always)]
+    pub fn frame(&self, made: Made, routes: &RouteTable, now: Time) -> (u32, Frame) {
+        let path = self.first_path + made.destination;
+        let start = routes.path_start[path as usize];
+        let frame = Frame {
+            created: now,
+            path: PathId(path),
+            route: routes.route_of(path, Route::forward(start + 1)),
+            word: made.word,
+            bytes: made.bytes,
+            priority: self.priority,
+            flags: self.flags,
+        };
+        (start, frame)
+    }
+
+    /// The path of frames to the n-th destination.
+    pub(in crate::run) fn path(&self, destination: u32) -> u32 {
+        if self.targets.is_some() { self.first_path } else { self.first_path + destination }
+    }
+}

@@ -1,0 +1,118 @@
+//! Path choice at work: frames whose next port each switch chooses (`choice`), among those of its forwarding table
+//! (`forwarding`).
+//!
+//! Where some switch chooses by more than a hash or digits of the destination, frames of flows without a route of their own carry their
+//! destination; the other switches choose for them what they would have chosen before the run. A switch knows which
+//! of its own links are down and passes them over; that a path is down further on it does not know.
+//!
+//! The same holds for flows whose paths are not listed (`Way::ByDestination`), in every fabric: the hash of
+//! flow and destination is then mixed when a switch asks for it.
+
+use crate::run::state::index::NodeIx;
+use crate::spec::choice::{Chooser, PathChoice};
+use crate::spec::digits::Digits;
+use crate::spec::forwarding::ForwardingTable;
+use crate::spec::routing::{Routes, Wiring};
+use crate::spec::tuple::Tuple;
+use crate::spec::{FlowSpec, Spec, Way};
+use engine::stream;
+use frame::NodeId;
+use std::sync::Arc;
+use typed_index_collections::TiVec;
+
+/// What switches need to choose for each frame.
+#[derive(Debug)]
+pub(crate) struct Spreading {
+    /// The table of all parts of a fabric, in numbers of the whole.
+    pub table: Arc<ForwardingTable>,
+    /// By path: both ends, and the hash of the flow; `None` if the flow has a route of its own. The same for all parts.
+    pub ends: Arc<[Option<Ends>]>,
+    /// Those of switches that choose by digits of the destination.
+    digits: Option<Arc<Digits>>,
+    /// By node of this part.
+    pub choosers: TiVec<NodeIx, Chooser>,
+}
+
+/// Both ends of a path.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ends {
+    pub from: NodeId,
+    /// `None`: the path is that of all destinations of its flow.
+    pub to: Option<NodeId>,
+    tuple: Tuple,
+}
+
+impl Ends {
+    /// What is hashed of what goes to this node. What goes back has the tuple of its connection, too.
+    pub(in crate::run) fn tuple_to(&self, node: NodeId) -> Tuple {
+        if self.to.is_some() { self.tuple } else { self.tuple.towards(node) }
+    }
+}
+
+/// Whether some switch chooses by more than what it knows before the run.
+pub(crate) fn chooses_by_frame(spec: &Spec) -> bool {
+    (0..spec.nodes.len()).any(|node| !choice(spec, node).is_static())
+}
+
+impl Spreading {
+    /// That of the whole fabric, without choosers; `None` if paths are known before the run, and
+    /// all are listed.
+    pub fn new(spec: &Spec, wiring: &Wiring) -> Option<Spreading> {
+        let all_static = !chooses_by_frame(spec);
+        if all_static && spec.flows.iter().all(|flow| flow.way != Way::ByDestination) {
+            return None;
+        }
+        let routes = Routes::new(wiring, |node| spec.nodes[node.at()].host().is_some());
+        // Replies go to the sources.
+        let destinations = spec.free_flows().flat_map(|(flow, to)| [flow.from].into_iter().chain(to));
+        let table = Arc::new(ForwardingTable::new(&routes, destinations));
+        let digits = Digits::of(spec, wiring).map(Arc::new);
+        Some(Spreading { table, ends: ends(spec, all_static).into(), digits, choosers: TiVec::new() })
+    }
+
+    /// That of the part with these nodes.
+    pub fn part(&self, spec: &Spec, wiring: &Wiring, nodes: std::ops::Range<u32>) -> Box<Spreading> {
+        let chooser = |node: u32| {
+            let random = stream(spec.seed, &format!("node/{}/path_choice", spec.nodes[node as usize].name));
+            let lists = self.table.lists(NodeId(node));
+            let own = Chooser::new(choice(spec, node as usize), lists, random, self.digits.as_ref());
+            own.weighted(spec.port_weights(NodeId(node), wiring))
+        };
+        let choosers = nodes.map(chooser).collect();
+        let (table, ends, digits) = (self.table.clone(), self.ends.clone(), self.digits.clone());
+        Box::new(Spreading { table, ends, digits, choosers })
+    }
+
+    /// Bytes of the choosers.
+    pub fn memory_bytes(&self) -> usize {
+        self.choosers.iter().map(|own| size_of::<Chooser>() + own.memory_bytes()).sum()
+    }
+
+    /// Bytes of what all parts have together.
+    pub fn shared_bytes(&self) -> usize {
+        self.table.memory_bytes() + self.ends.len() * size_of::<Option<Ends>>()
+    }
+}
+
+fn choice(spec: &Spec, node: usize) -> PathChoice {
+    spec.nodes[node].switch().map_or(PathChoice::HASH, |own| own.path_choice)
+}
+
+/// By path, the ends of those that go by destination: all without a route of their own, or if no switch chooses
+/// for each frame those alone that are not listed.
+pub(in crate::run) fn ends(spec: &Spec, all_static: bool) -> Vec<Option<Ends>> {
+    let of_flow = |flow: &FlowSpec| -> Vec<Option<Ends>> {
+        let by_destination = match flow.way {
+            Way::Shortest => !all_static,
+            Way::Along(_) => false,
+            Way::ByDestination => true,
+        };
+        let ends = |(nth, to): (u32, Option<NodeId>)| Ends {
+            from: flow.from,
+            to,
+            tuple: spec.tuple(flow, to.map(|_| nth)),
+        };
+        (0..).zip(flow.path_ends()).map(|end| by_destination.then(|| ends(end))).collect()
+    };
+    spec.flows.iter().flat_map(of_flow).collect()
+}

@@ -1,0 +1,141 @@
+//! Frames that go from their end straight to the link: its port is free, and nobody stands in line there.
+
+use crate::run::state::event::Queued;
+use crate::run::state::index::PortIx;
+use crate::run::state::links::Links;
+use crate::run::state::nic::Nic;
+use crate::run::state::passed::PassedPorts;
+use crate::run::state::port::{Hooks, Port};
+use crate::run::state::stages::{When, asked};
+use frame::{Frame, Priority, TrafficClass};
+use typed_index_collections::TiSlice;
+use units::Time;
+
+/// Who is asked, or has to be told, before a frame of a host goes straight to the link.
+const FROM_HOST: Hooks = asked(When::FROM_HOST);
+
+/// What such a frame touches of a port: looked up once.
+pub(crate) struct Straight<'a> {
+    sources_wait: bool,
+    at: PortIx,
+    port: &'a mut Port,
+    passed: &'a mut PassedPorts,
+    neighbours: &'a TiSlice<PortIx, u32>,
+}
+
+/// Where a frame of a host goes, of that class, with what its link has around frames.
+pub(crate) enum WayOut<'a> {
+    /// Straight to the link.
+    Link(Straight<'a>, TrafficClass),
+    /// To the NIC, which takes it.
+    Nic(&'a mut Nic, TrafficClass, u16),
+}
+
+impl Port {
+    /// Whether a frame goes to the link at once, without a word to anybody but those that its NIC feeds.
+    #[inline(always)]
+    pub fn is_free(&self, now: Time) -> bool {
+        let nothing_waits = self.busy_until <= now && self.waiting | self.stopped == 0;
+        nothing_waits && !self.hooks.has(FROM_HOST)
+    }
+
+    /// How many frames more than others its NIC holds: a scheduler that is told of every frame must not see a queue run empty
+    /// between two.
+    #[inline(always)]
+    pub fn more_in_nic(&self) -> u32 {
+        self.hooks.has(Hooks::SCHEDULER).into()
+    }
+}
+
+impl Links {
+    /// Whether a frame of an endpoint goes past its NIC: the link is free, and nobody waits for it.
+    #[inline(always)]
+    pub fn takes_past_nic(&self, port: PortIx, priority: Priority, now: Time) -> bool {
+        let Some(state) = self.ports.get(port) else { return false };
+        let nic = self.nics[port].as_ref();
+        let is_idle = |nic: &Nic| {
+            let class = state.classes.class(priority);
+            nic.is_idle() || !nic.has_line(class) && !nic.has_blocked(class)
+        };
+        state.is_free(now) && nic.is_some_and(is_idle)
+    }
+
+    /// The way of a frame of this priority straight to the link of a host's port, if it is free, nobody stands in line before
+    /// it, and nobody has to hear of it but those that the NIC feeds.
+    #[inline(always)]
+    pub fn straight(&mut self, egress: PortIx, priority: Priority, now: Time) -> Option<Straight<'_>> {
+        let at = egress;
+        let port = &mut self.ports[at];
+        if !port.is_free(now) {
+            return None;
+        }
+        let nic = self.nics[at].as_ref()?;
+        let mut sources_wait = false;
+        if !nic.is_idle() {
+            let class = port.classes.class(priority);
+            if nic.has_line(class) {
+                return None;
+            }
+            sources_wait = nic.has_blocked(class);
+        }
+        let (passed, neighbours) = (&mut self.passed, &self.neighbours);
+        Some(Straight { sources_wait, at, port, passed, neighbours })
+    }
+
+    /// The way of a frame of this priority to the link or into the NIC of a host's port, if nobody stands in line before it, and the
+    /// NIC takes it without being asked for its room.
+    #[inline(always)]
+    pub fn way_out(&mut self, egress: PortIx, priority: Priority, now: Time) -> Option<WayOut<'_>> {
+        let at = egress;
+        let port = &mut self.ports[at];
+        let nic = self.nics[at].as_mut()?;
+        let class = port.classes.class(priority);
+        if nic.has_line(class) {
+            return None;
+        }
+        if port.is_free(now) {
+            let sources_wait = nic.has_blocked(class);
+            let (passed, neighbours) = (&mut self.passed, &self.neighbours);
+            return Some(WayOut::Link(Straight { sources_wait, at, port, passed, neighbours }, class));
+        }
+        let takes =
+            nic.has_a_turn(class, port.more_in_nic()) && !port.hooks.has(Hooks::DOWN.or(Hooks::BOUNDED));
+        if takes { Some(WayOut::Nic(nic, class, port.overhead)) } else { None }
+    }
+}
+
+impl WayOut<'_> {
+    /// The class that the frame has there.
+    #[inline(always)]
+    pub fn class(&self) -> TrafficClass {
+        match self {
+            WayOut::Link(_, class) | WayOut::Nic(_, class, _) => *class,
+        }
+    }
+
+    /// Bytes around it on the link.
+    #[inline(always)]
+    pub fn overhead(&self) -> u16 {
+        match self {
+            WayOut::Link(straight, _) => straight.overhead(),
+            WayOut::Nic(.., overhead) => *overhead,
+        }
+    }
+}
+
+impl Straight<'_> {
+    /// Bytes around each frame.
+    #[inline(always)]
+    pub fn overhead(&self) -> u16 {
+        self.port.overhead
+    }
+
+    /// Puts a frame on the link; whether sources wait for room in its class.
+    #[inline(always)]
+    pub fn transmit(self, frame: Frame, now: Time, windows: &mut Queued) -> bool {
+        let arrival = self.port.transmit(frame, now);
+        windows.send(arrival, || self.neighbours[self.at]);
+        self.passed.count(self.at, &frame);
+        self.sources_wait
+    }
+}

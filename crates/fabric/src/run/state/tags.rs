@@ -1,0 +1,15 @@
+//! Tags and notices at work: what rate limiters put on frames, receivers take off, and congestion points write and send.
+
+use frame::{CONTROL_FRAME_BYTES, Ecn, Flags, Frame, FrameKind, PathId, Priority, Route};
+use units::Time;
+
+/// What tags on their way back and probes have in common.
+pub(in crate::run) const CONTROL: Frame = Frame {
+    created: Time::ZERO,
+    path: PathId(0),
+    route: Route::forward(0),
+    word: 0,
+    bytes: CONTROL_FRAME_BYTES,
+    priority: Priority(0),
+    flags: Flags::new(FrameKind::Tag, Ecn::NotCapable),
+};

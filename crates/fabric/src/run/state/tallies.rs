@@ -1,0 +1,145 @@
+//! How long occupancies were how high, and how high they were when, where that is recorded: of queues and of what they add
+//! up to, of ingress counters, and of the two parts of a memory that queues share.
+
+use crate::run::state::index::{NodeIx, QueueIx, TallyIx};
+use crate::spec::Spec;
+use crate::spec::routing::Wiring;
+use frame::{NodeId, Occupancy, PortId};
+use measure::{BinnedMax, LevelTimes};
+use typed_index_collections::TiVec;
+use units::Time;
+
+/// What is occupied; numbers of the whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Place {
+    /// All queues of a node: its memory.
+    Memory(NodeId),
+    /// The queues of a class at all ports of a node.
+    Class(NodeId, u8),
+    /// All queues of a port.
+    Port(PortId),
+    /// A queue: a class of a port.
+    Queue(PortId, u8),
+    /// What came in through a port in a group of priorities.
+    Counter(PortId, u8),
+    /// What queues hold beyond their minima of the memory that they share.
+    Shared(NodeId),
+    /// The headroom that they share.
+    Headroom(NodeId),
+}
+
+impl Place {
+    /// Its kind, as results call it.
+    pub fn kind(self) -> &'static str {
+        match self {
+            Place::Memory(_) => "memory",
+            Place::Class(..) => "class",
+            Place::Port(_) => "port",
+            Place::Queue(..) => "queue",
+            Place::Counter(..) => "counter",
+            Place::Shared(_) => "shared",
+            Place::Headroom(_) => "headroom",
+        }
+    }
+
+    /// Its name: no two places have the same.
+    pub fn name(self, spec: &Spec, wiring: &Wiring) -> String {
+        let node = |node: NodeId| &spec.nodes[node.at()].name;
+        let port = |port: PortId| wiring.port_name(port, |of| node(of).as_str());
+        match self {
+            Place::Memory(of) => node(of).clone(),
+            Place::Class(of, class) => format!("{}/{class}", node(of)),
+            Place::Port(of) => port(of),
+            Place::Queue(of, class) => format!("{}/{class}", port(of)),
+            Place::Counter(of, group) => format!("{} in/{group}", port(of)),
+            Place::Shared(of) => format!("{} shared", node(of)),
+            Place::Headroom(of) => format!("{} headroom", node(of)),
+        }
+    }
+}
+
+/// An occupancy over time.
+#[derive(Debug)]
+pub(crate) struct Tally {
+    pub place: Place,
+    pub bytes: LevelTimes,
+    /// `None`: it is a part of a memory, in which a frame may lie in two.
+    pub frames: Option<LevelTimes>,
+    /// The most bytes in each bin.
+    pub series: BinnedMax,
+}
+
+/// All of a part, and who tells them.
+#[derive(Debug)]
+pub(crate) struct Tallies {
+    /// By queue, the tallies that it is part of.
+    pub of_queue: TiVec<QueueIx, [Option<TallyIx>; 4]>,
+    /// By counter, its tally.
+    pub of_counter: Vec<Option<TallyIx>>,
+    /// By node, those of the memory that its queues share and of its headroom.
+    pub of_memory: TiVec<NodeIx, [Option<TallyIx>; 2]>,
+    pub tallies: TiVec<TallyIx, Tally>,
+}
+
+impl Tallies {
+    /// One more; its number.
+    pub fn add(&mut self, place: Place, series: BinnedMax) -> TallyIx {
+        let is_part = matches!(place, Place::Shared(_) | Place::Headroom(_));
+        let frames = (!is_part).then(LevelTimes::default);
+        self.tallies.push_and_get_key(Tally { place, bytes: LevelTimes::default(), frames, series })
+    }
+
+    /// A queue holds more or less than before.
+    pub fn queue_changes(&mut self, queue: QueueIx, now: Time, before: Occupancy, after: Occupancy) {
+        for at in self.of_queue[queue].into_iter().flatten() {
+            self.tallies[at].shift(now, before, after);
+        }
+    }
+
+    /// A counter holds more or less than before.
+    pub fn counter_changes(&mut self, counter: usize, now: Time, before: Occupancy, after: Occupancy) {
+        if let Some(at) = self.of_counter[counter] {
+            self.tallies[at].shift(now, before, after);
+        }
+    }
+
+    /// So many bytes of the memory that the queues of a node share are in use, and of its headroom.
+    pub fn memory_changes(&mut self, node: NodeIx, now: Time, used: [u64; 2]) {
+        for (at, level) in self.of_memory[node].into_iter().zip(used) {
+            let Some(at) = at else { continue };
+            let tally = &mut self.tallies[at];
+            tally.bytes.set(now, level);
+            tally.series.set(now, level);
+        }
+    }
+
+    /// Begins measuring: series go on.
+    pub fn restart(&mut self, now: Time) {
+        for tally in &mut self.tallies {
+            tally.bytes.restart(now);
+            tally.frames.iter_mut().for_each(|frames| frames.restart(now));
+        }
+    }
+
+    pub fn memory_bytes(&self) -> usize {
+        let of = |tally: &Tally| {
+            let frames = tally.frames.as_ref().map_or(0, LevelTimes::memory_bytes);
+            tally.bytes.memory_bytes() + frames + tally.series.memory_bytes()
+        };
+        self.of_queue.capacity() * size_of::<[Option<TallyIx>; 4]>()
+            + self.of_counter.capacity() * size_of::<Option<TallyIx>>()
+            + self.of_memory.capacity() * size_of::<[Option<TallyIx>; 2]>()
+            + self.tallies.capacity() * size_of::<Tally>()
+            + self.tallies.iter().map(of).sum::<usize>()
+    }
+}
+
+impl Tally {
+    fn shift(&mut self, now: Time, before: Occupancy, after: Occupancy) {
+        self.bytes.shift(now, before.bytes, after.bytes);
+        self.series.set(now, self.bytes.level());
+        if let Some(frames) = &mut self.frames {
+            frames.shift(now, before.frames, after.frames);
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! In-band telemetry: what the egress ports of switches write into packets that ask for it.
+
+use crate::run::state::headers::Headers;
+use frame::{Frame, Stamp};
+use units::Time;
+
+/// What a port keeps of what it sends.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct PortTelemetry {
+    /// Whether it writes: it is that of a switch.
+    pub(in crate::run) writes: bool,
+    /// Bytes sent.
+    pub(in crate::run) sent: u64,
+    /// The utilisation of its link, averaged until a packet left then, and the bytes sent before that.
+    pub(in crate::run) utilisation: f64,
+    until: Time,
+    sent_until: u64,
+}
+
+impl PortTelemetry {
+    /// A port that has sent nothing.
+    pub fn new(writes: bool) -> PortTelemetry {
+        PortTelemetry { writes, ..PortTelemetry::default() }
+    }
+
+    /// The utilisation of the link, averaged until the packet of this stamp leaves, with the weight that its sender asks for.
+    pub(in crate::run) fn average(&mut self, stamp: &Stamp, over: Time) -> f64 {
+        let took = (stamp.at - self.until).as_secs_f64();
+        if took > 0.0 {
+            let (rate, trip) = (stamp.rate.bps_f64() / 8.0, over.as_secs_f64());
+            let sent = (stamp.sent - self.sent_until) as f64 / (rate * took);
+            let newest = sent + stamp.queue as f64 / (rate * trip);
+            let share = (took / trip).min(1.0);
+            self.utilisation += share * (newest - self.utilisation);
+            (self.until, self.sent_until) = (stamp.at, stamp.sent);
+        }
+        self.utilisation
+    }
+}
+
+/// The stamps that the packet of an endpoint takes along: none yet, or those that it returns.
+pub(crate) fn begin_stamps(headers: &mut Headers, frame: &Frame, endpoint: &transport::Endpoint, pair: u32) {
+    let returned = transport::Protocol::stamps(endpoint, pair).copied();
+    *headers.stamps_mut(frame) = returned.unwrap_or_default();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use units::BitRate;
+
+    #[test]
+    fn a_port_averages_over_the_round_trip_of_who_asks() {
+        let mut port = PortTelemetry::new(true);
+        let trip = Time::from_us(10);
+        let mut average = |us: u64, sent: u64, queue: u64| {
+            let stamp = Stamp { at: Time::from_us(us), sent, queue, rate: BitRate::from_gbps(8) };
+            port.average(&stamp, trip)
+        };
+        // A byte a nanosecond. Longer ago than a round trip, nothing counts.
+        assert!((average(100, 50_000, 0) - 0.5).abs() < 1e-12);
+        // The same instant again changes nothing.
+        assert!((average(100, 50_000, 9_999) - 0.5).abs() < 1e-12);
+        // A quarter of a round trip at the full rate, with a queue of half of one.
+        assert!((average(102, 52_000, 5_000) - (0.5 + 0.2 * (1.5 - 0.5))).abs() < 1e-12);
+        assert!((average(200, 52_000, 0) - 0.0).abs() < 1e-12);
+    }
+}

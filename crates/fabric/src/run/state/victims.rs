@@ -1,0 +1,262 @@
+//! Whom pauses hold back: the flows that stand at a port while it is paused.
+//!
+//! No frame leaves a queue while it is paused. So who stands there when a pause ends, with the time at which each came, is
+//! all that the pause has held back: one look at the queue a pause, and nothing for a frame that comes or goes. A look reads
+//! what has come since the last one, however long the queue: [`Line`]. Endpoints that stand in line
+//! at a paused class of a NIC count as well, though their frames are not made yet; of a rate limiter in line, whose frame is
+//! the next.
+//!
+//! A flow that stands at a port from one pause to the next is one entry, not one a pause: [`BlockedFlow`].
+//!
+//! A wait of a bypass queue holds back what stands in that, and in lines of a NIC whose frames would. Frames count from
+//! when they came to the queue of their class, in which they may have stood behind ordered ones first.
+//!
+//! Not modelled: what a watchdog drops or sends in spite of a pause does not stand there when it ends.
+
+use crate::run::state::index::SlotIx;
+use crate::run::state::pool::{List, Pool};
+use crate::run::state::probes::Stopped;
+use frame::{CHANNELS, Priority};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use units::Time;
+
+/// A flow stood at a port from one of its pauses to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct BlockedFlow {
+    pub flow: u32,
+    /// The pauses of the port and priority, counted from 0 in the order of time.
+    pub first: u32,
+    pub last: u32,
+    /// When it came, if that was after the first of them had begun.
+    pub since: Time,
+}
+
+/// A port and a priority that have been paused.
+#[derive(Debug, Default)]
+pub(crate) struct PausedPlace {
+    /// Pauses that have ended.
+    pub(in crate::run) pauses: u32,
+    /// Those who stood there in the last of them, by flow, and those who had gone before.
+    pub(in crate::run) standing: Vec<BlockedFlow>,
+    gone: Vec<BlockedFlow>,
+    pub(in crate::run) line: Line,
+}
+
+/// A queue that is one list, as the last look found it. Frames leave it in order, so that those which have gone are counted,
+/// not read. Frames are numbered in the order in which they were read.
+#[derive(Debug)]
+pub(in crate::run) struct Line {
+    /// Numbers of the first frame that was there, and of the next one to be read.
+    pub(in crate::run) first: u64,
+    next: u64,
+    /// The last frame that was read: its slot, and since when it waits.
+    pub(in crate::run) last: Option<SlotIx>,
+    pub(in crate::run) since: Time,
+    /// Of a bypass queue, how many had left it, or stood in it up to that frame, modulo 2^32.
+    passed: u32,
+    pub(in crate::run) flows: Vec<InLine>,
+}
+
+/// A list as a look finds it.
+pub(in crate::run) struct Found<'a> {
+    pub(in crate::run) list: &'a List,
+    pub(in crate::run) frames: u64,
+    /// Of a bypass queue, how many have left it, modulo 2^32.
+    pub(in crate::run) left: Option<u32>,
+}
+
+/// A flow in a line.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::run) struct InLine {
+    pub(in crate::run) flow: u32,
+    pub(in crate::run) priority: Priority,
+    /// When the first of its frames came, or one that stood before it from look to look.
+    pub(in crate::run) since: Time,
+    /// When the first of those came that this look has read.
+    fresh: Time,
+    /// Its last frame before this look, and with it.
+    before: u64,
+    pub(in crate::run) last: u64,
+}
+
+/// Who has been seen in this look, and in which order.
+#[derive(Debug, Default)]
+pub(in crate::run) struct Seen {
+    pub(in crate::run) look: u32,
+    /// By number, the look that saw it last, and its place among those of that look.
+    pub(in crate::run) last: Vec<(u32, u32)>,
+}
+
+/// All paused ports of a part of the fabric.
+#[derive(Debug, Default)]
+pub(crate) struct Victims {
+    /// By path.
+    pub(in crate::run) flows: Arc<[u32]>,
+    pub(in crate::run) places: BTreeMap<Stopped, PausedPlace>,
+    /// Scratch: flows that stand in a queue, and since when. Who has been seen, by flow, and by flow and priority in a line.
+    pub(in crate::run) present: Vec<(u32, Time)>,
+    pub(in crate::run) seen: Seen,
+    pub(in crate::run) in_line: Seen,
+}
+
+impl Seen {
+    pub(in crate::run) fn begin(&mut self) {
+        self.look += 1;
+    }
+
+    /// The place of a number in this look; `next` if it was not seen before.
+    pub(in crate::run) fn place(&mut self, number: usize, next: usize) -> usize {
+        if self.last.len() <= number {
+            self.last.resize(number + 1, (0, 0));
+        }
+        let last = &mut self.last[number];
+        if last.0 != self.look {
+            *last = (self.look, next as u32);
+        }
+        last.1 as usize
+    }
+}
+
+impl Default for Line {
+    fn default() -> Line {
+        Line { first: 0, next: 0, last: None, since: Time::ZERO, passed: 0, flows: Vec::new() }
+    }
+}
+
+impl Line {
+    /// Notes who has come to a list of so many frames, until `end`, and who has gone; `flows` has the flow of each path.
+    pub(in crate::run) fn advance(
+        &mut self,
+        Found { list, frames, left }: Found<'_>,
+        pool: &Pool,
+        end: Time,
+        flows: &[u32],
+        seen: &mut Seen,
+    ) {
+        seen.begin();
+        for (at, one) in self.flows.iter_mut().enumerate() {
+            (one.before, one.fresh) = (one.last, Time::NEVER);
+            seen.place(number(one.flow, one.priority), at);
+        }
+        let stands = self.last.filter(|_| {
+            !list.is_empty()
+                && match left {
+                    // What came after the last look came later than all that it read.
+                    None => pool.first(list).since <= self.since,
+                    // Two that came at the same time may have got to the bypass queue one after the other.
+                    Some(left) => (left.wrapping_sub(self.passed) as i32) < 0,
+                }
+        });
+        let (unread, mut behind, mut read) = (self.next, 0, 0);
+        let next = match stands {
+            Some(last) => pool.behind(last),
+            None => list.head(),
+        };
+        for (slot, one) in pool.from(next) {
+            behind += 1;
+            if one.since < end {
+                let (flow, priority) = (flows[one.frame.path.at()], one.frame.priority);
+                self.read(flow, priority, one.since, seen.place(number(flow, priority), self.flows.len()));
+                (self.last, self.since) = (Some(slot), one.since);
+                read = behind;
+            }
+        }
+        if let Some(left) = left
+            && read > 0
+        {
+            self.passed = left.wrapping_add((frames - behind + read) as u32);
+        }
+        self.first = unread - (frames - behind);
+        let first = self.first;
+        self.flows.retain_mut(|one| {
+            if one.before < first {
+                one.since = one.fresh;
+            }
+            one.last >= first
+        });
+    }
+
+    /// The next frame is of this flow, which is the `at`-th in the line.
+    fn read(&mut self, flow: u32, priority: Priority, since: Time, at: usize) {
+        let last = self.next;
+        self.next += 1;
+        if at == self.flows.len() {
+            self.flows.push(InLine { flow, priority, since, fresh: since, before: last, last });
+        }
+        let one = &mut self.flows[at];
+        (one.fresh, one.last) = (one.fresh.min(since), last);
+    }
+}
+
+/// The number of a flow and a priority that it sends at.
+pub(in crate::run) fn number(flow: u32, priority: Priority) -> usize {
+    flow as usize * CHANNELS + usize::from(priority.0)
+}
+
+impl PausedPlace {
+    /// One more pause, that began at `start`, has ended, and these flows stand there, sorted.
+    pub(in crate::run) fn ended(&mut self, start: Time, present: &[(u32, Time)]) {
+        let number = self.pauses;
+        self.pauses += 1;
+        let old = std::mem::take(&mut self.standing);
+        let mut old = old.into_iter().peekable();
+        for &(flow, since) in present {
+            while let Some(other) = old.next_if(|held| held.flow < flow) {
+                self.gone.push(other);
+            }
+            let before = old.next_if(|held| held.flow == flow);
+            match before {
+                Some(held) if since <= start => self.standing.push(BlockedFlow { last: number, ..held }),
+                _ => {
+                    self.gone.extend(before);
+                    self.standing.push(BlockedFlow { flow, first: number, last: number, since });
+                }
+            }
+        }
+        self.gone.extend(old);
+    }
+
+    /// All who have stood there.
+    pub fn held(&self) -> impl Iterator<Item = &BlockedFlow> {
+        self.gone.iter().chain(&self.standing)
+    }
+}
+
+impl Victims {
+    /// Nobody is held back yet; `flows` has the flow of each path.
+    pub fn new(flows: Arc<[u32]>) -> Victims {
+        Victims { flows, ..Victims::default() }
+    }
+
+    /// Nobody is there yet.
+    pub(in crate::run) fn begin(&mut self) {
+        self.seen.begin();
+        self.present.clear();
+    }
+
+    /// Notes that a flow stands there since then: the earliest counts.
+    pub(in crate::run) fn stands(&mut self, flow: u32, since: Time) {
+        let at = self.seen.place(flow as usize, self.present.len());
+        if at == self.present.len() {
+            self.present.push((flow, since));
+        }
+        self.present[at].1 = self.present[at].1.min(since);
+    }
+
+    /// Who has stood at the paused ports of this part.
+    pub fn places(&self) -> impl Iterator<Item = (Stopped, &PausedPlace)> {
+        self.places.iter().map(|(&place, state)| (place, state))
+    }
+
+    /// Bytes of all of them.
+    pub fn memory_bytes(&self) -> usize {
+        let of = |place: &PausedPlace| {
+            size_of::<(Stopped, PausedPlace)>()
+                + (place.standing.capacity() + place.gone.capacity()) * size_of::<BlockedFlow>()
+                + place.line.flows.capacity() * size_of::<InLine>()
+        };
+        let seen = self.seen.last.capacity() + self.in_line.last.capacity();
+        self.places.values().map(of).sum::<usize>() + seen * size_of::<(u32, u32)>()
+    }
+}

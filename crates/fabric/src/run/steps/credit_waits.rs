@@ -1,0 +1,131 @@
+//! Why credits are missing: what has filled the room at the end of a link.
+//!
+//! A class of a port waits for credits (`credits`), and the other end knows why: the room of the channel is *filled* while
+//! it has none for another frame of the longest kind. What fills it is noted when that begins, as the cause of a pause is
+//! (`pausing`): the egress queue that most of it waits for, and whether the port of that queue has waited for credits itself
+//! since the room was half empty. If it has, the fill is a consequence of that wait; if not, the queue is a root, and the frames that
+//! stand there are counted until there is room again (`culprits`). Of a switch with a crossbar the queue is an output, and
+//! its frames those at inputs as well; if the output has room, they wait for the crossbar.
+//!
+//! After the run `tables::forensics` puts waits and fills together. A wait without a fill is one for credits that are on their
+//! way: the room is smaller than a round trip.
+//!
+//! Nothing is noted where pauses are not recorded.
+//!
+//! A class waits while none of its frames may go. While ordered frames go on, its bypass queue waits by itself, for the
+//! credits of its own count (`credits::bypass_waits`).
+
+use crate::run::state::credit_waits::{Fill, Fills};
+use crate::run::state::credits::CreditState;
+use crate::run::state::index::{PortIx, QueueIx};
+use crate::run::state::pool::Waiting;
+use crate::run::state::port::Hooks;
+use crate::run::state::world::Fabric;
+use flow_control::credit::is_bypass;
+use frame::TrafficClass;
+use units::Time;
+
+impl Fabric {
+    /// A frame for a queue has taken room of a channel: if it leaves none for another, that is noted.
+    #[inline(never)]
+    pub fn note_fill(&mut self, ingress: PortIx, channel: usize, queue: Option<QueueIx>, now: Time) {
+        let Some(credits) = self.links.cold[ingress].control.credits() else { return };
+        let Some(fills) = &credits.fills else { return };
+        if fills.open[channel].is_some() || credits.receiver.room(channel) >= fills.longest {
+            return;
+        }
+        let (held, since) = (credits.receiver.held(channel), fills.half[channel]);
+        let (of_channel, bytes) = (credits.of_channel(channel), credits.bytes(held));
+        let (mut queue, mut crossbar, mut inherited) = (queue, false, false);
+        if let Some(own) = queue {
+            let mut fullest = own;
+            if self.links.ports[ingress].hooks.has(Hooks::CROSSBAR) {
+                let (wanted, has_room) = self.fills_input(ingress, of_channel, queue);
+                (fullest, crossbar) = (wanted.unwrap_or(own), has_room);
+            } else if self.buffers.queues[own].occupancy.bytes * 2 < bytes {
+                fullest = self.fullest(ingress, |priority| of_channel >> priority & 1 != 0).unwrap_or(own);
+            }
+            queue = Some(fullest);
+            let (port, class) = self.links.place_of_queue(fullest);
+            let next = self.links.cold[port].control.credits();
+            let has_waited = |next: &CreditState| {
+                next.has_waited(class, since, now)
+                    || is_bypass(channel) && next.has_bypass_waited(class, since, now)
+            };
+            inherited = !crossbar && next.is_some_and(has_waited);
+        }
+        let of_all = queue.map(|queue| self.numbering.queue(queue));
+        let (channel_id, start, end) = (channel as u8, now, Time::NEVER);
+        let fill = Fill { channel: channel_id, start, end, held, queue: of_all, inherited, crossbar };
+        if let Some(fills) = self.fills_mut(ingress) {
+            fills.open[channel] = Some(fill);
+        }
+        if !inherited {
+            self.root_begins(ingress, channel as u8, queue);
+        }
+    }
+
+    /// A frame has left the room of a channel.
+    #[inline(never)]
+    pub fn note_room(&mut self, ingress: PortIx, channel: usize, now: Time) {
+        let Some(credits) = self.links.cold[ingress].control.credits_mut() else { return };
+        let (room, held) = (credits.receiver.room(channel), credits.receiver.held(channel));
+        let Some(fills) = &mut credits.fills else { return };
+        if held <= room {
+            fills.half[channel] = now;
+        }
+        if room < fills.longest {
+            return;
+        }
+        let Some(fill) = fills.open[channel].take() else { return };
+        if now > fill.start {
+            fills.ended.push(Fill { end: now, ..fill });
+        }
+        if !fill.inherited {
+            self.root_ends(ingress, channel as u8, None, now);
+        }
+    }
+
+    fn fills_mut(&mut self, port: PortIx) -> Option<&mut Fills> {
+        self.links.cold[port].control.credits_mut()?.fills.as_deref_mut()
+    }
+
+    /// The output that most frames of these priorities at an input wait for, as a queue, `own` if there are none; and
+    /// whether that has room for more.
+    pub fn fills_input(
+        &self,
+        ingress: PortIx,
+        priorities: u32,
+        own: Option<QueueIx>,
+    ) -> (Option<QueueIx>, bool) {
+        let node = &self.nodes[self.node_of[ingress]];
+        let Some(bar) = node.architecture.crossbar() else { return (own, false) };
+        let classes = node.classes.classes_of(priorities);
+        let most = bar.most_wanted(ingress, classes, &self.buffers.pool);
+        let Some(queue) = most.map(|(egress, class)| self.links.ports[egress].queue(class)).or(own) else {
+            return (None, false);
+        };
+        let (port, class) = self.links.place_of_queue(queue);
+        (Some(queue), bar.has_room(port, TrafficClass(class)))
+    }
+
+    /// The frames that wait for a queue to send them: those in it, and those at inputs that are to cross to it.
+    pub fn frames_for(&self, queue: QueueIx) -> impl Iterator<Item = &Waiting> {
+        let (port, class) = self.links.place_of_queue(queue);
+        let bar = self.nodes[self.node_of[port]].architecture.crossbar();
+        let at_inputs = bar
+            .into_iter()
+            .flat_map(move |bar| bar.waiting_for(port, TrafficClass(class), &self.buffers.pool));
+        self.buffers.frames(queue).chain(at_inputs)
+    }
+
+    /// Those of them that others may pass: in bypass queues of ports and of inputs.
+    pub fn bypassed_for(&self, queue: QueueIx) -> impl Iterator<Item = &Waiting> {
+        let (port, class) = self.links.place_of_queue(queue);
+        let bar = self.nodes[self.node_of[port]].architecture.crossbar();
+        let at_inputs = bar
+            .into_iter()
+            .flat_map(move |bar| bar.bypassed_for(port, TrafficClass(class), &self.buffers.pool));
+        self.buffers.bypassed(queue).chain(at_inputs)
+    }
+}

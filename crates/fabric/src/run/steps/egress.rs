@@ -1,0 +1,372 @@
+//! The queues of an egress port: a frame enters one if there is room for it, and leaves it again.
+
+use crate::run::state::deferred::{Admitted, Deferred};
+use crate::run::state::event::Queued;
+use crate::run::state::index::PortIx;
+use crate::run::state::losses::Cause;
+use crate::run::state::pool::Waiting;
+use crate::run::state::port::{Hooks, Port};
+use crate::run::state::stages::{When, asked};
+use crate::run::state::world::Fabric;
+use crate::run::steps::managed::Admission;
+use frame::{Frame, Occupancy, TrafficClass};
+use queueing::Refusal;
+use units::Time;
+
+/// Whom a frame may meet that comes to a busy port, beside the counter of where it came in.
+const WHEN_BUSY: Hooks = asked(When::BUSY);
+
+/// Who is asked at a free port beside a queue manager.
+pub(super) const BESIDE_MANAGER: Hooks = asked(When::FREE).without(Hooks::MANAGED);
+
+impl Fabric {
+    /// A frame comes to a port that it cannot go past: to its queue, or to the crossbar before that.
+    pub fn enqueue(
+        &mut self,
+        egress: PortIx,
+        frame: Frame,
+        ingress: Option<PortIx>,
+        now: Time,
+        windows: &mut Queued,
+    ) {
+        let port = &self.links.ports[egress];
+        let class = port.classes.class(frame.priority);
+        if !port.hooks.has(WHEN_BUSY) && port.busy_until > now {
+            return self.wait_for_link(egress, class, &frame, ingress, now, windows);
+        }
+        let is_free = port.busy_until <= now && port.waiting | port.stopped == 0;
+        if is_free && !port.hooks.has(BESIDE_MANAGER) {
+            return self.pass_manager(egress, class, frame, ingress, now, windows);
+        }
+        if port.hooks.has(Hooks::CROSSBAR) {
+            return self.enter_crossbar(egress, class, frame, ingress, now, windows);
+        }
+        self.enqueue_at_output(egress, class, frame, ingress, now, windows);
+    }
+
+    /// A frame of which a queue manager hears finds its port free, and nobody else is asked: it goes, unless it is lost. Apart, as
+    /// it is worth a tenth of the instructions of the workload `red`.
+    #[inline(never)]
+    fn pass_manager(
+        &mut self,
+        egress: PortIx,
+        class: TrafficClass,
+        mut frame: Frame,
+        ingress: Option<PortIx>,
+        now: Time,
+        windows: &mut Queued,
+    ) {
+        if self.admitted_by_manager(egress, class, &mut frame, ingress, now) == Admission::Admitted {
+            frame = self.manager_on_dequeue(egress, class, frame, now);
+            self.transmit(egress, frame, now, windows);
+        }
+    }
+
+    /// A frame comes to a busy port that has no stage but the counter of where the frame came in: apart, as most of a fabric with PFC
+    /// is this. Worth 5 % of the CPU time of the workloads `incast-8 pfc` and `star pfc`.
+    #[inline(always)]
+    fn wait_for_link(
+        &mut self,
+        egress: PortIx,
+        class: TrafficClass,
+        frame: &Frame,
+        ingress: Option<PortIx>,
+        now: Time,
+        windows: &mut Queued,
+    ) {
+        let counts = self.links.ports[egress].hooks.has(Hooks::COUNTED);
+        if counts && !self.before_enqueue(egress, class, frame, ingress, now, windows) {
+            return self.lose(egress, class, frame, ingress, Cause::Headroom, now);
+        }
+        // The pause may begin at this very queue.
+        self.tell_root(egress, class, frame);
+        self.wait(egress, class, frame, ingress, now);
+        let at = self.links.ports[egress].busy_until;
+        self.arm(egress, at, windows);
+    }
+
+    /// A frame comes to the queue of its egress port: the stages in their order. It may be refused, or may go at once.
+    #[inline(never)]
+    pub fn enqueue_at_output(
+        &mut self,
+        egress: PortIx,
+        class: TrafficClass,
+        mut frame: Frame,
+        ingress: Option<PortIx>,
+        now: Time,
+        windows: &mut Queued,
+    ) {
+        let hooks = self.links.ports[egress].hooks;
+        if hooks.has(Hooks::CREDITS) {
+            self.meets_credits(egress, class, &frame, ingress, now, windows);
+        }
+        if hooks.has(Hooks::MANAGED) && !self.comes_unheard(egress, class, &frame, now) {
+            match self.admitted_by_manager(egress, class, &mut frame, ingress, now) {
+                Admission::Admitted => {}
+                Admission::Deferred => return,
+                Admission::Lost => return self.room_left(egress, class, &frame, ingress, now, windows),
+            }
+        }
+        self.enqueue_admitted(Admitted { frame, egress, class, ingress }, now, windows);
+    }
+
+    /// A frame goes on behind the congestion message that its queue manager sent because of it.
+    #[cold]
+    pub fn enter_admitted(&mut self, admitted: Admitted, now: Time, windows: &mut Queued) {
+        if self.links.ports[admitted.egress].hooks.has(Hooks::AHEAD) {
+            self.enqueue_admitted_ahead(admitted, now, windows);
+        } else {
+            self.enqueue_admitted(admitted, now, windows);
+        }
+    }
+
+    /// The stages behind the queue manager.
+    #[inline(always)]
+    fn enqueue_admitted(&mut self, admitted: Admitted, now: Time, windows: &mut Queued) {
+        let Admitted { frame, egress, class, ingress } = admitted;
+        if self.links.ports[egress].busy_until <= now && self.goes_at_once(egress, class, &frame, now) {
+            return self.leave_at_once(egress, class, frame, ingress, now, windows);
+        }
+        if let Err(cause) = self.takes_room(egress, class, &frame, ingress, now, windows) {
+            self.lose(egress, class, &frame, ingress, cause, now);
+            return self.room_left(egress, class, &frame, ingress, now, windows);
+        }
+        self.begin_to_wait(egress, class, &frame, ingress, now, windows);
+        self.decide_when_free(egress, class, now, windows);
+        if self.links.ports[egress].stopped >> class.0 & 1 != 0 {
+            self.deferred.push(Deferred::Stuck(egress, 1 << class.0));
+        }
+    }
+
+    /// Limits, the shared memory and the counters of flow control, in this order: why a frame may not wait, if one of them has no room
+    /// for it.
+    #[inline(always)]
+    fn takes_room(
+        &mut self,
+        egress: PortIx,
+        class: TrafficClass,
+        frame: &Frame,
+        ingress: Option<PortIx>,
+        now: Time,
+        windows: &mut Queued,
+    ) -> Result<(), Cause> {
+        let hooks = self.links.ports[egress].hooks;
+        if hooks.has(Hooks::BOUNDED.or(Hooks::WATCHED).or(Hooks::DOWN))
+            && let Some(cause) = self.refusal(egress, class, frame)
+        {
+            self.note_tied_loss(egress, class, frame, cause, now);
+            return Err(cause);
+        }
+        let bounded = hooks.has(Hooks::BOUNDED);
+        if bounded && self.nodes[self.node_of[egress]].memory().sharing.is_some() {
+            self.share_in(self.node_of[egress], egress, class, frame, ingress, now)?;
+        }
+        // A crossbar has counted it at its input.
+        if hooks.has(Hooks::COUNTED.or(Hooks::CREDITS)) && !hooks.has(Hooks::CROSSBAR) {
+            if hooks.has(Hooks::COUNTED) && !self.before_enqueue(egress, class, frame, ingress, now, windows)
+            {
+                return Err(Cause::Headroom);
+            }
+            self.tell_root(egress, class, frame);
+        }
+        if bounded {
+            let memory = self.nodes[self.node_of[egress]].memory_mut();
+            if memory.limited {
+                memory.add(class.at(), frame.bytes, now);
+                if memory.buffer.port.is_some() {
+                    self.links.cold[egress].occupancy.add(frame.bytes);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A frame leaves that has not waited.
+    #[inline(always)]
+    fn leave_at_once(
+        &mut self,
+        egress: PortIx,
+        class: TrafficClass,
+        mut frame: Frame,
+        ingress: Option<PortIx>,
+        now: Time,
+        windows: &mut Queued,
+    ) {
+        let hooks = self.links.ports[egress].hooks;
+        if hooks.has(Hooks::MANAGED) {
+            frame = self.manager_on_dequeue(egress, class, frame, now);
+        }
+        self.transmit(egress, frame, now, windows);
+        if hooks.has(Hooks::CREDITS) {
+            self.credits_used(egress, &frame, ingress, now, windows);
+        }
+        if hooks.has(Hooks::CROSSBAR) {
+            self.output_left(egress, class, &frame, now, windows);
+        }
+    }
+
+    /// A frame is lost at its queue: credits and a crossbar hear of its room.
+    #[cold]
+    fn room_left(
+        &mut self,
+        egress: PortIx,
+        class: TrafficClass,
+        frame: &Frame,
+        ingress: Option<PortIx>,
+        now: Time,
+        windows: &mut Queued,
+    ) {
+        if self.links.ports[egress].hooks.has(Hooks::CREDITS)
+            && let Some(ingress) = ingress
+        {
+            self.credits_free(ingress, frame, now, windows);
+        }
+        self.output_left(egress, class, frame, now, windows);
+    }
+
+    /// A frame is about to wait.
+    #[inline(always)]
+    fn tell_scheduler(&mut self, egress: PortIx, class: TrafficClass, bytes: u16, now: Time) {
+        if self.links.ports[egress].hooks.has(Hooks::SCHEDULER) {
+            self.on_arrival(egress, class, bytes, now);
+        }
+    }
+
+    /// A frame begins to wait where somebody may hear of that.
+    #[inline(always)]
+    pub fn begin_to_wait(
+        &mut self,
+        egress: PortIx,
+        class: TrafficClass,
+        frame: &Frame,
+        ingress: Option<PortIx>,
+        now: Time,
+        windows: &mut Queued,
+    ) {
+        self.tell_scheduler(egress, class, frame.bytes, now);
+        self.wait(egress, class, frame, ingress, now);
+        let Port { hooks, stopped, .. } = self.links.ports[egress];
+        if hooks.has(Hooks::CREDITS) && stopped >> class.0 & 1 != 0 {
+            self.may_be_passed(egress, class, now, windows);
+        }
+    }
+
+    /// A frame begins to wait.
+    #[inline(always)]
+    fn wait(
+        &mut self,
+        egress: PortIx,
+        class: TrafficClass,
+        frame: &Frame,
+        ingress: Option<PortIx>,
+        now: Time,
+    ) {
+        let port = &mut self.links.ports[egress];
+        port.waiting |= 1 << class.0;
+        let queue_id = port.queue(class);
+        let first_port = || self.nodes[self.node_of[egress]].first_port;
+        self.buffers.enter(queue_id, frame, now, ingress, first_port);
+        self.probes.queue_holds(queue_id, now, || self.buffers.queues[queue_id].occupancy);
+    }
+
+    /// Whether a frame at a port with a free transmitter need not wait: no pause frame goes first, its class is not
+    /// stopped, and what waits in others is. It then takes no memory, and no limit of what waits speaks of it.
+    #[inline(always)]
+    fn goes_at_once(&mut self, egress: PortIx, class: TrafficClass, frame: &Frame, now: Time) -> bool {
+        let port = &self.links.ports[egress];
+        if port.hooks.has(Hooks::PAUSE_WAITING.or(Hooks::DOWN)) {
+            return false;
+        }
+        if port.stopped != 0 {
+            self.look_at_stops(egress, now);
+        }
+        let port = &self.links.ports[egress];
+        let first = port.waiting & !port.stopped == 0 && port.stopped >> class.0 & 1 == 0;
+        first && (!port.hooks.has(Hooks::SCHEDULER) || self.may_pass(egress, class, frame.bytes, now))
+    }
+
+    /// Why a frame may not wait, if a limit, a watchdog or a fault speaks against it.
+    #[inline(never)]
+    fn refusal(&mut self, egress: PortIx, class: TrafficClass, frame: &Frame) -> Option<Cause> {
+        let port = &self.links.ports[egress];
+        if let Some(cause) = self.links.cold[egress].refuses() {
+            return Some(cause);
+        }
+        if port.hooks.has(Hooks::WATCHED) && self.dropped_in_storm(egress, class, frame.bytes) {
+            return Some(Cause::Watchdog);
+        }
+        let node = &self.nodes[self.node_of[egress]];
+        if node.memory().limited { self.admit(egress, class, frame.bytes).err() } else { None }
+    }
+
+    /// What waits within a limit, where a frame of this class and port would; counted where that limit is set.
+    #[inline]
+    pub fn waits_within(&self, limit: Refusal, egress: PortIx, class: TrafficClass) -> Occupancy {
+        let memory = || self.nodes[self.node_of[egress]].memory();
+        match limit {
+            Refusal::Queue => self.buffers.queues[self.links.ports[egress].queue(class)].occupancy,
+            Refusal::Port => self.links.cold[egress].occupancy,
+            Refusal::Class => memory().by_class[class.at()],
+            Refusal::Total => memory().total,
+        }
+    }
+
+    /// Whether the limits leave room for a frame.
+    #[inline(always)]
+    fn admit(&self, egress: PortIx, class: TrafficClass, bytes: u16) -> Result<(), Cause> {
+        let node = &self.nodes[self.node_of[egress]];
+        let waits = |limit| self.waits_within(limit, egress, class);
+        node.memory().buffer.admit(bytes, waits).map_err(|refusal| match refusal {
+            Refusal::Queue if node.is_host => Cause::NicFull,
+            Refusal::Queue => Cause::Queue,
+            Refusal::Port => Cause::Port,
+            Refusal::Class => Cause::Class,
+            Refusal::Total => Cause::Total,
+        })
+    }
+
+    /// Takes the next frame of a class out of its queue, which held the returned occupancy with it.
+    pub fn take(&mut self, egress: PortIx, class: TrafficClass, now: Time) -> (Waiting, Occupancy) {
+        self.take_out(false, egress, class, now)
+    }
+
+    /// As `take`; `send`: it goes to the link, so that its waiting time counts.
+    #[inline(always)]
+    pub fn take_out(
+        &mut self,
+        send: bool,
+        egress: PortIx,
+        class: TrafficClass,
+        now: Time,
+    ) -> (Waiting, Occupancy) {
+        let port = &mut self.links.ports[egress];
+        let queue_id = port.queue(class);
+        let before = self.buffers.queues[queue_id].occupancy;
+        let waiting = self.buffers.leave(queue_id, now, send);
+        self.probes.queue_holds(queue_id, now, || self.buffers.queues[queue_id].occupancy);
+        if before.frames == 1 {
+            port.waiting &= !(1 << class.0);
+        }
+        if port.hooks.has(Hooks::BOUNDED) {
+            self.count_leaving(egress, class, &waiting, now);
+        }
+        (waiting, before)
+    }
+
+    /// A frame has left its queue where limits or a shared memory count it.
+    #[inline(never)]
+    pub fn count_leaving(&mut self, egress: PortIx, class: TrafficClass, waiting: &Waiting, now: Time) {
+        let node_id = self.node_of[egress];
+        let bytes = waiting.frame.bytes;
+        if self.nodes[node_id].memory().sharing.is_some() {
+            self.share_out(node_id, egress, class, &waiting.frame, waiting.across, now);
+        }
+        let memory = self.nodes[node_id].memory_mut();
+        if memory.limited {
+            memory.remove(class.at(), bytes);
+            if memory.buffer.port.is_some() {
+                self.links.cold[egress].occupancy.remove(bytes);
+            }
+        }
+    }
+}

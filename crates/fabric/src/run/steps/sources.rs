@@ -1,0 +1,311 @@
+//! Sources and the NIC that they send through.
+//!
+//! A NIC has a queue for each class and port. A class that is full or paused holds back the sources that wait for it,
+//! and no others.
+
+use crate::run::state::deferred::Deferred;
+use crate::run::state::event::{Event, Kind, Queued};
+use crate::run::state::index::{LimiterIx, PortIx, SourceIx};
+use crate::run::state::world::Fabric;
+use frame::{Frame, PathId, Route, TrafficClass};
+use queueing::Refusal;
+use units::{Amount, Time};
+use workload::{Made, Wake};
+
+impl Fabric {
+    /// The time of a source has come.
+    pub fn source_due(&mut self, source: SourceIx, now: Time, windows: &mut Queued) {
+        loop {
+            if self.hosts.sources[source].limit.is_some() && self.is_held_back(source) {
+                let (egress, class) = self.next_place(source);
+                if let Some(nic) = &mut self.links.nics[egress] {
+                    nic.block(class, source);
+                }
+                return;
+            }
+            let own = &mut self.hosts.sources[source].source;
+            let wake = own.wake(now);
+            let mut next = own.next_wake();
+            match wake {
+                Wake::Nothing => {}
+                Wake::Emit(made) => self.submit(source, made, now, windows),
+                Wake::Fill => {
+                    self.fill(source, now, windows);
+                    next = self.hosts.sources[source].source.next_wake();
+                }
+            }
+            match next {
+                Some(at) if at <= now => {}
+                Some(at) => {
+                    let place = self.place_of_source(source);
+                    windows.push(Event::bare(Kind::Source, at, place));
+                    return;
+                }
+                None => return,
+            }
+        }
+    }
+
+    /// A greedy source begins.
+    #[cold]
+    #[inline(never)]
+    pub fn fill(&mut self, source: SourceIx, now: Time, windows: &mut Queued) {
+        for _ in 0..self.hosts.sources[source].keeps {
+            self.refill(source, now, windows);
+        }
+    }
+
+    /// The port and class of the next frame of a source.
+    fn next_place(&mut self, source: SourceIx) -> (PortIx, TrafficClass) {
+        let state = &mut self.hosts.sources[source];
+        let nth = if state.several_ports { state.source.next_destination() } else { 0 };
+        let egress = self.routes.first_port(state.first_path + nth);
+        let classes = self.links.ports[egress].classes;
+        (egress, classes.class(state.priority))
+    }
+
+    /// Whether the NIC has no room for the next frame of a source. A greedy one has asked before.
+    fn is_held_back(&mut self, source: SourceIx) -> bool {
+        !self.hosts.sources[source].source.is_greedy() && self.nic_is_full(source)
+    }
+
+    /// Whether the queue of the next frame of a source is at the limit that holds sources back.
+    fn nic_is_full(&mut self, source: SourceIx) -> bool {
+        let state = &self.hosts.sources[source];
+        let Some(limit) = state.limit else { return false };
+        if state.limited {
+            return self.limiter_is_full(source, limit);
+        }
+        let plain = state.plain;
+        let (egress, class) = self.next_place(source);
+        if !plain {
+            return self.waits_before_nic(Refusal::Queue, egress, class).reaches(limit);
+        }
+        let queue = self.links.ports[egress].queue(class);
+        self.buffers.queues[queue].occupancy.reaches(limit)
+    }
+
+    /// As `nic_is_full`, where a rate limiter stands before the NIC: what waits in it counts.
+    #[inline(never)]
+    fn limiter_is_full(&mut self, source: SourceIx, limit: Amount) -> bool {
+        let state = &mut self.hosts.sources[source];
+        let destination = state.source.next_destination();
+        let path = PathId(state.path(destination));
+        let limiter = self.limiter_of(path).map(|nth| &self.hosts.limiters[nth]);
+        limiter.is_some_and(|limiter| limiter.occupancy.reaches(limit))
+    }
+
+    /// A source hands a frame to its NIC (or, as an ideal injector, to its switch).
+    #[inline(always)]
+    fn submit(&mut self, source: SourceIx, made: Made, now: Time, windows: &mut Queued) {
+        let state = &mut self.hosts.sources[source];
+        state.count(made);
+        self.ledger.made += 1;
+        if !state.plain {
+            return match state.limiter {
+                None => self.submit_otherwise(source, made, now, windows),
+                Some(limiter) => self.submit_limited(source, limiter, made, now, windows),
+            };
+        }
+        let (start, frame) = state.frame(made, &self.routes, now);
+        self.forward(self.routes.port_at(start), frame, None, now, windows);
+    }
+
+    /// As `submit`, for a frame with nothing special but that it passes this rate limiter.
+    #[inline(never)]
+    fn submit_limited(
+        &mut self,
+        source: SourceIx,
+        limiter: LimiterIx,
+        made: Made,
+        now: Time,
+        windows: &mut Queued,
+    ) {
+        let state = &self.hosts.sources[source];
+        let (start, frame) = state.frame(made, &self.routes, now);
+        self.limit(limiter, (start, state.in_nic > 0), frame, now, windows);
+    }
+
+    /// As `submit_limited`, for a frame that passes one of several limiters, on which its host spends time, whose path is not listed, which
+    /// says of what stream it is, or which is for several receivers.
+    #[inline(never)]
+    fn submit_otherwise(&mut self, source: SourceIx, made: Made, now: Time, windows: &mut Queued) {
+        let state = &self.hosts.sources[source];
+        let path = state.path(made.destination);
+        let start = self.routes.path_start[path as usize];
+        let route = match &state.targets {
+            Some(targets) => Route::to(targets.nth(made.destination)),
+            None => self.routes.route_of(path, Route::forward(start + 1)),
+        };
+        let route = if state.multicast { Route::tree(start + 1) } else { route };
+        let word = state.source.stream().unwrap_or(made.word);
+        let (bytes, priority, flags) = (made.bytes, state.priority, state.flags);
+        let counted = state.in_nic > 0;
+        let frame = Frame { created: now, path: PathId(path), route, word, bytes, priority, flags };
+        match self.limiter_of(frame.path) {
+            Some(limiter) => self.limit(limiter, (start, counted), frame, now, windows),
+            None => self.depart(self.routes.port_at(start), frame, now, windows),
+        }
+    }
+
+    /// A greedy source keeps a frame or two in the NIC.
+    #[inline(never)]
+    pub fn refill(&mut self, source: SourceIx, now: Time, windows: &mut Queued) {
+        let state = &mut self.hosts.sources[source];
+        if state.limit.is_some() && state.source.has_transfers() && self.waits_for_room(source) {
+            return;
+        }
+        let state = &mut self.hosts.sources[source];
+        if state.in_nic < state.keeps
+            && let Some(made) = state.source.take(now)
+        {
+            state.in_nic += 1;
+            self.submit(source, made, now, windows);
+        }
+    }
+
+    /// A source of transfers whose NIC has no room waits for it: what is lost would be missing in a transfer. Whether it
+    /// does.
+    #[cold]
+    fn waits_for_room(&mut self, source: SourceIx) -> bool {
+        if !self.hosts.sources[source].source.is_active() || !self.nic_is_full(source) {
+            return false;
+        }
+        let (egress, class) = self.next_place(source);
+        if let Some(nic) = &mut self.links.nics[egress]
+            && !nic.blocked(class).contains(&source)
+        {
+            nic.block(class, source);
+        }
+        true
+    }
+
+    /// The NIC was full and the frame is gone: a greedy source tries again when one of its class has left.
+    pub fn nic_refused(&mut self, egress: PortIx, class: TrafficClass, frame: &Frame) {
+        let pushed = frame.flags.is_pushed();
+        if self.was_pulled(frame, pushed) {
+            self.pulled_frame_left(egress, class);
+        }
+        if !pushed {
+            return;
+        }
+        let source = self.routes.path_source[frame.path.at()];
+        let state = &mut self.hosts.sources[source];
+        if state.source.is_greedy() {
+            // What it left at another port when its path changed is not counted any more.
+            state.in_nic = state.in_nic.saturating_sub(1);
+            if let Some(nic) = &mut self.links.nics[egress] {
+                nic.block(class, source);
+            }
+        }
+    }
+
+    /// Returns true if the NIC pulled a frame from an endpoint or a rate limiter. Frames that the host originates itself enter the
+    /// queue without being pulled.
+    #[inline(always)]
+    pub(super) fn was_pulled(&self, frame: &Frame, pushed: bool) -> bool {
+        if pushed { self.limiter_of(frame.path).is_some() } else { !frame.flags.is_originated() }
+    }
+
+    /// A frame has left a NIC: defers what may take its place, if anything waits for that.
+    #[inline(always)]
+    pub fn feed(&mut self, egress: PortIx, frame: &Frame) {
+        let class = self.links.ports[egress].classes.class(frame.priority);
+        if self.was_pulled(frame, frame.flags.is_pushed()) {
+            self.pulled_frame_left(egress, class);
+        }
+        let Some(nic) = &self.links.nics[egress] else { return };
+        if nic.has_line(class) {
+            self.deferred.push(Deferred::Refill(egress, class, *frame));
+        } else if frame.flags.is_pushed() || nic.has_blocked(class) {
+            self.deferred.push(Deferred::RefillSources(egress, class, *frame));
+        }
+    }
+
+    /// Fills the place of a frame that has left a NIC. Endpoints and limiters come before sources, which would take every free place.
+    #[inline(never)]
+    pub fn refill_nic(
+        &mut self,
+        (egress, class): (PortIx, TrafficClass),
+        frame: &Frame,
+        now: Time,
+        windows: &mut Queued,
+    ) {
+        self.pull(egress, class, now, windows);
+        self.feed_sources((egress, class), frame, now, windows);
+    }
+
+    /// Lets sources fill the place of a frame that has left a NIC.
+    #[inline(always)]
+    pub fn feed_sources(
+        &mut self,
+        (egress, class): (PortIx, TrafficClass),
+        frame: &Frame,
+        now: Time,
+        windows: &mut Queued,
+    ) {
+        if frame.flags.is_pushed() {
+            let source = self.routes.path_source[frame.path.at()];
+            let state = &mut self.hosts.sources[source];
+            if state.source.is_greedy() {
+                state.in_nic = state.in_nic.saturating_sub(1);
+                self.refill(source, now, windows);
+            }
+        }
+        let Some(nic) = &self.links.nics[egress] else { return };
+        if nic.has_blocked(class) {
+            self.unblock(egress, class, true, now, windows);
+        }
+    }
+
+    /// Lets those act who wait for a port, of all classes; greedy sources only if `greedy`.
+    pub fn unblock_all(&mut self, egress: PortIx, greedy: bool, now: Time, windows: &mut Queued) {
+        let classes = self.links.ports[egress].classes.classes();
+        for class in (0..classes as u8).map(TrafficClass) {
+            self.unblock(egress, class, greedy, now, windows);
+        }
+    }
+
+    /// Lets those act who wait for a class of a port, as long as there is room; greedy sources only if `greedy`.
+    #[inline(never)]
+    fn unblock(
+        &mut self,
+        egress: PortIx,
+        class: TrafficClass,
+        greedy: bool,
+        now: Time,
+        windows: &mut Queued,
+    ) {
+        let waiting =
+            |fabric: &Fabric| fabric.links.nics[egress].as_ref().map_or(0, |nic| nic.blocked(class).len());
+        for _ in 0..waiting(self) {
+            let Some(nic) = &mut self.links.nics[egress] else { return };
+            let Some(source) = nic.unblock(class) else { return };
+            if self.is_held_back(source) {
+                let limited = self.hosts.sources[source].limited;
+                let Some(nic) = &mut self.links.nics[egress] else { return };
+                if limited {
+                    // The limiter of another may have room.
+                    nic.block(class, source);
+                    continue;
+                }
+                // Still no room, or its next frame goes elsewhere now.
+                nic.block_again(class, source);
+                return;
+            }
+            if !self.hosts.sources[source].source.is_greedy() {
+                self.source_due(source, now, windows);
+            } else if greedy {
+                self.refill(source, now, windows);
+            } else if let Some(nic) = &mut self.links.nics[egress] {
+                nic.block(class, source);
+            }
+        }
+    }
+
+    /// Takes a source off the list of those that wait for a port. Whether it was there.
+    pub fn stop_waiting(&mut self, egress: PortIx, source: SourceIx) -> bool {
+        let Some(nic) = &mut self.links.nics[egress] else { return false };
+        nic.forget(source)
+    }
+}

@@ -1,0 +1,54 @@
+//! In-band telemetry: what the egress ports of switches write into packets that ask for it.
+//!
+//! A port writes when the transmission of a data packet begins, of what waits behind it then. Stamps lie beside the header of their
+//! packet (`headers`), and are no more when it is. Bytes count as on the wire. Where no queue pair asks for telemetry nothing of
+//! this is there, and no port is told to look.
+
+use crate::run::state::index::PortIx;
+use crate::run::state::world::Fabric;
+use frame::{Frame, FrameKind, Stamp, Telemetry, members};
+use units::Time;
+
+impl Fabric {
+    /// A transmission has begun at a port: a data packet that asks for telemetry gets it.
+    pub fn write_telemetry(&mut self, egress: PortIx, frame: &Frame, now: Time) {
+        let Some(own) = self.telemetry.get_mut(egress).filter(|own| own.writes) else { return };
+        let port = &self.links.ports[egress];
+        let overhead = u64::from(port.overhead);
+        let before = own.sent;
+        own.sent += u64::from(frame.bytes) + overhead;
+        if frame.flags.kind() != FrameKind::Data {
+            return;
+        }
+        let Some(asked) = self.headers.asked(frame) else { return };
+        let queues = members(port.waiting).map(|class| port.first_queue.plus(class as u32));
+        let queue = queues.map(|queue| {
+            let waiting = self.buffers.queues[queue].occupancy;
+            waiting.bytes + waiting.frames * overhead
+        });
+        let stamp = Stamp { at: now, sent: before, queue: queue.sum(), rate: self.links.cold[egress].rate };
+        match asked {
+            Telemetry::None => {}
+            Telemetry::Hops(most) => {
+                let most = *most;
+                self.headers.stamps_mut(frame).push(self.numbering.port(egress), stamp, most);
+            }
+            Telemetry::Worst { utilisation, over } => {
+                let own = own.average(&stamp, *over) * 1e6 + 0.5;
+                *utilisation = (*utilisation).max(own as u32);
+            }
+        }
+    }
+
+    /// A packet with telemetry has come to one of the ends of its path: which hears of its stamps first of all.
+    pub fn hand_over_stamps(&mut self, frame: &Frame, to_far: bool, pair: u32) {
+        let Some(ends) = self.hosts.endpoints_of_path.get(frame.path.at()) else { return };
+        if let Some(nth) = ends[usize::from(to_far)] {
+            transport::Protocol::on_stamps(
+                &mut self.hosts.endpoints[nth].endpoint,
+                pair,
+                self.headers.stamps_mut(frame),
+            );
+        }
+    }
+}

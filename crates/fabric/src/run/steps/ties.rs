@@ -1,0 +1,76 @@
+//! Ties: decisions between frames of different sources that come to a queue in the same picosecond.
+//!
+//! In real fabrics no two frames come at the same time. Here they do, when sources have clocks that are equal to
+//! the picosecond and send in step: then the order in which ports are handled decides which of them is lost, and
+//! it decides the same way each time. That is no property of the mechanisms. So such decisions are counted, and a
+//! result says how many of its losses are of this kind.
+//!
+//! Clocks that are off move such frames apart by a few nanoseconds. Where each sends by its own clock, that grows, and the order
+//! changes; where answers clock what is sent, it stays, and so does the order. So frames are alike that come closer to each other
+//! than clocks alone move them apart (`crates/fabric/src/build/ties.rs`).
+//!
+//! Counted are a frame that a limit refuses while one of another source has just entered the same memory, and a pause with
+//! targets under the same condition. Not counted are frames that are refused
+//! together, as none of them would have been taken in another order.
+
+use crate::run::state::index::{PortIx, QueueIx};
+use crate::run::state::losses::Cause;
+use crate::run::state::world::Fabric;
+use frame::{Frame, TrafficClass};
+use units::Time;
+
+impl Fabric {
+    /// A limit has refused a frame: was it a tie?
+    #[cold]
+    pub fn note_tied_loss(
+        &mut self,
+        egress: PortIx,
+        class: TrafficClass,
+        frame: &Frame,
+        cause: Cause,
+        now: Time,
+    ) {
+        let node = &self.nodes[self.node_of[egress]];
+        let class_of_port = |port: PortIx| self.links.ports[port].queue(class);
+        let all_of_port = |port: PortIx| self.links.ports[port].queues();
+        let ports = || self.ports_beside(egress);
+        let own = |queue: QueueIx| self.other_came(queue, frame, now);
+        let tied = match cause {
+            Cause::Queue | Cause::NicFull => own(class_of_port(egress)),
+            _ if !self.is_just_now(node.memory().last_entry, now) => false,
+            Cause::Port => all_of_port(egress).any(own),
+            Cause::Class => ports().map(class_of_port).any(own),
+            Cause::Total => ports().flat_map(all_of_port).any(own),
+            _ => false,
+        };
+        self.links.cold[egress].counts.ties += u64::from(tied);
+    }
+
+    /// A queue that a frame comes to pauses targets: was it a tie?
+    pub fn note_tied_pause(
+        &mut self,
+        egress: PortIx,
+        class: TrafficClass,
+        ingress: Option<PortIx>,
+        now: Time,
+    ) {
+        let queue = self.links.ports[egress].queue(class);
+        let tied = self
+            .buffers
+            .last_frames(queue)
+            .any(|last| self.is_just_now(last.since, now) && last.across != ingress);
+        self.links.cold[egress].counts.ties += u64::from(tied);
+    }
+
+    /// Whether a frame of another source began to wait in a queue now.
+    fn other_came(&self, queue: QueueIx, frame: &Frame, now: Time) -> bool {
+        let source = |frame: &Frame| self.routes.path_source[frame.path.at()];
+        let mut last = self.buffers.last_frames(queue);
+        last.any(|last| self.is_just_now(last.since, now) && source(&last.frame) != source(frame))
+    }
+
+    /// Whether only clocks tell two times apart.
+    fn is_just_now(&self, before: Time, now: Time) -> bool {
+        before <= now && now - before <= self.probes.alike
+    }
+}

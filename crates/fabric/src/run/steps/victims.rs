@@ -1,0 +1,236 @@
+//! Whom pauses hold back: the flows that stand at a port while it is paused.
+
+use crate::run::state::index::{PortIx, QueueIx};
+use crate::run::state::probes::{PauseRecord, Stopped};
+use crate::run::state::victims::{Found, Line, Victims};
+use crate::run::state::world::Fabric;
+use frame::{ClassMap, Priority, TrafficClass};
+use units::Time;
+
+/// Which priorities a pause holds back: its own, and those of the same class that are not paused themselves, which count
+/// for the lowest of the `paused` ones.
+fn held_back_by(priority: u8, paused: u32, classes: ClassMap) -> u32 {
+    let own = 1 << priority;
+    let together = classes.numbers_of(classes.class(Priority(priority)));
+    let lowest = (together & paused).trailing_zeros() == u32::from(priority);
+    if lowest { own | together & !paused } else { own }
+}
+
+impl Fabric {
+    /// The pauses of a port that are recorded from place `first` on have just ended: notes who stood there.
+    pub fn note_held(&mut self, port: PortIx, first: usize, now: Time) {
+        let ended = self.probes.pauses.as_ref().map_or(0, Vec::len);
+        if first >= ended {
+            return;
+        }
+        let mut paused = self.links.cold[port].control.priorities_in_force();
+        let records: Vec<PauseRecord> =
+            self.probes.pauses.iter().flat_map(|pauses| &pauses[first..]).copied().collect();
+        records.iter().for_each(|record| paused |= 1 << record.priority);
+        for record in records {
+            let Some(mut victims) = self.probes.victims.take() else { return };
+            let stopped = record.stopped();
+            let mut place = victims.places.remove(&stopped).unwrap_or_default();
+            self.look(&mut victims, &mut place.line, stopped, paused, record.end.min(now));
+            place.ended(record.start, &victims.present);
+            victims.places.insert(stopped, place);
+            self.probes.victims = Some(victims);
+        }
+    }
+
+    /// Notes who stands at a port that is still paused, as if its pauses had ended by `end`.
+    pub fn standing(&self, stopped: Stopped, end: Time) -> Vec<(u32, Time)> {
+        let Some(own) = &self.probes.victims else { return Vec::new() };
+        let mut victims = Victims::new(own.flows.clone());
+        let paused = self.links.cold[stopped.port].control.priorities_in_force();
+        self.look(&mut victims, &mut Line::default(), stopped, paused, end);
+        victims.present
+    }
+
+    /// Looks at who is held back by a pause of a priority that is over at `end`: `present`, by flow.
+    fn look(&self, victims: &mut Victims, line: &mut Line, stopped: Stopped, paused: u32, end: Time) {
+        let Stopped { port, priority, bypass } = stopped;
+        victims.begin();
+        let classes = self.links.ports[port].classes;
+        let class = classes.class(Priority(priority));
+        let queue = self.links.ports[port].queue(class);
+        if bypass {
+            return self.look_at_bypassed(victims, line, (port, class), queue, end);
+        }
+        let held_back = held_back_by(priority, paused, classes);
+        let is_held_back = |priority: Priority| held_back >> priority.0 & 1 != 0;
+        if let Some(list) = self.in_one_list(queue) {
+            let flows = victims.flows.clone();
+            line.advance(list, &self.buffers.pool, end, &flows, &mut victims.in_line);
+            for one in line.flows.iter().filter(|one| is_held_back(one.priority)) {
+                victims.stands(one.flow, one.since);
+            }
+        } else {
+            for one in
+                self.frames_for(queue).filter(|one| is_held_back(one.frame.priority) && one.since < end)
+            {
+                victims.stands(victims.flows[one.frame.path.at()], one.since);
+            }
+        }
+        let ready = self.links.nics[port].iter().flat_map(|nic| nic.line(class));
+        for (path, priority, since) in ready.filter_map(|entry| self.stands_for(entry)) {
+            if is_held_back(priority) && since < end {
+                victims.stands(victims.flows[path.at()], since);
+            }
+        }
+        victims.present.sort_unstable();
+    }
+
+    /// As `look`, of a wait of the bypass queues of a class.
+    fn look_at_bypassed(
+        &self,
+        victims: &mut Victims,
+        line: &mut Line,
+        (port, class): (PortIx, TrafficClass),
+        queue: QueueIx,
+        end: Time,
+    ) {
+        if let Some(found) = self.in_one_bypass(queue) {
+            let flows = victims.flows.clone();
+            line.advance(found, &self.buffers.pool, end, &flows, &mut victims.in_line);
+            line.flows.iter().for_each(|one| victims.stands(one.flow, one.since));
+        } else {
+            for one in self.bypassed_for(queue).filter(|one| one.since < end) {
+                victims.stands(victims.flows[one.frame.path.at()], one.since);
+            }
+        }
+        let ready = self.links.nics[port].iter().flat_map(|nic| nic.line(class));
+        for entry in ready.filter(|&entry| self.may_be_bypassed(entry)) {
+            if let Some((path, _, since)) = self.stands_for(entry).filter(|one| one.2 < end) {
+                victims.stands(victims.flows[path.at()], since);
+            }
+        }
+        victims.present.sort_unstable();
+    }
+
+    /// The list that all frames for a queue stand in, if it is one, and how many they are.
+    fn in_one_list(&self, queue: QueueIx) -> Option<Found<'_>> {
+        let node = &self.nodes[self.node_of[self.links.place_of_queue(queue).0]];
+        let [list] = self.buffers.lists(queue) else { return None };
+        let frames = self.buffers.queues[queue].occupancy.frames;
+        node.architecture.crossbar().is_none().then_some(Found { list, frames, left: None })
+    }
+
+    /// As `in_one_list`, of those of its bypass queue.
+    fn in_one_bypass(&self, queue: QueueIx) -> Option<Found<'_>> {
+        let node = &self.nodes[self.node_of[self.links.place_of_queue(queue).0]];
+        let (list, frames, left) = self.buffers.one_bypass(queue)?;
+        let found = Found { list, frames: frames.into(), left: Some(left) };
+        node.architecture.crossbar().is_none().then_some(found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::state::pool::{List, Pool};
+    use crate::run::state::victims::{BlockedFlow, PausedPlace, Seen};
+    use frame::{Frame, PathId};
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    fn us(us: u64) -> Time {
+        Time::from_us(us)
+    }
+
+    #[test]
+    fn one_entry_from_the_first_pause_to_the_last() {
+        let mut place = PausedPlace::default();
+        // Pauses from 10, 20, 30 and 40 us. Flow 1 stands there all the time, 2 leaves after the second, 3 comes in the
+        // third and stays, 4 is away in between.
+        place.ended(us(10), &[(1, us(5)), (2, us(9)), (4, us(11))]);
+        place.ended(us(20), &[(1, us(5)), (2, us(9))]);
+        place.ended(us(30), &[(1, us(29)), (3, us(31)), (4, us(30))]);
+        place.ended(us(40), &[(1, us(38)), (3, us(31))]);
+        let mut held: Vec<_> = place.held().map(|one| (one.flow, one.first, one.last, one.since)).collect();
+        held.sort_unstable();
+        let expected =
+            [(1, 0, 3, us(5)), (2, 0, 1, us(9)), (3, 2, 3, us(31)), (4, 0, 0, us(11)), (4, 2, 2, us(30))];
+        assert_eq!(held, expected);
+    }
+
+    #[test]
+    fn a_flow_that_went_and_came_back_in_a_pause_begins_anew() {
+        let mut place = PausedPlace::default();
+        place.ended(us(10), &[(7, us(1))]);
+        place.ended(us(20), &[(7, us(22))]);
+        let held: Vec<_> = place.held().copied().collect();
+        let one = |number, since| BlockedFlow { flow: 7, first: number, last: number, since };
+        assert_eq!(held, [one(0, us(1)), one(1, us(22))]);
+    }
+
+    proptest! {
+        /// A line that reads only what is new knows who stands there, and who came after the last look since when.
+        #[test]
+        fn a_line_knows_what_reading_the_whole_queue_would(
+            steps in prop::collection::vec((0u8..4, 0u32..5, 0u8..2, 0u64..3), 1..200), counts: bool,
+        ) {
+            let flows: Vec<u32> = (0..5).collect();
+            let (mut pool, mut list, mut line, mut seen) = (Pool::new(), List::EMPTY, Line::default(), Seen::default());
+            let (mut now, mut frames, mut left, mut looked) = (Time::ZERO, 0, u32::MAX - 9, Time::ZERO);
+            for (what, flow, priority, later) in steps {
+                now += Time::from_ps(later);
+                match what {
+                    0 | 1 => {
+                        let frame = Frame { path: PathId(flow), priority: Priority(priority), ..Frame::default() };
+                        pool.push(&mut list, &frame, now, None);
+                        frames += 1;
+                    }
+                    2 if frames > 0 => {
+                        pool.pop(&mut list);
+                        frames -= 1;
+                        left = left.wrapping_add(1);
+                    }
+                    _ => {
+                        let found = Found { list: &list, frames, left: counts.then_some(left) };
+                        line.advance(found, &pool, now, &flows, &mut seen);
+                        let mut told: Vec<_> =
+                            line.flows.iter().map(|one| (one.flow, one.priority.0, one.since.max(looked))).collect();
+                        told.sort_unstable();
+                        let mut all: BTreeMap<(u32, u8), Time> = BTreeMap::new();
+                        for one in pool.iter(&list).filter(|one| one.since < now) {
+                            all.entry((one.frame.path.0, one.frame.priority.0)).or_insert(one.since.max(looked));
+                        }
+                        let expected: Vec<_> = all.into_iter().map(|((flow, of), since)| (flow, of, since)).collect();
+                        prop_assert_eq!(told, expected);
+                        looked = now;
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn frames_of_one_time_may_get_to_a_bypass_queue_one_after_the_other() {
+        let (mut pool, mut list, mut line, mut seen) =
+            (Pool::new(), List::EMPTY, Line::default(), Seen::default());
+        let mut look = |list: &List, pool: &Pool, left| {
+            let found = Found { list, frames: 1, left: Some(left) };
+            line.advance(found, pool, us(9), &[0, 1], &mut seen);
+            line.flows.iter().map(|one| one.flow).collect::<Vec<_>>()
+        };
+        let frame = |path| Frame { path: PathId(path), ..Frame::default() };
+        pool.push(&mut list, &frame(0), us(5), None);
+        assert_eq!(look(&list, &pool, 3), [0]);
+        assert_eq!(look(&list, &pool, 3), [0], "it still stands there");
+        pool.pop(&mut list);
+        pool.push(&mut list, &frame(1), us(5), None);
+        assert_eq!(look(&list, &pool, 4), [1]);
+    }
+
+    #[test]
+    fn a_pause_holds_back_what_shares_its_queue() {
+        let separate = ClassMap::SEPARATE;
+        assert_eq!(held_back_by(3, 1 << 3, separate), 1 << 3);
+        // All in one queue: what is not paused itself is counted once.
+        let one = ClassMap::SHARED;
+        assert_eq!(held_back_by(3, 0b11000, one), 0b1110_1111);
+        assert_eq!(held_back_by(4, 0b11000, one), 0b0001_0000);
+        assert_eq!(held_back_by(4, 0xFF, one), 0b0001_0000);
+    }
+}

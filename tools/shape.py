@@ -1,0 +1,220 @@
+"""Measures how a folder of Rust sources is cut: its largest object, mutual recursion, and cycles of files.
+
+    python tools/shape.py [CRATE_SRC FOLDER]      by default the steps of the engine
+
+The largest object is the type with the most methods. A cycle of files is a set of files each of which depends
+on every other one, directly or through others: by imports (`use crate::...`), or by calls between the methods
+of the largest object, which imports do not show. Recursion is counted between those methods. Sources are read
+as text, in the layout of rustfmt; test modules and comments do not count.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+SOURCES = ROOT / "crates" / "fabric" / "src"
+Graph = dict[str, set[str]]
+
+IMPL = re.compile(
+    r"^impl(?:<[^{]*?>)? (?:[\w:<>' ,]+ for )?(\w+)[^{;]*\{\n(.*?)^\}", re.MULTILINE | re.DOTALL
+)
+METHOD = re.compile(
+    r"^    (?:#\[[^\n]*\n    )*(?:pub(?:\([^)]*\))? )?(?:const )?(?:unsafe )?fn (\w+)", re.MULTILINE
+)
+CALL = re.compile(r"\b(?:self|fabric|world)\s*\.(\w+)\(")
+USE = re.compile(r"^\s*(?:pub(?:\([^)]*\))? )?use ((?:crate|super|self)[^;]*);", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Method:
+    """A method of a type.
+
+    Attributes
+    ----------
+    file
+        Path of its file, relative to the folder.
+    calls
+        Names that it calls on `self`, `fabric` or `world`.
+    """
+
+    file: str
+    calls: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Measured shape of a folder.
+
+    Attributes
+    ----------
+    largest
+        Name of the type with the most methods.
+    methods
+        Its methods, by name.
+    """
+
+    largest: str
+    methods: Mapping[str, Method]
+    imports: Graph
+
+    def calls(self) -> Graph:
+        """Calls between the methods of the largest object; a call of itself does not count."""
+        return {name: {*method.calls} & self.methods.keys() - {name} for name, method in self.methods.items()}
+
+    def recursion(self) -> list[list[str]]:
+        """Groups of mutually recursive methods, largest first."""
+        return cycles(self.calls())
+
+    def files_by_calls(self) -> Graph:
+        """Files of the methods of the largest object, and the files that each calls into."""
+        graph: defaultdict[str, set[str]] = defaultdict(set)
+        for name, called in self.calls().items():
+            own = self.methods[name].file
+            graph[own] |= {self.methods[other].file for other in called} - {own}
+        return dict(graph)
+
+    def cycles_by_calls(self) -> list[list[str]]:
+        """Cycles of files by calls, largest first."""
+        return cycles(self.files_by_calls())
+
+    def cycles_by_imports(self) -> list[list[str]]:
+        """Cycles of files by imports, largest first."""
+        return cycles(self.imports)
+
+
+def main(arguments: list[str]) -> int:
+    """Prints the shape, one figure a line."""
+    crate, folder = map(Path, arguments) if arguments else (SOURCES, SOURCES / "run")
+    shape = measure(crate.resolve(), folder.resolve())
+    files = {method.file for method in shape.methods.values()}
+    print(f"{shape.largest}: {len(shape.methods)} methods in {len(files)} files")
+    for title, groups in (
+        ("mutually recursive methods", shape.recursion()),
+        ("cycles of files by calls", shape.cycles_by_calls()),
+        ("cycles of files by imports", shape.cycles_by_imports()),
+    ):
+        print(f"{title}: {' '.join(str(len(group)) for group in groups) or 'none'}")
+        for group in groups:
+            print(f"  {', '.join(group)}")
+    return 0
+
+
+def measure(crate: Path, folder: Path) -> Shape:
+    """Measures the sources below `folder`, a module of the crate whose sources are in `crate`."""
+    types: defaultdict[str, dict[str, Method]] = defaultdict(dict)
+    for path in sorted(folder.rglob("*.rs")):
+        for block in IMPL.finditer(source(path)):
+            parts = METHOD.split(block[2])
+            for name, body in zip(parts[1::2], parts[2::2], strict=True):
+                calls = frozenset(CALL.findall(body))
+                types[block[1]][name] = Method(path.relative_to(folder).as_posix(), calls)
+    largest = max(types, key=lambda name: len(types[name]), default="")
+    return Shape(largest, types[largest], imports(crate, folder))
+
+
+def source(path: Path) -> str:
+    """Code of a file: without its test module and without comment lines."""
+    code = re.split(r"\n#\[cfg\((?:all\()?test", path.read_text("utf-8"))[0]
+    return re.sub(r"^\s*//.*$", "", code, flags=re.MULTILINE)
+
+
+def imports(crate: Path, folder: Path) -> Graph:
+    """Files of a folder, and the files of that folder that each imports from, ``tests.rs`` excepted."""
+    files = {_module(path, crate): path for path in sorted(crate.rglob("*.rs")) if path.name != "tests.rs"}
+    within = {
+        module: path
+        for module, path in files.items()
+        if folder in path.parents or path == folder.with_suffix(".rs")
+    }
+    graph: Graph = {"/".join(module): set() for module in within}
+    for module, path in within.items():
+        for tree in USE.findall(source(path)):
+            for leaf in expanded(re.sub(r"\s+", "", tree)):
+                target = _absolute(leaf.split("::"), module)
+                lengths = range(len(target), 0, -1)
+                used = next((target[:length] for length in lengths if target[:length] in files), None)
+                if used in within and used != module:
+                    graph["/".join(module)].add("/".join(used or ()))
+    return graph
+
+
+def expanded(tree: str) -> list[str]:
+    """Paths of an import without spaces: ``a::{b,c::{d,e}}`` is ``a::b``, ``a::c::d`` and ``a::c::e``."""
+    at = tree.find("{")
+    if at < 0:
+        return [tree]
+    depth, part, parts = 0, "", []
+    for character in tree[at + 1 : -1]:
+        depth += (character == "{") - (character == "}")
+        if character == "," and depth == 0:
+            parts.append(part)
+            part = ""
+        else:
+            part += character
+    return [path for part in [*parts, part] if part for path in expanded(tree[:at] + part)]
+
+
+def cycles(graph: Mapping[str, set[str]]) -> list[list[str]]:
+    """Strongly connected components of more than one node, largest first (Tarjan, without recursion)."""
+    index: dict[str, int] = {}
+    low: dict[str, int] = {}
+    stack: list[str] = []
+    open_nodes: set[str] = set()
+    found: list[list[str]] = []
+    for root in sorted(graph):
+        if root in index:
+            continue
+        index[root] = low[root] = len(index)
+        stack.append(root)
+        open_nodes.add(root)
+        work = [(root, iter(sorted(graph[root])))]
+        while work:
+            node, rest = work[-1]
+            for other in rest:
+                if other not in index:
+                    index[other] = low[other] = len(index)
+                    stack.append(other)
+                    open_nodes.add(other)
+                    work.append((other, iter(sorted(graph.get(other, ())))))
+                    break
+                if other in open_nodes:
+                    low[node] = min(low[node], index[other])
+            else:
+                work.pop()
+                if work:
+                    above = work[-1][0]
+                    low[above] = min(low[above], low[node])
+                if low[node] == index[node]:
+                    group = [stack.pop()]
+                    while group[-1] != node:
+                        group.append(stack.pop())
+                    open_nodes.difference_update(group)
+                    if len(group) > 1:
+                        found.append(sorted(group))
+    return sorted(found, key=lambda group: (-len(group), group))
+
+
+def _module(path: Path, crate: Path) -> tuple[str, ...]:
+    parts = path.relative_to(crate).with_suffix("").parts
+    return parts[:-1] if parts[-1] in {"mod", "lib", "main"} else parts
+
+
+def _absolute(parts: list[str], module: tuple[str, ...]) -> tuple[str, ...]:
+    base = module
+    if parts[0] == "crate":
+        base, parts = (), parts[1:]
+    elif parts[0] == "self":
+        parts = parts[1:]
+    while parts and parts[0] == "super":
+        base, parts = base[:-1], parts[1:]
+    return (*base, *parts)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))
