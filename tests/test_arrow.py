@@ -11,11 +11,13 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock import arrow
+from penstock.analysis.decimate import distinct
 from penstock.measurements import numpy_of
 from penstock.result.rows import Rows, encoded
 
@@ -23,6 +25,7 @@ TEXTS = st.lists(st.none() | st.text(st.characters(exclude_categories=["Cs"]), m
 FLOATS = st.lists(st.floats(width=64), max_size=40)
 
 
+@settings(deadline=None)
 @given(TEXTS)
 def test_strings_are_those_of_pyarrow(values: list[str | None]) -> None:
     found = arrow.strings(values)
@@ -30,12 +33,14 @@ def test_strings_are_those_of_pyarrow(values: list[str | None]) -> None:
     assert found.equals(pa.array(values, pa.string()))
 
 
+@settings(deadline=None)
 @given(st.lists(st.booleans(), max_size=40))
 def test_booleans_are_those_of_pyarrow(values: list[bool]) -> None:
     assert arrow.booleans(values).equals(pa.array(values, pa.bool_()))
     assert numpy_of(arrow.booleans(values)).tolist() == values
 
 
+@settings(deadline=None)
 @given(st.lists(st.none() | st.integers(-(2**63), 2**63 - 1), max_size=40))
 def test_integers_are_those_of_pyarrow(values: list[int | None]) -> None:
     found = arrow.numbers(values, pa.int64())
@@ -43,6 +48,7 @@ def test_integers_are_those_of_pyarrow(values: list[int | None]) -> None:
     assert found.equals(pa.array(values, pa.int64()))
 
 
+@settings(deadline=None)
 @given(FLOATS)
 def test_nan_is_null_where_that_is_asked_for(values: list[float]) -> None:
     null = arrow.numbers(np.array(values, dtype=np.float64), null_nan=True)
@@ -76,6 +82,7 @@ def test_codes_and_places_of_any_chunks() -> None:
     assert arrow.codes(empty)[0].tolist() == arrow.places(empty, arrow.strings(["a"])).tolist() == []
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.tuples(st.sampled_from(["x", "y", None]), st.integers(0, 3), st.none() | st.integers(0, 9)))
 )
@@ -96,10 +103,35 @@ def test_sums_are_those_of_a_dictionary(rows: list[tuple[str | None, int, int | 
     assert [tuple(row.values()) for row in found] == [(*key, *own) for key, own in expected.items()]
 
 
+@pytest.mark.parametrize("public", [False, True])
+def test_parquet_files_are_those_of_pyarrow(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, public: bool
+) -> None:
+    if public:
+        monkeypatch.setitem(sys.modules, "pyarrow._parquet", None)
+    for at, table in enumerate(
+        (
+            pa.table({"a": ["x", None, "x"], "b": [1.0, math.nan, None]}),
+            pa.schema([pa.field("a", pa.int64(), metadata={"unit": "ns"})]).empty_table(),
+        )
+    ):
+        pq.write_table(table, tmp_path / "theirs", compression="zstd")
+        arrow.write_parquet(table, tmp_path / f"ours{at}")
+        assert (tmp_path / f"ours{at}").read_bytes() == (tmp_path / "theirs").read_bytes()
+
+
+@settings(deadline=None)
+@given(st.lists(st.integers(-5, 5) | st.integers()))
+def test_distinct_values_are_those_of_a_set(values: list[int]) -> None:
+    known = [one for one in values if abs(one) < 2**62]
+    assert distinct(np.array(known, dtype=np.int64)).tolist() == sorted(set(known))
+
+
 def test_first_words() -> None:
     assert arrow.first_word(pa.array(["a[1][2]", "b", ""]), "[").to_pylist() == ["a", "b", ""]
 
 
+@settings(deadline=None)
 @given(FLOATS, st.booleans())
 def test_numbers_are_written_as_json_writes_them(values: list[float], ascii_only: bool) -> None:
     found = encoded(pa.array(values, pa.float64()), ascii_only=ascii_only)
@@ -116,6 +148,7 @@ def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
+@settings(deadline=None)
 @given(TEXTS, st.booleans())
 def test_rows_of_any_text_are_written_as_json_writes_them(values: list[str | None], ascii_only: bool) -> None:
     table = pa.table({"a": pa.array(values, pa.string()), "n": pa.array(range(len(values)), pa.int64())})

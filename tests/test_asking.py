@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import penstock as ps
@@ -132,12 +132,14 @@ def plain_rates(result: Measurements) -> list[float | None]:
     return found
 
 
+@settings(deadline=None)
 @given(results())
 def test_asked_rates_are_those_of_each_flow(result: Measurements) -> None:
     assert same(asked_rates(result).tolist(), plain_rates(result))
     assert asked_rates(result) is asked_rates(result), "found once"
 
 
+@settings(deadline=None)
 @given(results())
 def test_evenness_is_that_of_flows_that_ask_for_the_same(result: Measurements) -> None:
     ended = {row["flow"] for row in rows(result, "connections") if row["completed_ns"] is not None}
@@ -162,6 +164,7 @@ def test_evenness_is_that_of_flows_that_ask_for_the_same(result: Measurements) -
     assert found == sorted(expected, key=lambda one: one[2])
 
 
+@settings(deadline=None)
 @given(results())
 def test_the_worst_served_and_groups_are_those_of_each_flow(result: Measurements) -> None:
     flows = rows(result, "flows")
@@ -194,6 +197,7 @@ def test_groups_of_many_flows_are_sums_and_largest() -> None:
     assert grouped(result) == list(expected.values())
 
 
+@settings(deadline=None)
 @given(results())
 def test_receivers_are_sums_of_shares(result: Measurements) -> None:
     sums: dict[str, float] = defaultdict(float)

@@ -22,6 +22,7 @@ from penstock import _core, glossary, library
 from penstock.cli import compare, console, demo, main
 from penstock.result import Result, rows, summary
 from penstock.studies import reproduce as studies
+from penstock.units import duration
 
 SCHEMAS = Path(__import__("penstock").__file__).parent / "schemas"
 
@@ -145,9 +146,9 @@ def test_a_killed_run_leaves_nothing(tmp_path: Path) -> None:
 
 def test_a_full_disk_is_an_error_and_leaves_nothing(penstock: Command, small: Path, tmp_path: Path) -> None:
     code = (
-        "import errno, os, pyarrow.parquet as pq\n"
+        "import errno, os\nfrom penstock import arrow\n"
         "def full(*a, **k): raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))\n"
-        "pq.write_table = full\n"
+        "arrow.write_parquet = full\n"
         "from penstock.cli import main\n"
         f"raise SystemExit(main(['run', {str(small)!r}, '--out', 'full']))"
     )
@@ -413,7 +414,7 @@ def test_a_panic_of_the_engine_ends_in_a_message(
     def panic(*_: object, **__: object) -> None:
         raise PanicException("index out of bounds")
 
-    monkeypatch.setattr(_core, "check", panic)
+    monkeypatch.setattr(_core, "examine", panic)
     assert main(["check", "first-light"]) == 1
     said = capsys.readouterr().err
     assert said.startswith("penstock: the engine has failed: index out of bounds")
@@ -657,3 +658,36 @@ def test_demo_ends_in_fifteen_lines(
     assert "step 5" in err
     assert len((out + err).splitlines()) <= 15
     assert "picture  out" in out.splitlines()[-1]
+
+
+def test_check_loads_a_scenario_once(
+    small: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Loading a large fabric takes seconds."""
+    text = small.read_text("utf-8")
+    loaded: list[str] = []
+    real = _core.examine
+
+    def examine(text: str, file: str, *, allow_files: bool = False) -> tuple[str, list[str], list[str]]:
+        loaded.append(file)
+        return real(text, file, allow_files=allow_files)
+
+    for name in ("check", "guarantees", "thresholds", "topology", "effective_json"):
+        monkeypatch.setattr(_core, name, lambda *_, **__: pytest.fail("loaded again"))
+    monkeypatch.setattr(_core, "examine", examine)
+    assert main(["check", str(small)]) == 0
+    assert loaded == [str(small)] and "ok" in capsys.readouterr().out
+    monkeypatch.undo()
+    assert _core.examine(text, str(small))[0] == _core.check(text, str(small))
+
+
+def test_run_tells_loading_and_building_apart_from_the_simulation(
+    penstock: Command, small: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "timed"
+    printed = penstock("run", small, "--out", out).stdout
+    run = json.loads((out / "run.json").read_text("utf-8"))
+    assert run["load_s"] > 0 and 0 < run["build_s"] <= run["wall_s"]
+    (line,) = [line for line in printed.splitlines() if line.startswith("simulated ")]
+    assert "loading took " in line and ", building " in line
+    assert duration(1e9 * (run["wall_s"] - run["build_s"])) in line

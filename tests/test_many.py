@@ -131,9 +131,9 @@ def test_a_run_that_breaks_a_promise_is_saved_and_marked(
 
 def test_a_full_disk_still_prints_what_was_measured(penstock: Command, small: Path, tmp_path: Path) -> None:
     code = (
-        "import errno, os, pyarrow.parquet as pq\n"
+        "import errno, os\nfrom penstock import arrow\n"
         "def full(*a, **k): raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))\n"
-        "pq.write_table = full\n"
+        "arrow.write_parquet = full\n"
         "from penstock.cli import main\n"
         f"raise SystemExit(main(['run', {str(small)!r}, '--out', 'full']))\n"
     )

@@ -12,10 +12,10 @@ import textwrap
 import time
 from pathlib import Path
 
-import pyarrow.parquet as pq
+import pyarrow as pa
 import pytest
 
-from penstock import storage
+from penstock import arrow, storage
 from penstock.errors import InputError, ResultError
 from penstock.result import Result
 
@@ -98,16 +98,16 @@ def test_a_full_disk_leaves_nothing(
     if earlier:
         made_up.save(target, report=False)
     left = tables_written
-    real = pq.write_table
+    real = arrow.write_parquet
 
-    def write_table(*args: object, **options: object) -> None:
+    def write_parquet(table: pa.Table, path: Path) -> None:
         nonlocal left
         if left == 0:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         left -= 1
-        real(*args, **options)
+        real(table, path)
 
-    monkeypatch.setattr(pq, "write_table", write_table)
+    monkeypatch.setattr(arrow, "write_parquet", write_parquet)
     made_up.run["seed"] = 99
     with pytest.raises(OSError, match="No space left"):
         made_up.save(target, report=False)

@@ -151,7 +151,9 @@ class Measurements:
     ----------
     run : dict
         ``name``, ``seed``, ``fingerprint``, ``engine_version``, ``simulated_s``, ``duration_s``, ``wall_s``,
-        ``events``, ``frame_hops``, ``complete``, ``warnings``.
+        ``events``, ``frame_hops``, ``complete``, ``warnings``. Wall times in seconds: ``load_s``, of reading
+        and checking the scenario; ``build_s``, of building the fabric; and ``wall_s``, of building it and
+        handling events.
     scenario_toml : str
         The effective scenario: every default written out.
     topology : dict

@@ -68,6 +68,7 @@ mod _core {
     use super::{Py, PyAny, PyErr, PyResult, Python, load};
     use pyo3::exceptions::PyValueError;
     use pyo3::prelude::*;
+    use std::time::Instant;
 
     use super::run::guarded;
 
@@ -95,22 +96,26 @@ mod _core {
         Ok(load(py, text, file, None, allow_files)?.effective_toml())
     }
 
-    /// What in a scenario is probably not as meant, rendered.
+    /// The rendered warnings of a scenario.
     #[pyfunction]
     #[pyo3(signature = (text, file, *, allow_files = false))]
     fn warnings(py: Python<'_>, text: &str, file: &str, allow_files: bool) -> PyResult<Vec<String>> {
-        Ok(load(py, text, file, None, allow_files)?
-            .warnings
-            .iter()
-            .map(|warning| warning.render(false))
-            .collect())
+        Ok(examine(py, text, file, allow_files)?.1)
     }
 
-    /// Settings with which a lossless class can lose frames, a message each; they are among the warnings.
+    /// Loads a scenario once, and returns what `penstock check` prints of it: the effective scenario as TOML, its rendered
+    /// warnings, and the messages of those warnings that break a promise.
     #[pyfunction]
     #[pyo3(signature = (text, file, *, allow_files = false))]
-    fn broken_promises(py: Python<'_>, text: &str, file: &str, allow_files: bool) -> PyResult<Vec<String>> {
-        Ok(load(py, text, file, None, allow_files)?.broken_promises())
+    fn examine(
+        py: Python<'_>,
+        text: &str,
+        file: &str,
+        allow_files: bool,
+    ) -> PyResult<(String, Vec<String>, Vec<String>)> {
+        let scenario = load(py, text, file, None, allow_files)?;
+        let warnings = scenario.warnings.iter().map(|warning| warning.render(false)).collect();
+        Ok((scenario.effective_toml(), warnings, scenario.broken_promises()))
     }
 
     /// A hash of all that a run is a function of but the engine, as 16 hexadecimal digits.
@@ -157,8 +162,10 @@ mod _core {
             return Err(PyValueError::new_err(format!("threads = {threads}: 1 to 64 are accepted")));
         }
         let waiting = || super::run::still_wanted(py, progress.as_ref());
+        let begun = Instant::now();
         let scenario = super::load_while(py, text, file, seed, allow_files, waiting)?;
-        guarded(|| super::run::run(py, scenario, threads, memory_limit, progress.as_ref()))
+        let load = begun.elapsed();
+        guarded(|| super::run::run(py, scenario, load, threads, memory_limit, progress.as_ref()))
     }
 
     /// Memory and time that a run will take, from a short piece of it: JSON.

@@ -84,11 +84,23 @@ enum Ending {
     Broken(String),
 }
 
-/// Runs a scenario to its end, until `progress` returns false, or until it holds more memory than its own limit
+/// Wall time of a run.
+#[derive(Clone, Copy)]
+struct Wall {
+    /// Reading and checking the scenario.
+    load: Duration,
+    /// Building the fabric.
+    build: Duration,
+    /// Building the fabric and handling events.
+    run: Duration,
+}
+
+/// Runs a scenario, which took `load` to read, to its end, until `progress` returns false, or until it holds more memory than its own limit
 /// or, without one, `memory_limit`. The error of an invariant that broke has what was measured until then, its `result`.
 pub fn run(
     py: Python<'_>,
     scenario: Scenario,
+    load: Duration,
     threads: Option<usize>,
     memory_limit: Option<u64>,
     progress: Option<&Py<PyAny>>,
@@ -100,13 +112,14 @@ pub fn run(
     let mut simulation =
         interruptible::call(py, waiting, move || Simulation::on_threads(&built.spec, up_to(threads)))?
             .map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let build = begun.elapsed();
     let scenario = &*scenario;
     let mut memory = MemoryWatch::new(scenario.memory_limit, memory_limit);
     let ending = py.detach(|| {
         let ending = go(&mut simulation, scenario, &mut memory, progress, begun)?;
         Ok::<_, PyErr>(cut_short(&mut simulation, ending))
     })?;
-    let wall = begun.elapsed();
+    let wall = Wall { load, build, run: begun.elapsed() };
     let Ending::Broken(why) = &ending else { return measured(py, scenario, simulation, &ending, wall) };
     let error = SimulationError::new_err(why.clone());
     // After a defect of ours there may be no tables.
@@ -140,7 +153,7 @@ fn measured(
     scenario: &Scenario,
     mut simulation: Simulation,
     ending: &Ending,
-    wall: Duration,
+    wall: Wall,
 ) -> PyResult<RunResult> {
     let hops = simulation.frame_hops();
     let deadlock = simulation.ended_by_deadlock().then(|| simulation.deadlock()).flatten();
@@ -153,7 +166,9 @@ fn measured(
         "simulated_s": simulation.now().as_secs_f64(),
         "duration_s": scenario.spec.duration.as_secs_f64(),
         "warmup_s": simulation.measured_from().as_secs_f64(),
-        "wall_s": wall.as_secs_f64(),
+        "load_s": wall.load.as_secs_f64(),
+        "build_s": wall.build.as_secs_f64(),
+        "wall_s": wall.run.as_secs_f64(),
         "threads": simulation.threads(),
         "events": simulation.events(),
         "frame_hops": hops,
@@ -335,7 +350,8 @@ pub fn estimate(py: Python<'_>, scenario: Scenario, threads: Option<usize>) -> P
     if let Ending::Broken(why) = ending {
         return Err(SimulationError::new_err(why));
     }
-    let result = measured(py, &scenario, simulation, &ending, end.wall)?;
+    let wall = Wall { load: Duration::ZERO, build: Duration::ZERO, run: end.wall };
+    let result = measured(py, &scenario, simulation, &ending, wall)?;
     let rows = |table: &str| result.tables.get(table).map_or(0, |table| table.get().rows());
     let answer = json!({
         "exact": finished,

@@ -13,6 +13,7 @@ import numpy as np
 from penstock import arrow
 from penstock.measurements import numpy_of, of_result
 
+from .decimate import distinct
 from .statistics import jain
 
 if TYPE_CHECKING:
@@ -151,7 +152,7 @@ def _line_rates(result: Measurements) -> NDArray[np.float64]:
         port = arrow.places(arrow.first_word(paths["ports"], " "), ports["port"])
         flow = arrow.places(paths["flow"], flows["flow"])
         known = (port >= 0) & (flow >= 0)
-        pairs = np.unique(flow[known] * len(rates) + port[known])
+        pairs = distinct(flow[known] * len(rates) + port[known])
         lines = np.bincount(pairs // len(rates), rates[pairs % len(rates)], minlength=flows.num_rows)
     if not lines.all():
         node, hosts = arrow.codes(ports["node"])
@@ -195,7 +196,7 @@ def _evenness(result: Measurements, asked: NDArray[np.float64]) -> list[Evenness
             end = int(np.searchsorted(ordered, SAME * ordered[begin], side="right"))
             alike = own[begin:end]
             if len(alike) > 1:
-                label = _label([entries[n] for n in np.unique(number[alike]).tolist()])
+                label = _label([entries[n] for n in distinct(number[alike]).tolist()])
                 found.append(Evenness(label, len(alike), jain(got[alike].tolist())))
             begin = end
     return sorted(found, key=lambda one: one.jain)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +12,7 @@ import pyarrow as pa
 from penstock import arrow
 from penstock.measurements import numpy_of
 
+AnyNumber = TypeVar("AnyNumber", np.int64, np.float64)
 Times = npt.NDArray[np.int64]
 Values = npt.NDArray[np.float64]
 Spans = npt.NDArray[np.float64]
@@ -43,7 +45,7 @@ def envelope(times: npt.ArrayLike, values: npt.ArrayLike, points: int) -> tuple[
     places = _places(len(t), points // 2)
     bins = v[places]
     ends = [places[np.arange(len(places)), which(bins, axis=1)] for which in (np.argmin, np.argmax)]
-    chosen = np.unique(np.concatenate(ends))
+    chosen = distinct(np.concatenate(ends))
     return t[chosen], v[chosen]
 
 
@@ -54,6 +56,13 @@ def _places(length: int, bins: int) -> npt.NDArray[np.int64]:
     widest = int(np.diff(edges).max())
     places: npt.NDArray[np.int64] = np.minimum(edges[:-1, None] + np.arange(widest), edges[1:, None] - 1)
     return places
+
+
+def distinct(values: npt.NDArray[AnyNumber]) -> npt.NDArray[AnyNumber]:
+    """Each number once, in ascending order. ``numpy.unique`` would import ``numpy.ma`` for this."""
+    ordered = np.sort(values, axis=None)
+    found: npt.NDArray[AnyNumber] = ordered[np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]]
+    return found
 
 
 def merge_bins(

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from penstock.measurements import Measurements, numpy_of, of_result
 
+from .decimate import distinct
 from .node_numbers import NodeNumbers, node_numbers
 
 if TYPE_CHECKING:
@@ -98,9 +99,11 @@ def _tiers(result: Measurements) -> list[Tier]:
     nth = _turns(low * len(nodes) + high)
     keys = np.where(is_host[low], high, low)
     found = []
-    layers = np.column_stack([level[high], level[low]])
-    for upper, lower in np.unique(layers, axis=0)[::-1].tolist():
-        own = np.flatnonzero((layers == (upper, lower)).all(axis=1))
+    levels = int(level.max(initial=0)) + 1
+    layers = level[high] * levels + level[low]
+    for layer in distinct(layers)[::-1].tolist():
+        upper, lower = divmod(layer, levels)
+        own = np.flatnonzero(layers == layer)
         own = own[np.argsort(keys[own], kind="stable")]
         groups, group = np.unique(keys[own], return_inverse=True)
         found.append(

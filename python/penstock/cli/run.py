@@ -317,10 +317,14 @@ def _show_totals(out: Screen, result: Result) -> None:
     if failed := failures.of_run(result):
         out.print(failed)
     run = result.run
-    speed = run["frame_hops"] / run["wall_s"] / 1e6 if run["wall_s"] else 0.0
+    # Results of earlier versions do not have the times apart.
+    load, build = (float(run.get(key, 0.0)) for key in ("load_s", "build_s"))
+    events = max(run["wall_s"] - build, 0.0)
+    speed = run["frame_hops"] / events / 1e6 if events else 0.0
     out.print(
-        f"simulated {_time(run['simulated_s'])} in {_time(run['wall_s'])}   "
-        f"{count(run['frame_hops'])} frame-hops, {speed:.1f} M/s"
+        f"simulated {_time(run['simulated_s'])} in {_time(events)}   "
+        f"{count(run['frame_hops'])} frame-hops, {speed:.1f} M/s   "
+        f"loading took {_time(load)}, building {_time(build)}"
     )
     against = against_max_min(result)
     if against is None:

@@ -73,9 +73,8 @@ def check(
         )
     source = library.read(scenario)
     with running.engine_errors(), waiting(f"checking {scenario}"):
-        text = _core.check(source.text, source.file, allow_files=source.allow_files)
-        warnings = _core.warnings(source.text, source.file, allow_files=source.allow_files)
-        judged = of_scenario(_core.broken_promises(source.text, source.file, allow_files=source.allow_files))
+        text, warnings, broken = _core.examine(source.text, source.file, allow_files=source.allow_files)
+    judged = of_scenario(broken)
     say_warnings(warnings)
     if judged.failed and (estimate or thresholds or effective):
         complain(f"{scenario}: {judged}")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from penstock.analysis.decimate import distinct
 from penstock.analysis.latencies import tails
 from penstock.analysis.transfers import distribution, size_bins, totals
 from penstock.measurements import of_result
@@ -38,7 +39,7 @@ def _latency(result: Measurements) -> dict[str, Any]:
     if "latencies" not in result.table_names or not result.table("latencies").num_rows:
         return {}
     found = tails(result)
-    ends = np.unique(np.concatenate(list(found.ends_ns.values())))
+    ends = distinct(np.concatenate(list(found.ends_ns.values())))
     above = {}
     for name, own in found.ends_ns.items():
         # Between the ends of its bins the share stays; before the first all frames are to come.

@@ -252,6 +252,8 @@ _RUN: Mapping[str, Test] = {
     "warnings": lambda value: _is_list(value) and all(map(_is_warning, value)),
 }
 _RUN_SOMETIMES: Mapping[str, Test] = {
+    "load_s": _is_amount,
+    "build_s": _is_amount,
     "warmup_s": _is_time,
     "threads": _is_whole,
     "look_ahead_ns": _may_be_none(_is_amount),

@@ -185,8 +185,6 @@ class Result(Measurements):
     @of_result
     def write_into(self, directory: Path, *, report: bool, pictures: bool = False) -> None:
         """Writes the files of the result, without manifest, into an existing directory."""
-        import pyarrow.parquet as pq  # takes as long as all else that a short run needs
-
         storage.write_json(directory / "run.json", self.run)
         (directory / "topology.json").write_bytes(orjson.dumps(self.topology) + b"\n")  # may be long
         storage.write_json(directory / "description.json", self.description)
@@ -195,7 +193,7 @@ class Result(Measurements):
         # Arrow writes without the lock of the interpreter, beside the report.
         with ThreadPoolExecutor(2) as threads:
             written = [
-                threads.submit(pq.write_table, table, directory / f"{name}.parquet", compression="zstd")
+                threads.submit(arrow.write_parquet, table, directory / f"{name}.parquet")
                 for name, table in tables.items()
             ]
             if report:

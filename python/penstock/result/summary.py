@@ -31,6 +31,8 @@ _RUN_KEYS = (
     "engine_version",
     "simulated_s",
     "duration_s",
+    "load_s",
+    "build_s",
     "wall_s",
     "events",
     "frame_hops",
