@@ -191,14 +191,14 @@ def print_json(document: object, *, indent: int | None = 2) -> None:
     """One JSON object and nothing else; without `indent` on one line, and at once.
 
     Numbers that are not finite are null: JSON has none.
-    Values of a dictionary that are `Lines` become arrays with a row a line, of which only some thousands are
-    in memory.
+    Values of a dictionary that are `Lines` or iterators become arrays with a row a line, of which only some
+    thousands are in memory.
     """
-    if isinstance(document, dict) and any(isinstance(value, Lines) for value in document.values()):
+    if isinstance(document, dict) and any(isinstance(value, Lines | Iterator) for value in document.values()):
         for part in _in_rows(document):
-            sys.stdout.write(_seen(part))
+            sys.stdout.write(_escaped_json(part))
         return
-    sys.stdout.write(_seen(_json(document, indent)) + "\n")
+    sys.stdout.write(_escaped_json(_json(document, indent)) + "\n")
     if indent is None:
         sys.stdout.flush()
 
@@ -240,9 +240,9 @@ def _in_rows(document: dict[str, object]) -> Iterator[str]:
     for key, value in document.items():
         yield f"{between}{_json(key)}: "
         between = ",\n  "
-        if isinstance(value, Lines):
+        if isinstance(value, Lines | Iterator):
             before = "["
-            lines = value.json_lines(ascii_only=ascii_only)
+            lines = value.json_lines(ascii_only=ascii_only) if isinstance(value, Lines) else map(_json, value)
             while some := list(islice(lines, _LINES_AT_A_TIME)):
                 yield f"{before}\n    " + ",\n    ".join(some)
                 before = ","
@@ -434,7 +434,7 @@ _UNSEEN = re.compile(r"[^\n -~]")
 """What may stand for itself in JSON and is not shown by every terminal."""
 
 
-def _seen(text: str) -> str:
+def _escaped_json(text: str) -> str:
     """JSON with escapes in place of characters that have no picture."""
     if text.isascii() and "\x7f" not in text:  # JSON escapes all others that ASCII has
         return text

@@ -18,7 +18,6 @@ from penstock.units import count, duration, plain, rate, share, size
 
 from . import EXIT_INTERRUPTED, EXIT_TERMINATED
 from .console import Screen, Table, complain, console, print_json, say, say_warnings, show_verdict
-from .flows import GROUPED, grouped, show_evenness, show_flows
 from .options import Threads, Whole
 from .progress import LAST, Watcher, Wish, stop_on_interrupt, watching
 
@@ -261,6 +260,8 @@ def _end(judged: Verdict, wish: Wish, complete: bool) -> int:
 
 
 def _show(result: Result) -> None:
+    from .flows import show_flows
+
     out = console()
     show_verdict(out, result.verdict)
     show_flows(out, result)
@@ -309,6 +310,8 @@ def _show_totals(out: Screen, result: Result) -> None:
     from penstock.analysis import failures
     from penstock.measurements import rows
     from penstock.result.summary import against_max_min
+
+    from .flows import show_evenness
 
     lost = rows(arrow.sums_by(result.table("drops"), ["cause"], "frames"))
     if lost:
@@ -424,6 +427,8 @@ def _show_intervals(runs: Replications) -> None:
 
 
 def _show_group_means(out: Screen, runs: Replications) -> None:
+    from .flows import GROUPED, grouped
+
     values: dict[str, dict[str, list[float]]] = {}
     for result in runs.results:
         for row in grouped(result):
