@@ -101,27 +101,24 @@ fn run(spec: &Spec, threads: usize, budget: u64) -> Result<Option<Outcome>, Stri
 fn check_tables(tables: &[Table]) -> Result<(), String> {
     for table in tables {
         for column in &table.columns {
-            let name = format!("{}.{}", table.name, column.name);
+            let name = format!("{}.{}", table.spec.name, column.spec.name);
             if column.values.len() != table.rows() {
                 return Err(format!("{name} has another length"));
             }
             let Values::Real(values) = &column.values else { continue };
-            // What a column may lack, its text says, which is what users read.
-            let says = |words: &str| column.about.contains(words);
-            let (unknown, endless) = (says("ot a number"), says("nfinite"));
+            let (unknown, endless) = (column.spec.is_nullable, column.spec.about.contains("nfinite"));
             let fine = |v: f64| v >= 0.0 && (v.is_finite() || endless) || unknown && v.is_nan();
             if let Some(bad) = values.iter().find(|v| !fine(**v)) {
                 return Err(format!("{name} is {bad}"));
             }
-            if column.name == "utilisation" && values.iter().any(|&share| share > 1.0) {
+            if column.spec.name == "utilisation" && values.iter().any(|&share| share > 1.0) {
                 return Err(format!("{name} above 1"));
             }
         }
     }
     let total = |name: &str, of: &str| -> u64 {
-        let table = tables.iter().find(|table| table.name == name);
-        let column = table.and_then(|table| table.columns.iter().find(|column| column.name == of));
-        match column.map(|column| &column.values) {
+        let table = tables.iter().find(|table| table.spec.name == name);
+        match table.and_then(|table| table.values(of)) {
             Some(Values::Integer(values)) => values.iter().sum(),
             _ => 0,
         }
@@ -130,7 +127,7 @@ fn check_tables(tables: &[Table]) -> Result<(), String> {
         return Err("ports and drops do not agree on losses".into());
     }
     // What goes beside the frames of a flow, as acknowledgements do, is lost at ports and not by flows.
-    let sent: u64 = tables.iter().filter(|table| table.name == "drops").map(sent_and_lost).sum();
+    let sent: u64 = tables.iter().filter(|table| table.spec.name == "drops").map(sent_and_lost).sum();
     if total("flows", "frames_dropped") != sent {
         return Err("flows and drops do not agree on losses".into());
     }
@@ -144,9 +141,7 @@ fn check_tables(tables: &[Table]) -> Result<(), String> {
 
 /// Of the table of losses, the frames that flows have sent.
 fn sent_and_lost(drops: &Table) -> u64 {
-    let column =
-        |name: &str| drops.columns.iter().find(|column| column.name == name).map(|column| &column.values);
-    match (column("part"), column("frames")) {
+    match (drops.values("part"), drops.values("frames")) {
         (Some(Values::Text(parts)), Some(Values::Integer(frames))) => {
             parts.iter().zip(frames).filter(|(part, _)| *part == "sent").map(|(_, frames)| frames).sum()
         }

@@ -72,13 +72,11 @@ fn run(spec: &fabric::spec::Spec, threads: usize) -> Result<(u64, Vec<Table>), S
 
 /// Each transfer begins after those that it waits for have been delivered.
 fn in_order(tables: &[Table], after: &[Vec<usize>]) -> Result<(), String> {
-    let Some(table) = tables.iter().find(|table| table.name == "transfers") else {
+    let Some(table) = tables.iter().find(|table| table.spec.name == "transfers") else {
         return Err("no transfers".into());
     };
-    let column =
-        |name: &str| table.columns.iter().find(|column| column.name == name).map(|column| &column.values);
     let (Some(Values::Named { names, of }), Some(Values::Real(starts)), Some(Values::Real(took))) =
-        (column("id"), column("start_ns"), column("completion_ns"))
+        (table.values("id"), table.values("start_ns"), table.values("completion_ns"))
     else {
         return Err("a column is missing".into());
     };

@@ -124,6 +124,14 @@ impl View<'_> {
             self.mark_series(self.s.queue_marks(port, class)?, self.queue_name(port, class))
         });
         self.keep(&mut series, Watched::Queue, marks);
+        self.occupancy_series(&mut series);
+        self.congestion_series(&mut series);
+        self.limiter_series(&mut series);
+        series
+    }
+
+    /// Occupancies that probes name.
+    fn occupancy_series(&self, series: &mut Vec<Series>) {
         let tallies = self.s.parts().filter_map(|part| part.probes.tallies.as_deref());
         let used = tallies.flat_map(|own| &own.tallies).filter(|tally| tally.series.is_used());
         let occupancies = used.filter_map(|tally| {
@@ -133,10 +141,7 @@ impl View<'_> {
             let entity = tally.place.name(&self.s.spec, &self.s.wiring);
             Some(Series { metric: "occupancy_bytes", entity, bin, values })
         });
-        self.keep(&mut series, Watched::Occupancy, occupancies);
-        self.congestion_series(&mut series);
-        self.limiter_series(&mut series);
-        series
+        self.keep(series, Watched::Occupancy, occupancies);
     }
 
     /// Bits of a flow, as its links can have carried them; of what a host reads (1) of what it has taken in, all.
