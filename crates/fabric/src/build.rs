@@ -427,8 +427,8 @@ fn add_port(part: &Part, fabric: &mut Fabric, port: u32) {
     let peer = plan.wiring.peer[port as usize].0;
     let peer_node = plan.node(peer);
     let first_queue = fabric.buffers.queues.next_key();
-    let ports = plan.wiring.ports(plan.wiring.node_of[port as usize]).len();
-    let voqs = nodes::voqs(node, ports as u64) as u32;
+    let own = plan.wiring.node_of[port as usize];
+    let voqs = nodes::voqs(node, plan.wiring.ports(own).len() as u64) as u32;
     let bypass = bypass_classes(plan.spec, node);
     for class in 0..node.classes().classes() {
         match bypass >> class & 1 != 0 {
@@ -441,10 +441,8 @@ fn add_port(part: &Part, fabric: &mut Fabric, port: u32) {
     let mut features = PortFeatures::default();
     features.set(PortFeatures::SCHEDULER, asks_scheduler(plan.scheduler(port)));
     features.set(PortFeatures::WATCHED, watchdog.is_some());
-    features.set(
-        PortFeatures::MANAGED,
-        nodes::add_managers(plan, port, (first_queue, &mut fabric.links.managers)),
-    );
+    let managed = nodes::add_managers(plan, port, (first_queue, &mut fabric.links.managers));
+    features.set(PortFeatures::MANAGED, managed);
     features.set(PortFeatures::CREDITS, node.credits().is_some());
     features.set(PortFeatures::CROSSBAR, node.crossbar().is_some());
     let hot = Port {
@@ -464,7 +462,7 @@ fn add_port(part: &Part, fabric: &mut Fabric, port: u32) {
         rate: link.rate,
         down: 0,
         keeps: false,
-        clock: plan.clock(plan.wiring.node_of[port as usize]),
+        clock: plan.clock(own),
         peer_clock: plan.clock(plan.wiring.node_of[peer as usize]),
         arrives_by: plan.wire_clock(peer, link.rate),
         scheduler: Selector::new(plan.scheduler(port).start(&plan.port_facts(port))),
@@ -479,7 +477,7 @@ fn add_port(part: &Part, fabric: &mut Fabric, port: u32) {
         notes_departures: false,
         sole_source: None,
         remap: node.remap_to(plan.wiring.node_of[peer as usize]).copied(),
-        domain: plan.domains.at_start.get(port as usize).map(|&own| Box::new(own)),
+        domain: plan.domains.at_start.get(port as usize).map(|&domain| Box::new(domain)),
     };
     let nic = node.host().map(|host| Nic::new(host.cores_that_send(), node.classes().classes()));
     fabric.links.push(hot, nic, cold, plan.wiring.node_of[peer as usize].0);

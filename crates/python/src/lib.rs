@@ -148,6 +148,7 @@ mod _core {
     /// Runs a scenario. `memory_limit`, in bytes, holds where the scenario names none.
     #[pyfunction]
     #[pyo3(signature = (text, file, *, seed = None, threads = None, memory_limit = None, progress = None, allow_files = false))]
+    #[expect(clippy::too_many_arguments, reason = "each is a keyword of the function in Python")]
     fn run(
         py: Python<'_>,
         text: &str,

@@ -298,7 +298,18 @@ struct Mark {
     waiting_bytes: usize,
 }
 
-/// Runs the beginning of a scenario, makes its tables, and tells what all of it will take.
+/// The work that is left at `end`, as a multiple of the work since a mark.
+fn part_left(simulation: &Simulation, since: &Mark, end: &Mark, duration: Time) -> f64 {
+    let passed_s = (end.now - since.now).as_secs_f64().max(f64::MIN_POSITIVE);
+    let by_time = duration.saturating_sub(end.now).as_secs_f64() / passed_s;
+    // Transfers end when all of them are delivered, however long the run may last, and those that wait for others begin late.
+    let hops_passed = (end.hops - since.hops) as f64;
+    let work = simulation.transfer_hops().filter(|&(done, _)| done > 0 && hops_passed > 0.0);
+    let hops_left = work.map(|(done, all)| end.hops as f64 * (all - done) as f64 / done as f64);
+    hops_left.map_or(by_time, |hops| by_time.min(hops / hops_passed))
+}
+
+/// Runs the beginning of a scenario, makes its tables, and says what all of it will take.
 pub fn estimate(py: Python<'_>, scenario: Scenario, threads: Option<usize>) -> PyResult<String> {
     let begun = Instant::now();
     let scenario = Arc::new(scenario);
@@ -330,21 +341,11 @@ pub fn estimate(py: Python<'_>, scenario: Scenario, threads: Option<usize>) -> P
         Ok(false)
     })?;
     let (end, memory_bytes) = (mark(&mut simulation), simulation.memory_bytes());
-    // Transfers end when all of them are delivered, however long the run may last, and those that wait for others begin late.
-    let work = simulation.transfer_hops().filter(|&(done, _)| done > 0);
-    let hops_left = work.map(|(done, all)| end.hops as f64 * (all - done) as f64 / done as f64);
     let zero = Mark { wall: Duration::ZERO, now: Time::ZERO, hops: 0, waiting_bytes: 0 };
     let since = half.filter(|half| half.now < end.now).unwrap_or(zero);
-    let passed_s = (end.now - since.now).as_secs_f64().max(f64::MIN_POSITIVE);
-    let duration = scenario.spec.duration;
-    let left_s = if finished { 0.0 } else { duration.saturating_sub(end.now).as_secs_f64() };
     let hops_passed = (end.hops - since.hops) as f64;
-    let by_time = left_s / passed_s;
-    // What is left, in parts of what has passed since the mark.
-    let left = match hops_left.filter(|_| !finished && hops_passed > 0.0) {
-        Some(hops) => by_time.min(hops / hops_passed),
-        None => by_time,
-    };
+    let duration = scenario.spec.duration;
+    let left = if finished { 0.0 } else { part_left(&simulation, &since, &end, duration) };
     let threads = simulation.threads();
     let ending = cut_short(&mut simulation, Ending::Asked);
     if let Ending::Broken(why) = ending {

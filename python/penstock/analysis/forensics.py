@@ -49,8 +49,7 @@ class Edge:
     depth : int
         1 if the root itself was full, 2 if a port that it stopped was, and so on.
     queue : str
-        The queue that was full: port, slash, class. Empty if a host sent the pauses, or credits were on
-        their way.
+        The full queue: port, slash, class. Empty if a host sent the pauses, or credits were on their way.
     sent_by, port : str
         The port that sent the pauses or credits, and the one that was paused.
     priority, pauses : int

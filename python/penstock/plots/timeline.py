@@ -487,8 +487,7 @@ def _steps(result: Measurements, line: Curve, scale: Scale) -> tuple[Any, Any]:
 def _width(result: Measurements, lines: Series) -> str:
     """The width of the bins, as a text."""
     times = next(iter(lines.values()))[0]
-    width = float(times[1] - times[0]) if len(times) > 1 else _end_ns(result)
-    scale = time_scale(width)
+    scale = time_scale(width := float(times[1] - times[0]) if len(times) > 1 else _end_ns(result))
     return f"{width / scale.size:.3g} {scale.unit}"
 
 

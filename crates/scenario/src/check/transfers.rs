@@ -2,7 +2,7 @@
 
 use super::receivers::{self, Ends, Pair};
 use super::topology::Fabric;
-use super::{Context, files, flows, ports, transfer_files};
+use super::{Context, files, flows, ports, transfer_files, unused};
 use crate::model::{CarrierText, Model, Transfers};
 use crate::place::Place;
 use fabric::spec::{FlowSpec, TransferRef, TransferWait, Way};
@@ -252,7 +252,7 @@ fn one(
             return None;
         }
     }
-    unused_of_once(entry, model.simulation.duration, at, context);
+    unused::of_once(entry, model.simulation.duration, at, context);
     let draw = Draw { entry, seed: model.simulation.seed, at, fabric, sizes: &sizes? };
     if let ArrivalsText::Incast { every, senders } = &entry.arrivals {
         draw.incast(*every, *senders, &ends, &mut lists, context);
@@ -267,22 +267,6 @@ fn with_port_of_roce(ports: Ports, connection: Option<&ConnectionSpec>) -> Ports
     let rdma = connection.is_some_and(|connection| connection.rdma().is_some());
     let destination = if rdma && ports.destination == 0 { wire::roce::UDP_PORT } else { ports.destination };
     Ports { destination, ..ports }
-}
-
-/// Warns of keys that have no effect where each sender begins one transfer, at `start`.
-fn unused_of_once(entry: &Transfers, end: Time, at: &Place, context: &mut Context<'_>) {
-    if entry.arrivals != ArrivalsText::Once {
-        return;
-    }
-    let needs = "arrivals that go on: \"once\" begins at `start`";
-    if entry.stop.is_some_and(|stop| stop < end) {
-        context.beware(keys::unused("stop", needs), at);
-    }
-    if let CarrierText::Tcp(keys) = &entry.over
-        && keys.reconnects()
-    {
-        context.unused(vec![keys::unused("reconnect", needs)], &at.key("over").key("tcp"));
-    }
 }
 
 /// What transfers are drawn from.

@@ -3,7 +3,9 @@
 //! What a mechanism knows by itself it says itself; here is what needs the flows and the settings of all stations.
 
 use super::Context;
-use crate::model::{Flow, Model, ProbesText, Simulation, SourceText, WhatText};
+use crate::model::{
+    ArrivalsText, CarrierText, Flow, Model, ProbesText, Simulation, SourceText, Transfers, WhatText,
+};
 use crate::place::Place;
 use fabric::PauseNeeds;
 use fabric::spec::{FaultSpec, FlowSpec, LimiterSpec, NodeSpec, OnDeadlock, OnLosslessDrop, Spec};
@@ -289,5 +291,21 @@ pub fn of_flow(flow: &Flow, end: Time, at: &Place, context: &mut Context<'_>) {
             let place = at.key("script").index(i).key("at");
             return context.warn(&place, message, "it has no effect: expected a step before `stop`");
         }
+    }
+}
+
+/// Warns of keys that have no effect where each sender begins one transfer, at `start`.
+pub fn of_once(entry: &Transfers, end: Time, at: &Place, context: &mut Context<'_>) {
+    if entry.arrivals != ArrivalsText::Once {
+        return;
+    }
+    let needs = "arrivals that go on: \"once\" begins at `start`";
+    if entry.stop.is_some_and(|stop| stop < end) {
+        context.beware(unused("stop", needs), at);
+    }
+    if let CarrierText::Tcp(keys) = &entry.over
+        && keys.reconnects()
+    {
+        context.unused(vec![unused("reconnect", needs)], &at.key("over").key("tcp"));
     }
 }
