@@ -17,7 +17,7 @@
 
 use super::View;
 use super::link_rates::LinkRates;
-use crate::run::state::crossbar::time_to_cross;
+use crate::run::state::crossbar::crossing_time::time_to_cross;
 use crate::run::state::port::HEAD_BYTES;
 use frame::PortId;
 use queueing::Speedup;

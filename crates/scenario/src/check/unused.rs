@@ -3,9 +3,7 @@
 //! What a mechanism knows by itself it says itself; here is what needs the flows and the settings of all stations.
 
 use super::Context;
-use crate::model::{
-    ArrivalsText, CarrierText, Flow, Model, ProbesText, Simulation, SourceText, Transfers, WhatText,
-};
+use crate::model::{CarrierText, Flow, Model, ProbesText, Simulation, SourceText, Transfers, WhatText};
 use crate::place::Place;
 use fabric::PauseNeeds;
 use fabric::spec::{FaultSpec, FlowSpec, LimiterSpec, NodeSpec, OnDeadlock, OnLosslessDrop, Spec};
@@ -15,7 +13,7 @@ use queueing::Configuration;
 use std::collections::BTreeMap;
 use transport::{Application, ApplicationSpec};
 use units::Time;
-use workload::{Arrivals, RateBasis};
+use workload::{Arrivals, ArrivalsText, RateBasis};
 
 /// Warns of all of them. `entries`: of each fault, the entry of the text that it was made of.
 pub fn check(model: &Model, spec: &Spec, needs: &[PauseNeeds], entries: &[usize], context: &mut Context<'_>) {

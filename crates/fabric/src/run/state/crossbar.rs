@@ -20,19 +20,19 @@
 //! list. What is first there crosses before what is first in the ordered list, as far as it has room; if it has none, it is
 //! passed.
 
+pub(crate) mod crossing_time;
 pub(crate) mod crossings;
 pub(crate) mod waiting;
 
 use crate::run::state::architecture::{Architecture, NodeMemory};
+use crate::run::state::crossbar::crossing_time::{crossing_time, whole_ps_per_byte};
 use crate::run::state::index::PortIx;
 use crate::run::state::pool::{List, Pool, Waiting};
 use engine::Timer;
 use frame::{Frame, Occupancy, TrafficClass, members};
 use measure::{LatencyByBatches, Sojourns};
-use queueing::{Arbiter, CrossbarKeys, Crossing, Inputs, Ports, Requests, Room, Speedup, ports_of};
+use queueing::{Arbiter, CrossbarKeys, Crossing, Inputs, Ports, Requests, Room, ports_of};
 use units::{BitRate, Time};
-
-const PS_A_BYTE_AT_1_BPS: u64 = 8_000_000_000_000;
 
 /// The crossbar of a switch, and what waits at its inputs.
 #[derive(Debug)]
@@ -465,26 +465,6 @@ impl Crossbar {
             + self.inputs.capacity() * size_of::<Input>()
             + self.inputs.iter().map(|input| input.waits.memory_bytes()).sum::<usize>()
     }
-}
-
-/// The picoseconds that a byte takes on a link of this rate, if they are whole; else 0.
-fn whole_ps_per_byte(rate: BitRate) -> u64 {
-    if PS_A_BYTE_AT_1_BPS.is_multiple_of(rate.bps()) { PS_A_BYTE_AT_1_BPS / rate.bps() } else { 0 }
-}
-
-/// How long a frame takes to cross where the fastest link of the switch has a rate.
-pub(crate) fn time_to_cross(rate: BitRate, speedup: Speedup, bytes: u16) -> Time {
-    crossing_time(whole_ps_per_byte(rate), rate, speedup, bytes)
-}
-
-fn crossing_time(whole_ps: u64, rate: BitRate, speedup: Speedup, bytes: u16) -> Time {
-    let link = if whole_ps > 0 {
-        u64::from(bytes) * whole_ps
-    } else {
-        // At most 5.3e17.
-        (u64::from(bytes) * PS_A_BYTE_AT_1_BPS).div_ceil(rate.bps())
-    };
-    Time::from_ps(speedup.of(link))
 }
 
 /// What waits in some lists: since when, and how long it is.
