@@ -81,17 +81,8 @@ def results(draw: st.DrawFn) -> Measurements:
     }
     left_out = draw(st.sets(st.sampled_from(["demands", "paths", "connections", "transfers"])))
     warmup = draw(st.sampled_from([0.0, 3e-7, 1.2e-6]))
-    return Measurements(
-        run={"simulated_s": 1.2e-6, "warmup_s": warmup},
-        scenario_toml="",
-        topology={},
-        description={},
-        tables={
-            name: (lambda columns=columns: pa.table(columns))
-            for name, columns in tables.items()
-            if name not in left_out
-        },
-    )
+    kept = {name: pa.table(columns) for name, columns in tables.items() if name not in left_out}
+    return _of({"simulated_s": 1.2e-6, "warmup_s": warmup}, kept)
 
 
 def same(found: list[float], expected: list[float | None]) -> bool:
@@ -220,7 +211,7 @@ def test_the_slowest_flows_have_the_longest_tails() -> None:
             "share_below": np.concatenate([below for _, below in pieces.values()]),
         }
     )
-    found = tails(_of(latencies=table), 5)
+    found = tails(_of({}, {"latencies": table}), 5)
     at_tail = {name: ends[np.searchsorted(below, 0.99)] for name, (ends, below) in pieces.items()}
     slowest = sorted(names, key=lambda name: -at_tail[name])[:5]
     assert list(found.ends_ns) == [name for name in names if name in slowest]
@@ -258,9 +249,9 @@ def test_truth_values_need_no_pandas(values: list[bool | None]) -> None:
     assert numpy_of(pa.array(values, pa.bool_())).tolist() == values
 
 
-def _of(**tables: pa.Table) -> Measurements:
+def _of(run: dict[str, Any], tables: dict[str, pa.Table]) -> Measurements:
     return Measurements(
-        run={},
+        run=run,
         scenario_toml="",
         topology={},
         description={},

@@ -190,17 +190,14 @@ def sums_by(rows_of: pa.Table, keys: Sequence[str], column: str) -> pa.Table:
     """
     import numpy as np
 
-    from .measurements import numpy_of
-
     group = np.zeros(rows_of.num_rows, dtype=np.int64)
     for key in keys:
         number, values = codes(rows_of[key])
         group = np.unique(group * (len(values) + 1) + number + 1, return_inverse=True)[1]
     _, first, group = np.unique(group, return_index=True, return_inverse=True)
     order = np.argsort(first)
-    values = numpy_of(rows_of[column]).astype(np.float64)
-    if rows_of[column].null_count:
-        values = np.where(numpy_of(rows_of[column].is_null()), 0.0, values)
+    known = call("fill_null", rows_of[column].cast(pa.float64()), 0.0)
+    values = np.concatenate([np.empty(0), *map(np.from_dlpack, known.chunks)])
     sums = np.bincount(group, values, minlength=len(first))[order]
     counts = np.bincount(group, minlength=len(first))[order]
     own = take(rows_of.select(list(keys)), first[order])
