@@ -1,8 +1,11 @@
 //! Tables in which a node finds what is its own.
 
 use crate::run::state::event::Event;
-use crate::run::state::index::{NodeIx, PortIx};
+#[cfg(debug_assertions)]
+use crate::run::state::index::NodeIx;
+use crate::run::state::index::PortIx;
 use crate::run::state::world::Fabric;
+#[cfg(debug_assertions)]
 use std::ops::Range;
 
 impl Fabric {
