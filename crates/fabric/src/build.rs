@@ -381,7 +381,7 @@ fn build_part(part: &Part, paths: &Paths, routes: RouteTable, faults: Faults, ev
         probes: Probes { alike: ties::apart(spec), ..Probes::new(part.nodes()) },
         horizon: Time::ZERO,
         deciding: false,
-        deferred: Vec::with_capacity(16),
+        deferred: Default::default(),
     };
     for port in part.ports() {
         add_port(part, &mut fabric, port);

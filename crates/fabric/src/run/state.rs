@@ -1,5 +1,6 @@
 //! The data of a fabric: its parts, with the methods that need only their own fields.
 
+pub(crate) mod admitted;
 pub(crate) mod ahead;
 pub(crate) mod architecture;
 pub(crate) mod buffers;

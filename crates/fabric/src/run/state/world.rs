@@ -2,7 +2,7 @@
 
 use crate::run::state::buffers::Buffers;
 use crate::run::state::copies::Copies;
-use crate::run::state::deferred::Deferred;
+use crate::run::state::deferred::DeferredSteps;
 use crate::run::state::faults::Faults;
 use crate::run::state::headers::Headers;
 use crate::run::state::hosts::Hosts;
@@ -59,5 +59,5 @@ pub(crate) struct Fabric {
     /// A decision is handled: what takes effect now has not done so yet.
     pub deciding: bool,
     /// Steps to be run before the event ends; empty between events.
-    pub deferred: Vec<Deferred>,
+    pub deferred: DeferredSteps,
 }

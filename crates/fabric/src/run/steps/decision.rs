@@ -12,7 +12,7 @@ use crate::run::state::world::Fabric;
 use frame::TrafficClass;
 use units::Time;
 
-/// Who hears of each look that finds nothing to send.
+/// Features whose stages observe every look of the port that finds nothing to send.
 const WHEN_STALLING: PortFeatures = asked(When::STALLS);
 
 impl Fabric {

@@ -1,13 +1,13 @@
 //! The queues of an egress port: a frame enters one if there is room for it, and leaves it again.
 
-use crate::run::state::deferred::{Admitted, Deferred};
+use crate::run::state::admitted::{Admission, Admitted};
+use crate::run::state::deferred::Deferred;
 use crate::run::state::event::EventQueue;
 use crate::run::state::index::PortIx;
 use crate::run::state::losses::Cause;
 use crate::run::state::pool::Waiting;
 use crate::run::state::port::{Port, PortFeatures};
 use crate::run::state::world::Fabric;
-use crate::run::steps::managed::Admission;
 use frame::{Frame, Occupancy, TrafficClass};
 use queueing::Refusal;
 use units::Time;

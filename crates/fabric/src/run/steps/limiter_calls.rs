@@ -56,7 +56,7 @@ impl Fabric {
         self.call_limiter(nth, at, now, events);
     }
 
-    /// The control of a limiter is told something: the rate that it then has.
+    /// Passes feedback to the control of a limiter. Returns the rate that it then has.
     pub fn notify_limiter(&mut self, nth: LimiterIx, feedback: Feedback, now: Time) -> BitRate {
         let limiter = &mut self.hosts.limiters[nth];
         limiter.call(|control, random| control.on_feedback(now, feedback, &mut || random.next_u64()));

@@ -3,12 +3,10 @@
 //! Where the link is free and nobody stands in line, a frame goes from its limiter straight to the link, and where the control
 //! is quiet it hears nothing of that: such a frame costs a few comparisons more than one without a limiter.
 
-use crate::run::state::deferred::Deferred;
 use crate::run::state::event::EventQueue;
 use crate::run::state::index::{LimiterIx, PortIx};
 use crate::run::state::straight::WayOut;
 use crate::run::state::world::Fabric;
-use crate::run::steps::nic_places::pushed_path;
 use frame::{Frame, PathId, TrafficClass};
 use units::Time;
 
@@ -36,7 +34,7 @@ impl Fabric {
                 debug_assert!(limiter.wakes_at <= limiter.next_call(now), "a call that nobody has asked for");
                 if straight.transmit(frame, now, events) || counted {
                     let class = self.links.ports[egress].classes.class(frame.priority);
-                    self.deferred.push(Deferred::RefillSources(egress, class, pushed_path(&frame)));
+                    self.refill_from_sources(egress, class, &frame);
                 }
                 return;
             }
@@ -144,7 +142,7 @@ impl Fabric {
         match way {
             WayOut::Link(straight, _) => {
                 straight.transmit(frame, now, events);
-                self.deferred.push(Deferred::RefillSources(egress, class, pushed_path(&frame)));
+                self.refill_from_sources(egress, class, &frame);
             }
             WayOut::Nic(nic, ..) => {
                 nic.count_pulled(class);

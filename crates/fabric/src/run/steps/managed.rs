@@ -4,7 +4,8 @@
 //! their port free, unless it is quiet: then the queue counts what it need not hear of. It is asked before limits are, so
 //! that it sees what they refuse.
 
-use crate::run::state::deferred::{Admitted, Deferred};
+use crate::run::state::admitted::Admission;
+use crate::run::state::deferred::Deferred;
 use crate::run::state::headers::Carried;
 use crate::run::state::index::PortIx;
 use crate::run::state::losses::Cause;
@@ -72,7 +73,8 @@ impl Fabric {
                 Admission::Lost
             }
             Verdict::Notify(report) if self.notify_source(egress, class, frame, report, now) => {
-                self.deferred.push(Deferred::Admitted(Admitted { frame: *frame, egress, class, ingress }));
+                let frame = self.deferred.keep(*frame);
+                self.deferred.push(Deferred::Admitted { egress, class, ingress, frame });
                 Admission::Deferred
             }
             Verdict::Notify(_) | Verdict::Pass | Verdict::Mark => Admission::Admitted,
@@ -200,6 +202,7 @@ impl Fabric {
             self.headers.attach(&mut message, Carried::Notice(notice));
         }
         if answers && let Some((back, message)) = self.answer(node, frame, message, now) {
+            let message = self.deferred.keep(message);
             self.deferred.push(Deferred::Originate(back, message));
             return true;
         }
@@ -211,17 +214,6 @@ impl Fabric {
         }
         false
     }
-}
-
-/// Outcome for a frame that its queue manager has examined.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Admission {
-    /// The frame goes on.
-    Admitted,
-    /// The manager has dropped the frame.
-    Lost,
-    /// The frame goes on, as a deferred step, behind a congestion message.
-    Deferred,
 }
 
 /// Length of a congestion message (IEEE 802.1Q clause 33): addresses, VLAN tag, perhaps CN-TAG, type, 24 octets, what it repeats

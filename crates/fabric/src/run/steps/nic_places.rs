@@ -3,7 +3,7 @@
 use crate::run::state::deferred::Deferred;
 use crate::run::state::index::PortIx;
 use crate::run::state::world::Fabric;
-use frame::{Frame, PathId, TrafficClass};
+use frame::{Frame, TrafficClass};
 
 impl Fabric {
     /// A frame has left a NIC: defers what may take its place, if anything waits for that.
@@ -15,12 +15,18 @@ impl Fabric {
             self.pulled_frame_left(egress, class);
         }
         let Some(nic) = &self.links.nics[egress] else { return };
-        let pushed = is_pushed.then_some(frame.path);
-        if nic.has_line(class) {
-            self.deferred.push(Deferred::Refill(egress, class, pushed));
-        } else if is_pushed || nic.has_blocked(class) {
-            self.deferred.push(Deferred::RefillSources(egress, class, pushed));
+        let has_wait_queue = nic.has_line(class);
+        if has_wait_queue || is_pushed || nic.has_blocked(class) {
+            let pushed = is_pushed.then_some(frame.path);
+            self.deferred.push(Deferred::Refill { egress, class, has_wait_queue, pushed });
         }
+    }
+
+    /// A frame that occupied no place for endpoints and limiters has left for the link: sources may follow.
+    #[inline(always)]
+    pub fn refill_from_sources(&mut self, egress: PortIx, class: TrafficClass, frame: &Frame) {
+        let pushed = frame.flags.is_pushed().then_some(frame.path);
+        self.deferred.push(Deferred::Refill { egress, class, has_wait_queue: false, pushed });
     }
 
     /// Returns true if the NIC pulled a frame from an endpoint or a rate limiter. Frames that the host originates itself enter the
@@ -62,10 +68,4 @@ impl Fabric {
             nic.count_pulled(class);
         }
     }
-}
-
-/// Path of a frame that a source pushed; `None` if an endpoint or a limiter sent it.
-#[inline(always)]
-pub(super) fn pushed_path(frame: &Frame) -> Option<PathId> {
-    frame.flags.is_pushed().then_some(frame.path)
 }

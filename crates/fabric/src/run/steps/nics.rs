@@ -2,7 +2,6 @@
 //!
 //! Each class pulls while it holds less than a frame or two of theirs. A frame that finds the link free occupies no place.
 
-use crate::run::state::deferred::Deferred;
 use crate::run::state::event::EventQueue;
 use crate::run::state::headers::Carried;
 use crate::run::state::index::{EndpointIx, LimiterIx, PortIx};
@@ -12,7 +11,6 @@ use crate::run::state::nic::InLine;
 use crate::run::state::port::PortFeatures;
 use crate::run::state::telemetry::begin_stamps;
 use crate::run::state::world::Fabric;
-use crate::run::steps::nic_places::pushed_path;
 use frame::{Frame, FrameKind, Priority, Tag, TrafficClass};
 use queueing::Refusal;
 use transport::{Protocol, Segment};
@@ -360,7 +358,7 @@ impl Fabric {
     ) {
         if straight {
             self.transmit_unfed(egress, frame, now, events);
-            self.deferred.push(Deferred::RefillSources(egress, class, pushed_path(&frame)));
+            self.refill_from_sources(egress, class, &frame);
         } else {
             self.count_pulled(egress, class);
             self.depart(egress, frame, now, events);

@@ -23,7 +23,7 @@ impl Fabric {
         now: Time,
         events: &mut EventQueue,
     ) {
-        // Nobody hears it. What was asked for is forgotten when the port comes back.
+        // A link that is down carries no pause frame, and a port that comes back sends none of those missed.
         if self.links.ports[port].features.has(PortFeatures::DOWN) {
             return;
         }

@@ -179,19 +179,6 @@ impl Fabric {
         true
     }
 
-    /// Fills the place of a frame that has left a NIC. Endpoints and limiters come before sources, which would take every free place.
-    #[inline(never)]
-    pub fn refill_nic(
-        &mut self,
-        (egress, class): (PortIx, TrafficClass),
-        pushed: Option<PathId>,
-        now: Time,
-        events: &mut EventQueue,
-    ) {
-        self.pull(egress, class, now, events);
-        self.feed_sources((egress, class), pushed, now, events);
-    }
-
     /// Lets sources fill the place of a frame that has left a NIC: first the one that pushed it, if it has a path here.
     #[inline(always)]
     pub fn feed_sources(

@@ -71,6 +71,7 @@ impl Fabric {
     pub fn memory_bytes(&self) -> usize {
         let crossbars = self.crossbars().map(Crossbar::memory_bytes).sum::<usize>();
         crossbars
+            + self.deferred.memory_bytes()
             + self.node_of.0.capacity() * size_of::<NodeIx>()
             + self.nodes.capacity() * size_of::<Node>()
             + self.pause_senders.iter().map(PauseSender::memory_bytes).sum::<usize>()

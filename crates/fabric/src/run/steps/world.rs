@@ -11,6 +11,7 @@
 //! does it occupy memory. Line overhead goes ahead of the frame: the last bit of the frame is the last
 //! that the link carries of it.
 
+use crate::run::state::admitted::Admitted;
 use crate::run::state::deferred::Deferred;
 use crate::run::state::event::{Event, EventQueue, Kind, What};
 use crate::run::state::headers::Carried;
@@ -109,23 +110,26 @@ impl Fabric {
     /// Runs the steps that a step has deferred, and those that they defer, depth first.
     #[inline(never)]
     fn run_deferred(&mut self, now: Time, events: &mut EventQueue) {
-        let mut below = 0;
-        loop {
-            // What the last step has appended runs in order of appending: the stack holds it in reverse.
-            if self.deferred.len() > below + 1 {
-                self.deferred[below..].reverse();
-            }
-            let Some(step) = self.deferred.pop() else { return };
-            below = self.deferred.len();
+        while let Some(step) = self.deferred.next() {
             match step {
                 Deferred::Decide(port) => self.decide(port, now, events),
-                Deferred::RefillSources(port, class, pushed) => {
-                    self.feed_sources((port, class), pushed, now, events);
+                Deferred::Refill { egress, class, has_wait_queue, pushed } => {
+                    if has_wait_queue {
+                        self.pull(egress, class, now, events);
+                    }
+                    self.feed_sources((egress, class), pushed, now, events);
                 }
-                Deferred::Refill(port, class, pushed) => self.refill_nic((port, class), pushed, now, events),
-                Deferred::Originate(port, frame) => self.originate(port, frame, now, events),
-                Deferred::Admitted(admitted) => self.enter_admitted(admitted, now, events),
+                Deferred::Originate(port, frame) => {
+                    self.originate(port, self.deferred.frame(frame), now, events);
+                }
+                Deferred::Admitted { egress, class, ingress, frame } => {
+                    let frame = self.deferred.frame(frame);
+                    self.enter_admitted(Admitted { frame, egress, class, ingress }, now, events);
+                }
                 Deferred::Stuck(port, classes) => self.note_still_stuck(port, classes, now, events),
+            }
+            if self.deferred.have_run() {
+                return;
             }
         }
     }

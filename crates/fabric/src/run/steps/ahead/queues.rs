@@ -15,15 +15,14 @@
 //! A queue manager may look at what comes to such a port, and hears of departures late if it only notes them. What it
 //! writes into the tag of a frame that leaves is not known before: such a frame waits for a decision.
 
+use crate::run::state::admitted::{Admission, Admitted};
 use crate::run::state::ahead::MOST;
-use crate::run::state::deferred::Admitted;
 use crate::run::state::event::EventQueue;
 use crate::run::state::index::{PortIx, QueueIx};
 use crate::run::state::losses::Cause;
 use crate::run::state::pool::Waiting;
 use crate::run::state::port::{Port, PortFeatures};
 use crate::run::state::world::Fabric;
-use crate::run::steps::managed::Admission;
 use frame::{Frame, TrafficClass};
 use units::Time;
 
