@@ -148,9 +148,7 @@ mod _core {
     /// Runs a scenario. `memory_limit`, in bytes, holds where the scenario names none.
     #[pyfunction]
     #[pyo3(signature = (text, file, *, seed = None, threads = None, memory_limit = None, progress = None, allow_files = false))]
-    #[expect(clippy::too_many_arguments, reason = "each is a keyword of the function in Python")]
     fn run(
-        py: Python<'_>,
         text: &str,
         file: &str,
         seed: Option<u64>,
@@ -162,11 +160,13 @@ mod _core {
         if let Some(threads) = threads.filter(|threads| !(1..=64).contains(threads)) {
             return Err(PyValueError::new_err(format!("threads = {threads}: 1 to 64 are accepted")));
         }
-        let waiting = || super::run::still_wanted(py, progress.as_ref());
-        let begun = Instant::now();
-        let scenario = super::load_while(py, text, file, seed, allow_files, waiting)?;
-        let load = begun.elapsed();
-        guarded(|| super::run::run(py, scenario, load, threads, memory_limit, progress.as_ref()))
+        Python::attach(|py| {
+            let waiting = || super::run::still_wanted(py, progress.as_ref());
+            let begun = Instant::now();
+            let scenario = super::load_while(py, text, file, seed, allow_files, waiting)?;
+            let load = begun.elapsed();
+            guarded(|| super::run::run(py, scenario, load, threads, memory_limit, progress.as_ref()))
+        })
     }
 
     /// Memory and time that a run will take, from a short piece of it: JSON.

@@ -307,13 +307,17 @@ def at_rest(result: Result) -> dict[str, float]:
     "the receiver's link and the queue before it, in parts of what fills a round trip, in their sum.",
     formula="Round trip by round trip, a window becomes W η / U + W_AI and at most what fills the path, "
     "which rests at U = η + N W_AI / BDP. Without telemetry, round trips are compared with 1.05 times the "
-    "base: 1.05 η + N β / B.",
+    "base, without η: 1.05 + N β / B.",
     sources=(
         "Y. Li et al., HPCC, SIGCOMM 2019, section 3",
         "V. Addanki, O. Michel and S. Schmid, PowerTCP, NSDI 2022, section 3",
     ),
     scenario=fill(_TELEMETRY, hosts=9, senders=8, control='hpcc = { ai_rate = "600 Mb/s" }'),
-    ends=("Windows are moved together once a round trip; here each acknowledgement moves them.",),
+    ends=(
+        "Windows are moved together once a round trip; here each acknowledgement moves them.",
+        "Without telemetry sixteen senders rest 4.7 % higher: a window is divided by round trips that "
+        "differ from packet to packet.",
+    ),
 )
 def telemetry(bench: Bench) -> Iterator[Row]:
     """From increases that leave the link idle to those that keep a queue."""
@@ -330,7 +334,8 @@ def telemetry(bench: Bench) -> Iterator[Row]:
             (32, 200),
         )
     ]
-    cases += [(control, senders, 600) for control in ("powertcp", "theta_powertcp") for senders in (2, 4, 16)]
+    cases += [("powertcp", senders, 600) for senders in (2, 4, 16)]
+    cases += [("theta_powertcp", senders, 600) for senders in (2, 4, 8)]
     for control, senders, mbps in cases:
         own = f'ai_rate = "{mbps} Mb/s"' if control == "hpcc" else ""
         found = at_rest(
