@@ -29,7 +29,7 @@ pub struct Grid {
 /// Bits that pass a place in the bin that is running.
 #[derive(Clone, Copy, Debug)]
 pub struct RunningBits {
-    /// End of the bin, or the time at which the run may end, if that is earlier; picoseconds.
+    /// End of the bin, in picoseconds.
     end: u64,
     bits: u64,
     bin: u32,
@@ -62,7 +62,7 @@ impl Grid {
         self.rows.iter().map(|row| size_of::<Vec<u64>>() + row.capacity() * size_of::<u64>()).sum()
     }
 
-    /// Sets the earliest time at which the run may end. [`RunningBits::turn_at`] follows for all of its places.
+    /// Sets the earliest time at which the run may end.
     pub fn stop_at(&mut self, stop: Time) {
         self.stop = stop.ps();
         let ended = |passages: &mut Vec<Passage>| passages.extract_if(.., |one| one.end <= stop).collect();
@@ -117,7 +117,7 @@ impl Grid {
 impl RunningBits {
     /// Nothing so far.
     pub fn new(grid: &Grid) -> RunningBits {
-        RunningBits { end: grid.width.min(grid.stop), bits: 0, bin: 0, column: NONE }
+        RunningBits { end: grid.width, bits: 0, bin: 0, column: NONE }
     }
 
     /// A frame passes. Each bit counts in the bin in which the last of it passes.
@@ -125,7 +125,8 @@ impl RunningBits {
     pub fn pass(&mut self, frame: Passage, grid: &mut Grid) {
         let end = frame.end.ps();
         // Nearly always the whole frame is in the running bin.
-        if end <= self.end && end.saturating_sub(frame.took.ps()) + grid.width >= self.end {
+        if end <= self.end && end <= grid.stop && end.saturating_sub(frame.took.ps()) + grid.width >= self.end
+        {
             self.bits += frame.bits;
         } else {
             self.pass_edge(frame, grid);
@@ -156,7 +157,7 @@ impl RunningBits {
             let edge = (u64::from(self.bin) + 1) * width;
             if end <= edge {
                 self.bits += frame.bits - before;
-                self.end = edge.min(grid.stop);
+                self.end = edge;
                 return;
             }
             let passed = frame.passed(Time::from_ps(edge));
@@ -176,11 +177,6 @@ impl RunningBits {
             grid.add(self.bin, self.column, self.bits);
             self.bits = 0;
         }
-    }
-
-    /// The earliest time at which the run may end has changed.
-    pub fn turn_at(&mut self, grid: &Grid) {
-        self.end = ((u64::from(self.bin) + 1) * grid.width).min(grid.stop);
     }
 
     /// Bits in all bins that begin before `end`, as far as they have passed by then.
@@ -292,7 +288,6 @@ mod tests {
         assert_eq!(running.bins(&grid, ns(25)), [6, 2, 6]);
         // The run goes on: the frame has passed as a whole.
         grid.stop_at(ns(60));
-        running.turn_at(&grid);
         running.pass(Passage { end: ns(36), took: ns(2), bits: 2 }, &mut grid);
         assert_eq!(running.bins(&grid, ns(60)), [6, 2, 16, 10, 0, 0]);
     }
@@ -330,7 +325,6 @@ mod tests {
                 all.push((place, frame));
                 if next < stops.len() && end > stops[next - 1].ps() && took % 2 == 0 {
                     grid.stop_at(stops[next]);
-                    running.iter_mut().for_each(|one| one.turn_at(&grid));
                     next += 1;
                 }
             }

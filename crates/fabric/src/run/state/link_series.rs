@@ -56,13 +56,6 @@ impl BitSeries {
         }
     }
 
-    /// The earliest time at which the run may end has changed.
-    pub fn turn_at(&mut self, grids: &[Grid]) {
-        if let Some(grid) = grids.get(usize::from(self.grid)) {
-            self.running.turn_at(grid);
-        }
-    }
-
     /// Width of the bins, if they are recorded.
     pub fn width(&self, grids: &[Grid]) -> Option<Time> {
         grids.get(usize::from(self.grid)).map(Grid::width)
@@ -91,15 +84,6 @@ impl LinkSeries {
         }
         if arrives && let Some(grid) = grids.get_mut(last) {
             self.received.pass(Passage { end: frame.end + self.delay, ..frame }, grid);
-        }
-    }
-
-    /// As [`BitSeries::turn_at`].
-    pub fn turn_at(&mut self, grids: &[Grid]) {
-        for (running, grid) in [(&mut self.sent, self.grids[0]), (&mut self.received, self.grids[1])] {
-            if let Some(grid) = grids.get(usize::from(grid)) {
-                running.turn_at(grid);
-            }
         }
     }
 

@@ -135,15 +135,7 @@ impl Probes {
 
     /// The earliest time at which the run may end has changed.
     pub fn stop_at(&mut self, stop: Time) {
-        let grids = &mut self.grids;
-        grids.iter_mut().for_each(|grid| grid.stop_at(stop));
-        self.arrived.iter_mut().chain(&mut self.read).for_each(|series| series.turn_at(grids));
-        self.links.iter_mut().for_each(|series| series.turn_at(grids));
-        for class in &mut self.classes {
-            if let ClassSeries::NodeLocal(series) = class {
-                series.turn_at(grids);
-            }
-        }
+        self.grids.iter_mut().for_each(|grid| grid.stop_at(stop));
     }
 
     /// A queue holds so much from now on. Asked for only if it is recorded.
