@@ -176,7 +176,7 @@ impl View<'_> {
             early = all - *bits;
             // A bit of the fastest link lasts less than two picoseconds.
             let spare = most_early(ports.len());
-            // In the last bin of a run that is cut short, a frame on a link that a fault has slowed down counts as a whole.
+            // Known defect, cause not found: in the last bin of a run, a frame may count before it has passed as a whole.
             debug_assert!(
                 early <= spare || bin * nth >= self.end,
                 "{all} bits within {bin} over links that carry {most}: {early} too many"
