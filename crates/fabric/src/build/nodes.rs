@@ -193,7 +193,7 @@ pub fn add_managers(plan: &Plan, port: u32, (first_queue, managers): (QueueIx, &
         let point = PointId(port * PRIORITIES as u32 + class as u32);
         let shared = plan.scheduler(port).shares_by_weight();
         let facts = LinkFacts { rate: link.rate, overhead: u32::from(link.overhead), point, shared };
-        spec.as_ref().map(|spec| Assigned::NodeLocal(Box::new(Managed::new(spec, &facts, random))))
+        spec.as_ref().map(|spec| Assigned::Own(Box::new(Managed::new(spec, &facts, random))))
     };
     managers.add(first_queue, specs.iter().enumerate().map(of_class));
     specs.iter().any(Option::is_some)

@@ -181,12 +181,12 @@ impl Recording<'_> {
                 Some(width) if of_port == Some(width) => ClassSeries::OfPort,
                 Some(width) => {
                     let grid = grid_of(grids, width, self.spec.duration);
-                    ClassSeries::NodeLocal(BitSeries::new(grids, Some(grid)))
+                    ClassSeries::Own(BitSeries::new(grids, Some(grid)))
                 }
                 None => ClassSeries::Off,
             };
             part.probes.classes = widths.into_iter().zip(of_ports).map(class).collect();
-            let is_apart = |class: &ClassSeries| matches!(class, ClassSeries::NodeLocal(_));
+            let is_apart = |class: &ClassSeries| matches!(class, ClassSeries::Own(_));
             part.probes.tells_classes_apart = part.probes.classes.iter().any(is_apart);
             part.links.ports.iter_mut().for_each(|port| port.features.set(PortFeatures::RECORDED, true));
         }

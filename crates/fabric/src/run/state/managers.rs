@@ -10,7 +10,7 @@ use typed_index_collections::TiVec;
 #[derive(Debug)]
 pub(crate) enum Assigned {
     /// One of its own.
-    NodeLocal(Box<Managed>),
+    Own(Box<Managed>),
     /// That of this class of the same port.
     OfClass(usize),
 }
@@ -29,7 +29,7 @@ impl Managers {
         for (class, assigned) in (0..).zip(of_class) {
             let Some(assigned) = assigned else { continue };
             let manager = match assigned {
-                Assigned::NodeLocal(managed) => Some(self.all.push_and_get_key(*managed)),
+                Assigned::Own(managed) => Some(self.all.push_and_get_key(*managed)),
                 Assigned::OfClass(class) => self.of_queue[first_queue.plus(class as u32)],
             };
             self.of_queue.resize(first_queue.plus(class).at(), None);

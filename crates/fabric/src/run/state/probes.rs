@@ -64,7 +64,7 @@ pub(crate) enum ClassSeries {
     /// All that the port sends: no other class is in use.
     OfPort,
     /// A part of it.
-    NodeLocal(BitSeries),
+    Own(BitSeries),
     /// Not recorded.
     Off,
 }

@@ -20,7 +20,7 @@ impl Fabric {
         let probes = &mut self.probes;
         if probes.tells_classes_apart {
             let queue = port.queue(port.classes.class(frame.priority));
-            if let Some(ClassSeries::NodeLocal(class)) = probes.classes.get_mut(queue.at()) {
+            if let Some(ClassSeries::Own(class)) = probes.classes.get_mut(queue.at()) {
                 class.pass(passage, &mut probes.grids);
             }
         }
