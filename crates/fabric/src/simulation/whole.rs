@@ -374,7 +374,7 @@ impl Simulation {
         let (part, local) = self.part_at(port);
         match part.probes.classes.get(queue_at(part, local, class))? {
             ClassSeries::OfPort => self.sent_series(port, end),
-            ClassSeries::NodeLocal(series) => series.bins(&part.probes.grids, end),
+            ClassSeries::Own(series) => series.bins(&part.probes.grids, end),
             ClassSeries::Off => None,
         }
     }
