@@ -13,14 +13,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from .json_text import whole
 from .pg_profile import rows_of
 from .piece import Document, LinkClass, Piece, size
 from .shares import percentages
-from .sonic_links import NAMED, choose, count_others_as_read, star
+from .sonic_links import NAMED, Chosen, choose, count_others_as_read, star
 from .sonic_memory import Headrooms, Memory
 from .sonic_port import ACTIONS, CODE_POINTS, PRIORITIES, View, Wred, ports, view
 from .sonic_tables import Tables, nested
@@ -67,6 +67,39 @@ def read_together(documents: Sequence[Document], lookups: Sequence[Document] = (
         If a text is no CONFIG_DB, there are no ports, or a scenario cannot express what is set. The message
         names table and line.
     """
+    switch = ports_of(documents)
+    tables, views, chosen, first = switch.tables, switch.views, switch.chosen, documents[0]
+    headrooms = Headrooms([(document, rows_of(document)) for document in lookups])
+    settings = _Settings(tables, [(one.link, views[one.port]) for one in chosen.classes], headrooms)
+    keys = settings.keys()
+    links = [one.link for one in chosen.classes]
+    alone = star(tables, views)
+    count_others_as_read(tables, views, chosen)
+    remarks = [f"{first.file}: {line}" for line in (*chosen.told, *tables.told)]
+    made = [Piece(notes=tables.notes(part)) for part in tables.parts]
+    made[0] = replace(
+        made[0], keys=keys, remarks=remarks, links=links, alone=alone, assumed=settings.memory.assumed
+    )
+    return [*made, *(Piece(notes=notes, remarks=lines) for notes, lines in headrooms.reports())]
+
+
+@dataclass(frozen=True)
+class Switch:
+    """A configuration, the settings of its ports, and the classes of ports that are read."""
+
+    tables: Tables
+    views: Mapping[str, View]
+    chosen: Chosen
+
+
+def ports_of(documents: Sequence[Document]) -> Switch:
+    """The ports of a configuration in one file or several.
+
+    Raises
+    ------
+    InputError
+        If a text is no CONFIG_DB, or has no ports, or more than a switch can have.
+    """
     parts = [nested(whole(document, "the tables of CONFIG_DB")) for document in documents]
     for document, part in zip(documents, parts, strict=True):
         if not any(isinstance(part.table.get(name), Mapping) for name in KNOWN):
@@ -79,19 +112,7 @@ def read_together(documents: Sequence[Document], lookups: Sequence[Document] = (
     views = {port: view(tables, port) for port in names}
     if not views:
         raise first.error("PORT_QOS_MAP", "has no port")
-    chosen = choose(first, views)
-    headrooms = Headrooms([(document, rows_of(document)) for document in lookups])
-    settings = _Settings(tables, [(one.link, views[one.port]) for one in chosen.classes], headrooms)
-    keys = settings.keys()
-    links = [one.link for one in chosen.classes]
-    alone = star(tables, views)
-    count_others_as_read(tables, views, chosen)
-    remarks = [f"{first.file}: {line}" for line in (*chosen.told, *tables.told)]
-    made = [Piece(notes=tables.notes(part)) for part in parts]
-    made[0] = replace(
-        made[0], keys=keys, remarks=remarks, links=links, alone=alone, assumed=settings.memory.assumed
-    )
-    return [*made, *(Piece(notes=notes, remarks=lines) for notes, lines in headrooms.reports())]
+    return Switch(tables, views, choose(first, views))
 
 
 class _Settings:
