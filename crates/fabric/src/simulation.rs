@@ -523,6 +523,7 @@ mod tests {
             rate: BitRate::from_gbps(10),
             wire_rate: BitRate::from_gbps(10),
             delay: Time::from_us(1),
+            cable: Time::from_us(1),
             overhead: 20,
             response_time: None,
         };

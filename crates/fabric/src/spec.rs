@@ -360,6 +360,8 @@ pub struct LinkSpec {
     pub wire_rate: BitRate,
     /// One-way delay of cable and interfaces.
     pub delay: Time,
+    /// One-way delay of the cable alone; a scenario chooses ports by the length of their cables.
+    pub cable: Time,
     /// Bytes around each frame on the wire (preamble and inter-frame gap).
     pub overhead: u16,
     /// The limit of the response to a pause that the PHY of this link has; `None`: that of the rate. A station that

@@ -176,25 +176,29 @@ def count_others_as_read(tables: Tables, views: Mapping[str, View], chosen: Chos
                     second.use()
 
 
-MOST_BPS = 1_600 * 10**3
+MOST_MBPS = 1_600 * 10**3
 """The fastest link of a scenario, in Mb/s."""
+PHYS_MBPS = (10_000, 25_000, 40_000, 50_000, 100_000, 200_000, 400_000)
+"""Rates of which a PHY is known, in Mb/s (`penstock explain phy`)."""
 
 
 def star(tables: Tables, views: Mapping[str, View]) -> dict[str, Any]:
     """The keys of a fabric with one switch and a host at each of its ports, which has the name of the port.
 
-    Ports without a speed, and those that are down (`admin_status`), are left out. Empty if no port is left.
+    Links have the slowest PHY of their rate, so that headroom is that of real ports. Ports without a speed,
+    and those that are down (`admin_status`), are left out. Empty if no port is left.
     """
     own = tables.entry("DEVICE_METADATA", "localhost")
     switch = (own.text("hostname") if own else None) or "switch"
     links: list[dict[str, Any]] = []
     for name, one in views.items():
         speed = one.speed.value
-        if speed is None or not 1 <= speed <= MOST_BPS or _is_down(tables, name):
+        if speed is None or not 1 <= speed <= MOST_MBPS or _is_down(tables, name):
             continue
         link = link_of(one, (name,))
         length = {"length": link.length} if link.length else {}
-        links.append({"between": [name, switch], "rate": link.rate, **length})
+        phy = {"phy": "slowest"} if speed in PHYS_MBPS else {}
+        links.append({"between": [name, switch], "rate": link.rate, **length, **phy})
         one.speed.use(), one.cable.use()
     if not links or switch in views:
         return {}

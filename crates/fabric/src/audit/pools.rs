@@ -20,7 +20,7 @@ pub(super) fn check(audit: &mut Audit<'_>) {
         let names = wiring.ports(id).map(|port| {
             let link = &spec.links[wiring.link_of[port.at()] as usize];
             let peer = wiring.node_of[wiring.peer[port.at()].at()];
-            Neighbour { name: &spec.nodes[peer.at()].name, rate: link.wire_rate, delay: link.delay }
+            Neighbour { name: &spec.nodes[peer.at()].name, rate: link.wire_rate, delay: link.cable }
         });
         match seen.iter_mut().find(|(known, ..)| std::ptr::eq(*known, pools)) {
             Some((_, known, _)) => known.extend(names),
@@ -67,13 +67,9 @@ fn fits_nothing(own: &AttachmentSpec, neighbours: &[Neighbour<'_>], index: usize
             let rates: Vec<String> = rates.iter().map(|rate| format!("\"{rate}\"")).collect();
             ("rate", format!("expected the rate of a link: {}", rates.join(", ")))
         }
-        (_, Some(most)) if shortest > most => (
-            "length",
-            format!(
-                "the shortest cable and its interfaces take {shortest}, as {} m do",
-                shortest.ps() / 5000
-            ),
-        ),
+        (_, Some(most)) if shortest > most => {
+            ("length", format!("the shortest cable takes {shortest}, as {} m do", shortest.ps() / 5000))
+        }
         _ => ("profile", "expected what one port has, or fewer conditions".to_string()),
     };
     let remark = Remark::about(key, "no port is like that: the profile is attached to none", help);

@@ -222,7 +222,7 @@ pub fn pool_profiles(spec: &Spec, wiring: &Wiring, id: NodeId, pools: &PoolsSpec
     let of_port = |port: PortId| {
         let link = &spec.links[wiring.link_of[port.at()] as usize];
         let neighbour = wiring.node_of[wiring.peer[port.at()].at()];
-        pools.of_port(&spec.nodes[neighbour.at()].name, link.wire_rate, link.delay)
+        pools.of_port(&spec.nodes[neighbour.at()].name, link.wire_rate, link.cable)
     };
     wiring.ports(id).map(of_port).collect()
 }

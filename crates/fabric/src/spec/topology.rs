@@ -128,6 +128,8 @@ pub struct GraphLink {
     pub wire_rate: BitRate,
     /// One-way delay of cable and interfaces.
     pub delay: Time,
+    /// One-way delay of the cable alone.
+    pub cable: Time,
     /// Bytes around each frame on the wire.
     pub overhead: u16,
     /// The PHY at both ends, if one is named; its delay is part of `delay`.
@@ -190,6 +192,7 @@ impl Graph {
             rate: cable.data_rate(),
             wire_rate: cable.rate,
             delay,
+            cable: cable.cable_delay(),
             overhead,
             phy,
             line_code,

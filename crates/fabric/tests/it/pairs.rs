@@ -803,6 +803,7 @@ fn spec(draw: &Draw, duration: Time) -> Spec {
             rate,
             wire_rate: rate,
             delay: ps(rolls.pick(&[0, 10_000, 500_000])),
+            cable: ps(0),
             overhead: rolls.pick(&[0, 20, 20]),
             response_time: None,
         }

@@ -65,12 +65,15 @@ impl Cable {
     }
     /// One-way delay of cable and interfaces, without what a PHY adds.
     pub fn delay(&self) -> Time {
+        self.cable_delay().saturating_add(self.interface_delay)
+    }
+    /// One-way delay of the cable alone.
+    pub fn cable_delay(&self) -> Time {
         // 5 ps a millimetre; a length near the end of the range would overflow.
         let of_fibre = |length: Length| {
             if length.mm() > u64::MAX / 16 { LONGEST_DELAY * 2 } else { length.fibre_delay() }
         };
-        let cable = self.delay.or(self.length.map(of_fibre));
-        cable.unwrap_or_default().saturating_add(self.interface_delay)
+        self.delay.or(self.length.map(of_fibre)).unwrap_or_default()
     }
     /// The PHY at both ends.
     pub fn phy(&self) -> Option<&'static Phy> {

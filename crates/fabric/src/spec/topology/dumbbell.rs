@@ -45,6 +45,8 @@ impl Regular for Dumbbell {
         let left = side("left", 'l', self.left);
         let right = side("right", 'r', self.right);
         let bottleneck = graph.link(left, right, cable.at(self.bottleneck_rate));
-        bottleneck.delay = self.bottleneck_delay.unwrap_or(bottleneck.delay);
+        if let Some(delay) = self.bottleneck_delay {
+            (bottleneck.delay, bottleneck.cable) = (delay, delay);
+        }
     }
 }
