@@ -257,7 +257,25 @@ def test_explain_searches_names_and_texts(penstock: Command) -> None:
 
 
 def test_words_of_the_field_are_explained() -> None:
-    words = "ecmp spray roce RoCEv2 cnp irn marking islip Kmin Kmax WRED HOL victim deadlock BDP incast all-reduce".split()
+    words = [
+        "ecmp",
+        "spray",
+        "roce",
+        "RoCEv2",
+        "cnp",
+        "irn",
+        "marking",
+        "islip",
+        "Kmin",
+        "Kmax",
+        "WRED",
+        "HOL",
+        "victim",
+        "deadlock",
+        "BDP",
+        "incast",
+        "all-reduce",
+    ]
     phrases = [
         "HOL blocking",
         "pause storm",
