@@ -280,8 +280,8 @@ pub trait Protocol {
         None
     }
 
-    /// Before [`Protocol::handle_frame`] of a frame whose header says that it has stamps: these, of its queue pair.
-    fn on_stamps(&mut self, _pair: u32, _stamps: &Stamps) {}
+    /// Before [`Protocol::handle_frame`] of a frame of this kind whose header says that it has stamps: these, of its queue pair.
+    fn on_stamps(&mut self, _kind: FrameKind, _pair: u32, _stamps: &Stamps) {}
 
     /// The stamps that a frame takes along whose header says that it has some, and which its queue pair has just made; `None`: the
     /// switches on its way have yet to write them.

@@ -11,6 +11,7 @@
 mod aimd;
 mod application;
 mod bulk;
+mod combinations;
 mod connection;
 mod controller;
 mod conversation;
@@ -27,6 +28,7 @@ mod fcoe_keys;
 mod fcoe_spec;
 mod fixed_rate;
 mod fixed_window;
+mod iser;
 mod iwarp;
 mod limited;
 mod load;
@@ -42,6 +44,7 @@ mod prr;
 mod rdma;
 mod rdma_receiver;
 mod rdma_sender;
+mod request_response_keys;
 mod requester;
 mod responder;
 mod retransmission;
@@ -62,6 +65,9 @@ mod tcp_sender;
 mod transfer_receiver;
 mod transfer_sender;
 mod transfers;
+mod transport;
+mod transport_facts;
+mod transport_keys;
 mod unlimited;
 mod window_receiver;
 mod window_sender;
@@ -72,6 +78,8 @@ mod calls;
 mod pipe;
 #[cfg(test)]
 mod properties;
+#[cfg(test)]
+mod rdma_application_examples;
 #[cfg(test)]
 mod rdma_examples;
 #[cfg(test)]
@@ -90,7 +98,10 @@ mod testbed;
 mod transfer_pool;
 
 pub use aimd::{Aimd, AimdParams, Growth};
-pub use application::{ApplicationKeys, ApplicationSpec, Random};
+pub use application::{ApplicationKeys, ApplicationSpec, Opening, Random};
+pub use combinations::{
+    COMBINATIONS, Combination, Fit, TRANSPORTS, markdown as combinations_page, refusal, refused,
+};
 pub use connection::{ConnectionSpec, RequestResponseSpec, WindowSpec};
 pub use controller::{Ack, CongestionControl, ControllerConfiguration, Loss, LossKind};
 pub use conversation::{Conversation, ConversationSpec};
@@ -117,17 +128,23 @@ pub use mpi_exchange_keys::MpiExchangeKeys;
 pub use pacer::Pacer;
 pub use rdma::{
     CnpScope, Dcqcn, DcqcnCrowd, DcqcnKeys, DcqcnPreset, DcqcnRest, HpccKeys, HpccPintKeys, MessageTimes,
-    NicLimits, NicState, PairCounts, PathFacts, PowerTcpKeys, QueuePair, QueuePairs, RDMA_CONTROL_PAGES,
-    RDMA_PAGES, RDMA_RECOVERY_PAGES, RdmaControl, RdmaControlKeys, RdmaControlSpec, RdmaController, RdmaKeys,
-    RdmaRecovery, RdmaSpec, RdmaTimeouts, RdmaVerb, RdmaWord, ReadCounts, ReceiveQueue, SharedNic, Spent,
-    StaticWindow, ThetaPowerTcpKeys, TimesSpent,
+    NicLimits, NicState, Operation, PairCounts, PathFacts, Post, PowerTcpKeys, QueuePair, QueuePairs,
+    RDMA_CONTROL_PAGES, RDMA_PAGES, RDMA_RECOVERY_PAGES, RdmaControl, RdmaControlKeys, RdmaControlSpec,
+    RdmaController, RdmaKeys, RdmaRecovery, RdmaSpec, RdmaTimeouts, RdmaVerb, RdmaWord, ReadCounts,
+    ReceiveQueue, SharedNic, Spent, StaticWindow, ThetaPowerTcpKeys, TimesSpent,
+};
+/// The names of RDMA as those know them who deal with queue pairs of whatever transport.
+pub use rdma::{
+    RdmaControlSpec as QueuePairControlSpec, RdmaRecovery as QueuePairRecovery, RdmaSpec as QueuePairSpec,
+    RdmaTimeouts as QueuePairTimeouts, RdmaWord as QueuePairWord,
 };
 pub use rdma_receiver::{PairReceived, RdmaReceiver};
 pub use rdma_sender::RdmaSender;
+pub use request_response_keys::RequestResponseKeys;
 pub use requester::Requester;
 pub use responder::Responder;
 pub use round_trip::TimerSpec;
-pub use settings::{RequestResponseKeys, WindowKeys};
+pub use settings::WindowKeys;
 pub use tcp::{EcnMode, TcpSpec};
 pub use tcp_keys::{TcpController, TcpKeys};
 pub use tcp_presets::TcpPreset;
@@ -136,12 +153,14 @@ pub use tcp_sender::TcpSender;
 pub use transfer_receiver::TransferReceiver;
 pub use transfer_sender::{TransferOutcome, TransferSender};
 pub use transfers::TransferSpec;
+pub use transport::Transport;
+pub use transport_facts::{PROTOCOL_COLUMN, PROTOCOLS, TransferEnds, VERB_COLUMN, WORD_COLUMN, is_packet};
 pub use unlimited::{Unlimited, UnlimitedParams};
 pub use window_receiver::WindowReceiver;
 pub use window_sender::WindowSender;
 
 use application::applications;
-use frame::Stamps;
+use frame::{FrameKind, Stamps};
 use keys::Remark;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -149,8 +168,11 @@ use std::sync::Arc;
 use units::{BitRate, Bytes, Time};
 
 /// Each application that is no endpoint of its own, and the file that is its page.
-pub const APPLICATION_PAGES: &[(&str, &str)] =
-    &[("bulk", include_str!("bulk.rs")), ("iwarp", include_str!("iwarp.rs"))];
+pub const APPLICATION_PAGES: &[(&str, &str)] = &[
+    ("bulk", include_str!("bulk.rs")),
+    ("iser", include_str!("iser.rs")),
+    ("iwarp", include_str!("iwarp.rs")),
+];
 
 /// Each way of TCP to repair losses, and the file that is its page.
 pub const REPAIR_PAGES: &[(&str, &str)] = &[
@@ -249,8 +271,8 @@ macro_rules! endpoints {
             fn notify(&mut self, now: Time, received: &Received, port: &mut Time) -> Option<Segment> {
                 match self { $(Endpoint::$name(it) => it.notify(now, received, port),)* }
             }
-            fn on_stamps(&mut self, pair: u32, stamps: &Stamps) {
-                match self { $(Endpoint::$name(it) => it.on_stamps(pair, stamps),)* }
+            fn on_stamps(&mut self, kind: FrameKind, pair: u32, stamps: &Stamps) {
+                match self { $(Endpoint::$name(it) => it.on_stamps(kind, pair, stamps),)* }
             }
             fn stamps(&self, pair: u32) -> Option<&Stamps> {
                 match self { $(Endpoint::$name(it) => it.stamps(pair),)* }
@@ -423,12 +445,12 @@ applications! {
     /// A transfer that is clocked by acknowledgements; full segments have the length `frame`.
     window: Window(WindowKeys => WindowSpec),
     /// Requests and responses; full segments of either have the length `frame`.
-    request_response: RequestResponse(RequestResponseKeys => RequestResponseSpec),
+    request_response: RequestResponse(Box<RequestResponseKeys> => RequestResponseSpec),
     /// A transfer over TCP, or several; full segments have the length `frame`.
     tcp: Tcp(Box<TcpKeys> => Arc<TcpSpec>),
-    /// Exchanges of messages over TCP; full segments have the length `frame`.
+    /// Exchanges of messages over TCP or RDMA; full segments or packets are at most as long as `frame`.
     conversation: Conversation(Box<ConversationKeys> => Arc<ConversationSpec>),
-    /// Steps of the ranks of MPI in a ring, over TCP; full segments have the length `frame`.
+    /// Steps of the ranks of MPI in a ring, over TCP or RDMA; full segments or packets are at most as long as `frame`.
     mpi_exchange: MpiExchange(Box<MpiExchangeKeys> => Arc<MpiExchangeSpec>),
     /// Exchanges of Fibre Channel over Ethernet (FCoE); full frames are at most as long as `frame`.
     fcoe: Fcoe(FcoeKeys => Arc<FcoeSpec>),

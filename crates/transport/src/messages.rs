@@ -18,9 +18,13 @@
 //! frame out, one back", and gives no sizes: those above are our choice. 64 KiB follow from its figures: six connections
 //! a server, 2.3 GB/s and a response time of 160 us are 61 KB a transaction.
 //!
+//! Over RDMA iSCSI is iSER: see `iser`.
+//!
 //! There are no digests, no login and no disk, and all transactions of a conversation are alike.
 
 use crate::iwarp::{IwarpKeys, IwarpOperation};
+use crate::rdma::{Operation, Post, RdmaVerb};
+use crate::{combinations, iser};
 use keys::{Choice, Forms, Keyed, Remark, Unused};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::value::SeqAccessDeserializer;
@@ -135,11 +139,11 @@ impl IscsiKeys {
 }
 
 impl Messages {
-    /// Keys that change nothing.
-    pub fn unused(&self) -> Vec<Remark> {
+    /// Keys that change nothing. `in_pdus`: all data are in PDUs, as over TCP.
+    pub fn unused(&self, in_pdus: bool) -> Vec<Remark> {
         match self {
             Messages::Sizes(_) => Vec::new(),
-            Messages::Of(talk) => talk.unused(),
+            Messages::Of(talk) => talk.unused(in_pdus),
         }
     }
     /// Their sizes, checked, in segments of TCP with at most so many bytes of data.
@@ -148,6 +152,30 @@ impl Messages {
             Messages::Sizes(sizes) => listed(sizes),
             Messages::Of(talk) => talk.sizes(segment),
         }
+    }
+    /// What each of them is to queue pairs with this verb, checked.
+    pub(crate) fn posts(&self, verb: RdmaVerb) -> Result<Vec<Box<[Post]>>, Remark> {
+        let carried = |bytes| [Post { operation: verb.carrying(), bytes }].into();
+        match self {
+            Messages::Of(talk @ (Talk::IscsiRead(keys) | Talk::IscsiWrite(keys))) => {
+                keys.check().map_err(|why| why.within(talk.name()))?;
+                Ok(if let Talk::IscsiRead(_) = talk { iser::read(keys) } else { iser::write(keys) })
+            }
+            Messages::Of(Talk::Iwarp(..)) => {
+                let refused = combinations::refusal("iwarp", "rdma");
+                Err(refused.unwrap_or_else(|| Remark::new("iWARP over rdma", "expected tcp")))
+            }
+            // Nothing of the others depends on the segments of TCP.
+            other => Ok(other.sizes(u64::MAX)?.into_iter().map(carried).collect()),
+        }
+    }
+    /// The operations of all of them over RDMA.
+    pub(crate) fn operations(&self, verb: RdmaVerb) -> Vec<Operation> {
+        if self.is_iscsi() { iser::OPERATIONS.to_vec() } else { vec![verb.carrying()] }
+    }
+    /// Whether they are those of iSCSI.
+    pub(crate) fn is_iscsi(&self) -> bool {
+        matches!(self, Messages::Of(Talk::IscsiRead(_) | Talk::IscsiWrite(_)))
     }
     /// Whether MPA puts markers among them.
     pub fn have_markers(&self) -> bool {
@@ -172,7 +200,7 @@ fn listed(sizes: &[Bytes]) -> Result<Vec<u64>, Remark> {
 
 impl Talk {
     /// Keys that change nothing: a target that is read has all data to send, and asks for none.
-    fn unused(&self) -> Vec<Remark> {
+    fn unused(&self, in_pdus: bool) -> Vec<Remark> {
         let (keys, burst) = match self {
             Talk::IscsiRead(keys) => (keys, None),
             Talk::IscsiWrite(keys) => (keys, Some(keys.first_burst)),
@@ -181,7 +209,12 @@ impl Talk {
         let asks = burst.is_none_or(|first| keys.block > first);
         let found = Unused::of(keys, &IscsiKeys::default())
             .unless(burst.is_some(), "iscsi_write", &["first_burst", "max_burst"])
-            .unless(asks, "a `block` above `first_burst`", &["max_burst"]);
+            .unless(asks, "a `block` above `first_burst`", &["max_burst"])
+            .unless(
+                in_pdus || burst.is_some_and(|first| first.get() > 0),
+                "data in PDUs: over RDMA those of `first_burst` of a write alone are",
+                &["data_segment"],
+            );
         found.remarks().into_iter().map(|one| one.within(self.name())).collect()
     }
 

@@ -17,14 +17,16 @@
 //! Not modelled: long messages in fragments, which one stream over TCP carries alike; the time that a rank computes; more
 //! than two ranks of a host, and copies that slow each other down.
 
-use crate::duplex::Duplex;
+use crate::duplex::{Duplex, calls_of_duplex};
 use crate::endpoint::{Congestion, Progress, Protocol, Received, Record, RecordKind, Segment, Undelivered};
 use crate::limited::LimitedTimes;
-use crate::tcp::TcpSpec;
+use crate::rdma::{Operation, PathFacts, Post};
+use crate::transport::Transport;
+use frame::{FrameKind, Stamps};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::VecDeque;
 use std::sync::Arc;
-use units::Time;
+use units::{BitRate, Time};
 
 /// What goes before data: an envelope, an announcement, the answer to it.
 const ENVELOPE: u64 = 64;
@@ -40,8 +42,8 @@ pub struct MpiExchangeSpec {
     pub steps: Option<u64>,
     /// From one rank of a host to the other; `None`: a host has one rank.
     pub copy: Option<Time>,
-    /// Both directions, without transfers of their own.
-    pub tcp: Arc<TcpSpec>,
+    /// Both directions.
+    pub transport: Transport,
 }
 
 impl MpiExchangeSpec {
@@ -59,10 +61,15 @@ impl MpiExchangeSpec {
         if self.steps == Some(0) {
             return Err("0 steps; expected above 0".to_string());
         }
-        if self.tcp.reconnect || self.tcp.handshake || self.tcp.transfers.total != Some(0) {
-            return Err("transfers or a handshake beside the messages; expected neither".to_string());
+        if matches!(&self.transport, Transport::Tcp(tcp) if tcp.handshake) {
+            return Err("a handshake before the messages; expected none".to_string());
         }
-        self.tcp.check()
+        self.transport.check()
+    }
+
+    /// How each part is sent over RDMA.
+    pub(crate) fn operation(&self) -> Operation {
+        self.transport.queue_pairs().map_or(Operation::Send, |rdma| rdma.verb.carrying())
     }
 }
 
@@ -82,7 +89,7 @@ pub struct MpiExchange {
     /// Parts that have been said, and heard as a whole.
     said: u64,
     heard: u64,
-    /// One behind the last byte of the part that is heard next.
+    /// One behind the last byte of the part that is heard next, or its message.
     awaited: u64,
     stop: Time,
     /// No step begins any more.
@@ -95,20 +102,20 @@ impl MpiExchange {
     pub fn new(
         spec: &Arc<MpiExchangeSpec>,
         opens: bool,
-        start: Time,
-        stop: Option<Time>,
+        (start, stop): (Time, Option<Time>),
+        facts: PathFacts,
         rng: Xoshiro256PlusPlus,
     ) -> MpiExchange {
         let parts: Box<[u64]> = spec.parts().into();
         MpiExchange {
             opens,
-            duplex: Duplex::new(&spec.tcp, rng),
+            duplex: spec.transport.start(facts, rng),
             begun: 0,
             began: [Time::ZERO; 2],
             next: Some(start),
             said: 0,
             heard: 0,
-            awaited: parts[0],
+            awaited: if spec.transport.queue_pairs().is_some() { 1 } else { parts[0] },
             parts,
             stop: stop.unwrap_or(Time::NEVER),
             ended: false,
@@ -117,9 +124,17 @@ impl MpiExchange {
         }
     }
 
-    /// Bytes that arrived in order.
+    /// Bytes that arrived in order, or messages of a queue pair.
     pub fn delivered(&self) -> u64 {
-        self.duplex.receiver.delivered()
+        self.duplex.delivered()
+    }
+    /// What it sends and receives with.
+    pub(crate) fn duplex(&self) -> &Duplex {
+        &self.duplex
+    }
+    /// See [`MpiExchange::duplex`].
+    pub(crate) fn duplex_mut(&mut self) -> &mut Duplex {
+        &mut self.duplex
     }
 
     /// Both ends say part after part, and none before the peer's of the same number but one: an answer follows the
@@ -128,20 +143,24 @@ impl MpiExchange {
         let count = self.parts.len() as u64;
         let mut bytes = 0;
         while self.said < self.begun * count && self.said <= self.heard {
-            bytes += self.parts[(self.said % count) as usize];
+            let part = self.parts[(self.said % count) as usize];
+            bytes += part;
             self.said += 1;
+            self.duplex.post(now, &[Post { operation: self.spec.operation(), bytes: part }]);
         }
         if bytes > 0 {
-            self.duplex.sender.write(now, bytes);
+            self.duplex.write(now, bytes);
         }
     }
 
     /// Takes in the parts that have arrived as a whole.
     fn listen(&mut self) {
         let count = self.parts.len() as u64;
-        while self.duplex.receiver.delivered() >= self.awaited {
+        let is_stream = self.spec.transport.queue_pairs().is_none();
+        while self.duplex.delivered() >= self.awaited {
             self.heard += 1;
-            self.awaited = self.awaited.saturating_add(self.parts[(self.heard % count) as usize]);
+            let next = if is_stream { self.parts[(self.heard % count) as usize] } else { 1 };
+            self.awaited = self.awaited.saturating_add(next);
         }
     }
 
@@ -169,7 +188,11 @@ impl Protocol for MpiExchange {
     }
 
     fn handle_timeout(&mut self, now: Time) {
-        self.duplex.handle_timeout(now);
+        self.handle_timeout_at(now, &|_, _| false);
+    }
+
+    fn handle_timeout_at(&mut self, now: Time, is_queued: &dyn Fn(u32, Option<u32>) -> bool) {
+        self.duplex.handle_timeout(now, is_queued);
         if self.next.take_if(|at| *at <= now).is_some() {
             self.turn(now);
         }
@@ -180,35 +203,16 @@ impl Protocol for MpiExchange {
         [self.next, self.duplex.poll_timeout()].into_iter().flatten().min()
     }
 
-    fn has_work(&self) -> bool {
-        self.duplex.has_work()
-    }
-    fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
-        self.duplex.poll_transmit(now)
-    }
+    calls_of_duplex!();
+
     fn poll_record(&mut self) -> Option<Record> {
-        self.records.pop_front().or_else(|| self.duplex.sender.poll_record())
-    }
-    fn retransmitted(&self) -> u64 {
-        self.duplex.sender.retransmitted()
-    }
-    fn discarded(&self) -> u64 {
-        self.duplex.discarded()
-    }
-    fn undelivered(&self) -> Undelivered {
-        self.duplex.undelivered()
+        self.records.pop_front().or_else(|| self.duplex.poll_record())
     }
     fn memory_bytes(&self) -> usize {
         size_of::<MpiExchange>()
             + size_of_val(&*self.parts)
             + self.duplex.memory_bytes()
             + self.records.capacity() * size_of::<Record>()
-    }
-    fn held(&self, now: Time) -> Option<LimitedTimes> {
-        self.duplex.sender.held(now)
-    }
-    fn congestion(&self) -> Option<Congestion> {
-        self.duplex.sender.congestion()
     }
 
     fn progress(&self) -> Option<Progress> {
@@ -227,8 +231,18 @@ mod tests {
     use crate::pipe::{Outcome, Pipe};
     use crate::tcp_properties::{any_spec, nonsense};
     use crate::testbed::{DELAY, RATE, START, draws, of_kind, tcp};
-    use crate::{Delay, LossRecoveryKind, TransferSpec};
+    use crate::{Delay, LossRecoveryKind, TcpSpec, TransferSpec};
     use proptest::prelude::*;
+
+    const FACTS: PathFacts =
+        PathFacts { rate: RATE, base_rtt: Time::from_us(10), packet: 1_000, hops: 0, overhead: 20 };
+
+    fn tcp_of(end: &Alone) -> &crate::TcpSender {
+        match &end.0.duplex {
+            Duplex::Tcp(it) => &it.sender,
+            Duplex::Rdma(_) => panic!("over RDMA"),
+        }
+    }
 
     /// An end whose steps wait for no other.
     struct Alone(MpiExchange);
@@ -268,15 +282,20 @@ mod tests {
     fn over(tcp: TcpSpec, message: u64, steps: u64) -> Arc<MpiExchangeSpec> {
         let transfers = TransferSpec { size: None, total: Some(0), idle: Delay::default() };
         let tcp = TcpSpec { transfers, reconnect: false, handshake: false, ..tcp };
-        let spec =
-            MpiExchangeSpec { message, eager: 1_500, steps: Some(steps), copy: None, tcp: Arc::new(tcp) };
+        let spec = MpiExchangeSpec {
+            message,
+            eager: 1_500,
+            steps: Some(steps),
+            copy: None,
+            transport: Transport::Tcp(Arc::new(tcp)),
+        };
         assert_eq!(spec.check(), Ok(()));
         Arc::new(spec)
     }
     /// Segments of 1000 B in 1058 B, acknowledgements of 64 B.
     fn pipe(message: u64, steps: u64, stop: Option<Time>) -> Pipe<Alone, Alone> {
         let spec = over(tcp(None, LossRecoveryKind::Sack, 10), message, steps);
-        let end = |opens, seed| Alone(MpiExchange::new(&spec, opens, START, stop, draws(seed).1));
+        let end = |opens, seed| Alone(MpiExchange::new(&spec, opens, (START, stop), FACTS, draws(seed).1));
         Pipe::new(end(true, 1), end(false, 2), RATE, DELAY)
     }
     fn steps(pipe: &Pipe<Alone, Alone>) -> Vec<(Time, Time)> {
@@ -310,7 +329,8 @@ mod tests {
     #[test]
     fn an_announcement_waits_for_a_peer_that_is_late() {
         let spec = over(tcp(None, LossRecoveryKind::Sack, 10), 3_000, 1);
-        let end = |opens, start, seed| Alone(MpiExchange::new(&spec, opens, start, None, draws(seed).1));
+        let end =
+            |opens, start, seed| Alone(MpiExchange::new(&spec, opens, (start, None), FACTS, draws(seed).1));
         let late = START + Time::from_us(100);
         let mut pipe = Pipe::new(end(true, START, 1), end(false, late, 2), RATE, DELAY);
         pipe.run_clean(Time::NEVER);
@@ -361,7 +381,7 @@ mod tests {
         };
         assert!(wrong(|it| it.steps = Some(0)).contains("0 steps"));
         assert!(
-            wrong(|it| it.tcp = tcp(Some(9), LossRecoveryKind::Sack, 1).into())
+            wrong(|it| it.transport = Transport::Tcp(tcp(Some(9), LossRecoveryKind::Sack, 1).into()))
                 .contains("beside the messages")
         );
     }
@@ -379,7 +399,7 @@ mod tests {
             seed in any::<u64>(),
         ) {
             let spec = over(tcp, message, count);
-            let end = |opens, seed| Alone(MpiExchange::new(&spec, opens, START, None, draws(seed).1));
+            let end = |opens, seed| Alone(MpiExchange::new(&spec, opens, (START, None), FACTS, draws(seed).1));
             let mut pipe = Pipe::new(end(true, seed), end(false, seed ^ 1), RATE, DELAY);
             let mut draw = draws(!seed).0;
             pipe.run(Time::NEVER, |_, _| Outcome {
@@ -405,18 +425,18 @@ mod tests {
             calls in prop::collection::vec((0u32..4, any::<u32>(), any::<u16>(), any::<[u8; 8]>()), 1..100),
         ) {
             let spec = over(tcp, 5_000, 1_000);
-            let mut end = Alone(MpiExchange::new(&spec, opens, START, None, draws(1).1));
+            let mut end = Alone(MpiExchange::new(&spec, opens, (START, None), FACTS, draws(1).1));
             let mut now = Time::ZERO;
             for (call, word, bytes, salt) in calls {
                 now += Time::from_ns(u64::from(bytes));
-                let sent = end.0.duplex.sender.sent();
+                let sent = tcp_of(&end).sent();
                 match call {
                     0 | 1 => end.handle_frame(now, &nonsense(word, bytes, salt, now, sent)),
                     2 => end.handle_timeout(now),
                     _ => while end.poll_transmit(now).is_some() {},
                 }
                 while end.poll_record().is_some() {}
-                prop_assert!(end.0.duplex.sender.acknowledged() <= end.0.duplex.sender.sent());
+                prop_assert!(tcp_of(&end).acknowledged() <= tcp_of(&end).sent());
             }
         }
     }

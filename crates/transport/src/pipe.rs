@@ -60,7 +60,7 @@ pub fn connect(spec: &ConnectionSpec, rate: BitRate, delay: Time) -> Pipe<crate:
     assert_eq!(spec.check(), Ok(()));
     let stream = Xoshiro256PlusPlus::seed_from_u64;
     let facts = PathFacts { rate, base_rtt: delay + delay, packet: 0, hops: 0, overhead: 20 };
-    let (near, far) = spec.start(&[].into(), facts, stream(1), stream(2));
+    let (near, far) = spec.start(&[].into(), [facts; 2], [stream(1), stream(2)]);
     Pipe::new(near, far, rate, delay)
 }
 
@@ -103,7 +103,7 @@ impl<A: Protocol, B: Protocol> Pipe<A, B> {
                     let (received, stamps) = self.in_transit[frame];
                     self.arrived.push((end, at, received));
                     if let (Some(stamps), Some(Header::Rdma(header))) = (stamps, received.header) {
-                        self.end(end).on_stamps(header.pair, &stamps);
+                        self.end(end).on_stamps(received.kind, header.pair, &stamps);
                     }
                     self.tell(end, &received, &mut outcome);
                     self.end(end).handle_frame(at, &received);

@@ -432,6 +432,7 @@ proptest! {
                 echo: (salt[3] < 100).then_some(now),
                 arrived: (salt[3] > 100).then_some(word >> 4),
                 telemetry: frame::Telemetry::None,
+                operation: salt[2] % 7,
             };
             let frame = Received {
                 kind: kinds[usize::from(salt[0] % 4)],

@@ -159,6 +159,10 @@ impl RdmaReceiver {
     pub fn delivered(&self, pair: u32, ordinal: u32) -> Option<Time> {
         self.pairs.get(pair as usize)?.delivered.get(ordinal as usize).copied()
     }
+    /// Messages that are whole of the queue pair that takes all.
+    pub(crate) fn messages(&self) -> u64 {
+        self.pairs.first().map_or(0, |pair| pair.messages)
+    }
     /// What has come to a queue pair.
     pub fn received(&self, pair: u32) -> PairReceived {
         // A request of a READ may be repeated before anything has come.
@@ -443,7 +447,7 @@ impl Protocol for RdmaReceiver {
         Some(Segment { kind: FrameKind::Cnp, word, header, bytes, ecn_capable: false })
     }
 
-    fn on_stamps(&mut self, pair: u32, stamps: &Stamps) {
+    fn on_stamps(&mut self, _kind: FrameKind, pair: u32, stamps: &Stamps) {
         let Some(pair) = self.pair(pair) else { return };
         match &mut pair.stamps {
             Some(own) => **own = *stamps,

@@ -18,7 +18,8 @@ use crate::endpoint::{Protocol, Received, Record, RecordKind, Segment};
 use crate::members::Members;
 use crate::rdma::queue_pair::{Done, ENDLESS, header_of};
 use crate::rdma::{
-    MessageTimes, PairCounts, PathFacts, QueuePair, QueuePairs, RdmaSpec, RdmaVerb, RdmaWord, SharedNic,
+    MessageTimes, Operation, PairCounts, PathFacts, QueuePair, QueuePairs, RdmaSpec, RdmaVerb, RdmaWord,
+    SharedNic,
 };
 use crate::room::Append;
 use crate::transfer_sender::TransferOutcome;
@@ -119,6 +120,18 @@ impl RdmaSender {
     /// Sends through a NIC with limits, at which it is the endpoint of this number.
     pub fn attach(&mut self, nic: &SharedNic, number: u32) {
         self.nic = Some((nic.clone(), u64::from(number) << 32));
+    }
+
+    /// Posts a message of an application that decides itself when, after all others.
+    pub(crate) fn send(&mut self, operation: Operation, bytes: u64, now: Time) {
+        if self.pairs.len() == 0 {
+            self.open();
+        }
+        if let Some(pair) = self.pairs.get_mut(0) {
+            pair.post_as(operation, u32::MAX, now, bytes, false);
+        }
+        self.posted[0] += 1;
+        self.pairs.update(0);
     }
 
     /// What its messages are.
@@ -441,7 +454,7 @@ impl Protocol for RdmaSender {
     fn discarded(&self) -> u64 {
         self.discarded + self.pairs.iter().map(Protocol::discarded).sum::<u64>()
     }
-    fn on_stamps(&mut self, pair: u32, stamps: &Stamps) {
+    fn on_stamps(&mut self, _kind: FrameKind, pair: u32, stamps: &Stamps) {
         if let Some(pair) = self.pairs.get_mut(pair) {
             pair.on_stamps(stamps);
         }

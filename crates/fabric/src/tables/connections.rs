@@ -16,7 +16,7 @@ pub(super) static CONNECTIONS: TableSpec = TableSpec {
         text("flow", "Name of the flow."),
         text(
             "endpoint",
-            "What opens it: window_sender, requester, tcp_sender, conversation, mpi_exchange, fcoe or rdma_sender.",
+            "Endpoint that opens it, by its name among the mechanisms: window_sender or tcp_sender, say, or the application where both ends send messages.",
         ),
         integer("round_trips", "", "Segments that were timed until their acknowledgement."),
         real("round_trip_min_ns", "ns", "Shortest round trip."),
@@ -140,7 +140,7 @@ impl View<'_> {
         let row = |(near, far): (&EndpointState, &EndpointState)| {
             let flow = self.s.path_flow[near.path as usize] as usize;
             // What is read the far end has asked for.
-            let reads = matches!(&near.endpoint, Endpoint::RdmaSender(sender) if sender.is_read());
+            let reads = near.endpoint.sending_pairs().is_some_and(|pairs| pairs.is_read());
             let asked = if reads { &far.measured } else { &near.measured };
             Row {
                 flow: self.s.spec.flows[flow].name.clone(),
@@ -161,8 +161,7 @@ impl View<'_> {
         // What the connections of scheduled transfers do is told by transfer.
         let scheduled = |near: &EndpointState| match &near.endpoint {
             Endpoint::TransferSender(_) => true,
-            Endpoint::RdmaSender(sender) => sender.is_scheduled(),
-            _ => false,
+            other => other.sending_pairs().is_some_and(|pairs| pairs.is_scheduled()),
         };
         self.s.connections().into_iter().filter(|ends| !scheduled(ends.0)).map(row).collect()
     }

@@ -247,9 +247,9 @@ impl Fabric {
     fn count_made(&mut self, frame: &mut Frame, segment: &Segment, (nth, near): (EndpointIx, bool)) {
         if let Some(header) = segment.header {
             self.headers.attach(frame, Carried::Header(header));
-            if let Some(rdma) = header.rdma().filter(|rdma| rdma.telemetry.has_stamps()) {
+            if let Some(pair) = header.stamped() {
                 let endpoint = &self.hosts.endpoints[nth].endpoint;
-                begin_stamps(&mut self.headers, frame, endpoint, rdma.pair);
+                begin_stamps(&mut self.headers, frame, endpoint, pair);
             }
         }
         if near && segment.kind == FrameKind::Data {

@@ -46,6 +46,7 @@ impl Fabric {
         if let Some(nth) = ends[usize::from(to_far)] {
             transport::Protocol::on_stamps(
                 &mut self.hosts.endpoints[nth].endpoint,
+                frame.flags.kind(),
                 pair,
                 self.headers.stamps_mut(frame),
             );
