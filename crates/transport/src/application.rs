@@ -159,7 +159,7 @@ macro_rules! applications {
         pub enum Application {
             $($(#[$doc])+ $name($spec),)*
             /// Scheduled transfers.
-            Transfers(Transport),
+            Transfers(Scheduled),
         }
 
         $(impl From<$spec> for Application {

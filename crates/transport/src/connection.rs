@@ -5,10 +5,11 @@ use crate::controller::ControllerConfiguration;
 use crate::conversation::ConversationSpec;
 use crate::delay::Delay;
 use crate::exchange::{MAX_OUTSTANDING, MAX_SEGMENTS, Message};
+use crate::transport::TransportSpec;
 use crate::{
     Application, ControllerSpec, Conversation, Endpoint, Fcoe, FcoeSpec, PathFacts, RdmaReceiver, RdmaSender,
-    RdmaSpec, Requester, Responder, StaticWindow, TcpReceiver, TcpSender, TcpSpec, Train, TransferReceiver,
-    TransferSender, Transport, Turn, WindowReceiver, WindowSender,
+    RdmaSpec, Requester, Responder, StaticWindow, TcpReceiver, TcpSender, TcpSpec, Train, Transport, Turn,
+    WindowReceiver, WindowSender,
 };
 use std::sync::Arc;
 use units::{Amount, Time};
@@ -85,17 +86,17 @@ impl ConnectionSpec {
         match &self.application {
             Application::Tcp(spec) => Some(Transport::Tcp(spec.clone())),
             Application::Rdma(spec) => Some(Transport::Rdma(spec.clone())),
-            Application::Transfers(transport) => Some(transport.clone()),
+            Application::Transfers(scheduled) => Some(scheduled.transport()),
             Application::Conversation(spec) => Some(spec.transport.clone()),
             Application::MpiExchange(spec) => Some(spec.transport.clone()),
-            Application::Window(_) | Application::RequestResponse(_) | Application::Fcoe(_) => None,
+            _ => None,
         }
     }
     /// Its queue pairs, if it is RDMA.
     pub fn queue_pairs(&self) -> Option<&RdmaSpec> {
         match &self.application {
             Application::Rdma(spec) => Some(spec),
-            Application::Transfers(transport) => transport.queue_pairs().map(|pairs| &**pairs),
+            Application::Transfers(scheduled) => scheduled.queue_pairs().map(|pairs| &**pairs),
             Application::Conversation(spec) => spec.transport.queue_pairs().map(|pairs| &**pairs),
             Application::MpiExchange(spec) => spec.transport.queue_pairs().map(|pairs| &**pairs),
             _ => None,
@@ -223,14 +224,14 @@ impl ApplicationSpec for Arc<ConversationSpec> {
         )
     }
     fn frames(&self) -> (u16, u16) {
-        self.transport.frames()
+        TransportSpec::frames(&self.transport)
     }
     fn turn(&self) -> Turn {
         let [out, back] = [true, false].map(|opener| self.train(opener));
         Turn { out, back, answers: 1.0 }
     }
     fn round_trip_frames(&self) -> (u16, u16) {
-        self.transport.round_trip_frames()
+        TransportSpec::round_trip_frames(&self.transport)
     }
     fn most_bps(&self, turn_secs: f64) -> f64 {
         let bits = f64::from(self.outstanding) * self.turn().out.bytes as f64 * 8.0;
@@ -240,7 +241,7 @@ impl ApplicationSpec for Arc<ConversationSpec> {
         ConversationSpec::check(self)
     }
     fn understands_marks(&self) -> bool {
-        self.transport.understands_marks()
+        TransportSpec::understands_marks(&self.transport)
     }
 }
 
@@ -296,46 +297,6 @@ impl ApplicationSpec for Arc<TcpSpec> {
     }
     fn understands_marks(&self) -> bool {
         self.ecn != crate::EcnMode::Off
-    }
-}
-
-/// Scheduled transfers.
-impl ApplicationSpec for Transport {
-    fn ends(&self, opening: Opening<'_>) -> (Endpoint, Endpoint) {
-        match self {
-            Transport::Tcp(spec) => {
-                let Opening { due, random: [near, _], .. } = opening;
-                (
-                    Endpoint::TransferSender(Box::new(TransferSender::new(spec, due.clone(), near))),
-                    Endpoint::TransferReceiver(Box::new(TransferReceiver::new(spec, due.clone()))),
-                )
-            }
-            Transport::Rdma(spec) => spec.ends(opening),
-        }
-    }
-    fn frames(&self) -> (u16, u16) {
-        Transport::frames(self)
-    }
-    fn turn(&self) -> Turn {
-        match self {
-            Transport::Tcp(spec) => spec.turn(),
-            Transport::Rdma(spec) => spec.turn(),
-        }
-    }
-    fn most_bps(&self, turn_secs: f64) -> f64 {
-        match self {
-            Transport::Tcp(spec) => spec.most_bps(turn_secs),
-            Transport::Rdma(spec) => spec.most_bps(turn_secs),
-        }
-    }
-    fn check(&self) -> Result<(), String> {
-        match self {
-            Transport::Tcp(spec) => ApplicationSpec::check(spec),
-            Transport::Rdma(spec) => ApplicationSpec::check(spec),
-        }
-    }
-    fn understands_marks(&self) -> bool {
-        Transport::understands_marks(self)
     }
 }
 

@@ -19,14 +19,14 @@
 //! Not modelled: acknowledgements on data; answers that overtake others; a server with few processors, where requests
 //! queue; a window that closes because an application reads slowly.
 
-use crate::duplex::{Duplex, calls_of_duplex};
 use crate::endpoint::{Congestion, Protocol, Received, Record, RecordKind, Segment, Undelivered};
 use crate::iwarp::with_markers;
 use crate::limited::LimitedTimes;
 use crate::load::Train;
 use crate::rdma::{PathFacts, Post};
-use crate::transport::Transport;
+use crate::transport::{DuplexEnd, TransportSpec, Unit, calls_of_duplex};
 use crate::{Delay, TcpSender};
+use crate::{Duplex, Transport};
 use frame::{FrameKind, Stamps};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::VecDeque;
@@ -71,13 +71,17 @@ impl ConversationSpec {
         if count == 0 || !count.is_multiple_of(2) {
             return Err(format!("{count} messages; expected an even number above 0"));
         }
-        let is_tcp = matches!(self.transport, Transport::Tcp(_));
-        if is_tcp && self.messages.contains(&0) || !is_tcp && self.posts.iter().any(|posts| posts.is_empty())
-        {
+        let is_stream = matches!(self.transport.unit(), Unit::Bytes(_));
+        let is_empty = if is_stream {
+            self.messages.contains(&0)
+        } else {
+            self.posts.iter().any(|posts| posts.is_empty())
+        };
+        if is_empty {
             return Err("a message of 0 B; expected above 0".to_string());
         }
-        if self.posts.len() != if is_tcp { 0 } else { count } {
-            return Err(format!("{} messages over RDMA in place of {count}", self.posts.len()));
+        if self.posts.len() != if is_stream { 0 } else { count } {
+            return Err(format!("{} lists of posts for {count} messages", self.posts.len()));
         }
         if self.outstanding == 0 {
             return Err("0 outstanding exchanges; expected above 0".to_string());
@@ -98,7 +102,7 @@ impl ConversationSpec {
     /// The frames of one end in an exchange.
     pub(crate) fn train(&self, opens: bool) -> Train {
         let steps = (usize::from(!opens)..self.messages.len()).step_by(2);
-        self.transport.train(steps.map(|step| (self.on_stream(self.messages[step]), self.posts(step))))
+        self.transport.train(&mut steps.map(|step| (self.on_stream(self.messages[step]), self.posts(step))))
     }
 }
 
@@ -106,7 +110,6 @@ impl ConversationSpec {
 #[derive(Clone, Debug)]
 pub struct Conversation {
     spec: Arc<ConversationSpec>,
-    opens: bool,
     duplex: Duplex,
     /// What is written next.
     own: Course,
@@ -177,7 +180,7 @@ impl Conversation {
         facts: PathFacts,
         rng: Xoshiro256PlusPlus,
     ) -> Conversation {
-        let mut opener = Conversation::new(spec, true, (&spec.transport, facts), rng);
+        let mut opener = Conversation::new(spec, true, facts, rng);
         opener.stop = stop.unwrap_or(Time::NEVER);
         for _ in 0..opener.own.left.min(spec.outstanding.into()) {
             opener.begin(start);
@@ -187,13 +190,13 @@ impl Conversation {
 
     /// The other end, whose direction is open when that of the opener is.
     pub fn answerer(spec: &Arc<ConversationSpec>, facts: PathFacts, rng: Xoshiro256PlusPlus) -> Conversation {
-        Conversation::new(spec, false, (&spec.transport.of_answerer(), facts), rng)
+        Conversation::new(spec, false, facts, rng)
     }
 
     fn new(
         spec: &Arc<ConversationSpec>,
         opens: bool,
-        (transport, facts): (&Transport, PathFacts),
+        facts: PathFacts,
         mut rng: Xoshiro256PlusPlus,
     ) -> Conversation {
         let senders = rng.clone();
@@ -201,8 +204,7 @@ impl Conversation {
         rng.jump();
         let awaited = spec.counts(usize::from(opens));
         Conversation {
-            opens,
-            duplex: transport.start(facts, senders),
+            duplex: spec.transport.start(opens, facts, senders),
             own: Course::new(spec, opens),
             peers: Course::new(spec, !opens),
             awaited,
@@ -226,7 +228,7 @@ impl Conversation {
     pub fn tcp_sender(&self) -> Option<&TcpSender> {
         match &self.duplex {
             Duplex::Tcp(it) => Some(&it.sender),
-            Duplex::Rdma(_) => None,
+            _ => None,
         }
     }
     /// What it sends and receives with.
@@ -303,8 +305,7 @@ impl Conversation {
 
 impl Protocol for Conversation {
     fn handle_frame(&mut self, now: Time, received: &Received) {
-        // What is greeted answers.
-        if self.duplex.handle_frame(now, received, !self.opens) {
+        if self.duplex.handle_frame(now, received) {
             self.listen(now);
             self.write(now);
         }

@@ -3,9 +3,8 @@
 use crate::application::ApplicationKeys;
 use crate::messages::Messages;
 use crate::rdma::Post;
-use crate::transport::Transport;
-use crate::transport_keys::TransportKeys;
-use crate::{ConversationSpec, Delay, RdmaKeys, TcpKeys};
+use crate::transport::{Need, TransportSpec, Unit};
+use crate::{ConversationSpec, Delay, Transport, with_transports};
 use keys::Remark;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,6 +14,7 @@ use units::{Amount, Bytes};
 /// Exchanges at a time at most.
 const MOST_OUTSTANDING: u64 = 65_536;
 
+with_transports! {
 /// Exchanges of messages over one connection of TCP or RDMA; full segments or packets of either end are at most as long as `frame`.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -31,12 +31,7 @@ pub struct ConversationKeys {
     /// Time from the last message of the opener to its answer: a time with unit, or a table `exponential`. Other messages are answered at once. Default: "0 s".
     #[serde(default)]
     pub service: Delay,
-    /// The keys of TCP in both directions, without `transfer`, `idle` and `reconnect`; at most one of `tcp` and `rdma`. Default: all those of the preset "rfc", without `rdma`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tcp: Option<TcpKeys>,
-    /// The keys of RDMA in both directions, a queue pair each way, without `message`, `queue_pairs` and `ack_priority`; a message is a SEND, with verb = "write" a WRITE with immediate data. Default: none (TCP).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rdma: Option<Box<RdmaKeys>>,
+}
 }
 
 fn one() -> u64 {
@@ -47,7 +42,7 @@ impl ApplicationKeys for Box<ConversationKeys> {
     type Spec = Arc<ConversationSpec>;
 
     fn fill(&mut self) {
-        if self.rdma.is_none() {
+        if !self.transports().is_any() {
             self.tcp.get_or_insert_default();
         }
     }
@@ -58,9 +53,10 @@ impl ApplicationKeys for Box<ConversationKeys> {
         frame: u16,
     ) -> Result<(Arc<ConversationSpec>, Vec<Remark>), Vec<Remark>> {
         let mut wrong = self.check();
-        let keys =
-            TransportKeys { tcp: self.tcp.as_ref(), rdma: self.rdma.as_deref(), place: "in a conversation" };
-        let transport = keys.spec(frame, &|verb| self.messages.operations(verb));
+        let need = Need { frame, place: "in a conversation", one_sided: self.messages.is_iscsi() };
+        let mut own = self.clone();
+        own.fill();
+        let transport = own.transports().lower(&need);
         // Without a transport what is wrong with the messages is told all the same.
         let known = transport.as_ref().ok().map(|(transport, _)| transport);
         let messages = self.lengths(known, frame).map_err(|why| wrong.push(why.within("messages")));
@@ -77,7 +73,7 @@ impl ApplicationKeys for Box<ConversationKeys> {
             let help = "nothing would be sent; expected a limit of one exchange at least";
             return Err(vec![Remark::about("messages", message, help)]);
         }
-        let unused = self.messages.unused(transport.queue_pairs().is_none()).into_iter();
+        let unused = self.messages.unused(matches!(transport.unit(), Unit::Bytes(_))).into_iter();
         warnings.extend(unused.map(|one| one.within("messages")));
         let spec = ConversationSpec {
             messages: messages.into(),
@@ -92,7 +88,7 @@ impl ApplicationKeys for Box<ConversationKeys> {
         Ok((spec.into(), warnings))
     }
     fn jitter_key(&self) -> Option<&'static str> {
-        self.rdma.is_none().then_some("tcp.send_jitter")
+        self.transports().jitter_key()
     }
 }
 
@@ -101,14 +97,15 @@ type Lengths = (Vec<u64>, Vec<Box<[Post]>>);
 
 impl ConversationKeys {
     fn lengths(&self, transport: Option<&Transport>, frame: u16) -> Result<Lengths, Remark> {
-        match (&self.rdma, transport) {
-            (Some(keys), _) => {
-                let posts = self.messages.posts(keys.verb)?;
+        let unit = transport.map(TransportSpec::unit).unwrap_or(Unit::Bytes(frame));
+        match unit {
+            Unit::Bytes(segment) => Ok((self.messages.sizes(segment.into())?, Vec::new())),
+            Unit::Messages { operation, one_sided } => {
+                let name = transport.map_or("", Transport::name);
+                let posts = self.messages.posts(operation, name, one_sided)?;
                 let bytes = |posts: &[Post]| posts.iter().map(|post| post.bytes).sum();
                 Ok((posts.iter().map(|posts| bytes(posts)).collect(), posts))
             }
-            (None, Some(Transport::Tcp(tcp))) => Ok((self.messages.sizes(tcp.segment.into())?, Vec::new())),
-            (None, _) => Ok((self.messages.sizes(frame.into())?, Vec::new())),
         }
     }
 

@@ -19,7 +19,6 @@ mod conversation_keys;
 mod cubic;
 mod dctcp;
 mod delay;
-mod duplex;
 mod endpoint;
 mod exchange;
 mod fast_recovery;
@@ -51,6 +50,7 @@ mod retransmission;
 mod room;
 mod round_trip;
 mod sack;
+mod scheduled;
 mod scoreboard;
 mod serial;
 mod settings;
@@ -58,6 +58,7 @@ mod tahoe;
 mod tcp;
 mod tcp_acks;
 mod tcp_choice;
+mod tcp_duplex;
 mod tcp_keys;
 mod tcp_presets;
 mod tcp_receiver;
@@ -67,7 +68,6 @@ mod transfer_sender;
 mod transfers;
 mod transport;
 mod transport_facts;
-mod transport_keys;
 mod unlimited;
 mod window_receiver;
 mod window_sender;
@@ -99,9 +99,7 @@ mod transfer_pool;
 
 pub use aimd::{Aimd, AimdParams, Growth};
 pub use application::{ApplicationKeys, ApplicationSpec, Opening, Random};
-pub use combinations::{
-    COMBINATIONS, Combination, Fit, TRANSPORTS, markdown as combinations_page, refusal, refused,
-};
+pub use combinations::{COMBINATIONS, Combination, Fit, markdown as combinations_page, refusal, refused};
 pub use connection::{ConnectionSpec, RequestResponseSpec, WindowSpec};
 pub use controller::{Ack, CongestionControl, ControllerConfiguration, Loss, LossKind};
 pub use conversation::{Conversation, ConversationSpec};
@@ -126,6 +124,7 @@ pub use messages::{IscsiKeys, Messages, Talk};
 pub use mpi_exchange::{MpiExchange, MpiExchangeSpec};
 pub use mpi_exchange_keys::MpiExchangeKeys;
 pub use pacer::Pacer;
+pub use rdma::RdmaDuplex;
 pub use rdma::{
     CnpScope, Dcqcn, DcqcnCrowd, DcqcnKeys, DcqcnPreset, DcqcnRest, HpccKeys, HpccPintKeys, MessageTimes,
     NicLimits, NicState, Operation, PairCounts, PathFacts, Post, PowerTcpKeys, QueuePair, QueuePairs,
@@ -144,8 +143,10 @@ pub use request_response_keys::RequestResponseKeys;
 pub use requester::Requester;
 pub use responder::Responder;
 pub use round_trip::TimerSpec;
+pub use scheduled::Scheduled;
 pub use settings::WindowKeys;
 pub use tcp::{EcnMode, TcpSpec};
+pub use tcp_duplex::TcpDuplex;
 pub use tcp_keys::{TcpController, TcpKeys};
 pub use tcp_presets::TcpPreset;
 pub use tcp_receiver::TcpReceiver;
@@ -153,7 +154,7 @@ pub use tcp_sender::TcpSender;
 pub use transfer_receiver::TransferReceiver;
 pub use transfer_sender::{TransferOutcome, TransferSender};
 pub use transfers::TransferSpec;
-pub use transport::Transport;
+pub use transport::{DuplexEnd, Need, TransportKeys, TransportSpec, Unit};
 pub use transport_facts::{PROTOCOL_COLUMN, PROTOCOLS, TransferEnds, VERB_COLUMN, WORD_COLUMN, is_packet};
 pub use unlimited::{Unlimited, UnlimitedParams};
 pub use window_receiver::WindowReceiver;
@@ -165,6 +166,7 @@ use keys::Remark;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::sync::Arc;
+use transport::transports;
 use units::{BitRate, Bytes, Time};
 
 /// Each application that is no endpoint of its own, and the file that is its page.
@@ -456,6 +458,23 @@ applications! {
     fcoe: Fcoe(FcoeKeys => Arc<FcoeSpec>),
     /// Messages over RDMA (RoCEv2); full packets are at most as long as `frame`.
     rdma: Rdma(Box<RdmaKeys> => Arc<RdmaSpec>),
+}
+
+transports! {
+    /// The keys of TCP in both directions, one connection with a stream each way; without `transfer`, `idle` and `reconnect`, with `mpi_exchange` without `handshake` too. At most one transport. Default: where none is given, all those of the preset "rfc" (with `request_response` none: frames without a transport).
+    tcp: Tcp(crate::TcpKeys => Arc<TcpSpec>, TcpDuplex),
+    /// The keys of RDMA in both directions, a queue pair each way; without `message`, `queue_pairs` and `ack_priority`. A message is a SEND, with verb = "write" a WRITE with immediate data. At most one transport. Default: none.
+    rdma: Rdma(crate::RdmaKeys => Arc<RdmaSpec>, Box<RdmaDuplex>),
+}
+
+impl Transport {
+    /// Its queue pairs, if it is RDMA.
+    pub fn queue_pairs(&self) -> Option<&Arc<RdmaSpec>> {
+        match self {
+            Transport::Rdma(rdma) => Some(rdma),
+            _ => None,
+        }
+    }
 }
 
 impl Application {

@@ -23,7 +23,7 @@
 //! There are no digests, no login and no disk, and all transactions of a conversation are alike.
 
 use crate::iwarp::{IwarpKeys, IwarpOperation};
-use crate::rdma::{Operation, Post, RdmaVerb};
+use crate::rdma::{Operation, Post};
 use crate::{combinations, iser};
 use keys::{Choice, Forms, Keyed, Remark, Unused};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -153,25 +153,32 @@ impl Messages {
             Messages::Of(talk) => talk.sizes(segment),
         }
     }
-    /// What each of them is to queue pairs with this verb, checked.
-    pub(crate) fn posts(&self, verb: RdmaVerb) -> Result<Vec<Box<[Post]>>, Remark> {
-        let carried = |bytes| [Post { operation: verb.carrying(), bytes }].into();
+    /// What each of them is over a transport of messages, which are this operation, checked.
+    pub(crate) fn posts(
+        &self,
+        operation: Operation,
+        transport: &str,
+        one_sided: bool,
+    ) -> Result<Vec<Box<[Post]>>, Remark> {
+        let refused = |application| {
+            let refused = combinations::refusal(application, transport);
+            refused.unwrap_or_else(|| Remark::new(format!("{application} over {transport}"), "expected tcp"))
+        };
         match self {
             Messages::Of(talk @ (Talk::IscsiRead(keys) | Talk::IscsiWrite(keys))) => {
+                if !one_sided {
+                    return Err(refused("iscsi"));
+                }
                 keys.check().map_err(|why| why.within(talk.name()))?;
                 Ok(if let Talk::IscsiRead(_) = talk { iser::read(keys) } else { iser::write(keys) })
             }
-            Messages::Of(Talk::Iwarp(..)) => {
-                let refused = combinations::refusal("iwarp", "rdma");
-                Err(refused.unwrap_or_else(|| Remark::new("iWARP over rdma", "expected tcp")))
+            Messages::Of(Talk::Iwarp(..)) => Err(refused("iwarp")),
+            // Nothing of the others depends on segments.
+            other => {
+                let post = |bytes| Box::from([Post { operation, bytes }]);
+                Ok(other.sizes(u64::MAX)?.into_iter().map(post).collect())
             }
-            // Nothing of the others depends on the segments of TCP.
-            other => Ok(other.sizes(u64::MAX)?.into_iter().map(carried).collect()),
         }
-    }
-    /// The operations of all of them over RDMA.
-    pub(crate) fn operations(&self, verb: RdmaVerb) -> Vec<Operation> {
-        if self.is_iscsi() { iser::OPERATIONS.to_vec() } else { vec![verb.carrying()] }
     }
     /// Whether they are those of iSCSI.
     pub(crate) fn is_iscsi(&self) -> bool {

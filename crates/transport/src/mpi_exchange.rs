@@ -17,11 +17,11 @@
 //! Not modelled: long messages in fragments, which one stream over TCP carries alike; the time that a rank computes; more
 //! than two ranks of a host, and copies that slow each other down.
 
-use crate::duplex::{Duplex, calls_of_duplex};
 use crate::endpoint::{Congestion, Progress, Protocol, Received, Record, RecordKind, Segment, Undelivered};
 use crate::limited::LimitedTimes;
-use crate::rdma::{Operation, PathFacts, Post};
-use crate::transport::Transport;
+use crate::rdma::{PathFacts, Post};
+use crate::transport::{DuplexEnd, TransportSpec, Unit, calls_of_duplex};
+use crate::{Duplex, Transport};
 use frame::{FrameKind, Stamps};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::VecDeque;
@@ -67,9 +67,12 @@ impl MpiExchangeSpec {
         self.transport.check()
     }
 
-    /// How each part is sent over RDMA.
-    pub(crate) fn operation(&self) -> Operation {
-        self.transport.queue_pairs().map_or(Operation::Send, |rdma| rdma.verb.carrying())
+    /// A part where its transport counts messages, and what it counts as.
+    pub(crate) fn post(&self, bytes: u64) -> (Option<Post>, u64) {
+        match self.transport.unit() {
+            Unit::Bytes(_) => (None, bytes),
+            Unit::Messages { operation, .. } => (Some(Post { operation, bytes }), 1),
+        }
     }
 }
 
@@ -109,13 +112,13 @@ impl MpiExchange {
         let parts: Box<[u64]> = spec.parts().into();
         MpiExchange {
             opens,
-            duplex: spec.transport.start(facts, rng),
+            duplex: spec.transport.start(opens, facts, rng),
             begun: 0,
             began: [Time::ZERO; 2],
             next: Some(start),
             said: 0,
             heard: 0,
-            awaited: if spec.transport.queue_pairs().is_some() { 1 } else { parts[0] },
+            awaited: spec.post(parts[0]).1,
             parts,
             stop: stop.unwrap_or(Time::NEVER),
             ended: false,
@@ -146,7 +149,7 @@ impl MpiExchange {
             let part = self.parts[(self.said % count) as usize];
             bytes += part;
             self.said += 1;
-            self.duplex.post(now, &[Post { operation: self.spec.operation(), bytes: part }]);
+            self.duplex.post(now, self.spec.post(part).0.as_slice());
         }
         if bytes > 0 {
             self.duplex.write(now, bytes);
@@ -156,11 +159,10 @@ impl MpiExchange {
     /// Takes in the parts that have arrived as a whole.
     fn listen(&mut self) {
         let count = self.parts.len() as u64;
-        let is_stream = self.spec.transport.queue_pairs().is_none();
         while self.duplex.delivered() >= self.awaited {
             self.heard += 1;
-            let next = if is_stream { self.parts[(self.heard % count) as usize] } else { 1 };
-            self.awaited = self.awaited.saturating_add(next);
+            let next = self.parts[(self.heard % count) as usize];
+            self.awaited = self.awaited.saturating_add(self.spec.post(next).1);
         }
     }
 
@@ -181,7 +183,7 @@ impl MpiExchange {
 
 impl Protocol for MpiExchange {
     fn handle_frame(&mut self, now: Time, received: &Received) {
-        if self.duplex.handle_frame(now, received, !self.opens) {
+        if self.duplex.handle_frame(now, received) {
             self.listen();
             self.speak(now);
         }
@@ -240,7 +242,7 @@ mod tests {
     fn tcp_of(end: &Alone) -> &crate::TcpSender {
         match &end.0.duplex {
             Duplex::Tcp(it) => &it.sender,
-            Duplex::Rdma(_) => panic!("over RDMA"),
+            other => panic!("{other:?}"),
         }
     }
 

@@ -3,8 +3,8 @@
 use crate::application::{ApplicationKeys, ApplicationSpec, Opening};
 use crate::mpi_exchange::{MpiExchange, MpiExchangeSpec};
 use crate::rdma::Post;
-use crate::transport_keys::TransportKeys;
-use crate::{Endpoint, RdmaKeys, TcpKeys, Turn};
+use crate::transport::{Need, TransportSpec};
+use crate::{Endpoint, Turn, with_transports};
 use keys::Remark;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,6 +16,7 @@ const LARGEST: Bytes = Bytes::new(1 << 40);
 /// The longest time of a copy.
 const SLOWEST: Time = Time::from_ms(1000);
 
+with_transports! {
 /// Steps of ranks in a ring, over TCP or RDMA; full segments or packets are at most as long as `frame`.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -39,12 +40,7 @@ pub struct MpiExchangeKeys {
     /// The rate at which bytes are copied. A rate with unit, above 0. Default: "40 Gb/s" (a choice).
     #[serde(default = "copy_rate")]
     pub copy_rate: BitRate,
-    /// The keys of TCP in both directions, without `transfer`, `idle`, `reconnect` and `handshake`; at most one of `tcp` and `rdma`. Default: all those of the preset "rfc", without `rdma`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tcp: Option<TcpKeys>,
-    /// The keys of RDMA in both directions, a queue pair each way, without `message`, `queue_pairs` and `ack_priority`; envelopes, announcements and data are a SEND each, with verb = "write" a WRITE with immediate data. Default: none (TCP).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rdma: Option<Box<RdmaKeys>>,
+}
 }
 
 fn one() -> u64 {
@@ -69,12 +65,10 @@ impl ApplicationKeys for Box<MpiExchangeKeys> {
         frame: u16,
     ) -> Result<(Arc<MpiExchangeSpec>, Vec<Remark>), Vec<Remark>> {
         let mut wrong = self.check(limit);
-        let keys = TransportKeys {
-            tcp: self.tcp.as_ref(),
-            rdma: self.rdma.as_deref(),
-            place: "in an exchange of MPI",
-        };
-        let transport = keys.spec(frame, &|verb| vec![verb.carrying()]).map_err(|all| wrong.extend(all));
+        let need = Need { frame, place: "in an exchange of MPI", one_sided: false };
+        let mut own = self.clone();
+        own.fill();
+        let transport = own.transports().lower(&need).map_err(|all| wrong.extend(all));
         let (Ok((transport, mut warnings)), true) = (transport, wrong.is_empty()) else { return Err(wrong) };
         warnings.extend(self.unused());
         let bytes = self.copy_rate.time_for_bits_ceil(self.message.get() * 8);
@@ -88,7 +82,7 @@ impl ApplicationKeys for Box<MpiExchangeKeys> {
         Ok((spec.into(), warnings))
     }
     fn fill(&mut self) {
-        if self.rdma.is_none() {
+        if !self.transports().is_any() {
             self.tcp.get_or_insert_default();
         }
     }
@@ -96,7 +90,7 @@ impl ApplicationKeys for Box<MpiExchangeKeys> {
         true
     }
     fn jitter_key(&self) -> Option<&'static str> {
-        self.rdma.is_none().then_some("tcp.send_jitter")
+        self.transports().jitter_key()
     }
 }
 
@@ -153,17 +147,17 @@ impl ApplicationSpec for Arc<MpiExchangeSpec> {
         (end(true, facts[0], near), end(false, facts[1], far))
     }
     fn frames(&self) -> (u16, u16) {
-        self.transport.frames()
+        TransportSpec::frames(&self.transport)
     }
     fn turn(&self) -> Turn {
         let parts = self.parts();
-        let posts: Vec<[Post; 1]> =
-            parts.iter().map(|&bytes| [Post { operation: self.operation(), bytes }]).collect();
-        let said = self.transport.train(parts.iter().zip(&posts).map(|(&bytes, post)| (bytes, &post[..])));
+        let posts: Vec<Option<Post>> = parts.iter().map(|&bytes| self.post(bytes).0).collect();
+        let messages = parts.iter().zip(&posts).map(|(&bytes, post)| (bytes, post.as_slice()));
+        let said = self.transport.train(&mut { messages });
         Turn { out: said, back: said, answers: 1.0 }
     }
     fn round_trip_frames(&self) -> (u16, u16) {
-        self.transport.round_trip_frames()
+        TransportSpec::round_trip_frames(&self.transport)
     }
     /// Both directions are under way at once, each for half of the time of a turn.
     fn most_bps(&self, turn_secs: f64) -> f64 {
@@ -173,6 +167,6 @@ impl ApplicationSpec for Arc<MpiExchangeSpec> {
         MpiExchangeSpec::check(self)
     }
     fn understands_marks(&self) -> bool {
-        self.transport.understands_marks()
+        TransportSpec::understands_marks(&self.transport)
     }
 }

@@ -37,7 +37,7 @@ pub use control::{PathFacts, RdmaAck, RdmaControl, RdmaLoss};
 pub use dcqcn::Dcqcn;
 pub use dcqcn_keys::{DcqcnKeys, DcqcnPreset};
 pub use dcqcn_rest::{Crowd as DcqcnCrowd, Rest as DcqcnRest};
-pub(crate) use duplex::RdmaDuplex;
+pub use duplex::RdmaDuplex;
 pub use hpcc::{Hpcc, HpccKeys};
 pub use hpcc_pint::{HpccPint, HpccPintKeys};
 pub use keys::RdmaKeys;
@@ -314,7 +314,7 @@ impl RdmaControlSpec {
             RdmaControlKeys::HpccPint(keys) => Some(keys.min_rate),
             RdmaControlKeys::PowerTcp(keys) => Some(keys.min_rate),
             RdmaControlKeys::ThetaPowerTcp(keys) => Some(keys.min_rate),
-            RdmaControlKeys::None(_) | RdmaControlKeys::Swift(_) => None,
+            _ => None,
         }
     }
     /// Bytes that this adds to each data packet and acknowledgement.

@@ -4,14 +4,15 @@ use crate::application::ApplicationKeys;
 use crate::exchange::{MAX_OUTSTANDING, MAX_SEGMENTS};
 use crate::rdma::Post;
 use crate::settings::{count, timeout};
-use crate::transport_keys::TransportKeys;
-use crate::{Application, ConversationSpec, Delay, RdmaKeys, RequestResponseSpec, TcpKeys};
+use crate::transport::{Need, TransportSpec, Unit};
+use crate::{Application, ConversationSpec, Delay, RequestResponseSpec, with_transports};
 use keys::{Remark, Unused};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use units::{Bytes, Never, Or, Time};
 
+with_transports! {
 /// Requests and responses; full segments of either have the length `frame`.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -36,12 +37,7 @@ pub struct RequestResponseKeys {
     /// Whether switches may mark frames (ECN); over TCP and RDMA their own keys say so. Default: false.
     #[serde(default)]
     pub ecn: bool,
-    /// The keys of TCP in both directions, without `transfer`, `idle` and `reconnect`: requests and responses are messages of a conversation over one connection. At most one of `tcp` and `rdma`. Default: none (frames without a transport).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tcp: Option<Box<TcpKeys>>,
-    /// The keys of RDMA in both directions, a queue pair each way, without `message`, `queue_pairs` and `ack_priority`: requests and responses are a SEND each, with verb = "write" a WRITE with immediate data. Default: none (frames without a transport).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rdma: Option<Box<RdmaKeys>>,
+}
 }
 
 fn one() -> u64 {
@@ -55,7 +51,7 @@ impl ApplicationKeys for Box<RequestResponseKeys> {
         !self.has_transport() && self.timeout.value().is_none()
     }
     fn jitter_key(&self) -> Option<&'static str> {
-        self.tcp.is_some().then_some("tcp.send_jitter")
+        self.transports().jitter_key()
     }
     /// `limit`: bytes of requests in all.
     fn spec(&self, limit: Option<Bytes>, segment: u16) -> Result<(Application, Vec<Remark>), Vec<Remark>> {
@@ -95,7 +91,7 @@ impl ApplicationKeys for Box<RequestResponseKeys> {
 
 impl RequestResponseKeys {
     fn has_transport(&self) -> bool {
-        self.tcp.is_some() || self.rdma.is_some()
+        self.transports().is_any()
     }
 
     /// Requests and responses as messages of a conversation.
@@ -104,14 +100,14 @@ impl RequestResponseKeys {
         limit: Option<Bytes>,
         frame: u16,
     ) -> Result<(Arc<ConversationSpec>, Vec<Remark>), Vec<Remark>> {
-        let place = "with request_response";
-        let keys = TransportKeys { tcp: self.tcp.as_deref(), rdma: self.rdma.as_deref(), place };
-        let (transport, mut warnings) = keys.spec(frame, &|verb| vec![verb.carrying()])?;
+        let need = Need { frame, place: "with request_response", one_sided: false };
+        let (transport, mut warnings) = self.transports().lower(&need)?;
         let messages = [self.request, self.response].map(Bytes::get);
-        let posts = transport.queue_pairs().map(|rdma| {
-            let operation = rdma.verb.carrying();
-            messages.map(|bytes| Box::from([Post { operation, bytes }]))
-        });
+        let post = |operation| messages.map(|bytes| Box::from([Post { operation, bytes }]));
+        let posts = match transport.unit() {
+            Unit::Bytes(_) => [].into(),
+            Unit::Messages { operation, .. } => post(operation).into(),
+        };
         let frames = "frames without a transport";
         warnings.extend(
             Unused::of(self, &RequestResponseKeys { timeout: Or::word(), ecn: false, ..self.clone() })
@@ -120,7 +116,7 @@ impl RequestResponseKeys {
         );
         let spec = ConversationSpec {
             messages: messages.into(),
-            posts: posts.into_iter().flatten().collect(),
+            posts,
             markers: false,
             outstanding: self.outstanding as u32,
             exchanges: limit.map(|limit| limit.get() / self.request.get()),

@@ -1,5 +1,6 @@
 //! What a fabric, its tables and its checks ask of connections and endpoints, whatever their transport.
 
+use crate::transport::DuplexEnd;
 use crate::{
     Application, ConnectionSpec, Conversation, Endpoint, MessageTimes, MpiExchange, RdmaReceiver, RdmaSender,
     RdmaVerb, RdmaWord, SharedNic, TransferOutcome, TransferReceiver, TransferSender, Transport,

@@ -2,6 +2,7 @@
 
 use super::Simulation;
 use crate::spec::{FlowSpec, Way};
+use transport::TransportSpec;
 use units::{ClockTolerance, Time};
 
 /// One decision in so many that falls in a tie is no chance.
@@ -96,6 +97,6 @@ fn remedy_for(flow: &FlowSpec) -> Option<Remedy> {
         return (flow.source.jitter == Time::ZERO).then_some(Remedy::Jitter);
     };
     // Windows, requests and queue pairs: nothing of theirs is random.
-    let jitter = connection.transport().and_then(|transport| transport.jitter());
+    let jitter = connection.transport().and_then(|transport| TransportSpec::jitter(&transport));
     jitter.map_or(Some(Remedy::Start), of_tcp)
 }

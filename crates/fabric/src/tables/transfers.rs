@@ -15,7 +15,7 @@ use frame::Ports;
 use measure::table::{integer, real, real_or_null, text};
 use measure::{TableBuilder, TableSpec};
 use std::collections::BTreeMap;
-use transport::{Application, MessageTimes, TransferOutcome, Transport};
+use transport::{Application, MessageTimes, Scheduled, TransferOutcome};
 use units::Time;
 use workload::{Framing, Transfer, TransferList};
 
@@ -137,7 +137,7 @@ impl View<'_> {
         let ways = self.stages(path, starts).into_iter().map(|[there, back]| {
             let (there, back) = (self.idle_path(&there, rates), self.idle_path(&back, rates));
             match flow.transport.as_ref().map(|connection| &connection.application) {
-                Some(Application::Transfers(transport)) => self.idle_over(transport, flow, there, back),
+                Some(Application::Transfers(scheduled)) => self.idle_over(scheduled, flow, there, back),
                 _ => Idle::Frames(there),
             }
         });
@@ -145,9 +145,9 @@ impl View<'_> {
     }
 
     /// A transfer over a transport that has its path alone.
-    fn idle_over(&self, transport: &Transport, flow: &FlowSpec, there: IdlePath, back: IdlePath) -> Idle {
-        match (transport, transport.queue_pairs()) {
-            (Transport::Tcp(spec), _) => Idle::Connection(Box::new(IdleConnection::new(spec, there, back))),
+    fn idle_over(&self, scheduled: &Scheduled, flow: &FlowSpec, there: IdlePath, back: IdlePath) -> Idle {
+        match (scheduled, scheduled.queue_pairs()) {
+            (Scheduled::Tcp(spec), _) => Idle::Connection(Box::new(IdleConnection::new(spec, there, back))),
             (_, Some(spec)) => {
                 let nic = self.s.spec.nodes[flow.from.at()].host().and_then(|host| host.nic_limits.as_ref());
                 Idle::Message(Box::new(IdleMessage::new(spec, there, back, nic)))

@@ -34,7 +34,7 @@ use transport::{
     AimdParams, Application, CnpScope, ConnectionSpec, ControllerSpec, ConversationSpec, CubicKeys,
     CubicParams, DctcpKeys, DctcpParams, Delay, EcnMode, FcoeSpec, FixedRateParams, FixedWindowParams,
     Growth, LossRecoveryKind, MpiExchangeSpec, NicLimits, Post, QueuePairs, RdmaControlKeys, RdmaKeys,
-    RdmaRecovery, RdmaVerb, RequestResponseSpec, TcpSpec, TimerSpec, TransferSpec, Transport,
+    RdmaRecovery, RdmaVerb, RequestResponseSpec, Scheduled, TcpSpec, TimerSpec, TransferSpec, Transport,
     UnlimitedParams, WindowSpec,
 };
 use units::{Amount, BitRate, Bytes, ClockTolerance, Or, Time};
@@ -653,7 +653,7 @@ fn scheduled_over_tcp(patient: bool, rolls: &mut Rolls) -> ConnectionSpec {
     ConnectionSpec {
         start: Time::ZERO,
         stop: None,
-        application: Application::Transfers(Transport::Tcp(spec.into())),
+        application: Application::Transfers(Scheduled::Tcp(spec.into())),
     }
 }
 
@@ -664,7 +664,7 @@ fn scheduled_over_rdma(rolls: &mut Rolls) -> ConnectionSpec {
     ConnectionSpec {
         start: Time::ZERO,
         stop: None,
-        application: Application::Transfers(Transport::Rdma(spec)),
+        application: Application::Transfers(Scheduled::Rdma(spec)),
     }
 }
 

@@ -10,7 +10,7 @@ use flow_control::FlowControl;
 use frame::{NodeId, PRIORITIES, Ports, Priority};
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use transport::{Application, ConnectionSpec, Delay, RdmaKeys, TcpKeys, Transport};
+use transport::{Application, ConnectionSpec, Delay, RdmaKeys, Scheduled, TcpKeys};
 use units::{Bytes, Time};
 use workload::{
     Arrivals, ArrivalsText, Destinations, FrameSizes, Framing, Incast, PoissonTransfers, RateBasis,
@@ -440,7 +440,7 @@ fn over_rdma(
         .ok()?;
     warnings.into_iter().for_each(|why| context.beware(why, at));
     let framing = Framing { frame: spec.frame_bytes(spec.mtu), header: spec.headers };
-    Some((framing, Application::Transfers(Transport::Rdma(spec))))
+    Some((framing, Application::Transfers(Scheduled::Rdma(spec))))
 }
 
 /// Connections of TCP that carry transfers in frames of at most this length.
@@ -464,7 +464,7 @@ fn over_tcp(
         .ok()?;
     warnings.into_iter().for_each(|why| context.beware(why, at));
     let framing = Framing { frame: spec.frame_bytes(spec.segment), header: spec.headers };
-    Some((framing, Application::Transfers(Transport::Tcp(spec))))
+    Some((framing, Application::Transfers(Scheduled::Tcp(spec))))
 }
 
 /// When the last transfer may begin.
