@@ -19,19 +19,18 @@
 //! Not modelled: acknowledgements on data; answers that overtake others; a server with few processors, where requests
 //! queue; a window that closes because an application reads slowly.
 
-use crate::endpoint::{Congestion, Protocol, Received, Record, RecordKind, Segment, Undelivered};
+use crate::endpoint::{HostEvent, Protocol, Received, Record, RecordKind, Segment, TransportFacts};
 use crate::iwarp::with_markers;
-use crate::limited::LimitedTimes;
 use crate::load::Train;
 use crate::rdma::{PathFacts, Post};
 use crate::transport::{DuplexEnd, TransportSpec, Unit, calls_of_duplex};
 use crate::{Delay, TcpSender};
 use crate::{Duplex, Transport};
-use frame::{FrameKind, Stamps};
+use frame::Stamps;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::VecDeque;
 use std::sync::Arc;
-use units::{BitRate, Time};
+use units::Time;
 
 /// A conversation, checked.
 #[derive(Clone, Debug, PartialEq)]
@@ -326,6 +325,10 @@ impl Protocol for Conversation {
     }
 
     calls_of_duplex!();
+
+    fn on_event(&mut self, now: Time, event: &HostEvent<'_>) -> bool {
+        self.duplex.on_event(now, event)
+    }
 
     fn poll_record(&mut self) -> Option<Record> {
         self.records.pop_front().or_else(|| self.duplex.poll_record())

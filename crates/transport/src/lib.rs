@@ -108,7 +108,8 @@ pub use cubic::{Cubic, CubicKeys, CubicParams};
 pub use dctcp::{Dctcp, DctcpKeys, DctcpParams};
 pub use delay::Delay;
 pub use endpoint::{
-    Answer, Congestion, Progress, Protocol, Received, Record, RecordKind, Requests, Segment, Undelivered,
+    Answer, Congestion, HostEvent, Progress, Protocol, Received, Record, RecordKind, Requests, Segment,
+    TransportFacts, Undelivered,
 };
 pub use exchange::{MAX_OUTSTANDING, MAX_SEGMENTS};
 pub use fcoe::Fcoe;
@@ -161,7 +162,7 @@ pub use window_receiver::WindowReceiver;
 pub use window_sender::WindowSender;
 
 use application::applications;
-use frame::{FrameKind, Stamps};
+use frame::Stamps;
 use keys::Remark;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -240,32 +241,17 @@ macro_rules! endpoints {
             fn transmit(&mut self, now: Time) -> (Option<Segment>, Requests) {
                 match self { $(Endpoint::$name(it) => it.transmit(now),)* }
             }
-            fn retransmitted(&self) -> u64 {
-                match self { $(Endpoint::$name(it) => it.retransmitted(),)* }
+            fn facts(&self, now: Time) -> TransportFacts {
+                match self { $(Endpoint::$name(it) => it.facts(now),)* }
             }
-            fn discarded(&self) -> u64 {
-                match self { $(Endpoint::$name(it) => it.discarded(),)* }
-            }
-            fn undelivered(&self) -> Undelivered {
-                match self { $(Endpoint::$name(it) => it.undelivered(),)* }
+            fn on_event(&mut self, now: Time, event: &HostEvent<'_>) -> bool {
+                match self { $(Endpoint::$name(it) => it.on_event(now, event),)* }
             }
             fn memory_bytes(&self) -> usize {
                 match self { $(Endpoint::$name(it) => it.memory_bytes(),)* }
             }
-            fn congestion(&self) -> Option<Congestion> {
-                match self { $(Endpoint::$name(it) => it.congestion(),)* }
-            }
-            fn held(&self, now: Time) -> Option<LimitedTimes> {
-                match self { $(Endpoint::$name(it) => it.held(now),)* }
-            }
             fn progress(&self) -> Option<Progress> {
                 match self { $(Endpoint::$name(it) => it.progress(),)* }
-            }
-            fn begin_step(&mut self, at: Time) {
-                match self { $(Endpoint::$name(it) => it.begin_step(at),)* }
-            }
-            fn release(&mut self, transfer: u32, now: Time) {
-                match self { $(Endpoint::$name(it) => it.release(transfer, now),)* }
             }
             fn poll_ended(&mut self) -> Option<u32> {
                 match self { $(Endpoint::$name(it) => it.poll_ended(),)* }
@@ -273,17 +259,8 @@ macro_rules! endpoints {
             fn notify(&mut self, now: Time, received: &Received, port: &mut Time) -> Option<Segment> {
                 match self { $(Endpoint::$name(it) => it.notify(now, received, port),)* }
             }
-            fn on_stamps(&mut self, kind: FrameKind, pair: u32, stamps: &Stamps) {
-                match self { $(Endpoint::$name(it) => it.on_stamps(kind, pair, stamps),)* }
-            }
             fn stamps(&self, pair: u32) -> Option<&Stamps> {
                 match self { $(Endpoint::$name(it) => it.stamps(pair),)* }
-            }
-            fn on_stopped(&mut self, stopped: Time, now: Time) {
-                match self { $(Endpoint::$name(it) => it.on_stopped(stopped, now),)* }
-            }
-            fn on_link_rate(&mut self, rate: BitRate, now: Time) -> bool {
-                match self { $(Endpoint::$name(it) => it.on_link_rate(rate, now),)* }
             }
         }
     };

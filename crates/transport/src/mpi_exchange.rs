@@ -17,16 +17,15 @@
 //! Not modelled: long messages in fragments, which one stream over TCP carries alike; the time that a rank computes; more
 //! than two ranks of a host, and copies that slow each other down.
 
-use crate::endpoint::{Congestion, Progress, Protocol, Received, Record, RecordKind, Segment, Undelivered};
-use crate::limited::LimitedTimes;
+use crate::endpoint::{HostEvent, Progress, Protocol, Received, Record, RecordKind, Segment, TransportFacts};
 use crate::rdma::{PathFacts, Post};
 use crate::transport::{DuplexEnd, TransportSpec, Unit, calls_of_duplex};
 use crate::{Duplex, Transport};
-use frame::{FrameKind, Stamps};
+use frame::Stamps;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::VecDeque;
 use std::sync::Arc;
-use units::{BitRate, Time};
+use units::Time;
 
 /// What goes before data: an envelope, an announcement, the answer to it.
 const ENVELOPE: u64 = 64;
@@ -222,8 +221,12 @@ impl Protocol for MpiExchange {
         let done = self.heard >= self.begun * self.parts.len() as u64;
         Some(Progress { begun: self.begun, began: self.began, done, waits, copy: self.spec.copy })
     }
-    fn begin_step(&mut self, at: Time) {
-        self.next = Some(at);
+    fn on_event(&mut self, now: Time, event: &HostEvent<'_>) -> bool {
+        match *event {
+            HostEvent::Step(at) => self.next = Some(at),
+            _ => return self.duplex.on_event(now, event),
+        }
+        false
     }
 }
 
@@ -252,7 +255,7 @@ mod tests {
     impl Alone {
         fn go_on(&mut self, now: Time) {
             while self.0.progress().is_some_and(|it| it.waits && it.done) {
-                self.0.begin_step(now);
+                self.0.on_event(now, &HostEvent::Step(now));
                 self.0.handle_timeout(now);
             }
         }

@@ -2,7 +2,7 @@
 
 use crate::pipe::{Outcome, Pipe};
 use crate::rdma::queue_pair::header_of;
-use crate::testbed::{DELAY, RATE, draws, of_kind};
+use crate::testbed::{DELAY, Facts as _, RATE, draws, of_kind};
 use crate::{
     CnpScope, DcqcnKeys, DcqcnPreset, PathFacts, Protocol, QueuePairs, RdmaControlKeys, RdmaKeys,
     RdmaReceiver, RdmaRecovery, RdmaSender, RdmaSpec, RdmaVerb, RdmaWord, Received, RecordKind, Segment,

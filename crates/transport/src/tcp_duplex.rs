@@ -1,8 +1,7 @@
 //! TCP below an application: one end of a connection that sends and receives a stream each way.
 
 use crate::application::Random;
-use crate::endpoint::{Congestion, Protocol, Received, Record, Segment, Undelivered};
-use crate::limited::LimitedTimes;
+use crate::endpoint::{Protocol, Received, Record, Segment, TransportFacts};
 use crate::load::Train;
 use crate::rdma::{PathFacts, Post};
 use crate::settings::ack_bytes;
@@ -104,20 +103,14 @@ impl DuplexEnd for TcpDuplex {
     fn poll_record(&mut self) -> Option<Record> {
         self.sender.poll_record()
     }
-    fn undelivered(&self) -> Undelivered {
-        self.receiver.undelivered()
-    }
-    fn discarded(&self) -> u64 {
-        self.sender.discarded() + self.receiver.discarded()
-    }
-    fn retransmitted(&self) -> u64 {
-        self.sender.retransmitted()
-    }
-    fn held(&self, now: Time) -> Option<LimitedTimes> {
-        self.sender.held(now)
-    }
-    fn congestion(&self) -> Option<Congestion> {
-        self.sender.congestion()
+    fn facts(&self, now: Time) -> TransportFacts {
+        TransportFacts {
+            retransmitted: self.sender.retransmitted(),
+            discarded: self.sender.discarded() + self.receiver.discarded(),
+            undelivered: self.receiver.undelivered(),
+            congestion: self.sender.congestion(),
+            held: self.sender.held(now),
+        }
     }
     fn memory_bytes(&self) -> usize {
         self.sender.memory_bytes() - size_of::<TcpSender>() + self.receiver.memory_bytes()

@@ -5,14 +5,12 @@
 //! transport's own. The list of all is in `lib.rs`.
 
 use crate::application::Random;
-use crate::endpoint::{Congestion, Received, Record, Segment, Undelivered};
-use crate::limited::LimitedTimes;
+use crate::endpoint::{HostEvent, Received, Record, Segment, TransportFacts};
 use crate::load::Train;
 use crate::rdma::{Operation, PathFacts, Post};
 use crate::{RdmaReceiver, RdmaSender};
-use frame::{FrameKind, Stamps};
 use keys::Remark;
-use units::{BitRate, Time};
+use units::Time;
 
 /// What a transport counts deliveries in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,26 +84,10 @@ pub trait DuplexEnd {
     fn poll_record(&mut self) -> Option<Record> {
         None
     }
-    /// Frames of data that have arrived and that its application has not got.
-    fn undelivered(&self) -> Undelivered {
-        Undelivered::default()
-    }
-    /// Frames that arrived and were of no use.
-    fn discarded(&self) -> u64 {
-        0
-    }
-    /// Segments that were sent again.
-    fn retransmitted(&self) -> u64 {
-        0
-    }
-    /// What has held it back until now, if it counts that.
-    fn held(&self, now: Time) -> Option<LimitedTimes> {
+    /// See [`Protocol::facts`](crate::Protocol::facts).
+    fn facts(&self, now: Time) -> TransportFacts {
         let _ = now;
-        None
-    }
-    /// What it knows of its path, if it does.
-    fn congestion(&self) -> Option<Congestion> {
-        None
+        TransportFacts::default()
     }
     /// Bytes that it has taken beside itself.
     fn memory_bytes(&self) -> usize {
@@ -116,17 +98,9 @@ pub trait DuplexEnd {
         let _ = (now, received, port);
         None
     }
-    /// See [`Protocol::on_stamps`](crate::Protocol::on_stamps).
-    fn on_stamps(&mut self, kind: FrameKind, pair: u32, stamps: &Stamps) {
-        let _ = (kind, pair, stamps);
-    }
-    /// See [`Protocol::on_stopped`](crate::Protocol::on_stopped).
-    fn on_stopped(&mut self, stopped: Time, now: Time) {
-        let _ = (stopped, now);
-    }
-    /// See [`Protocol::on_link_rate`](crate::Protocol::on_link_rate).
-    fn on_link_rate(&mut self, rate: BitRate, now: Time) -> bool {
-        let _ = (rate, now);
+    /// See [`Protocol::on_event`](crate::Protocol::on_event).
+    fn on_event(&mut self, now: Time, event: &HostEvent<'_>) -> bool {
+        let _ = (now, event);
         false
     }
     /// Its queue pairs, if it has some.
@@ -249,35 +223,17 @@ macro_rules! transports {
             fn poll_record(&mut self) -> Option<Record> {
                 match self { $(Duplex::$name(it) => it.poll_record(),)* }
             }
-            fn undelivered(&self) -> Undelivered {
-                match self { $(Duplex::$name(it) => it.undelivered(),)* }
+            fn facts(&self, now: Time) -> TransportFacts {
+                match self { $(Duplex::$name(it) => it.facts(now),)* }
             }
-            fn discarded(&self) -> u64 {
-                match self { $(Duplex::$name(it) => it.discarded(),)* }
-            }
-            fn retransmitted(&self) -> u64 {
-                match self { $(Duplex::$name(it) => it.retransmitted(),)* }
-            }
-            fn held(&self, now: Time) -> Option<LimitedTimes> {
-                match self { $(Duplex::$name(it) => it.held(now),)* }
-            }
-            fn congestion(&self) -> Option<Congestion> {
-                match self { $(Duplex::$name(it) => it.congestion(),)* }
+            fn on_event(&mut self, now: Time, event: &HostEvent<'_>) -> bool {
+                match self { $(Duplex::$name(it) => it.on_event(now, event),)* }
             }
             fn memory_bytes(&self) -> usize {
                 match self { $(Duplex::$name(it) => it.memory_bytes(),)* }
             }
             fn notify(&mut self, now: Time, received: &Received, port: &mut Time) -> Option<Segment> {
                 match self { $(Duplex::$name(it) => it.notify(now, received, port),)* }
-            }
-            fn on_stamps(&mut self, kind: FrameKind, pair: u32, stamps: &Stamps) {
-                match self { $(Duplex::$name(it) => it.on_stamps(kind, pair, stamps),)* }
-            }
-            fn on_stopped(&mut self, stopped: Time, now: Time) {
-                match self { $(Duplex::$name(it) => it.on_stopped(stopped, now),)* }
-            }
-            fn on_link_rate(&mut self, rate: BitRate, now: Time) -> bool {
-                match self { $(Duplex::$name(it) => it.on_link_rate(rate, now),)* }
             }
             fn queue_pairs(&self) -> Option<(&RdmaSender, &RdmaReceiver)> {
                 match self { $(Duplex::$name(it) => it.queue_pairs(),)* }
@@ -366,35 +322,14 @@ macro_rules! calls_of_duplex {
         fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
             self.duplex.poll_transmit(now)
         }
-        fn retransmitted(&self) -> u64 {
-            self.duplex.retransmitted()
-        }
-        fn discarded(&self) -> u64 {
-            self.duplex.discarded()
-        }
-        fn undelivered(&self) -> Undelivered {
-            self.duplex.undelivered()
-        }
-        fn held(&self, now: Time) -> Option<LimitedTimes> {
-            self.duplex.held(now)
-        }
-        fn congestion(&self) -> Option<Congestion> {
-            self.duplex.congestion()
+        fn facts(&self, now: Time) -> TransportFacts {
+            self.duplex.facts(now)
         }
         fn notify(&mut self, now: Time, received: &Received, port: &mut Time) -> Option<Segment> {
             self.duplex.notify(now, received, port)
         }
-        fn on_stamps(&mut self, kind: FrameKind, pair: u32, stamps: &Stamps) {
-            self.duplex.on_stamps(kind, pair, stamps);
-        }
         fn stamps(&self, pair: u32) -> Option<&Stamps> {
             self.duplex.queue_pairs()?.1.stamps(pair)
-        }
-        fn on_stopped(&mut self, stopped: Time, now: Time) {
-            self.duplex.on_stopped(stopped, now);
-        }
-        fn on_link_rate(&mut self, rate: BitRate, now: Time) -> bool {
-            self.duplex.on_link_rate(rate, now)
         }
     };
 }

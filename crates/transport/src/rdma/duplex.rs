@@ -7,15 +7,15 @@
 
 use super::{Operation, PathFacts, Post, RdmaKeys, RdmaSpec, RdmaVerb};
 use crate::application::Random;
-use crate::endpoint::{Protocol, Received, Record, RecordKind, Segment, Undelivered};
+use crate::endpoint::{HostEvent, Protocol, Received, Record, RecordKind, Segment, TransportFacts};
 use crate::iser;
 use crate::load::Train;
 use crate::transport::{DuplexEnd, Need, TransportKeys, TransportSpec, Unit};
 use crate::{RdmaReceiver, RdmaSender};
-use frame::{FrameKind, Stamps};
+use frame::FrameKind;
 use keys::Remark;
 use std::sync::Arc;
-use units::{BitRate, Time};
+use units::Time;
 
 /// A sender for what is posted, and a receiver for what the peer posts.
 #[derive(Clone, Debug)]
@@ -94,14 +94,10 @@ impl DuplexEnd for RdmaDuplex {
     fn poll_record(&mut self) -> Option<Record> {
         std::iter::from_fn(|| self.sender.poll_record()).find(|record| record.kind == RecordKind::RoundTrip)
     }
-    fn undelivered(&self) -> Undelivered {
-        self.receiver.undelivered()
-    }
-    fn discarded(&self) -> u64 {
-        self.sender.discarded() + self.receiver.discarded()
-    }
-    fn retransmitted(&self) -> u64 {
-        self.sender.retransmitted()
+    fn facts(&self, now: Time) -> TransportFacts {
+        let (sent, received) = (self.sender.facts(now), self.receiver.facts(now));
+        let discarded = sent.discarded + received.discarded;
+        TransportFacts { retransmitted: sent.retransmitted, discarded, ..received }
     }
     /// Its own size included, as it is boxed.
     fn memory_bytes(&self) -> usize {
@@ -110,18 +106,11 @@ impl DuplexEnd for RdmaDuplex {
     fn notify(&mut self, now: Time, received: &Received, port: &mut Time) -> Option<Segment> {
         self.receiver.notify(now, received, port)
     }
-    fn on_stamps(&mut self, kind: FrameKind, pair: u32, stamps: &Stamps) {
-        if kind == FrameKind::Data {
-            self.receiver.on_stamps(kind, pair, stamps);
-        } else {
-            self.sender.on_stamps(kind, pair, stamps);
+    fn on_event(&mut self, now: Time, event: &HostEvent<'_>) -> bool {
+        match event {
+            HostEvent::Stamps { kind: FrameKind::Data, .. } => self.receiver.on_event(now, event),
+            _ => self.sender.on_event(now, event),
         }
-    }
-    fn on_stopped(&mut self, stopped: Time, now: Time) {
-        self.sender.on_stopped(stopped, now);
-    }
-    fn on_link_rate(&mut self, rate: BitRate, now: Time) -> bool {
-        self.sender.on_link_rate(rate, now)
     }
     fn queue_pairs(&self) -> Option<(&RdmaSender, &RdmaReceiver)> {
         Some((&self.sender, &self.receiver))

@@ -265,6 +265,10 @@ impl QueuePair {
     pub fn window(&self) -> u64 {
         self.window.min(self.control.window())
     }
+    /// Frames that came and were of no use.
+    pub fn discarded(&self) -> u64 {
+        self.discarded
+    }
     /// The congestion estimate of a control that has one, from 0 to 1.
     pub fn alpha(&self, now: Time) -> Option<f64> {
         self.control.alpha(now)
@@ -478,12 +482,6 @@ impl Protocol for QueuePair {
         self.round_trip.0 = Time::NEVER;
         let bytes = self.spec.frame_bytes(self.spec.mtu).into();
         Some(Record { kind: RecordKind::RoundTrip, start, end, bytes })
-    }
-    fn retransmitted(&self) -> u64 {
-        self.counts.retransmitted
-    }
-    fn discarded(&self) -> u64 {
-        self.discarded
     }
     fn memory_bytes(&self) -> usize {
         self.messages.capacity() * size_of::<Message>()

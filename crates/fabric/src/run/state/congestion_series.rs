@@ -100,7 +100,7 @@ impl CongestionSeries {
         match (self, endpoint) {
             (CongestionSeries::Pairs(series), endpoint) => series.note(endpoint, now),
             (CongestionSeries::Tcp(events, trips), endpoint) => {
-                if let Some(known) = endpoint.congestion() {
+                if let Some(known) = endpoint.facts(now).congestion {
                     events.set(now, known.window);
                     trips.set(now, known.round_trip.unwrap_or_default().ps());
                 }

@@ -20,7 +20,7 @@ use crate::run::state::world::Fabric;
 use frame::{Ecn, Frame, FrameKind, Header, PathId, TrafficClass};
 use queueing::Feedback;
 use std::num::NonZeroU32;
-use transport::{Endpoint, Protocol, Received, Requests};
+use transport::{Endpoint, HostEvent, Protocol, Received, Requests};
 use units::Time;
 
 impl Fabric {
@@ -54,7 +54,7 @@ impl Fabric {
             _ => None,
         };
         if let Some(pair) = header.as_ref().and_then(Header::stamped) {
-            self.deliver_stamps(frame, to_far, pair);
+            self.deliver_stamps(frame, to_far, pair, now);
         }
         self.deliver_to_transport_slow(frame, to_far, (0, header), now, events);
     }
@@ -271,7 +271,7 @@ impl Fabric {
                 continue;
             };
             let endpoint = &mut self.hosts.endpoints[own].endpoint;
-            endpoint.begin_step(at);
+            endpoint.on_event(now, &HostEvent::Step(at));
             let call_at = endpoint.requests().call_at;
             self.wake_in_time(own, call_at, now, events);
         }

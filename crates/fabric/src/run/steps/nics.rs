@@ -13,7 +13,7 @@ use crate::run::state::telemetry::begin_stamps;
 use crate::run::state::world::Fabric;
 use frame::{Frame, FrameKind, Priority, Tag, TrafficClass};
 use queueing::Refusal;
-use transport::{Protocol, Segment};
+use transport::{HostEvent, Protocol, Segment};
 use units::Time;
 
 impl Fabric {
@@ -31,7 +31,7 @@ impl Fabric {
                     let state = &mut self.hosts.endpoints[nth];
                     let stopped = state.stopped(nic, class, now);
                     if stopped > state.stopped {
-                        state.endpoint.on_stopped(stopped - state.stopped, now);
+                        state.endpoint.on_event(now, &HostEvent::Stopped(stopped - state.stopped));
                     }
                     (state.stopped, state.in_line) = (stopped, false);
                     self.pull_segment(nth, (egress, class), now, events)
