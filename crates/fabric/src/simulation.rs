@@ -504,7 +504,7 @@ mod tests {
             receive: None,
             send: None,
             limiters: None,
-            rdma: None,
+            nic_limits: None,
         }
     }
 

@@ -114,8 +114,8 @@ pub fn priorities_of(nodes: &[NodeSpec], flows: &[FlowSpec]) -> u32 {
     let limiters = nodes.iter().filter_map(|node| node.host()?.limiters.as_ref());
     let tags =
         limiters.filter_map(|limiters| queueing::RateConfiguration::return_priority(&limiters.control));
-    let answers = flows.iter().filter_map(|flow| flow.transport.as_ref()?.rdma());
-    let answers = answers.flat_map(|rdma| rdma.reply_priorities()).map(|priority| priority.0);
+    let answers = flows.iter().filter_map(|flow| flow.transport.as_deref());
+    let answers = answers.flat_map(ConnectionSpec::reply_priorities).map(|priority| priority.0);
     let flows = flows.iter().map(|flow| flow.priority.0);
     with_new_priorities(
         nodes,
@@ -246,8 +246,8 @@ pub struct HostSpec {
     pub send: Option<SendSpec>,
     /// The rate limiters that frames pass before the NIC; `None`: there are none.
     pub limiters: Option<LimiterSpec>,
-    /// What its NIC spends on messages and queue pairs of RDMA; `None`: nothing.
-    pub rdma: Option<transport::NicLimits>,
+    /// What its NIC spends on messages and queue pairs; `None`: nothing.
+    pub nic_limits: Option<transport::NicLimits>,
 }
 
 impl HostSpec {

@@ -9,6 +9,7 @@ mod control;
 mod dcqcn;
 mod dcqcn_keys;
 mod dcqcn_rest;
+mod duplex;
 mod go_back_n;
 mod headers;
 mod hops;
@@ -17,6 +18,7 @@ mod hpcc_pint;
 mod keys;
 mod nic;
 mod no_control;
+mod operation;
 mod path_window;
 mod powertcp;
 pub(crate) mod psn;
@@ -35,11 +37,13 @@ pub use control::{PathFacts, RdmaAck, RdmaControl, RdmaLoss};
 pub use dcqcn::Dcqcn;
 pub use dcqcn_keys::{DcqcnKeys, DcqcnPreset};
 pub use dcqcn_rest::{Crowd as DcqcnCrowd, Rest as DcqcnRest};
+pub use duplex::RdmaDuplex;
 pub use hpcc::{Hpcc, HpccKeys};
 pub use hpcc_pint::{HpccPint, HpccPintKeys};
 pub use keys::RdmaKeys;
 pub use nic::{NicLimits, NicState, SharedNic};
 pub use no_control::{NoControl, NoControlKeys};
+pub use operation::{Operation, Post};
 pub use powertcp::{PowerTcp, PowerTcpKeys};
 pub use psn::Word as RdmaWord;
 pub use queue_pair::{PairCounts, QueuePair};
@@ -310,7 +314,7 @@ impl RdmaControlSpec {
             RdmaControlKeys::HpccPint(keys) => Some(keys.min_rate),
             RdmaControlKeys::PowerTcp(keys) => Some(keys.min_rate),
             RdmaControlKeys::ThetaPowerTcp(keys) => Some(keys.min_rate),
-            RdmaControlKeys::None(_) | RdmaControlKeys::Swift(_) => None,
+            _ => None,
         }
     }
     /// Bytes that this adds to each data packet and acknowledgement.

@@ -33,6 +33,9 @@ fn all_that_has_keys_runs_in_a_scenario() {
     // 1 Gb/s in pairs of 1522 B; a ping each 20 us.
     assert!((80..=84).contains(&frames[3]), "{frames:?}");
     assert!((45..=50).contains(&frames[4]), "{frames:?}");
+    // Five requests of one frame each, and their responses over the new transport.
+    assert_eq!(frames[5], 5);
+    assert_eq!(numbers("connections", "exchanges").last(), Some(&5));
     assert!(effective.contains("[flow_control.stop_go]\nstop = \"30 frames\"\ngo = \"20 frames\"\n"), "{effective}");
     assert!(numbers("ports", "pauses_received").iter().sum::<u64>() > 0, "two fill one link");
 }
@@ -65,6 +68,9 @@ fn its_wrong_inputs_end_at_their_place() {
     let (line, _, text) = wrong("pairs = { rate = \"1 Gb/s\" }", "pairs = { rate = \"0 b/s\" }");
     assert_eq!(line, 49);
     assert!(text.contains("the rate of a source is 0"), "{text}");
+    let (line, _, text) = wrong("timeout = \"200 us\"", "timeout = \"0 s\"");
+    assert_eq!(line, 64);
+    assert!(text.contains("a timeout of 0"), "{text}");
     let (line, _, text) = wrong("\"20 us\"", "\"0 us\"");
     assert_eq!(line, 56);
     assert!(text.contains("no time between"), "{text}");

@@ -44,7 +44,7 @@ pub fn host() -> HostSpec {
         receive: None,
         send: None,
         limiters: None,
-        rdma: None,
+        nic_limits: None,
     }
 }
 

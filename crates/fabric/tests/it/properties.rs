@@ -244,7 +244,7 @@ fn spec(dice: &Dice, drains: bool) -> Spec {
                     receive: None,
                     send: None,
                     limiters: None,
-                    rdma: None,
+                    nic_limits: None,
                 })),
                 NodeRole::Switch => Role::Switch(Arc::new(SwitchSpec {
                     forwarding: if rolls.coin() {

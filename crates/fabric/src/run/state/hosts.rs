@@ -161,7 +161,7 @@ impl Hosts {
         }
         for state in &mut self.endpoints {
             state.measured.clear();
-            state.measured.undelivered_before = state.endpoint.undelivered();
+            state.measured.undelivered_before = state.endpoint.facts(now).undelivered;
         }
     }
 

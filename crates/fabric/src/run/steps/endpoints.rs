@@ -20,7 +20,7 @@ use crate::run::state::world::Fabric;
 use frame::{Ecn, Frame, FrameKind, Header, PathId, TrafficClass};
 use queueing::Feedback;
 use std::num::NonZeroU32;
-use transport::{Endpoint, Protocol, RdmaWord, Received, Requests};
+use transport::{Endpoint, HostEvent, Protocol, Received, Requests};
 use units::Time;
 
 impl Fabric {
@@ -53,10 +53,8 @@ impl Fabric {
             Some(Carried::Header(header)) => Some(header),
             _ => None,
         };
-        if let Some(rdma) = header.as_ref().and_then(Header::rdma)
-            && rdma.telemetry.has_stamps()
-        {
-            self.deliver_stamps(frame, to_far, rdma.pair);
+        if let Some(pair) = header.as_ref().and_then(Header::stamped) {
+            self.deliver_stamps(frame, to_far, pair, now);
         }
         self.deliver_to_transport_slow(frame, to_far, (0, header), now, events);
     }
@@ -129,7 +127,7 @@ impl Fabric {
             congestion_experienced: frame.flags.ecn() == Ecn::Experienced,
             created: frame.created,
         };
-        if to_far && received.congestion_experienced {
+        if received.congestion_experienced && state.notifies.is_some() {
             self.notify_peer(nth, &received, now, events);
             state = &mut self.hosts.endpoints[nth];
         }
@@ -150,8 +148,8 @@ impl Fabric {
         self.after_leaving((egress, nth), calls, answer.then.has_work, now, events);
     }
 
-    /// A marked frame has come to the far end of a path: what its NIC tells the sender at once goes to the queue of its class,
-    /// past the endpoints that stand in line.
+    /// A marked frame has come to an end of a path: what its NIC sends back at once goes to the queue of its class, past the
+    /// endpoints that wait for the NIC.
     #[inline(never)]
     fn notify_peer(&mut self, nth: EndpointIx, received: &Received, now: Time, events: &mut EventQueue) {
         let Some((egress, route)) = self.way_of(nth) else { return };
@@ -195,15 +193,7 @@ impl Fabric {
                 let prepared = receiving.into_iter().flat_map(|own| own.preparing(&buffers.pool));
                 queued.chain(prepared).filter(|frame| frame.path == path).any(|frame| {
                     let (word, in_header) = headers.word_of(frame);
-                    let word = RdmaWord::of(word);
-                    let its_pair = if word.has_pair() { word.pair } else { in_header };
-                    its_pair == pair
-                        && match (number, frame.flags.kind()) {
-                            (Some(number), FrameKind::Data) => word.number == number,
-                            // The request of a READ.
-                            (None, FrameKind::Ack) => word.flags[1] && !word.flags[0],
-                            _ => false,
-                        }
+                    transport::is_packet((word, in_header), frame.flags.kind(), pair, number)
                 })
             };
             state.endpoint.handle_timeout_at(now, &is_queued);
@@ -281,7 +271,7 @@ impl Fabric {
                 continue;
             };
             let endpoint = &mut self.hosts.endpoints[own].endpoint;
-            endpoint.begin_step(at);
+            endpoint.on_event(now, &HostEvent::Step(at));
             let call_at = endpoint.requests().call_at;
             self.wake_in_time(own, call_at, now, events);
         }

@@ -32,7 +32,7 @@ use crate::run::state::world::Fabric;
 use frame::{Frame, NodeId, PRIORITIES, TrafficClass, members};
 use scheduling::{Scheduler, Selector};
 use std::ops::Range;
-use transport::Protocol;
+use transport::{HostEvent, Protocol};
 use units::{BitRate, Time};
 
 impl Fabric {
@@ -164,10 +164,13 @@ impl Fabric {
             }
         }
         for nth in self.hosts.endpoints.keys() {
-            let state = &mut self.hosts.endpoints[nth];
+            let state = &self.hosts.endpoints[nth];
             let start = self.routes.path_start[state.path as usize];
-            let leaves = state.behind.is_none() && self.routes.path(start).first() == Some(&whole);
-            if leaves && state.endpoint.on_link_rate(rate, now) {
+            let leaves = match state.behind {
+                None => self.routes.path(start).first() == Some(&whole),
+                Some(_) => self.way_from(state.path, state.behind).is_some_and(|(egress, _)| egress == port),
+            };
+            if leaves && self.hosts.endpoints[nth].endpoint.on_event(now, &HostEvent::LinkRate(rate)) {
                 self.update_endpoint(nth, now, events);
             }
         }

@@ -34,6 +34,7 @@ impl Fabric {
             back: false,
             connection: 0,
             asked: 0,
+            operation: 0,
             cn_tag: None,
             notice: None,
         };
@@ -70,11 +71,11 @@ impl Fabric {
             Heading::Destination(node) => self.routes.source_node(frame.path) == Some(node),
         };
         let (word, connection) = self.headers.word_of(frame);
-        let asked = match self.headers.of(frame) {
+        let (asked, operation) = match self.headers.of(frame) {
             Some(Carried::Header(header) | Carried::Tagged { header: Some(header), .. }) => {
-                header.rdma().map_or(0, |rdma| rdma.asked)
+                (header.asked(), header.operation())
             }
-            _ => 0,
+            _ => (0, 0),
         };
         let (cn_tag, notice) = match self.headers.of(frame) {
             Some(Carried::Tagged { tag: Tag::Flow(flow), .. }) => (Some(*flow), None),
@@ -91,6 +92,7 @@ impl Fabric {
             back,
             connection,
             asked,
+            operation,
             cn_tag,
             notice,
         }

@@ -13,7 +13,7 @@ use crate::run::state::telemetry::begin_stamps;
 use crate::run::state::world::Fabric;
 use frame::{Frame, FrameKind, Priority, Tag, TrafficClass};
 use queueing::Refusal;
-use transport::{Protocol, Segment};
+use transport::{HostEvent, Protocol, Segment};
 use units::Time;
 
 impl Fabric {
@@ -31,7 +31,7 @@ impl Fabric {
                     let state = &mut self.hosts.endpoints[nth];
                     let stopped = state.stopped(nic, class, now);
                     if stopped > state.stopped {
-                        state.endpoint.on_stopped(stopped - state.stopped, now);
+                        state.endpoint.on_event(now, &HostEvent::Stopped(stopped - state.stopped));
                     }
                     (state.stopped, state.in_line) = (stopped, false);
                     self.pull_segment(nth, (egress, class), now, events)
@@ -247,9 +247,9 @@ impl Fabric {
     fn count_made(&mut self, frame: &mut Frame, segment: &Segment, (nth, near): (EndpointIx, bool)) {
         if let Some(header) = segment.header {
             self.headers.attach(frame, Carried::Header(header));
-            if let Some(rdma) = header.rdma().filter(|rdma| rdma.telemetry.has_stamps()) {
+            if let Some(pair) = header.stamped() {
                 let endpoint = &self.hosts.endpoints[nth].endpoint;
-                begin_stamps(&mut self.headers, frame, endpoint, rdma.pair);
+                begin_stamps(&mut self.headers, frame, endpoint, pair);
             }
         }
         if near && segment.kind == FrameKind::Data {

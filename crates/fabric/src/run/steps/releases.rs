@@ -4,7 +4,7 @@ use crate::run::state::event::EventQueue;
 use crate::run::state::index::EndpointIx;
 use crate::run::state::releases::{End, Starter, Waiting};
 use crate::run::state::world::Fabric;
-use transport::Protocol;
+use transport::{HostEvent, Protocol};
 use units::Time;
 
 impl Fabric {
@@ -22,7 +22,7 @@ impl Fabric {
         for Waiting { starter, nth: transfer, .. } in self.hosts.releases.ended(end, now) {
             match starter {
                 Starter::Endpoint(nth) => {
-                    self.hosts.endpoints[nth].endpoint.release(transfer, now);
+                    self.hosts.endpoints[nth].endpoint.on_event(now, &HostEvent::Release(transfer));
                     self.update_endpoint(nth, now, events);
                 }
                 Starter::Source(source, row) => {

@@ -7,6 +7,7 @@
 use crate::run::state::index::PortIx;
 use crate::run::state::world::Fabric;
 use frame::{Frame, FrameKind, Stamp, Telemetry, members};
+use transport::{HostEvent, Protocol};
 use units::Time;
 
 impl Fabric {
@@ -41,14 +42,12 @@ impl Fabric {
     }
 
     /// A packet with telemetry has come to one of the ends of its path: which hears of its stamps first of all.
-    pub fn deliver_stamps(&mut self, frame: &Frame, to_far: bool, pair: u32) {
+    pub fn deliver_stamps(&mut self, frame: &Frame, to_far: bool, pair: u32, now: Time) {
         let Some(ends) = self.hosts.endpoints_of_path.get(frame.path.at()) else { return };
         if let Some(nth) = ends[usize::from(to_far)] {
-            transport::Protocol::on_stamps(
-                &mut self.hosts.endpoints[nth].endpoint,
-                pair,
-                self.headers.stamps_mut(frame),
-            );
+            let stamps = self.headers.stamps_mut(frame);
+            let event = HostEvent::Stamps { kind: frame.flags.kind(), pair, stamps };
+            self.hosts.endpoints[nth].endpoint.on_event(now, &event);
         }
     }
 }
