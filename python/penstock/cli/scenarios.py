@@ -148,7 +148,7 @@ def _tell_thresholds(told: dict[str, Any]) -> None:
         "in flight",
         "marks",
     )
-    shown = Table("", *columns, numeric=3)
+    shown = Table("", *columns, numeric=3, spare=("reserved", "all busy", "profile, pool", "XON", "marks"))
     for row in told["rows"]:
         more = f" and {len(row['ports']) - 1} more" if len(row["ports"]) > 1 else ""
         profile = f"{row['profile']}, {row['pool']}" if row["profile"] else ""
