@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 import tomllib
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import penstock as ps
-from conftest import SMALL
+from conftest import SMALL, Command
 from penstock.cli import main
 from penstock.errors import ArgumentError
 from penstock.laboratory.engines import Engine
@@ -226,3 +227,23 @@ def test_goals_that_cannot_be() -> None:
     for more in (("fewest", "run.events"), ("minimize", "run.events +")):
         with pytest.raises(ArgumentError):
             Goal(*more).measures and ps.Plan("first-light", {"a": 1}, measure=Goal(*more).measures)
+
+
+def test_what_is_missed_and_by_how_much(penstock: Command, tmp_path: Path) -> None:
+    """Requirements and objectives take names of measures and amounts with units."""
+    words = ("optimise", "incast", "--vary", "flow_control.pfc.xoff=20 KiB:32 KiB", "--trials", "2")
+    missed = penstock(*words, "--minimize", "queue_max_bytes", "--require", "latency_p99_ns <= '100 us'")
+    assert missed.returncode == 1
+    by = re.search(r"latency_p99_ns <= '100 us': missed by (\d+(?:\.\d+)?) us", missed.stdout)
+    assert by is not None and 10 < float(by[1]) < 1_000
+    assert " KiB" in missed.stdout and "none of 2 trials meets every requirement" in missed.stderr
+    met = penstock(
+        *words, "--minimize", "queue_max_bytes", "--require", "latency_p99_ns <= '1 s'", "--out", "out/met"
+    )
+    assert met.returncode == 0, met.stderr
+    assert re.search(r"flow_control\.pfc\.xoff = 24 KiB -> \d+ B", met.stdout)
+    named = penstock(*words, "--maximize", "throughput_bps", "--out", "out/json", "--json")
+    asked = penstock(*words, "--maximize", "sum(flows.throughput_bps)", "--out", "out/same", "--json")
+    assert [one["objective"] for one in json.loads(named.stdout)["trials"]] == [
+        one["objective"] for one in json.loads(asked.stdout)["trials"]
+    ]

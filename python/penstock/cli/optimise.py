@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,7 +11,8 @@ from cyclopts import Parameter
 
 from penstock.analysis.verdict import COMPLETE, STATES
 from penstock.errors import InputError
-from penstock.units import count, plain, short_names
+from penstock.library import toml
+from penstock.units import count, duration, plain, rate, short_names, size
 
 from . import EXIT_DONE, EXIT_FAILED
 from .console import Table, complain, console, print_json, say
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 
 SCHEMA = "penstock-optimise/1"
 ROWS_SHOWN = 10
+BROKEN = 1e12
+"""A requirement that is missed by so much is not known."""
 
 
 @Parameter(name="*")
@@ -42,7 +46,7 @@ class Wanted:
     maximize
         Expression to make large, instead of one to make small.
     require
-        Comparison that must hold with every seed, repeatable: "max(flows.latency_p99_ns) <= 50000". A run
+        Comparison that must hold with every seed, repeatable: "max(flows.latency_p99_ns) <= '50 us'". A run
         that breaks an invariant, such as a lost frame of a lossless class, never meets it.
     """
 
@@ -136,15 +140,46 @@ def _document(goal: Goal, found: list[Trial]) -> dict[str, Any]:
     }
 
 
-def _said(trial: Trial) -> str:
+_UNITS: dict[str, Callable[[float], str]] = {
+    "ns": duration,
+    "s": lambda seconds: duration(seconds * 1e9),
+    "bps": rate,
+    "bytes": size,
+}
+"""How an amount is written, by the last word of the columns that it was made of."""
+
+
+def amount(expression: str, value: float) -> str:
+    """A value of an expression, with its unit if all columns in it have the same.
+
+    Parameters
+    ----------
+    expression : str
+        Such as ``"max(flows.latency_p99_ns)"``.
+    value : float
+        In the units of tables.
+    """
+    from penstock.laboratory.expression import Expression
+
+    units = {name.rpartition("_")[2] for name in Expression(expression, "expression").names}
+    write = _UNITS.get(units.pop()) if len(units) == 1 else None
+    return plain(value) if write is None else write(value)
+
+
+def _said(goal: Goal, trial: Trial) -> str:
     if trial.given_up:
         return "given up"
     if trial.error:
-        return "failed"
+        return "failed: " + trial.error.splitlines()[0]
     if trial.objective is None:
         return "objective is not known"
     if not trial.is_feasible:
-        return "misses a requirement"
+        missed = [
+            f"{text}: missed by {amount(text, by)}" if by < BROKEN else f"{text}: is not known"
+            for text, by in zip(goal.require, trial.missed, strict=False)
+            if by > 0
+        ]
+        return "; ".join(missed) or "misses a requirement"
     return "" if trial.verdict in ("", COMPLETE) else STATES[trial.verdict]
 
 
@@ -168,11 +203,25 @@ def _show(plan: Plan, goal: Goal, found: list[Trial], directory: Path) -> None:
     labels = labels_of([*rows.values()], keys)
     for trial in found[:ROWS_SHOWN]:
         cells = [labels[key][rows[trial.number][key]] for key in keys]
-        cells += [plain(trial.objective), *([_unfinished(trial)] if left else [])]
-        shown.add_row(str(trial.number), *cells, _said(trial))
+        value = "-" if trial.objective is None else amount(goal.objective, trial.objective)
+        cells += [value, *([_unfinished(trial)] if left else [])]
+        shown.add_row(str(trial.number), *cells, _said(goal, trial))
     console().print(shown)
     if given_up := sum(trial.given_up for trial in found):
         console().print(f"{given_up} were given up after their first part")
     console().print(f"search   {directory}")
     if found[0].is_feasible:
         console().print(f"best     {directory / 'best.toml'}")
+        base = toml(plan.base.check())
+        for key in keys:
+            console().print(f"         {key} = {_written(base, key)} -> {rows[found[0].number][key]}")
+
+
+def _written(base: dict[str, Any], key: str) -> str:
+    """A key as the scenario has it before the search."""
+    from penstock.laboratory.labels import written
+
+    value: Any = base
+    for step in key.split("."):
+        value = value.get(step) if isinstance(value, dict) else None
+    return "nothing" if value is None else written(value)

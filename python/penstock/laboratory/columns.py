@@ -227,9 +227,19 @@ class OfResult(Surroundings):
             return float(value)
         names = self._result.table_names
         if table not in names:
-            raise ArgumentError(f"no table {table}; {suggestion(table, [*names, 'run', 'scenario'])}")
+            from .measures import DEFAULT_MEASURES, Measure
+
+            if name in DEFAULT_MEASURES:
+                return Measure(name, DEFAULT_MEASURES[name]).of(self._result)
+            known = [*names, *DEFAULT_MEASURES, "run", "scenario"]
+            raise ArgumentError(f"no table {table}; {suggestion(table, known)}")
         found = Table(self._result, table)
         return found.column(column) if column else found
+
+    def text(self, text: str) -> Any:
+        """An amount with a unit, such as "50 us", in the units of tables; any other text as it is."""
+        found = Quantity.read(text)
+        return text if found is None else found.in_tables()[0]
 
     def number(self, value: int | float) -> float:
         """As a number of tables, so that what is too large is not known, and nothing is cut off."""

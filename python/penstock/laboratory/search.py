@@ -132,6 +132,9 @@ class Trial:
         those that were not complete.
     verdict : str
         The gravest state of its runs, such as ``"complete"``; empty if all failed before they began.
+    missed : tuple of float
+        By how much each requirement is missed, in the worst run; at most 0 where it holds. Empty if a run
+        failed.
     """
 
     number: int
@@ -144,6 +147,7 @@ class Trial:
     unfinished: int = 0
     transfers: int = 0
     verdict: str = ""
+    missed: tuple[float, ...] = ()
 
 
 TrialCallback = Callable[[Trial], object]
@@ -287,6 +291,7 @@ class _Search:
         value, violations = self._goal.value(runs), self._goal.violations(runs)
         error = _error_of(runs)
         failed = bool(error) or math.isnan(value)
+        missed = () if failed else tuple(violations)
         if failed:
             violations = [*violations, BROKEN]
         told = Trial(
@@ -297,7 +302,9 @@ class _Search:
             trial.user_attrs.get("first_part"),
             error=error,
             **_account(runs),
+            missed=missed,
         )
+        trial.set_user_attr("missed", missed)
         for name, said in _account(runs).items():
             trial.set_user_attr(name, said)
         trial.set_user_attr("values", values)
@@ -432,7 +439,7 @@ def _recalled(trial: Any) -> Trial | None:
     error = told.get("error", "")
     account = {name: told[name] for name in ("unfinished", "transfers", "verdict") if name in told}
     known = (trial.number, told["values"], told["objective"], feasible, first_part, given_up, error)
-    return Trial(*known, **account)
+    return Trial(*known, **account, missed=tuple(told.get("missed", ())))
 
 
 def _rank(goal: Goal, trial: Trial) -> tuple[bool, float]:
