@@ -69,7 +69,7 @@ fn its_wrong_inputs_end_at_their_place() {
     assert_eq!(line, 49);
     assert!(text.contains("the rate of a source is 0"), "{text}");
     let (line, _, text) = wrong("timeout = \"200 us\"", "timeout = \"0 s\"");
-    assert_eq!(line, 64);
+    assert_eq!(line, 72);
     assert!(text.contains("a timeout of 0"), "{text}");
     let (line, _, text) = wrong("\"20 us\"", "\"0 us\"");
     assert_eq!(line, 56);
