@@ -32,6 +32,19 @@ pub(crate) struct Pilot {
     pub ran: Duration,
     /// It is judged when it has taken that long.
     judged_at: Duration,
+    /// The end of what it was judged by before: only what came since then counts, as a run may begin with less load.
+    before: Judged,
+    /// Trials that several threads have lost.
+    lost: u32,
+}
+
+/// How far a run had come when it was judged.
+#[derive(Clone, Copy, Debug, Default)]
+struct Judged {
+    events: u64,
+    rounds: u64,
+    now: Time,
+    ran: Duration,
 }
 
 /// What a beginning says.
@@ -60,6 +73,9 @@ impl Pilot {
     /// threads turn out not to pay. And if they surely do.
     const WORTH: u32 = 20;
     const WORTH_IF_SURE: u32 = 5;
+    /// And after a trial that was lost; then it is judged again when it has taken so many times as long.
+    const WORTH_AGAIN: u32 = 33;
+    const PATIENCE: u32 = 4;
 
     /// What threads have to be faster by; where they surely pay the trial, which is short, need not show it.
     const FASTER: f64 = 0.9;
@@ -67,7 +83,7 @@ impl Pilot {
     /// At the beginning, after building.
     pub fn new(most: usize, built: Duration) -> Pilot {
         let judged_at = Pilot::LONG_ENOUGH.max(built / Pilot::OF_BUILDING);
-        Pilot { most, built, ran: Duration::ZERO, judged_at }
+        Pilot { most, built, ran: Duration::ZERO, judged_at, before: Judged::default(), lost: 0 }
     }
 
     /// Whether it has been long enough.
@@ -75,21 +91,28 @@ impl Pilot {
         self.ran >= self.judged_at
     }
 
-    /// What it says of the rest, if that is like the beginning, which took it from time zero to `now`.
+    /// What it says of the rest, if that is like what has come since it was judged before.
     pub fn verdict(&self, runner: &Runner<Fabric>, duration: Time) -> Verdict {
-        let a_round = runner.events() / runner.rounds().max(1);
+        let rounds = runner.rounds().saturating_sub(self.before.rounds);
+        let a_round = runner.events().saturating_sub(self.before.events) / rounds.max(1);
         self.judge(a_round, runner.now(), duration)
     }
 
     fn judge(&self, events_a_round: u64, now: Time, duration: Time) -> Verdict {
-        if now == Time::ZERO {
+        let since = now.saturating_sub(self.before.now);
+        if since == Time::ZERO {
             return Verdict::Later;
         }
-        let left = duration.saturating_sub(now).as_secs_f64() / now.as_secs_f64();
+        let left = duration.saturating_sub(now).as_secs_f64() / since.as_secs_f64();
         let threads = self.most.min((events_a_round / Pilot::EVENTS_A_THREAD) as usize);
         let sure = events_a_round >= Pilot::SURE * threads as u64;
-        let worth = if sure { Pilot::WORTH_IF_SURE } else { Pilot::WORTH };
-        if self.ran.as_secs_f64() * left < ((self.built + self.ran) * worth).as_secs_f64() {
+        let worth = match (self.lost, sure) {
+            (0, true) => Pilot::WORTH_IF_SURE,
+            (0, false) => Pilot::WORTH,
+            _ => Pilot::WORTH_AGAIN,
+        };
+        let ran = self.ran.saturating_sub(self.before.ran);
+        if ran.as_secs_f64() * left < ((self.built + self.ran) * worth).as_secs_f64() {
             Verdict::Stay
         } else if threads < 2 {
             Verdict::Later
@@ -98,9 +121,12 @@ impl Pilot {
         }
     }
 
-    /// To be judged again when it has taken twice as long: what begins later may be more.
-    pub fn later(mut self) -> Pilot {
-        self.judged_at = self.ran * 2;
+    /// To be judged again when it has taken twice as long, and after a trial that was lost four times: what begins later may
+    /// be more.
+    fn later(mut self, events: u64, rounds: u64, now: Time, lost: bool) -> Pilot {
+        self.lost += u32::from(lost);
+        self.judged_at = self.ran * if lost { Pilot::PATIENCE } else { 2 };
+        self.before = Judged { events, rounds, now, ran: self.ran };
         self
     }
 }
@@ -114,11 +140,10 @@ impl Simulation {
         };
         let (threads, faster) = match pilot.verdict(&self.shards[0].runner, self.spec.duration) {
             Verdict::Try(threads, faster) => (threads, faster),
-            Verdict::Later => {
-                self.pilot = Some(pilot.later());
+            Verdict::Later | Verdict::Stay => {
+                self.judge_later(pilot, false);
                 return Ok(State::Running);
             }
-            Verdict::Stay => return Ok(State::Running),
         };
         let again = Simulation::in_parts(&self.spec, threads, Some(Way::Together));
         let mut again = again.map_err(|error| SimulationError { message: error.to_string() })?;
@@ -130,19 +155,23 @@ impl Simulation {
             let took = begun.elapsed();
             let one = pilot.ran.mul_f64(again.events() as f64 / self.events().max(1) as f64);
             let is_slower = took > one.mul_f64(faster);
-            if again.now() >= self.now() {
-                if is_slower {
-                    return Ok(State::Running);
-                }
-                break;
-            }
-            if is_slower && took >= Pilot::SEEN {
+            let is_over = again.now() >= self.now();
+            if is_slower && (is_over || took >= Pilot::SEEN) {
+                self.judge_later(pilot, true);
                 return Ok(State::Running);
+            }
+            if is_over {
+                break;
             }
         }
         again.workers.iter_mut().for_each(Workers::choose);
         *self = again;
         Ok(state)
+    }
+
+    fn judge_later(&mut self, pilot: Pilot, lost: bool) {
+        let runner = &self.shards[0].runner;
+        self.pilot = Some(pilot.later(runner.events(), runner.rounds(), runner.now(), lost));
     }
 }
 
@@ -160,8 +189,13 @@ mod tests {
         let is_over = |built, ran| pilot(built, ran).is_over();
         assert!(!is_over(0, 4) && is_over(0, 5) && is_over(80, 5));
         assert!(!is_over(1_600, 99) && is_over(1_600, 100));
-        let again = pilot(0, 7).later();
+        let again = pilot(0, 7).later(1, 1, Time::from_us(1), false);
         assert!(!again.is_over() && Pilot { ran: Duration::from_millis(14), ..again }.is_over());
+        let lost = |ran| Pilot {
+            ran: Duration::from_millis(ran),
+            ..pilot(0, 7).later(1, 1, Time::from_us(1), true)
+        };
+        assert!(!lost(27).is_over() && lost(28).is_over());
     }
 
     #[test]
@@ -172,5 +206,19 @@ mod tests {
         assert_eq!([verdict(800, 10), verdict(800, 11)], [Verdict::Stay, Verdict::Try(2, 1.0)]);
         assert_eq!([verdict(199, 41), verdict(0, 41)], [Verdict::Later; 2]);
         assert_eq!(pilot(5, 5).judge(65_536, Time::ZERO, Time::from_ms(1)), Verdict::Later);
+    }
+
+    #[test]
+    fn a_run_that_begins_with_less_load_is_judged_by_what_came_since() {
+        // Of 100 ms the first 10 took 5 ms: too little is left. The next one took 5 ms alone: 445 ms are left.
+        let (now, duration) = (Time::from_ms(11), Time::from_ms(100));
+        assert_eq!(pilot(5, 5).judge(800, Time::from_ms(10), duration), Verdict::Stay);
+        let again =
+            Pilot { ran: Duration::from_millis(10), ..pilot(5, 5).later(0, 0, Time::from_ms(10), false) };
+        assert_eq!(again.judge(800, now, duration), Verdict::Try(2, 1.0));
+        // A second trial has to promise more: 33 times 15 ms.
+        let lost =
+            Pilot { ran: Duration::from_millis(10), ..pilot(5, 5).later(0, 0, Time::from_ms(10), true) };
+        assert_eq!(lost.judge(800, now, duration), Verdict::Stay);
     }
 }
