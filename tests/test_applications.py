@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
 import penstock as ps
+from penstock import _core
+from penstock.interchange.captures import write_capture
 
 RATE, DELAY = 10e9, 500e-9
 HEADERS, MTU, OVERHEAD = 66, 1024, 20
@@ -174,3 +179,41 @@ def test_what_does_not_run_says_why(source: str, says: str) -> None:
     with pytest.raises(ps.ScenarioError) as why:
         ps.Scenario.from_toml(SCENARIO.format(source=source, limit="1 MB", frame=1522)).check()
     assert says in str(why.value)
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        (
+            'request_response = { request = "3000 B", response = "1 B",'
+            ' rdma = { control = "none", verb = "write" } }',
+            {
+                "WRITE first for 3000 B",
+                "WRITE middle",
+                "WRITE with immediate last",
+                "WRITE with immediate only for 1 B",
+                "ACK",
+            },
+        ),
+        (
+            'conversation = { messages = { iscsi_write = { block = "6 KiB", first_burst = "512 B",'
+            ' max_burst = "3 KiB" } }, rdma = { control = "none" } }',
+            {
+                "SEND only",
+                "READ request for 0 B",
+                "READ response first",
+                "READ response middle",
+                "READ response last",
+                "ACK",
+            },
+        ),
+    ],
+    ids=["write", "iser"],
+)
+def test_captures_tell_operations_of_both_ends(source: str, words: set[str], tmp_path: Path) -> None:
+    """All of them are RoCEv2, whichever end sends: its port is that of the receiver."""
+    text = SCENARIO.replace("[topology.star]", '[[probes]]\nwhat = "frames"\n[topology.star]')
+    result = ps.run(ps.Scenario.from_toml(text.format(source=source, limit="7 kB", frame=1114)))
+    write_capture(result, tmp_path / "out.pcapng")
+    told = {json.loads(line)["what"] for line in _core.Capture(str(tmp_path / "out.pcapng"))}
+    assert {what.partition(" to queue pair")[0] for what in told} == {f"RoCEv2 {word}" for word in words}

@@ -174,6 +174,12 @@ impl Roce {
             let begins = place == "first" || place == "only";
             return Some(format!("WRITE {place}{}", if begins { length() } else { String::new() }));
         }
+        if let Some(place) = of(WRITE_WITH_IMMEDIATE) {
+            return Some(format!(
+                "WRITE with immediate {place}{}",
+                if place == "only" { length() } else { String::new() }
+            ));
+        }
         if let Some(place) = of(READ_RESPONSE) {
             return Some(format!("READ response {place}"));
         }

@@ -248,20 +248,15 @@ impl Simulated {
             }
             Kind::Data if self.payload == Payload::FibreChannel => self.fibre_channel(),
             Kind::Data if self.ports.destination == roce::UDP_PORT => {
-                let (first, last) = (self.word & FIRST_OR_RNR != 0, self.word & LAST_OR_NAK != 0);
-                let (verb, bytes) = self.message_of();
-                let (opcode, extended) = verb.packet(first, last);
-                let mut payload = self.zeros(BEFORE_TRANSPORT + ROCE);
-                if verb == Verb::Read && extended == roce::AETH_BYTES && !payload.is_empty() {
-                    payload[0] = ACK_SYNDROME;
-                } else if let Some(length) =
-                    payload.get_mut(DMA_LENGTH).filter(|_| extended >= roce::RETH_BYTES)
-                {
-                    length.copy_from_slice(&bytes.unwrap_or(0).to_be_bytes());
-                }
-                let mut packet = Roce::new(opcode, self.flow & 0xFF_FFFF, self.word & 0xFF_FFFF, payload)?;
-                packet.acknowledge = self.word & ASKS != 0;
-                Contents::Ipv4(self.way()?.roce(packet)?)
+                Contents::Ipv4(self.way()?.roce(self.packet()?)?)
+            }
+            // Both ends of a connection send data, and both to the port of RoCEv2.
+            Kind::Data
+                if self.ports.source == roce::UDP_PORT && matches!(self.payload, Payload::Message(..)) =>
+            {
+                let ports = Ports { source: self.ports.destination, destination: self.ports.source };
+                let way = (Simulated { ports, ..*self }).way()?;
+                Contents::Ipv4(way.roce(self.packet()?)?)
             }
             Kind::Ack | Kind::MarkedAck if self.ports.source == roce::UDP_PORT => {
                 let way = Way { source_port: self.ports.destination, ..self.way()? };
@@ -278,6 +273,22 @@ impl Simulated {
             self.told.filter(|_| self.kind == Kind::Cnm).map(|told| address_of(told.congestion_point));
         let frame = Frame::new(mac(self.destination)?, point.unwrap_or(source), contents);
         Ok(Frame { vlan: Some(VlanTag::new(self.priority, 0)?), flow: self.cn_tag, ..frame })
+    }
+
+    /// A packet of data by its place in the message.
+    fn packet(&self) -> Result<Roce, Error> {
+        let (first, last) = (self.word & FIRST_OR_RNR != 0, self.word & LAST_OR_NAK != 0);
+        let (verb, bytes) = self.message_of();
+        let (opcode, extended) = verb.packet(first, last);
+        let mut payload = self.zeros(BEFORE_TRANSPORT + ROCE);
+        if verb == Verb::Read && extended == roce::AETH_BYTES && !payload.is_empty() {
+            payload[0] = ACK_SYNDROME;
+        } else if let Some(length) = payload.get_mut(DMA_LENGTH).filter(|_| extended >= roce::RETH_BYTES) {
+            length.copy_from_slice(&bytes.unwrap_or(0).to_be_bytes());
+        }
+        let mut packet = Roce::new(opcode, self.flow & 0xFF_FFFF, self.word & 0xFF_FFFF, payload)?;
+        packet.acknowledge = self.word & ASKS != 0;
+        Ok(packet)
     }
 
     /// An acknowledgement, a NAK or a request.
@@ -665,6 +676,11 @@ mod tests {
             assert_eq!(packets.each_ref().map(|packet| packet.opcode), opcodes);
             let read = verb == Verb::Read;
             assert_eq!(packets[0].payload[0], if read { ACK_SYNDROME } else { 0 });
+            // Data of the far end of a connection go to the same port.
+            let back = Ports { source: roce::UDP_PORT, destination: 49_155 };
+            let far =
+                places.map(|word| transport(&made(Simulated { word, payload, ports: back, ..data }, 1_086)));
+            assert_eq!(far.map(|packet| packet.opcode), opcodes);
             // Immediate data are no syndrome.
             assert_eq!(packets[2].payload[0], if read { ACK_SYNDROME } else { 0 });
         }
