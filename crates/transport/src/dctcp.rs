@@ -12,6 +12,7 @@
 
 use crate::aimd::{Aimd, AimdParams};
 use crate::controller::{Ack, CongestionControl, ControllerConfiguration, Loss, LossKind};
+use crate::marked_share::MarkedShare;
 use keys::Remark;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -71,11 +72,7 @@ pub struct Dctcp {
 /// The estimate of the share of marks.
 #[derive(Clone, Debug)]
 struct Estimate {
-    gain: f64,
-    alpha: f64,
-    /// Bytes acknowledged in this window of data, and those of them with an ece.
-    acked: u64,
-    marked: u64,
+    share: MarkedShare,
     /// Bytes that are to be acknowledged until this window of data ends.
     left: u64,
 }
@@ -89,7 +86,7 @@ impl ControllerConfiguration for DctcpParams {
     }
     fn start(&self, segment: u16) -> Dctcp {
         let DctcpKeys { gain, alpha } = self.estimate;
-        let estimate = Estimate { gain, alpha, acked: 0, marked: 0, left: 0 };
+        let estimate = Estimate { share: MarkedShare::new(gain, alpha), left: 0 };
         Dctcp { aimd: self.begin.start(segment), estimate: Box::new(estimate) }
     }
 }
@@ -97,19 +94,17 @@ impl ControllerConfiguration for DctcpParams {
 impl Dctcp {
     /// The share of marked bytes, as estimated.
     pub fn alpha(&self) -> f64 {
-        self.estimate.alpha
+        self.estimate.share.alpha()
     }
 }
 
 impl Estimate {
     fn on_ack(&mut self, ack: &Ack) {
-        self.acked += ack.bytes;
-        self.marked += if ack.ece { ack.bytes } else { 0 };
+        self.share.count(ack.bytes, ack.ece);
         // Section 3.3: past WindowEnd, which is SND.NXT of the acknowledgement that ended the window before.
         if ack.bytes > self.left {
-            let share = self.marked as f64 / self.acked as f64;
-            self.alpha = self.alpha * (1.0 - self.gain) + self.gain * share;
-            (self.acked, self.marked, self.left) = (0, 0, ack.in_flight);
+            self.share.end_window();
+            self.left = ack.in_flight;
         } else {
             self.left -= ack.bytes;
         }

@@ -33,6 +33,7 @@ mod limited;
 mod load;
 mod loss_recoveries;
 mod loss_recovery;
+mod marked_share;
 mod members;
 mod messages;
 mod mpi_exchange;

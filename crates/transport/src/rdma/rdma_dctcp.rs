@@ -13,6 +13,7 @@
 
 use super::checks;
 use super::control::{LinkRate, PathFacts, RdmaAck, RdmaControl};
+use crate::marked_share::MarkedShare;
 use keys::Remark;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -54,11 +55,7 @@ impl RdmaDctcpKeys {
 pub struct RdmaDctcp {
     rate: LinkRate,
     ai: f64,
-    gain: f64,
-    alpha: f64,
-    /// Bytes acknowledged in this round trip, and those with a mark.
-    acked: u64,
-    marked: u64,
+    share: MarkedShare,
     /// The round trip ends with this packet.
     until: u64,
     /// No cut before this packet is acknowledged.
@@ -72,10 +69,7 @@ impl RdmaDctcp {
         RdmaDctcp {
             rate: LinkRate::new(facts, keys.min_rate),
             ai: keys.ai_rate.value().map_or(packet_a_trip, |rate| rate.bps_f64()),
-            gain: keys.gain,
-            alpha: 1.0,
-            acked: 0,
-            marked: 0,
+            share: MarkedShare::new(keys.gain, 1.0),
             until: 0,
             no_cut_until: 0,
         }
@@ -84,19 +78,16 @@ impl RdmaDctcp {
 
 impl RdmaControl for RdmaDctcp {
     fn on_ack(&mut self, _now: Time, ack: &RdmaAck) {
-        self.acked += ack.bytes;
-        self.marked += if ack.marked { ack.bytes } else { 0 };
+        self.share.count(ack.bytes, ack.marked);
         if ack.marked && ack.acknowledged > self.no_cut_until {
-            self.rate.set(self.rate.now * (1.0 - self.alpha / 2.0));
+            self.rate.set(self.rate.now * (1.0 - self.share.alpha() / 2.0));
             self.no_cut_until = ack.sent;
         }
         if ack.acknowledged > self.until {
-            let share = self.marked as f64 / self.acked.max(1) as f64;
-            self.alpha = (1.0 - self.gain) * self.alpha + self.gain * share;
-            if self.marked == 0 {
+            if !self.share.end_window() {
                 self.rate.set(self.rate.now + self.ai);
             }
-            (self.acked, self.marked, self.until) = (0, 0, ack.sent);
+            self.until = ack.sent;
         }
     }
     fn on_link_rate(&mut self, _now: Time, fresh: &RdmaDctcp) {
@@ -110,7 +101,7 @@ impl RdmaControl for RdmaDctcp {
         self.rate.told()
     }
     fn alpha(&self, _now: Time) -> Option<f64> {
-        Some(self.alpha)
+        Some(self.share.alpha())
     }
 }
 
@@ -138,7 +129,7 @@ mod tests {
             telemetry: frame::Telemetry::None,
         };
         it.on_ack(Time::ZERO, &ack(1, 10, true));
-        assert_eq!((it.rate.now, it.alpha), (50e9, 1.0));
+        assert_eq!((it.rate.now, it.share.alpha()), (50e9, 1.0));
         for packet in 2..=10 {
             it.on_ack(Time::ZERO, &ack(packet, 20, true));
         }
@@ -146,7 +137,7 @@ mod tests {
         // The second round trip ends with packet 11, all of it marked but for that one; cuts are allowed again.
         it.on_ack(Time::ZERO, &ack(11, 20, false));
         let alpha = 15.0 / 16.0 + 0.9 / 16.0;
-        assert!((it.alpha - alpha).abs() < 1e-12);
+        assert!((it.share.alpha() - alpha).abs() < 1e-12);
         for packet in 12..=21 {
             it.on_ack(Time::ZERO, &ack(packet, 30, false));
         }
