@@ -70,7 +70,7 @@ pub fn add_sources(part: &Part, paths: &Paths, fabric: &mut Fabric) {
             source,
             first_path: path,
             priority: flow.priority,
-            flags: Flags::new(kind, Ecn::NotCapable).bypassable(flow.bypassable),
+            flags: Flags::new(kind, Ecn::NotCapable).bypassable(flow.bypassable).at(flow.priority),
             limit,
             several_ports: host.is_some() && plan.wiring.ports(flow.from).len() > 1,
             // A scheduler that is told of every frame must not see a queue run empty between two.

@@ -255,7 +255,7 @@ impl Event {
     /// Whether it is about a plain frame, or no frame.
     #[inline(always)]
     pub fn is_plain(&self) -> bool {
-        self.frame.flags == Flags::default()
+        self.frame.flags.is_unlabelled()
     }
     /// Where the header of its wide frame lies, which may move.
     pub fn header_mut(&mut self) -> Option<&mut u32> {
@@ -268,13 +268,13 @@ impl Event {
         let frame = self.frame;
         match self.kind() {
             Kind::Decide => What::Decide,
-            Kind::Pause if frame.priority == OF_CREDITS => What::Credits(self.freed()),
-            Kind::Pause if frame.priority == LOOK => What::LookForCredits,
+            Kind::Pause if frame.priority() == OF_CREDITS => What::Credits(self.freed()),
+            Kind::Pause if frame.priority() == LOOK => What::LookForCredits,
             Kind::Pause => What::Pause(self.pause_frame()),
             Kind::Frame => What::Frame(frame),
             Kind::Head => What::Head(frame),
             Kind::Source => What::Source,
-            Kind::Renew if frame.priority == OF_CREDITS => What::UpdateDue,
+            Kind::Renew if frame.priority() == OF_CREDITS => What::UpdateDue,
             Kind::Renew => What::Renew,
             Kind::Broken => What::Broken(frame, self.loss_cause()),
             Kind::Served => What::Served,
@@ -368,11 +368,11 @@ impl Event {
     }
     /// A port with credits looks whether the other end of its link has told of some.
     pub fn look_for_credits(time: Time, port: impl Into<PlaceIx>) -> Event {
-        Event::arrival(Kind::Pause, time, port, Frame { priority: LOOK, ..Frame::default() })
+        Event::arrival(Kind::Pause, time, port, Frame::default().at(LOOK))
     }
     /// An update of credits is due.
     pub fn update_due(time: Time, port: PortIx) -> Event {
-        Event::arrival(Kind::Renew, time, port, Frame { priority: OF_CREDITS, ..Frame::default() })
+        Event::arrival(Kind::Renew, time, port, Frame::default().at(OF_CREDITS))
     }
     /// An update of credits: fifteen bits a channel, four channels in place of the time of creation, two each in place
     /// of path and route; which bank of counts they are in place of the length. No part of a fingerprint: most
@@ -385,7 +385,7 @@ impl Event {
             path: PathId(path as u32),
             route: Route::forward(route as u32),
             bytes: u16::from(freed.bank),
-            priority: OF_CREDITS,
+            flags: Flags::default().at(OF_CREDITS),
             ..Frame::default()
         };
         Event::arrival(Kind::Pause, time, port, frame)
@@ -413,8 +413,8 @@ impl Event {
         let place = u64::from(place) << 8 | kind as u64;
         let digest = self.time.ps().wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ told.rotate_left(17) ^ place;
         // What a raw frame does not have: priority and direction need no word, they follow from the path.
-        if frame.flags != Flags::default() && !matches!(kind, Kind::Pause | Kind::Fault) {
-            return digest ^ carried(frame.word, frame.priority, frame.flags, headers);
+        if !frame.flags.is_unlabelled() && !matches!(kind, Kind::Pause | Kind::Fault) {
+            return digest ^ carried(frame.word, frame.flags, headers);
         }
         digest
     }
@@ -422,10 +422,10 @@ impl Event {
 
 /// What a frame carries, for its digest: told of it as values, so that it need not lie in memory a second time.
 #[inline(always)]
-fn carried(word: u32, priority: Priority, flags: Flags, headers: &Headers) -> u64 {
+fn carried(word: u32, flags: Flags, headers: &Headers) -> u64 {
     let word = if flags.is_wide() { carried_in_header(word, headers) } else { word.into() };
-    let carried = word << 8 | u64::from(flags.bits());
-    (carried ^ u64::from(priority.0) << 48).wrapping_mul(0xc2b2_ae3d_27d4_eb4f)
+    let carried = word << 8 ^ flags.digest();
+    (carried ^ u64::from(flags.priority().0) << 48).wrapping_mul(0xc2b2_ae3d_27d4_eb4f)
 }
 
 /// What it carries if that lies in a header.
@@ -456,7 +456,7 @@ mod tests {
             path: PathId(7),
             route: Route::forward(9),
             bytes: 64,
-            priority: Priority(5),
+            flags: Flags::default().at(Priority(5)),
             ..Frame::default()
         }
     }
@@ -469,7 +469,7 @@ mod tests {
                 let broken = event.frame;
                 let What::Broken(told, cause) = event.what() else { panic!("{event:?}") };
                 assert_eq!(
-                    (cause, told, broken.priority, broken.path),
+                    (cause, told, broken.priority(), broken.path),
                     (loss_cause, broken, Priority(5), PathId(7))
                 );
                 assert_eq!(matches!(broken.route.heading(), frame::Heading::Backward(_)), back);
@@ -525,10 +525,10 @@ mod tests {
             Event::arrival(Kind::Frame, Time::from_ns(9), 1, frame).digest(Kind::Frame, 1, headers)
         };
         let digest = |frame| digest_with(frame, &Headers::default());
-        let data = Frame { flags: Flags::new(FrameKind::Data, Ecn::Capable), word: 1, ..frame() };
-        let marked = Frame { flags: Flags::new(FrameKind::Data, Ecn::Experienced), ..data };
-        let others =
-            [frame(), data, marked, Frame { word: 2, ..data }, Frame { priority: Priority(1), ..data }];
+        let data =
+            Frame { flags: Flags::new(FrameKind::Data, Ecn::Capable).at(Priority(5)), word: 1, ..frame() };
+        let marked = Frame { flags: Flags::new(FrameKind::Data, Ecn::Experienced).at(Priority(5)), ..data };
+        let others = [frame(), data, marked, Frame { word: 2, ..data }, data.at(Priority(1))];
         for (n, one) in others.iter().enumerate() {
             assert!(others[..n].iter().all(|&other| digest(other) != digest(*one)));
         }

@@ -57,7 +57,7 @@ impl Fabric {
         frame.route = rest_of_way;
         let port = &self.links.ports[egress];
         if port.features.has(PortFeatures::CROSSBAR) {
-            let class = port.classes.class(frame.priority);
+            let class = port.classes.class(frame.priority());
             return self.enter_crossbar(egress, class, frame, Some(ingress), now, events);
         }
         self.forward(egress, frame, Some(ingress), now, events);

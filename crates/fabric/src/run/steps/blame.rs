@@ -41,7 +41,7 @@ impl Fabric {
         });
         let held = |queue: QueueIx| -> u64 {
             let waiting = self.buffers.frames(queue);
-            let counted = waiting.filter(|one| one.across == Some(ingress) && counts(one.frame.priority.0));
+            let counted = waiting.filter(|one| one.across == Some(ingress) && counts(one.frame.priority().0));
             counted.map(|one| u64::from(one.frame.bytes)).sum()
         };
         let length = |queue| (self.buffers.queues[queue].occupancy.bytes, Reverse(queue));

@@ -36,7 +36,7 @@ impl Fabric {
         if receiving.is_none_or(|receiving| receiving.time_per_sent.is_none()) {
             return self.forward(egress, frame, None, now, events);
         }
-        let class = self.links.ports[egress].classes.class(frame.priority);
+        let class = self.links.ports[egress].classes.class(frame.priority());
         let memory = self.nodes[self.node_of[egress]].memory();
         let waits = |limit| self.waits_before_nic(limit, egress, class);
         if memory.limited && memory.buffer.admit(frame.bytes, waits).is_err() {

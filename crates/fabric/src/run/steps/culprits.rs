@@ -39,7 +39,7 @@ impl Fabric {
             RootPlace::Receiver { port, group } => {
                 let receiving = self.hosts.receiving.get(port).and_then(Option::as_deref);
                 let Some(receiving) = receiving else { return };
-                let of_group = |one: &&Waiting| receiving.group(one.frame.priority) == usize::from(group);
+                let of_group = |one: &&Waiting| receiving.group(one.frame.priority()) == usize::from(group);
                 culprits.stand(place, receiving.arrived(&self.buffers.pool).filter(of_group));
             }
         }

@@ -11,7 +11,8 @@ impl Fabric {
     #[inline(never)]
     pub fn with_cn_tag(&mut self, egress: PortIx, mut frame: Frame) -> Frame {
         let Some(domain) = self.links.cold[egress].domain.as_deref() else { return frame };
-        let among = |set: u8| usize::from(frame.priority.0) < PRIORITIES && set >> frame.priority.0 & 1 != 0;
+        let among =
+            |set: u8| usize::from(frame.priority().0) < PRIORITIES && set >> frame.priority().0 & 1 != 0;
         if among(domain.strips) && self.headers.tag_of(&frame).is_some_and(|tag| matches!(tag, Tag::Flow(_)))
         {
             return self.headers.untag(&frame).0;

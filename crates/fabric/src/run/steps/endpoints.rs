@@ -164,7 +164,7 @@ impl Fabric {
         let Some(segment) = state.endpoint.notify(now, received, &mut self.hosts.next_cnp[node]) else {
             return;
         };
-        let mut frame = Frame { priority, ..state.frame(&segment, route, now) };
+        let mut frame = state.frame(&segment, route, now).at(priority);
         if let Some(header) = segment.header {
             self.headers.attach(&mut frame, Carried::Header(header));
         }

@@ -46,7 +46,7 @@ impl Fabric {
             LossCause::BitError => Cause::BitError,
             LossCause::Loss => Cause::LinkLoss,
         };
-        let class = self.nodes[self.node_of[port]].classes.class(frame.priority);
+        let class = self.nodes[self.node_of[port]].classes.class(frame.priority());
         self.log_drop(port, true, frame, cause, now);
         self.count_loss(port, class, frame, cause);
         self.credits_lost(port, frame, now);

@@ -72,7 +72,7 @@ impl Fabric {
                 fetch_at(&self.routes.hops, hop as usize);
                 if let Some(ingress) = self.ingress.get(event.port()) {
                     fetch(&ingress.levels);
-                    fetch_at(&ingress.counters, frame.priority.at());
+                    fetch_at(&ingress.counters, frame.priority().at());
                 }
                 0
             }
@@ -98,7 +98,7 @@ impl Fabric {
                 END
             }
             (2, egress) => {
-                self.fetch_queue_for(PortIx::new(egress), frame.priority, event.time);
+                self.fetch_queue_for(PortIx::new(egress), frame.priority(), event.time);
                 if self.leads_to_receiver(PortIx::new(egress)) {
                     fetch_at(&self.hosts.receiver_of_path, frame.path.at());
                 }
@@ -169,7 +169,7 @@ impl Fabric {
     #[inline(always)]
     fn fetch_waiting(&self, egress: PortIx, frame: &Frame) {
         let Some(port) = self.links.ports.get(egress) else { return };
-        let queue = port.queue(port.classes.class(frame.priority));
+        let queue = port.queue(port.classes.class(frame.priority()));
         if port.waiting != 0
             && let Some(queue) = self.buffers.queues.get(queue)
         {
@@ -235,7 +235,7 @@ impl Fabric {
             }
             3 => {
                 if let Some(frame) = self.fetch_first_wait(port, now) {
-                    fetch(self.links.passed.of(egress, frame.priority.at()));
+                    fetch(self.links.passed.of(egress, frame.priority().at()));
                     fetch_at(&self.hosts.receiver_of_path, frame.path.at());
                     if let Some(hop) = frame.route.next_hop() {
                         fetch_at(&self.routes.hops, hop as usize);

@@ -59,7 +59,7 @@ impl Fabric {
         events: &mut EventQueue,
     ) {
         let port = &self.links.ports[egress];
-        let class = port.classes.class(frame.priority);
+        let class = port.classes.class(frame.priority());
         if !port.features.has(WHEN_BUSY) && port.busy_until > now {
             return self.wait_for_link(egress, class, &frame, ingress, now, events);
         }

@@ -39,7 +39,7 @@ impl Fabric {
         // A frame that began its way here came in through no port.
         let Some(ingress) = ingress else { return Counted::Fits };
         let Some(port) = self.ingress.get_mut(ingress) else { return Counted::Fits };
-        let Some(group) = port.kind.group(frame.priority.0) else { return Counted::Fits };
+        let Some(group) = port.kind.group(frame.priority().0) else { return Counted::Fits };
         let counted = if port.moving {
             let levels = self.moved(ingress, group);
             self.ingress[ingress].counters[group].admit(frame.bytes, &levels, now)
@@ -74,7 +74,7 @@ impl Fabric {
         now: Time,
         events: &mut EventQueue,
     ) {
-        let Some(group) = self.ingress[ingress].kind.group(frame.priority.0) else { return };
+        let Some(group) = self.ingress[ingress].kind.group(frame.priority().0) else { return };
         let Some(at) = self.nodes[self.node_of[ingress]].pause_sender else { return };
         let IngressPort { levels, counters, .. } = &self.ingress[ingress];
         let counter = &counters[group];
@@ -100,7 +100,7 @@ impl Fabric {
     pub fn count_out(&mut self, waiting: &Waiting, now: Time, events: &mut EventQueue) {
         let Some(ingress) = waiting.across else { return };
         let Some(port) = self.ingress.get_mut(ingress) else { return };
-        let Some(group) = port.kind.group(waiting.frame.priority.0) else { return };
+        let Some(group) = port.kind.group(waiting.frame.priority().0) else { return };
         let bytes = waiting.frame.bytes;
         let xon_due = if port.moving {
             let levels = self.moved(ingress, group);

@@ -27,20 +27,20 @@ impl Fabric {
         if limiter.gate.is_open(now) {
             debug_assert!(limiter.is_idle() && !limiter.is_held(now), "it has to be looked at");
             if self.hosts.receiving.is_empty()
-                && let Some(straight) = self.links.straight(egress, frame.priority, now)
+                && let Some(straight) = self.links.straight(egress, frame.priority(), now)
                 && limiter.gate.passes(frame.bytes, straight.overhead(), now)
             {
                 // No call of the limiter: it wants none that it has not asked for when its control last spoke.
                 debug_assert!(limiter.wakes_at <= limiter.next_call(now), "a call that nobody has asked for");
                 if straight.transmit(frame, now, events) || counted {
-                    let class = self.links.ports[egress].classes.class(frame.priority);
+                    let class = self.links.ports[egress].classes.class(frame.priority());
                     self.refill_from_sources(egress, class, &frame);
                 }
                 return;
             }
         } else if limiter.is_held(now) && limiter.is_held_by_rate(now) {
             return self.hold(nth, &frame, now, events);
-        } else if limiter.has_before(frame.priority, now) {
+        } else if limiter.has_before(frame.priority(), now) {
             return limiter.push(&mut self.buffers.pool, &frame, now);
         }
         self.limit_slow(nth, egress, &frame, now, events);
@@ -72,7 +72,7 @@ impl Fabric {
         let limiter = &self.hosts.limiters[nth];
         let is_held = limiter.is_held(now);
         if !is_held && limiter.is_idle() {
-            let class = self.links.ports[egress].classes.class(frame.priority);
+            let class = self.links.ports[egress].classes.class(frame.priority());
             if self.passes_slow(nth, (egress, class), *frame, now, events) {
                 return;
             }
@@ -104,7 +104,7 @@ impl Fabric {
         let overhead = self.links.ports[egress].timing.overhead();
         let limiter = &mut self.hosts.limiters[nth];
         limiter.enters_empty(frame.bytes, now);
-        if let Some((tag, bytes)) = limiter.leaves(frame.priority, frame.bytes, overhead, now) {
+        if let Some((tag, bytes)) = limiter.leaves(frame.priority(), frame.bytes, overhead, now) {
             self.headers.tag(&mut frame, tag, bytes);
         }
         self.hosts.limiters[nth].look();

@@ -51,7 +51,7 @@ impl Fabric {
     /// Whether a node promises not to lose a frame that came in through a port.
     pub fn is_promised(&self, node: &Node, frame: &Frame, ingress: Option<PortIx>) -> bool {
         let pauses = ingress.and_then(|port| self.links.cold[port].control.pauses());
-        pauses.map_or(node.lossless, |pauses| pauses.obeys) >> frame.priority.0 & 1 != 0
+        pauses.map_or(node.lossless, |pauses| pauses.obeys) >> frame.priority().0 & 1 != 0
     }
 
     /// A limit has lost a frame of a lossless class.

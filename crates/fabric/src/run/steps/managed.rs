@@ -40,7 +40,7 @@ impl Fabric {
             return false;
         }
         // No channels, then, of which there may be more than priorities.
-        let class = port.classes.class_of_priority(frame.priority);
+        let class = port.classes.class_of_priority(frame.priority());
         self.needs_no_update(egress, class, frame, now)
     }
 
@@ -190,8 +190,7 @@ impl Fabric {
         let mut message = Frame {
             path: frame.path,
             bytes: message_bytes(&sampled),
-            priority: priority.unwrap_or(frame.priority),
-            flags: Flags::new(FrameKind::Cnm, Ecn::NotCapable),
+            flags: Flags::new(FrameKind::Cnm, Ecn::NotCapable).at(priority.unwrap_or(frame.priority())),
             ..Frame::default()
         };
         let node = self.node_of[egress];

@@ -9,7 +9,7 @@ impl Fabric {
     /// A frame has left a NIC: defers what may take its place, if anything waits for that.
     #[inline(always)]
     pub fn feed(&mut self, egress: PortIx, frame: &Frame) {
-        let class = self.links.ports[egress].classes.class(frame.priority);
+        let class = self.links.ports[egress].classes.class(frame.priority());
         let is_pushed = frame.flags.is_pushed();
         if self.was_pulled(frame, is_pushed) {
             self.pulled_frame_left(egress, class);

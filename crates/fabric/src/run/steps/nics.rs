@@ -212,7 +212,7 @@ impl Fabric {
             let preparing = || receiving.into_iter().flat_map(|own| own.preparing(&self.buffers.pool));
             for class in (0..port.classes.classes() as u8).map(TrafficClass) {
                 let queued = self.buffers.frames(port.queue(class)).map(|waiting| &waiting.frame);
-                let prepared = preparing().filter(|frame| port.classes.class(frame.priority) == class);
+                let prepared = preparing().filter(|frame| port.classes.class(frame.priority()) == class);
                 let waiting = queued.chain(prepared);
                 let waiting = waiting.filter(|frame| self.was_pulled(frame, frame.flags.is_pushed())).count();
                 let (pulled, most) = nic.pulled(class, port.more_in_nic());

@@ -19,7 +19,7 @@ impl Fabric {
         let passage = Passage { end, took, bits: u64::from(frame.bytes) * 8 };
         let probes = &mut self.probes;
         if probes.tells_classes_apart {
-            let queue = port.queue(port.classes.class(frame.priority));
+            let queue = port.queue(port.classes.class(frame.priority()));
             if let Some(ClassSeries::NodeLocal(class)) = probes.classes.get_mut(queue.at()) {
                 class.pass(passage, &mut probes.grids);
             }

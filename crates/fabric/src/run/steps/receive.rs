@@ -19,7 +19,7 @@ impl Fabric {
             self.credits_arrived(ingress, &frame, None, now);
             return self.credits_free(ingress, &frame, now, events);
         };
-        let group = receiving.group(frame.priority);
+        let group = receiving.group(frame.priority());
         let occupancy = &mut receiving.occupancy[group];
         if receiving.buffer.is_some_and(|buffer| !occupancy.has_room(Amount::Bytes(buffer), frame.bytes)) {
             self.lose_received(ingress, &frame, now);
@@ -73,11 +73,11 @@ impl Fabric {
         }
         let frame = waiting.frame;
         if is_sent(&waiting) {
-            let class = self.links.ports[port].classes.class(frame.priority);
+            let class = self.links.ports[port].classes.class(frame.priority());
             receiving.prepared[class.at()].remove(frame.bytes);
             return self.forward(port, frame, None, now, events);
         }
-        let group = receiving.group(frame.priority);
+        let group = receiving.group(frame.priority());
         receiving.occupancy[group].remove(frame.bytes);
         let level = receiving.occupancy[group];
         if !self.probes.read.is_empty() {
@@ -108,7 +108,7 @@ impl Fabric {
     #[cold]
     fn lose_received(&mut self, ingress: PortIx, frame: &Frame, now: Time) {
         let node = &self.nodes[self.node_of[ingress]];
-        let class = node.classes.class(frame.priority);
+        let class = node.classes.class(frame.priority());
         let promised = node.pause_sender.is_some() && self.is_promised(node, frame, Some(ingress));
         self.log_drop(ingress, true, frame, Cause::ReceiveBuffer, now);
         self.count_loss(ingress, class, frame, Cause::ReceiveBuffer);

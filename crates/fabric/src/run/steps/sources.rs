@@ -138,9 +138,9 @@ impl Fabric {
         };
         let route = if state.multicast { Route::tree(start + 1) } else { route };
         let word = state.source.stream().unwrap_or(made.word);
-        let (bytes, priority, flags) = (made.bytes, state.priority, state.flags);
+        let (bytes, flags) = (made.bytes, state.flags);
         let counted = state.in_nic > 0;
-        let frame = Frame { created: now, path: PathId(path), route, word, bytes, priority, flags };
+        let frame = Frame { created: now, path: PathId(path), route, word, bytes, flags };
         match self.limiter_of(frame.path) {
             Some(limiter) => self.limit(limiter, (start, counted), frame, now, events),
             None => self.depart(self.routes.port_at(start), frame, now, events),

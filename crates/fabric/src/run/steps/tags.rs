@@ -33,7 +33,7 @@ impl Fabric {
     fn return_tag(&mut self, frame: &Frame, tag: Tag, now: Time, events: &mut EventQueue) {
         let Some((node, _)) = self.end_of(frame) else { return };
         let Some(priority) = self.nodes[node].returns_tags else { return };
-        let mut back = Frame { path: frame.path, priority, ..CONTROL };
+        let mut back = Frame { path: frame.path, ..CONTROL }.at(priority);
         self.headers.attach(&mut back, Carried::Returned(tag));
         if let Heading::Backward(_) = frame.route.heading()
             && let Some((egress, route)) = self.way_from(frame.path.0, None)
@@ -59,7 +59,7 @@ impl Fabric {
         now: Time,
         events: &mut EventQueue,
     ) {
-        let mut probe = Frame { path, priority, route, ..CONTROL };
+        let mut probe = Frame { path, route, ..CONTROL }.at(priority);
         self.headers.tag(&mut probe, Tag::Path(news), 0);
         self.originate(egress, probe, now, events);
     }

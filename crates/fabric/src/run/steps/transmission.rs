@@ -43,7 +43,7 @@ impl Fabric {
         let back = !self.goes_to_far_end(&frame);
         let port = &mut self.links.ports[egress];
         let cold = &self.links.cold[egress];
-        let arrival = port.transmit(Frame { priority: cold.new_priority(frame.priority), ..frame }, now);
+        let arrival = port.transmit(frame.at(cold.new_priority(frame.priority())), now);
         let arrival = self.faults.outcome_on_link(egress, port, cold, (arrival, back), now);
         let (features, broken) = (port.features, arrival.kind() == Kind::Broken);
         events.send(arrival, || self.links.neighbours[egress]);
@@ -61,8 +61,8 @@ impl Fabric {
         let port = &mut self.links.ports[egress];
         let arrival = port.transmit(frame, begins);
         if port.features.has(PortFeatures::COUNTED_AHEAD) && self.routes.ends_there(frame.path, frame.route) {
-            let Frame { created, path, bytes, priority, flags, .. } = frame;
-            if self.count_ahead(egress, path, created, arrival.time, (bytes, priority, flags)) {
+            let Frame { created, path, bytes, flags, .. } = frame;
+            if self.count_ahead(egress, path, created, arrival.time, (bytes, flags)) {
                 return events.count(1);
             }
         }

@@ -67,7 +67,7 @@ impl Fabric {
             }
         } else {
             for one in
-                self.frames_for(queue).filter(|one| is_held_back(one.frame.priority) && one.since < end)
+                self.frames_for(queue).filter(|one| is_held_back(one.frame.priority()) && one.since < end)
             {
                 victims.stands(victims.flows[one.frame.path.at()], one.since);
             }
@@ -177,7 +177,7 @@ mod tests {
                 now += Time::from_ps(later);
                 match what {
                     0 | 1 => {
-                        let frame = Frame { path: PathId(flow), priority: Priority(priority), ..Frame::default() };
+                        let frame = Frame { path: PathId(flow), ..Frame::default() }.at(Priority(priority));
                         pool.push(&mut list, &frame, now, None);
                         frames += 1;
                     }
@@ -194,7 +194,7 @@ mod tests {
                         told.sort_unstable();
                         let mut all: BTreeMap<(u32, u8), Time> = BTreeMap::new();
                         for one in pool.iter(&list).filter(|one| one.since < now) {
-                            all.entry((one.frame.path.0, one.frame.priority.0)).or_insert(one.since.max(looked));
+                            all.entry((one.frame.path.0, one.frame.priority().0)).or_insert(one.since.max(looked));
                         }
                         let expected: Vec<_> = all.into_iter().map(|((flow, of), since)| (flow, of, since)).collect();
                         prop_assert_eq!(told, expected);

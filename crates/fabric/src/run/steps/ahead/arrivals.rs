@@ -9,7 +9,7 @@
 
 use crate::run::state::index::PortIx;
 use crate::run::state::world::Fabric;
-use frame::{Flags, Frame, PathId, Priority};
+use frame::{Flags, Frame, PathId};
 use measure::Passage;
 use units::Time;
 
@@ -23,12 +23,12 @@ impl Fabric {
         path: PathId,
         created: Time,
         arrives: Time,
-        (bytes, priority, flags): (u16, Priority, Flags),
+        (bytes, flags): (u16, Flags),
     ) -> bool {
         let (is_plain, in_time) = (flags.is_plain(), arrives < self.horizon);
         let receiver = self.hosts.receiver(path);
         if is_plain && in_time && receiver.expected == 0 {
-            let frame = Frame { created, path, bytes, priority, flags, ..Frame::default() };
+            let frame = Frame { created, path, bytes, flags, ..Frame::default() };
             receiver.note(&frame, arrives);
             receiver.count(&frame, arrives);
             self.ledger.delivered += 1;

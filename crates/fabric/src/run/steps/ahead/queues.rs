@@ -143,7 +143,7 @@ impl Fabric {
         events: &mut EventQueue,
     ) {
         self.settle_unheard(egress, now);
-        let class = self.links.ports[egress].classes.class(frame.priority);
+        let class = self.links.ports[egress].classes.class(frame.priority());
         self.go_ahead((egress, class), frame, ingress, now, events);
     }
 
@@ -158,7 +158,7 @@ impl Fabric {
         events: &mut EventQueue,
     ) {
         // The one that waits, if any does: no other is in use here.
-        let class = self.links.ports[egress].classes.class(frame.priority);
+        let class = self.links.ports[egress].classes.class(frame.priority());
         if self.hears_of_departures(egress, class, now) {
             self.settle(egress, now);
         } else {
@@ -199,7 +199,7 @@ impl Fabric {
         now: Time,
         events: &mut EventQueue,
     ) {
-        let class = self.links.ports[egress].classes.class(frame.priority);
+        let class = self.links.ports[egress].classes.class(frame.priority());
         if self.admitted_by_manager(egress, class, &mut frame, ingress, now) == Admission::Admitted {
             self.enqueue_admitted_ahead(Admitted { frame, egress, class, ingress }, now, events);
         }
