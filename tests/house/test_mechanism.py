@@ -84,6 +84,7 @@ ADDED = [
     Example("A queue manager", "nth", "queue_managers", "crates/queueing/src/lib.rs"),
     Example("A flow control", "stop_go", "flow_controls", "crates/flow_control/src/lib.rs"),
     Example("A congestion control", "halving", "controllers", "crates/transport/src/lib.rs"),
+    Example("A congestion control of RDMA", "brake", "rdma_controls", "crates/transport/src/rdma.rs"),
     Example("An application", "ping", "applications", "crates/transport/src/lib.rs", ("endpoints",)),
     Example("An arrival process", "pairs", "arrivals", "crates/workload/src/lib.rs"),
     Example("A topology", "mesh", "topologies", "crates/fabric/src/spec/topology.rs"),
@@ -92,6 +93,18 @@ ADDED = [
 
 
 COLUMN = "crates/fabric/src/tables/queues.rs"
+STAGE = Example("A stage of a port", "trimming", "stages", "crates/fabric/src/run/steps/stages.rs")
+STAGES = "crates/fabric/src/run/state/stages.rs"
+
+
+def with_stage(module: str, listed: str) -> tuple[str, str]:
+    """The file with the modules of stages, and that with their list, with the sample stage behind the credits."""
+    declared, *entry = STAGE.steps()[1]
+    module, modules = re.subn(r"^mod ", f"{declared}\nmod ", module, count=1, flags=re.MULTILINE)
+    lines = "".join(f"            {line}\n" for line in entry)
+    listed, entries = re.subn(r"^( +CREDITS: .*;\n)", rf"\g<1>{lines}", listed, flags=re.MULTILINE)
+    assert (declared, modules, entries) == (f"mod {STAGE.file};", 1, 1)
+    return module, listed
 
 
 def with_column(text: str) -> str:
@@ -106,7 +119,7 @@ def with_column(text: str) -> str:
     return text
 
 
-@pytest.mark.parametrize("example", ADDED, ids=lambda example: example.file)
+@pytest.mark.parametrize("example", [*ADDED, STAGE], ids=lambda example: example.file)
 def test_contributing_shows_the_example(example: Example) -> None:
     assert example.steps()[0] in (EXAMPLES / f"{example.file}.rs").read_text("utf-8")
 
@@ -120,6 +133,9 @@ def test_a_mechanism_is_a_file_and_its_lines_in_the_registry() -> None:
         home = changed.get(one.home) or (ROOT / one.home).read_text("utf-8")
         changed[one.home] = one.with_entry(home)
         changed[one.path] = (EXAMPLES / f"{one.file}.rs").read_text("utf-8")
+    texts = [(ROOT / home).read_text("utf-8") for home in (STAGE.home, STAGES)]
+    changed[STAGE.home], changed[STAGES] = with_stage(*texts)
+    changed[STAGE.path] = (EXAMPLES / f"{STAGE.file}.rs").read_text("utf-8")
     changed[COLUMN] = with_column((ROOT / COLUMN).read_text("utf-8"))
     for file in ("added.toml", "added_in_a_scenario.rs"):
         changed[f"crates/scenario/tests/{file}"] = (EXAMPLES / file).read_text("utf-8")

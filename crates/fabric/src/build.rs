@@ -60,6 +60,7 @@ use crate::run::state::spreading::Spreading;
 use crate::run::state::storms::PortWatch;
 use crate::run::state::world::Fabric;
 use crate::run::steps::selection::asks_scheduler;
+use crate::run::steps::stages;
 use crate::spec::routing::Wiring;
 use crate::spec::{FaultSpec, Negotiated, NodeSpec, Spec, Subject};
 use engine::Timer;
@@ -445,6 +446,7 @@ fn add_port(part: &Part, fabric: &mut Fabric, port: u32) {
     features.set(PortFeatures::MANAGED, managed);
     features.set(PortFeatures::CREDITS, node.credits().is_some());
     features.set(PortFeatures::CROSSBAR, node.crossbar().is_some());
+    features = features.or(stages::of_node(node));
     let hot = Port {
         busy_until: Time::ZERO,
         decision: Timer::IDLE,

@@ -46,6 +46,7 @@ pub(crate) mod sharing;
 pub(crate) mod signals;
 pub(crate) mod sources;
 pub(crate) mod spreading;
+pub(crate) mod stages;
 pub(crate) mod stops;
 pub(crate) mod storms;
 pub(crate) mod tags;

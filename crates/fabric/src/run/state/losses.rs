@@ -9,7 +9,8 @@ pub(crate) enum Cause {
     Port,
     Class,
     Total,
-    QueueManager,
+    /// A stage of this name dropped the frame.
+    Stage(&'static str),
     SharedMemory,
     /// A pool of this number at the switch.
     Pool {
@@ -33,7 +34,7 @@ impl Cause {
             Cause::Port => "port_limit",
             Cause::Class => "class_limit",
             Cause::Total => "total_limit",
-            Cause::QueueManager => "queue_manager",
+            Cause::Stage(name) => name,
             Cause::SharedMemory => "shared_memory",
             Cause::Pool { limit, .. } => limit.name(),
             Cause::NicFull => "nic_full",

@@ -76,7 +76,7 @@ impl Failure {
             Cause::SharedMemory | Cause::Pool { .. } => {
                 (Occupancy { bytes: shared.used, frames: 0 }, Some(Amount::Bytes(shared.limit)))
             }
-            Cause::QueueManager => (within(Refusal::Queue), None),
+            Cause::Stage(_) => (within(Refusal::Queue), None),
             Cause::ReceiveBuffer => fabric.received_so_far(ingress.unwrap_or(egress), frame.priority()),
             Cause::LinkDown | Cause::Restart | Cause::BitError | Cause::LinkLoss | Cause::Watchdog => {
                 (within(Refusal::Queue), None)

@@ -1,6 +1,6 @@
 //! The queues of an egress port: a frame enters one if there is room for it, and leaves it again.
 
-use crate::run::state::admitted::{Admission, Admitted};
+use crate::run::state::admitted::AtEgress;
 use crate::run::state::deferred::Deferred;
 use crate::run::state::event::EventQueue;
 use crate::run::state::index::PortIx;
@@ -8,6 +8,7 @@ use crate::run::state::losses::Cause;
 use crate::run::state::pool::Waiting;
 use crate::run::state::port::{Port, PortFeatures};
 use crate::run::state::world::Fabric;
+use crate::run::steps::stages::Verdict;
 use frame::{Frame, Occupancy, TrafficClass};
 use queueing::Refusal;
 use units::Time;
@@ -20,14 +21,19 @@ impl Fabric {
         &mut self,
         egress: PortIx,
         class: TrafficClass,
-        mut frame: Frame,
+        frame: Frame,
         ingress: Option<PortIx>,
         now: Time,
         events: &mut EventQueue,
     ) {
-        if self.admitted_by_manager(egress, class, &mut frame, ingress, now) == Admission::Admitted {
-            frame = self.manager_on_dequeue(egress, class, frame, now);
-            self.transmit(egress, frame, now, events);
+        let mut at = AtEgress { frame, egress, class, ingress };
+        match self.enter_manager(&mut at, now) {
+            Verdict::Pass | Verdict::Wait => {
+                let frame = self.manager_on_dequeue(egress, class, at.frame, now);
+                self.transmit(egress, frame, now, events);
+            }
+            Verdict::Drop(cause) => self.lose(egress, class, &at.frame, ingress, cause, now),
+            Verdict::Notify => self.defer_behind(PortFeatures::MANAGED, &at),
         }
     }
 
@@ -60,140 +66,48 @@ impl Fabric {
         &mut self,
         egress: PortIx,
         class: TrafficClass,
-        mut frame: Frame,
+        frame: Frame,
         ingress: Option<PortIx>,
         now: Time,
         events: &mut EventQueue,
     ) {
-        let features = self.links.ports[egress].features;
-        if features.has(PortFeatures::CREDITS) {
-            self.meets_credits(egress, class, &frame, ingress, now, events);
-        }
-        if features.has(PortFeatures::MANAGED) && !self.needs_no_update(egress, class, &frame, now) {
-            match self.admitted_by_manager(egress, class, &mut frame, ingress, now) {
-                Admission::Admitted => {}
-                Admission::Deferred => return,
-                Admission::Lost => return self.room_left(egress, class, &frame, ingress, now, events),
-            }
-        }
-        self.enqueue_admitted(Admitted { frame, egress, class, ingress }, now, events);
+        self.enter_behind(PortFeatures::NONE, AtEgress { frame, egress, class, ingress }, now, events);
     }
 
-    /// A frame goes on behind the congestion message that its queue manager sent because of it.
+    /// A frame goes on behind a stage, after the message that the stage has sent because of it.
     #[cold]
-    pub fn enter_admitted(&mut self, admitted: Admitted, now: Time, events: &mut EventQueue) {
-        if self.links.ports[admitted.egress].features.has(PortFeatures::AHEAD) {
-            self.enqueue_admitted_ahead(admitted, now, events);
+    pub fn goes_on_behind(&mut self, stage: PortFeatures, at: AtEgress, now: Time, events: &mut EventQueue) {
+        if self.links.ports[at.egress].features.has(PortFeatures::AHEAD) {
+            self.enqueue_admitted_ahead(at, now, events);
         } else {
-            self.enqueue_admitted(admitted, now, events);
+            self.enter_behind(stage, at, now, events);
         }
     }
 
-    /// The stages behind the queue manager.
+    /// The stages behind one of them, and what follows: the frame leaves at once, waits or is lost.
     #[inline(always)]
-    fn enqueue_admitted(&mut self, admitted: Admitted, now: Time, events: &mut EventQueue) {
-        let Admitted { frame, egress, class, ingress } = admitted;
-        if self.links.ports[egress].busy_until <= now && self.goes_at_once(egress, class, &frame, now) {
-            return self.leave_at_once(egress, class, frame, ingress, now, events);
+    fn enter_behind(&mut self, stage: PortFeatures, mut at: AtEgress, now: Time, events: &mut EventQueue) {
+        let waits = match self.enter_stages(&mut at, stage, now, events) {
+            (Verdict::Pass, _) => false,
+            (Verdict::Wait, _) => true,
+            (Verdict::Drop(cause), _) => return self.dropped_by_stage(&at, cause, now, events),
+            (Verdict::Notify, stage) => return self.defer_behind(stage, &at),
+        };
+        let AtEgress { egress, class, ingress, .. } = at;
+        let is_free = self.links.ports[egress].busy_until <= now;
+        if is_free && !waits && self.goes_at_once(egress, class, &at.frame, now) {
+            self.leave_stages(&mut at, false, now);
+            self.transmit(egress, at.frame, now, events);
+            return self.has_left_stages(&at, None, now, events);
         }
-        if let Err(cause) = self.takes_room(egress, class, &frame, ingress, now, events) {
-            self.lose(egress, class, &frame, ingress, cause, now);
-            return self.room_left(egress, class, &frame, ingress, now, events);
+        if let Err(cause) = self.take_room(&at, now, events) {
+            return self.dropped_by_stage(&at, cause, now, events);
         }
-        self.begin_to_wait(egress, class, &frame, ingress, now, events);
+        self.begin_to_wait(egress, class, &at.frame, ingress, now, events);
         self.decide_when_free(egress, class, now, events);
         if self.links.ports[egress].stopped >> class.0 & 1 != 0 {
             self.deferred.push(Deferred::Stuck(egress, 1 << class.0));
         }
-    }
-
-    /// Limits, the shared memory and the counters of flow control, in this order: why a frame may not wait, if one of them has no room
-    /// for it.
-    #[inline(always)]
-    fn takes_room(
-        &mut self,
-        egress: PortIx,
-        class: TrafficClass,
-        frame: &Frame,
-        ingress: Option<PortIx>,
-        now: Time,
-        events: &mut EventQueue,
-    ) -> Result<(), Cause> {
-        let features = self.links.ports[egress].features;
-        if features.has(PortFeatures::BOUNDED.or(PortFeatures::WATCHED).or(PortFeatures::DOWN))
-            && let Some(cause) = self.refusal(egress, class, frame)
-        {
-            self.note_tied_loss(egress, class, frame, cause, now);
-            return Err(cause);
-        }
-        let bounded = features.has(PortFeatures::BOUNDED);
-        if bounded && self.nodes[self.node_of[egress]].memory().sharing.is_some() {
-            self.share_in(self.node_of[egress], egress, class, frame, ingress, now)?;
-        }
-        // A crossbar has counted it at its input.
-        if features.has(PortFeatures::INGRESS_ACCOUNTING.or(PortFeatures::CREDITS))
-            && !features.has(PortFeatures::CROSSBAR)
-        {
-            if features.has(PortFeatures::INGRESS_ACCOUNTING)
-                && !self.before_enqueue(egress, class, frame, ingress, now, events)
-            {
-                return Err(Cause::Headroom);
-            }
-            self.note_at_root(egress, class, frame);
-        }
-        if bounded {
-            let memory = self.nodes[self.node_of[egress]].memory_mut();
-            if memory.limited {
-                memory.add(class.at(), frame.bytes, now);
-                if memory.buffer.port.is_some() {
-                    self.links.cold[egress].occupancy.add(frame.bytes);
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// A frame leaves that has not waited.
-    #[inline(always)]
-    fn leave_at_once(
-        &mut self,
-        egress: PortIx,
-        class: TrafficClass,
-        mut frame: Frame,
-        ingress: Option<PortIx>,
-        now: Time,
-        events: &mut EventQueue,
-    ) {
-        let features = self.links.ports[egress].features;
-        if features.has(PortFeatures::MANAGED) {
-            frame = self.manager_on_dequeue(egress, class, frame, now);
-        }
-        self.transmit(egress, frame, now, events);
-        if features.has(PortFeatures::CREDITS) {
-            self.credits_used(egress, &frame, ingress, now, events);
-        }
-        if features.has(PortFeatures::CROSSBAR) {
-            self.output_left(egress, class, &frame, now, events);
-        }
-    }
-
-    /// A frame is lost at its queue: credits and a crossbar hear of its room.
-    #[cold]
-    fn room_left(
-        &mut self,
-        egress: PortIx,
-        class: TrafficClass,
-        frame: &Frame,
-        ingress: Option<PortIx>,
-        now: Time,
-        events: &mut EventQueue,
-    ) {
-        if self.links.ports[egress].features.has(PortFeatures::CREDITS)
-            && let Some(ingress) = ingress
-        {
-            self.credits_free(ingress, frame, now, events);
-        }
-        self.output_left(egress, class, frame, now, events);
     }
 
     /// A frame is about to wait.
@@ -246,7 +160,7 @@ impl Fabric {
     #[inline(always)]
     fn goes_at_once(&mut self, egress: PortIx, class: TrafficClass, frame: &Frame, now: Time) -> bool {
         let port = &self.links.ports[egress];
-        if port.features.has(PortFeatures::PAUSE_WAITING.or(PortFeatures::DOWN)) {
+        if port.features.has(PortFeatures::PAUSE_WAITING) {
             return false;
         }
         if port.stopped != 0 {
@@ -258,16 +172,9 @@ impl Fabric {
             && (!port.features.has(PortFeatures::SCHEDULER) || self.may_pass(egress, class, frame.bytes, now))
     }
 
-    /// Why a frame may not wait, if a limit, a watchdog or a fault speaks against it.
+    /// The limit that a frame may not wait within, if any.
     #[inline(never)]
-    fn refusal(&mut self, egress: PortIx, class: TrafficClass, frame: &Frame) -> Option<Cause> {
-        let port = &self.links.ports[egress];
-        if let Some(cause) = self.links.cold[egress].refuses() {
-            return Some(cause);
-        }
-        if port.features.has(PortFeatures::WATCHED) && self.dropped_in_storm(egress, class, frame.bytes) {
-            return Some(Cause::Watchdog);
-        }
+    pub fn refusal(&mut self, egress: PortIx, class: TrafficClass, frame: &Frame) -> Option<Cause> {
         let node = &self.nodes[self.node_of[egress]];
         if node.memory().limited { self.admit(egress, class, frame.bytes).err() } else { None }
     }

@@ -4,7 +4,7 @@
 //! their port free, unless it is quiet: then the queue counts what it need not hear of. It is asked before limits are, so
 //! that it sees what they refuse.
 
-use crate::run::state::admitted::Admission;
+use crate::run::state::admitted::AtEgress;
 use crate::run::state::deferred::Deferred;
 use crate::run::state::headers::Carried;
 use crate::run::state::index::PortIx;
@@ -13,6 +13,7 @@ use crate::run::state::managed::Managed;
 use crate::run::state::port::PortFeatures;
 use crate::run::state::stages::{When, asked};
 use crate::run::state::world::Fabric;
+use crate::run::steps::stages;
 use frame::{CONTROL_FRAME_BYTES, Ecn, Flags, Frame, FrameKind, Notice, Sampled, TrafficClass};
 use queueing::{Fill, FrameFacts, Moment, QueueManager, Quiet, Report, Verdict};
 use rand_xoshiro::rand_core::Rng;
@@ -53,32 +54,27 @@ impl Fabric {
     /// Passes a frame that comes to the queue of a class to its manager, which may mark it, drop it, or send a message to its source. A
     /// message leaves before the frame goes on.
     #[inline(always)]
-    pub fn admitted_by_manager(
-        &mut self,
-        egress: PortIx,
-        class: TrafficClass,
-        frame: &mut Frame,
-        ingress: Option<PortIx>,
-        now: Time,
-    ) -> Admission {
-        if frame.flags.kind() == FrameKind::Tag
+    pub fn enter_manager(&mut self, at: &mut AtEgress, now: Time) -> stages::Verdict {
+        if at.frame.flags.kind() == FrameKind::Tag
             && self.links.stamps_returned
-            && let Some(ingress) = ingress
+            && let Some(ingress) = at.ingress
         {
-            self.stamp_returned(ingress, frame);
+            self.stamp_returned(ingress, &at.frame);
         }
-        match self.manager_verdict(egress, class, frame, Moment::Enqueue, now) {
-            Verdict::Drop => {
-                self.lose(egress, class, frame, ingress, Cause::QueueManager, now);
-                Admission::Lost
+        match self.manager_verdict(at.egress, at.class, &mut at.frame, Moment::Enqueue, now) {
+            Verdict::Drop => stages::Verdict::Drop(Cause::Stage("queue_manager")),
+            Verdict::Notify(report) if self.notify_source(at.egress, at.class, &at.frame, report, now) => {
+                stages::Verdict::Notify
             }
-            Verdict::Notify(report) if self.notify_source(egress, class, frame, report, now) => {
-                let frame = self.deferred.keep(*frame);
-                self.deferred.push(Deferred::Admitted { egress, class, ingress, frame });
-                Admission::Deferred
-            }
-            Verdict::Notify(_) | Verdict::Pass | Verdict::Mark => Admission::Admitted,
+            Verdict::Notify(_) | Verdict::Pass | Verdict::Mark => stages::Verdict::Pass,
         }
+    }
+
+    /// A frame goes on behind a stage of its port as soon as the message has left that the stage has deferred.
+    pub fn defer_behind(&mut self, stage: PortFeatures, at: &AtEgress) {
+        let &AtEgress { frame, egress, class, ingress } = at;
+        let frame = self.deferred.keep(frame);
+        self.deferred.push(Deferred::Behind { stage: stage.place(), egress, class, ingress, frame });
     }
 
     /// A frame leaves the queue of a class for the link, perhaps with a mark.

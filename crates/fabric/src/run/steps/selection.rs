@@ -3,13 +3,13 @@
 //! A class may send exactly if it has frames and its bit in `stopped` is clear. That bit may outlive a pause, until the port examines it
 //! again (see `stops`). `decision` schedules decisions and passes to the scheduler what it has to observe.
 
+use crate::run::state::admitted::AtEgress;
 use crate::run::state::event::{Event, EventQueue, Kind};
 use crate::run::state::index::PortIx;
-use crate::run::state::pool::Waiting;
 use crate::run::state::port::PortFeatures;
 use crate::run::state::stages::{When, asked};
 use crate::run::state::world::Fabric;
-use frame::{Occupancy, TrafficClass, members};
+use frame::{TrafficClass, members};
 use scheduling::SchedulerSpec;
 use units::Time;
 
@@ -109,43 +109,12 @@ impl Fabric {
     /// Takes the next frame of a class and transmits it.
     #[inline(always)]
     fn serve(&mut self, egress: PortIx, class: TrafficClass, now: Time, events: &mut EventQueue) {
-        let features = self.links.ports[egress].features;
-        let (mut waiting, before) = self.take_out(true, egress, class, now);
-        if features.has(PortFeatures::MANAGED) {
-            waiting.frame = self.manager_on_dequeue(egress, class, waiting.frame, now);
-        }
-        if features.has(PortFeatures::SCHEDULER) {
-            self.on_sent(egress, class, waiting.frame.bytes, now);
-        }
-        self.transmit(egress, waiting.frame, now, events);
+        let (waiting, before) = self.take_out(true, egress, class, now);
+        let mut at = AtEgress { frame: waiting.frame, egress, class, ingress: waiting.across };
+        self.leave_stages(&mut at, true, now);
+        self.transmit(egress, at.frame, now, events);
         // After the transmission has begun: what follows may want to send a pause through this very port.
-        if features.has(PortFeatures::INGRESS_ACCOUNTING.or(PortFeatures::CREDITS).or(PortFeatures::CROSSBAR))
-        {
-            self.after_serving(egress, class, &waiting, before, now, events);
-        }
-    }
-
-    /// Credits, limits and pauses hear that a frame has left.
-    #[inline(always)]
-    fn after_serving(
-        &mut self,
-        egress: PortIx,
-        class: TrafficClass,
-        waiting: &Waiting,
-        before: Occupancy,
-        now: Time,
-        events: &mut EventQueue,
-    ) {
-        let features = self.links.ports[egress].features;
-        if features.has(PortFeatures::INGRESS_ACCOUNTING) {
-            self.after_dequeue(egress, class, waiting, before, now, events);
-        }
-        if features.has(PortFeatures::CREDITS) {
-            self.credits_used(egress, &waiting.frame, waiting.across, now, events);
-        }
-        if features.has(PortFeatures::CROSSBAR) {
-            self.output_left(egress, class, &waiting.frame, now, events);
-        }
+        self.has_left_stages(&at, Some((&waiting, before)), now, events);
     }
 
     /// The class to serve; `None` if no class may send now.

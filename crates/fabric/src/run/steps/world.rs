@@ -11,10 +11,11 @@
 //! does it occupy memory. Line overhead goes ahead of the frame: the last bit of the frame is the last
 //! that the link carries of it.
 
-use crate::run::state::admitted::Admitted;
+use crate::run::state::admitted::AtEgress;
 use crate::run::state::deferred::Deferred;
 use crate::run::state::event::{Event, EventQueue, Kind, What};
 use crate::run::state::headers::Carried;
+use crate::run::state::port::PortFeatures;
 use crate::run::state::world::Fabric;
 use engine::World;
 use units::Time;
@@ -122,9 +123,9 @@ impl Fabric {
                 Deferred::Originate(port, frame) => {
                     self.originate(port, self.deferred.frame(frame), now, events);
                 }
-                Deferred::Admitted { egress, class, ingress, frame } => {
-                    let frame = self.deferred.frame(frame);
-                    self.enter_admitted(Admitted { frame, egress, class, ingress }, now, events);
+                Deferred::Behind { stage, egress, class, ingress, frame } => {
+                    let at = AtEgress { frame: self.deferred.frame(frame), egress, class, ingress };
+                    self.goes_on_behind(PortFeatures::nth(stage), at, now, events);
                 }
                 Deferred::Stuck(port, classes) => self.note_still_stuck(port, classes, now, events),
             }

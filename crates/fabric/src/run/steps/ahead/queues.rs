@@ -15,7 +15,7 @@
 //! A queue manager may look at what comes to such a port, and hears of departures late if it only notes them. What it
 //! writes into the tag of a frame that leaves is not known before: such a frame waits for a decision.
 
-use crate::run::state::admitted::{Admission, Admitted};
+use crate::run::state::admitted::AtEgress;
 use crate::run::state::ahead::MOST;
 use crate::run::state::event::EventQueue;
 use crate::run::state::index::{PortIx, QueueIx};
@@ -23,6 +23,7 @@ use crate::run::state::losses::Cause;
 use crate::run::state::pool::Waiting;
 use crate::run::state::port::{Port, PortFeatures};
 use crate::run::state::world::Fabric;
+use crate::run::steps::stages::Verdict;
 use frame::{Frame, TrafficClass};
 use units::Time;
 
@@ -194,21 +195,24 @@ impl Fabric {
     fn enqueue_heard_ahead(
         &mut self,
         egress: PortIx,
-        mut frame: Frame,
+        frame: Frame,
         ingress: Option<PortIx>,
         now: Time,
         events: &mut EventQueue,
     ) {
         let class = self.links.ports[egress].classes.class(frame.priority());
-        if self.admitted_by_manager(egress, class, &mut frame, ingress, now) == Admission::Admitted {
-            self.enqueue_admitted_ahead(Admitted { frame, egress, class, ingress }, now, events);
+        let mut at = AtEgress { frame, egress, class, ingress };
+        match self.enter_manager(&mut at, now) {
+            Verdict::Pass | Verdict::Wait => self.enqueue_admitted_ahead(at, now, events),
+            Verdict::Drop(cause) => self.lose(egress, class, &at.frame, ingress, cause, now),
+            Verdict::Notify => self.defer_behind(PortFeatures::MANAGED, &at),
         }
     }
 
     /// A frame goes on that its queue manager has admitted.
     #[inline(always)]
-    pub fn enqueue_admitted_ahead(&mut self, admitted: Admitted, now: Time, events: &mut EventQueue) {
-        let Admitted { frame, egress, class, ingress } = admitted;
+    pub fn enqueue_admitted_ahead(&mut self, at: AtEgress, now: Time, events: &mut EventQueue) {
+        let AtEgress { frame, egress, class, ingress } = at;
         let port = &self.links.ports[egress];
         if port.waiting == 0 && port.busy_until <= now {
             if self.links.cold[egress].notes_departures {
