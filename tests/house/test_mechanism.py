@@ -98,7 +98,7 @@ STAGES = "crates/fabric/src/run/state/stages.rs"
 
 
 def with_stage(module: str, listed: str) -> tuple[str, str]:
-    """The file with the modules of stages, and that with their list, with the sample stage behind the credits."""
+    """The files with the modules of stages and their list, with the sample stage behind the credits."""
     declared, *entry = STAGE.steps()[1]
     module, modules = re.subn(r"^mod ", f"{declared}\nmod ", module, count=1, flags=re.MULTILINE)
     lines = "".join(f"            {line}\n" for line in entry)

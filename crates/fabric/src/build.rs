@@ -37,6 +37,7 @@ use crate::build::limiters::LimiterPlan;
 use crate::build::paths::Paths;
 use crate::build::prepare::{Prepared, prepare};
 use crate::build::shards::Split;
+use crate::run::fabric::Fabric;
 use crate::run::state::buffers::Buffers;
 use crate::run::state::contention::Contention;
 use crate::run::state::copies::Copies;
@@ -58,7 +59,7 @@ use crate::run::state::probes::Probes;
 use crate::run::state::route_table::RouteTable;
 use crate::run::state::spreading::Spreading;
 use crate::run::state::storms::PortWatch;
-use crate::run::state::world::Fabric;
+use crate::run::state::view::NodeView;
 use crate::run::steps::selection::asks_scheduler;
 use crate::run::steps::stages;
 use crate::spec::routing::Wiring;
@@ -357,7 +358,7 @@ fn build_parts(
 fn build_part(part: &Part, paths: &Paths, routes: RouteTable, faults: Faults, events: &[Event]) -> Fabric {
     let (plan, spec) = (part.plan, part.plan.spec);
     let node_of = NodeOf(part.ports().map(|port| part.node(plan.wiring.node_of[port as usize])).collect());
-    let mut fabric = Fabric {
+    let mut fabric = Fabric::new(NodeView {
         numbering: Numbering {
             first_node: part.nodes().start,
             first_port: part.ports().start,
@@ -383,7 +384,7 @@ fn build_part(part: &Part, paths: &Paths, routes: RouteTable, faults: Faults, ev
         horizon: Time::ZERO,
         deciding: false,
         deferred: Default::default(),
-    };
+    });
     for port in part.ports() {
         add_port(part, &mut fabric, port);
     }

@@ -14,11 +14,12 @@ use crate::build::advice::advice;
 use crate::build::fault_plan::Note;
 use crate::build::shards::Split;
 use crate::build::{Built, build, start};
+use crate::run::fabric::Fabric;
 use crate::run::state::crossbar::Crossbar;
 use crate::run::state::event::Kind;
 use crate::run::state::outcome::{Failure, SimulationError};
 use crate::run::state::pool::Waiting;
-use crate::run::state::world::Fabric;
+use crate::run::steps::probes;
 use crate::simulation::deadlock::DeadlockWatch;
 use crate::simulation::threads::{Pilot, Threads};
 use crate::spec::routing::Wiring;
@@ -380,7 +381,7 @@ impl Simulation {
         for Shard { world, runner } in &mut self.shards {
             for event in runner.windows().pending().filter(|event| event.kind() == Kind::Frame) {
                 let ends = world.nodes[world.node_of[event.place()]].is_host;
-                let found = world.arriving(event.port(), &event.frame(), engine::Event::time(event));
+                let found = probes::arriving(world, event.port(), &event.frame(), engine::Event::time(event));
                 arriving.extend(found.filter(|(_, passage)| ends && passage.start() < now));
             }
         }

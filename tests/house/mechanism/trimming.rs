@@ -8,7 +8,9 @@ use super::{Stage, Verdict};
 use crate::run::state::admitted::AtEgress;
 use crate::run::state::event::EventQueue;
 use crate::run::state::losses::Cause;
-use crate::run::state::world::Fabric;
+use crate::run::state::port::PortFeatures;
+use crate::run::state::stages::StageId;
+use crate::run::state::view::NodeView;
 use crate::spec::NodeSpec;
 use frame::{MIN_FRAME_BYTES, Priority};
 use units::Time;
@@ -24,14 +26,14 @@ impl Stage for Trimming {
         node.switch().is_some()
     }
 
-    fn enter(fabric: &mut Fabric, at: &mut AtEgress, _now: Time, _events: &mut EventQueue) -> Verdict {
-        let queue = fabric.links.ports[at.egress].queue(at.class);
-        let frames = fabric.buffers.queues[queue].occupancy.frames;
+    fn enter(here: &mut NodeView, at: &mut AtEgress, _now: Time, _events: &mut EventQueue) -> Verdict {
+        let queue = here.links.ports[at.egress].queue(at.class);
+        let frames = here.buffers.queues[queue].occupancy.frames;
         if at.frame.priority() != Priority(4) || frames < TRIMS {
             return Verdict::Pass;
         }
         if frames >= DROPS {
-            return Verdict::Drop(Cause::Stage("trimming"));
+            return Verdict::Drop(Cause::Stage(StageId::of(PortFeatures::TRIMMING)));
         }
         at.frame.bytes = MIN_FRAME_BYTES;
         Verdict::Wait

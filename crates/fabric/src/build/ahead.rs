@@ -5,10 +5,10 @@ mod sole_source;
 
 use super::Plan;
 use crate::build::headroom::receive_buffer;
+use crate::run::fabric::Fabric;
 use crate::run::state::ahead::MOST;
 use crate::run::state::port::PortFeatures;
 use crate::run::state::stages::{When, asked};
-use crate::run::state::world::Fabric;
 use crate::spec::choice::PathChoice;
 use crate::spec::{NodeSpec, Spec};
 use frame::{CONTROL_FRAME_BYTES, NodeId, PortId};
@@ -46,6 +46,7 @@ fn mark_ports(plan: &Plan, fabric: &mut Fabric) {
         let peer_id = plan.wiring.neighbour(PortId(number));
         let sends = senders.as_ref().is_none_or(|senders| senders.contains(&peer_id));
         let in_use = if sends || peer.switch().is_some() { in_use } else { of_flows };
+        let fabric = &mut **fabric;
         let hot = &mut fabric.links.ports[port];
         let one_class = hot.classes.classes_of(in_use).count_ones() <= 1;
         let one_list = fabric.buffers.queues[hot.first_queue].voqs == 1;

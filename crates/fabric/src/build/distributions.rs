@@ -1,13 +1,13 @@
 //! Which occupancies are tallied, and which frames are logged.
 
 use super::series::{Recording, width};
+use crate::run::fabric::Fabric;
 use crate::run::state::frame_log::{FrameLog, Log, LoggedPort};
 use crate::run::state::index::{NodeIx, PortIx, TallyIx};
 use crate::run::state::levels::Levels;
 use crate::run::state::node::Node;
 use crate::run::state::port::PortFeatures;
 use crate::run::state::tallies::{Place, Tallies};
-use crate::run::state::world::Fabric;
 use crate::spec::{Pattern, Probe, Spec, Watched, Which};
 use frame::{NodeId, PortId, Priority, TrafficClass, members};
 use measure::BinnedMax;

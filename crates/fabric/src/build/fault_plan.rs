@@ -6,11 +6,11 @@
 
 use crate::BuildError;
 use crate::build::control_frames;
+use crate::run::fabric::Fabric;
 use crate::run::state::event::Event;
 use crate::run::state::faults::{Action, FaultSchedule, Faults, Span};
 use crate::run::state::index::PlaceIx;
 use crate::run::state::port::PortFeatures;
-use crate::run::state::world::Fabric;
 use crate::spec::routing::Wiring;
 use crate::spec::{CoreChange, FaultSpec, LinkSpec, NodeSpec, Reaction, Role, Spec, Subject};
 use engine::{Stream, stream};
@@ -367,6 +367,7 @@ fn joined<T: Copy>(all: &mut Vec<T>, span: impl Fn(&mut T) -> &mut Span) {
 
 /// What faults can hit knows it, and how its scheduler was at the beginning.
 pub(crate) fn mark_faulted(fabric: &mut Fabric) {
+    let fabric = &mut **fabric;
     for (port, cold) in fabric.links.ports.iter_mut().zip(&fabric.links.cold) {
         port.features.set(PortFeatures::FAULTED, cold.changes_frames());
     }

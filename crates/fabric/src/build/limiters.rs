@@ -1,9 +1,9 @@
 //! Which frames share a rate limiter.
 
 use super::{Part, Plan};
+use crate::run::fabric::Fabric;
 use crate::run::state::index::LimiterIx;
 use crate::run::state::limiters::{Limiter, Planned};
-use crate::run::state::world::Fabric;
 use crate::spec::{FlowSpec, Spec};
 use engine::stream;
 use frame::{NodeId, PathId};

@@ -2,6 +2,7 @@
 
 use super::{Part, Plan, bypass_classes};
 use crate::build::headroom::{frame_bounds, receive_buffer};
+use crate::run::fabric::Fabric;
 use crate::run::state::architecture::{Architecture, NodeMemory};
 use crate::run::state::crossbar::{Crossbar, SwitchFacts};
 use crate::run::state::index::QueueIx;
@@ -14,7 +15,6 @@ use crate::run::state::port::PortFeatures;
 use crate::run::state::receive::Receiving;
 use crate::run::state::sharing::Sharing;
 use crate::run::state::telemetry::PortTelemetry;
-use crate::run::state::world::Fabric;
 use crate::spec::routing::Wiring;
 use crate::spec::{NodeSpec, Queueing, ReceiveSpec, Role, Spec, WhenFull};
 use engine::{Timer, stream};
@@ -119,6 +119,7 @@ fn architecture(part: &Part, id: NodeId, node: &NodeSpec, memory: NodeMemory) ->
 
 /// The counters of ports, if any node counts what comes in through them.
 fn add_ingress(part: &Part, fabric: &mut Fabric) {
+    let fabric = &mut **fabric;
     if !fabric.pause_senders.iter().any(PauseSender::by_ingress) {
         return;
     }

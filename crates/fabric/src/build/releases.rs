@@ -1,9 +1,9 @@
 //! Transfers that begin when others have ended: who tells whom.
 
 use crate::build::Part;
+use crate::run::fabric::Fabric;
 use crate::run::state::index::SourceIx;
 use crate::run::state::releases::{End, Releases, Starter, Waiting};
-use crate::run::state::world::Fabric;
 use crate::spec::transfer_wait::{HeardAt, TransferRef};
 use crate::spec::{FlowSpec, Spec};
 use frame::PathId;

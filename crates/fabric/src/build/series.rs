@@ -2,6 +2,7 @@
 
 use crate::build::distributions::choice;
 use crate::build::headroom::frame_bounds;
+use crate::run::fabric::Fabric;
 use crate::run::state::congestion_series::{CongestionSeries, PairsSeries};
 use crate::run::state::culprits::Culprits;
 use crate::run::state::index::PortIx;
@@ -12,7 +13,6 @@ use crate::run::state::pause_sender::PauseSender;
 use crate::run::state::port::PortFeatures;
 use crate::run::state::probes::ClassSeries;
 use crate::run::state::victims::Victims;
-use crate::run::state::world::Fabric;
 use crate::spec::routing::Wiring;
 use crate::spec::{FlowSpec, LinkSpec, Pattern, Spec, Watched};
 use frame::{PortId, TrafficClass};
@@ -124,6 +124,7 @@ impl Recording<'_> {
             return;
         }
         for part in parts {
+            let part = &mut **part;
             let grids = &mut part.probes.grids;
             let mut series = vec![BitSeries::new(grids, None); part.hosts.receivers.len()];
             for (&receiver, &flow) in part.hosts.receiver_of_path.iter().zip(path_flow) {
@@ -145,6 +146,7 @@ impl Recording<'_> {
             return;
         }
         for part in parts {
+            let part = &mut **part;
             // What a port receives is known to its peer.
             let mut links = Vec::with_capacity(part.links.len());
             for port in part.links.ports.keys() {
@@ -261,6 +263,7 @@ impl Recording<'_> {
     ) {
         let duration = self.spec.duration;
         for part in parts {
+            let part = &mut **part;
             let endpoints = &part.hosts.endpoints;
             part.probes.congestion.resize(endpoints.len(), CongestionSeries::Off);
             for (state, series) in endpoints.iter().zip(&mut part.probes.congestion) {

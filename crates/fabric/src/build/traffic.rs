@@ -3,6 +3,7 @@
 use super::{Part, Plan};
 use crate::build::paths::Paths;
 use crate::build::releases::due;
+use crate::run::fabric::Fabric;
 use crate::run::state::completions::Completions;
 use crate::run::state::endpoint_state::EndpointState;
 use crate::run::state::event::{Event, EventQueue, Kind};
@@ -12,7 +13,8 @@ use crate::run::state::overtaking::Overtaking;
 use crate::run::state::port::{HEAD_BYTES, PortFeatures};
 use crate::run::state::sources::SourceState;
 use crate::run::state::stream_counts::StreamCounts;
-use crate::run::state::world::Fabric;
+use crate::run::state::view::NodeView;
+use crate::run::steps::endpoints;
 use crate::spec::{FlowSpec, Spec, Way, WhenFull};
 use engine::stream;
 use frame::{Ecn, Flags, FrameKind, NodeId, Priority};
@@ -100,7 +102,7 @@ pub fn add_sources(part: &Part, paths: &Paths, fabric: &mut Fabric) {
 }
 
 /// The ports of a host tell those who wait for room in its NIC.
-pub fn set_feeds(part: &Part, fabric: &mut Fabric, host: NodeId) {
+pub fn set_feeds(part: &Part, fabric: &mut NodeView, host: NodeId) {
     for port in part.plan.wiring.ports(host) {
         fabric.links.ports[part.port(port.0)].features.set(PortFeatures::FEEDS, true);
     }
@@ -108,6 +110,7 @@ pub fn set_feeds(part: &Part, fabric: &mut Fabric, host: NodeId) {
 
 /// The ends of connections at the part's hosts.
 pub fn add_endpoints(part: &Part, paths: &Paths, fabric: &mut Fabric) {
+    let fabric = &mut **fabric;
     let spec = part.plan.spec;
     if spec.flows.iter().all(|flow| flow.transport.is_none()) {
         return;
@@ -295,7 +298,7 @@ fn completions(flows: &[FlowSpec], hosts: &Hosts) -> Completions {
 
 /// The first events: each source and endpoint at its first time, and all faults.
 pub(crate) fn start(fabric: &mut Fabric, events: &mut EventQueue) {
-    fabric.start_endpoints(events);
+    endpoints::start_endpoints(fabric, events);
     for (source, state) in fabric.hosts.sources.iter_enumerated().filter(|(_, state)| !state.silent) {
         if let Some(at) = state.source.next_wake() {
             events.push(Event::bare(Kind::Source, at, fabric.place_of_source(source)));

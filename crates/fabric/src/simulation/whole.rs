@@ -2,6 +2,7 @@
 //!
 //! Nodes, ports, queues, paths and flows have the numbers of the whole here.
 
+use crate::run::fabric::Fabric;
 use crate::run::state::buffers::Queue;
 use crate::run::state::crossbar::Input;
 use crate::run::state::culprits::RootPlace;
@@ -22,7 +23,8 @@ use crate::run::state::probes::ClassSeries;
 use crate::run::state::probes::Stopped;
 use crate::run::state::sources::SourceState;
 use crate::run::state::stream_counts::StreamCount;
-use crate::run::state::world::Fabric;
+use crate::run::steps::ahead::queues;
+use crate::run::steps::victims;
 use crate::simulation::Simulation;
 use crate::spec::Way;
 use frame::{NodeId, PathId, PortId, TrafficClass};
@@ -228,12 +230,12 @@ impl Simulation {
     /// Those sent ahead of their time that wait at a port.
     pub(crate) fn committed(&self, port: u32) -> impl Iterator<Item = &Waiting> {
         let (part, local) = self.part_at(port);
-        part.committed(local)
+        queues::committed(part, local)
     }
     /// Until when the frame takes that is on the link of a port.
     pub(crate) fn on_link_until(&self, port: u32) -> Time {
         let (part, local) = self.part_at(port);
-        part.on_link_until(local)
+        queues::on_link_until(part, local)
     }
     /// What [`Simulation::frames_in`] lists, each with the port that it came in through: none if it began its way there.
     pub(crate) fn frames_with_ingress(
@@ -456,7 +458,7 @@ impl Simulation {
     /// The flows that a pause which is in force holds back now, and since when they stand there.
     pub(crate) fn standing_at(&self, stopped: Stopped<u32>, now: Time) -> Vec<(u32, Time)> {
         let (part, port) = self.part_at(stopped.port);
-        part.standing(stopped.at(port), now)
+        victims::standing(part, stopped.at(port), now)
     }
 
     /// The ledgers of all parts together.

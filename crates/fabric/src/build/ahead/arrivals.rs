@@ -1,8 +1,8 @@
 //! Which ports lead to hosts that only count what comes to them.
 
 use crate::build::Plan;
+use crate::run::fabric::Fabric;
 use crate::run::state::port::PortFeatures;
-use crate::run::state::world::Fabric;
 use crate::spec::Spec;
 use frame::NodeId;
 use std::collections::BTreeSet;

@@ -1,10 +1,10 @@
 //! Which sources are alone at their NIC, with nothing that their frames depend on but pauses.
 
 use crate::build::Plan;
+use crate::run::fabric::Fabric;
 use crate::run::state::ahead::SoleGreedySource;
 use crate::run::state::index::PortIx;
 use crate::run::state::port::PortFeatures;
-use crate::run::state::world::Fabric;
 use crate::spec::Spec;
 use frame::CONTROL_FRAME_BYTES;
 use units::Time;

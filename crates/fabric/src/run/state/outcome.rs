@@ -3,7 +3,7 @@
 use crate::run::state::index::PortIx;
 use crate::run::state::losses::Cause;
 use crate::run::state::pause_sender::unit_of;
-use crate::run::state::world::Fabric;
+use crate::run::state::view::NodeView;
 use frame::{Frame, Occupancy, TrafficClass};
 use queueing::Refusal;
 use std::fmt;
@@ -50,7 +50,7 @@ pub(crate) enum CreditFault {
 impl Failure {
     /// A frame is lost that had to be kept, at `egress` in `class`.
     pub fn lossless_drop(
-        fabric: &Fabric,
+        fabric: &NodeView,
         (egress, class): (PortIx, TrafficClass),
         frame: &Frame,
         ingress: Option<PortIx>,

@@ -50,6 +50,7 @@ impl<I, T> NodeLocal<I, T> {
     }
 
     #[cfg(debug_assertions)]
+    #[expect(dead_code)]
     pub(in crate::run) fn look_only_at(&mut self, mine: Option<Range<usize>>) {
         self.mine = mine;
     }

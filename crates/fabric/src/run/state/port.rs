@@ -32,7 +32,7 @@ pub(crate) struct Port {
     pub first_queue: QueueIx,
     /// Classes with frames waiting, bit n for class n.
     pub waiting: u32,
-    /// Classes that may not send, for one reason or another; [`Fabric::update_stopped`](crate::run::state::world::Fabric)
+    /// Classes that may not send, for one reason or another; [`update_stopped`](crate::run::steps::stops::update_stopped)
     /// alone writes it. Looked at again when a pause may be over.
     pub stopped: u32,
     /// Features of the port beyond sending frames in order. With none of them, a frame that finds the port free goes straight to the link.

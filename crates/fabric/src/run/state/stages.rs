@@ -48,7 +48,7 @@ macro_rules! stages {
             /// The link has credits, which frames consume when they leave and return where they came in.
             CREDITS: FREE | BUSY | CHOOSES | STALLS | LEAVES => credits::Credits;
             /// A queue manager examines the frames.
-            MANAGED: FREE | BUSY => manager::Manager;
+            MANAGED: FREE | BUSY => queue_manager::QueueManager;
             /// The scheduler observes arrivals and departures. Without it, the set of classes with frames is all that it needs.
             SCHEDULER: FREE | BUSY | CHOOSES | STALLS | LEAVES => scheduler::Scheduler;
             /// Its switch has a crossbar.
@@ -81,10 +81,33 @@ macro_rules! features {
             $($(#[$doc])* pub const $feature: PortFeatures = PortFeatures::nth(Place::$feature as u8);)*
         }
 
+        /// Names of their stages, which losses in results have.
+        const NAMES: &[&str] = &[$({
+            #[allow(unused_variables, reason = "features without a stage have none")]
+            let name = "";
+            $(let name = stringify!($module);)?
+            name
+        }),*];
+
         const LIST: &[(PortFeatures, When)] = &[$((PortFeatures::$feature, When($(When::$when.0)|+))),*];
     };
 }
 stages!(features);
+
+/// A stage, by its place in the list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct StageId(u8);
+
+impl StageId {
+    /// The stage of a single feature.
+    pub const fn of(feature: PortFeatures) -> StageId {
+        StageId(feature.place())
+    }
+    /// Name of its file.
+    pub fn name(self) -> &'static str {
+        NAMES[usize::from(self.0)]
+    }
+}
 
 /// The features of the stages that are consulted then.
 pub(crate) const fn asked(when: When) -> PortFeatures {
@@ -106,6 +129,13 @@ mod tests {
     #[test]
     fn features_have_room_for_twelve_more() {
         assert!(size_of::<PortFeatures>() * 8 >= LIST.len() + 12);
+    }
+
+    #[test]
+    fn a_stage_has_the_name_of_its_file() {
+        let names = [PortFeatures::MANAGED, PortFeatures::WATCHED, PortFeatures::AHEAD]
+            .map(|feature| StageId::of(feature).name());
+        assert_eq!(names, ["queue_manager", "watchdog", ""]);
     }
 
     #[test]

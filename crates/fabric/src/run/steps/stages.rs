@@ -8,8 +8,8 @@ mod blamed;
 mod credits;
 mod crossbar;
 mod down;
-mod manager;
 mod memory;
+mod queue_manager;
 mod scheduler;
 mod watchdog;
 
@@ -19,7 +19,8 @@ use crate::run::state::losses::Cause;
 use crate::run::state::pool::Waiting;
 use crate::run::state::port::PortFeatures;
 use crate::run::state::stages::stages;
-use crate::run::state::world::Fabric;
+use crate::run::state::view::NodeView;
+use crate::run::steps::losses;
 use crate::spec::NodeSpec;
 use frame::Occupancy;
 use units::Time;
@@ -45,13 +46,13 @@ pub(crate) trait Stage {
     }
 
     /// A frame comes to its port, before it is known if it has to wait.
-    fn enter(_fabric: &mut Fabric, _at: &mut AtEgress, _now: Time, _events: &mut EventQueue) -> Verdict {
+    fn enter(_here: &mut NodeView, _at: &mut AtEgress, _now: Time, _events: &mut EventQueue) -> Verdict {
         Verdict::Pass
     }
 
     /// A frame has to wait: takes room for it, or drops it.
     fn take_room(
-        _fabric: &mut Fabric,
+        _here: &mut NodeView,
         _at: &AtEgress,
         _now: Time,
         _events: &mut EventQueue,
@@ -60,14 +61,14 @@ pub(crate) trait Stage {
     }
 
     /// All stages have room for a frame, which enters its queue next.
-    fn admitted(_fabric: &mut Fabric, _at: &AtEgress, _now: Time) {}
+    fn admitted(_here: &mut NodeView, _at: &AtEgress, _now: Time) {}
 
     /// A frame is about to leave, out of its queue if it has `waited`.
-    fn leaves(_fabric: &mut Fabric, _at: &mut AtEgress, _waited: bool, _now: Time) {}
+    fn leaves(_here: &mut NodeView, _at: &mut AtEgress, _waited: bool, _now: Time) {}
 
     /// The transmission of a frame has begun. `waited`: it has waited, in a queue that held this with it.
     fn left(
-        _fabric: &mut Fabric,
+        _here: &mut NodeView,
         _at: &AtEgress,
         _waited: Option<(&Waiting, Occupancy)>,
         _now: Time,
@@ -76,7 +77,7 @@ pub(crate) trait Stage {
     }
 
     /// A stage has dropped a frame that has come to its port.
-    fn dropped(_fabric: &mut Fabric, _at: &AtEgress, _now: Time, _events: &mut EventQueue) {}
+    fn dropped(_here: &mut NodeView, _at: &AtEgress, _now: Time, _events: &mut EventQueue) {}
 }
 
 macro_rules! chain {
@@ -92,99 +93,97 @@ macro_rules! chain {
             features
         }
 
-        impl Fabric {
-            /// A frame comes to the stages of its port behind the one of feature `behind`, if any. Returns the last verdict, and the
-            /// feature of the stage that gave it.
-            #[inline(always)]
-            pub(super) fn enter_stages(
-                &mut self,
-                at: &mut AtEgress,
-                behind: PortFeatures,
-                now: Time,
-                events: &mut EventQueue,
-            ) -> (Verdict, PortFeatures) {
-                let features = self.links.ports[at.egress].features.behind(behind);
-                let mut waits = Verdict::Pass;
-                $($(
-                    if features.has(PortFeatures::$feature) {
-                        match $module::$stage::enter(self, at, now, events) {
-                            Verdict::Pass => {}
-                            Verdict::Wait => waits = Verdict::Wait,
-                            ends => return (ends, PortFeatures::$feature),
-                        }
+        /// A frame comes to the stages of its port behind the one of feature `behind`, if any. Returns the last verdict, and the
+        /// feature of the stage that gave it.
+        #[inline(always)]
+        pub(super) fn enter_stages(
+            here: &mut NodeView,
+            at: &mut AtEgress,
+            behind: PortFeatures,
+            now: Time,
+            events: &mut EventQueue,
+        ) -> (Verdict, PortFeatures) {
+            let features = here.links.ports[at.egress].features.behind(behind);
+            let mut waits = Verdict::Pass;
+            $($(
+                if features.has(PortFeatures::$feature) {
+                    match $module::$stage::enter(here, at, now, events) {
+                        Verdict::Pass => {}
+                        Verdict::Wait => waits = Verdict::Wait,
+                        ends => return (ends, PortFeatures::$feature),
                     }
-                )?)*
-                (waits, PortFeatures::NONE)
-            }
+                }
+            )?)*
+            (waits, PortFeatures::NONE)
+        }
 
-            /// Takes room for a frame that has to wait. Returns why it is lost if a stage has none.
-            #[inline(always)]
-            pub(super) fn take_room(
-                &mut self,
-                at: &AtEgress,
-                now: Time,
-                events: &mut EventQueue,
-            ) -> Result<(), Cause> {
-                let features = self.links.ports[at.egress].features;
-                $($(
-                    if features.has(PortFeatures::$feature) {
-                        $module::$stage::take_room(self, at, now, events)?;
-                    }
-                )?)*
-                let features = self.links.ports[at.egress].features;
-                $($(
-                    if features.has(PortFeatures::$feature) {
-                        $module::$stage::admitted(self, at, now);
-                    }
-                )?)*
-                Ok(())
-            }
+        /// Takes room for a frame that has to wait. Returns why it is lost if a stage has none.
+        #[inline(always)]
+        pub(super) fn take_room(
+            here: &mut NodeView,
+            at: &AtEgress,
+            now: Time,
+            events: &mut EventQueue,
+        ) -> Result<(), Cause> {
+            let features = here.links.ports[at.egress].features;
+            $($(
+                if features.has(PortFeatures::$feature) {
+                    $module::$stage::take_room(here, at, now, events)?;
+                }
+            )?)*
+            let features = here.links.ports[at.egress].features;
+            $($(
+                if features.has(PortFeatures::$feature) {
+                    $module::$stage::admitted(here, at, now);
+                }
+            )?)*
+            Ok(())
+        }
 
-            /// A frame is about to leave.
-            #[inline(always)]
-            pub(super) fn leave_stages(&mut self, at: &mut AtEgress, waited: bool, now: Time) {
-                let features = self.links.ports[at.egress].features;
-                $($(
-                    if features.has(PortFeatures::$feature) {
-                        $module::$stage::leaves(self, at, waited, now);
-                    }
-                )?)*
-            }
+        /// A frame is about to leave.
+        #[inline(always)]
+        pub(super) fn leave_stages(here: &mut NodeView, at: &mut AtEgress, waited: bool, now: Time) {
+            let features = here.links.ports[at.egress].features;
+            $($(
+                if features.has(PortFeatures::$feature) {
+                    $module::$stage::leaves(here, at, waited, now);
+                }
+            )?)*
+        }
 
-            /// The transmission of a frame has begun, which could have paused this very port.
-            #[inline(always)]
-            pub(super) fn has_left_stages(
-                &mut self,
-                at: &AtEgress,
-                waited: Option<(&Waiting, Occupancy)>,
-                now: Time,
-                events: &mut EventQueue,
-            ) {
-                let features = self.links.ports[at.egress].features;
-                $($(
-                    if features.has(PortFeatures::$feature) {
-                        $module::$stage::left(self, at, waited, now, events);
-                    }
-                )?)*
-            }
+        /// The transmission of a frame has begun, which could have paused this very port.
+        #[inline(always)]
+        pub(super) fn has_left_stages(
+            here: &mut NodeView,
+            at: &AtEgress,
+            waited: Option<(&Waiting, Occupancy)>,
+            now: Time,
+            events: &mut EventQueue,
+        ) {
+            let features = here.links.ports[at.egress].features;
+            $($(
+                if features.has(PortFeatures::$feature) {
+                    $module::$stage::left(here, at, waited, now, events);
+                }
+            )?)*
+        }
 
-            /// A stage has dropped a frame.
-            #[cold]
-            pub(super) fn dropped_by_stage(
-                &mut self,
-                at: &AtEgress,
-                cause: Cause,
-                now: Time,
-                events: &mut EventQueue,
-            ) {
-                self.lose(at.egress, at.class, &at.frame, at.ingress, cause, now);
-                let features = self.links.ports[at.egress].features;
-                $($(
-                    if features.has(PortFeatures::$feature) {
-                        $module::$stage::dropped(self, at, now, events);
-                    }
-                )?)*
-            }
+        /// A stage has dropped a frame.
+        #[cold]
+        pub(super) fn dropped_by_stage(
+            here: &mut NodeView,
+            at: &AtEgress,
+            cause: Cause,
+            now: Time,
+            events: &mut EventQueue,
+        ) {
+            losses::lose(here, at.egress, at.class, &at.frame, at.ingress, cause, now);
+            let features = here.links.ports[at.egress].features;
+            $($(
+                if features.has(PortFeatures::$feature) {
+                    $module::$stage::dropped(here, at, now, events);
+                }
+            )?)*
         }
     };
 }

@@ -6,7 +6,8 @@ use crate::run::state::event::EventQueue;
 use crate::run::state::losses::Cause;
 use crate::run::state::pool::Waiting;
 use crate::run::state::port::PortFeatures;
-use crate::run::state::world::Fabric;
+use crate::run::state::view::NodeView;
+use crate::run::steps::pausing;
 use frame::Occupancy;
 use units::Time;
 
@@ -15,14 +16,14 @@ pub(super) struct Accounting;
 impl Stage for Accounting {
     #[inline(always)]
     fn take_room(
-        fabric: &mut Fabric,
+        here: &mut NodeView,
         at: &AtEgress,
         now: Time,
         events: &mut EventQueue,
     ) -> Result<(), Cause> {
         // A crossbar has counted it at its input.
-        if fabric.links.ports[at.egress].features.has(PortFeatures::CROSSBAR)
-            || fabric.before_enqueue(at.egress, at.class, &at.frame, at.ingress, now, events)
+        if here.links.ports[at.egress].features.has(PortFeatures::CROSSBAR)
+            || pausing::before_enqueue(here, at.egress, at.class, &at.frame, at.ingress, now, events)
         {
             Ok(())
         } else {
@@ -32,14 +33,14 @@ impl Stage for Accounting {
 
     #[inline(always)]
     fn left(
-        fabric: &mut Fabric,
+        here: &mut NodeView,
         at: &AtEgress,
         waited: Option<(&Waiting, Occupancy)>,
         now: Time,
         events: &mut EventQueue,
     ) {
         if let Some((waiting, before)) = waited {
-            fabric.after_dequeue(at.egress, at.class, waiting, before, now, events);
+            pausing::after_dequeue(here, at.egress, at.class, waiting, before, now, events);
         }
     }
 }

@@ -4,7 +4,9 @@ use super::{Stage, Verdict};
 use crate::run::state::admitted::AtEgress;
 use crate::run::state::event::EventQueue;
 use crate::run::state::pool::Waiting;
-use crate::run::state::world::Fabric;
+use crate::run::state::view::NodeView;
+use crate::run::steps::credits;
+use crate::run::steps::credits::updates;
 use frame::Occupancy;
 use units::Time;
 
@@ -12,26 +14,26 @@ pub(super) struct Credits;
 
 impl Stage for Credits {
     #[inline(always)]
-    fn enter(fabric: &mut Fabric, at: &mut AtEgress, now: Time, events: &mut EventQueue) -> Verdict {
-        fabric.meets_credits(at.egress, at.class, &at.frame, at.ingress, now, events);
+    fn enter(here: &mut NodeView, at: &mut AtEgress, now: Time, events: &mut EventQueue) -> Verdict {
+        credits::meets_credits(here, at.egress, at.class, &at.frame, at.ingress, now, events);
         Verdict::Pass
     }
 
     #[inline(always)]
     fn left(
-        fabric: &mut Fabric,
+        here: &mut NodeView,
         at: &AtEgress,
         _waited: Option<(&Waiting, Occupancy)>,
         now: Time,
         events: &mut EventQueue,
     ) {
-        fabric.credits_used(at.egress, &at.frame, at.ingress, now, events);
+        credits::credits_used(here, at.egress, &at.frame, at.ingress, now, events);
     }
 
     #[inline]
-    fn dropped(fabric: &mut Fabric, at: &AtEgress, now: Time, events: &mut EventQueue) {
+    fn dropped(here: &mut NodeView, at: &AtEgress, now: Time, events: &mut EventQueue) {
         if let Some(ingress) = at.ingress {
-            fabric.credits_free(ingress, &at.frame, now, events);
+            updates::credits_free(here, ingress, &at.frame, now, events);
         }
     }
 }

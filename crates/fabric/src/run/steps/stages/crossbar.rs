@@ -4,7 +4,8 @@ use super::Stage;
 use crate::run::state::admitted::AtEgress;
 use crate::run::state::event::EventQueue;
 use crate::run::state::pool::Waiting;
-use crate::run::state::world::Fabric;
+use crate::run::state::view::NodeView;
+use crate::run::steps::crossbar::outputs;
 use frame::Occupancy;
 use units::Time;
 
@@ -13,17 +14,17 @@ pub(super) struct CrossbarOutput;
 impl Stage for CrossbarOutput {
     #[inline(always)]
     fn left(
-        fabric: &mut Fabric,
+        here: &mut NodeView,
         at: &AtEgress,
         _waited: Option<(&Waiting, Occupancy)>,
         now: Time,
         events: &mut EventQueue,
     ) {
-        fabric.output_left(at.egress, at.class, &at.frame, now, events);
+        outputs::output_left(here, at.egress, at.class, &at.frame, now, events);
     }
 
     #[inline]
-    fn dropped(fabric: &mut Fabric, at: &AtEgress, now: Time, events: &mut EventQueue) {
-        fabric.output_left(at.egress, at.class, &at.frame, now, events);
+    fn dropped(here: &mut NodeView, at: &AtEgress, now: Time, events: &mut EventQueue) {
+        outputs::output_left(here, at.egress, at.class, &at.frame, now, events);
     }
 }

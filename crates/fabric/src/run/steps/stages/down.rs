@@ -4,26 +4,27 @@ use super::{Stage, Verdict};
 use crate::run::state::admitted::AtEgress;
 use crate::run::state::event::EventQueue;
 use crate::run::state::losses::Cause;
-use crate::run::state::world::Fabric;
+use crate::run::state::view::NodeView;
+use crate::run::steps::ties;
 use units::Time;
 
 pub(super) struct Down;
 
 impl Stage for Down {
     #[inline(always)]
-    fn enter(_fabric: &mut Fabric, _at: &mut AtEgress, _now: Time, _events: &mut EventQueue) -> Verdict {
+    fn enter(_here: &mut NodeView, _at: &mut AtEgress, _now: Time, _events: &mut EventQueue) -> Verdict {
         Verdict::Wait
     }
 
     #[inline(always)]
     fn take_room(
-        fabric: &mut Fabric,
+        here: &mut NodeView,
         at: &AtEgress,
         now: Time,
         _events: &mut EventQueue,
     ) -> Result<(), Cause> {
-        let Some(cause) = fabric.links.cold[at.egress].refuses() else { return Ok(()) };
-        fabric.note_tied_loss(at.egress, at.class, &at.frame, cause, now);
+        let Some(cause) = here.links.cold[at.egress].refuses() else { return Ok(()) };
+        ties::note_tied_loss(here, at.egress, at.class, &at.frame, cause, now);
         Err(cause)
     }
 }

@@ -2,16 +2,17 @@
 
 use super::Stage;
 use crate::run::state::admitted::AtEgress;
-use crate::run::state::world::Fabric;
+use crate::run::state::view::NodeView;
+use crate::run::steps::decision;
 use units::Time;
 
 pub(super) struct Scheduler;
 
 impl Stage for Scheduler {
     #[inline(always)]
-    fn leaves(fabric: &mut Fabric, at: &mut AtEgress, waited: bool, now: Time) {
+    fn leaves(here: &mut NodeView, at: &mut AtEgress, waited: bool, now: Time) {
         if waited {
-            fabric.on_sent(at.egress, at.class, at.frame.bytes, now);
+            decision::on_sent(here, at.egress, at.class, at.frame.bytes, now);
         }
     }
 }

@@ -4,7 +4,9 @@ use super::Stage;
 use crate::run::state::admitted::AtEgress;
 use crate::run::state::event::EventQueue;
 use crate::run::state::losses::Cause;
-use crate::run::state::world::Fabric;
+use crate::run::state::view::NodeView;
+use crate::run::steps::losses;
+use crate::run::steps::ties;
 use units::Time;
 
 pub(super) struct Watchdog;
@@ -12,15 +14,15 @@ pub(super) struct Watchdog;
 impl Stage for Watchdog {
     #[inline(always)]
     fn take_room(
-        fabric: &mut Fabric,
+        here: &mut NodeView,
         at: &AtEgress,
         now: Time,
         _events: &mut EventQueue,
     ) -> Result<(), Cause> {
-        if !fabric.dropped_in_storm(at.egress, at.class, at.frame.bytes) {
+        if !losses::dropped_in_storm(here, at.egress, at.class, at.frame.bytes) {
             return Ok(());
         }
-        fabric.note_tied_loss(at.egress, at.class, &at.frame, Cause::Watchdog, now);
+        ties::note_tied_loss(here, at.egress, at.class, &at.frame, Cause::Watchdog, now);
         Err(Cause::Watchdog)
     }
 }
