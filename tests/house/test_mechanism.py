@@ -145,6 +145,41 @@ def test_a_mechanism_is_a_file_and_its_lines_in_the_registry() -> None:
     _reaches_the_builder(schema)
 
 
+@pytest.mark.parametrize("example", ["foreign", "foreign_whole"])
+def test_a_step_that_touches_another_node_does_not_compile(example: str) -> None:
+    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")).absolute()
+    step = (EXAMPLES / f"{example}.rs").read_text("utf-8")
+    steps = "crates/fabric/src/run/steps"
+    modules = (ROOT / f"{steps}.rs").read_text("utf-8")
+    assert f"pub(crate) mod {example};" not in modules
+    changed = {f"{steps}/{example}.rs": step, f"{steps}.rs": f"{modules}pub(crate) mod {example};\n"}
+    copy = target / "ownership"
+    _mirror(ROOT, copy, changed)
+    done = subprocess.run(
+        ["cargo", "check", "--offline", "--quiet", "--package=fabric", "--message-format=json"],
+        cwd=copy,
+        env={**os.environ, "CARGO_TARGET_DIR": str(target)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode != 0
+    found = set()
+    for line in done.stdout.splitlines():
+        message = json.loads(line).get("message") or {}
+        for span in message.get("spans", []):
+            if message["level"] == "error" and span["is_primary"]:
+                assert span["file_name"] == f"{steps}/{example}.rs", message["rendered"]
+                found.add((span["line_start"], message["code"]["code"]))
+    expected = {
+        (number, code[1])
+        for number, text in enumerate(step.splitlines(), 1)
+        if (code := re.search(r"// (E\d{4})$", text))
+    }
+    assert len(expected) >= 2
+    assert found == expected
+
+
 def _reaches_the_builder(schema: Path) -> None:
     """What the copy declares is what its Python builder says."""
     sys.path.insert(0, str(ROOT / "tools"))

@@ -24,6 +24,7 @@ mod ties;
 pub(crate) mod traffic;
 mod updates;
 mod ways;
+pub(crate) mod whole;
 
 pub(crate) use nodes::pool_profiles;
 pub use prepare::refusal;
@@ -37,6 +38,7 @@ use crate::build::limiters::LimiterPlan;
 use crate::build::paths::Paths;
 use crate::build::prepare::{Prepared, prepare};
 use crate::build::shards::Split;
+use crate::build::whole::WHOLE;
 use crate::run::fabric::Fabric;
 use crate::run::state::buffers::Buffers;
 use crate::run::state::contention::Contention;
@@ -73,7 +75,6 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
-use typed_index_collections::TiVec;
 use units::{BitRate, ClockOffset, Time, WireClock};
 
 /// Why a description cannot be built. A scenario is refused for it where it is checked: see [`refusal`].
@@ -260,11 +261,11 @@ impl Part<'_> {
     }
     /// What a node or port of the whole is called in the part that owns it.
     pub fn node(&self, node: NodeId) -> NodeIx {
-        NodeIx::new(node.0 - self.split.nodes(self.split.part_of(node)).start)
+        NodeIx::of(node.0 - self.split.nodes(self.split.part_of(node)).start, WHOLE)
     }
     pub fn port(&self, port: u32) -> PortIx {
         let owner = self.split.part_of(self.plan.wiring.node_of[port as usize]);
-        PortIx::new(port - self.split.ports(owner).start)
+        PortIx::of(port - self.split.ports(owner).start, WHOLE)
     }
 }
 
@@ -358,33 +359,36 @@ fn build_parts(
 fn build_part(part: &Part, paths: &Paths, routes: RouteTable, faults: Faults, events: &[Event]) -> Fabric {
     let (plan, spec) = (part.plan, part.plan.spec);
     let node_of = NodeOf(part.ports().map(|port| part.node(plan.wiring.node_of[port as usize])).collect());
-    let mut fabric = Fabric::new(NodeView {
-        numbering: Numbering {
-            first_node: part.nodes().start,
-            first_port: part.ports().start,
-            first_queue: 0,
-            all_ports: plan.wiring.peer.len() as u32,
-            all_flows: spec.flows.len() as u32,
-            all_places: plan.places() as u32,
+    let mut fabric = Fabric::new(
+        NodeView {
+            numbering: Numbering {
+                first_node: part.nodes().start,
+                first_port: part.ports().start,
+                first_queue: 0,
+                all_ports: plan.wiring.peer.len() as u32,
+                all_flows: spec.flows.len() as u32,
+                all_places: plan.places() as u32,
+            },
+            node_of,
+            nodes: Vec::with_capacity(part.nodes().len()).into(),
+            pause_senders: NodeLocal::default(),
+            links: Links::with_capacity(part.ports().len(), spec.numbers()),
+            buffers: Buffers::new(part.ports().map(|port| plan.node(port).classes().classes()).sum()),
+            ingress: NodeLocal::default(),
+            headers: Headers::default(),
+            telemetry: NodeLocal::default(),
+            routes,
+            hosts: Hosts::default(),
+            faults,
+            copies: Copies::default(),
+            ledger: Ledger { on_lossless_drop: spec.on_lossless_drop, ..Ledger::default() },
+            probes: Probes { alike: ties::apart(spec), ..Probes::new(part.nodes()) },
+            horizon: Time::ZERO,
+            deciding: false,
+            deferred: Default::default(),
         },
-        node_of,
-        nodes: Vec::with_capacity(part.nodes().len()).into(),
-        pause_senders: TiVec::new(),
-        links: Links::with_capacity(part.ports().len(), spec.numbers()),
-        buffers: Buffers::new(part.ports().map(|port| plan.node(port).classes().classes()).sum()),
-        ingress: NodeLocal::default(),
-        headers: Headers::default(),
-        telemetry: TiVec::new(),
-        routes,
-        hosts: Hosts::default(),
-        faults,
-        copies: Copies::default(),
-        ledger: Ledger { on_lossless_drop: spec.on_lossless_drop, ..Ledger::default() },
-        probes: Probes { alike: ties::apart(spec), ..Probes::new(part.nodes()) },
-        horizon: Time::ZERO,
-        deciding: false,
-        deferred: Default::default(),
-    });
+        WHOLE,
+    );
     for port in part.ports() {
         add_port(part, &mut fabric, port);
     }
@@ -428,7 +432,7 @@ fn add_port(part: &Part, fabric: &mut Fabric, port: u32) {
     let (node, link) = (plan.node(port), plan.link(port));
     let peer = plan.wiring.peer[port as usize].0;
     let peer_node = plan.node(peer);
-    let first_queue = fabric.buffers.queues.next_key();
+    let first_queue = fabric.buffers.queues.next_key(WHOLE);
     let own = plan.wiring.node_of[port as usize];
     let voqs = nodes::voqs(node, plan.wiring.ports(own).len() as u64) as u32;
     let bypass = bypass_classes(plan.spec, node);

@@ -5,6 +5,7 @@ mod sole_source;
 
 use super::Plan;
 use crate::build::headroom::receive_buffer;
+use crate::build::whole::WHOLE;
 use crate::run::fabric::Fabric;
 use crate::run::state::ahead::MOST;
 use crate::run::state::port::PortFeatures;
@@ -36,7 +37,7 @@ fn mark_ports(plan: &Plan, fabric: &mut Fabric) {
     let in_use = spec.priorities_in_use();
     let of_flows = spec.flows.iter().fold(0, |set, flow| set | 1 << flow.priority.0);
     let senders = senders(spec);
-    for port in fabric.links.ports.keys() {
+    for port in fabric.links.ports.keys(WHOLE) {
         let number = fabric.numbering.port(port);
         let node = plan.node(number);
         // A pause that comes is looked at, and the port with it, also where nobody obeys it.

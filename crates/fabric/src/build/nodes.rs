@@ -2,6 +2,7 @@
 
 use super::{Part, Plan, bypass_classes};
 use crate::build::headroom::{frame_bounds, receive_buffer};
+use crate::build::whole::WHOLE;
 use crate::run::fabric::Fabric;
 use crate::run::state::architecture::{Architecture, NodeMemory};
 use crate::run::state::crossbar::{Crossbar, SwitchFacts};
@@ -75,22 +76,25 @@ pub fn add_node(part: &Part, id: NodeId, node: &NodeSpec, fabric: &mut Fabric) {
             random: stream(plan.spec.seed, &format!("node/{}/sampling", node.name)),
             ports: Vec::with_capacity(ports.len()),
         };
-        fabric.pause_senders.push_and_get_key(sender)
+        fabric.pause_senders.push(sender, WHOLE)
     });
-    fabric.nodes.push(Node {
-        first_port,
-        classes: node.classes(),
-        is_host: node.host().is_some(),
-        lossless: control.map_or(0, |control| control.kind.priorities()),
-        returns_tags: returns_tags(node),
-        pause_sender,
-        architecture: architecture(
-            part,
-            id,
-            node,
-            NodeMemory::new(buffer, sharing(part, id, node), node.classes().classes()),
-        ),
-    });
+    fabric.nodes.push(
+        Node {
+            first_port,
+            classes: node.classes(),
+            is_host: node.host().is_some(),
+            lossless: control.map_or(0, |control| control.kind.priorities()),
+            returns_tags: returns_tags(node),
+            pause_sender,
+            architecture: architecture(
+                part,
+                id,
+                node,
+                NodeMemory::new(buffer, sharing(part, id, node), node.classes().classes()),
+            ),
+        },
+        WHOLE,
+    );
 }
 
 /// Lists of a queue: one, or one for each port that a frame may have come in through, and one for none.
@@ -120,17 +124,17 @@ fn architecture(part: &Part, id: NodeId, node: &NodeSpec, memory: NodeMemory) ->
 /// The counters of ports, if any node counts what comes in through them.
 fn add_ingress(part: &Part, fabric: &mut Fabric) {
     let fabric = &mut **fabric;
-    if !fabric.pause_senders.iter().any(PauseSender::by_ingress) {
+    if !fabric.pause_senders.all(WHOLE).iter().any(PauseSender::by_ingress) {
         return;
     }
     let none = Amount::Bytes(0);
     let idle =
         IngressPort::new(Levels { xoff: none, xon: none, capacity: none }, PauseKind::Priorities(0), false);
     fabric.ingress = vec![idle; fabric.links.len()].into();
-    for (node, id) in fabric.nodes.iter().zip(part.nodes()) {
+    for (node, id) in fabric.nodes.all(WHOLE).iter().zip(part.nodes()) {
         let sender = node.pause_sender.map(|at| &fabric.pause_senders[at]);
         let Some(sender) = sender.filter(|sender| sender.by_ingress()) else { continue };
-        let ports = &mut fabric.ingress.raw[node.first_port.at()..];
+        let ports = &mut fabric.ingress.all_mut(WHOLE)[node.first_port.at()..];
         let first = fabric.numbering.port(node.first_port);
         let buffer = receive_buffer(&part.plan.spec.nodes[id as usize]);
         for (port, number) in ports.iter_mut().zip(first..).take(sender.renewals.len()) {
@@ -194,7 +198,7 @@ pub fn add_managers(plan: &Plan, port: u32, (first_queue, managers): (QueueIx, &
         let point = PointId(port * PRIORITIES as u32 + class as u32);
         let shared = plan.scheduler(port).shares_by_weight();
         let facts = LinkFacts { rate: link.rate, overhead: u32::from(link.overhead), point, shared };
-        spec.as_ref().map(|spec| Assigned::NodeLocal(Box::new(Managed::new(spec, &facts, random))))
+        spec.as_ref().map(|spec| Assigned::Own(Box::new(Managed::new(spec, &facts, random))))
     };
     managers.add(first_queue, specs.iter().enumerate().map(of_class));
     specs.iter().any(Option::is_some)

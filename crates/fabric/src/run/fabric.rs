@@ -1,33 +1,39 @@
 //! A part of a fabric, as the run loop, the builder and the results see it: all nodes at once.
 
+use crate::Whole;
+use crate::run::dispatch;
+use crate::run::fetching;
 use crate::run::state::crossbar::Crossbar;
-use crate::run::state::event::{Event, EventQueue};
+use crate::run::state::event::{Event, EventQueue, Kind};
 use crate::run::state::headers::Carried;
-use crate::run::state::index::NodeIx;
-use crate::run::state::ingress::IngressPort;
 use crate::run::state::links::Crossings;
-use crate::run::state::node::Node;
 use crate::run::state::pause_sender::PauseSender;
 use crate::run::state::port::PortFeatures;
-use crate::run::state::telemetry::PortTelemetry;
 use crate::run::state::view::NodeView;
 use crate::run::steps::ahead::queues;
-use crate::run::steps::{culprits, dispatch, fetching, nic_places};
+use crate::run::steps::{culprits, nic_places};
 use engine::World;
 use frame::{Frame, TrafficClass};
 use std::ops::{Deref, DerefMut};
+use transport::Protocol;
 use units::Time;
 
 /// All state of a simulation, or of the nodes that one thread runs. Steps do not receive it: they receive the [`NodeView`] of their event.
 #[derive(Debug)]
 pub(crate) struct Fabric {
     view: NodeView,
+    whole: Whole,
 }
 
 impl Fabric {
     /// Of nodes in this state.
-    pub fn new(view: NodeView) -> Fabric {
-        Fabric { view }
+    pub fn new(view: NodeView, whole: Whole) -> Fabric {
+        Fabric { view, whole }
+    }
+
+    /// The right to look at all of them.
+    pub fn whole(&self) -> Whole {
+        self.whole
     }
 
     /// How many frames are here and on no link, by counts alone.
@@ -38,7 +44,7 @@ impl Fabric {
 
     /// Frames that wait here, at ports, in crossbars and to be taken in by hosts.
     pub fn frames_at_rest(&self) -> impl Iterator<Item = &Frame> {
-        let receiving = self.hosts.receiving.iter().flatten();
+        let receiving = self.hosts.receiving.all(self.whole).iter().flatten();
         let crossing = self.crossbars().flat_map(|bar| {
             let waiting = bar.lists().iter().flat_map(|list| self.buffers.pool.iter(list));
             waiting.map(|waiting| &waiting.frame).chain(bar.frames_underway())
@@ -62,10 +68,11 @@ impl Fabric {
     /// of those that are over.
     pub fn restart(&mut self, now: Time) -> Crossings {
         let on_link_until: Vec<Time> =
-            self.links.ports.keys().map(|port| queues::on_link_until(self, port)).collect();
+            self.links.ports.keys(self.whole).map(|port| queues::on_link_until(self, port)).collect();
+        let whole = self.whole;
         let NodeView { nodes, buffers, hosts, .. } = &mut **self;
         buffers.restart(now);
-        let crossbars = nodes.iter_mut().filter_map(|node| node.architecture.crossbar_mut());
+        let crossbars = nodes.all_mut(whole).iter_mut().filter_map(|node| node.architecture.crossbar_mut());
         crossbars.for_each(|bar| bar.restart(&buffers.pool, now));
         hosts.restart(&buffers.pool, now);
         culprits::restart_culprits(self);
@@ -77,7 +84,8 @@ impl Fabric {
 
     /// Gives back what tables that have their final length took while they grew.
     pub fn shrink(&mut self) {
-        self.node_of.0.shrink_to_fit();
+        let whole = self.whole;
+        self.node_of.0.all_mut(whole).shrink_to_fit();
         self.buffers.shrink();
         self.hosts.shrink();
     }
@@ -92,14 +100,14 @@ impl Fabric {
         let crossbars = self.crossbars().map(Crossbar::memory_bytes).sum::<usize>();
         crossbars
             + self.deferred.memory_bytes()
-            + self.node_of.0.capacity() * size_of::<NodeIx>()
-            + self.nodes.capacity() * size_of::<Node>()
-            + self.pause_senders.iter().map(PauseSender::memory_bytes).sum::<usize>()
+            + self.node_of.0.memory_bytes()
+            + self.nodes.memory_bytes()
+            + self.pause_senders.all(self.whole).iter().map(PauseSender::memory_bytes).sum::<usize>()
             + self.links.memory_bytes()
             + self.buffers.memory_bytes()
-            + self.ingress.capacity() * size_of::<IngressPort>()
+            + self.ingress.memory_bytes()
             + self.headers.memory_bytes()
-            + self.telemetry.capacity() * size_of::<PortTelemetry>()
+            + self.telemetry.memory_bytes()
             + self.copies.memory_bytes()
             + self.routes.memory_bytes()
             + self.hosts.memory_bytes()
@@ -107,9 +115,21 @@ impl Fabric {
             + self.probes.memory_bytes()
     }
 
+    /// Pushes the first events of endpoints.
+    pub fn start_endpoints(&mut self, events: &mut EventQueue) {
+        for nth in self.hosts.endpoints.keys(self.whole) {
+            let place = self.place_of_endpoint(nth);
+            let state = &mut self.hosts.endpoints[nth];
+            if let Some(at) = state.endpoint.poll_timeout() {
+                state.wakes_at = at;
+                events.push(Event::bare(Kind::Timeout, at, place));
+            }
+        }
+    }
+
     /// Makes up for all departures up to `now`, before somebody looks at the whole.
     pub fn settle_all(&mut self, now: Time) {
-        for port in self.links.ports.keys() {
+        for port in self.links.ports.keys(self.whole) {
             if self.links.ports[port].features.has(PortFeatures::AHEAD) {
                 queues::settle(self, port, now);
             }
@@ -121,6 +141,7 @@ impl Fabric {
         let ports = self
             .links
             .ports
+            .all(self.whole)
             .iter()
             .filter(|port| port.features.has(PortFeatures::AHEAD) && port.waiting != 0);
         ports.map(|port| u64::from(self.buffers.queues[port.waiting_queue()].committed)).sum()
@@ -128,7 +149,7 @@ impl Fabric {
 
     /// The crossbars of its switches.
     pub fn crossbars(&self) -> impl Iterator<Item = &Crossbar> {
-        self.nodes.iter().filter_map(|node| node.architecture.crossbar())
+        self.nodes.all(self.whole).iter().filter_map(|node| node.architecture.crossbar())
     }
 
     /// Checks that each NIC counts the pulled frames that wait there, and that no class holds more of them than it may.
@@ -136,7 +157,7 @@ impl Fabric {
     /// # Panics
     /// If a NIC counts wrong: a fault of the simulator.
     fn check_nics(&self) {
-        for (egress, nic) in self.links.nics.iter_enumerated() {
+        for (egress, nic) in self.links.nics.enumerated(self.whole) {
             let Some(nic) = nic else { continue };
             let port = &self.links.ports[egress];
             let receiving = self.hosts.receiving.get(egress).and_then(Option::as_deref);
@@ -164,7 +185,7 @@ impl Fabric {
         if self.copies.inputs.is_empty() {
             return;
         }
-        let at_output = self.links.ports.keys().filter(|&port| {
+        let at_output = self.links.ports.keys(self.whole).filter(|&port| {
             let node = &self.nodes[self.node_of[port]];
             !node.is_host && node.architecture.crossbar().is_none()
         });
@@ -173,7 +194,7 @@ impl Fabric {
         let lists = self.crossbars().flat_map(Crossbar::lists);
         let inside = lists.flat_map(|list| self.buffers.pool.iter(list));
         let copies = waiting.chain(inside).filter(|waiting| waiting.frame.route.is_tree()).count();
-        let slots = self.copies.inputs.iter().flat_map(|own| &own.slots);
+        let slots = self.copies.inputs.all(self.whole).iter().flat_map(|own| &own.slots);
         let left: u64 = slots.map(|slot| u64::from(slot.left)).sum();
         assert!(
             copies as u64 == left,
@@ -210,7 +231,7 @@ impl World for Fabric {
     }
     #[inline]
     fn node_of(&self, event: &Event) -> u32 {
-        self.node_of[event.place()].number()
+        self.node_of[event.place(self.whole)].number()
     }
     #[inline(always)]
     fn is_common(&self, event: &Event) -> bool {
@@ -249,7 +270,7 @@ impl World for Fabric {
     #[inline(always)]
     fn handle(&mut self, event: Event, events: &mut EventQueue) {
         let here = &mut self.view;
-        dispatch::dispatch(here, event, events);
+        dispatch::dispatch(here, event, self.whole, events);
         if !here.deferred.is_empty() {
             dispatch::run_deferred(here, event.time, events);
         }

@@ -16,7 +16,7 @@ pub fn notify_of_pause(here: &mut NodeView, egress: PortIx, acts: Time) {
     let node = here.links.neighbours[egress].wrapping_sub(here.numbering.first_node);
     let PeerIx(peer) = here.links.ports[egress].arrives_as.peer();
     if (node as usize) < here.nodes.len()
-        && let Some(lone) = &mut here.links.cold.across(peer).sole_source
+        && let Some(lone) = &mut here.links.cold[peer].sole_source
     {
         lone.pause_sent(acts);
     }
@@ -25,7 +25,7 @@ pub fn notify_of_pause(here: &mut NodeView, egress: PortIx, acts: Time) {
 /// Credit state at the far end of a link, for an end that polls updates.
 pub fn credits_across(here: &mut NodeView, port: PortIx) -> Option<&mut CreditState> {
     let PeerIx(peer) = here.links.ports[port].arrives_as.peer();
-    here.links.cold.across(peer).control.credits_mut()
+    here.links.cold[peer].control.credits_mut()
 }
 
 /// Schedules a poll for credit updates at the far end of a link at `at`, unless it polls earlier.

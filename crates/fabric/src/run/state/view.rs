@@ -19,7 +19,6 @@ use crate::run::state::route_table::RouteTable;
 use crate::run::state::telemetry::PortTelemetry;
 use frame::{Occupancy, Priority, TrafficClass};
 use queueing::Refusal;
-use typed_index_collections::TiVec;
 use units::{Amount, Time};
 
 /// What a step can reach: the state of the node whose event runs. Each of its parts is a file of its own and keeps its own invariants.
@@ -32,7 +31,7 @@ pub(crate) struct NodeView {
     /// Hosts and switches.
     pub nodes: NodeLocal<NodeIx, Node>,
     /// Those parts of them that send pauses.
-    pub pause_senders: TiVec<PauseSenderIx, PauseSender>,
+    pub pause_senders: NodeLocal<PauseSenderIx, PauseSender>,
     /// Transmitters and the links behind them.
     pub links: Links,
     /// What waits.
@@ -42,7 +41,7 @@ pub(crate) struct NodeView {
     /// What wide frames carry.
     pub headers: Headers,
     /// By port, what it tells packets that ask; empty if none does.
-    pub telemetry: TiVec<PortIx, PortTelemetry>,
+    pub telemetry: NodeLocal<PortIx, PortTelemetry>,
     /// Where frames go.
     pub routes: RouteTable,
     /// Who sends and receives them.
@@ -78,23 +77,23 @@ impl NodeView {
     /// The source of a place, and the place of a source.
     #[inline(always)]
     pub fn source_at(&self, place: PlaceIx) -> SourceIx {
-        SourceIx::from(place.at() - self.links.len())
+        SourceIx::new(place.number() - self.links.len() as u32)
     }
 
     #[inline(always)]
     pub fn place_of_source(&self, source: SourceIx) -> PlaceIx {
-        PlaceIx::from(self.links.len() + source.at())
+        PlaceIx::new(self.links.len() as u32 + source.number())
     }
 
     /// The endpoint of a place, and the place of an endpoint.
     #[inline(always)]
     pub fn endpoint_at(&self, place: PlaceIx) -> EndpointIx {
-        EndpointIx::from(place.at() - self.links.len() - self.hosts.sources.len())
+        EndpointIx::new(place.number() - (self.links.len() + self.hosts.sources.len()) as u32)
     }
 
     #[inline(always)]
     pub fn place_of_endpoint(&self, endpoint: EndpointIx) -> PlaceIx {
-        PlaceIx::from(self.links.len() + self.hosts.sources.len() + endpoint.at())
+        PlaceIx::new((self.links.len() + self.hosts.sources.len()) as u32 + endpoint.number())
     }
 
     /// The part that sends pauses at the node of a port.

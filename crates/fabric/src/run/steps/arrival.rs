@@ -18,27 +18,33 @@ use units::Time;
 
 /// A frame is there as a whole.
 #[inline(always)]
-pub fn arrive(here: &mut NodeView, event: Event, events: &mut EventQueue) {
-    let (ingress, mut frame, now) = (event.port(), event.frame(), event.time);
+pub fn arrive(here: &mut NodeView, ingress: PortIx, event: Event, events: &mut EventQueue) {
+    let (mut frame, now) = (event.frame(), event.time);
     let (egress, rest_of_way) = next_egress(here, ingress, frame.path, frame.route, now);
     let Some(egress) = egress else {
-        return arrive_at_end(here, event, rest_of_way, events);
+        return arrive_at_end(here, ingress, event, rest_of_way, events);
     };
     let number = here.numbering.port(ingress);
-    fingerprints::note(here, &event, Kind::Frame, number);
+    fingerprints::note(here, here.node_of[ingress], &event, Kind::Frame, number);
     frame.route = rest_of_way;
     forward::forward(here, egress, frame, Some(ingress), now, events);
 }
 
 /// As `arrive`, at the end of its way, or where it may be copied.
 #[inline(always)]
-pub(super) fn arrive_at_end(here: &mut NodeView, event: Event, rest_of_way: Route, events: &mut EventQueue) {
-    let (ingress, mut frame, now) = (event.port(), event.frame(), event.time);
+pub(super) fn arrive_at_end(
+    here: &mut NodeView,
+    ingress: PortIx,
+    event: Event,
+    rest_of_way: Route,
+    events: &mut EventQueue,
+) {
+    let (mut frame, now) = (event.frame(), event.time);
     if frame.flags.is_plain() && here.routes.has_one_receiver(frame.path, frame.route) {
         arrivals::note_received(here, &frame, now);
     } else {
         let number = here.numbering.port(ingress);
-        fingerprints::note(here, &event, Kind::Frame, number);
+        fingerprints::note(here, here.node_of[ingress], &event, Kind::Frame, number);
     }
     frame.route = rest_of_way;
     arrived(here, ingress, frame, now, events);

@@ -44,12 +44,13 @@ pub fn fullest(here: &NodeView, ingress: PortIx, counts: impl Fn(u8) -> bool) ->
         counted.map(|one| u64::from(one.frame.bytes)).sum()
     };
     let length = |queue| (here.buffers.queues[queue].occupancy.bytes, Reverse(queue));
-    let (mut most, mut last) = (None, (u64::MAX, Reverse(QueueIx::new(0))));
+    let (mut most, mut last) = (None, None);
     // The longest of those that were not looked at; a list of them would take memory for each pause.
-    while let Some(next) = queues.clone().map(length).filter(|&next| next.0 > 0 && next < last).max()
+    while let Some(next) =
+        queues.clone().map(length).filter(|&next| next.0 > 0 && last.is_none_or(|last| next < last)).max()
         && most.is_none_or(|(most, _)| next.0 >= most)
     {
-        last = next;
+        last = Some(next);
         most = most.max(Some((held(next.1.0), next.1)).filter(|&(bytes, _)| bytes > 0));
     }
     debug_assert_eq!(

@@ -121,7 +121,7 @@ fn short_among(here: &NodeView, egress: PortIx, among: u32) -> u32 {
     while left != 0 {
         let class = left.trailing_zeros();
         left &= left - 1;
-        let head = here.buffers.head(port.first_queue.plus(class));
+        let head = here.buffers.head(port.queue(TrafficClass(class as u8)));
         short |= u32::from(head.is_some_and(|frame| credits.lacks(frame))) << class;
     }
     short
@@ -157,7 +157,7 @@ fn look_at_bypasses(here: &mut NodeView, egress: PortIx, among: u32, now: Time, 
     while left != 0 {
         let class = left.trailing_zeros();
         left &= left - 1;
-        let (lacks, other) = here.buffers.bypass(port.first_queue.plus(class), |frame| {
+        let (lacks, other) = here.buffers.bypass(port.queue(TrafficClass(class as u8)), |frame| {
             (credits.lacks(frame), is_bypass(credits.spec.count_of(frame)))
         });
         short |= u32::from(lacks) << class;

@@ -12,7 +12,7 @@
 //! from the near end took.
 
 use crate::run::state::endpoint_state::EndpointState;
-use crate::run::state::event::{Event, EventQueue, Kind};
+use crate::run::state::event::EventQueue;
 use crate::run::state::headers::Carried;
 use crate::run::state::index::{EndpointIx, PortIx};
 use crate::run::state::nic::InLine;
@@ -32,17 +32,6 @@ use queueing::Feedback;
 use std::num::NonZeroU32;
 use transport::{Endpoint, Protocol, RdmaWord, Received, Requests};
 use units::Time;
-
-/// The endpoints' first events.
-pub fn start_endpoints(here: &mut NodeView, events: &mut EventQueue) {
-    let first = here.place_of_endpoint(EndpointIx::new(0));
-    for (nth, state) in here.hosts.endpoints.iter_mut_enumerated() {
-        if let Some(at) = state.endpoint.poll_timeout() {
-            state.wakes_at = at;
-            events.push(Event::bare(Kind::Timeout, at, first.plus(nth.number())));
-        }
-    }
-}
 
 /// A frame of a connection has come to its end.
 #[inline(always)]
@@ -172,10 +161,7 @@ fn notify_peer(
     let state = &mut here.hosts.endpoints[nth];
     let Some(priority) = state.notifies else { return };
     let node = here.node_of[egress];
-    if here.hosts.next_cnp.len() <= node.at() {
-        here.hosts.next_cnp.resize(node.at() + 1, Time::ZERO);
-    }
-    let Some(segment) = state.endpoint.notify(now, received, &mut here.hosts.next_cnp[node]) else {
+    let Some(segment) = state.endpoint.notify(now, received, here.hosts.next_cnp.or_default(node)) else {
         return;
     };
     let mut frame = state.frame(&segment, route, now).at(priority);

@@ -135,7 +135,7 @@ fn change_scheduler(here: &mut NodeView, port: PortIx, nth: u32, now: Time, even
     begin_scheduler(here, port, scheduler, now);
     let state = &here.links.ports[port];
     for class in members(state.waiting as u8) {
-        let queue = state.first_queue.plus(class as u32);
+        let queue = state.queue(TrafficClass(class as u8));
         let scheduler = &mut here.links.cold[port].scheduler;
         for waiting in here.buffers.frames(queue) {
             scheduler.arrive(class as u32, u32::from(waiting.frame.bytes), false, now);
@@ -169,25 +169,17 @@ fn change_rate(here: &mut NodeView, port: PortIx, rate: BitRate, now: Time, even
         crossbar.on_link_rate(rates.max().unwrap_or(rate));
     }
     let host = NodeId(here.numbering.first_node + node.number());
-    for nth in here.hosts.limiters.keys() {
-        // Limiters are made for the first link of their host.
-        if port == first && here.hosts.limiters[nth].host == host {
-            here.hosts.limiters[nth].on_link_rate(rate, now);
-            limiters::update_limiter(here, nth, now, events);
-        }
+    // Limiters are made for the first link of their host.
+    for nth in if port == first { here.hosts.limiters_of(host) } else { Vec::new() } {
+        here.hosts.limiters[nth].on_link_rate(rate, now);
+        limiters::update_limiter(here, nth, now, events);
     }
-    let whole = here.numbering.port(port);
-    for source in &mut here.hosts.sources {
-        let start = here.routes.path_start[source.first_path as usize];
-        if here.routes.path(start).first() == Some(&whole) {
-            source.source.on_link_rate(rate);
-        }
+    let (starts, number) = (&here.routes, here.numbering.port(port));
+    for source in here.hosts.sources_through(number, starts) {
+        here.hosts.sources[source].source.on_link_rate(rate);
     }
-    for nth in here.hosts.endpoints.keys() {
-        let state = &mut here.hosts.endpoints[nth];
-        let start = here.routes.path_start[state.path as usize];
-        let leaves = state.behind.is_none() && here.routes.path(start).first() == Some(&whole);
-        if leaves && state.endpoint.on_link_rate(rate, now) {
+    for nth in here.hosts.endpoints_through(number, starts) {
+        if here.hosts.endpoints[nth].endpoint.on_link_rate(rate, now) {
             endpoints::update_endpoint(here, nth, now, events);
         }
     }

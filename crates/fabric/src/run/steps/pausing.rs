@@ -139,7 +139,7 @@ fn pause_ports(
         pause.set(now + after);
         sender.pause_counts[local_port * PRIORITIES + class.at()] += u32::from(fresh);
         sender.schedule_renewal(local_port, now + after, events);
-        let port = sender.first_port.plus(local_port as u32);
+        let port = sender.port(local_port);
         if fresh && !cause.inherited {
             let queue = cause.queue.map(|queue| here.numbering.queue_here(queue));
             culprits::root_begins(here, port, class.0, queue);
@@ -158,7 +158,7 @@ fn egress_drain(
 ) -> Option<Drain> {
     let sender = &here.pause_senders[at];
     sender.timing.is_computed().then(|| {
-        let egress = sender.first_port.plus(local as u32);
+        let egress = sender.port(local);
         let queue = here.links.ports[egress].queue(class);
         let mut held = here.buffers.queues[queue].occupancy;
         if bytes > 0 {
@@ -176,7 +176,7 @@ fn end_searches(here: &mut NodeView, at: PauseSenderIx, local: usize, now: Time,
     let ended: Vec<Search> = here.pause_senders[at].searches.extract_if(.., over).collect();
     for Search { queue: (local, class), priorities, cause, targets, .. } in ended {
         let sender = &mut here.pause_senders[at];
-        let egress = sender.first_port.plus(local as u32);
+        let egress = sender.port(local);
         let queue = here.links.ports[egress].queue(class);
         // Nothing would end the pauses.
         if here.buffers.queues[queue].occupancy.within(sender.levels[local].xon) {
@@ -238,7 +238,7 @@ fn release_egress(
         let pause_count = &mut sender.pause_counts[local_port as usize * PRIORITIES + class.at()];
         *pause_count -= 1;
         let is_last = *pause_count == 0 && sender.spec.resume;
-        let port = first_port.plus(local_port);
+        let port = sender.port(local_port as usize);
         culprits::root_ends(here, port, class.0, Some(queue), now);
         if is_last {
             signals::signal(here, port, signal, &NO_QUANTA, 0, now, events);
@@ -289,7 +289,7 @@ fn renew_by_egress(here: &mut NodeView, at: PauseSenderIx, port: PortIx, now: Ti
             continue;
         }
         let sender = &here.pause_senders[at];
-        let queue = here.links.ports[sender.first_port.plus(queue_port as u32)].queue(class);
+        let queue = here.links.ports[sender.port(queue_port)].queue(class);
         let occupancy = here.buffers.queues[queue].occupancy;
         let levels = sender.levels[queue_port];
         let bits = classes.priorities(class) & sender.controlled();

@@ -21,7 +21,7 @@ pub fn record_sent(here: &mut NodeView, egress: PortIx, frame: &Frame, now: Time
     let probes = &mut here.probes;
     if probes.tells_classes_apart {
         let queue = port.queue(port.classes.class(frame.priority()));
-        if let Some(ClassSeries::NodeLocal(class)) = probes.classes.get_mut(queue.at()) {
+        if let Some(ClassSeries::Own(class)) = probes.classes.get_mut(queue.at()) {
             class.pass(passage, &mut probes.grids);
         }
     }

@@ -137,13 +137,13 @@ pub fn pick(here: &mut NodeView, egress: PortIx, now: Time) -> Option<TrafficCla
     let port = &here.links.ports[egress];
     let eligible = port.waiting & !port.stopped;
     if asks {
-        let (waiting, first_queue) = (port.waiting, port.first_queue);
+        let (waiting, hot) = (port.waiting, port);
         let cold = &mut here.links.cold[egress];
         if eligible == 0 {
             cold.scheduler.stall(waiting, cold.control.credits().is_some(), now);
             return None;
         }
-        let head = |class| here.buffers.head_bytes(first_queue.plus(class)).unwrap_or_default();
+        let head = |class| here.buffers.head_bytes(hot.queue(TrafficClass(class as u8))).unwrap_or_default();
         let queue = cold.scheduler.pick(eligible, head, now)?;
         debug_assert!(eligible >> queue & 1 != 0, "the scheduler picked a class that may not send");
         return Some(TrafficClass(queue as u8));

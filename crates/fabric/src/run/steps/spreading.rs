@@ -7,7 +7,7 @@ use crate::run::state::spreading::Spreading;
 use crate::run::state::view::NodeView;
 use crate::spec::choice::Chosen;
 use crate::spec::tuple::Tuple;
-use frame::{NodeId, PortId, members};
+use frame::{NodeId, PortId, TrafficClass, members};
 use units::Time;
 
 /// The port that a node chooses for a frame of a path; `None` if the frame has arrived.
@@ -26,8 +26,8 @@ pub fn choose_egress(
     let Spreading { table, choosers, ends, .. } = here.routes.spreading.as_deref_mut()?;
     // The table speaks of ports of the whole.
     let candidates = table.lookup(id, destination);
-    let first = here.numbering.first_port;
-    let local = |port: PortId| PortIx::new(port.0 - first);
+    let numbering = here.numbering;
+    let local = |port: PortId| numbering.port_here(port);
     if let [only] = candidates.ports {
         return Some(local(*only));
     }
@@ -36,7 +36,7 @@ pub fn choose_egress(
     let backlog = |port: PortId| {
         let own = &ports[local(port)];
         let waiting: u64 = members(own.waiting)
-            .map(|class| queues[own.first_queue.plus(class as u32)].occupancy.bytes)
+            .map(|class| queues[own.queue(TrafficClass(class as u8))].occupancy.bytes)
             .sum();
         // What is still on its way to the link counts as well: an idle port is better than a busy one.
         waiting + cold_ports[local(port)].rate.bits_in_ceil(own.busy_until.saturating_sub(now)).div_ceil(8)

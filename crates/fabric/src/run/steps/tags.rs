@@ -117,7 +117,7 @@ fn end_of(here: &NodeView, frame: &Frame) -> Option<(NodeIx, PortIx)> {
             Some((here.node_of[port], port))
         }
         Heading::Destination(to) => {
-            let node = NodeIx::new(to.0 - here.numbering.first_node);
+            let node = here.numbering.node_here(to);
             Some((node, here.nodes[node].first_port))
         }
         Heading::Backward(_) => {

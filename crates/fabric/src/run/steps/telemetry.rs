@@ -6,7 +6,7 @@
 
 use crate::run::state::index::PortIx;
 use crate::run::state::view::NodeView;
-use frame::{Frame, FrameKind, Stamp, Telemetry, members};
+use frame::{Frame, FrameKind, Stamp, Telemetry, TrafficClass, members};
 use units::Time;
 
 /// A transmission has begun at a port: a data packet that asks for telemetry gets it.
@@ -20,7 +20,7 @@ pub fn write_telemetry(here: &mut NodeView, egress: PortIx, frame: &Frame, now: 
         return;
     }
     let Some(asked) = here.headers.asked(frame) else { return };
-    let queues = members(port.waiting).map(|class| port.first_queue.plus(class as u32));
+    let queues = members(port.waiting).map(|class| port.queue(TrafficClass(class as u8)));
     let queue = queues.map(|queue| {
         let waiting = here.buffers.queues[queue].occupancy;
         waiting.bytes + waiting.frames * overhead

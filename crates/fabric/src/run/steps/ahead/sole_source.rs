@@ -56,7 +56,7 @@ pub fn decide_lone_ahead(
     };
     events.count(sent - 1);
     if let Some(next) = next {
-        here.buffers.enter(queue, &next, next.created, None, || PortIx::new(0));
+        here.buffers.enter(queue, &next, next.created, None, || egress);
         decision::arm(here, egress, at, events);
     } else {
         here.links.ports[egress].waiting = 0;

@@ -5,7 +5,7 @@ use crate::run::state::index::PortIx;
 use crate::run::state::view::NodeView;
 use crate::run::steps::credits::updates;
 use crate::run::steps::victims;
-use frame::members;
+use frame::{TrafficClass, members};
 use units::Time;
 
 /// Notes which bypass queues among these classes lack credits. The classes of `before` waited as a whole until now.
@@ -23,11 +23,13 @@ pub fn note_bypasses(
         return;
     }
     let (first, had) = (here.probes.pauses_ended(), credits.map_or(0, |credits| credits.held));
-    let port = &here.links.ports[egress];
-    let (queues, free) = (port.first_queue, port.busy_until);
+    let free = here.links.ports[egress].busy_until;
     for class in members(among) {
         let Some(credits) = here.links.cold[egress].control.credits_mut() else { return };
-        let lacks = here.buffers.held_in_bypass(queues.plus(class as u32), |frame| credits.lacks(frame));
+        let lacks =
+            here.buffers.held_in_bypass(here.links.ports[egress].queue(TrafficClass(class as u8)), |frame| {
+                credits.lacks(frame)
+            });
         let over = credits.note_bypass(class, lacks, before >> class & 1 != 0, free, now);
         over.into_iter().for_each(|over| here.probes.pause_ended(egress, over));
     }

@@ -154,9 +154,12 @@ fn match_now(here: &mut NodeView, port: PortIx, events: &mut EventQueue, now: Ti
     bar.left_over = bar.arbiter.pick(&bar.requests, &mut matches);
     if bar.left_over {
         // Any end may find what was left out.
-        let first_port = bar.first_port;
-        let busy = bar.outputs.iter_mut().enumerate().filter(|(_, output)| output.busy_until > now);
-        busy.for_each(|(nth, output)| output.notice(first_port.plus(nth as u32), events));
+        for nth in 0..bar.outputs.len() {
+            let port = bar.port(nth);
+            if bar.outputs[nth].busy_until > now {
+                bar.outputs[nth].notice(port, events);
+            }
+        }
     }
     for crossing in matches.drain(..) {
         cross(here, port, crossing, now, events);

@@ -11,6 +11,7 @@
 //! does it occupy memory. Line overhead goes ahead of the frame: the last bit of the frame is the last
 //! that the link carries of it.
 
+use crate::Whole;
 use crate::run::state::admitted::AtEgress;
 use crate::run::state::deferred::Deferred;
 use crate::run::state::event::{Event, EventQueue, Kind, What};
@@ -37,28 +38,35 @@ use units::Time;
 
 /// An event, at its node.
 #[inline(always)]
-pub fn dispatch(here: &mut NodeView, event: Event, events: &mut EventQueue) {
+pub fn dispatch(here: &mut NodeView, event: Event, whole: Whole, events: &mut EventQueue) {
     if event.is(Kind::Frame) {
-        arrival::arrive(here, event, events);
+        arrival::arrive(here, event.port(whole), event, events);
     } else if event.is_decision() {
         // Decisions and looks are no part of the fingerprint: a lazy port omits some, and looking changes
         // nothing. Arrivals and timers cover all that can be seen.
-        if here.links.ports[event.port()].decision.fires(event.time) {
+        let port = event.port(whole);
+        if here.links.ports[port].decision.fires(event.time) {
             here.deciding = true;
-            selection::decide(here, event.port(), event.time, events);
+            selection::decide(here, port, event.time, events);
         }
     } else if event.is(Kind::Source) {
-        let (place, now) = (event.place(), event.time);
+        let (place, now) = (event.place(whole), event.time);
         let source = here.source_at(place);
         let flow = here.hosts.sources[source].flow;
         // Written out, as it has no frame to be looked at.
         let number = here.numbering.source(flow);
-        fingerprints::note(here, &Event::bare(Kind::Source, now, place), Kind::Source, number);
+        fingerprints::note(
+            here,
+            here.node_of[place],
+            &Event::bare(Kind::Source, now, place),
+            Kind::Source,
+            number,
+        );
         sources::source_due(here, source, now, events);
     } else if event.is(Kind::Limiter) {
         limiters::limiter_called(here, event.called_limiter(), event.time, events);
     } else {
-        dispatch_slow(here, event, events);
+        dispatch_slow(here, event, whole, events);
     }
 }
 
@@ -92,8 +100,8 @@ pub fn run_deferred(here: &mut NodeView, now: Time, events: &mut EventQueue) {
 
 /// The other kinds, compiled apart from those that every frame needs.
 #[inline(never)]
-fn dispatch_slow(here: &mut NodeView, event: Event, events: &mut EventQueue) {
-    let (place, port, now) = (event.place(), event.port(), event.time);
+fn dispatch_slow(here: &mut NodeView, event: Event, whole: Whole, events: &mut EventQueue) {
+    let (place, port, now) = (event.place(whole), event.port(whole), event.time);
     // Like decisions these are no part of the fingerprint: what they lead to is.
     match event.what() {
         What::Crossed => return crossings::crossed(here, port, now, events),
@@ -104,7 +112,7 @@ fn dispatch_slow(here: &mut NodeView, event: Event, events: &mut EventQueue) {
         What::Watchdog => return storms::watch_due(here, port, now, events),
         _ => {
             let number = here.number_of_place(place);
-            fingerprints::note(here, &event, event.kind(), number)
+            fingerprints::note(here, here.node_of[place], &event, event.kind(), number)
         }
     }
     match event.what() {
