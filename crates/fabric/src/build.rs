@@ -359,51 +359,41 @@ fn build_parts(
 fn build_part(part: &Part, paths: &Paths, routes: RouteTable, faults: Faults, events: &[Event]) -> Fabric {
     let (plan, spec) = (part.plan, part.plan.spec);
     let node_of = NodeOf(part.ports().map(|port| part.node(plan.wiring.node_of[port as usize])).collect());
-    let mut fabric = Fabric::new(
-        NodeView {
-            numbering: Numbering {
-                first_node: part.nodes().start,
-                first_port: part.ports().start,
-                first_queue: 0,
-                all_ports: plan.wiring.peer.len() as u32,
-                all_flows: spec.flows.len() as u32,
-                all_places: plan.places() as u32,
-            },
-            node_of,
-            nodes: Vec::with_capacity(part.nodes().len()).into(),
-            pause_senders: NodeLocal::default(),
-            links: Links::with_capacity(part.ports().len(), spec.numbers()),
-            buffers: Buffers::new(part.ports().map(|port| plan.node(port).classes().classes()).sum()),
-            ingress: NodeLocal::default(),
-            headers: Headers::default(),
-            telemetry: NodeLocal::default(),
-            routes,
-            hosts: Hosts::default(),
-            faults,
-            copies: Copies::default(),
-            ledger: Ledger { on_lossless_drop: spec.on_lossless_drop, ..Ledger::default() },
-            probes: Probes { alike: ties::apart(spec), ..Probes::new(part.nodes()) },
-            horizon: Time::ZERO,
-            deciding: false,
-            deferred: Default::default(),
+    let view = NodeView {
+        numbering: Numbering {
+            first_node: part.nodes().start,
+            first_port: part.ports().start,
+            first_queue: 0,
+            all_ports: plan.wiring.peer.len() as u32,
+            all_flows: spec.flows.len() as u32,
+            all_places: plan.places() as u32,
         },
-        WHOLE,
-    );
+        node_of,
+        nodes: Vec::with_capacity(part.nodes().len()).into(),
+        pause_senders: NodeLocal::default(),
+        links: Links::with_capacity(part.ports().len(), spec.numbers()),
+        buffers: Buffers::new(part.ports().map(|port| plan.node(port).classes().classes()).sum()),
+        ingress: NodeLocal::default(),
+        headers: Headers::default(),
+        telemetry: NodeLocal::default(),
+        routes,
+        hosts: Hosts::default(),
+        faults,
+        copies: Copies::default(),
+        ledger: Ledger { on_lossless_drop: spec.on_lossless_drop, ..Ledger::default() },
+        probes: Probes { alike: ties::apart(spec), ..Probes::new(part.nodes()) },
+        horizon: Time::ZERO,
+        deciding: false,
+        deferred: Default::default(),
+    };
+    let mut fabric = Fabric::new(view, WHOLE);
     for port in part.ports() {
         add_port(part, &mut fabric, port);
     }
     fabric.links.start_managers();
     for id in part.nodes().map(NodeId) {
         nodes::add_node(part, id, &spec.nodes[id.at()], &mut fabric);
-        for port in plan.wiring.ports(id).map(|port| part.port(port.0)) {
-            let sender = fabric.pause_sender_of(port);
-            let (counted, by_queue) = (sender.is_some(), sender.is_some_and(|sender| !sender.by_ingress()));
-            let bounded = fabric.nodes[fabric.node_of[port]].memory().is_bounded();
-            let features = &mut fabric.links.ports[port].features;
-            features.set(PortFeatures::INGRESS_ACCOUNTING, counted);
-            features.set(PortFeatures::EGRESS_ACCOUNTING, by_queue);
-            features.set(PortFeatures::BOUNDED, bounded);
-        }
+        nodes::mark_counted(part, id, &mut fabric);
     }
     traffic::make_room(part, &mut fabric);
     traffic::add_sources(part, paths, &mut fabric);

@@ -246,7 +246,7 @@ mod tests {
 
     #[test]
     fn digests_tell_labels_apart_and_have_their_bits() {
-        let mut seen = std::collections::HashSet::new();
+        let mut seen = std::collections::BTreeSet::new();
         for kind in 0..KINDS as u16 {
             for low in 0..1 << (KIND_SHIFT - WIDE.trailing_zeros()) {
                 let digest = Flags(kind << KIND_SHIFT | low << WIDE.trailing_zeros()).digest();

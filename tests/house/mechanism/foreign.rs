@@ -24,13 +24,13 @@ pub fn by_number(here: &mut NodeView, port: PortIx) {
     let _ = here.hosts.endpoints[EndpointIx::new(0)].number; // E0624
     let _: PortIx = 3_usize.into(); // E0277
     let _ = Seal::new(); // E0624
-    let _ = here.links.ports[3_u32].waiting; // E0277
+    let _ = here.links.ports[3_u32].waiting; // E0308
 }
 
 /// The far end of a link is an index of no table.
 pub fn by_link(here: &mut NodeView, port: PortIx, now: Time) {
     let peer = here.links.ports[port].arrives_as.peer();
-    here.links.cold[peer].down = 0; // E0277
+    here.links.cold[peer].down = 0; // E0308
     here.links.cold[peer.0].down = 0; // E0616
     let _ = here.node_of[PlaceIx::from(peer)]; // E0308
     let _ = Event::look_for_credits(now, peer).port(); // E0061

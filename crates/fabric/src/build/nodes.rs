@@ -34,16 +34,9 @@ pub fn add_node(part: &Part, id: NodeId, node: &NodeSpec, fabric: &mut Fabric) {
     let plan = part.plan;
     let first_port = part.port(plan.wiring.first_port[id.at()]);
     let control = node.pauses();
-    let buffer = match &node.role {
-        Role::Host(host) if host.when_full == WhenFull::Drop => {
-            BufferSpec { queue: host.queue_limit, ..BufferSpec::default() }
-        }
-        Role::Host(_) => BufferSpec::default(),
-        Role::Switch(switch) => switch.buffer.clone(),
-    };
+    let buffer = buffer(node);
     // A NIC counts what came in through its ports, by its buffer.
-    let receive_buffer = receive_buffer(node);
-    let own_control = match receive_buffer {
+    let own_control = match receive_buffer(node) {
         Some(_) => control.map(|control| PauseSpec {
             accounting: Accounting::Ingress,
             watermarks: None,
@@ -95,6 +88,30 @@ pub fn add_node(part: &Part, id: NodeId, node: &NodeSpec, fabric: &mut Fabric) {
         },
         WHOLE,
     );
+}
+
+/// Sets what the ports of a node count of what waits.
+pub fn mark_counted(part: &Part, id: NodeId, fabric: &mut Fabric) {
+    for port in part.plan.wiring.ports(id).map(|port| part.port(port.0)) {
+        let sender = fabric.pause_sender_of(port);
+        let (counted, by_queue) = (sender.is_some(), sender.is_some_and(|sender| !sender.by_ingress()));
+        let bounded = fabric.nodes[fabric.node_of[port]].memory().is_bounded();
+        let features = &mut fabric.links.ports[port].features;
+        features.set(PortFeatures::INGRESS_ACCOUNTING, counted);
+        features.set(PortFeatures::EGRESS_ACCOUNTING, by_queue);
+        features.set(PortFeatures::BOUNDED, bounded);
+    }
+}
+
+/// The limits of what waits at a node.
+fn buffer(node: &NodeSpec) -> BufferSpec {
+    match &node.role {
+        Role::Host(host) if host.when_full == WhenFull::Drop => {
+            BufferSpec { queue: host.queue_limit, ..BufferSpec::default() }
+        }
+        Role::Host(_) => BufferSpec::default(),
+        Role::Switch(switch) => switch.buffer.clone(),
+    }
 }
 
 /// Lists of a queue: one, or one for each port that a frame may have come in through, and one for none.

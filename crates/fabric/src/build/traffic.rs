@@ -94,7 +94,11 @@ pub fn add_sources(part: &Part, paths: &Paths, fabric: &mut Fabric) {
             WHOLE,
         );
     }
-    // The source of each path, as this part counts; those of others are told apart all the same.
+    name_sources(spec, paths, fabric);
+}
+
+/// Writes the source of each path, as this part counts; those of others have numbers beyond.
+fn name_sources(spec: &Spec, paths: &Paths, fabric: &mut Fabric) {
     let sources = &fabric.hosts.sources;
     let mut own = vec![None; spec.flows.len()];
     for (source, state) in sources.enumerated(WHOLE) {
@@ -113,8 +117,7 @@ pub fn set_feeds(part: &Part, fabric: &mut NodeView, host: NodeId) {
 }
 
 /// The ends of connections at the part's hosts.
-pub fn add_endpoints(part: &Part, paths: &Paths, fabric: &mut Fabric) {
-    let fabric = &mut **fabric;
+pub fn add_endpoints(part: &Part, paths: &Paths, fabric: &mut NodeView) {
     let spec = part.plan.spec;
     if spec.flows.iter().all(|flow| flow.transport.is_none()) {
         return;
