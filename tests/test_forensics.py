@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import sys
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 
 import penstock as package
 from conftest import Command, json_of
-from penstock import plots
+from penstock import plots, units
 from penstock.analysis import forensics
 from penstock.analysis.overview import overview
 from penstock.errors import InputError
@@ -472,3 +473,16 @@ def test_congestion_points_are_named_by_what_they_measure(
     where = {"class": "(class 3)", "port": "(all classes)"}[measures]
     said = "\n".join(forensics.why(result, "f"))
     assert f"The congestion point at sw.0->h0 {where} lowered its rate" in said
+
+
+def test_times_are_those_of_a_clock(penstock: Command, tmp_path: Path) -> None:
+    """A storm that began 1.2 ms after the clock showed 14:03:00.9995."""
+    with units.clock(dt.datetime(2026, 11, 28, 14, 3, 0, 999_500)):
+        assert units.instant(1_200_000.4) == "2026-11-28 14:03:01.000700000"
+    assert units.instant(1_200_000.0) == "1.2 ms"
+    assert penstock("run", "dcqcn-incast", "--no-report").returncode == 0
+    name = next(iter(Result.load(tmp_path / "out/dcqcn-incast").rows("transfers")))["name"]
+    said = penstock("why", f"{name}#0", "--clock", "2026-11-28 14:03:00").stdout
+    assert "began at 2026-11-28 14:03:00.0" in said
+    wrong = penstock("why", "--clock", "noon")
+    assert (wrong.returncode, "expected date and time" in wrong.stderr) == (2, True)

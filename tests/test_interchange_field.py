@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from penstock import _core, running
+from penstock.cli.export import Base, export
 from penstock.errors import InputError
 from penstock.interchange.files import document
 from penstock.interchange.formats import format_of
@@ -110,8 +111,13 @@ def test_every_file_is_read_or_refused_with_its_reason(path: Path) -> None:
 
 
 @pytest.mark.skipif(not (FIELD / "sonic").is_dir(), reason="the templates are not there")
-def test_what_the_templates_of_sonic_render_is_imported() -> None:
-    """Each with the pools of a real device, and the profile of its table for 400 Gb/s and 40 m."""
+def test_what_the_templates_of_sonic_render_is_imported(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each with the pools of a real device, and the profile of its table for 400 Gb/s and 40 m.
+
+    Without a change of the scenario, nothing in the configuration changes.
+    """
     device = buffers(FIELD / "sonic", "th5_7060x6_buffers_defaults_t1.j2")
     device["BUFFER_PROFILE"]["pg_lossless"] = {
         "pool": "ingress_lossless_pool",
@@ -132,5 +138,10 @@ def test_what_the_templates_of_sonic_render_is_imported() -> None:
         made = join([(text, piece)], Path("out.toml"), like=Source(DRAWN, "like.toml"))
         with running.engine_errors():
             _core.check(made.text, "out.toml")
+        scenario, config = tmp_path / "out.toml", tmp_path / "config_db.json"
+        scenario.write_text(made.text)
+        config.write_text(text.text)
+        export(str(scenario), format="sonic", base=Base(config=config))
+        assert json.loads(capsys.readouterr().out) == [], name
         count += 1
     assert count >= 20

@@ -66,7 +66,7 @@ def test_profiles_of_a_port_are_a_switch() -> None:
     assert (drops["red"]["min"], drops["red"]["max"]) == ("40000 B", "200000 B")
     assert drops["red"]["max_probability"] == 0.05
     assert piece.keys["flow_control"] == {"pfc": {"priorities": [3, 4], "xoff": "40000 B", "xon": "20000 B"}}
-    assert piece.links == {"length": "40 m"}
+    assert piece.links == [(None, "40 m", ())]
     assert not piece.remarks
 
 

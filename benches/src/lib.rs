@@ -450,6 +450,7 @@ fn spec(graph: &Graph, flows: Vec<FlowSpec>, options: Options) -> Spec {
         rate: link.rate,
         wire_rate: link.wire_rate,
         delay: link.delay,
+        cable: link.cable,
         overhead: link.overhead,
         response_time: None,
     });

@@ -81,7 +81,11 @@ fn run(spec: &Spec, threads: usize, budget: u64) -> Result<Option<Outcome>, Stri
     };
     let finished = loop {
         match simulation.advance(budget) {
-            Ok(State::Running) if simulation.events() >= EVENTS => break false,
+            Ok(State::Running) if simulation.events() >= EVENTS => {
+                // Promises that break meanwhile are those of the scenario.
+                let _ = simulation.cut_short();
+                break false;
+            }
             Ok(State::Running) => {}
             Ok(State::Finished) => break true,
             // A scenario may well lose frames that it calls lossless; the simulator may not lose count.

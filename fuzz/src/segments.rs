@@ -1,4 +1,4 @@
-//! What must hold whatever segments TCP hears: no panic, and nothing is believed that cannot be.
+//! What must hold whatever segments TCP or queue pairs receive: no panic, and nothing is believed that cannot be.
 //!
 //! Shared by the fuzz target and by a test of the crate `transport`, which needs no fuzzer.
 
@@ -7,13 +7,21 @@ use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::sync::Arc;
 use transport::{
-    Conversation, ConversationSpec, Delay, Protocol, Received, TcpKeys, TcpPreset, TcpReceiver, TcpSender,
-    TcpSpec,
+    Conversation, ConversationSpec, Delay, Operation, PathFacts, Post, Protocol, RdmaKeys, RdmaRecovery,
+    RdmaSpec, Received, TcpKeys, TcpPreset, TcpReceiver, TcpSender, Transport,
 };
-use units::{Bytes, Time};
+use units::{BitRate, Bytes, Time};
 
 /// Bytes of the transfer.
 const TOTAL: u64 = 200_000;
+/// Of a path without switches.
+const FACTS: PathFacts = PathFacts {
+    rate: BitRate::from_gbps(10),
+    base_rtt: Time::from_us(10),
+    packet: 1_090,
+    hops: 0,
+    overhead: 20,
+};
 /// Bytes of a step.
 const STEP: usize = 16;
 const PRESETS: [TcpPreset; 5] =
@@ -34,27 +42,43 @@ pub fn check(bytes: &[u8]) -> Result<(), String> {
             .ok_or_else(|| format!("{acknowledged} B acknowledged of {sent} B"))
     })?;
     hear(&mut TcpReceiver::new(&whole), steps, |it| Ok(it.delivered()))?;
-    let talk = Arc::new(talk(none));
-    for mut end in
-        [Conversation::opener(&talk, Time::ZERO, None, rng()), Conversation::answerer(&talk, rng())]
-    {
-        hear(&mut end, steps, |it| {
-            let (acknowledged, sent) = (it.sender().acknowledged(), it.sender().sent());
-            (acknowledged <= sent).then_some(sent).ok_or_else(|| format!("{acknowledged} B of {sent} B"))
-        })?;
+    for transport in [Transport::Tcp(none.into()), Transport::Rdma(queue_pairs(first)?)] {
+        let talk = Arc::new(talk(transport));
+        for mut end in [
+            Conversation::opener(&talk, (Time::ZERO, None), FACTS, rng()),
+            Conversation::answerer(&talk, FACTS, rng()),
+        ] {
+            hear(&mut end, steps, |it| {
+                let Some(sender) = it.tcp_sender() else { return Ok(it.delivered()) };
+                let (acknowledged, sent) = (sender.acknowledged(), sender.sent());
+                (acknowledged <= sent).then_some(sent).ok_or_else(|| format!("{acknowledged} B of {sent} B"))
+            })?;
+        }
     }
     Ok(())
 }
 
-fn talk(tcp: TcpSpec) -> ConversationSpec {
+/// Queue pairs of either recovery without messages of their own.
+fn queue_pairs(first: u8) -> Result<Arc<RdmaSpec>, String> {
+    let recovery = if first & 16 == 0 { RdmaRecovery::GoBackN } else { RdmaRecovery::Selective };
+    let keys = RdmaKeys { recovery, ..RdmaKeys::default() };
+    let made = keys.carrier(Some(Bytes::new(0)), 1_522);
+    made.map(|(spec, _)| spec).map_err(|wrong| format!("{wrong:?}"))
+}
+
+fn talk(transport: Transport) -> ConversationSpec {
+    let messages = [100, 3_000, 20_000, 1];
+    let post = |bytes| Box::from([Post { operation: Operation::Send, bytes }]);
+    let is_tcp = transport.queue_pairs().is_none();
     ConversationSpec {
-        messages: [100, 3_000, 20_000, 1].into(),
-        markers: true,
+        messages: messages.into(),
+        posts: messages.into_iter().filter(|_| !is_tcp).map(post).collect(),
+        markers: is_tcp,
         outstanding: 3,
         exchanges: Some(1_000),
         think: Delay::Exponential(Time::from_us(3)),
         service: Delay::Fixed(Time::from_us(1)),
-        tcp: tcp.into(),
+        transport,
     }
 }
 

@@ -218,10 +218,14 @@ def find_words(words: str) -> list[Topic]:
         Parts of words, in any order; case does not matter, and ``-`` and ``_`` are alike.
     """
     wanted = [_folded(word) for word in words.split()]
-    ranked: dict[int, list[Topic]] = {0: [], 1: [], 2: [], 3: []}
+    ranked: dict[int, list[Topic]] = {rank: [] for rank in range(-1, 4)}
     for topic in topics() if wanted else ():
         if all(word in _folded(" ".join([topic.name, *topic.also, *topic.lines])) for word in wanted):
-            named = all(word in _folded(topic.name) for word in wanted)
+            own = [_folded(name) for name in (topic.name, *topic.also)]
+            if _folded(words) in own:
+                ranked[-1].append(topic)
+                continue
+            named = any(all(word in name for word in wanted) for name in own)
             is_key = topic.kind in ("scenario key", "column") or topic.kind.startswith("parameter")
             ranked[2 * (not named) + is_key].append(topic)
     alike: dict[tuple[str, ...], Topic] = {}

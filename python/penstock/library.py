@@ -10,6 +10,7 @@ import stat
 import tomllib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -108,9 +109,22 @@ def read(name_or_path: str) -> Source:
     known = [entry.name for entry in scenarios()]
     if name_or_path in known:
         return Source(text_in(named), str(named))
-    raise InputError(
-        f"{name_or_path}: no such file, and no scenario has this name; {suggestion(name_or_path, known)}"
-    )
+    near = suggestion(name_or_path, known + files_beside(path))
+    hint = near if near.startswith("did") else suggestion(name_or_path, known)
+    raise InputError(f"{name_or_path}: no such file, and no scenario has this name; {hint}")
+
+
+MOST_FILES = 1_000
+"""Files of a folder that a message looks at."""
+
+
+def files_beside(path: Path) -> list[str]:
+    """The files of the folder where a file is missing, by the names that a user would write."""
+    try:
+        found = [one for one in islice(path.parent.iterdir(), MOST_FILES) if one.is_file()]
+    except (OSError, ValueError):
+        return []
+    return sorted(str(one) for one in found)
 
 
 def suggestion(wrong: str, known: Iterable[str]) -> str:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import datetime as dt
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextvars import ContextVar
 
 UNKNOWN = "-"
 
@@ -20,6 +23,30 @@ def rate(bps: float | None) -> str:
 def duration(ns: float | None) -> str:
     """``1500`` nanoseconds as ``1.5 us``."""
     return _scaled(ns, _TIMES)
+
+
+_ZERO: ContextVar[dt.datetime | None] = ContextVar("zero", default=None)
+
+
+@contextlib.contextmanager
+def clock(zero: dt.datetime | None) -> Iterator[None]:
+    """Within it instants are times of a clock that showed `zero` when the run began; ``None``: since then."""
+    token = _ZERO.set(zero)
+    try:
+        yield
+    finally:
+        _ZERO.reset(token)
+
+
+def instant(ns: float) -> str:
+    """A time of the run: ``1500`` nanoseconds as ``1.5 us``, or as a clock shows it (see `clock`)."""
+    if (zero := _ZERO.get()) is None:
+        for size, unit in ((1e9, "s"), (1e6, "ms"), (1e3, "us")):
+            if ns >= size:
+                return f"{ns / size:.6g} {unit}"
+        return f"{ns:.6g} ns"
+    whole, rest = divmod(zero.microsecond * 1_000 + round(ns), 10**9)
+    return f"{zero.replace(microsecond=0) + dt.timedelta(seconds=whole):%Y-%m-%d %H:%M:%S}.{rest:09d}"
 
 
 def size(number: float | None) -> str:

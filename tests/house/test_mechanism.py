@@ -86,6 +86,7 @@ ADDED = [
     Example("A congestion control", "halving", "controllers", "crates/transport/src/lib.rs"),
     Example("A congestion control of RDMA", "brake", "rdma_controls", "crates/transport/src/rdma.rs"),
     Example("An application", "ping", "applications", "crates/transport/src/lib.rs", ("endpoints",)),
+    Example("A transport", "stop_and_wait", "transports", "crates/transport/src/lib.rs"),
     Example("An arrival process", "pairs", "arrivals", "crates/workload/src/lib.rs"),
     Example("A topology", "mesh", "topologies", "crates/fabric/src/spec/topology.rs"),
     Example("A distribution of sizes", "photos", "published", "crates/workload/src/published.rs"),

@@ -513,7 +513,7 @@ mod tests {
             receive: None,
             send: None,
             limiters: None,
-            rdma: None,
+            nic_limits: None,
         }
     }
 
@@ -532,6 +532,7 @@ mod tests {
             rate: BitRate::from_gbps(10),
             wire_rate: BitRate::from_gbps(10),
             delay: Time::from_us(1),
+            cable: Time::from_us(1),
             overhead: 20,
             response_time: None,
         };

@@ -114,8 +114,8 @@ pub fn priorities_of(nodes: &[NodeSpec], flows: &[FlowSpec]) -> u32 {
     let limiters = nodes.iter().filter_map(|node| node.host()?.limiters.as_ref());
     let tags =
         limiters.filter_map(|limiters| queueing::RateConfiguration::return_priority(&limiters.control));
-    let answers = flows.iter().filter_map(|flow| flow.transport.as_ref()?.rdma());
-    let answers = answers.flat_map(|rdma| rdma.reply_priorities()).map(|priority| priority.0);
+    let answers = flows.iter().filter_map(|flow| flow.transport.as_deref());
+    let answers = answers.flat_map(ConnectionSpec::reply_priorities).map(|priority| priority.0);
     let flows = flows.iter().map(|flow| flow.priority.0);
     with_new_priorities(
         nodes,
@@ -246,8 +246,8 @@ pub struct HostSpec {
     pub send: Option<SendSpec>,
     /// The rate limiters that frames pass before the NIC; `None`: there are none.
     pub limiters: Option<LimiterSpec>,
-    /// What its NIC spends on messages and queue pairs of RDMA; `None`: nothing.
-    pub rdma: Option<transport::NicLimits>,
+    /// What its NIC spends on messages and queue pairs; `None`: nothing.
+    pub nic_limits: Option<transport::NicLimits>,
 }
 
 impl HostSpec {
@@ -360,6 +360,8 @@ pub struct LinkSpec {
     pub wire_rate: BitRate,
     /// One-way delay of cable and interfaces.
     pub delay: Time,
+    /// One-way delay of the cable alone; a scenario chooses ports by the length of their cables.
+    pub cable: Time,
     /// Bytes around each frame on the wire (preamble and inter-frame gap).
     pub overhead: u16,
     /// The limit of the response to a pause that the PHY of this link has; `None`: that of the rate. A station that

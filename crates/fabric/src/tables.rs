@@ -88,7 +88,8 @@ pub static TABLES: [&TableSpec; 34] = [
 ];
 
 impl Simulation {
-    /// The result up to now, as tables. Of a run that is not over, [`Simulation::cut_short`] makes it that of one time.
+    /// The result up to now, as tables. Of a run that is not over, [`Simulation::cut_short`] makes it that of one time: without
+    /// it, frames that were sent ahead of their time count before they have passed.
     pub fn tables(&mut self) -> Vec<Table> {
         self.settle();
         tables(self)

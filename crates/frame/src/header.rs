@@ -33,6 +33,8 @@ pub struct RdmaHeader {
     /// Of the last packet of a message for whose end others wait: which one it is, counted from 1 (immediate data, InfiniBand
     /// Architecture Specification volume 1 section 9.2.6); else 0.
     pub immediate: u32,
+    /// Of a packet whose message is none of the verb of its queue pair: which one it is, counted from 1 by who writes it; else 0.
+    pub operation: u8,
 }
 
 /// The fields of a TCP segment that decide what its receiver does (RFC 9293 section 3.1), but the window, which does
@@ -65,6 +67,36 @@ impl Header {
             Header::Tcp(tcp) => tcp.digest(),
             Header::Rdma(rdma) => rdma.digest(),
         }
+    }
+
+    /// The number or word that it has in place of that of its frame, and which of the connections on its path it is of.
+    #[inline(always)]
+    pub fn word(&self) -> (u32, u32) {
+        match self {
+            Header::Tcp(tcp) => (tcp.number, tcp.connection),
+            Header::Rdma(rdma) => (rdma.word, rdma.pair),
+        }
+    }
+    /// The connection of a packet that has stamps of switches, or asks for some; `None`: it has none.
+    #[inline(always)]
+    pub fn stamped(&self) -> Option<u32> {
+        self.rdma().filter(|rdma| rdma.telemetry.has_stamps()).map(|rdma| rdma.pair)
+    }
+    /// What it asks the switches on its way for, to be written into.
+    #[inline(always)]
+    pub fn telemetry_mut(&mut self) -> Option<&mut Telemetry> {
+        match self {
+            Header::Rdma(rdma) => Some(&mut rdma.telemetry),
+            Header::Tcp(_) => None,
+        }
+    }
+    /// Bytes that a request asks the peer for; 0: it is none.
+    pub fn asked(&self) -> u32 {
+        self.rdma().map_or(0, |rdma| rdma.asked)
+    }
+    /// The label of the operation that it is part of; 0: the one of its connection. See [`RdmaHeader::operation`].
+    pub fn operation(&self) -> u8 {
+        self.rdma().map_or(0, |rdma| rdma.operation)
     }
 
     /// It, if it is that of a packet of RDMA.
@@ -104,7 +136,9 @@ impl RdmaHeader {
             telemetry => mixed(digest, telemetry.digest()),
         };
         let digest = if self.asked == 0 { digest } else { mixed(digest, self.asked.into()) };
-        if self.immediate == 0 { digest } else { mixed(digest, u64::from(self.immediate) << 32) }
+        let digest =
+            if self.immediate == 0 { digest } else { mixed(digest, u64::from(self.immediate) << 32) };
+        if self.operation == 0 { digest } else { mixed(digest, u64::from(self.operation) << 40) }
     }
 }
 

@@ -305,10 +305,12 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the bins and wherever the run may end, each series is the sum over its frames of what has passed.
+        /// Whatever the bins and wherever the run may end, each series is the sum over its frames of what has passed, also
+        /// where frames of several links arrive at one place at the same time.
         #[test]
         fn bins_are_the_sums_of_frames(
             frames in proptest::collection::vec((0usize..3, 64u64..2000, 0u64..3000, 0u64..30_000), 1..80),
+            overlap in any::<bool>(),
             (width, stops) in (1u64..6000, proptest::collection::vec(1u64..400_000, 1..4)),
         ) {
             let width = Time::from_ps(width);
@@ -319,7 +321,7 @@ mod tests {
             let (mut now, mut all, mut next) = ([0u64; 3], vec![], 1);
             for (place, bits, took, gap) in frames {
                 let end = now[place] + gap + took;
-                now[place] = end;
+                now[place] = if overlap { now[place] + gap } else { end };
                 let frame = Passage { end: Time::from_ps(end), took: Time::from_ps(took), bits };
                 running[place].pass(frame, &mut grid);
                 all.push((place, frame));

@@ -247,6 +247,8 @@ fn payload(log: &Log, row: usize) -> Payload {
         (_, 1) => Payload::Message(Verb::Send, bytes),
         (_, 2) => Payload::Message(Verb::Write, bytes),
         (_, 3) => Payload::Message(Verb::Read, bytes),
+        (_, 4) => Payload::Message(Verb::WriteWithImmediate, bytes),
+        (_, 5) => Payload::Message(Verb::ReadRequest, bytes),
         _ => Payload::Stream,
     }
 }

@@ -17,7 +17,6 @@ pub fn describe(scenario: &scenario::Scenario) -> Result<String, String> {
     let row = |row: &fabric::Threshold| {
         json!({
             "switch": row.node,
-            "port": row.port,
             "ports": row.ports,
             "what": row.what,
             "profile": row.profile,

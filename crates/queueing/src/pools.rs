@@ -142,7 +142,7 @@ pub struct Attachment {
     /// Only at ports of this rate; on a link with a `line_code` it is the rate on the wire, as in the topology. A rate. Default: any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<BitRate>,
-    /// Only at ports whose cable, with what their interfaces add, is at most this long. A length. Default: any.
+    /// Only at ports whose cable is at most this long; of a cable with a `delay`, 5 ns are a metre. A length. Default: any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub length: Option<Length>,
 }
@@ -180,7 +180,7 @@ pub struct AttachmentSpec {
     pub to: Vec<String>,
     /// The rate of the link.
     pub rate: Option<BitRate>,
-    /// The longest delay of the link.
+    /// The longest delay of the cable.
     pub delay: Option<Time>,
 }
 

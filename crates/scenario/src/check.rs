@@ -20,8 +20,8 @@ mod names;
 mod path_choice;
 mod ports;
 mod probes;
+mod queue_pairs;
 mod queueing;
-mod rdma;
 mod receive;
 mod receivers;
 mod scheduler;
@@ -229,7 +229,8 @@ fn lower(model: &Model, context: &mut Context<'_>) -> Option<(Spec, Vec<u8>)> {
         findings::report(found, model, &spec, &entries, context);
         path_choice::check(model, &spec, context);
         managers::check(model, &spec, &needs, context);
-        let of_flows = [transports::check_losses, rdma::check, fcoe::check, telemetry::check, dcqcn::check];
+        let of_flows =
+            [transports::check_losses, queue_pairs::check, fcoe::check, telemetry::check, dcqcn::check];
         of_flows.into_iter().for_each(|check| check(model, &spec, context));
         domains::check(model, &spec, context);
         unused::check(model, &spec, &needs, &entries, context);

@@ -44,6 +44,9 @@ pub fn fill(model: &mut Model, file: &str) {
     fill_stations(model, &priorities);
     for flow in &mut model.flows {
         flow.stop.get_or_insert(duration);
+        if let SourceText::Answered(application) = &mut flow.source {
+            application.fill();
+        }
     }
     for entry in &mut model.transfers {
         entry.stop.get_or_insert(duration);

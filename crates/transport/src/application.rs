@@ -1,9 +1,11 @@
 //! What every application says of itself: its keys, and the two endpoints that it runs at.
 
-use crate::{Endpoint, Turn};
+use crate::{Application, Endpoint, PathFacts, Turn};
 use keys::Remark;
 use rand_xoshiro::Xoshiro256PlusPlus;
+use std::sync::Arc;
 use units::{BitRate, Bytes, Time};
+use workload::Due;
 
 /// The random stream of an endpoint.
 pub type Random = Xoshiro256PlusPlus;
@@ -11,7 +13,10 @@ pub type Random = Xoshiro256PlusPlus;
 /// The keys of an application, as a scenario has them.
 pub trait ApplicationKeys {
     /// What they describe.
-    type Spec;
+    type Spec: Into<Application>;
+
+    /// Writes out the defaults that depend on other keys.
+    fn fill(&mut self) {}
 
     /// What sends `limit` bytes in frames of at most `frame` bytes, and what to beware of.
     ///
@@ -40,15 +45,34 @@ pub trait ApplicationKeys {
     }
 }
 
+/// How a connection begins.
+#[derive(Clone, Debug)]
+pub struct Opening<'a> {
+    /// When it begins, and from when on it begins nothing new.
+    pub start: Time,
+    /// See `start`.
+    pub stop: Option<Time>,
+    /// The scheduled transfers, in order of their starts.
+    pub due: &'a Arc<[Due]>,
+    /// Facts of the path from either end to the other, the end that opens first.
+    pub facts: [PathFacts; 2],
+    /// A random stream for either end, which should be its alone.
+    pub random: [Random; 2],
+}
+
 /// An application, checked.
 pub trait ApplicationSpec {
-    /// The endpoint that opens the connection at `start`, and its peer; from `stop` on it begins nothing. Each has a random
-    /// stream.
-    fn ends(&self, start: Time, stop: Option<Time>, near: Random, far: Random) -> (Endpoint, Endpoint);
+    /// The endpoint that opens the connection, and its peer.
+    fn ends(&self, opening: Opening<'_>) -> (Endpoint, Endpoint);
     /// The shortest and the longest frame that either may send, DA to FCS.
     fn frames(&self) -> (u16, u16);
     /// The frames of one turn.
     fn turn(&self) -> Turn;
+    /// Lengths of a full frame of the end that opens, and of what answers it.
+    fn round_trip_frames(&self) -> (u16, u16) {
+        let Turn { out, back, .. } = self.turn();
+        (out.full, back.full)
+    }
     /// The most that it sends, in bits of frames (DA to FCS) a second, where one turn takes no less than `turn_secs`.
     /// Infinite if nothing holds it.
     fn most_bps(&self, turn_secs: f64) -> f64;
@@ -100,9 +124,13 @@ macro_rules! applications {
             ) -> Result<(Application, Vec<Remark>), Vec<Remark>> {
                 match self {
                     $(Applications::$name(keys) => {
-                        ApplicationKeys::spec(keys, limit, frame).map(|(spec, warnings)| (Application::$name(spec), warnings))
+                        ApplicationKeys::spec(keys, limit, frame).map(|(spec, warnings)| (spec.into(), warnings))
                     })*
                 }
+            }
+            /// Writes out the defaults that depend on other keys.
+            pub fn fill(&mut self) {
+                match self { $(Applications::$name(keys) => ApplicationKeys::fill(keys),)* }
             }
             /// Whether it waits for ever for a frame that is lost, which a key `timeout` would prevent.
             pub fn waits_for_ever(&self) -> bool {
@@ -130,53 +158,57 @@ macro_rules! applications {
         #[derive(Clone, Debug, PartialEq)]
         pub enum Application {
             $($(#[$doc])+ $name($spec),)*
-            /// Scheduled transfers over TCP.
-            Transfers(Arc<TcpSpec>),
-            /// Scheduled transfers over RDMA.
-            RdmaTransfers(Arc<RdmaSpec>),
+            /// Scheduled transfers.
+            Transfers(Scheduled),
         }
 
+        $(impl From<$spec> for Application {
+            fn from(spec: $spec) -> Application {
+                Application::$name(spec)
+            }
+        })*
+
         impl ApplicationSpec for Application {
-            fn ends(&self, start: Time, stop: Option<Time>, near: Random, far: Random) -> (Endpoint, Endpoint) {
+            fn ends(&self, opening: Opening<'_>) -> (Endpoint, Endpoint) {
                 match self {
-                    $(Application::$name(spec) => spec.ends(start, stop, near, far),)*
-                    Application::Transfers(spec) => spec.ends(start, stop, near, far),
-                    Application::RdmaTransfers(spec) => spec.ends(start, stop, near, far),
+                    $(Application::$name(spec) => spec.ends(opening),)*
+                    Application::Transfers(spec) => spec.ends(opening),
                 }
             }
             fn frames(&self) -> (u16, u16) {
                 match self {
-                    $(Application::$name(spec) => spec.frames(),)*
-                    Application::Transfers(spec) => spec.frames(),
-                    Application::RdmaTransfers(spec) => spec.frames(),
+                    $(Application::$name(spec) => ApplicationSpec::frames(spec),)*
+                    Application::Transfers(spec) => ApplicationSpec::frames(spec),
                 }
             }
             fn turn(&self) -> Turn {
                 match self {
                     $(Application::$name(spec) => spec.turn(),)*
                     Application::Transfers(spec) => spec.turn(),
-                    Application::RdmaTransfers(spec) => spec.turn(),
+                }
+            }
+            fn round_trip_frames(&self) -> (u16, u16) {
+                match self {
+                    $(Application::$name(spec) => ApplicationSpec::round_trip_frames(spec),)*
+                    Application::Transfers(spec) => ApplicationSpec::round_trip_frames(spec),
                 }
             }
             fn most_bps(&self, turn_secs: f64) -> f64 {
                 match self {
                     $(Application::$name(spec) => spec.most_bps(turn_secs),)*
                     Application::Transfers(spec) => spec.most_bps(turn_secs),
-                    Application::RdmaTransfers(spec) => spec.most_bps(turn_secs),
                 }
             }
             fn check(&self) -> Result<(), String> {
                 match self {
                     $(Application::$name(spec) => ApplicationSpec::check(spec),)*
                     Application::Transfers(spec) => ApplicationSpec::check(spec),
-                    Application::RdmaTransfers(spec) => ApplicationSpec::check(spec),
                 }
             }
             fn understands_marks(&self) -> bool {
                 match self {
-                    $(Application::$name(spec) => spec.understands_marks(),)*
-                    Application::Transfers(spec) => spec.understands_marks(),
-                    Application::RdmaTransfers(spec) => spec.understands_marks(),
+                    $(Application::$name(spec) => ApplicationSpec::understands_marks(spec),)*
+                    Application::Transfers(spec) => ApplicationSpec::understands_marks(spec),
                 }
             }
         }

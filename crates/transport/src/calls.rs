@@ -2,7 +2,7 @@
 
 use crate::endpoint::{Protocol, Received};
 use crate::exchange::Label;
-use crate::testbed::{DELAY, START, draws, exchanges, transfer, window};
+use crate::testbed::{DELAY, Facts as _, START, draws, exchanges, transfer, window};
 use crate::{RequestResponseSpec, Requester, Responder, WindowReceiver, WindowSender, WindowSpec};
 use frame::FrameKind;
 use units::Time;

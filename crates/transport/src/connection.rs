@@ -1,17 +1,18 @@
 //! What a connection is: plain, checked data, from which both of its endpoints are made.
 
-use crate::application::{ApplicationSpec, Random};
+use crate::application::{ApplicationSpec, Opening, Random};
 use crate::controller::ControllerConfiguration;
 use crate::conversation::ConversationSpec;
 use crate::delay::Delay;
 use crate::exchange::{MAX_OUTSTANDING, MAX_SEGMENTS, Message};
+use crate::transport::TransportSpec;
 use crate::{
     Application, ControllerSpec, Conversation, Endpoint, Fcoe, FcoeSpec, PathFacts, RdmaReceiver, RdmaSender,
-    RdmaSpec, Requester, Responder, StaticWindow, TcpReceiver, TcpSender, TcpSpec, Train, TransferReceiver,
-    TransferSender, Turn, WindowReceiver, WindowSender,
+    RdmaSpec, Requester, Responder, StaticWindow, TcpReceiver, TcpSender, TcpSpec, Train, Transport, Turn,
+    WindowReceiver, WindowSender,
 };
 use std::sync::Arc;
-use units::{Amount, BitRate, Time};
+use units::{Amount, Time};
 use workload::Due;
 
 /// A connection between two hosts, checked.
@@ -70,36 +71,34 @@ pub struct RequestResponseSpec {
 }
 
 impl ConnectionSpec {
-    /// Both endpoints: the one that opens the connection, and its peer. The random streams should belong to
-    /// one endpoint each. `due`: the scheduled transfers, in order of their starts. `facts`: those of their path.
+    /// Both endpoints: the one that opens the connection, and its peer. The random streams should belong to one endpoint each.
+    /// `due`: the scheduled transfers, in order of their starts. `facts`: those of the path from either end.
     pub fn start(
         &self,
         due: &Arc<[Due]>,
-        facts: PathFacts,
-        near: Random,
-        far: Random,
+        facts: [PathFacts; 2],
+        random: [Random; 2],
     ) -> (Endpoint, Endpoint) {
-        let (start, stop) = (self.start, self.stop);
+        self.application.ends(Opening { start: self.start, stop: self.stop, due, facts, random })
+    }
+    /// The transport that carries the messages of its application; `None`: it sends frames of its own.
+    pub fn transport(&self) -> Option<Transport> {
         match &self.application {
-            Application::Transfers(spec) => (
-                Endpoint::TransferSender(Box::new(TransferSender::new(spec, due.clone(), near))),
-                Endpoint::TransferReceiver(Box::new(TransferReceiver::new(spec, due.clone()))),
-            ),
-            Application::Rdma(spec) | Application::RdmaTransfers(spec) => {
-                let facts = spec.facts(facts.rate, facts.base_rtt, facts.hops, facts.overhead);
-                let sender = RdmaSender::new(spec, due.clone(), facts, start, stop);
-                (
-                    Endpoint::RdmaSender(Box::new(sender)),
-                    Endpoint::RdmaReceiver(Box::new(RdmaReceiver::reading(spec, due, start, stop))),
-                )
-            }
-            other => other.ends(start, stop, near, far),
+            Application::Tcp(spec) => Some(Transport::Tcp(spec.clone())),
+            Application::Rdma(spec) => Some(Transport::Rdma(spec.clone())),
+            Application::Transfers(scheduled) => Some(scheduled.transport()),
+            Application::Conversation(spec) => Some(spec.transport.clone()),
+            Application::MpiExchange(spec) => Some(spec.transport.clone()),
+            _ => None,
         }
     }
-    /// What it is, if it is RDMA.
-    pub fn rdma(&self) -> Option<&RdmaSpec> {
+    /// Its queue pairs, if it is RDMA.
+    pub fn queue_pairs(&self) -> Option<&RdmaSpec> {
         match &self.application {
-            Application::Rdma(spec) | Application::RdmaTransfers(spec) => Some(spec),
+            Application::Rdma(spec) => Some(spec),
+            Application::Transfers(scheduled) => scheduled.queue_pairs().map(|pairs| &**pairs),
+            Application::Conversation(spec) => spec.transport.queue_pairs().map(|pairs| &**pairs),
+            Application::MpiExchange(spec) => spec.transport.queue_pairs().map(|pairs| &**pairs),
             _ => None,
         }
     }
@@ -109,6 +108,10 @@ impl ConnectionSpec {
             Application::Fcoe(spec) => Some(spec),
             _ => None,
         }
+    }
+    /// Lengths of a full frame of the end that opens, and of what answers it, DA to FCS.
+    pub fn round_trip_frames(&self) -> (u16, u16) {
+        self.application.round_trip_frames()
     }
     /// The shortest frame that either endpoint may send, DA to FCS: what the look-ahead has to know.
     pub fn shortest_frame(&self) -> u16 {
@@ -132,7 +135,7 @@ fn above_zero(what: &str, value: u64) -> Result<(), String> {
 }
 
 impl ApplicationSpec for WindowSpec {
-    fn ends(&self, start: Time, stop: Option<Time>, _near: Random, _far: Random) -> (Endpoint, Endpoint) {
+    fn ends(&self, Opening { start, stop, .. }: Opening<'_>) -> (Endpoint, Endpoint) {
         (
             Endpoint::WindowSender(Box::new(WindowSender::new(self, start, stop))),
             Endpoint::WindowReceiver(WindowReceiver::new(self)),
@@ -173,7 +176,7 @@ impl ApplicationSpec for WindowSpec {
 }
 
 impl ApplicationSpec for RequestResponseSpec {
-    fn ends(&self, start: Time, stop: Option<Time>, near: Random, far: Random) -> (Endpoint, Endpoint) {
+    fn ends(&self, Opening { start, stop, random: [near, far], .. }: Opening<'_>) -> (Endpoint, Endpoint) {
         (
             Endpoint::Requester(Box::new(Requester::new(self, start, stop, near))),
             Endpoint::Responder(Box::new(Responder::new(self, far))),
@@ -211,19 +214,24 @@ impl ApplicationSpec for RequestResponseSpec {
 }
 
 impl ApplicationSpec for Arc<ConversationSpec> {
-    fn ends(&self, start: Time, stop: Option<Time>, near: Random, far: Random) -> (Endpoint, Endpoint) {
+    fn ends(
+        &self,
+        Opening { start, stop, facts, random: [near, far], .. }: Opening<'_>,
+    ) -> (Endpoint, Endpoint) {
         (
-            Endpoint::Conversation(Box::new(Conversation::opener(self, start, stop, near))),
-            Endpoint::Conversation(Box::new(Conversation::answerer(self, far))),
+            Endpoint::Conversation(Box::new(Conversation::opener(self, (start, stop), facts[0], near))),
+            Endpoint::Conversation(Box::new(Conversation::answerer(self, facts[1], far))),
         )
     }
     fn frames(&self) -> (u16, u16) {
-        (self.tcp.shortest_frame(), self.tcp.longest_frame())
+        TransportSpec::frames(&self.transport)
     }
     fn turn(&self) -> Turn {
-        let [out, back] = [true, false]
-            .map(|opener| Train::messages(&self.tcp, self.of_end(opener).map(|bytes| self.on_stream(bytes))));
+        let [out, back] = [true, false].map(|opener| self.train(opener));
         Turn { out, back, answers: 1.0 }
+    }
+    fn round_trip_frames(&self) -> (u16, u16) {
+        TransportSpec::round_trip_frames(&self.transport)
     }
     fn most_bps(&self, turn_secs: f64) -> f64 {
         let bits = f64::from(self.outstanding) * self.turn().out.bytes as f64 * 8.0;
@@ -233,12 +241,12 @@ impl ApplicationSpec for Arc<ConversationSpec> {
         ConversationSpec::check(self)
     }
     fn understands_marks(&self) -> bool {
-        self.tcp.ecn != crate::EcnMode::Off
+        TransportSpec::understands_marks(&self.transport)
     }
 }
 
 impl ApplicationSpec for Arc<FcoeSpec> {
-    fn ends(&self, start: Time, stop: Option<Time>, near: Random, far: Random) -> (Endpoint, Endpoint) {
+    fn ends(&self, Opening { start, stop, random: [near, far], .. }: Opening<'_>) -> (Endpoint, Endpoint) {
         (
             Endpoint::Fcoe(Box::new(Fcoe::initiator(self, start, stop, near))),
             Endpoint::Fcoe(Box::new(Fcoe::target(self, far))),
@@ -264,7 +272,7 @@ impl ApplicationSpec for Arc<FcoeSpec> {
 
 /// TCP of bulk transfers.
 impl ApplicationSpec for Arc<TcpSpec> {
-    fn ends(&self, start: Time, stop: Option<Time>, near: Random, _far: Random) -> (Endpoint, Endpoint) {
+    fn ends(&self, Opening { start, stop, random: [near, _], .. }: Opening<'_>) -> (Endpoint, Endpoint) {
         (
             Endpoint::TcpSender(Box::new(TcpSender::new(self, start, stop, near))),
             Endpoint::TcpReceiver(TcpReceiver::new(self)),
@@ -292,13 +300,13 @@ impl ApplicationSpec for Arc<TcpSpec> {
     }
 }
 
-/// RDMA: as if its path had no round trip of its own, which [`ConnectionSpec::start`] is told.
+/// Messages of a flow over RDMA, or scheduled transfers.
 impl ApplicationSpec for Arc<RdmaSpec> {
-    fn ends(&self, start: Time, stop: Option<Time>, _near: Random, _far: Random) -> (Endpoint, Endpoint) {
-        let facts = self.facts(BitRate::from_gbps(100), Time::from_us(10), 1, 20);
+    fn ends(&self, Opening { start, stop, due, facts: [facts, _], .. }: Opening<'_>) -> (Endpoint, Endpoint) {
+        let facts = self.facts(facts.rate, facts.base_rtt, facts.hops, facts.overhead);
         (
-            Endpoint::RdmaSender(Box::new(RdmaSender::new(self, [].into(), facts, start, stop))),
-            Endpoint::RdmaReceiver(Box::new(RdmaReceiver::reading(self, &[].into(), start, stop))),
+            Endpoint::RdmaSender(Box::new(RdmaSender::new(self, due.clone(), facts, start, stop))),
+            Endpoint::RdmaReceiver(Box::new(RdmaReceiver::reading(self, due, start, stop))),
         )
     }
     fn frames(&self) -> (u16, u16) {

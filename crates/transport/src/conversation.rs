@@ -1,4 +1,4 @@
-//! Two applications that talk over one TCP connection, in turn.
+//! Two applications that send each other messages in turn, over one connection of TCP or RDMA.
 //!
 //! An exchange is a list of messages. The host that opens the connection sends the first, its peer the second, and so on;
 //! the peer sends the last one. A message that has arrived as a whole is answered at once, the last of the opener after a
@@ -9,21 +9,24 @@
 //! second, and so on. So both ends know what each byte of the stream belongs to, and nothing is written into it. A limit
 //! of exchanges ends in the middle of a round of places; a stop lets the round that has begun end.
 //!
-//! Each direction is a TCP sender and its receiver, with a window and acknowledgements of its own.
+//! Each direction is a sender and its receiver, with a window and acknowledgements of its own. Over RDMA a message is one of a
+//! queue pair, or several: a SEND, a WRITE with immediate data, or what iSER makes of it.
 //!
 //! Source: RFC 7143, sections 4.2.2 and 11 (commands in order, data when they are asked for, the status at the end);
 //! E. D. Lazowska et al., "Quantitative System Performance", chapter 4 (think and service times: a closed class);
-//! `tcp_sender` and `tcp_receiver` for what carries the messages.
+//! `tcp_sender`, `tcp_receiver`, `rdma_sender` and `rdma_receiver` for what carries the messages.
 //!
 //! Not modelled: acknowledgements on data; answers that overtake others; a server with few processors, where requests
 //! queue; a window that closes because an application reads slowly.
 
-use crate::duplex::Duplex;
-use crate::endpoint::{Congestion, Protocol, Received, Record, RecordKind, Segment, Undelivered};
+use crate::endpoint::{HostEvent, Protocol, Received, Record, RecordKind, Segment, TransportFacts};
 use crate::iwarp::with_markers;
-use crate::limited::LimitedTimes;
-use crate::tcp::TcpSpec;
+use crate::load::Train;
+use crate::rdma::{PathFacts, Post};
+use crate::transport::{DuplexEnd, TransportSpec, Unit, calls_of_duplex};
 use crate::{Delay, TcpSender};
+use crate::{Duplex, Transport};
+use frame::Stamps;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -34,6 +37,8 @@ use units::Time;
 pub struct ConversationSpec {
     /// Bytes of the messages of an exchange, each above 0: an even number, the opener's first.
     pub messages: Arc<[u64]>,
+    /// Of each message, what it is over RDMA; empty over TCP.
+    pub posts: Arc<[Box<[Post]>]>,
     /// MPA puts markers into both directions.
     pub markers: bool,
     /// Exchanges at a time, above 0.
@@ -44,8 +49,8 @@ pub struct ConversationSpec {
     pub think: Delay,
     /// From the last message of the opener to what answers it.
     pub service: Delay,
-    /// Both directions, without transfers of their own.
-    pub tcp: Arc<TcpSpec>,
+    /// Both directions.
+    pub transport: Transport,
 }
 
 impl ConversationSpec {
@@ -65,16 +70,38 @@ impl ConversationSpec {
         if count == 0 || !count.is_multiple_of(2) {
             return Err(format!("{count} messages; expected an even number above 0"));
         }
-        if self.messages.contains(&0) {
+        let is_stream = matches!(self.transport.unit(), Unit::Bytes(_));
+        let is_empty = if is_stream {
+            self.messages.contains(&0)
+        } else {
+            self.posts.iter().any(|posts| posts.is_empty())
+        };
+        if is_empty {
             return Err("a message of 0 B; expected above 0".to_string());
+        }
+        if self.posts.len() != if is_stream { 0 } else { count } {
+            return Err(format!("{} lists of posts for {count} messages", self.posts.len()));
         }
         if self.outstanding == 0 {
             return Err("0 outstanding exchanges; expected above 0".to_string());
         }
-        if self.tcp.reconnect || self.tcp.transfers.total != Some(0) {
-            return Err("transfers beside the messages; expected none, over one connection".to_string());
-        }
-        self.tcp.check()
+        self.transport.check()
+    }
+
+    /// What a message is over RDMA.
+    fn posts(&self, step: usize) -> &[Post] {
+        self.posts.get(step).map_or(&[], |posts| posts)
+    }
+
+    /// What a message counts as where it arrives: its bytes, or the messages of a queue pair that it is.
+    fn counts(&self, step: usize) -> u64 {
+        if self.posts.is_empty() { self.messages[step] } else { self.posts(step).len() as u64 }
+    }
+
+    /// The frames of one end in an exchange.
+    pub(crate) fn train(&self, opens: bool) -> Train {
+        let steps = (usize::from(!opens)..self.messages.len()).step_by(2);
+        self.transport.train(&mut steps.map(|step| (self.on_stream(self.messages[step]), self.posts(step))))
     }
 }
 
@@ -82,19 +109,18 @@ impl ConversationSpec {
 #[derive(Clone, Debug)]
 pub struct Conversation {
     spec: Arc<ConversationSpec>,
-    opens: bool,
     duplex: Duplex,
     /// What is written next.
     own: Course,
     /// What arrives next.
     peers: Course,
-    /// Bytes of messages up to its end, and where that is in the stream.
+    /// What has to have arrived when it has: bytes of messages and where they end in the stream, or messages of a queue pair.
     awaited: u64,
     awaited_at: u64,
     /// Bytes of messages that were written.
     written: u64,
-    /// Messages that will be written, in order, and when.
-    ready: VecDeque<(Time, u64)>,
+    /// Messages that will be written, in order: their numbers within their exchanges, and when.
+    ready: VecDeque<(Time, usize)>,
     /// When the last of all was ready.
     last_ready: Time,
     /// At the opener: when the exchanges began that are outstanding.
@@ -149,11 +175,11 @@ impl Conversation {
     /// its alone.
     pub fn opener(
         spec: &Arc<ConversationSpec>,
-        start: Time,
-        stop: Option<Time>,
+        (start, stop): (Time, Option<Time>),
+        facts: PathFacts,
         rng: Xoshiro256PlusPlus,
     ) -> Conversation {
-        let mut opener = Conversation::new(spec, true, spec.tcp.clone(), rng);
+        let mut opener = Conversation::new(spec, true, facts, rng);
         opener.stop = stop.unwrap_or(Time::NEVER);
         for _ in 0..opener.own.left.min(spec.outstanding.into()) {
             opener.begin(start);
@@ -162,27 +188,26 @@ impl Conversation {
     }
 
     /// The other end, whose direction is open when that of the opener is.
-    pub fn answerer(spec: &Arc<ConversationSpec>, rng: Xoshiro256PlusPlus) -> Conversation {
-        let tcp = TcpSpec { handshake: false, ..spec.tcp.as_ref().clone() };
-        Conversation::new(spec, false, Arc::new(tcp), rng)
+    pub fn answerer(spec: &Arc<ConversationSpec>, facts: PathFacts, rng: Xoshiro256PlusPlus) -> Conversation {
+        Conversation::new(spec, false, facts, rng)
     }
 
     fn new(
         spec: &Arc<ConversationSpec>,
         opens: bool,
-        tcp: Arc<TcpSpec>,
+        facts: PathFacts,
         mut rng: Xoshiro256PlusPlus,
     ) -> Conversation {
         let senders = rng.clone();
         // As far ahead as the sender never draws.
         rng.jump();
+        let awaited = spec.counts(usize::from(opens));
         Conversation {
-            opens,
-            duplex: Duplex::new(&tcp, senders),
+            duplex: spec.transport.start(opens, facts, senders),
             own: Course::new(spec, opens),
             peers: Course::new(spec, !opens),
-            awaited: spec.messages[usize::from(opens)],
-            awaited_at: spec.on_stream(spec.messages[usize::from(opens)]),
+            awaited,
+            awaited_at: spec.on_stream(awaited),
             written: 0,
             ready: VecDeque::new(),
             last_ready: Time::ZERO,
@@ -194,13 +219,24 @@ impl Conversation {
         }
     }
 
-    /// Bytes that arrived in order.
+    /// Bytes that arrived in order, or messages of a queue pair.
     pub fn delivered(&self) -> u64 {
-        self.duplex.receiver.delivered()
+        self.duplex.delivered()
     }
-    /// What it sends with.
-    pub fn sender(&self) -> &TcpSender {
-        &self.duplex.sender
+    /// Its sender over TCP; `None`: it is RDMA.
+    pub fn tcp_sender(&self) -> Option<&TcpSender> {
+        match &self.duplex {
+            Duplex::Tcp(it) => Some(&it.sender),
+            _ => None,
+        }
+    }
+    /// What it sends and receives with.
+    pub(crate) fn duplex(&self) -> &Duplex {
+        &self.duplex
+    }
+    /// See [`Conversation::duplex`].
+    pub(crate) fn duplex_mut(&mut self) -> &mut Duplex {
+        &mut self.duplex
     }
 
     /// An exchange is to begin then, if there is one more and no stop before.
@@ -218,13 +254,13 @@ impl Conversation {
     fn say(&mut self, at: Time) {
         let Some(step) = self.own.next() else { return };
         self.last_ready = self.last_ready.max(at);
-        self.ready.push_back((self.last_ready, self.spec.messages[step]));
+        self.ready.push_back((self.last_ready, step));
         self.own.advance(self.spec.messages.len());
     }
 
     /// Takes in the messages that have arrived as a whole.
     fn listen(&mut self, now: Time) {
-        while self.duplex.receiver.delivered() >= self.awaited_at
+        while self.duplex.delivered() >= self.awaited_at
             && let Some(step) = self.peers.next()
         {
             let last = self.spec.messages.len() - 1;
@@ -236,7 +272,7 @@ impl Conversation {
                 let wait = if served { self.spec.service.draw(&mut self.rng) } else { Time::ZERO };
                 self.say(now.saturating_add(wait));
             }
-            let next = self.peers.next().map_or(u64::MAX, |step| self.spec.messages[step]);
+            let next = self.peers.next().map_or(u64::MAX, |step| self.spec.counts(step));
             self.awaited = self.awaited.saturating_add(next);
             self.awaited_at = self.spec.on_stream(self.awaited);
         }
@@ -253,30 +289,33 @@ impl Conversation {
 
     /// Writes what is ready.
     fn write(&mut self, now: Time) {
-        let mut bytes = 0;
-        while let Some(&(_, more)) = self.ready.front().filter(|&&(at, _)| at <= now) {
-            bytes += more;
+        let before = self.spec.on_stream(self.written);
+        while let Some(&(_, step)) = self.ready.front().filter(|&&(at, _)| at <= now) {
+            self.written += self.spec.messages[step];
             self.ready.pop_front();
+            self.duplex.post(now, self.spec.posts(step));
         }
+        let bytes = self.spec.on_stream(self.written) - before;
         if bytes > 0 {
-            let before = self.spec.on_stream(self.written);
-            self.written += bytes;
-            self.duplex.sender.write(now, self.spec.on_stream(self.written) - before);
+            self.duplex.write(now, bytes);
         }
     }
 }
 
 impl Protocol for Conversation {
     fn handle_frame(&mut self, now: Time, received: &Received) {
-        // What is greeted answers.
-        if self.duplex.handle_frame(now, received, !self.opens) {
+        if self.duplex.handle_frame(now, received) {
             self.listen(now);
             self.write(now);
         }
     }
 
     fn handle_timeout(&mut self, now: Time) {
-        self.duplex.handle_timeout(now);
+        self.handle_timeout_at(now, &|_, _| false);
+    }
+
+    fn handle_timeout_at(&mut self, now: Time, is_queued: &dyn Fn(u32, Option<u32>) -> bool) {
+        self.duplex.handle_timeout(now, is_queued);
         self.write(now);
     }
 
@@ -285,36 +324,21 @@ impl Protocol for Conversation {
         [ready, self.duplex.poll_timeout()].into_iter().flatten().min()
     }
 
-    fn has_work(&self) -> bool {
-        self.duplex.has_work()
+    calls_of_duplex!();
+
+    fn on_event(&mut self, now: Time, event: &HostEvent<'_>) -> bool {
+        self.duplex.on_event(now, event)
     }
-    fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
-        self.duplex.poll_transmit(now)
-    }
+
     fn poll_record(&mut self) -> Option<Record> {
-        self.records.pop_front().or_else(|| self.duplex.sender.poll_record())
-    }
-    fn retransmitted(&self) -> u64 {
-        self.duplex.sender.retransmitted()
-    }
-    fn discarded(&self) -> u64 {
-        self.duplex.discarded()
-    }
-    fn undelivered(&self) -> Undelivered {
-        self.duplex.undelivered()
+        self.records.pop_front().or_else(|| self.duplex.poll_record())
     }
     fn memory_bytes(&self) -> usize {
         size_of::<Conversation>()
             + self.duplex.memory_bytes()
-            + self.ready.capacity() * size_of::<(Time, u64)>()
+            + self.ready.capacity() * size_of::<(Time, usize)>()
             + self.began.capacity() * size_of::<Time>()
             + self.records.capacity() * size_of::<Record>()
-    }
-    fn held(&self, now: Time) -> Option<LimitedTimes> {
-        self.duplex.sender.held(now)
-    }
-    fn congestion(&self) -> Option<Congestion> {
-        self.duplex.sender.congestion()
     }
 }
 
@@ -324,10 +348,16 @@ mod tests {
     use crate::pipe::{Outcome, Pipe, connect};
     use crate::tcp_properties::{any_spec, nonsense};
     use crate::testbed::{DELAY, RATE, START, draws, over, tcp};
-    use crate::{Application, ConnectionSpec, Endpoint, LossRecoveryKind, TransferSpec};
+    use crate::{Application, ConnectionSpec, Endpoint, LossRecoveryKind, TcpSpec, TransferSpec};
     use proptest::prelude::*;
 
     const NEVER: Time = Time::NEVER;
+    const FACTS: PathFacts =
+        PathFacts { rate: RATE, base_rtt: Time::from_us(10), packet: 1_000, hops: 0, overhead: 20 };
+
+    fn tcp_of(end: &Conversation) -> &crate::TcpSender {
+        end.tcp_sender().expect("over TCP")
+    }
 
     fn spoken_over(tcp: TcpSpec, messages: &[u64], outstanding: u32, exchanges: u64) -> ConversationSpec {
         let transfers = TransferSpec { size: None, total: Some(0), idle: Delay::default() };
@@ -338,7 +368,8 @@ mod tests {
             exchanges: Some(exchanges),
             think: Delay::Fixed(Time::ZERO),
             service: Delay::Fixed(Time::from_us(1)),
-            tcp: Arc::new(TcpSpec { transfers, reconnect: false, ..tcp }),
+            posts: [].into(),
+            transport: Transport::Tcp(Arc::new(TcpSpec { transfers, reconnect: false, ..tcp })),
         }
     }
     /// In segments of 1000 B, 1058 B with headers; acknowledgements have 64 B.
@@ -368,8 +399,8 @@ mod tests {
 
     #[test]
     fn a_handshake_comes_first() {
-        let mut spec = spec(&[100, 100], 1, 1);
-        spec.tcp = Arc::new(TcpSpec { handshake: true, ..spec.tcp.as_ref().clone() });
+        let handshake = TcpSpec { handshake: true, ..tcp(None, LossRecoveryKind::Sack, 10) };
+        let spec = spoken_over(handshake, &[100, 100], 1, 1);
         let mut pipe = pipe(spec);
         pipe.run_clean(NEVER);
         let greeting = (pipe.wire(64) + DELAY) * 2;
@@ -398,7 +429,7 @@ mod tests {
         pipe.run_clean(NEVER);
         assert_eq!(exchanges(&pipe).len(), 10);
         let Endpoint::Conversation(far) = &pipe.far else { panic!("{:?}", pipe.far) };
-        assert_eq!((far.delivered(), far.sender().acknowledged()), (10 * 40, 10 * 60));
+        assert_eq!((far.delivered(), tcp_of(far).acknowledged()), (10 * 40, 10 * 60));
     }
 
     #[test]
@@ -426,7 +457,7 @@ mod tests {
         assert!(wrong(|it| it.messages = [1, 0].into()).contains("a message of 0 B"));
         assert!(wrong(|it| it.outstanding = 0).contains("0 outstanding"));
         assert!(
-            wrong(|it| it.tcp = tcp(Some(9), LossRecoveryKind::Sack, 1).into())
+            wrong(|it| it.transport = Transport::Tcp(tcp(Some(9), LossRecoveryKind::Sack, 1).into()))
                 .contains("beside the messages")
         );
     }
@@ -455,8 +486,8 @@ mod tests {
             };
             prop_assert_eq!(spec.check(), Ok(()));
             let spec = Arc::new(spec);
-            let near = Conversation::opener(&spec, START, None, draws(seed).1);
-            let far = Conversation::answerer(&spec, draws(seed ^ 1).1);
+            let near = Conversation::opener(&spec, (START, None), FACTS, draws(seed).1);
+            let far = Conversation::answerer(&spec, FACTS, draws(seed ^ 1).1);
             let mut pipe = Pipe::new(near, far, RATE, DELAY);
             let mut draw = draws(!seed).0;
             pipe.run(NEVER, |_, _| Outcome {
@@ -483,19 +514,19 @@ mod tests {
         ) {
             let spec = Arc::new(spoken_over(tcp, &[1, 5_000, 300, 20], 3, 1_000));
             let mut end = match opens {
-                true => Conversation::opener(&spec, START, Some(Time::from_ms(2)), draws(1).1),
-                false => Conversation::answerer(&spec, draws(1).1),
+                true => Conversation::opener(&spec, (START, Some(Time::from_ms(2))), FACTS, draws(1).1),
+                false => Conversation::answerer(&spec, FACTS, draws(1).1),
             };
             let mut now = Time::ZERO;
             for (step, word, bytes, salt) in steps {
                 now += Time::from_ns(u64::from(bytes));
                 match step {
-                    0 | 1 => end.handle_frame(now, &nonsense(word, bytes, salt, now, end.sender().sent())),
+                    0 | 1 => end.handle_frame(now, &nonsense(word, bytes, salt, now, tcp_of(&end).sent())),
                     2 => end.handle_timeout(now),
                     _ => while end.poll_transmit(now).is_some() {},
                 }
                 while end.poll_record().is_some() {}
-                prop_assert!(end.sender().acknowledged() <= end.sender().sent());
+                prop_assert!(tcp_of(&end).acknowledged() <= tcp_of(&end).sent());
             }
         }
     }

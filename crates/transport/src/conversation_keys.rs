@@ -2,22 +2,24 @@
 
 use crate::application::ApplicationKeys;
 use crate::messages::Messages;
-use crate::settings::ack_bytes;
-use crate::{ConversationSpec, Delay, TcpKeys, TcpSpec, TransferSpec};
+use crate::rdma::Post;
+use crate::transport::{Need, TransportSpec, Unit};
+use crate::{ConversationSpec, Delay, Transport, with_transports};
 use keys::Remark;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-use units::{Amount, Bytes, Or};
+use units::{Amount, Bytes};
 
 /// Exchanges at a time at most.
 const MOST_OUTSTANDING: u64 = 65_536;
 
-/// Exchanges of messages over one TCP connection; full segments of either end have the length `frame`.
+with_transports! {
+/// Exchanges of messages over one connection of TCP or RDMA; full segments or packets of either end are at most as long as `frame`.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ConversationKeys {
-    /// The messages of an exchange, which the two ends send in turn: a list of sizes, an even number, or the application "iscsi_read", "iscsi_write", "database_entry", "database_query", "ipc", "iwarp_read", "iwarp_write" or "iwarp_send", or a table of one of iSCSI or iWARP with its keys. Required.
+    /// The messages of an exchange, which the two ends send in turn: a list of sizes, an even number, or the application "iscsi_read", "iscsi_write", "database_entry", "database_query", "ipc", "iwarp_read", "iwarp_write" or "iwarp_send", or a table of one of iSCSI or iWARP with its keys. Over RDMA iSCSI is iSER, and iWARP, which is RDMA over TCP, is refused. Required.
     pub messages: Messages,
     /// Exchanges in progress at the same time: the queue depth. A count, 1 to 65536. Default: 1.
     #[serde(default = "one")]
@@ -29,9 +31,7 @@ pub struct ConversationKeys {
     /// Time from the last message of the opener to its answer: a time with unit, or a table `exponential`. Other messages are answered at once. Default: "0 s".
     #[serde(default)]
     pub service: Delay,
-    /// The keys of both directions, without `transfer`, `idle` and `reconnect`. Default: all those of the preset "rfc".
-    #[serde(default)]
-    pub tcp: TcpKeys,
+}
 }
 
 fn one() -> u64 {
@@ -41,44 +41,31 @@ fn one() -> u64 {
 impl ApplicationKeys for Box<ConversationKeys> {
     type Spec = Arc<ConversationSpec>;
 
+    fn fill(&mut self) {
+        if !self.transports().is_any() {
+            self.tcp.get_or_insert_default();
+        }
+    }
+    /// Whole exchanges with at most `limit` bytes of the opener.
     fn spec(
         &self,
         limit: Option<Bytes>,
         frame: u16,
     ) -> Result<(Arc<ConversationSpec>, Vec<Remark>), Vec<Remark>> {
-        let within = |all: Vec<Remark>| all.into_iter().map(|why| why.within("tcp")).collect::<Vec<_>>();
-        let ack = ack_bytes(self.tcp.ack);
-        let spec = self.sized(limit, frame, ack.as_ref().map_or(frame, |(bytes, _)| *bytes));
-        match (ack, spec) {
-            (Ok((_, mut warnings)), Ok(spec)) => {
-                warnings.extend(self.tcp.unused());
-                let of_messages = self.messages.unused().into_iter().map(|one| one.within("messages"));
-                Ok((spec.into(), within(warnings).into_iter().chain(of_messages).collect()))
-            }
-            (ack, spec) => Err([ack.err().map(within), spec.err()].into_iter().flatten().flatten().collect()),
-        }
-    }
-    fn jitter_key(&self) -> Option<&'static str> {
-        Some("tcp.send_jitter")
-    }
-}
-
-impl ConversationKeys {
-    /// Whole exchanges with at most `limit` bytes of the opener, over TCP in frames of at most `frame` bytes, with
-    /// acknowledgements of `ack_bytes` at least. Or all that is wrong.
-    pub fn sized(
-        &self,
-        limit: Option<Bytes>,
-        frame: u16,
-        ack_bytes: u16,
-    ) -> Result<ConversationSpec, Vec<Remark>> {
         let mut wrong = self.check();
-        let tcp = self.tcp.sized(Some(Bytes::new(0)), frame, ack_bytes);
-        let tcp = tcp.map_err(|all| wrong.extend(all.into_iter().map(|why| why.within("tcp"))));
-        // Without a segment what is wrong with the messages is told all the same.
-        let segment = tcp.as_ref().map_or(frame, |tcp| tcp.segment);
-        let messages = self.messages.sizes(segment.into()).map_err(|why| wrong.push(why.within("messages")));
-        let (Ok(messages), Ok(tcp), true) = (messages, tcp, wrong.is_empty()) else { return Err(wrong) };
+        let need = Need { frame, place: "in a conversation", one_sided: self.messages.is_iscsi() };
+        let mut own = self.clone();
+        own.fill();
+        let transport = own.transports().lower(&need);
+        // Without a transport what is wrong with the messages is told all the same.
+        let known = transport.as_ref().ok().map(|(transport, _)| transport);
+        let messages = self.lengths(known, frame).map_err(|why| wrong.push(why.within("messages")));
+        let transport = transport.map_err(|all| wrong.extend(all));
+        let (Ok((messages, posts)), Ok((transport, mut warnings)), true) =
+            (messages, transport, wrong.is_empty())
+        else {
+            return Err(wrong);
+        };
         let own: u64 = messages.iter().step_by(2).sum();
         if let Some(limit) = limit.filter(|limit| limit.get() > 0 && limit.get() < own) {
             let [own, limit] = Amount::alike([own, limit.get()].map(Amount::Bytes));
@@ -86,16 +73,40 @@ impl ConversationKeys {
             let help = "nothing would be sent; expected a limit of one exchange at least";
             return Err(vec![Remark::about("messages", message, help)]);
         }
-        let transfers = TransferSpec { size: None, total: Some(0), idle: Delay::default() };
-        Ok(ConversationSpec {
+        let unused = self.messages.unused(matches!(transport.unit(), Unit::Bytes(_))).into_iter();
+        warnings.extend(unused.map(|one| one.within("messages")));
+        let spec = ConversationSpec {
             messages: messages.into(),
+            posts: posts.into(),
             markers: self.messages.have_markers(),
             outstanding: self.outstanding as u32,
             exchanges: limit.map(|limit| limit.get() / own),
             think: self.think,
             service: self.service,
-            tcp: TcpSpec { transfers, ..tcp }.into(),
-        })
+            transport,
+        };
+        Ok((spec.into(), warnings))
+    }
+    fn jitter_key(&self) -> Option<&'static str> {
+        self.transports().jitter_key()
+    }
+}
+
+/// Bytes of the messages of an exchange, and what they are over RDMA, if they are.
+type Lengths = (Vec<u64>, Vec<Box<[Post]>>);
+
+impl ConversationKeys {
+    fn lengths(&self, transport: Option<&Transport>, frame: u16) -> Result<Lengths, Remark> {
+        let unit = transport.map(TransportSpec::unit).unwrap_or(Unit::Bytes(frame));
+        match unit {
+            Unit::Bytes(segment) => Ok((self.messages.sizes(segment.into())?, Vec::new())),
+            Unit::Messages { operation, one_sided } => {
+                let name = transport.map_or("", Transport::name);
+                let posts = self.messages.posts(operation, name, one_sided)?;
+                let bytes = |posts: &[Post]| posts.iter().map(|post| post.bytes).sum();
+                Ok((posts.iter().map(|posts| bytes(posts)).collect(), posts))
+            }
+        }
     }
 
     fn check(&self) -> Vec<Remark> {
@@ -106,19 +117,6 @@ impl ConversationKeys {
         }
         wrong.extend(self.think.check("think").err());
         wrong.extend(self.service.check("service").err());
-        wrong.extend(one_connection(&self.tcp, "in a conversation"));
         wrong
     }
-}
-
-/// What says, in the keys of TCP, that there are transfers where an application sends messages over one connection.
-pub(crate) fn one_connection(tcp: &TcpKeys, place: &str) -> Vec<Remark> {
-    let others = [
-        ("transfer", tcp.transfer != Or::word()),
-        ("idle", tcp.idle != Delay::default()),
-        ("reconnect", tcp.reconnect),
-    ];
-    let help = "its messages say what is sent and when, over one connection; expected none of it";
-    let remark = |key: &'static str| Remark::about(key, format!("{key} {place}"), help).within("tcp");
-    others.into_iter().filter(|&(_, is_set)| is_set).map(|(key, _)| remark(key)).collect()
 }

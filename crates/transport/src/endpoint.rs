@@ -95,6 +95,43 @@ pub struct Congestion {
     pub marks: u64,
 }
 
+/// What the transport of an endpoint has measured, for tables, series and checks; what it does not count is the default.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TransportFacts {
+    /// Segments that were sent again.
+    pub retransmitted: u64,
+    /// Frames that arrived and were of no use: out of order, twice, or too late.
+    pub discarded: u64,
+    /// Frames of data that have arrived and that its application has not got.
+    pub undelivered: Undelivered,
+    /// What it knows of its path; `None`: nothing, or its queue pairs do.
+    pub congestion: Option<Congestion>,
+    /// What has held it back; `None`: that is not counted, or by queue pair.
+    pub held: Option<LimitedTimes>,
+}
+
+/// What happens at the host of an endpoint, beside frames and timeouts.
+#[derive(Clone, Copy, Debug)]
+pub enum HostEvent<'a> {
+    /// Of scheduled transfers, the one of this number among those that start as [`Time::NEVER`] begins now.
+    Release(u32),
+    /// Its next step begins then; only after [`Progress::waits`].
+    Step(Time),
+    /// Before [`Protocol::handle_frame`] of a frame of this kind whose header says that it has stamps: these, of its queue pair.
+    Stamps {
+        /// That of the frame.
+        kind: FrameKind,
+        /// Its queue pair.
+        pair: u32,
+        /// What switches have written.
+        stamps: &'a Stamps,
+    },
+    /// Before [`Protocol::poll_transmit`]: it has waited for the NIC, and pauses have stopped its class there for so long.
+    Stopped(Time),
+    /// The link of its host has another rate from now on.
+    LinkRate(BitRate),
+}
+
 /// What an endpoint wants of its host: all that changes with a call, looked at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Requests {
@@ -227,19 +264,9 @@ pub trait Protocol {
         (segment, self.requests())
     }
 
-    /// Segments sent again so far.
-    fn retransmitted(&self) -> u64 {
-        0
-    }
-
-    /// Frames that arrived and were of no use: out of order, twice, or too late.
-    fn discarded(&self) -> u64 {
-        0
-    }
-
-    /// Frames of data that have arrived and that its application has not got so far.
-    fn undelivered(&self) -> Undelivered {
-        Undelivered::default()
+    /// What its transport has measured until now, and what it knows of its path.
+    fn facts(&self, _now: Time) -> TransportFacts {
+        TransportFacts::default()
     }
 
     /// Bytes that it has taken beside itself.
@@ -247,26 +274,15 @@ pub trait Protocol {
         0
     }
 
-    /// What has held it back until now, if it tells.
-    fn held(&self, _now: Time) -> Option<LimitedTimes> {
-        None
-    }
-
-    /// What it knows of its path, if it tells.
-    fn congestion(&self) -> Option<Congestion> {
-        None
-    }
-
     /// How far it is, if its steps wait for those of other endpoints at its host.
     fn progress(&self) -> Option<Progress> {
         None
     }
 
-    /// Its next step begins then. It is called only after [`Progress::waits`].
-    fn begin_step(&mut self, _at: Time) {}
-
-    /// Of scheduled transfers: the one of this number among those that start as [`Time::NEVER`] begins now.
-    fn release(&mut self, _transfer: u32, _now: Time) {}
+    /// Something has happened at its host. Returns true if that may have changed what it requests.
+    fn on_event(&mut self, _now: Time, _event: &HostEvent<'_>) -> bool {
+        false
+    }
 
     /// Of scheduled transfers: the number of one that others wait for and that has ended since: acknowledged at the end that begins
     /// it, delivered at the other one.
@@ -280,20 +296,9 @@ pub trait Protocol {
         None
     }
 
-    /// Before [`Protocol::handle_frame`] of a frame whose header says that it has stamps: these, of its queue pair.
-    fn on_stamps(&mut self, _pair: u32, _stamps: &Stamps) {}
-
     /// The stamps that a frame takes along whose header says that it has some, and which its queue pair has just made; `None`: the
     /// switches on its way have yet to write them.
     fn stamps(&self, _pair: u32) -> Option<&Stamps> {
         None
-    }
-
-    /// Before [`Protocol::poll_transmit`]: it has stood in line, and pauses have stopped its class there for so long.
-    fn on_stopped(&mut self, _stopped: Time, _now: Time) {}
-
-    /// The link of its host has another rate from now on. What was derived from the old one follows; whether anything was.
-    fn on_link_rate(&mut self, _rate: BitRate, _now: Time) -> bool {
-        false
     }
 }

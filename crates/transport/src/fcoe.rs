@@ -32,7 +32,7 @@
 //! The rule of T11 for answers of a target whose link is down where switches choose paths: they leave through any port that is up.
 //! First bursts without FCP_XFER_RDY. A target with few processors or disks, where commands queue.
 
-use crate::endpoint::{Protocol, Received, Record, RecordKind, Segment, Undelivered};
+use crate::endpoint::{Protocol, Received, Record, RecordKind, Segment, TransportFacts, Undelivered};
 use crate::exchange::{Label, is_later};
 use crate::fcoe_spec::{ABTS, BA_ACC, FcoeSpec, of_data};
 use frame::FrameKind;
@@ -397,15 +397,6 @@ impl Protocol for Fcoe {
     fn poll_record(&mut self) -> Option<Record> {
         self.records.pop_front()
     }
-    fn retransmitted(&self) -> u64 {
-        self.retransmitted
-    }
-    fn discarded(&self) -> u64 {
-        self.discarded
-    }
-    fn undelivered(&self) -> Undelivered {
-        self.undelivered
-    }
     fn memory_bytes(&self) -> usize {
         size_of::<Fcoe>()
             + size_of_val(&*self.places)
@@ -414,6 +405,26 @@ impl Protocol for Fcoe {
             + self.link_services.capacity() * size_of::<Label>()
             + self.records.capacity() * size_of::<Record>()
     }
+    fn facts(&self, _now: Time) -> TransportFacts {
+        TransportFacts {
+            retransmitted: self.retransmitted(),
+            discarded: self.discarded(),
+            undelivered: self.undelivered(),
+            ..TransportFacts::default()
+        }
+    }
+}
+
+impl Fcoe {
+    pub(crate) fn retransmitted(&self) -> u64 {
+        self.retransmitted
+    }
+    pub(crate) fn discarded(&self) -> u64 {
+        self.discarded
+    }
+    pub(crate) fn undelivered(&self) -> Undelivered {
+        self.undelivered
+    }
 }
 
 #[cfg(test)]
@@ -421,7 +432,7 @@ mod tests {
     use super::*;
     use crate::fcoe_spec::LARGEST_DATA_FIELD;
     use crate::pipe::{Outcome, Pipe, connect};
-    use crate::testbed::{DELAY, RATE, START, draws, of_kind, over};
+    use crate::testbed::{DELAY, Facts as _, RATE, START, draws, of_kind, over};
     use crate::{Application, ConnectionSpec, Delay, Endpoint};
     use proptest::prelude::*;
     use std::collections::BTreeMap;

@@ -11,6 +11,7 @@
 mod aimd;
 mod application;
 mod bulk;
+mod combinations;
 mod connection;
 mod controller;
 mod conversation;
@@ -18,7 +19,6 @@ mod conversation_keys;
 mod cubic;
 mod dctcp;
 mod delay;
-mod duplex;
 mod endpoint;
 mod exchange;
 mod fast_recovery;
@@ -27,6 +27,7 @@ mod fcoe_keys;
 mod fcoe_spec;
 mod fixed_rate;
 mod fixed_window;
+mod iser;
 mod iwarp;
 mod limited;
 mod load;
@@ -42,12 +43,14 @@ mod prr;
 mod rdma;
 mod rdma_receiver;
 mod rdma_sender;
+mod request_response_keys;
 mod requester;
 mod responder;
 mod retransmission;
 mod room;
 mod round_trip;
 mod sack;
+mod scheduled;
 mod scoreboard;
 mod serial;
 mod settings;
@@ -55,6 +58,7 @@ mod tahoe;
 mod tcp;
 mod tcp_acks;
 mod tcp_choice;
+mod tcp_duplex;
 mod tcp_keys;
 mod tcp_presets;
 mod tcp_receiver;
@@ -62,6 +66,8 @@ mod tcp_sender;
 mod transfer_receiver;
 mod transfer_sender;
 mod transfers;
+mod transport;
+mod transport_facts;
 mod unlimited;
 mod window_receiver;
 mod window_sender;
@@ -72,6 +78,8 @@ mod calls;
 mod pipe;
 #[cfg(test)]
 mod properties;
+#[cfg(test)]
+mod rdma_application_examples;
 #[cfg(test)]
 mod rdma_examples;
 #[cfg(test)]
@@ -90,7 +98,8 @@ mod testbed;
 mod transfer_pool;
 
 pub use aimd::{Aimd, AimdParams, Growth};
-pub use application::{ApplicationKeys, ApplicationSpec, Random};
+pub use application::{ApplicationKeys, ApplicationSpec, Opening, Random};
+pub use combinations::{COMBINATIONS, Combination, Fit, markdown as combinations_page, refusal, refused};
 pub use connection::{ConnectionSpec, RequestResponseSpec, WindowSpec};
 pub use controller::{Ack, CongestionControl, ControllerConfiguration, Loss, LossKind};
 pub use conversation::{Conversation, ConversationSpec};
@@ -99,7 +108,8 @@ pub use cubic::{Cubic, CubicKeys, CubicParams};
 pub use dctcp::{Dctcp, DctcpKeys, DctcpParams};
 pub use delay::Delay;
 pub use endpoint::{
-    Answer, Congestion, Progress, Protocol, Received, Record, RecordKind, Requests, Segment, Undelivered,
+    Answer, Congestion, HostEvent, Progress, Protocol, Received, Record, RecordKind, Requests, Segment,
+    TransportFacts, Undelivered,
 };
 pub use exchange::{MAX_OUTSTANDING, MAX_SEGMENTS};
 pub use fcoe::Fcoe;
@@ -115,20 +125,29 @@ pub use messages::{IscsiKeys, Messages, Talk};
 pub use mpi_exchange::{MpiExchange, MpiExchangeSpec};
 pub use mpi_exchange_keys::MpiExchangeKeys;
 pub use pacer::Pacer;
+pub use rdma::RdmaDuplex;
 pub use rdma::{
     CnpScope, Dcqcn, DcqcnCrowd, DcqcnKeys, DcqcnPreset, DcqcnRest, HpccKeys, HpccPintKeys, MessageTimes,
-    NicLimits, NicState, PairCounts, PathFacts, PowerTcpKeys, QueuePair, QueuePairs, RDMA_CONTROL_PAGES,
-    RDMA_PAGES, RDMA_RECOVERY_PAGES, RdmaControl, RdmaControlKeys, RdmaControlSpec, RdmaController, RdmaKeys,
-    RdmaRecovery, RdmaSpec, RdmaTimeouts, RdmaVerb, RdmaWord, ReadCounts, ReceiveQueue, SharedNic, Spent,
-    StaticWindow, ThetaPowerTcpKeys, TimesSpent,
+    NicLimits, NicState, Operation, PairCounts, PathFacts, Post, PowerTcpKeys, QueuePair, QueuePairs,
+    RDMA_CONTROL_PAGES, RDMA_PAGES, RDMA_RECOVERY_PAGES, RdmaControl, RdmaControlKeys, RdmaControlSpec,
+    RdmaController, RdmaKeys, RdmaRecovery, RdmaSpec, RdmaTimeouts, RdmaVerb, RdmaWord, ReadCounts,
+    ReceiveQueue, SharedNic, Spent, StaticWindow, ThetaPowerTcpKeys, TimesSpent,
+};
+/// The names of RDMA as those know them who deal with queue pairs of whatever transport.
+pub use rdma::{
+    RdmaControlSpec as QueuePairControlSpec, RdmaRecovery as QueuePairRecovery, RdmaSpec as QueuePairSpec,
+    RdmaTimeouts as QueuePairTimeouts, RdmaWord as QueuePairWord,
 };
 pub use rdma_receiver::{PairReceived, RdmaReceiver};
 pub use rdma_sender::RdmaSender;
+pub use request_response_keys::RequestResponseKeys;
 pub use requester::Requester;
 pub use responder::Responder;
 pub use round_trip::TimerSpec;
-pub use settings::{RequestResponseKeys, WindowKeys};
+pub use scheduled::Scheduled;
+pub use settings::WindowKeys;
 pub use tcp::{EcnMode, TcpSpec};
+pub use tcp_duplex::TcpDuplex;
 pub use tcp_keys::{TcpController, TcpKeys};
 pub use tcp_presets::TcpPreset;
 pub use tcp_receiver::TcpReceiver;
@@ -136,6 +155,8 @@ pub use tcp_sender::TcpSender;
 pub use transfer_receiver::TransferReceiver;
 pub use transfer_sender::{TransferOutcome, TransferSender};
 pub use transfers::TransferSpec;
+pub use transport::{DuplexEnd, Need, TransportKeys, TransportSpec, Unit};
+pub use transport_facts::{PROTOCOL_COLUMN, PROTOCOLS, TransferEnds, VERB_COLUMN, WORD_COLUMN, is_packet};
 pub use unlimited::{Unlimited, UnlimitedParams};
 pub use window_receiver::WindowReceiver;
 pub use window_sender::WindowSender;
@@ -146,11 +167,15 @@ use keys::Remark;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::sync::Arc;
+use transport::transports;
 use units::{BitRate, Bytes, Time};
 
 /// Each application that is no endpoint of its own, and the file that is its page.
-pub const APPLICATION_PAGES: &[(&str, &str)] =
-    &[("bulk", include_str!("bulk.rs")), ("iwarp", include_str!("iwarp.rs"))];
+pub const APPLICATION_PAGES: &[(&str, &str)] = &[
+    ("bulk", include_str!("bulk.rs")),
+    ("iser", include_str!("iser.rs")),
+    ("iwarp", include_str!("iwarp.rs")),
+];
 
 /// Each way of TCP to repair losses, and the file that is its page.
 pub const REPAIR_PAGES: &[(&str, &str)] = &[
@@ -216,32 +241,17 @@ macro_rules! endpoints {
             fn transmit(&mut self, now: Time) -> (Option<Segment>, Requests) {
                 match self { $(Endpoint::$name(it) => it.transmit(now),)* }
             }
-            fn retransmitted(&self) -> u64 {
-                match self { $(Endpoint::$name(it) => it.retransmitted(),)* }
+            fn facts(&self, now: Time) -> TransportFacts {
+                match self { $(Endpoint::$name(it) => it.facts(now),)* }
             }
-            fn discarded(&self) -> u64 {
-                match self { $(Endpoint::$name(it) => it.discarded(),)* }
-            }
-            fn undelivered(&self) -> Undelivered {
-                match self { $(Endpoint::$name(it) => it.undelivered(),)* }
+            fn on_event(&mut self, now: Time, event: &HostEvent<'_>) -> bool {
+                match self { $(Endpoint::$name(it) => it.on_event(now, event),)* }
             }
             fn memory_bytes(&self) -> usize {
                 match self { $(Endpoint::$name(it) => it.memory_bytes(),)* }
             }
-            fn congestion(&self) -> Option<Congestion> {
-                match self { $(Endpoint::$name(it) => it.congestion(),)* }
-            }
-            fn held(&self, now: Time) -> Option<LimitedTimes> {
-                match self { $(Endpoint::$name(it) => it.held(now),)* }
-            }
             fn progress(&self) -> Option<Progress> {
                 match self { $(Endpoint::$name(it) => it.progress(),)* }
-            }
-            fn begin_step(&mut self, at: Time) {
-                match self { $(Endpoint::$name(it) => it.begin_step(at),)* }
-            }
-            fn release(&mut self, transfer: u32, now: Time) {
-                match self { $(Endpoint::$name(it) => it.release(transfer, now),)* }
             }
             fn poll_ended(&mut self) -> Option<u32> {
                 match self { $(Endpoint::$name(it) => it.poll_ended(),)* }
@@ -249,17 +259,8 @@ macro_rules! endpoints {
             fn notify(&mut self, now: Time, received: &Received, port: &mut Time) -> Option<Segment> {
                 match self { $(Endpoint::$name(it) => it.notify(now, received, port),)* }
             }
-            fn on_stamps(&mut self, pair: u32, stamps: &Stamps) {
-                match self { $(Endpoint::$name(it) => it.on_stamps(pair, stamps),)* }
-            }
             fn stamps(&self, pair: u32) -> Option<&Stamps> {
                 match self { $(Endpoint::$name(it) => it.stamps(pair),)* }
-            }
-            fn on_stopped(&mut self, stopped: Time, now: Time) {
-                match self { $(Endpoint::$name(it) => it.on_stopped(stopped, now),)* }
-            }
-            fn on_link_rate(&mut self, rate: BitRate, now: Time) -> bool {
-                match self { $(Endpoint::$name(it) => it.on_link_rate(rate, now),)* }
             }
         }
     };
@@ -423,17 +424,34 @@ applications! {
     /// A transfer that is clocked by acknowledgements; full segments have the length `frame`.
     window: Window(WindowKeys => WindowSpec),
     /// Requests and responses; full segments of either have the length `frame`.
-    request_response: RequestResponse(RequestResponseKeys => RequestResponseSpec),
+    request_response: RequestResponse(Box<RequestResponseKeys> => RequestResponseSpec),
     /// A transfer over TCP, or several; full segments have the length `frame`.
     tcp: Tcp(Box<TcpKeys> => Arc<TcpSpec>),
-    /// Exchanges of messages over TCP; full segments have the length `frame`.
+    /// Exchanges of messages over TCP or RDMA; full segments or packets are at most as long as `frame`.
     conversation: Conversation(Box<ConversationKeys> => Arc<ConversationSpec>),
-    /// Steps of the ranks of MPI in a ring, over TCP; full segments have the length `frame`.
+    /// Steps of the ranks of MPI in a ring, over TCP or RDMA; full segments or packets are at most as long as `frame`.
     mpi_exchange: MpiExchange(Box<MpiExchangeKeys> => Arc<MpiExchangeSpec>),
     /// Exchanges of Fibre Channel over Ethernet (FCoE); full frames are at most as long as `frame`.
     fcoe: Fcoe(FcoeKeys => Arc<FcoeSpec>),
     /// Messages over RDMA (RoCEv2); full packets are at most as long as `frame`.
     rdma: Rdma(Box<RdmaKeys> => Arc<RdmaSpec>),
+}
+
+transports! {
+    /// The keys of TCP in both directions, one connection with a stream each way; without `transfer`, `idle` and `reconnect`, with `mpi_exchange` without `handshake` too. At most one transport. Default: where none is given, all those of the preset "rfc" (with `request_response` none: frames without a transport).
+    tcp: Tcp(crate::TcpKeys => Arc<TcpSpec>, TcpDuplex),
+    /// The keys of RDMA in both directions, a queue pair each way; without `message`, `queue_pairs` and `ack_priority`. A message is a SEND, with verb = "write" a WRITE with immediate data. At most one transport. Default: none.
+    rdma: Rdma(crate::RdmaKeys => Arc<RdmaSpec>, Box<RdmaDuplex>),
+}
+
+impl Transport {
+    /// Its queue pairs, if it is RDMA.
+    pub fn queue_pairs(&self) -> Option<&Arc<RdmaSpec>> {
+        match self {
+            Transport::Rdma(rdma) => Some(rdma),
+            _ => None,
+        }
+    }
 }
 
 impl Application {

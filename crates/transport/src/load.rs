@@ -1,6 +1,7 @@
 //! What a connection asks of a fabric, from its description alone: how much it sends at most, and what comes back for it.
 
-use crate::{ApplicationSpec, ConnectionSpec, TcpSpec};
+use crate::rdma::Post;
+use crate::{ApplicationSpec, ConnectionSpec, RdmaSpec, TcpSpec};
 
 /// The frames of one turn of a connection: a segment and its acknowledgement, or a request and its response.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,6 +41,25 @@ impl Train {
             train.full = train.full.max(if whole > 0 { tcp.frame_bytes(tcp.segment) } else { train.last });
             train.frames += whole as u32 + 1;
             train.bytes += whole * u64::from(tcp.frame_bytes(tcp.segment)) + u64::from(train.last);
+        }
+        train
+    }
+    /// Messages over RDMA.
+    pub(crate) fn posts(rdma: &RdmaSpec, posts: impl Iterator<Item = Post>) -> Train {
+        let (mut train, mtu) = (Train { frames: 0, bytes: 0, full: 0, last: 0 }, u64::from(rdma.mtu));
+        for Post { operation, bytes } in posts {
+            let packets = bytes.div_ceil(mtu).max(1);
+            let data = |packet: u64| (bytes - packet * mtu).min(mtu) as u16;
+            let frame = |packet: u64| {
+                rdma.frame_bytes(data(packet) + operation.extended(packet == 0, packet + 1 == packets))
+            };
+            train.last = frame(packets - 1);
+            train.full = [train.full, frame(0), train.last].into_iter().max().unwrap_or_default();
+            train.frames = train.frames.saturating_add(u32::try_from(packets).unwrap_or(u32::MAX));
+            train.bytes += u64::from(train.last);
+            if packets > 1 {
+                train.bytes += u64::from(frame(0)) + (packets - 2) * u64::from(rdma.frame_bytes(rdma.mtu));
+            }
         }
         train
     }

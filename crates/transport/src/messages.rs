@@ -18,9 +18,13 @@
 //! frame out, one back", and gives no sizes: those above are our choice. 64 KiB follow from its figures: six connections
 //! a server, 2.3 GB/s and a response time of 160 us are 61 KB a transaction.
 //!
+//! Over RDMA iSCSI is iSER: see `iser`.
+//!
 //! There are no digests, no login and no disk, and all transactions of a conversation are alike.
 
 use crate::iwarp::{IwarpKeys, IwarpOperation};
+use crate::rdma::{Operation, Post};
+use crate::{combinations, iser};
 use keys::{Choice, Forms, Keyed, Remark, Unused};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::value::SeqAccessDeserializer;
@@ -135,11 +139,11 @@ impl IscsiKeys {
 }
 
 impl Messages {
-    /// Keys that change nothing.
-    pub fn unused(&self) -> Vec<Remark> {
+    /// Keys that change nothing. `in_pdus`: all data are in PDUs, as over TCP.
+    pub fn unused(&self, in_pdus: bool) -> Vec<Remark> {
         match self {
             Messages::Sizes(_) => Vec::new(),
-            Messages::Of(talk) => talk.unused(),
+            Messages::Of(talk) => talk.unused(in_pdus),
         }
     }
     /// Their sizes, checked, in segments of TCP with at most so many bytes of data.
@@ -148,6 +152,37 @@ impl Messages {
             Messages::Sizes(sizes) => listed(sizes),
             Messages::Of(talk) => talk.sizes(segment),
         }
+    }
+    /// What each of them is over a transport of messages, which are this operation, checked.
+    pub(crate) fn posts(
+        &self,
+        operation: Operation,
+        transport: &str,
+        one_sided: bool,
+    ) -> Result<Vec<Box<[Post]>>, Remark> {
+        let refused = |application| {
+            let refused = combinations::refusal(application, transport);
+            refused.unwrap_or_else(|| Remark::new(format!("{application} over {transport}"), "expected tcp"))
+        };
+        match self {
+            Messages::Of(talk @ (Talk::IscsiRead(keys) | Talk::IscsiWrite(keys))) => {
+                if !one_sided {
+                    return Err(refused("iscsi"));
+                }
+                keys.check().map_err(|why| why.within(talk.name()))?;
+                Ok(if let Talk::IscsiRead(_) = talk { iser::read(keys) } else { iser::write(keys) })
+            }
+            Messages::Of(Talk::Iwarp(..)) => Err(refused("iwarp")),
+            // Nothing of the others depends on segments.
+            other => {
+                let post = |bytes| Box::from([Post { operation, bytes }]);
+                Ok(other.sizes(u64::MAX)?.into_iter().map(post).collect())
+            }
+        }
+    }
+    /// Whether they are those of iSCSI.
+    pub(crate) fn is_iscsi(&self) -> bool {
+        matches!(self, Messages::Of(Talk::IscsiRead(_) | Talk::IscsiWrite(_)))
     }
     /// Whether MPA puts markers among them.
     pub fn have_markers(&self) -> bool {
@@ -172,7 +207,7 @@ fn listed(sizes: &[Bytes]) -> Result<Vec<u64>, Remark> {
 
 impl Talk {
     /// Keys that change nothing: a target that is read has all data to send, and asks for none.
-    fn unused(&self) -> Vec<Remark> {
+    fn unused(&self, in_pdus: bool) -> Vec<Remark> {
         let (keys, burst) = match self {
             Talk::IscsiRead(keys) => (keys, None),
             Talk::IscsiWrite(keys) => (keys, Some(keys.first_burst)),
@@ -181,7 +216,12 @@ impl Talk {
         let asks = burst.is_none_or(|first| keys.block > first);
         let found = Unused::of(keys, &IscsiKeys::default())
             .unless(burst.is_some(), "iscsi_write", &["first_burst", "max_burst"])
-            .unless(asks, "a `block` above `first_burst`", &["max_burst"]);
+            .unless(asks, "a `block` above `first_burst`", &["max_burst"])
+            .unless(
+                in_pdus || burst.is_some_and(|first| first.get() > 0),
+                "data in PDUs: over RDMA those of `first_burst` of a write alone are",
+                &["data_segment"],
+            );
         found.remarks().into_iter().map(|one| one.within(self.name())).collect()
     }
 

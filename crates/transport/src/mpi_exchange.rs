@@ -17,10 +17,11 @@
 //! Not modelled: long messages in fragments, which one stream over TCP carries alike; the time that a rank computes; more
 //! than two ranks of a host, and copies that slow each other down.
 
-use crate::duplex::Duplex;
-use crate::endpoint::{Congestion, Progress, Protocol, Received, Record, RecordKind, Segment, Undelivered};
-use crate::limited::LimitedTimes;
-use crate::tcp::TcpSpec;
+use crate::endpoint::{HostEvent, Progress, Protocol, Received, Record, RecordKind, Segment, TransportFacts};
+use crate::rdma::{PathFacts, Post};
+use crate::transport::{DuplexEnd, TransportSpec, Unit, calls_of_duplex};
+use crate::{Duplex, Transport};
+use frame::Stamps;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -40,8 +41,8 @@ pub struct MpiExchangeSpec {
     pub steps: Option<u64>,
     /// From one rank of a host to the other; `None`: a host has one rank.
     pub copy: Option<Time>,
-    /// Both directions, without transfers of their own.
-    pub tcp: Arc<TcpSpec>,
+    /// Both directions.
+    pub transport: Transport,
 }
 
 impl MpiExchangeSpec {
@@ -59,10 +60,18 @@ impl MpiExchangeSpec {
         if self.steps == Some(0) {
             return Err("0 steps; expected above 0".to_string());
         }
-        if self.tcp.reconnect || self.tcp.handshake || self.tcp.transfers.total != Some(0) {
-            return Err("transfers or a handshake beside the messages; expected neither".to_string());
+        if matches!(&self.transport, Transport::Tcp(tcp) if tcp.handshake) {
+            return Err("a handshake before the messages; expected none".to_string());
         }
-        self.tcp.check()
+        self.transport.check()
+    }
+
+    /// A part where its transport counts messages, and what it counts as.
+    pub(crate) fn post(&self, bytes: u64) -> (Option<Post>, u64) {
+        match self.transport.unit() {
+            Unit::Bytes(_) => (None, bytes),
+            Unit::Messages { operation, .. } => (Some(Post { operation, bytes }), 1),
+        }
     }
 }
 
@@ -82,7 +91,7 @@ pub struct MpiExchange {
     /// Parts that have been said, and heard as a whole.
     said: u64,
     heard: u64,
-    /// One behind the last byte of the part that is heard next.
+    /// One behind the last byte of the part that is heard next, or its message.
     awaited: u64,
     stop: Time,
     /// No step begins any more.
@@ -95,20 +104,20 @@ impl MpiExchange {
     pub fn new(
         spec: &Arc<MpiExchangeSpec>,
         opens: bool,
-        start: Time,
-        stop: Option<Time>,
+        (start, stop): (Time, Option<Time>),
+        facts: PathFacts,
         rng: Xoshiro256PlusPlus,
     ) -> MpiExchange {
         let parts: Box<[u64]> = spec.parts().into();
         MpiExchange {
             opens,
-            duplex: Duplex::new(&spec.tcp, rng),
+            duplex: spec.transport.start(opens, facts, rng),
             begun: 0,
             began: [Time::ZERO; 2],
             next: Some(start),
             said: 0,
             heard: 0,
-            awaited: parts[0],
+            awaited: spec.post(parts[0]).1,
             parts,
             stop: stop.unwrap_or(Time::NEVER),
             ended: false,
@@ -117,9 +126,17 @@ impl MpiExchange {
         }
     }
 
-    /// Bytes that arrived in order.
+    /// Bytes that arrived in order, or messages of a queue pair.
     pub fn delivered(&self) -> u64 {
-        self.duplex.receiver.delivered()
+        self.duplex.delivered()
+    }
+    /// What it sends and receives with.
+    pub(crate) fn duplex(&self) -> &Duplex {
+        &self.duplex
+    }
+    /// See [`MpiExchange::duplex`].
+    pub(crate) fn duplex_mut(&mut self) -> &mut Duplex {
+        &mut self.duplex
     }
 
     /// Both ends say part after part, and none before the peer's of the same number but one: an answer follows the
@@ -128,20 +145,23 @@ impl MpiExchange {
         let count = self.parts.len() as u64;
         let mut bytes = 0;
         while self.said < self.begun * count && self.said <= self.heard {
-            bytes += self.parts[(self.said % count) as usize];
+            let part = self.parts[(self.said % count) as usize];
+            bytes += part;
             self.said += 1;
+            self.duplex.post(now, self.spec.post(part).0.as_slice());
         }
         if bytes > 0 {
-            self.duplex.sender.write(now, bytes);
+            self.duplex.write(now, bytes);
         }
     }
 
     /// Takes in the parts that have arrived as a whole.
     fn listen(&mut self) {
         let count = self.parts.len() as u64;
-        while self.duplex.receiver.delivered() >= self.awaited {
+        while self.duplex.delivered() >= self.awaited {
             self.heard += 1;
-            self.awaited = self.awaited.saturating_add(self.parts[(self.heard % count) as usize]);
+            let next = self.parts[(self.heard % count) as usize];
+            self.awaited = self.awaited.saturating_add(self.spec.post(next).1);
         }
     }
 
@@ -162,14 +182,18 @@ impl MpiExchange {
 
 impl Protocol for MpiExchange {
     fn handle_frame(&mut self, now: Time, received: &Received) {
-        if self.duplex.handle_frame(now, received, !self.opens) {
+        if self.duplex.handle_frame(now, received) {
             self.listen();
             self.speak(now);
         }
     }
 
     fn handle_timeout(&mut self, now: Time) {
-        self.duplex.handle_timeout(now);
+        self.handle_timeout_at(now, &|_, _| false);
+    }
+
+    fn handle_timeout_at(&mut self, now: Time, is_queued: &dyn Fn(u32, Option<u32>) -> bool) {
+        self.duplex.handle_timeout(now, is_queued);
         if self.next.take_if(|at| *at <= now).is_some() {
             self.turn(now);
         }
@@ -180,23 +204,10 @@ impl Protocol for MpiExchange {
         [self.next, self.duplex.poll_timeout()].into_iter().flatten().min()
     }
 
-    fn has_work(&self) -> bool {
-        self.duplex.has_work()
-    }
-    fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
-        self.duplex.poll_transmit(now)
-    }
+    calls_of_duplex!();
+
     fn poll_record(&mut self) -> Option<Record> {
-        self.records.pop_front().or_else(|| self.duplex.sender.poll_record())
-    }
-    fn retransmitted(&self) -> u64 {
-        self.duplex.sender.retransmitted()
-    }
-    fn discarded(&self) -> u64 {
-        self.duplex.discarded()
-    }
-    fn undelivered(&self) -> Undelivered {
-        self.duplex.undelivered()
+        self.records.pop_front().or_else(|| self.duplex.poll_record())
     }
     fn memory_bytes(&self) -> usize {
         size_of::<MpiExchange>()
@@ -204,20 +215,18 @@ impl Protocol for MpiExchange {
             + self.duplex.memory_bytes()
             + self.records.capacity() * size_of::<Record>()
     }
-    fn held(&self, now: Time) -> Option<LimitedTimes> {
-        self.duplex.sender.held(now)
-    }
-    fn congestion(&self) -> Option<Congestion> {
-        self.duplex.sender.congestion()
-    }
 
     fn progress(&self) -> Option<Progress> {
         let waits = self.next.is_none() && self.begun > 0 && !self.ended;
         let done = self.heard >= self.begun * self.parts.len() as u64;
         Some(Progress { begun: self.begun, began: self.began, done, waits, copy: self.spec.copy })
     }
-    fn begin_step(&mut self, at: Time) {
-        self.next = Some(at);
+    fn on_event(&mut self, now: Time, event: &HostEvent<'_>) -> bool {
+        match *event {
+            HostEvent::Step(at) => self.next = Some(at),
+            _ => return self.duplex.on_event(now, event),
+        }
+        false
     }
 }
 
@@ -227,8 +236,18 @@ mod tests {
     use crate::pipe::{Outcome, Pipe};
     use crate::tcp_properties::{any_spec, nonsense};
     use crate::testbed::{DELAY, RATE, START, draws, of_kind, tcp};
-    use crate::{Delay, LossRecoveryKind, TransferSpec};
+    use crate::{Delay, LossRecoveryKind, TcpSpec, TransferSpec};
     use proptest::prelude::*;
+
+    const FACTS: PathFacts =
+        PathFacts { rate: RATE, base_rtt: Time::from_us(10), packet: 1_000, hops: 0, overhead: 20 };
+
+    fn tcp_of(end: &Alone) -> &crate::TcpSender {
+        match &end.0.duplex {
+            Duplex::Tcp(it) => &it.sender,
+            other => panic!("{other:?}"),
+        }
+    }
 
     /// An end whose steps wait for no other.
     struct Alone(MpiExchange);
@@ -236,7 +255,7 @@ mod tests {
     impl Alone {
         fn go_on(&mut self, now: Time) {
             while self.0.progress().is_some_and(|it| it.waits && it.done) {
-                self.0.begin_step(now);
+                self.0.on_event(now, &HostEvent::Step(now));
                 self.0.handle_timeout(now);
             }
         }
@@ -268,15 +287,20 @@ mod tests {
     fn over(tcp: TcpSpec, message: u64, steps: u64) -> Arc<MpiExchangeSpec> {
         let transfers = TransferSpec { size: None, total: Some(0), idle: Delay::default() };
         let tcp = TcpSpec { transfers, reconnect: false, handshake: false, ..tcp };
-        let spec =
-            MpiExchangeSpec { message, eager: 1_500, steps: Some(steps), copy: None, tcp: Arc::new(tcp) };
+        let spec = MpiExchangeSpec {
+            message,
+            eager: 1_500,
+            steps: Some(steps),
+            copy: None,
+            transport: Transport::Tcp(Arc::new(tcp)),
+        };
         assert_eq!(spec.check(), Ok(()));
         Arc::new(spec)
     }
     /// Segments of 1000 B in 1058 B, acknowledgements of 64 B.
     fn pipe(message: u64, steps: u64, stop: Option<Time>) -> Pipe<Alone, Alone> {
         let spec = over(tcp(None, LossRecoveryKind::Sack, 10), message, steps);
-        let end = |opens, seed| Alone(MpiExchange::new(&spec, opens, START, stop, draws(seed).1));
+        let end = |opens, seed| Alone(MpiExchange::new(&spec, opens, (START, stop), FACTS, draws(seed).1));
         Pipe::new(end(true, 1), end(false, 2), RATE, DELAY)
     }
     fn steps(pipe: &Pipe<Alone, Alone>) -> Vec<(Time, Time)> {
@@ -310,7 +334,8 @@ mod tests {
     #[test]
     fn an_announcement_waits_for_a_peer_that_is_late() {
         let spec = over(tcp(None, LossRecoveryKind::Sack, 10), 3_000, 1);
-        let end = |opens, start, seed| Alone(MpiExchange::new(&spec, opens, start, None, draws(seed).1));
+        let end =
+            |opens, start, seed| Alone(MpiExchange::new(&spec, opens, (start, None), FACTS, draws(seed).1));
         let late = START + Time::from_us(100);
         let mut pipe = Pipe::new(end(true, START, 1), end(false, late, 2), RATE, DELAY);
         pipe.run_clean(Time::NEVER);
@@ -361,7 +386,7 @@ mod tests {
         };
         assert!(wrong(|it| it.steps = Some(0)).contains("0 steps"));
         assert!(
-            wrong(|it| it.tcp = tcp(Some(9), LossRecoveryKind::Sack, 1).into())
+            wrong(|it| it.transport = Transport::Tcp(tcp(Some(9), LossRecoveryKind::Sack, 1).into()))
                 .contains("beside the messages")
         );
     }
@@ -379,7 +404,7 @@ mod tests {
             seed in any::<u64>(),
         ) {
             let spec = over(tcp, message, count);
-            let end = |opens, seed| Alone(MpiExchange::new(&spec, opens, START, None, draws(seed).1));
+            let end = |opens, seed| Alone(MpiExchange::new(&spec, opens, (START, None), FACTS, draws(seed).1));
             let mut pipe = Pipe::new(end(true, seed), end(false, seed ^ 1), RATE, DELAY);
             let mut draw = draws(!seed).0;
             pipe.run(Time::NEVER, |_, _| Outcome {
@@ -405,18 +430,18 @@ mod tests {
             calls in prop::collection::vec((0u32..4, any::<u32>(), any::<u16>(), any::<[u8; 8]>()), 1..100),
         ) {
             let spec = over(tcp, 5_000, 1_000);
-            let mut end = Alone(MpiExchange::new(&spec, opens, START, None, draws(1).1));
+            let mut end = Alone(MpiExchange::new(&spec, opens, (START, None), FACTS, draws(1).1));
             let mut now = Time::ZERO;
             for (call, word, bytes, salt) in calls {
                 now += Time::from_ns(u64::from(bytes));
-                let sent = end.0.duplex.sender.sent();
+                let sent = tcp_of(&end).sent();
                 match call {
                     0 | 1 => end.handle_frame(now, &nonsense(word, bytes, salt, now, sent)),
                     2 => end.handle_timeout(now),
                     _ => while end.poll_transmit(now).is_some() {},
                 }
                 while end.poll_record().is_some() {}
-                prop_assert!(end.0.duplex.sender.acknowledged() <= end.0.duplex.sender.sent());
+                prop_assert!(tcp_of(&end).acknowledged() <= tcp_of(&end).sent());
             }
         }
     }

@@ -1,10 +1,10 @@
 //! The keys of an exchange of MPI: what a scenario says, and what cannot be meant.
 
-use crate::application::{ApplicationKeys, ApplicationSpec, Random};
-use crate::conversation_keys::one_connection;
+use crate::application::{ApplicationKeys, ApplicationSpec, Opening};
 use crate::mpi_exchange::{MpiExchange, MpiExchangeSpec};
-use crate::settings::ack_bytes;
-use crate::{Delay, Endpoint, TcpKeys, TcpSpec, Train, TransferSpec, Turn};
+use crate::rdma::Post;
+use crate::transport::{Need, TransportSpec};
+use crate::{Endpoint, Turn, with_transports};
 use keys::Remark;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,7 +16,8 @@ const LARGEST: Bytes = Bytes::new(1 << 40);
 /// The longest time of a copy.
 const SLOWEST: Time = Time::from_ms(1000);
 
-/// Steps of ranks in a ring, over TCP; full segments have the length `frame`.
+with_transports! {
+/// Steps of ranks in a ring, over TCP or RDMA; full segments or packets are at most as long as `frame`.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MpiExchangeKeys {
@@ -39,9 +40,7 @@ pub struct MpiExchangeKeys {
     /// The rate at which bytes are copied. A rate with unit, above 0. Default: "40 Gb/s" (a choice).
     #[serde(default = "copy_rate")]
     pub copy_rate: BitRate,
-    /// The keys of both directions, without `transfer`, `idle`, `reconnect` and `handshake`. Default: all those of the preset "rfc".
-    #[serde(default)]
-    pub tcp: TcpKeys,
+}
 }
 
 fn one() -> u64 {
@@ -65,39 +64,33 @@ impl ApplicationKeys for Box<MpiExchangeKeys> {
         limit: Option<Bytes>,
         frame: u16,
     ) -> Result<(Arc<MpiExchangeSpec>, Vec<Remark>), Vec<Remark>> {
-        let within = |all: Vec<Remark>| all.into_iter().map(|why| why.within("tcp")).collect::<Vec<_>>();
         let mut wrong = self.check(limit);
-        let ack = ack_bytes(self.tcp.ack);
-        let least = ack.as_ref().map_or(frame, |(bytes, _)| *bytes);
-        let tcp = self.tcp.sized(Some(Bytes::new(0)), frame, least);
-        let warnings = match ack {
-            Ok((_, mut warnings)) => {
-                warnings.extend(self.tcp.unused());
-                within(warnings).into_iter().chain(self.unused()).collect()
-            }
-            Err(why) => {
-                wrong.extend(within(why));
-                vec![]
-            }
-        };
-        let tcp = tcp.map_err(|all| wrong.extend(within(all)));
-        let (Ok(tcp), true) = (tcp, wrong.is_empty()) else { return Err(wrong) };
-        let transfers = TransferSpec { size: None, total: Some(0), idle: Delay::default() };
+        let need = Need { frame, place: "in an exchange of MPI", one_sided: false };
+        let mut own = self.clone();
+        own.fill();
+        let transport = own.transports().lower(&need).map_err(|all| wrong.extend(all));
+        let (Ok((transport, mut warnings)), true) = (transport, wrong.is_empty()) else { return Err(wrong) };
+        warnings.extend(self.unused());
         let bytes = self.copy_rate.time_for_bits_ceil(self.message.get() * 8);
         let spec = MpiExchangeSpec {
             message: self.message.get(),
             eager: self.eager.get(),
             steps: self.steps,
             copy: (self.ranks == 2).then(|| self.copy_time.saturating_add(bytes)),
-            tcp: TcpSpec { transfers, ..tcp }.into(),
+            transport,
         };
         Ok((spec.into(), warnings))
+    }
+    fn fill(&mut self) {
+        if !self.transports().is_any() {
+            self.tcp.get_or_insert_default();
+        }
     }
     fn needs_ring(&self) -> bool {
         true
     }
     fn jitter_key(&self) -> Option<&'static str> {
-        Some("tcp.send_jitter")
+        self.transports().jitter_key()
     }
 }
 
@@ -113,7 +106,7 @@ impl MpiExchangeKeys {
     }
 
     fn check(&self, limit: Option<Bytes>) -> Vec<Remark> {
-        let mut wrong = one_connection(&self.tcp, "in an exchange of MPI");
+        let mut wrong = Vec::new();
         if self.message > LARGEST {
             let message = format!("a message of {}", self.message);
             wrong.push(Remark::about("message", message, format!("expected at most \"{LARGEST}\"")));
@@ -131,7 +124,7 @@ impl MpiExchangeKeys {
         if self.copy_rate.bps() == 0 {
             wrong.push(Remark::about("copy_rate", "copies at 0 b/s", "expected a rate above 0"));
         }
-        if self.tcp.handshake {
+        if self.tcp.as_ref().is_some_and(|tcp| tcp.handshake) {
             let help = "connections are open before the first step; expected none of it";
             wrong.push(Remark::about("handshake", "handshake in an exchange of MPI", help).within("tcp"));
         }
@@ -144,17 +137,27 @@ impl MpiExchangeKeys {
 }
 
 impl ApplicationSpec for Arc<MpiExchangeSpec> {
-    fn ends(&self, start: Time, stop: Option<Time>, near: Random, far: Random) -> (Endpoint, Endpoint) {
-        let end =
-            |opens, rng| Endpoint::MpiExchange(Box::new(MpiExchange::new(self, opens, start, stop, rng)));
-        (end(true, near), end(false, far))
+    fn ends(
+        &self,
+        Opening { start, stop, facts, random: [near, far], .. }: Opening<'_>,
+    ) -> (Endpoint, Endpoint) {
+        let end = |opens, facts, rng| {
+            Endpoint::MpiExchange(Box::new(MpiExchange::new(self, opens, (start, stop), facts, rng)))
+        };
+        (end(true, facts[0], near), end(false, facts[1], far))
     }
     fn frames(&self) -> (u16, u16) {
-        (self.tcp.shortest_frame(), self.tcp.longest_frame())
+        TransportSpec::frames(&self.transport)
     }
     fn turn(&self) -> Turn {
-        let said = Train::messages(&self.tcp, self.parts().into_iter());
+        let parts = self.parts();
+        let posts: Vec<Option<Post>> = parts.iter().map(|&bytes| self.post(bytes).0).collect();
+        let messages = parts.iter().zip(&posts).map(|(&bytes, post)| (bytes, post.as_slice()));
+        let said = self.transport.train(&mut { messages });
         Turn { out: said, back: said, answers: 1.0 }
+    }
+    fn round_trip_frames(&self) -> (u16, u16) {
+        TransportSpec::round_trip_frames(&self.transport)
     }
     /// Both directions are under way at once, each for half of the time of a turn.
     fn most_bps(&self, turn_secs: f64) -> f64 {
@@ -164,6 +167,6 @@ impl ApplicationSpec for Arc<MpiExchangeSpec> {
         MpiExchangeSpec::check(self)
     }
     fn understands_marks(&self) -> bool {
-        self.tcp.ecn != crate::EcnMode::Off
+        TransportSpec::understands_marks(&self.transport)
     }
 }

@@ -1,6 +1,6 @@
 //! Two endpoints and a wire in each direction, for tests: rate, delay, and whatever happens to a frame.
 
-use crate::{ConnectionSpec, PathFacts, Protocol, Received, Record, Segment};
+use crate::{ConnectionSpec, HostEvent, PathFacts, Protocol, Received, Record, Segment};
 use frame::{FrameKind, Header, Stamp, Stamps};
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -60,7 +60,7 @@ pub fn connect(spec: &ConnectionSpec, rate: BitRate, delay: Time) -> Pipe<crate:
     assert_eq!(spec.check(), Ok(()));
     let stream = Xoshiro256PlusPlus::seed_from_u64;
     let facts = PathFacts { rate, base_rtt: delay + delay, packet: 0, hops: 0, overhead: 20 };
-    let (near, far) = spec.start(&[].into(), facts, stream(1), stream(2));
+    let (near, far) = spec.start(&[].into(), [facts; 2], [stream(1), stream(2)]);
     Pipe::new(near, far, rate, delay)
 }
 
@@ -103,7 +103,9 @@ impl<A: Protocol, B: Protocol> Pipe<A, B> {
                     let (received, stamps) = self.in_transit[frame];
                     self.arrived.push((end, at, received));
                     if let (Some(stamps), Some(Header::Rdma(header))) = (stamps, received.header) {
-                        self.end(end).on_stamps(header.pair, &stamps);
+                        let event =
+                            HostEvent::Stamps { kind: received.kind, pair: header.pair, stamps: &stamps };
+                        self.end(end).on_event(at, &event);
                     }
                     self.tell(end, &received, &mut outcome);
                     self.end(end).handle_frame(at, &received);

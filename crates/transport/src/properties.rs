@@ -1,7 +1,9 @@
 //! What holds for connections over a wire: closed forms without loss, and delivery with it.
 
 use crate::pipe::{Outcome, Pipe, connect};
-use crate::testbed::{DELAY, RATE, START, asking, bulk, draws, exchanges, of_kind, over, transfer, window};
+use crate::testbed::{
+    DELAY, Facts as _, RATE, START, asking, bulk, draws, exchanges, of_kind, over, transfer, window,
+};
 use crate::{
     Ack, Application, CongestionControl, ConnectionSpec, ControllerSpec, Delay, Endpoint, FixedRateParams,
     Loss, Protocol, Record, RecordKind, RequestResponseSpec, TcpSender, UnlimitedParams, WindowReceiver,

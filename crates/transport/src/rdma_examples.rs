@@ -2,7 +2,7 @@
 
 use crate::pipe::{Outcome, Pipe};
 use crate::rdma::queue_pair::header_of;
-use crate::testbed::{DELAY, RATE, draws, of_kind};
+use crate::testbed::{DELAY, Facts as _, RATE, draws, of_kind};
 use crate::{
     CnpScope, DcqcnKeys, DcqcnPreset, PathFacts, Protocol, QueuePairs, RdmaControlKeys, RdmaKeys,
     RdmaReceiver, RdmaRecovery, RdmaSender, RdmaSpec, RdmaVerb, RdmaWord, Received, RecordKind, Segment,
@@ -432,6 +432,7 @@ proptest! {
                 echo: (salt[3] < 100).then_some(now),
                 arrived: (salt[3] > 100).then_some(word >> 4),
                 telemetry: frame::Telemetry::None,
+                operation: salt[2] % 7,
             };
             let frame = Received {
                 kind: kinds[usize::from(salt[0] % 4)],

@@ -20,7 +20,7 @@
 //!
 //! Not modelled: as for `rdma_sender`; a CNP that is due at the end of the gap for a mark within it (some simulators send it).
 
-use crate::endpoint::{Protocol, Received, Record, Segment, Undelivered};
+use crate::endpoint::{HostEvent, Protocol, Received, Record, Segment, TransportFacts, Undelivered};
 use crate::rdma::psn::{self, Word};
 use crate::rdma::queue_pair::{header_of, labelled};
 use crate::rdma::{CnpScope, QueuePairs, RdmaRecovery, RdmaSpec, RdmaVerb, ReadCounts, Reader, ReceiveQueue};
@@ -158,6 +158,10 @@ impl RdmaReceiver {
     /// When a message of a queue pair was delivered; `None`: it was not.
     pub fn delivered(&self, pair: u32, ordinal: u32) -> Option<Time> {
         self.pairs.get(pair as usize)?.delivered.get(ordinal as usize).copied()
+    }
+    /// Messages that are whole of the queue pair that takes all.
+    pub(crate) fn messages(&self) -> u64 {
+        self.pairs.first().map_or(0, |pair| pair.messages)
     }
     /// What has come to a queue pair.
     pub fn received(&self, pair: u32) -> PairReceived {
@@ -443,20 +447,8 @@ impl Protocol for RdmaReceiver {
         Some(Segment { kind: FrameKind::Cnp, word, header, bytes, ecn_capable: false })
     }
 
-    fn on_stamps(&mut self, pair: u32, stamps: &Stamps) {
-        let Some(pair) = self.pair(pair) else { return };
-        match &mut pair.stamps {
-            Some(own) => **own = *stamps,
-            own => *own = Some(Box::new(*stamps)),
-        }
-    }
     fn stamps(&self, pair: u32) -> Option<&Stamps> {
         self.pairs.get(pair as usize)?.stamps.as_deref()
-    }
-    fn release(&mut self, transfer: u32, now: Time) {
-        if let Some(reader) = &mut self.reader {
-            reader.release(transfer, now);
-        }
     }
     fn poll_ended(&mut self) -> Option<u32> {
         match &mut self.reader {
@@ -470,16 +462,6 @@ impl Protocol for RdmaReceiver {
     fn has_records(&self) -> bool {
         self.reader.as_ref().is_some_and(|reader| reader.has_records())
     }
-    fn discarded(&self) -> u64 {
-        self.discarded
-    }
-    fn undelivered(&self) -> Undelivered {
-        let kept = self.pairs.iter().flat_map(|pair| pair.kept.iter().flatten());
-        kept.fold(self.undelivered, |mut sum, kept| {
-            sum.add(kept.bytes);
-            sum
-        })
-    }
     fn memory_bytes(&self) -> usize {
         let of_pair = |pair: &ReceivePair| {
             pair.kept.capacity() * size_of::<Option<Kept>>()
@@ -492,5 +474,23 @@ impl Protocol for RdmaReceiver {
             + self.pairs.iter().map(of_pair).sum::<usize>()
             + self.replies.capacity() * size_of::<(u32, Option<u32>)>()
             + self.reader.as_ref().map_or(0, |reader| size_of::<Reader>() + reader.memory_bytes())
+    }
+    fn facts(&self, _now: Time) -> TransportFacts {
+        let kept = self.pairs.iter().flat_map(|pair| pair.kept.iter().flatten());
+        let mut undelivered = self.undelivered;
+        kept.for_each(|kept| undelivered.add(kept.bytes));
+        TransportFacts { discarded: self.discarded, undelivered, ..TransportFacts::default() }
+    }
+    fn on_event(&mut self, now: Time, event: &HostEvent<'_>) -> bool {
+        match (*event, &mut self.reader) {
+            (HostEvent::Release(transfer), Some(reader)) => reader.release(transfer, now),
+            (HostEvent::Stamps { pair, stamps, .. }, _) => {
+                if let Some(pair) = self.pair(pair) {
+                    **pair.stamps.get_or_insert_default() = *stamps;
+                }
+            }
+            _ => {}
+        }
+        false
     }
 }

@@ -14,15 +14,16 @@
 //!
 //! Not modelled: the 4 bytes of immediate data, by which a receiver knows an awaited message; atomic operations; setting up of queue pairs, and resetting those in error.
 
-use crate::endpoint::{Protocol, Received, Record, RecordKind, Segment};
+use crate::endpoint::{HostEvent, Protocol, Received, Record, RecordKind, Segment, TransportFacts};
 use crate::members::Members;
 use crate::rdma::queue_pair::{Done, ENDLESS, header_of};
 use crate::rdma::{
-    MessageTimes, PairCounts, PathFacts, QueuePair, QueuePairs, RdmaSpec, RdmaVerb, RdmaWord, SharedNic,
+    MessageTimes, Operation, PairCounts, PathFacts, QueuePair, QueuePairs, RdmaSpec, RdmaVerb, RdmaWord,
+    SharedNic,
 };
 use crate::room::Append;
 use crate::transfer_sender::TransferOutcome;
-use frame::{FrameKind, RdmaHeader, Stamps};
+use frame::{FrameKind, RdmaHeader};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use units::{BitRate, Time};
@@ -119,6 +120,18 @@ impl RdmaSender {
     /// Sends through a NIC with limits, at which it is the endpoint of this number.
     pub fn attach(&mut self, nic: &SharedNic, number: u32) {
         self.nic = Some((nic.clone(), u64::from(number) << 32));
+    }
+
+    /// Posts a message of an application that decides itself when, after all others.
+    pub(crate) fn send(&mut self, operation: Operation, bytes: u64, now: Time) {
+        if self.pairs.len() == 0 {
+            self.open();
+        }
+        if let Some(pair) = self.pairs.get_mut(0) {
+            pair.post_as(operation, u32::MAX, now, bytes, false);
+        }
+        self.posted[0] += 1;
+        self.pairs.update(0);
     }
 
     /// What its messages are.
@@ -293,6 +306,16 @@ impl RdmaSender {
         self.post(number, transfer, due.start, due.bytes);
     }
 
+    fn on_link_rate(&mut self, rate: BitRate, now: Time) {
+        self.facts.rate = rate;
+        for number in 0..self.pairs.len() as u32 {
+            if let Some(pair) = self.pairs.get_mut(number) {
+                pair.on_link_rate(&self.facts, now);
+            }
+            self.pairs.update(number);
+        }
+    }
+
     fn is_awaited(&self, transfer: u32) -> bool {
         self.due.get(transfer as usize).is_some_and(|due| due.awaited)
     }
@@ -427,37 +450,8 @@ impl Protocol for RdmaSender {
     fn has_records(&self) -> bool {
         !self.records.is_empty()
     }
-    fn release(&mut self, transfer: u32, now: Time) {
-        if let Some(&due) = self.due.get(transfer as usize) {
-            self.begin_one(transfer, Due { start: now, ..due });
-        }
-    }
     fn poll_ended(&mut self) -> Option<u32> {
         self.ended.pop_front()
-    }
-    fn retransmitted(&self) -> u64 {
-        self.pairs.iter().map(Protocol::retransmitted).sum()
-    }
-    fn discarded(&self) -> u64 {
-        self.discarded + self.pairs.iter().map(Protocol::discarded).sum::<u64>()
-    }
-    fn on_stamps(&mut self, pair: u32, stamps: &Stamps) {
-        if let Some(pair) = self.pairs.get_mut(pair) {
-            pair.on_stamps(stamps);
-        }
-    }
-    fn on_stopped(&mut self, stopped: Time, now: Time) {
-        self.pairs.in_line_mut().for_each(|pair| pair.on_stopped(stopped, now));
-    }
-    fn on_link_rate(&mut self, rate: BitRate, now: Time) -> bool {
-        self.facts.rate = rate;
-        for number in 0..self.pairs.len() as u32 {
-            if let Some(pair) = self.pairs.get_mut(number) {
-                pair.on_link_rate(&self.facts, now);
-            }
-            self.pairs.update(number);
-        }
-        true
     }
     fn memory_bytes(&self) -> usize {
         size_of::<RdmaSender>()
@@ -468,5 +462,33 @@ impl Protocol for RdmaSender {
             + self.pairs.memory_bytes()
             + (self.posted.capacity() + self.free.capacity()) * size_of::<u32>()
             + self.records.capacity() * size_of::<Record>()
+    }
+    fn facts(&self, _now: Time) -> TransportFacts {
+        let own = TransportFacts { discarded: self.discarded, ..TransportFacts::default() };
+        self.pairs.iter().fold(own, |sum, pair| TransportFacts {
+            retransmitted: sum.retransmitted + pair.counts.retransmitted,
+            discarded: sum.discarded + pair.discarded(),
+            ..sum
+        })
+    }
+    fn on_event(&mut self, now: Time, event: &HostEvent<'_>) -> bool {
+        match *event {
+            HostEvent::Release(transfer) => {
+                if let Some(&due) = self.due.get(transfer as usize) {
+                    self.begin_one(transfer, Due { start: now, ..due });
+                }
+            }
+            HostEvent::Stamps { pair, stamps, .. } => {
+                if let Some(pair) = self.pairs.get_mut(pair) {
+                    pair.on_stamps(stamps);
+                }
+            }
+            HostEvent::Stopped(stopped) => {
+                self.pairs.in_line_mut().for_each(|pair| pair.on_stopped(stopped, now));
+            }
+            HostEvent::LinkRate(rate) => self.on_link_rate(rate, now),
+            HostEvent::Step(_) => {}
+        }
+        matches!(event, HostEvent::LinkRate(_))
     }
 }

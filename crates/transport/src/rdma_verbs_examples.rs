@@ -111,7 +111,7 @@ fn what_is_lost_is_asked_for_again() {
     assert_eq!(sent[..again], (0..again as u32).collect::<Vec<_>>());
     assert_eq!(sent[again..], (5..40).collect::<Vec<_>>());
     let (pair, first, many) = pipe.far.place_of(0).unwrap();
-    assert_eq!(u64::from(pipe.near.served_again(pair, first, many)), pipe.near.retransmitted());
+    assert_eq!(u64::from(pipe.near.served_again(pair, first, many)), pipe.near.counts().retransmitted);
     // The first request, or the last packet: nobody knows, but the timer.
     for lost in [0, 39] {
         let mut pipe = transfers(&read(), &[(0, 40_000)]);

@@ -21,7 +21,7 @@
 
 use crate::RequestResponseSpec;
 use crate::delay::Delay;
-use crate::endpoint::{Protocol, Received, Record, RecordKind, Segment};
+use crate::endpoint::{Protocol, Received, Record, RecordKind, Segment, TransportFacts};
 use crate::exchange::{Label, Message};
 use frame::FrameKind;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -212,10 +212,20 @@ impl Protocol for Requester {
     fn poll_record(&mut self) -> Option<Record> {
         self.records.pop_front()
     }
-    fn retransmitted(&self) -> u64 {
+    fn facts(&self, _now: Time) -> TransportFacts {
+        TransportFacts {
+            retransmitted: self.retransmitted(),
+            discarded: self.discarded(),
+            ..TransportFacts::default()
+        }
+    }
+}
+
+impl Requester {
+    pub(crate) fn retransmitted(&self) -> u64 {
         self.retransmitted
     }
-    fn discarded(&self) -> u64 {
+    pub(crate) fn discarded(&self) -> u64 {
         self.discarded
     }
 }

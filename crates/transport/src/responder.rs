@@ -11,7 +11,7 @@
 
 use crate::RequestResponseSpec;
 use crate::delay::Delay;
-use crate::endpoint::{Protocol, Received, Segment, Undelivered};
+use crate::endpoint::{Protocol, Received, Segment, TransportFacts, Undelivered};
 use crate::exchange::{Label, Message, is_later};
 use frame::FrameKind;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -164,10 +164,20 @@ impl Protocol for Responder {
         Some(Segment { kind: FrameKind::Data, word, header: None, bytes, ecn_capable: self.ecn_capable })
     }
 
-    fn discarded(&self) -> u64 {
+    fn facts(&self, _now: Time) -> TransportFacts {
+        TransportFacts {
+            discarded: self.discarded(),
+            undelivered: self.undelivered(),
+            ..TransportFacts::default()
+        }
+    }
+}
+
+impl Responder {
+    pub(crate) fn discarded(&self) -> u64 {
         self.discarded
     }
-    fn undelivered(&self) -> Undelivered {
+    pub(crate) fn undelivered(&self) -> Undelivered {
         self.undelivered
     }
 }

@@ -2,11 +2,7 @@
 
 use crate::application::ApplicationKeys;
 use crate::controller::ControllerConfiguration;
-use crate::exchange::{MAX_OUTSTANDING, MAX_SEGMENTS};
-use crate::{
-    ControllerSpec, Delay, FixedRateParams, FixedWindowParams, RequestResponseSpec, UnlimitedParams,
-    WindowSpec,
-};
+use crate::{ControllerSpec, FixedRateParams, FixedWindowParams, UnlimitedParams, WindowSpec};
 use keys::{Remark, Unused};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -49,36 +45,6 @@ impl Default for WindowKeys {
             ecn: false,
         }
     }
-}
-
-/// Requests and responses; full segments of either have the length `frame`.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct RequestResponseKeys {
-    /// Bytes of a request, cut into segments. A size with unit, 1 B to 65536 segments. Required.
-    pub request: Bytes,
-    /// Bytes of a response, cut into segments. A size with unit, 1 B to 65536 segments. Required.
-    pub response: Bytes,
-    /// Requests in progress at the same time. A count, 1 to 256. Default: 1.
-    #[serde(default = "one")]
-    #[schemars(range(min = 1, max = 256))]
-    pub outstanding: u64,
-    /// From a response to the next request in its place: a time with unit, or a table `exponential`. Default: "0 s".
-    #[serde(default)]
-    pub think: Delay,
-    /// From a request to its response at the server: a time with unit, or a table `exponential`. Requests do not wait for each other. Default: "0 s".
-    #[serde(default)]
-    pub service: Delay,
-    /// After this time without progress a request is repeated. A time with unit, above the longest exchange without a loss; or "never": a lost frame ends its place. Default: "never" (a lossless fabric).
-    #[serde(default)]
-    pub timeout: Or<Time, Never>,
-    /// Whether switches may mark frames (ECN). Default: false.
-    #[serde(default)]
-    pub ecn: bool,
-}
-
-fn one() -> u64 {
-    1
 }
 
 /// The length of acknowledgements; with it, what to beware of.
@@ -153,62 +119,6 @@ impl WindowKeys {
     }
 }
 
-impl ApplicationKeys for RequestResponseKeys {
-    type Spec = RequestResponseSpec;
-
-    fn waits_for_ever(&self) -> bool {
-        self.timeout.value().is_none()
-    }
-    /// `limit`: bytes of requests in all.
-    fn spec(
-        &self,
-        limit: Option<Bytes>,
-        segment: u16,
-    ) -> Result<(RequestResponseSpec, Vec<Remark>), Vec<Remark>> {
-        let checks = [
-            message("request", self.request, segment),
-            message("response", self.response, segment),
-            count("outstanding", self.outstanding, MAX_OUTSTANDING.into(), "outstanding requests")
-                .map(|_| ()),
-            self.think.check("think"),
-            self.service.check("service"),
-            timeout(&self.timeout).map(|_| ()),
-            self.check_limit(limit),
-        ];
-        let wrong: Vec<Remark> = checks.into_iter().filter_map(Result::err).collect();
-        if !wrong.is_empty() {
-            return Err(wrong);
-        }
-        let spec = RequestResponseSpec {
-            request: self.request.get(),
-            response: self.response.get(),
-            segment,
-            outstanding: self.outstanding as u16,
-            requests: limit.map(|limit| limit.get() / self.request.get()),
-            think: self.think,
-            service: self.service,
-            timeout: self.timeout.value(),
-            ecn_capable: self.ecn,
-        };
-        Ok((spec, Vec::new()))
-    }
-}
-
-impl RequestResponseKeys {
-    fn check_limit(&self, limit: Option<Bytes>) -> Result<(), Remark> {
-        let (request, limit) = (self.request.get(), limit.map_or(0, Bytes::get));
-        if limit == 0 || limit >= request {
-            return Ok(());
-        }
-        let message = format!("a request of {request} B, but a limit of {limit} B");
-        Err(Remark::about(
-            "request",
-            message,
-            "nothing would be sent; expected a limit of one request at least",
-        ))
-    }
-}
-
 /// A window that ends before an acknowledgement is due waits for the delay every time.
 fn waits(spec: &WindowSpec) -> Option<Remark> {
     let ControllerSpec::FixedWindow(window) = &spec.controller else { return None };
@@ -225,24 +135,15 @@ fn waits(spec: &WindowSpec) -> Option<Remark> {
     })
 }
 
-fn count(key: &str, value: u64, most: u64, what: &str) -> Result<u32, Remark> {
+pub(crate) fn count(key: &str, value: u64, most: u64, what: &str) -> Result<u32, Remark> {
     if (1..=most).contains(&value) {
         return Ok(value as u32);
     }
     Err(Remark::about(key, format!("{value} {what}"), format!("expected 1 to {most}")))
 }
 
-fn message(key: &str, size: Bytes, segment: u16) -> Result<(), Remark> {
-    let most = MAX_SEGMENTS * u64::from(segment);
-    if (1..=most).contains(&size.get()) {
-        return Ok(());
-    }
-    let help = format!("expected 1 B to {most} B: {MAX_SEGMENTS} segments of the length of frame");
-    Err(Remark::about(key, format!("a {key} of {size}"), help))
-}
-
 /// The timeout, where `None` is none at all.
-fn timeout(timeout: &Or<Time, Never>) -> Result<Option<Time>, Remark> {
+pub(crate) fn timeout(timeout: &Or<Time, Never>) -> Result<Option<Time>, Remark> {
     let timeout = timeout.value();
     if timeout == Some(Time::ZERO) {
         let help = "expected a time above the longest round trip, or \"never\"";

@@ -1,7 +1,7 @@
 //! TCP over a wire: examples drawn by hand, and closed forms.
 
 use crate::pipe::{Outcome, Pipe, connect};
-use crate::testbed::{DELAY, START, of_kind, over, tcp, tcp_pipe};
+use crate::testbed::{DELAY, Facts as _, START, of_kind, over, tcp, tcp_pipe};
 use crate::{
     AimdParams, Application, ControllerSpec, Delay, Endpoint, LossRecoveryKind, Protocol, RecordKind,
     Segment, TcpSpec, TimerSpec, TransferSpec,
@@ -41,7 +41,7 @@ fn in_slow_start(spec: TcpSpec) -> TcpSpec {
     TcpSpec { controller: ControllerSpec::Aimd(AimdParams { threshold: None, ..aimd }), ..spec }
 }
 fn timeouts(pipe: &Wire) -> u64 {
-    pipe.near.congestion().map_or(0, |it| it.timeouts)
+    pipe.near.facts(Time::ZERO).congestion.map_or(0, |it| it.timeouts)
 }
 
 /// What had left when this acknowledgement came, and what left before the next one came.
@@ -100,7 +100,7 @@ fn a_second_loss_costs_reno_half_of_what_is_in_flight_then() {
     let again = sent.iter().rposition(|&number| number == 5).unwrap();
     assert_eq!(sent[..again].iter().max(), Some(&23));
     let grown = (24..60).fold(9_500.0, |window, _| window + 1e6 / window);
-    let window = pipe.near.congestion().unwrap().window as f64;
+    let window = pipe.near.facts(Time::ZERO).congestion.unwrap().window as f64;
     assert!((window - grown).abs() < 0.01 * grown, "{window} for {grown}");
 }
 
@@ -161,7 +161,7 @@ fn a_timeout_in_a_long_repair_halves_what_the_window_allowed() {
     let out = out.unwrap();
     assert!(data(&pipe).iter().max() > Some(&110));
     run(&mut pipe, out + Time::from_ms(2));
-    let window = pipe.near.congestion().unwrap().window / 1_000;
+    let window = pipe.near.facts(Time::ZERO).congestion.unwrap().window / 1_000;
     assert!((16..28).contains(&window), "{window} segments");
 }
 
@@ -237,7 +237,7 @@ fn renos_window_is_a_sawtooth() {
             on_the_way = if end == 1 { on_the_way - 1 } else { on_the_way + i32::from(!lost) };
             Outcome { lost, ..Outcome::default() }
         });
-        windows.push(pipe.near.congestion().map_or(0, |it| it.window));
+        windows.push(pipe.near.facts(Time::ZERO).congestion.map_or(0, |it| it.window));
     }
     // From half of the peak up to it by a segment a round trip, again and again, without a timeout.
     let falls: Vec<usize> = (2_001..windows.len()).filter(|&n| windows[n] < windows[n - 1] * 2 / 3).collect();

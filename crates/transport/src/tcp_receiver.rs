@@ -15,7 +15,7 @@
 //! Not modelled: an application that reads more slowly than data arrives: the window that is advertised does not change.
 //! Delays of acknowledgements that end at ticks of a clock. Blocks of repeated data (RFC 2883).
 
-use crate::endpoint::{Protocol, Received, Requests, Segment, Undelivered};
+use crate::endpoint::{Protocol, Received, Requests, Segment, TransportFacts, Undelivered};
 use crate::loss_recoveries::LossRecoveryKind;
 use crate::scoreboard::Ranges;
 use crate::serial::nearest;
@@ -299,10 +299,25 @@ impl Protocol for TcpReceiver {
         (Some(Segment { kind, word, header: None, bytes, ecn_capable: false }), requests)
     }
 
-    fn discarded(&self) -> u64 {
+    fn memory_bytes(&self) -> usize {
+        let (beyond, later) = (self.beyond.as_ref(), self.later.as_ref());
+        later.map_or(0, |later| size_of::<Later>() + later.0.capacity() * size_of::<Due>())
+            + beyond.map_or(0, |beyond| size_of::<Beyond>() + beyond.ranges.memory_bytes())
+    }
+    fn facts(&self, _now: Time) -> TransportFacts {
+        TransportFacts {
+            discarded: self.discarded(),
+            undelivered: self.undelivered(),
+            ..TransportFacts::default()
+        }
+    }
+}
+
+impl TcpReceiver {
+    pub(crate) fn discarded(&self) -> u64 {
         self.discarded
     }
-    fn undelivered(&self) -> Undelivered {
+    pub(crate) fn undelivered(&self) -> Undelivered {
         let Some(beyond) = &self.beyond else { return Undelivered::default() };
         let segment = u64::from(self.spec.segment);
         beyond.ranges.all().iter().fold(beyond.undelivered, |mut sum, &(from, to)| {
@@ -314,10 +329,5 @@ impl Protocol for TcpReceiver {
             }
             sum
         })
-    }
-    fn memory_bytes(&self) -> usize {
-        let (beyond, later) = (self.beyond.as_ref(), self.later.as_ref());
-        later.map_or(0, |later| size_of::<Later>() + later.0.capacity() * size_of::<Due>())
-            + beyond.map_or(0, |beyond| size_of::<Beyond>() + beyond.ranges.memory_bytes())
     }
 }

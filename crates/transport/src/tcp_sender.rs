@@ -19,7 +19,7 @@
 //! longer timeout after a lost SYN (RFC 6298 section 5.7); options in SYN; F-RTO, RACK and tail loss probes.
 
 use crate::controller::{CongestionControl, ControllerConfiguration, Loss, LossKind};
-use crate::endpoint::{Congestion, Protocol, Received, Record, Requests, Segment};
+use crate::endpoint::{Congestion, Protocol, Received, Record, Requests, Segment, TransportFacts};
 use crate::limited::{LimitedBy, LimitedClock, LimitedTimes};
 use crate::loss_recoveries::ActiveLossRecovery;
 use crate::loss_recovery::{Flight, LossRecovery};
@@ -435,27 +435,39 @@ impl Protocol for TcpSender {
     fn has_records(&self) -> bool {
         !self.records.is_empty()
     }
-    fn retransmitted(&self) -> u64 {
-        self.retransmitted
-    }
-    fn discarded(&self) -> u64 {
-        self.discarded
-    }
     fn memory_bytes(&self) -> usize {
         size_of::<TcpSender>()
             + self.records.capacity() * size_of::<Record>()
             + self.rng.as_ref().map_or(0, |_| size_of::<Xoshiro256PlusPlus>())
             + self.recovery.memory_bytes()
     }
-    fn held(&self, now: Time) -> Option<LimitedTimes> {
-        Some(self.holding.until(now))
+    fn facts(&self, now: Time) -> TransportFacts {
+        TransportFacts {
+            retransmitted: self.retransmitted(),
+            discarded: self.discarded(),
+            congestion: self.congestion(),
+            held: self.held(now),
+            ..TransportFacts::default()
+        }
     }
-    fn congestion(&self) -> Option<Congestion> {
+}
+
+impl TcpSender {
+    pub(crate) fn retransmitted(&self) -> u64 {
+        self.retransmitted
+    }
+    pub(crate) fn discarded(&self) -> u64 {
+        self.discarded
+    }
+    pub(crate) fn congestion(&self) -> Option<Congestion> {
         Some(Congestion {
             window: self.controller.window(),
             round_trip: self.round_trip.smoothed(),
             timeouts: self.timeouts.into(),
             marks: self.marks,
         })
+    }
+    pub(crate) fn held(&self, now: Time) -> Option<LimitedTimes> {
+        Some(self.holding.until(now))
     }
 }

@@ -3,8 +3,8 @@
 use crate::pipe::{Pipe, connect};
 use crate::{
     Ack, AimdParams, Application, ConnectionSpec, ControllerSpec, Delay, EcnMode, Endpoint,
-    FixedWindowParams, Growth, LossRecoveryKind, Record, RecordKind, RequestResponseSpec, TcpSpec, TimerSpec,
-    TransferSpec, WindowSpec,
+    FixedWindowParams, Growth, LossRecoveryKind, Protocol, Record, RecordKind, RequestResponseSpec, TcpSpec,
+    TimerSpec, TransferSpec, WindowSpec,
 };
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -107,3 +107,15 @@ pub fn tcp(bytes: Option<u64>, recovery: LossRecoveryKind, initial: u64) -> TcpS
 pub fn tcp_pipe(spec: TcpSpec) -> Pipe<Endpoint, Endpoint> {
     connect(&over(Application::Tcp(spec.into())), RATE, DELAY)
 }
+
+/// Facts one by one.
+pub trait Facts: Protocol {
+    fn retransmitted(&self) -> u64 {
+        self.facts(Time::ZERO).retransmitted
+    }
+    fn discarded(&self) -> u64 {
+        self.facts(Time::ZERO).discarded
+    }
+}
+
+impl<P: Protocol> Facts for P {}

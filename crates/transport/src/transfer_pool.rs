@@ -137,7 +137,8 @@ fn one_that_waits_begins_when_it_is_released() {
 
 #[test]
 fn both_ends_are_made_together() {
-    let application = Application::Transfers(offered(tcp(None, LossRecoveryKind::Sack, 2)));
+    let application =
+        Application::Transfers(crate::Scheduled::Tcp(offered(tcp(None, LossRecoveryKind::Sack, 2))));
     let mut pipe = connect(&over(application), RATE, DELAY);
     pipe.run_clean(us(1));
     assert_eq!((pipe.near.name(), pipe.far.name()), ("transfer_sender", "transfer_receiver"));

@@ -7,7 +7,7 @@
 //!
 //! Not modelled: as there; an application that reads more slowly than data arrives.
 
-use crate::endpoint::{Protocol, Received, Segment, Undelivered};
+use crate::endpoint::{Protocol, Received, Segment, TransportFacts, Undelivered};
 use crate::members::Members;
 use crate::serial::nearest;
 use crate::tcp::TcpSpec;
@@ -123,16 +123,26 @@ impl Protocol for TransferReceiver {
     fn poll_ended(&mut self) -> Option<u32> {
         self.ended.pop_front()
     }
-    fn discarded(&self) -> u64 {
-        self.discarded + self.connections.iter().map(Protocol::discarded).sum::<u64>()
-    }
-    fn undelivered(&self) -> Undelivered {
-        self.connections.iter().map(Protocol::undelivered).fold(self.undelivered, Undelivered::and)
-    }
     fn memory_bytes(&self) -> usize {
         self.connections.memory_bytes()
             + self.ending.capacity() * size_of::<Option<(u64, u32)>>()
             + self.delivered.len() * size_of::<Time>()
             + self.ended.capacity() * size_of::<u32>()
+    }
+    fn facts(&self, _now: Time) -> TransportFacts {
+        TransportFacts {
+            discarded: self.discarded(),
+            undelivered: self.undelivered(),
+            ..TransportFacts::default()
+        }
+    }
+}
+
+impl TransferReceiver {
+    pub(crate) fn discarded(&self) -> u64 {
+        self.discarded + self.connections.iter().map(TcpReceiver::discarded).sum::<u64>()
+    }
+    pub(crate) fn undelivered(&self) -> Undelivered {
+        self.connections.iter().map(TcpReceiver::undelivered).fold(self.undelivered, Undelivered::and)
     }
 }

@@ -15,7 +15,7 @@
 //! Not modelled: FIN and the time after a connection: one that begins anew takes over the numbers of the one before, so
 //! that what is late is known as old. A limit of connections. Several requests in one connection at the same time.
 
-use crate::endpoint::{Protocol, Received, Record, RecordKind, Segment};
+use crate::endpoint::{HostEvent, Protocol, Received, Record, RecordKind, Segment, TransportFacts};
 use crate::members::Members;
 use crate::tcp::TcpSpec;
 use crate::tcp_sender::TcpSender;
@@ -256,19 +256,8 @@ impl Protocol for TransferSender {
     fn poll_record(&mut self) -> Option<Record> {
         self.records.pop_front()
     }
-    fn release(&mut self, transfer: u32, now: Time) {
-        if let Some(&due) = self.due.get(transfer as usize) {
-            self.begin_one(transfer, Due { start: now, ..due }, now);
-        }
-    }
     fn poll_ended(&mut self) -> Option<u32> {
         self.ended.pop_front()
-    }
-    fn retransmitted(&self) -> u64 {
-        self.connections.iter().map(Protocol::retransmitted).sum()
-    }
-    fn discarded(&self) -> u64 {
-        self.discarded + self.connections.iter().map(Protocol::discarded).sum::<u64>()
     }
     fn memory_bytes(&self) -> usize {
         size_of::<TransferSender>()
@@ -278,6 +267,34 @@ impl Protocol for TransferSender {
             + self.carried.capacity() * size_of::<Carried>()
             + self.free.capacity() * size_of::<u32>()
             + self.records.capacity() * size_of::<Record>()
+    }
+    fn facts(&self, _now: Time) -> TransportFacts {
+        TransportFacts {
+            retransmitted: self.retransmitted(),
+            discarded: self.discarded(),
+            ..TransportFacts::default()
+        }
+    }
+    fn on_event(&mut self, now: Time, event: &HostEvent<'_>) -> bool {
+        match *event {
+            HostEvent::Release(transfer) => self.release(transfer, now),
+            _ => {}
+        }
+        false
+    }
+}
+
+impl TransferSender {
+    pub(crate) fn retransmitted(&self) -> u64 {
+        self.connections.iter().map(TcpSender::retransmitted).sum()
+    }
+    pub(crate) fn discarded(&self) -> u64 {
+        self.discarded + self.connections.iter().map(TcpSender::discarded).sum::<u64>()
+    }
+    pub(crate) fn release(&mut self, transfer: u32, now: Time) {
+        if let Some(&due) = self.due.get(transfer as usize) {
+            self.begin_one(transfer, Due { start: now, ..due }, now);
+        }
     }
 }
 

@@ -13,7 +13,7 @@
 //! one of RFC 8257. An acknowledgement that could not leave yet takes in the next one: one frame says both.
 
 use crate::WindowSpec;
-use crate::endpoint::{Protocol, Received, Segment, Undelivered};
+use crate::endpoint::{Protocol, Received, Segment, TransportFacts, Undelivered};
 use crate::serial::nearest;
 use frame::FrameKind;
 use units::Time;
@@ -112,10 +112,20 @@ impl Protocol for WindowReceiver {
         Some(Segment { kind, word, header: None, bytes: self.ack_bytes, ecn_capable: false })
     }
 
-    fn discarded(&self) -> u64 {
+    fn facts(&self, _now: Time) -> TransportFacts {
+        TransportFacts {
+            discarded: self.discarded(),
+            undelivered: self.undelivered(),
+            ..TransportFacts::default()
+        }
+    }
+}
+
+impl WindowReceiver {
+    pub(crate) fn discarded(&self) -> u64 {
         self.discarded
     }
-    fn undelivered(&self) -> Undelivered {
+    pub(crate) fn undelivered(&self) -> Undelivered {
         self.undelivered
     }
 }

@@ -21,7 +21,7 @@
 
 use crate::bulk::Bulk;
 use crate::controller::{Ack, CongestionControl, ControllerConfiguration, Loss, LossKind, is_used};
-use crate::endpoint::{Protocol, Received, Record, RecordKind, Segment};
+use crate::endpoint::{Protocol, Received, Record, RecordKind, Segment, TransportFacts};
 use crate::pacer::Pacer;
 use crate::retransmission::RetransmissionTimer;
 use crate::serial::nearest;
@@ -222,10 +222,11 @@ impl<C: CongestionControl> Protocol for WindowSender<C> {
     fn poll_record(&mut self) -> Option<Record> {
         self.records.pop_front()
     }
-    fn retransmitted(&self) -> u64 {
-        self.retransmitted
-    }
-    fn discarded(&self) -> u64 {
-        self.discarded
+    fn facts(&self, _now: Time) -> TransportFacts {
+        TransportFacts {
+            retransmitted: self.retransmitted,
+            discarded: self.discarded,
+            ..TransportFacts::default()
+        }
     }
 }

@@ -20,6 +20,8 @@ pub const SEND: [u8; 4] = [0x00, 0x01, 0x02, 0x04];
 pub const WRITE: [u8; 4] = [0x06, 0x07, 0x08, 0x0A];
 /// See [`SEND`].
 pub const READ_RESPONSE: [u8; 4] = [0x0D, 0x0E, 0x0F, 0x10];
+/// See [`SEND`]: an RDMA WRITE whose last packet has immediate data.
+pub const WRITE_WITH_IMMEDIATE: [u8; 4] = [0x06, 0x07, 0x09, 0x0B];
 /// The request of an RDMA READ.
 pub const READ_REQUEST: u8 = 0x0C;
 /// An acknowledgement or NAK.
@@ -28,6 +30,8 @@ pub const ACKNOWLEDGE: u8 = 0x11;
 pub const RETH_BYTES: usize = 16;
 /// Octets of the extended header of an acknowledgement and of a READ's responses but for those in the middle (section 9.3.5).
 pub const AETH_BYTES: usize = 4;
+/// Octets of immediate data, behind the other extended headers of a message's last packet (section 9.3.7).
+pub const IMMDT_BYTES: usize = 4;
 const ICRC_BYTES: usize = 4;
 /// What a CNP carries: reserved octets.
 const CNP_PAYLOAD: [u8; 16] = [0; 16];

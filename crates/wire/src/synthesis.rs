@@ -61,6 +61,10 @@ pub enum Verb {
     Write,
     /// RDMA READ.
     Read,
+    /// RDMA WRITE with immediate data.
+    WriteWithImmediate,
+    /// The request of an RDMA READ, as a packet of data of the end that reads.
+    ReadRequest,
 }
 
 /// What the data of a connection belong to.
@@ -87,6 +91,11 @@ impl Verb {
             Verb::Send => (roce::SEND, [0; 4]),
             Verb::Write => (roce::WRITE, [roce::RETH_BYTES, 0, 0, roce::RETH_BYTES]),
             Verb::Read => (roce::READ_RESPONSE, [roce::AETH_BYTES, 0, roce::AETH_BYTES, roce::AETH_BYTES]),
+            Verb::WriteWithImmediate => {
+                let both = roce::RETH_BYTES + roce::IMMDT_BYTES;
+                (roce::WRITE_WITH_IMMEDIATE, [roce::RETH_BYTES, 0, roce::IMMDT_BYTES, both])
+            }
+            Verb::ReadRequest => ([roce::READ_REQUEST; 4], [roce::RETH_BYTES; 4]),
         };
         (opcodes[place], extended[place])
     }
@@ -243,10 +252,10 @@ impl Simulated {
                 let (verb, bytes) = self.message_of();
                 let (opcode, extended) = verb.packet(first, last);
                 let mut payload = self.zeros(BEFORE_TRANSPORT + ROCE);
-                if extended == roce::AETH_BYTES && !payload.is_empty() {
+                if verb == Verb::Read && extended == roce::AETH_BYTES && !payload.is_empty() {
                     payload[0] = ACK_SYNDROME;
                 } else if let Some(length) =
-                    payload.get_mut(DMA_LENGTH).filter(|_| extended == roce::RETH_BYTES)
+                    payload.get_mut(DMA_LENGTH).filter(|_| extended >= roce::RETH_BYTES)
                 {
                     length.copy_from_slice(&bytes.unwrap_or(0).to_be_bytes());
                 }
@@ -648,12 +657,16 @@ mod tests {
             (Verb::Send, [0x00, 0x01, 0x02, 0x04]),
             (Verb::Write, [0x06, 0x07, 0x08, 0x0A]),
             (Verb::Read, [0x0D, 0x0E, 0x0F, 0x10]),
+            (Verb::WriteWithImmediate, [0x06, 0x07, 0x09, 0x0B]),
+            (Verb::ReadRequest, [0x0C; 4]),
         ] {
             let payload = Payload::Message(verb, None);
             let packets = places.map(|word| transport(&made(Simulated { word, payload, ..data }, 1_086)));
             assert_eq!(packets.each_ref().map(|packet| packet.opcode), opcodes);
             let read = verb == Verb::Read;
             assert_eq!(packets[0].payload[0], if read { ACK_SYNDROME } else { 0 });
+            // Immediate data are no syndrome.
+            assert_eq!(packets[2].payload[0], if read { ACK_SYNDROME } else { 0 });
         }
     }
 }

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from penstock import arrow
 from penstock.errors import InputError
 from penstock.measurements import of_result, rows
-from penstock.units import rate
+from penstock.units import instant, rate
 
 from . import bypasses, connections, copies, limiters, losses
 
@@ -368,9 +368,9 @@ def _stuck(result: Measurements, priority: int, ports: list[str]) -> Iterable[st
 
 
 def _when(result: Measurements, deadlock: Deadlock) -> str:
-    since = f"from {_time(deadlock.closed_ns)}"
+    since = f"from {instant(deadlock.closed_ns)}"
     if deadlock.ended_ns is not None:
-        return f"{since} until {_time(deadlock.ended_ns)}"
+        return f"{since} until {instant(deadlock.ended_ns)}"
     return (
         f"{since} on; the run ended there" if result.run.get("ended_by") else f"{since} to the end of the run"
     )
@@ -426,8 +426,8 @@ def _circles(result: Measurements, ports: list[str]) -> Iterable[str]:
 def describe(deadlock: Deadlock) -> str:
     """A deadlock in a sentence."""
     circle = " waits for ".join((*deadlock.queues, deadlock.queues[0]))
-    over = "" if deadlock.ended_ns is None else f", over at {_time(deadlock.ended_ns)}"
-    return f"Deadlock {deadlock.number} closed at {_time(deadlock.closed_ns)}{over}: {circle}."
+    over = "" if deadlock.ended_ns is None else f", over at {instant(deadlock.ended_ns)}"
+    return f"Deadlock {deadlock.number} closed at {instant(deadlock.closed_ns)}{over}: {circle}."
 
 
 def _storms(result: Measurements, ports: list[str]) -> Iterable[str]:
@@ -436,10 +436,10 @@ def _storms(result: Measurements, ports: list[str]) -> Iterable[str]:
     done = {"report": "only reported", "drop": "{frames} frames dropped", "forward": "pauses ignored"}
     for row in result.rows("storms"):
         if row["port"] in ports:
-            over = "not over" if row["over_ns"] is None else f"over at {_time(row['over_ns'])}"
+            over = "not over" if row["over_ns"] is None else f"over at {instant(row['over_ns'])}"
             what = done[row["action"]].format(frames=row["frames_dropped"])
-            began = f"A pause storm at {row['port']}/{row['class']} began at {_time(row['began_ns'])}"
-            yield f"{began}, was detected at {_time(row['detected_ns'])} and {over}: {what}."
+            began = f"A pause storm at {row['port']}/{row['class']} began at {instant(row['began_ns'])}"
+            yield f"{began}, was detected at {instant(row['detected_ns'])} and {over}: {what}."
 
 
 def _by(tree: Tree) -> str:
@@ -480,13 +480,6 @@ def _times(number: int) -> str:
 
 def _ports_were(number: int) -> str:
     return "one port was" if number == 1 else f"{number} ports were"
-
-
-def _time(ns: float) -> str:
-    for size, unit in ((1e9, "s"), (1e6, "ms"), (1e3, "us")):
-        if ns >= size:
-            return f"{ns / size:.6g} {unit}"
-    return f"{ns:.6g} ns"
 
 
 def _got(flow: dict[str, Any]) -> str:

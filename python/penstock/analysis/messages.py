@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from penstock import arrow
 from penstock.errors import InputError
 from penstock.measurements import of_result, rows
-from penstock.units import duration, rate, size
+from penstock.units import duration, instant, rate, size
 
 from . import failures
 
@@ -173,7 +173,7 @@ def told(result: Measurements, message: Message, *, paused: bool = True) -> Iter
     alone, took = duration(row["ideal_ns"]), duration(row["completion_ns"])
     yield (
         f"Message {name} ({size(row['bytes'])}, {row['source']} to {row['destination']}) began at "
-        f"{duration(row['start_ns'])} and took {took}, {row['slowdown']:.4g} times the {alone} that it "
+        f"{instant(row['start_ns'])} and took {took}, {row['slowdown']:.4g} times the {alone} that it "
         "takes alone."
     )
     yield from _lost(message)
@@ -231,7 +231,7 @@ def _lowest(result: Measurements, message: Message) -> Iterator[str]:
     during = _during(found, message)
     if during:
         at, lowest = min(during, key=lambda point: point[1])
-        yield f"The lowest rate of its queue pair was {rate(lowest)}, around {duration(at)}."
+        yield f"The lowest rate of its queue pair was {rate(lowest)}, around {instant(at)}."
 
 
 def _waited(result: Measurements, message: Message) -> Iterator[str]:
@@ -246,7 +246,7 @@ def _waited(result: Measurements, message: Message) -> Iterator[str]:
         during = _during(_series(result, "queue_bytes", {name}), message)
         if during:
             at, longest = max(during, key=lambda point: point[1])
-            seen.append((longest, f"{name} ({size(longest)} around {duration(at)})"))
+            seen.append((longest, f"{name} ({size(longest)} around {instant(at)})"))
     if seen and max(seen)[0] > 0:
         told = [text for level, text in sorted(seen, reverse=True)[:_QUEUES_NAMED] if level > 0]
         yield f"The longest queues on its way meanwhile: {', '.join(told)}."

@@ -13,7 +13,7 @@ from . import forensics
 if TYPE_CHECKING:
     from penstock.measurements import Measurements
 
-TREES_TOLD = 3
+TREES_TOLD = 5
 """Roots of congestion that are told, those that stopped ports longest."""
 LOSERS_TOLD = 5
 

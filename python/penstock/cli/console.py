@@ -16,7 +16,7 @@ import re
 import shutil
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
@@ -26,6 +26,7 @@ from penstock.units import visible
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress, TaskID
+    from rich.table import Table as Drawn
     from rich.text import Text
 
     from penstock.analysis.verdict import Verdict
@@ -106,6 +107,8 @@ class Table:
         The first column of numbers. Default: there is none.
     lines, heads : bool, optional
         Whether lines part the rows (default false), and whether the heads are shown (default true).
+    spare : sequence of str, optional
+        Columns that a narrow terminal leaves out, in this order, until the others fit. Default: none.
     """
 
     def __init__(
@@ -115,33 +118,54 @@ class Table:
         numeric: int | None = None,
         lines: bool = False,
         heads: bool = True,
+        spare: Sequence[str] = (),
     ) -> None:
-        from rich import box
-        from rich.table import Table as Drawn
-
         self.title = _text(title, "bold") if title else None  # Rich would break it at the width of the rows
-        self.drawn = Drawn(
-            box=box.SIMPLE_HEAD,
-            pad_edge=False,
-            show_edge=False,
-            show_lines=lines,
-            show_header=heads,
-        )
-        for index, column in enumerate(columns):
-            right = numeric is not None and index >= numeric
-            self.drawn.add_column(_text(column), justify="right" if right else "left", no_wrap=right)
+        self._columns = columns
+        self._rows: list[list[Text]] = []
+        self._spare = spare
+        self._options = (numeric, lines, heads)
 
     def add_row(self, *cells: Cell) -> None:
         """Adds a row; a line end within a line is shown as such."""
-        self.drawn.add_row(*(_cell(cell) for cell in cells))
+        self._rows.append([_cell(cell) for cell in cells])
+
+    def drawn(self, without: Collection[int] = ()) -> Drawn:
+        """The table as Rich has it, without the columns of these places."""
+        from rich import box
+        from rich.table import Table as Drawn
+
+        numeric, lines, heads = self._options
+        plain: dict[str, Any] = {"box": box.SIMPLE_HEAD, "pad_edge": False, "show_edge": False}
+        made = Drawn(**plain, show_lines=lines, show_header=heads)
+        shown = [place for place in range(len(self._columns)) if place not in without]
+        for place in shown:
+            right = numeric is not None and place >= numeric
+            head = _text(self._columns[place])
+            made.add_column(head, justify="right" if right else "left", no_wrap=right)
+        for row in self._rows:
+            made.add_row(*(row[place] for place in shown if place < len(row)))
+        return made
+
+    def fitted(self, console: Console, width: int) -> tuple[Drawn, list[str]]:
+        """The table without as many spare columns as do not fit a width, and their heads."""
+        from rich.measure import Measurement
+
+        spare = [self._columns.index(head) for head in self._spare if head in self._columns]
+        options = console.options.update(width=1_000)
+        for count in range(len(spare) + 1):
+            made = self.drawn(spare[:count])
+            if Measurement.get(console, options, made).maximum <= width:
+                break
+        return made, [self._columns[place] for place in spare[:count]]
 
 
 class Screen:
     """Standard output for tables and text."""
 
     def __init__(self) -> None:
-        width = max(shutil.get_terminal_size().columns, LEAST_WIDTH) if sys.stdout.isatty() else PIPED_WIDTH
-        self._console = _console(width=width)
+        self._columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else PIPED_WIDTH
+        self._console = _console(width=max(self._columns, LEAST_WIDTH))
 
     def print(self, *lines: str | Table, style: str = "", end: str = "\n", wrap: bool = False) -> None:
         """Prints lines and tables; a line end within a line is shown as such.
@@ -161,7 +185,10 @@ class Screen:
             if isinstance(line, Table):
                 if line.title is not None:
                     self._console.print(line.title)
-                self._console.print(line.drawn)
+                drawn, left = line.fitted(self._console, self._columns)
+                self._console.print(drawn)
+                if left:
+                    self._console.print(f"not shown in {self._columns} columns: {', '.join(left)}")
             else:
                 self._console.print(_text(line, style), end=end, soft_wrap=not wrap)
 

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from json import loads
-from typing import Any, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+import tomli_w
 from cyclopts import Parameter
 
 from penstock import library
 from penstock.errors import InputError
 from penstock.interchange.port_settings import PortSettings
+
+if TYPE_CHECKING:
+    from penstock.interchange.sonic_patch import Patched
 
 from . import EXIT_DONE
 from .console import print_json, say, write_data
@@ -22,6 +28,23 @@ Role = Literal["host", "switch"]
 PRIORITIES = range(8)
 TOP = 7
 """The highest traffic class of eight."""
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class Base:
+    """The configuration that a scenario was imported from.
+
+    Parameters
+    ----------
+    config
+        The CONFIG_DB of a switch that the scenario was imported from, with sonic.
+    whole
+        Prints all tables of that CONFIG_DB with the changes, in place of a patch.
+    """
+
+    config: Annotated[Path | None, Parameter(name="--from")] = None
+    whole: Annotated[bool, Parameter(negative=())] = False
 
 
 @Parameter(name="*")
@@ -55,8 +78,12 @@ def export(
     role: Role = "switch",
     interface: str | None = None,
     link: Link = Link(),
+    base: Base = Base(),
 ) -> int:
     """Prints settings of a real port like those of a scenario: ETS and PFC, with SONiC also buffers.
+
+    With --from, prints what has to change in the configuration of a switch, as a JSON patch for
+    `config apply-patch`: the names and everything that the scenario did not change stay.
 
     Parameters
     ----------
@@ -68,17 +95,28 @@ def export(
     role
         Whose ports: those of hosts, or those of switches.
     interface
-        Name of the interface. Default: "eth0", with sonic "Ethernet0", with nvue all ports.
+        Name of the interface. Default: "eth0", with sonic "Ethernet0" (with --from all ports), with nvue all
+        ports.
     """
     from penstock import running
 
     name = interface if interface is not None else "Ethernet0" if format == "sonic" else "eth0"
     if re.fullmatch(r"[\w.:@-]{1,15}", name) is None:
         raise InputError(f"--interface {name}: no name of an interface, such as eth0; at most 15 letters")
+    if base.config is not None and format != "sonic":
+        raise InputError(f"--from {base.config}: with --format {format}; expected --format sonic")
+    if base.whole and base.config is None:
+        raise InputError("--whole: expected --from CONFIG_DB")
     effective = library.toml(running.check(scenario))
     for option in _unused(link, format):
         say(f"note: {option} changes nothing with --format {format}")
     try:
+        if base.config is not None:
+            changes = _changes(scenario, effective, base.config, interface, role, link)
+            for line in changes.told:
+                say(f"note: {line}")
+            print_json(changes.tables if base.whole else changes.operations)
+            return EXIT_DONE
         if format == "sonic":
             tables, told = _sonic(effective, name, role, link)
             for line in told:
@@ -207,6 +245,45 @@ def _sonic(
         raise InputError(str(error)) from error
     room = answer["headroom_memory_bytes" if link.cell else "headroom_bytes"]
     return sonic.config_db(effective, sonic.Port(interface, rate, length, settings, headroom_bytes=room))
+
+
+SETTINGS = ("queues", "scheduler", "buffer", "queue_managers", "maps", "mtu")
+"""Keys of switches that a CONFIG_DB has."""
+
+
+def _changes(
+    scenario: str, effective: dict[str, Any], config: Path, interface: str | None, role: Role, link: Link
+) -> Patched:
+    """The changes of a CONFIG_DB."""
+    from penstock.interchange import sonic_config
+    from penstock.interchange.files import document
+    from penstock.interchange.join import join
+    from penstock.interchange.piece import LinkClass
+    from penstock.interchange.sonic_patch import Database, patched
+    from penstock.running import check_source
+
+    text = document(config, interface=interface)
+    if not sonic_config.recognises(text):
+        raise InputError(f"{config}: is no CONFIG_DB of SONiC")
+    switch = sonic_config.ports_of([text.fresh()])
+    source = library.read(scenario)
+    like = library.toml(source.text, source.file)
+    for key in ("flow_control", "watchdog"):
+        like.pop(key, None)
+    like["switch"] = {key: value for key, value in like.get("switch", {}).items() if key not in SETTINGS}
+    rest = library.Source(tomli_w.dumps(like), source.file, source.allow_files)
+    joined = join([(text, sonic_config.read(text.fresh()))], Path(source.file), like=rest)
+    before = library.toml(check_source(library.Source(joined.text, source.file, source.allow_files)))
+    told: list[dict[str, None]] = [{}, {}]
+
+    def exported(nth: int, port: str, of: LinkClass) -> Database:
+        own = replace(link, rate=of.rate or link.rate, length=of.length or link.length)
+        tables, lines = _sonic((before, effective)[nth], port, role, own)
+        told[nth] |= dict.fromkeys(lines)
+        return tables
+
+    done = patched(switch, partial(exported, 0), partial(exported, 1))
+    return replace(done, told=[*done.told, *(line for line in told[1] if line not in told[0])])
 
 
 def _nvue(

@@ -77,7 +77,8 @@ def show_evenness(out: Screen, result: Result) -> None:
 
 def _show(out: Screen, title: str, flows: list[dict[str, Any]]) -> None:
     names = ("class", "asked", "goodput", "received", "sent", "lost", "latency mean", "p99", "max")
-    shown = Table(title, "flow", *names, numeric=1)
+    spare = ("received", "asked", "latency mean", "sent", "class", "max")
+    shown = Table(title, "flow", *names, numeric=1, spare=spare)
     for flow in flows:
         latency = flow["latency_ns"]
         shown.add_row(
@@ -135,7 +136,9 @@ def _parts(received: NDArray[np.float64], asked: NDArray[np.float64]) -> NDArray
 
 def _show_groups(out: Screen, flows: _Served) -> None:
     names = ("class", "flows", "asked", "goodput", "received", "served", "worst", "lost", "worst p99")
-    shown = Table("Groups of flows, the worst served first", "group", *names, numeric=1)
+    spare = ("received", "asked", "class", "worst")
+    title = "Groups of flows, the worst served first"
+    shown = Table(title, "group", *names, numeric=1, spare=spare)
     classes = int(flows.of_class.max()) + 1
     keys, first, group = np.unique(
         flows.entry * classes + flows.of_class, return_index=True, return_inverse=True

@@ -289,6 +289,7 @@ def _show_ports(out: Screen, result: Result) -> None:
         "received",
         "paused",
         numeric=1,
+        spare=("queued mean", "received", "pauses sent", "used"),
     )
     for port in summary.ports(first):
         ports.add_row(
@@ -353,7 +354,8 @@ def _show_connections(out: Screen, result: Result) -> None:
         return
     columns = ("connection", "timed", "number", "shortest", "mean", "p99", "longest")
     last = ("carried", "complete at", "sent again", "discarded")
-    shown = Table("Connections", *columns, *last, numeric=2)
+    spare = ("carried", "shortest", "mean", "discarded", "number", "complete at")
+    shown = Table("Connections", *columns, *last, numeric=2, spare=spare)
     for row in rows(found.slice(0, ROWS_SHOWN)):
         what, number, times = connections.timed(row)
         shown.add_row(
@@ -378,7 +380,10 @@ def _show_transfers(out: Screen, result: Result) -> None:
         return
     times = ("completion mean", "p99", "slowdown mean", "p50", "p99", "max")
     title = "Transfers; statistics are of those that were complete"
-    shown = Table(title, "entry", "begun", "complete", "unfinished", "bytes", *times, numeric=1)
+    heads = ("entry", "begun", "complete", "unfinished", "bytes", *times)
+    shown = Table(
+        title, *heads, numeric=1, spare=("slowdown mean", "p50", "bytes", "completion mean", "begun")
+    )
     for entry in found[:ROWS_SHOWN]:
         took, slowdown = entry.completion_ns, entry.slowdown
         shown.add_row(

@@ -27,6 +27,7 @@ from .console import (
     write_data,
 )
 from .options import Threads
+from .port_risks import config_db, tell_risks
 
 STARTER = Path(library.__file__).with_name("starter.toml")
 SKELETON = library.STUDIES / "skeleton"
@@ -42,14 +43,16 @@ def check(
     threads: Threads = "auto",
     json: Annotated[bool, Parameter(negative=())] = False,
 ) -> int:
-    """Checks a scenario without running it.
+    """Checks a scenario without running it, or the ports of a switch.
 
     The exit code is 1 if a lossless class can lose frames, and 2 if the scenario cannot run.
 
     Parameters
     ----------
     scenario
-        A scenario file, or a name that "penstock list" prints.
+        A scenario file, or a name that "penstock list" prints; or the CONFIG_DB of a switch
+        (config_db.json), whose ports are listed by lossless priority, with what is at risk and the command
+        that repairs it.
     effective
         Prints the scenario with all defaults filled in.
     estimate
@@ -61,8 +64,12 @@ def check(
     threads
         The most threads of that run, or "auto": the number of processors.
     json
-        With --estimate or --thresholds: prints one JSON object instead of sentences or a table.
+        With --estimate, --thresholds or a CONFIG_DB: prints one JSON object instead of sentences or a table.
     """
+    if (config := config_db(scenario)) is not None:
+        if effective or estimate or thresholds:
+            raise InputError(f"{scenario}: is a CONFIG_DB; expected a scenario, or no option but --json")
+        return tell_risks(config, as_json=json)
     if json and not (estimate or thresholds):
         raise InputError("--json belongs to --estimate and --thresholds; --effective prints TOML")
     if effective + estimate + thresholds > 1:
@@ -141,21 +148,27 @@ def _tell_thresholds(told: dict[str, Any]) -> None:
         "in flight",
         "marks",
     )
-    shown = Table("", *columns, numeric=3)
+    shown = Table("", *columns, numeric=3, spare=("reserved", "all busy", "profile, pool", "XON", "marks"))
     for row in told["rows"]:
-        more = f" and {row['ports'] - 1} more" if row["ports"] > 1 else ""
+        more = f" and {len(row['ports']) - 1} more" if len(row["ports"]) > 1 else ""
         profile = f"{row['profile']}, {row['pool']}" if row["profile"] else ""
         marks = " - ".join(dict.fromkeys(_amount(row[key]) for key in ("marks_from", "marks_all_from")))
         amounts = (_amount(row[key]) for key in ("xoff", "xoff_all_busy", "xon", "headroom"))
         in_flight = "" if row["in_flight_bytes"] is None else f"{row['in_flight_bytes']} B"
         shown.add_row(
-            row["port"] + more, row["what"], profile, f"{row['reserved_bytes']} B", *amounts, in_flight, marks
+            row["ports"][0] + more,
+            row["what"],
+            profile,
+            f"{row['reserved_bytes']} B",
+            *amounts,
+            in_flight,
+            marks,
         )
     console().print(shown)
     verdicts: dict[str, list[str]] = {}
     for row in told["rows"]:
         if row["verdict"]:
-            verdicts.setdefault(row["verdict"], []).append(f"{row['port']} {row['what']}")
+            verdicts.setdefault(row["verdict"], []).append(f"{row['ports'][0]} {row['what']}")
     for verdict, places in verdicts.items():
         more = f" and {len(places) - 1} more" if len(places) > 1 else ""
         console().print(f"{places[0]}{more}: {verdict}")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import shlex
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
+from penstock import units
 from penstock.errors import InputError
 
 from .console import console, print_json, say, show_verdict
@@ -20,6 +22,7 @@ def why(
     result: Path | None = None,
     /,
     *,
+    clock: str | None = None,
     json: Annotated[bool, Parameter(negative=())] = False,
 ) -> int:
     """Explains why a port was paused, a flow was slow, or a message over RDMA took long.
@@ -34,6 +37,9 @@ def why(
         congestion began, who its victims were, and who lost frames.
     result
         Directory of a result. Default: the newest in out/; of replications, the first.
+    clock
+        What the clock of the switches showed when the run began, such as "2026-11-28 14:03:00". Default:
+        times are counted from the beginning of the run.
     json
         Prints one JSON object instead of sentences.
     """
@@ -49,7 +55,8 @@ def why(
         say(f"result   {directory}, the newest in {OUT}{_of_several(directory)}; for another: {again} RESULT")
     found = Result.load(directory)
     judged = found.verdict
-    lines = overview(found) if name is None else reasons.why(found, name)
+    with units.clock(_zero(clock)):
+        lines = overview(found) if name is None else reasons.why(found, name)
     if json:
         message = None if name is None else reasons.asked(found, name)
         print_json(
@@ -66,6 +73,14 @@ def why(
         show_verdict(console(), judged)
         console().print(*lines)
     return judged.exit_code
+
+
+def _zero(clock: str | None) -> dt.datetime | None:
+    """The clock at the begin of the run."""
+    try:
+        return None if clock is None else dt.datetime.fromisoformat(clock)
+    except ValueError:
+        raise InputError(f'--clock {clock}: expected date and time, such as "2026-11-28 14:03:00"') from None
 
 
 def _newest() -> Path:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 COLUMNS = ("time_ps", "source_port", "destination_port", "priority", "bytes", "word", "ecn")
 """Columns of the table `frames` that cross as they are."""
-VERBS = ["", "send", "write", "read"]
+VERBS = ["", "send", "write", "read", "write_with_immediate", "read_request"]
 """What messages of RDMA are, in the order that the engine knows."""
 PROTOCOLS = ["", "tcp", "rdma", "fcoe"]
 """What connections speak, in the order that the engine knows."""

@@ -7,7 +7,7 @@ priority that a frame has.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,3 +63,14 @@ def _changes(scenario: Mapping[str, Any]) -> Iterator[tuple[int, int]]:
     for switch in (scenario.get("switch", {}), *scenario.get("switches", {}).values()):
         for entry in switch.get("maps", {}).get("remap", []):
             yield from ((int(before), after) for before, after in entry["dscp"].items())
+
+
+def ranges(numbers: Iterable[int]) -> str:
+    """Numbers that count up as ranges: "0-2, 4"."""
+    runs: list[list[int]] = []
+    for number in sorted(numbers):
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return ", ".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)

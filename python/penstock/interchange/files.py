@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from penstock.errors import InputError
+from penstock.library import files_beside, suggestion
 
 from .piece import Document
 from .strangers import of_octets
@@ -32,6 +33,10 @@ def document(path: Path, **told: Any) -> Document:
         if about.st_size > MOST_BYTES:
             raise InputError(f"{path}: is larger than {MOST_BYTES >> 20} MiB")
         data = path.read_bytes()
+    except FileNotFoundError as error:
+        near = suggestion(str(path), files_beside(path))
+        hint = f"; {near}" if near.startswith("did") else ""
+        raise InputError(f"{path}: {error.strerror}{hint}") from error
     except (OSError, ValueError) as error:
         raise InputError(f"{path}: {getattr(error, 'strerror', None) or error}") from error
     if (what := of_octets(data)) is not None:

@@ -14,11 +14,11 @@ from typing import Any
 import tomli_w
 
 from penstock.errors import InputError
-from penstock.laboratory.quantity import Quantity
 from penstock.library import Source, suggestion, toml
 from penstock.running import run_source
 
-from .memory import assume, count_losses, fit
+from .fabric_links import fit_links
+from .memory import assume, attach_rest, count_losses, fit
 from .piece import PS_PER_S, Document, Piece, Transfer, brief, plainest
 from .toml import scenario
 from .wred import leave_out_colors
@@ -88,18 +88,25 @@ def join(
     keys, remarks = _completed(said, like, any(piece.transfers for _, piece in read))
     remarks += twice
     remarks += [remark for _, piece in read for remark in piece.remarks]
+    if "topology" not in keys and (alone := [piece.alone for _, piece in read if piece.alone]):
+        keys |= alone[0]
+        remarks.append(
+            f"{read[0][0].file}: has no fabric: a host at each port; --like names a scenario with one"
+        )
+    elif "topology" in keys:
+        for document, piece in read:
+            remarks += fit_links(keys["topology"], document, piece.links)
     if "topology" not in keys:
         raise InputError(
             f"{read[0][0].file}: has no fabric; import one with it, or name a scenario: --like SCENARIO"
         )
-    for document, piece in read:
-        remarks += _of_links(keys["topology"], document, piece)
     for document, piece in read:
         if piece.memory is not None:
             remarks += fit(keys, document, piece.memory)
     for document, piece in read:
         if piece.assumed is not None and "memory" in keys.get("switch", {}).get("buffer", {}):
             remarks += [f"{document.file}: {line}" for line in assume(keys, piece.assumed)]
+            remarks += [f"{document.file}: {line}" for line in attach_rest(keys, piece.links)]
     buffer = keys.get("switch", {}).get("buffer", {})
     if "memory" in buffer:
         remarks += count_losses(keys)
@@ -161,27 +168,6 @@ def _head(read: Sequence[tuple[Document, Piece]], remarks: Iterable[str], *, is_
 def _printable(text: str) -> str:
     """A foreign text in one line of a comment."""
     return "".join(one if one.isprintable() else "?" for one in text)
-
-
-def _of_links(topology: dict[str, Any], document: Document, piece: Piece) -> list[str]:
-    """Gives the links of a regular fabric the rate and length of the ports. What was done."""
-    kind = next(iter(topology))
-    told = []
-    for key, said in piece.links.items():
-        own = topology[kind].get(key) if kind != "explicit" else None
-        if own is None:
-            told.append(f"{document.file}: {key} of ports is {said}; links of the fabric keep theirs")
-        elif _same(own, said):
-            continue
-        else:
-            topology[kind][key] = said
-            told.append(f"{document.file}: {key} of ports is {said}: that of the links, in place of {own}")
-    return told
-
-
-def _same(one: object, other: str) -> bool:
-    first, second = (Quantity.read(str(text)) for text in (one, other))
-    return first is not None and second is not None and first.amount == second.amount
 
 
 @dataclass(frozen=True)

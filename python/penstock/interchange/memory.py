@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import tomli_w
@@ -19,7 +19,7 @@ from penstock.laboratory.quantity import Quantity
 from penstock.library import Source
 from penstock.running import run_source
 
-from .piece import Assumed, Document, SharedMemory, size
+from .piece import Assumed, Document, LinkClass, SharedMemory, plainest, size
 
 
 def fit(keys: dict[str, Any], document: Document, memory: SharedMemory) -> list[str]:
@@ -125,11 +125,55 @@ def _computed_groups(keys: Mapping[str, Any], memory: dict[str, Any], assumed: A
     ]
 
 
+def attach_rest(keys: Mapping[str, Any], classes: Sequence[LinkClass]) -> list[str]:
+    """Attaches the profiles of most ports to links of the fabric that no port has. What was chosen."""
+    attach = keys["switch"]["buffer"]["memory"]["attach"]
+    told = []
+    for what in ("groups", "queues"):
+        own = [one for one in attach if what in one]
+        if all("rate" not in one and "length" not in one for one in own):
+            continue
+        rest = [kind for kind in _links(keys["topology"]) if not any(_fits(one, *kind) for one in own)]
+        if not rest:
+            continue
+        most = {
+            key: value for key, value in (("rate", classes[0].rate), ("length", classes[0].length)) if value
+        }
+        attach += [
+            {"profile": one["profile"], what: one[what]}
+            for one in own
+            if {key: one[key] for key in ("rate", "length") if key in one} == most
+        ]
+        told += [
+            f"no port is for links of {plainest(rate, 'rate')} and {plainest(delay // PS_PER_MM, 'length')}: "
+            f"profiles of {what} are those for {classes[0]}"
+            for rate, delay in rest
+        ]
+    return told
+
+
+PS_PER_MM = 5
+"""Fibre, as lengths of a scenario count it."""
+
+
+def _fits(entry: Mapping[str, Any], rate_bps: int, delay_ps: int) -> bool:
+    """Whether an attachment is for the ports of a link."""
+    rate, length = (Quantity.read(entry[key]) if key in entry else None for key in ("rate", "length"))
+    return (rate is None or rate.amount == rate_bps) and (
+        length is None or delay_ps <= PS_PER_MM * length.amount
+    )
+
+
+def _links(topology: Mapping[str, Any]) -> list[tuple[int, int]]:
+    """Rates in b/s and delays in ps of the links of a fabric, each pair once."""
+    text = tomli_w.dumps({"simulation": {"duration": "1 ns"}, "topology": topology})
+    links = run_source(Source(text, "the fabric")).topology["links"]
+    return sorted({(round(link["rate_bps"]), round(link["delay_ns"] * 1_000)) for link in links})
+
+
 def _headroom(keys: Mapping[str, Any], mtu: str) -> int:
     """The most headroom that a link of the fabric needs, in bytes."""
-    text = tomli_w.dumps({"simulation": {"duration": "1 ns"}, "topology": keys["topology"]})
-    links = run_source(Source(text, "the fabric")).topology["links"]
-    kinds = {(round(link["rate_bps"]), round(link["delay_ns"] * 1_000)) for link in links}
+    kinds = _links(keys["topology"])
     latency = keys["switch"].get("latency", "0 s")
 
     def needed(rate_bps: int, delay_ps: int) -> int:

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from .nvue_ranges import count, listed, members
-from .piece import Document, Note, Piece, brief
+from .piece import Document, Note, Piece, brief, link_classes
 from .shares import percentages
 
 EIGHT = 8
@@ -289,7 +289,7 @@ class _Commands:
                 f"{file}:{line}: qos roce: as NVIDIA documents its defaults; releases differ, "
                 "nv show qos roce has those of a switch"
             )
-        return Piece({"switch": switch, **keys}, remarks=remarks, notes=self.notes, links=links)
+        return Piece({"switch": switch, **keys}, remarks=remarks, notes=self.notes, links=link_classes(links))
 
     def _mtu(self) -> int | None:
         """The MTU of most ports."""

@@ -266,6 +266,32 @@ class Assumed:
     exponent: int | None = None
 
 
+class LinkClass(NamedTuple):
+    """Ports of a switch with the same rate and cable.
+
+    Attributes
+    ----------
+    rate : str or None
+        Rate of their links, such as "100 Gb/s"; ``None`` if the document does not have it.
+    length : str or None
+        Length of their cables, such as "40 m"; ``None`` if the document does not have it.
+    ports : tuple of str
+        Their names.
+    """
+
+    rate: str | None
+    length: str | None
+    ports: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return " and ".join(one for one in (self.rate, self.length) if one) or "an unknown rate"
+
+
+def link_classes(link: Mapping[str, str]) -> list[LinkClass]:
+    """The class of links of which a document says ``rate`` or ``length``; empty if it says neither."""
+    return [LinkClass(link.get("rate"), link.get("length"))] if link else []
+
+
 @dataclass(frozen=True)
 class Piece:
     """What a document says of a scenario.
@@ -284,8 +310,10 @@ class Piece:
         What was read, with its lines.
     memory : SharedMemory, optional
         Of a switch, where its size depends on the fabric.
-    links : mapping
-        ``rate`` and ``length`` of the ports that the document describes.
+    links : sequence of LinkClass
+        Rates and lengths of the ports that the document describes; the class with most ports first.
+    alone : dict
+        The keys of a fabric with these ports, for a scenario that has no other; empty if there is none.
     points : sequence
         Of a distribution of sizes: bytes, and the share up to them as it is written.
     assumed : Assumed, optional
@@ -298,7 +326,8 @@ class Piece:
     remarks: Sequence[str] = ()
     notes: Sequence[Note] = ()
     memory: SharedMemory | None = None
-    links: Mapping[str, str] = field(default_factory=dict)
+    links: Sequence[LinkClass] = ()
+    alone: dict[str, Any] = field(default_factory=dict)
     points: Sequence[tuple[int, str]] = ()
     assumed: Assumed | None = None
 

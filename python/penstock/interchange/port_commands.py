@@ -17,7 +17,7 @@ from typing import Any
 from . import dcb_json
 from .json_text import MadePart, Part
 from .mlnx_output import output
-from .piece import Document, Note, Piece, brief
+from .piece import Document, Note, Piece, brief, link_classes
 
 EIGHT = 8
 LISTS = {"prio-tc", "tc-tsa", "tc-bw", "reco-prio-tc", "reco-tc-tsa", "reco-tc-bw", "prio-pfc"}
@@ -100,7 +100,7 @@ def read(document: Document) -> Piece:
     if not keys:
         left_out = f"; {remarks[0].rpartition(': ')[0]} is left out" if remarks else ""
         raise document.error(1, f"no command sets priorities, classes or PFC{left_out}")
-    return Piece(keys=keys, remarks=remarks, notes=notes, links=links)
+    return Piece(keys=keys, remarks=remarks, notes=notes, links=link_classes(links))
 
 
 def _has_commands(document: Document) -> bool:

@@ -13,14 +13,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
-from fractions import Fraction
+from dataclasses import dataclass, replace
 from typing import Any
 
 from .json_text import whole
 from .pg_profile import rows_of
-from .piece import Document, Piece, size
+from .piece import Document, LinkClass, Piece, size
 from .shares import percentages
+from .sonic_links import NAMED, Chosen, choose, count_others_as_read, star
 from .sonic_memory import Headrooms, Memory
 from .sonic_port import ACTIONS, CODE_POINTS, PRIORITIES, View, Wred, ports, view
 from .sonic_tables import Tables, nested
@@ -28,7 +28,6 @@ from .sonic_tables import Tables, nested
 KNOWN = ("PORT_QOS_MAP", "BUFFER_PG", "BUFFER_POOL", "BUFFER_QUEUE", "QUEUE")
 FRAME_BYTES = 22
 """What the MTU of a port does not count of a frame: addresses, type, VLAN tag and FCS (portsorch)."""
-_NAMED = 4
 MOST_PORTS = 1_024
 """Ports of a switch."""
 
@@ -47,7 +46,8 @@ def read(document: Document) -> Piece:
 def read_together(documents: Sequence[Document], lookups: Sequence[Document] = ()) -> list[Piece]:
     """The settings of the ports that have lossless priorities; without such ports, of all.
 
-    Of ports that differ, those are taken that most others are like, or those like `document.interface`.
+    Ports may differ by speed, cable and buffer profiles. In anything else, those are taken that most others
+    are like, or those like `document.interface`.
 
     Parameters
     ----------
@@ -67,6 +67,39 @@ def read_together(documents: Sequence[Document], lookups: Sequence[Document] = (
         If a text is no CONFIG_DB, there are no ports, or a scenario cannot express what is set. The message
         names table and line.
     """
+    switch = ports_of(documents)
+    tables, views, chosen, first = switch.tables, switch.views, switch.chosen, documents[0]
+    headrooms = Headrooms([(document, rows_of(document)) for document in lookups])
+    settings = _Settings(tables, [(one.link, views[one.port]) for one in chosen.classes], headrooms)
+    keys = settings.keys()
+    links = [one.link for one in chosen.classes]
+    alone = star(tables, views)
+    count_others_as_read(tables, views, chosen)
+    remarks = [f"{first.file}: {line}" for line in (*chosen.told, *tables.told)]
+    made = [Piece(notes=tables.notes(part)) for part in tables.parts]
+    made[0] = replace(
+        made[0], keys=keys, remarks=remarks, links=links, alone=alone, assumed=settings.memory.assumed
+    )
+    return [*made, *(Piece(notes=notes, remarks=lines) for notes, lines in headrooms.reports())]
+
+
+@dataclass(frozen=True)
+class Switch:
+    """A configuration, the settings of its ports, and the classes of ports that are read."""
+
+    tables: Tables
+    views: Mapping[str, View]
+    chosen: Chosen
+
+
+def ports_of(documents: Sequence[Document]) -> Switch:
+    """The ports of a configuration in one file or several.
+
+    Raises
+    ------
+    InputError
+        If a text is no CONFIG_DB, or has no ports, or more than a switch can have.
+    """
     parts = [nested(whole(document, "the tables of CONFIG_DB")) for document in documents]
     for document, part in zip(documents, parts, strict=True):
         if not any(isinstance(part.table.get(name), Mapping) for name in KNOWN):
@@ -79,100 +112,24 @@ def read_together(documents: Sequence[Document], lookups: Sequence[Document] = (
     views = {port: view(tables, port) for port in names}
     if not views:
         raise first.error("PORT_QOS_MAP", "has no port")
-    port, told = _chosen(first, views)
-    headrooms = Headrooms([(document, rows_of(document)) for document in lookups])
-    settings = _Settings(tables, views[port], headrooms)
-    keys = settings.keys()
-    links = settings.links()
-    _drop_others(tables, views, port)
-    remarks = [f"{first.file}: {line}" for line in (*told, *tables.told)]
-    made = [Piece(notes=tables.notes(part)) for part in parts]
-    made[0] = replace(made[0], keys=keys, remarks=remarks, links=links, assumed=settings.memory.assumed)
-    return [*made, *(Piece(notes=notes, remarks=lines) for notes, lines in headrooms.reports())]
-
-
-def _drop_others(tables: Tables, views: Mapping[str, View], chosen: str) -> None:
-    """Counts the fields of other ports as read where they set the same as those of the chosen port."""
-    own = views[chosen]
-    for name, one in views.items():
-        if name == chosen:
-            continue
-        for what in fields(View):
-            mine, other = getattr(own, what.name), getattr(one, what.name)
-            pairs = (
-                [(mine.get(key), value) for key, value in other.items()]
-                if isinstance(other, dict)
-                else [(mine, other)]
-            )
-            for first, second in pairs:
-                if first == second and tables.was_used(first):
-                    second.use()
-
-
-def _chosen(document: Document, views: Mapping[str, View]) -> tuple[str, list[str]]:
-    """The port to read, and how others differ."""
-    if document.interface is not None:
-        if document.interface not in views:
-            known = ", ".join([*views][:_NAMED])
-            raise document.error("PORT_QOS_MAP", f"has no port {document.interface}; there are {known}, ...")
-        port = document.interface
-    else:
-        of_pfc = [name for name, one in views.items() if one.lossless.value] or [*views]
-        alike: list[tuple[View, list[str]]] = []
-        for name in of_pfc:
-            found = next((names for one, names in alike if one == views[name]), None)
-            if found is None:
-                alike.append((views[name], [name]))
-            else:
-                found.append(name)
-        port = max((names for _, names in alike), key=len)[0]
-    told = []
-    for what in fields(View):
-        differ = [
-            name for name, one in views.items() if getattr(one, what.name) != getattr(views[port], what.name)
-        ]
-        if differ:
-            named = ", ".join(differ[:_NAMED]) + (
-                f" and {len(differ) - _NAMED} more" if len(differ) > _NAMED else ""
-            )
-            told.append(
-                f"{named} set up otherwise than {port} ({_ABOUT[what.name]}): all ports are taken as {port}; "
-                "--interface names another"
-            )
-    return port, told
-
-
-_ABOUT = {
-    "queue_of": "queues of priorities",
-    "lossless": "pfc_enable",
-    "schedulers": "schedulers",
-    "wred": "WRED",
-    "groups": "profiles of groups",
-    "group_of": "groups of priorities",
-    "queues": "profiles of queues",
-    "speed": "speed",
-    "mtu": "mtu",
-    "cable": "cable length",
-    "watchdog": "watchdog",
-    "class_of_dscp": "maps of DSCP",
-    "new_dscp": "new DSCPs",
-    "stops": "queues that pauses stop",
-    "pause_group": "groups that send pauses",
-}
+    return Switch(tables, views, choose(first, views))
 
 
 class _Settings:
     """A port in the words of a scenario."""
 
-    def __init__(self, tables: Tables, port: View, headrooms: Headrooms) -> None:
+    def __init__(
+        self, tables: Tables, classes: Sequence[tuple[LinkClass, View]], headrooms: Headrooms
+    ) -> None:
         self.tables = tables
-        self.port = port
+        self.port = port = classes[0][1]
         self.lossless = port.lossless.use()
         if self.lossless is None:
             self.lossless = self._with_headroom()
         self.queue_of = port.queue_of.use()
-        self.speed, self.cable = port.speed.use(), port.cable.use()
-        self.memory = Memory(tables, port, self.lossless or (), headrooms)
+        for _, one in classes:
+            one.speed.use(), one.cable.use()
+        self.memory = Memory(tables, classes, self.lossless or (), headrooms)
 
     def _with_headroom(self) -> tuple[int, ...] | None:
         """Priorities whose groups have headroom, for a configuration that does not say which are lossless."""
@@ -191,18 +148,6 @@ class _Settings:
             f"assumed: no pfc_enable: priorities {named} are lossless, as xoff of groups says",
         )
         return found
-
-    def links(self) -> dict[str, str]:
-        """Rate and length of the port's link, as far as they are known."""
-        known = {
-            "rate": None
-            if self.speed is None
-            else f"{Fraction(self.speed, 1_000)} Gb/s"
-            if self.speed % 1_000 == 0
-            else f"{self.speed} Mb/s",
-            "length": None if not self.cable or self.cable == "0m" else self.cable.replace("m", " m"),
-        }
-        return {key: value for key, value in known.items() if value is not None}
 
     def keys(self) -> dict[str, Any]:
         """All keys."""
@@ -266,7 +211,7 @@ class _Settings:
             if self.queue_of[class_of[dscp]] != self.queue_of[class_of[to]]
         ]
         if elsewhere:
-            named = ", ".join(map(str, elsewhere[:_NAMED])) + (", ..." if len(elsewhere) > _NAMED else "")
+            named = ", ".join(map(str, elsewhere[:NAMED])) + (", ..." if len(elsewhere) > NAMED else "")
             self.tables.tell(
                 where,
                 f"frames of DSCP {named} wait in the queue of their old code point, in a scenario in that of "

@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+from penstock.laboratory.quantity import Quantity
 
 from .lossless_profile import Profile
 from .pg_profile import COLUMNS, Row, other_rows, row_for
-from .piece import Assumed, Document, Note, size
+from .piece import Assumed, Document, LinkClass, Note, size
 from .sonic_port import PRIORITIES, Assigned, Pool, View, default_exponent, lossless_pool
 from .sonic_tables import Tables
 
@@ -65,8 +67,38 @@ class Headrooms:
                 yield [Note(row.line, text)], remarks
 
 
+class _OfClass(NamedTuple):
+    """Links of a class of ports, and the profiles of their groups and queues."""
+
+    link: LinkClass
+    groups: Mapping[int, Assigned]
+    queues: Mapping[int, Assigned]
+
+
+def _narrowness(link: LinkClass) -> tuple[bool, int, bool, int]:
+    """The place of a class in a list of which the first entry that fits a link counts."""
+    rate, length = (Quantity.read(text) if text else None for text in (link.rate, link.length))
+    return (
+        rate is None,
+        int(rate.amount) if rate else 0,
+        length is None,
+        int(length.amount) if length else 0,
+    )
+
+
 class Memory:
-    """The pools and profiles of a port as keys of a scenario.
+    """The pools and profiles of ports as keys of a scenario.
+
+    Parameters
+    ----------
+    tables : Tables
+        The configuration.
+    classes : sequence
+        Links of each class of ports, and the settings of one of its ports; the class with most ports first.
+    lossless : sequence of int
+        Lossless priorities.
+    headrooms : Headrooms
+        Tables of headroom.
 
     Attributes
     ----------
@@ -74,46 +106,60 @@ class Memory:
         What the configuration leaves open.
     """
 
-    def __init__(self, tables: Tables, port: View, lossless: Sequence[int], headrooms: Headrooms) -> None:
+    def __init__(
+        self,
+        tables: Tables,
+        classes: Sequence[tuple[LinkClass, View]],
+        lossless: Sequence[int],
+        headrooms: Headrooms,
+    ) -> None:
         self.assumed: Assumed | None = None
         self._tables = tables
-        self._port = port
+        self._classes = classes
         self._lossless = lossless
         self._headrooms = headrooms
         self._unsized: list[str] = []
 
     def keys(self, queues: set[int]) -> dict[str, Any]:
         """Keys of `switch.buffer`; empty if no group and no queue has a profile."""
-        groups = self._groups()
-        of_queues = {
-            number: found
-            for number, one in self._port.queues.items()
-            if number in queues and (found := one.use()) is not None
-        }
-        if not groups and not of_queues:
+        found = [
+            _OfClass(link, self._groups(port), self._queues(port, queues)) for link, port in self._classes
+        ]
+        if not any(groups or of_queues for _, groups, of_queues in found):
             if self._tables.has("BUFFER_PG") or self._lossless:
                 self._tables.tell(
                     "BUFFER_PG", "assumed: no profile of lossless groups: thresholds are computed"
                 )
             return {}
-        memory = self._memory(groups, of_queues)
+        memory = self._memory(found)
         pool = lossless_pool(self._tables)
         chosen = pool.value
-        if chosen is not None and chosen.name not in memory["pools"] and self._open(groups):
+        is_open = any(
+            self._open(port, groups) for (_, port), (_, groups, _) in zip(self._classes, found, strict=True)
+        )
+        if chosen is not None and chosen.name not in memory["pools"] and is_open:
             memory["pools"][chosen.name] = self._pool(pool.use() or chosen)
         self.assumed = Assumed(
             tuple(self._unsized), chosen.name if chosen else None, default_exponent(self._tables)
         )
         return {"memory": memory}
 
-    def _open(self, groups: Mapping[int, Assigned]) -> list[int]:
-        """Lossless priorities whose group has no profile."""
-        pause_group = self._port.pause_group.use()
+    def _open(self, port: View, groups: Mapping[int, Assigned]) -> list[int]:
+        """Lossless priorities of a port whose group has no profile."""
+        pause_group = port.pause_group.use()
         return [priority for priority in self._lossless if pause_group[priority] not in groups]
 
-    def _groups(self) -> dict[int, Assigned]:
+    def _queues(self, port: View, queues: set[int]) -> dict[int, Assigned]:
+        """Profiles of the queues of a port."""
+        return {
+            number: found
+            for number, one in port.queues.items()
+            if number in queues and (found := one.use()) is not None
+        }
+
+    def _groups(self, port: View) -> dict[int, Assigned]:
         """Profiles of groups; lossless ones without a profile get that of the table of headroom, if any."""
-        port, tables = self._port, self._tables
+        tables = self._tables
         pause_group = port.pause_group.use()
         numbers = [pause_group[priority] for priority in self._lossless]
         if len(set(numbers)) < len(numbers):
@@ -199,36 +245,53 @@ class Memory:
             self._tables.drop(("BUFFER_POOL", name, "xoff"), "an egress pool has no headroom")
         return keys
 
-    def _memory(self, groups: Mapping[int, Assigned], of_queues: Mapping[int, Assigned]) -> dict[str, Any]:
+    def _memory(self, classes: Sequence[_OfClass]) -> dict[str, Any]:
         """Pools, profiles, and where they are attached."""
         pools: dict[str, Any] = {}
         profiles: dict[str, Any] = {}
         attach: list[dict[str, Any]] = []
-        for what, entries in (("groups", groups), ("queues", of_queues)):
-            members: dict[str, list[int]] = {}
-            for number, (profile, pool) in sorted(entries.items()):
-                if pool.name not in pools:
-                    pools[pool.name] = self._pool(pool)
-                own, told = profile.of_pool(pool.name, has_shared_headroom=bool(pool.headroom))
-                for line in told:
-                    self._tables.tell(f"BUFFER_PROFILE|{profile.name}", line)
-                if what == "queues":
-                    own = self._of_queue(profile, own)
-                name = profile.name
-                if profiles.get(name, own) != own:
-                    name = f"{name} {what}"
-                profiles[name] = own
-                members.setdefault(name, []).append(number)
-            attach += [{"profile": name, what: numbers} for name, numbers in members.items()]
+        for what in ("groups", "queues"):
+            made = [(one.link, self._members(getattr(one, what), what, pools, profiles)) for one in classes]
+            if all(members == made[0][1] for _, members in made):
+                # All ports are alike in this.
+                attach += [{"profile": name, what: numbers} for name, numbers in made[0][1].items()]
+                continue
+            for link, members in sorted(made, key=lambda one: _narrowness(one[0])):
+                where = {key: value for key, value in (("rate", link.rate), ("length", link.length)) if value}
+                attach += [{"profile": name, what: numbers, **where} for name, numbers in members.items()]
         self._tables.tell(
             "BUFFER_POOL",
             "size is read as the part that is shared, headroom and reserves as beside it; static templates "
             "of NVIDIA may count them within",
         )
         memory: dict[str, Any] = {"pools": pools, "profiles": profiles, "attach": attach}
-        if (group_of := self._port.group_of.use()) != tuple(PRIORITIES):
+        if (group_of := self._classes[0][1].group_of.use()) != tuple(PRIORITIES):
             memory["groups"] = [*group_of]
         return memory
+
+    def _members(
+        self,
+        entries: Mapping[int, Assigned],
+        what: str,
+        pools: dict[str, Any],
+        profiles: dict[str, Any],
+    ) -> dict[str, list[int]]:
+        """The groups or queues of each profile; adds the profiles and their pools."""
+        members: dict[str, list[int]] = {}
+        for number, (profile, pool) in sorted(entries.items()):
+            if pool.name not in pools:
+                pools[pool.name] = self._pool(pool)
+            own, told = profile.of_pool(pool.name, has_shared_headroom=bool(pool.headroom))
+            for line in told:
+                self._tables.tell(f"BUFFER_PROFILE|{profile.name}", line)
+            if what == "queues":
+                own = self._of_queue(profile, own)
+            name = profile.name
+            if profiles.get(name, own) != own:
+                name = f"{name} {what}"
+            profiles[name] = own
+            members.setdefault(name, []).append(number)
+        return members
 
     def _of_queue(self, profile: Profile, keys: dict[str, Any]) -> dict[str, Any]:
         """A profile of queues, which send no pauses."""

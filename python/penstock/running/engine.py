@@ -84,7 +84,11 @@ def check(scenario: Runnable) -> str:
     InputError
         If there is no such file or name.
     """
-    source = source_of(scenario)
+    return check_source(source_of(scenario))
+
+
+def check_source(source: library.Source) -> str:
+    """Checks the text of a scenario; see `check`."""
     with engine_errors():
         return _core.check(source.text, source.file, allow_files=source.allow_files)
 

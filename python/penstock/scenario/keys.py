@@ -248,6 +248,8 @@ class LeafSpineKeys(TypedDict, total=False):
     """Number of hosts at each leaf."""
     uplink_rate: str | None
     """Rate of the links between leaves and spines. Default: `rate`."""
+    uplink_length: str | None
+    """Length of the cables between leaves and spines. Default: that of the other links."""
     rate: Required[str]
     """Rate of a link in each direction."""
     line_code: LineCode | None
@@ -278,6 +280,16 @@ class FatTreeKeys(TypedDict, total=False):
 
     k: Required[int]
     """Ports of each switch."""
+    uplink_rate: str | None
+    """Rate of the links between switches. Default: `rate`."""
+    uplink_length: str | None
+    """Length of the cables between switches. Default: that of the other links."""
+    core_rate: str | None
+    """Rate of the links between aggregation and core switches. Default: `uplink_rate`."""
+    core_length: str | None
+    """Length of the cables between aggregation and core switches. Default: that of the other links
+    between switches.
+    """
     rate: Required[str]
     """Rate of a link in each direction."""
     line_code: LineCode | None

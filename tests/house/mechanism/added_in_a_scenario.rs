@@ -42,6 +42,9 @@ fn all_that_has_keys_runs_in_a_scenario() {
         assert!((1_100..=1_400).contains(&mean), "{mean} B");
         assert!(frames[flow] + 12 > numbers("flows", "frames_sent")[flow], "{frames:?}");
     }
+    // Five requests of one frame each, and their responses over the new transport.
+    assert_eq!(frames[8], 5);
+    assert_eq!(numbers("connections", "exchanges").last(), Some(&5));
     assert!(effective.contains("[flow_control.stop_go]\nstop = \"30 frames\"\ngo = \"20 frames\"\n"), "{effective}");
     assert!(numbers("ports", "pauses_received").iter().sum::<u64>() > 0, "two fill one link");
 }
@@ -74,6 +77,9 @@ fn its_wrong_inputs_end_at_their_place() {
     let (line, _, text) = wrong("pairs = { rate = \"1 Gb/s\" }", "pairs = { rate = \"0 b/s\" }");
     assert_eq!(line, 49);
     assert!(text.contains("the rate of a source is 0"), "{text}");
+    let (line, _, text) = wrong("timeout = \"200 us\"", "timeout = \"0 s\"");
+    assert_eq!(line, 85);
+    assert!(text.contains("a timeout of 0"), "{text}");
     let (line, _, text) = wrong("\"20 us\"", "\"0 us\"");
     assert_eq!(line, 56);
     assert!(text.contains("no time between"), "{text}");
@@ -81,7 +87,7 @@ fn its_wrong_inputs_end_at_their_place() {
     assert_eq!((line, column), (5, 12));
     assert!(text.contains("switches = 1 is too small; expected at least 2"), "{text}");
     let (line, _, text) = wrong("\"photos\"\narrivals", "\"photo\"\narrivals");
-    assert_eq!(line, 84);
+    assert_eq!(line, 92);
     assert!(text.contains("did you mean \"photos\"?"), "{text}");
     let schema = scenario::json_schema();
     std::fs::write(env!("SCHEMA"), &schema).unwrap();

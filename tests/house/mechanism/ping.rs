@@ -6,7 +6,7 @@
 //!
 //! Not modelled: ICMP and IP headers of their own; they are part of the frame.
 
-use crate::application::{ApplicationKeys, ApplicationSpec, Random};
+use crate::application::{ApplicationKeys, ApplicationSpec, Opening};
 use crate::{Endpoint, Protocol, Received, Record, RecordKind, Segment, Train, Turn};
 use frame::FrameKind;
 use keys::Remark;
@@ -42,7 +42,7 @@ pub struct PingSpec {
 }
 
 impl ApplicationSpec for PingSpec {
-    fn ends(&self, start: Time, stop: Option<Time>, _near: Random, _far: Random) -> (Endpoint, Endpoint) {
+    fn ends(&self, Opening { start, stop, .. }: Opening<'_>) -> (Endpoint, Endpoint) {
         let ping = |next| Ping {
             every: self.every,
             stop: stop.unwrap_or(Time::NEVER),

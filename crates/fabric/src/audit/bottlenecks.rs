@@ -15,7 +15,7 @@ use crate::spec::choice::PathChoice;
 use crate::spec::{FlowSpec, Spec};
 use frame::{NodeId, PortId};
 use std::collections::{BTreeMap, BinaryHeap};
-use transport::{QueuePairs, RdmaSpec};
+use transport::{QueuePairSpec, QueuePairs};
 use units::{Amount, Time};
 
 /// Groups of transfers that begin together are looked at from the largest on, so many at most.
@@ -42,7 +42,7 @@ pub struct Bottleneck {
     pub round_trip: Time,
 }
 
-/// The bottlenecks of these flows, which are RDMA, with those first that leave the least to each.
+/// The bottlenecks of these flows, which have queue pairs, with those first that leave the least to each.
 pub fn bottlenecks(spec: &Spec, is_one: impl Fn(&FlowSpec) -> bool) -> Vec<Bottleneck> {
     let (spec, wiring) = (&*spec.with_ways(), spec.wiring());
     let plan = Plan::new(spec, &wiring);
@@ -70,7 +70,7 @@ pub fn bottlenecks(spec: &Spec, is_one: impl Fn(&FlowSpec) -> bool) -> Vec<Bottl
         let mut last = None;
         group.retain(|&pair| {
             let again = last.replace(pair) == Some(pair);
-            !again || pairs[pair].rdma.queue_pairs != QueuePairs::One
+            !again || pairs[pair].spec.queue_pairs != QueuePairs::One
         });
         group.extend(&always);
     }
@@ -95,7 +95,7 @@ pub struct RoundTrips {
     pub full: Time,
 }
 
-/// By flow that is RDMA and meant, its longest round trips: a full packet there and a CNP back.
+/// By flow that has queue pairs and meant, its longest round trips: a full packet there and a CNP back.
 pub fn round_trips(spec: &Spec, is_one: impl Fn(&FlowSpec) -> bool) -> BTreeMap<usize, RoundTrips> {
     let (spec, wiring) = (&*spec.with_ways(), spec.wiring());
     let plan = Plan::new(spec, &wiring);
@@ -131,7 +131,7 @@ struct Pair<'a> {
     nth: usize,
     /// Its egress ports.
     path: &'a [u32],
-    rdma: &'a RdmaSpec,
+    spec: &'a QueuePairSpec,
     /// The rate of its first link, in bits a second.
     bps: f64,
     round_trip: Time,
@@ -145,21 +145,21 @@ impl<'a> Pair<'a> {
             let starts = &paths.starts[first..first + flow.paths()];
             first += flow.paths();
             let connection = flow.transport.as_deref().filter(|_| is_one(flow));
-            let Some(rdma) = connection.and_then(|connection| connection.rdma()) else { continue };
+            let Some(spec) = connection.and_then(|connection| connection.queue_pairs()) else { continue };
             for (nth, &start) in starts.iter().enumerate() {
                 let hops = &paths.hops[start as usize..];
                 let end = hops.iter().position(|&hop| hop == DELIVER).unwrap_or(hops.len());
-                pairs.push(Pair::new(plan, (number, nth), &hops[..end], rdma));
+                pairs.push(Pair::new(plan, (number, nth), &hops[..end], spec));
             }
         }
         pairs
     }
 
-    fn new(plan: &Plan, (flow, nth): (usize, usize), path: &'a [u32], rdma: &'a RdmaSpec) -> Pair<'a> {
+    fn new(plan: &Plan, (flow, nth): (usize, usize), path: &'a [u32], spec: &'a QueuePairSpec) -> Pair<'a> {
         let back = &mut path.iter().rev().map(|&port| plan.wiring.peer[port as usize].0);
-        let there = one_way(plan, &mut path.iter().copied(), rdma.frame_bytes(rdma.mtu));
+        let there = one_way(plan, &mut path.iter().copied(), spec.frame_bytes(spec.mtu));
         let bps = path.first().map_or(0.0, |&port| plan.link(port).rate.bps_f64());
-        Pair { flow, nth, path, rdma, bps, round_trip: there + one_way(plan, back, rdma.cnp_bytes()) }
+        Pair { flow, nth, path, spec, bps, round_trip: there + one_way(plan, back, spec.cnp_bytes()) }
     }
 
     /// Whether so many bytes take longer to send than a round trip.

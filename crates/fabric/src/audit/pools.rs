@@ -7,8 +7,8 @@ use crate::spec::SwitchSpec;
 use flow_control::{PauseKind, PauseSpec};
 use frame::{NodeId, PRIORITIES, PortId};
 use keys::{Remark, Severity, nearest};
-use queueing::{AttachmentSpec, Limit, PoolsSpec, PortProfiles};
-use std::collections::BTreeSet;
+use queueing::{AttachmentSpec, Limit, PoolsSpec, PortProfiles, ProfileSpec};
+use std::collections::{BTreeMap, BTreeSet};
 use units::{BitRate, Time};
 
 /// Attachments that name who is no neighbour of any switch with them, or fit none of its ports.
@@ -20,7 +20,7 @@ pub(super) fn check(audit: &mut Audit<'_>) {
         let names = wiring.ports(id).map(|port| {
             let link = &spec.links[wiring.link_of[port.at()] as usize];
             let peer = wiring.node_of[wiring.peer[port.at()].at()];
-            Neighbour { name: &spec.nodes[peer.at()].name, rate: link.wire_rate, delay: link.delay }
+            Neighbour { name: &spec.nodes[peer.at()].name, rate: link.wire_rate, delay: link.cable }
         });
         match seen.iter_mut().find(|(known, ..)| std::ptr::eq(*known, pools)) {
             Some((_, known, _)) => known.extend(names),
@@ -67,13 +67,9 @@ fn fits_nothing(own: &AttachmentSpec, neighbours: &[Neighbour<'_>], index: usize
             let rates: Vec<String> = rates.iter().map(|rate| format!("\"{rate}\"")).collect();
             ("rate", format!("expected the rate of a link: {}", rates.join(", ")))
         }
-        (_, Some(most)) if shortest > most => (
-            "length",
-            format!(
-                "the shortest cable and its interfaces take {shortest}, as {} m do",
-                shortest.ps() / 5000
-            ),
-        ),
+        (_, Some(most)) if shortest > most => {
+            ("length", format!("the shortest cable takes {shortest}, as {} m do", shortest.ps() / 5000))
+        }
         _ => ("profile", "expected what one port has, or fewer conditions".to_string()),
     };
     let remark = Remark::about(key, "no port is like that: the profile is attached to none", help);
@@ -178,7 +174,7 @@ fn groups(id: NodeId, lossless: u8, (pools, ports): (&PoolsSpec, &[PortProfiles]
     let port_name =
         |port: u32| wiring.port_name(PortId(port), |node| audit.spec.nodes[node.at()].name.as_str());
     let needs: Vec<_> = audit.needs.iter().filter(|need| need.node == id).collect();
-    let mut short: Vec<(u64, String)> = Vec::new();
+    let mut short: BTreeMap<usize, (u64, u32)> = BTreeMap::new();
     let mut without = Vec::new();
     let mut in_flight = vec![0u64; pools.pools.len()];
     for ((number, profiles), need) in (first..).zip(ports).zip(&needs) {
@@ -194,14 +190,8 @@ fn groups(id: NodeId, lossless: u8, (pools, ports): (&PoolsSpec, &[PortProfiles]
             let rules = &pools.profiles[profile].rules;
             in_flight[usize::from(rules.pool)] += need.room.get();
             if rules.headroom < need.room.get() {
-                let name = &pools.profiles[profile].name;
-                let message = format!(
-                    "headroom of {} B in profile \"{name}\" is less than the {} B that the link at port {} has in flight",
-                    rules.headroom,
-                    need.room.get(),
-                    port_name(number)
-                );
-                short.push((need.room.get(), message));
+                let most = short.entry(profile).or_default();
+                *most = (*most).max((need.room.get(), number));
             }
         }
     }
@@ -210,9 +200,15 @@ fn groups(id: NodeId, lossless: u8, (pools, ports): (&PoolsSpec, &[PortProfiles]
         let help = "expected an attachment for it: without, its sender is never paused";
         audit.error(subject, of_buffer("memory", message, help).key("attach"));
     }
-    if let Some((room, message)) = short.into_iter().max_by_key(|(room, _)| *room) {
+    for (profile, (room, port)) in short {
+        let ProfileSpec { name, rules } = &pools.profiles[profile];
+        let message = format!(
+            "headroom of {} B in profile \"{name}\" is less than the {room} B that the link at port {} has in flight",
+            rules.headroom,
+            port_name(port)
+        );
         let help = format!("expected at least \"{room} B\"");
-        audit.loses(subject, of_buffer("memory", message, help).key("profiles"));
+        audit.loses(subject, of_buffer("memory", message, help).key("profiles").key(name));
     }
     for ((pool, promised), needed) in pools.pools.iter().zip(pools.promised(ports)).zip(in_flight) {
         let Some(shared) = pool.headroom else { continue };

@@ -18,10 +18,8 @@ use units::Amount;
 pub struct Threshold {
     /// Name of the switch.
     pub node: String,
-    /// Name of the first port, and how many are like it.
-    pub port: String,
-    /// See `port`.
-    pub ports: u64,
+    /// Names of the ports.
+    pub ports: Vec<String>,
     /// "group 3" or "queue 3".
     pub what: String,
     /// Name of its profile and pool, if it has any.
@@ -98,8 +96,9 @@ pub fn paused_before_marks(
 }
 
 fn same(one: &[Threshold], other: &[Threshold]) -> bool {
-    let bare = |row: &Threshold| Threshold { node: String::new(), port: String::new(), ..row.clone() };
-    one.len() == other.len() && one.iter().zip(other).all(|(a, b)| bare(a) == bare(b))
+    let bare = |row: &Threshold| Threshold { node: String::new(), ports: Vec::new(), ..row.clone() };
+    let alike = |a: &Threshold, b: &Threshold| a.ports.len() == b.ports.len() && bare(a) == bare(b);
+    one.len() == other.len() && one.iter().zip(other).all(|(a, b)| alike(a, b))
 }
 
 struct Station<'a> {
@@ -115,9 +114,9 @@ impl Station<'_> {
     fn rows(&self) -> Vec<Threshold> {
         let mut rows: Vec<Threshold> = Vec::new();
         let mut add = |row: Threshold| {
-            let bare = |row: &Threshold| Threshold { port: String::new(), ports: 0, ..row.clone() };
+            let bare = |row: &Threshold| Threshold { ports: Vec::new(), ..row.clone() };
             match rows.iter_mut().find(|known| bare(known) == bare(&row)) {
-                Some(known) => known.ports += 1,
+                Some(known) => known.ports.extend(row.ports),
                 None => rows.push(row),
             }
         };
@@ -191,8 +190,7 @@ impl Station<'_> {
     fn row(&self, port: PortId, what: String) -> Threshold {
         Threshold {
             node: self.node.name.clone(),
-            port: self.wiring.port_name(port, |node| self.spec.nodes[node.at()].name.as_str()),
-            ports: 1,
+            ports: vec![self.wiring.port_name(port, |node| self.spec.nodes[node.at()].name.as_str())],
             what,
             profile: String::new(),
             pool: String::new(),

@@ -244,7 +244,7 @@ pub fn pool_profiles(spec: &Spec, wiring: &Wiring, id: NodeId, pools: &PoolsSpec
     let of_port = |port: PortId| {
         let link = &spec.links[wiring.link_of[port.at()] as usize];
         let neighbour = wiring.node_of[wiring.peer[port.at()].at()];
-        pools.of_port(&spec.nodes[neighbour.at()].name, link.wire_rate, link.delay)
+        pools.of_port(&spec.nodes[neighbour.at()].name, link.wire_rate, link.cable)
     };
     wiring.ports(id).map(of_port).collect()
 }
@@ -252,9 +252,7 @@ pub fn pool_profiles(spec: &Spec, wiring: &Wiring, id: NodeId, pools: &PoolsSpec
 /// Ports of switches tell packets that ask what they know, if there is any such packet.
 fn add_telemetry(part: &Part, fabric: &mut Fabric) {
     let spec = part.plan.spec;
-    let asks =
-        |connection: &ConnectionSpec| connection.rdma().is_some_and(|own| own.control.hears_telemetry());
-    if !spec.flows.iter().filter_map(|flow| flow.transport.as_deref()).any(asks) {
+    if !spec.flows.iter().filter_map(|flow| flow.transport.as_deref()).any(ConnectionSpec::reads_telemetry) {
         return;
     }
     let writes = |port: u32| part.plan.node(port).switch().is_some();

@@ -19,7 +19,7 @@ use crate::spec::{FlowSpec, LinkSpec, Pattern, Spec, Watched};
 use frame::{PortId, TrafficClass};
 use measure::{BinnedBits, BinnedMax};
 use std::sync::Arc;
-use transport::{Application, Endpoint};
+use transport::Transport;
 use units::Time;
 
 /// Series that take more memory than this together, all of one kind, are not recorded.
@@ -254,7 +254,7 @@ impl Recording<'_> {
         };
         let flows: Vec<Option<(Time, EndKind)>> = self.spec.flows.iter().map(of_flow).collect();
         for (kind, what, bytes) in
-            [(EndKind::Tcp, "connections over TCP", 32), (EndKind::Rdma, "queue pairs", 80)]
+            [(EndKind::Tcp, "connections over TCP", 32), (EndKind::Pairs, "queue pairs", 80)]
         {
             let of_paths = path_flow.iter().filter_map(|&flow| flows[flow as usize]);
             let widths = of_paths.filter(|&(_, own)| own == kind).map(|(width, _)| width);
@@ -279,12 +279,12 @@ impl Recording<'_> {
             for (state, series) in endpoints.all(WHOLE).iter().zip(&mut part.probes.congestion) {
                 let own = flows[path_flow[state.path as usize] as usize];
                 let Some((width, _)) = own.filter(|&(_, of)| of == kind) else { continue };
-                *series = match &state.endpoint {
-                    Endpoint::RdmaSender(_) => {
-                        CongestionSeries::Rdma(Box::new(PairsSeries::new(width, duration)))
+                *series = match kind {
+                    EndKind::Pairs if state.endpoint.sending_pairs().is_some() => {
+                        CongestionSeries::Pairs(Box::new(PairsSeries::new(width, duration)))
                     }
-                    Endpoint::RdmaReceiver(_) => CongestionSeries::Off,
-                    _ => {
+                    EndKind::Pairs => CongestionSeries::Off,
+                    EndKind::Tcp => {
                         let level = BinnedMax::new(width, duration);
                         CongestionSeries::Tcp(level.clone(), level)
                     }
@@ -321,17 +321,17 @@ enum EndKind {
     /// Window and round trip.
     Tcp,
     /// Queue pairs.
-    Rdma,
+    Pairs,
 }
 
 /// What of the ends of a flow is recorded; `None`: nothing.
 fn of_kind(flow: &FlowSpec) -> Option<EndKind> {
-    match flow.transport.as_ref()?.application {
-        Application::Tcp(_) | Application::Conversation(_) | Application::MpiExchange(_) => {
-            Some(EndKind::Tcp)
-        }
-        Application::Rdma(_) | Application::RdmaTransfers(_) => Some(EndKind::Rdma),
-        _ => None,
+    let connection = flow.transport.as_ref()?;
+    match connection.transport()? {
+        // What transfers do over TCP is told by transfer.
+        Transport::Tcp(_) if flow.source.transfers().is_some() => None,
+        Transport::Tcp(_) => Some(EndKind::Tcp),
+        _ => Some(EndKind::Pairs),
     }
 }
 

@@ -150,18 +150,18 @@ pub fn add_endpoints(part: &Part, paths: &Paths, fabric: &mut NodeView) {
             let start = fabric.routes.path_start[path];
             let facts = facts(part.plan, fabric.routes.path(start), connection);
             let due = due.next().unwrap_or_default();
-            let (mut near, mut far) = connection.start(&due, facts, random("near"), random("far"));
+            let (mut near, mut far) = connection.start(&due, facts, [random("near"), random("far")]);
             attach(&mut near, (spec, flow.from), number, &mut nics);
+            attach(&mut far, (spec, to), number + 1, &mut nics);
             withhold(part.plan, fabric.routes.path(start), flow.priority, [&mut near, &mut far]);
             let behind = start + fabric.routes.path(start).len() as u32;
             let ends = [(near, flow.from, None), (far, to, NonZeroU32::new(behind))];
             for (end, (endpoint, node, behind)) in ends.into_iter().enumerate() {
                 if part.owns(node) {
-                    let of_far = connection.rdma().and_then(|rdma| rdma.ack_priority);
-                    let priority = of_far.filter(|_| behind.is_some()).unwrap_or(flow.priority);
+                    let priority =
+                        connection.answer_priority().filter(|_| behind.is_some()).unwrap_or(flow.priority);
                     let mut state = EndpointState::new(endpoint, number, path as u32, behind, priority);
-                    state.notifies =
-                        connection.rdma().filter(|own| own.sends_cnps()).map(|own| own.cnp_priority);
+                    state.notifies = connection.notification_priority();
                     state.bypassable = flow.bypassable && behind.is_none();
                     if state.endpoint.progress().is_some() {
                         let of_host = groups.entry((node, Arc::as_ptr(connection)));
@@ -182,17 +182,15 @@ pub fn add_endpoints(part: &Part, paths: &Paths, fabric: &mut NodeView) {
     }
 }
 
-/// An endpoint of RDMA sends through the NIC of its host, if that has limits.
+/// Endpoints with queue pairs send through the NIC of their host, if that has limits.
 fn attach(
-    near: &mut Endpoint,
+    endpoint: &mut Endpoint,
     (spec, host): (&Spec, NodeId),
     number: u32,
     nics: &mut BTreeMap<NodeId, SharedNic>,
 ) {
-    if let Endpoint::RdmaSender(sender) = near
-        && let Some(limits) = spec.nodes[host.at()].host().and_then(|host| host.rdma)
-    {
-        sender.attach(nics.entry(host).or_insert_with(|| limits.start()), number);
+    if let Some(limits) = spec.nodes[host.at()].host().and_then(|host| host.nic_limits) {
+        endpoint.attach(number, || nics.entry(host).or_insert_with(|| limits.start()).clone());
     }
 }
 
@@ -234,17 +232,20 @@ pub(crate) fn one_way(plan: &Plan, ports: &mut dyn Iterator<Item = u32>, bytes: 
     })
 }
 
-/// What a connection over a path knows of it: the rate of its first link, and how long a full frame and an acknowledgement take
-/// there and back, on links and in switches, without queues.
-fn facts(plan: &Plan, path: &[u32], connection: &ConnectionSpec) -> PathFacts {
-    let turn = connection.turn();
-    let back = &mut path.iter().rev().map(|&port| plan.wiring.peer[port as usize].0);
-    let there = one_way(plan, &mut path.iter().copied(), turn.out.full);
-    let first = path.first().map(|&port| plan.link(port));
-    let (rate, overhead) = first.map_or((BitRate::from_gbps(1), 0), |link| (link.rate, link.overhead));
-    let hops = path.len().saturating_sub(1) as u16;
-    let base_rtt = there + one_way(plan, back, turn.back.full);
-    PathFacts { rate, base_rtt, packet: turn.out.full, hops, overhead }
+/// What the ends of a connection know of the path between them, the near one first: the rate of their link, and how long a full
+/// frame and what answers it take there and back, on links and in switches, without queues.
+fn facts(plan: &Plan, path: &[u32], connection: &ConnectionSpec) -> [PathFacts; 2] {
+    let back: Vec<u32> = path.iter().rev().map(|&port| plan.wiring.peer[port as usize].0).collect();
+    let (full, answer) = connection.round_trip_frames();
+    let from = |there: &[u32], back: &[u32]| {
+        let first = there.first().map(|&port| plan.link(port));
+        let (rate, overhead) = first.map_or((BitRate::from_gbps(1), 0), |link| (link.rate, link.overhead));
+        let hops = there.len().saturating_sub(1) as u16;
+        let there = one_way(plan, &mut there.iter().copied(), full);
+        let base_rtt = there + one_way(plan, &mut back.iter().copied(), answer);
+        PathFacts { rate, base_rtt, packet: full, hops, overhead }
+    };
+    [from(path, &back), from(&back, path)]
 }
 
 /// The faults of the part's nodes, of which `events` are those of the whole fabric.

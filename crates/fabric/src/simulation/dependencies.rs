@@ -98,8 +98,7 @@ impl Kind {
     /// Of what the far end of a connection sends.
     fn of_answers(flow: &FlowSpec) -> Vec<Kind> {
         let Some(connection) = &flow.transport else { return Vec::new() };
-        let other = connection.rdma().map(|rdma| rdma.reply_priorities()).into_iter().flatten();
-        let all = std::iter::once(flow.priority).chain(other);
+        let all = std::iter::once(flow.priority).chain(connection.reply_priorities());
         all.map(|priority| Kind { priority, bypassable: false }).collect()
     }
 }

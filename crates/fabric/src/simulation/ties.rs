@@ -2,7 +2,7 @@
 
 use super::Simulation;
 use crate::spec::{FlowSpec, Way};
-use transport::Application;
+use transport::TransportSpec;
 use units::{ClockTolerance, Time};
 
 /// One decision in so many that falls in a tie is no chance.
@@ -96,11 +96,7 @@ fn remedy_for(flow: &FlowSpec) -> Option<Remedy> {
         }
         return (flow.source.jitter == Time::ZERO).then_some(Remedy::Jitter);
     };
-    match &connection.application {
-        Application::Tcp(tcp) | Application::Transfers(tcp) => of_tcp(tcp.jitter),
-        Application::Conversation(spec) => of_tcp(spec.tcp.jitter),
-        Application::MpiExchange(spec) => of_tcp(spec.tcp.jitter),
-        // Windows, requests, RDMA: nothing of theirs is random.
-        _ => Some(Remedy::Start),
-    }
+    // Windows, requests and queue pairs: nothing of theirs is random.
+    let jitter = connection.transport().and_then(|transport| TransportSpec::jitter(&transport));
+    jitter.map_or(Some(Remedy::Start), of_tcp)
 }

@@ -30,62 +30,8 @@ use crate::spec::Way;
 use frame::{NodeId, PathId, PortId, TrafficClass};
 use measure::BinnedBits;
 use std::collections::{BTreeMap, BTreeSet};
-use transport::{
-    Endpoint, MessageTimes, RdmaReceiver, RdmaSender, TransferOutcome, TransferReceiver, TransferSender,
-};
+use transport::TransferEnds;
 use units::Time;
-
-/// The two ends of what carries the transfers of a path.
-#[derive(Clone, Copy)]
-pub(crate) enum TransferEnds<'a> {
-    /// Connections of TCP.
-    Tcp(&'a TransferSender, &'a TransferReceiver),
-    /// Queue pairs.
-    Rdma(&'a RdmaSender, &'a RdmaReceiver),
-}
-
-impl TransferEnds<'_> {
-    /// Of each transfer that has begun, in order of their starts.
-    pub fn outcomes(&self) -> Vec<TransferOutcome> {
-        match self {
-            TransferEnds::Tcp(near, _) => near.outcomes(),
-            TransferEnds::Rdma(near, far) => {
-                let Some(mut read) = far.outcomes() else { return near.outcomes() };
-                for (nth, outcome) in read.iter_mut().enumerate() {
-                    let place = far.place_of(nth);
-                    outcome.sent_again =
-                        place.map_or(0, |(pair, first, many)| near.served_again(pair, first, many));
-                }
-                read
-            }
-        }
-    }
-    /// Of the n-th, which was acknowledged or, if it is a READ, whole at `end`: when the request of a READ came, and what the time
-    /// since then, or since its start, was spent on; `None`: it goes over TCP, or that is still to come.
-    pub fn times_of(&self, nth: usize, end: Time) -> Option<(Option<Time>, MessageTimes)> {
-        let TransferEnds::Rdma(near, far) = self else { return None };
-        match far.place_of(nth) {
-            Some(place) if end < Time::NEVER => {
-                near.times_of_read(place, end).map(|(came, times)| (Some(came), times))
-            }
-            Some(_) => None,
-            None => near.times_of(nth).map(|times| (None, times)),
-        }
-    }
-    /// When all of the n-th was delivered; `None`: it is not.
-    pub fn delivered(&self, nth: usize) -> Option<Time> {
-        match self {
-            TransferEnds::Tcp(_, far) => far.delivered(nth),
-            TransferEnds::Rdma(near, far) => {
-                if let Some((pair, first, many)) = far.place_of(nth) {
-                    return far.delivered(pair, first + many - 1);
-                }
-                let (pair, ordinal) = near.place_of(nth)?;
-                far.delivered(pair, ordinal)
-            }
-        }
-    }
-}
 
 /// Where what is recorded of a class of a port lies among that of all queues.
 fn queue_at(part: &Fabric, port: PortIx, class: u8) -> usize {
@@ -322,13 +268,7 @@ impl Simulation {
         let (near, far) = (&self.part_of(from).hosts, &self.part_of_end(path).hosts);
         let near = near.endpoints.get(end(self.part_of(from), 0)?)?;
         let far = far.endpoints.get(end(self.part_of_end(path), 1)?)?;
-        match (&near.endpoint, &far.endpoint) {
-            (Endpoint::TransferSender(near), Endpoint::TransferReceiver(far)) => {
-                Some(TransferEnds::Tcp(near, far))
-            }
-            (Endpoint::RdmaSender(near), Endpoint::RdmaReceiver(far)) => Some(TransferEnds::Rdma(near, far)),
-            _ => None,
-        }
+        TransferEnds::of(&near.endpoint, &far.endpoint)
     }
     /// The part where a path ends.
     fn part_of_end(&self, path: usize) -> &Fabric {

@@ -24,7 +24,7 @@ use frame::NodeId;
 use keys::Remark;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{BitRate, LineCode, Time};
+use units::{BitRate, Length, LineCode, Time};
 
 /// Makes the closed enum of topologies from one list.
 macro_rules! topologies {
@@ -128,6 +128,8 @@ pub struct GraphLink {
     pub wire_rate: BitRate,
     /// One-way delay of cable and interfaces.
     pub delay: Time,
+    /// One-way delay of the cable alone.
+    pub cable: Time,
     /// Bytes around each frame on the wire.
     pub overhead: u16,
     /// The PHY at both ends, if one is named; its delay is part of `delay`.
@@ -190,6 +192,7 @@ impl Graph {
             rate: cable.data_rate(),
             wire_rate: cable.rate,
             delay,
+            cable: cable.cable_delay(),
             overhead,
             phy,
             line_code,
@@ -232,14 +235,27 @@ pub trait Regular: Cabled {
     fn check(&self) -> Result<(), Remark> {
         Ok(())
     }
-    /// A rate that some links have in place of that of the cable, and its key.
-    fn other_rate(&self) -> Option<(&'static str, BitRate)> {
-        None
+    /// Links that differ from the cable.
+    fn other_links(&self) -> Vec<OtherLinks> {
+        Vec::new()
     }
     /// How large it is; `None`: past all limits.
     fn size(&self) -> Option<Size>;
     /// Adds nodes and links. All keys are right.
     fn draw(&self, cable: Cable, graph: &mut Graph);
+}
+
+/// Rate and length of some links where they differ from those of the cable, with their keys.
+#[derive(Clone, Copy, Debug)]
+pub struct OtherLinks {
+    rate: (&'static str, Option<BitRate>),
+    length: (&'static str, Option<Length>),
+}
+
+impl OtherLinks {
+    fn cable(&self, cable: Cable) -> Cable {
+        cable.at(self.rate.1).of_length(self.length.1)
+    }
 }
 
 /// A key that counts something.
@@ -271,9 +287,10 @@ impl<T: Regular> Shape for T {
     }
     fn graph(&self) -> Result<Graph, Vec<Remark>> {
         let cable = self.cable();
-        let mut errors = cable.errors("rate");
-        if let Some((key, rate)) = self.other_rate().filter(|_| errors.is_empty()) {
-            errors.extend(cable.at(Some(rate)).errors(key));
+        let mut errors = cable.errors("rate", "length");
+        if errors.is_empty() {
+            let of_links = |links: &OtherLinks| links.cable(cable).errors(links.rate.0, links.length.0);
+            errors.extend(self.other_links().iter().flat_map(of_links));
         }
         let counts = self.counts();
         for Count { key, least, value } in counts.iter().filter(|count| count.value < count.least) {
@@ -297,7 +314,9 @@ impl<T: Regular> Shape for T {
     }
     fn warnings(&self) -> Vec<Remark> {
         let cable = self.cable();
-        let rates = std::iter::once(("rate", cable.rate)).chain(self.other_rate());
+        let others = self.other_links();
+        let others = others.iter().filter_map(|links| Some((links.rate.0, links.rate.1?)));
+        let rates = std::iter::once(("rate", cable.rate)).chain(others);
         let of_rate = |(key, rate)| {
             let warnings = check_rate(rate, cable.line_code).unwrap_or_default();
             warnings.into_iter().map(move |one| one.within(key))
@@ -432,6 +451,35 @@ mod tests {
         assert_eq!((degree_of(&graph, "leaf2"), degree_of(&graph, "spine1")), (6, 3));
         assert_eq!(graph.links.iter().filter(|l| l.rate == fast).count(), 6);
         assert_eq!(host_names(&graph)[11], "h11");
+    }
+
+    #[test]
+    fn links_between_switches_may_be_longer_and_faster() {
+        let (fast, faster) = (BitRate::from_gbps(40), BitRate::from_gbps(100));
+        let of_links = |graph: &Graph| -> BTreeSet<(u8, u64, u64)> {
+            let level = |id: NodeId| graph.nodes[id.at()].level;
+            graph.links.iter().map(|l| (level(l.a).max(level(l.b)), l.rate.bps(), l.delay.ps())).collect()
+        };
+        let (near, own) = (CABLE.delay().ps(), CABLE.rate.bps());
+        let leaf_spine =
+            LeafSpine { uplink_length: Some(Length::from_m(40)), ..LeafSpine::new(2, 2, 2, None, CABLE) };
+        assert_eq!(of_links(&leaf_spine.graph().unwrap()), [(1, own, near), (2, own, 200_000)].into());
+        let uplinks = |uplink, core| FatTree {
+            uplink_rate: Some(fast),
+            uplink_length: Some(uplink),
+            core_rate: Some(faster),
+            core_length: core,
+            ..FatTree::new(4, CABLE)
+        };
+        let of_core = |core, delay| {
+            let tree = uplinks(Length::from_m(40), core).graph().unwrap();
+            let expected = [(1, own, near), (2, fast.bps(), 200_000), (3, faster.bps(), delay)];
+            assert_eq!(of_links(&tree), expected.into());
+        };
+        of_core(Some(Length::from_m(300)), 1_500_000);
+        of_core(None, 200_000);
+        let far = Length::from_m(u64::MAX / 1000);
+        assert_eq!(wrong(uplinks(far, Some(Length::from_m(1))).graph()).0, key("uplink_length"));
     }
 
     #[test]

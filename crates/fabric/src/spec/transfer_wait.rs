@@ -4,7 +4,7 @@ use crate::spec::{FlowSpec, Spec};
 use frame::NodeId;
 use keys::Remark;
 use std::collections::BTreeSet;
-use transport::{ConnectionSpec, RdmaVerb};
+use transport::ConnectionSpec;
 use workload::TransferList;
 
 /// A transfer: a flow, and a row of its list.
@@ -46,8 +46,7 @@ pub struct TransferEnds<'a> {
 
 impl TransferEnds<'_> {
     fn is_read(&self) -> bool {
-        let rdma = self.carrier.and_then(|connection| connection.rdma());
-        rdma.is_some_and(|rdma| rdma.verb == RdmaVerb::Read)
+        self.carrier.is_some_and(ConnectionSpec::is_read)
     }
     /// The host that begins it, and where on its path it is.
     pub fn begins_at(&self) -> (NodeId, HeardAt) {
@@ -72,7 +71,7 @@ impl TransferEnds<'_> {
         if self.carrier.is_none() {
             return Err((
                 "which nobody acknowledges",
-                "expected `over` with tcp or rdma, or transfers that come to the host",
+                "expected `over` with a transport, or transfers that come to the host",
             ));
         }
         if self.is_read() {

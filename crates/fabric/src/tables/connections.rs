@@ -16,7 +16,7 @@ pub(super) static CONNECTIONS: TableSpec = TableSpec {
         text("flow", "Name of the flow."),
         text(
             "endpoint",
-            "What opens it: window_sender, requester, tcp_sender, conversation, mpi_exchange, fcoe or rdma_sender.",
+            "Endpoint that opens it, by its name among the mechanisms: window_sender or tcp_sender, say, or the application where both ends send messages.",
         ),
         integer("round_trips", "", "Segments that were timed until their acknowledgement."),
         real("round_trip_min_ns", "ns", "Shortest round trip."),
@@ -117,7 +117,7 @@ impl View<'_> {
 
     /// Shares of the time of a sender over TCP until it was done: what held it back, in the order of [`HELD`].
     fn held_back(&self, near: &EndpointState) -> Option<[f64; 5]> {
-        let [application, window, control, ready] = near.endpoint.held(self.end)?.times;
+        let [application, window, control, ready] = near.endpoint.facts(self.end).held?.times;
         let port = *self.s.path_of(near.path as usize).first()?;
         let class = self.s.port(port).classes.class(near.priority);
         let nic = self.s.nic(port)?;
@@ -140,8 +140,9 @@ impl View<'_> {
         let row = |(near, far): (&EndpointState, &EndpointState)| {
             let flow = self.s.path_flow[near.path as usize] as usize;
             // What is read the far end has asked for.
-            let reads = matches!(&near.endpoint, Endpoint::RdmaSender(sender) if sender.is_read());
+            let reads = near.endpoint.sending_pairs().is_some_and(|pairs| pairs.is_read());
             let asked = if reads { &far.measured } else { &near.measured };
+            let facts = [near, far].map(|end| end.endpoint.facts(self.end));
             Row {
                 flow: self.s.spec.flows[flow].name.clone(),
                 kind: near.endpoint.name(),
@@ -150,9 +151,9 @@ impl View<'_> {
                 bytes: asked.bytes,
                 completed: asked.completed.map_or(f64::NAN, Time::as_ns_f64),
                 messages: near.measured.messages.summary(),
-                sent_again: near.endpoint.retransmitted() + far.endpoint.retransmitted(),
-                discarded: near.endpoint.discarded() + far.endpoint.discarded(),
-                congestion: near.endpoint.congestion(),
+                sent_again: facts[0].retransmitted + facts[1].retransmitted,
+                discarded: facts[0].discarded + facts[1].discarded,
+                congestion: facts[0].congestion,
                 held: self.held_back(near),
                 aborted: if let Endpoint::Fcoe(initiator) = &near.endpoint { initiator.aborted() } else { 0 },
                 withheld_at: self.withheld_at(near, far),
@@ -161,8 +162,7 @@ impl View<'_> {
         // What the connections of scheduled transfers do is told by transfer.
         let scheduled = |near: &EndpointState| match &near.endpoint {
             Endpoint::TransferSender(_) => true,
-            Endpoint::RdmaSender(sender) => sender.is_scheduled(),
-            _ => false,
+            other => other.sending_pairs().is_some_and(|pairs| pairs.is_scheduled()),
         };
         self.s.connections().into_iter().filter(|ends| !scheduled(ends.0)).map(row).collect()
     }

@@ -149,7 +149,7 @@ impl View<'_> {
         }
         let mut undelivered = vec![(0, 0); self.s.spec.flows.len()];
         for (_, far) in self.s.connections() {
-            let (now, before) = (far.endpoint.undelivered(), far.measured.undelivered_before);
+            let (now, before) = (far.endpoint.facts(self.end).undelivered, far.measured.undelivered_before);
             let of: &mut (i64, i64) = &mut undelivered[self.s.path_flow[far.path as usize] as usize];
             of.0 += now.frames as i64 - before.frames as i64;
             of.1 += now.bytes as i64 - before.bytes as i64;

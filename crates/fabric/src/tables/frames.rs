@@ -8,7 +8,7 @@ use flow_control::PauseKind;
 use frame::{Ecn, FrameKind, Heading, Notice, PRIORITIES, PortId, Ports, Sampled};
 use measure::table::{integer, real, real_or_null, text};
 use measure::{TableBuilder, TableSpec};
-use transport::{ConnectionSpec, RdmaSpec, RdmaVerb};
+use transport::{ConnectionSpec, Operation, PROTOCOLS};
 
 /// Columns of `frames`.
 pub(super) static FRAMES: TableSpec = TableSpec {
@@ -27,14 +27,8 @@ pub(super) static FRAMES: TableSpec = TableSpec {
             "kind",
             "raw (of a source), part (of a transfer), data, ack or marked_ack (of a connection; the latter tells of a mark), cnp, cnm (a message of a switch), tag, pause or pfc.",
         ),
-        text(
-            "protocol",
-            "What the connection speaks that it belongs to: tcp, rdma or fcoe; empty for all others.",
-        ),
-        text(
-            "verb",
-            "What the message of RDMA is that it belongs to: send, write or read; empty for all others.",
-        ),
+        text("protocol", transport::PROTOCOL_COLUMN),
+        text("verb", transport::VERB_COLUMN),
         integer(
             "message_bytes",
             "B",
@@ -51,11 +45,7 @@ pub(super) static FRAMES: TableSpec = TableSpec {
         integer("destination_port", "", "The same at its destination."),
         integer("priority", "", "Its priority, 0 to 7, or its channel, 0 to 19."),
         integer("bytes", "B", "Its length, DA to FCS."),
-        integer(
-            "word",
-            "",
-            "What it carries: the number of the first byte or segment (data), the next one expected (ack), the feedback (cnm), the number of its transfer on its path (part). Of RDMA the packet sequence number in bits 0 to 23; of data in bit 24 the last packet of a message, in bit 25 that an acknowledgement is asked for, in bit 26 the first packet; of an acknowledgement in bit 24 a NAK, in bit 26 that of a receiver that is not ready, and bit 25 alone of a request for READ. Of a pause frame the priorities with XOFF in bits 0 to 7, those with XON in bits 8 to 15, and the quanta above; a frame that names several times has a row for each.",
-        ),
+        integer("word", "", transport::WORD_COLUMN),
         text("cn_tag", "Number of the flow in its CN-TAG; empty: it has none."),
         integer("ecn", "", "ECN bits: 0 not capable, 1 and 2 capable, 3 marked."),
         integer(
@@ -122,8 +112,8 @@ impl View<'_> {
         let kinds = names(&mut KINDS.map(String::from).into_iter());
         let directions = names(&mut ["out", "in"].map(String::from).into_iter());
         let events = names(&mut ["arrived", "sent", "dropped"].map(String::from).into_iter());
-        let protocols = names(&mut ["", "tcp", "rdma", "fcoe"].map(String::from).into_iter());
-        let verbs = names(&mut ["", "send", "write", "read"].map(String::from).into_iter());
+        let protocols = names(&mut PROTOCOLS.map(String::from).into_iter());
+        let verbs = names(&mut Operation::NAMES.map(String::from).into_iter());
         let lengths = MessageLengths::of(self, &rows);
         let mut known = KnownPorts::default();
         let tuples: Vec<Ports> = rows.iter().map(|row| self.ports_of(row, &mut known)).collect();
@@ -227,32 +217,23 @@ impl View<'_> {
     }
 
     /// The connection that a frame belongs to.
-    fn connection_of(&self, row: &Row) -> Option<&ConnectionSpec> {
+    pub(super) fn connection_of(&self, row: &Row) -> Option<&'_ ConnectionSpec> {
         let flow = (!row.is_pause()).then(|| self.s.path_flow[row.frame.path.at()] as usize)?;
         self.s.spec.flows[flow].transport.as_deref()
     }
 
-    /// The queue pairs that a frame belongs to.
-    pub(super) fn rdma_of(&self, row: &Row) -> Option<&RdmaSpec> {
-        self.connection_of(row).and_then(ConnectionSpec::rdma)
+    /// What the message of a frame is that it belongs to, over queue pairs.
+    pub(super) fn operation_of(&self, row: &Row) -> Option<Operation> {
+        let pairs = self.connection_of(row)?.queue_pairs()?;
+        Some(Operation::labelled(row.operation, pairs.verb))
     }
 
     fn protocol(&self, row: &Row) -> u32 {
-        match self.connection_of(row) {
-            None => 0,
-            Some(connection) if connection.fcoe().is_some() => 3,
-            Some(connection) if connection.rdma().is_some() => 2,
-            Some(_) => 1,
-        }
+        self.connection_of(row).map_or(0, ConnectionSpec::protocol)
     }
 
     fn verb(&self, row: &Row) -> u32 {
-        match self.rdma_of(row).map(|rdma| rdma.verb) {
-            None => 0,
-            Some(RdmaVerb::Send) => 1,
-            Some(RdmaVerb::Write) => 2,
-            Some(RdmaVerb::Read) => 3,
-        }
+        self.operation_of(row).map_or(0, Operation::column)
     }
 
     fn kind(&self, row: &Row) -> u32 {

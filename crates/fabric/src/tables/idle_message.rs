@@ -1,4 +1,4 @@
-//! What a message over RDMA takes on a path without other traffic, to the picosecond.
+//! What a message of a queue pair takes on a path without other traffic, to the picosecond.
 //!
 //! The packets of the message leave back to back, with the extended headers that they have by their place in it. Before them come the
 //! request of a READ, over the way back, and the fetch of the context of a queue pair that has not sent before.
@@ -7,12 +7,12 @@
 
 use super::idle::IdlePath;
 use std::sync::Arc;
-use transport::{NicLimits, RdmaSpec};
+use transport::{NicLimits, QueuePairSpec};
 use units::Time;
 
 /// A queue pair that has its path alone.
 pub(super) struct IdleMessage {
-    spec: Arc<RdmaSpec>,
+    spec: Arc<QueuePairSpec>,
     there: IdlePath,
     back: IdlePath,
     /// How long its NIC takes to fetch a context.
@@ -21,7 +21,7 @@ pub(super) struct IdleMessage {
 
 impl IdleMessage {
     pub fn new(
-        spec: &Arc<RdmaSpec>,
+        spec: &Arc<QueuePairSpec>,
         there: IdlePath,
         back: IdlePath,
         nic: Option<&NicLimits>,

@@ -8,13 +8,13 @@ use super::View;
 use crate::run::state::frame_log::Row;
 use frame::{FrameKind, MIN_FRAME_BYTES};
 use std::collections::BTreeMap;
-use transport::{RdmaSpec, RdmaVerb, RdmaWord};
+use transport::{Operation, QueuePairSpec, QueuePairWord};
 
 /// The octets of a CN-TAG.
 const CN_TAG: u16 = 4;
 
-/// A queue pair: its path, and its number there.
-type Pair = (u32, u32);
+/// A queue pair: its path, its number there, and whether it sends from the far end.
+type Pair = (u32, u32, bool);
 
 /// What the packets of queue pairs were, by their numbers.
 #[derive(Default)]
@@ -34,9 +34,9 @@ impl MessageLengths {
     pub fn of(view: &View<'_>, rows: &[Row]) -> MessageLengths {
         let mut found = MessageLengths::default();
         for row in rows {
-            let Some(rdma) = view.rdma_of(row).filter(|rdma| is_data_of_write(row, rdma)) else { continue };
-            let RdmaWord { number, flags: [last, _, first], .. } = RdmaWord::of(row.frame.word);
-            let last = last.then(|| data_of(row, rdma, first));
+            let Some((pairs, operation)) = write_of(view, row) else { continue };
+            let QueuePairWord { number, flags: [last, _, first], .. } = QueuePairWord::of(row.frame.word);
+            let last = last.then(|| data_of(row, pairs.headers + operation.extended(first, true)));
             found.packets.entry(pair_of(row)).or_default().insert(number, Packet { first, last });
         }
         found
@@ -44,48 +44,52 @@ impl MessageLengths {
 
     /// The bytes of the message that a row says the length of; 0: it says none, or they are not known.
     pub fn bytes(&self, view: &View<'_>, row: &Row) -> u64 {
-        let Some(rdma) = view.rdma_of(row) else { return 0 };
-        let RdmaWord { number, flags: [_, asks, first], .. } = RdmaWord::of(row.frame.word);
+        if view.operation_of(row).is_none() {
+            return 0;
+        }
+        let QueuePairWord { number, flags: [_, asks, first], .. } = QueuePairWord::of(row.frame.word);
         if asks && row.asked > 0 {
             return row.asked.into();
         }
-        if !first || !is_data_of_write(row, rdma) {
-            return 0;
-        }
-        self.packets.get(&pair_of(row)).and_then(|own| bytes_from(own, number, rdma)).unwrap_or(0)
+        let Some((pairs, _)) = write_of(view, row).filter(|_| first) else { return 0 };
+        self.packets.get(&pair_of(row)).and_then(|own| bytes_from(own, number, pairs)).unwrap_or(0)
     }
 }
 
 /// The bytes of the message that begins with a packet, if all of its packets are known.
-fn bytes_from(packets: &BTreeMap<u32, Packet>, first: u32, rdma: &RdmaSpec) -> Option<u64> {
+fn bytes_from(packets: &BTreeMap<u32, Packet>, first: u32, pairs: &QueuePairSpec) -> Option<u64> {
     let mut before = 0u64;
     loop {
-        let packet = packets.get(&RdmaWord::of(first.wrapping_add(before as u32)).number)?;
+        let packet = packets.get(&QueuePairWord::of(first.wrapping_add(before as u32)).number)?;
         if packet.first != (before == 0) {
             return None;
         }
         match packet.last {
             Some(0) => return None,
-            Some(data) => return Some(before * u64::from(rdma.mtu) + u64::from(data)),
+            Some(data) => return Some(before * u64::from(pairs.mtu) + u64::from(data)),
             None => before += 1,
         }
     }
 }
 
-fn is_data_of_write(row: &Row, rdma: &RdmaSpec) -> bool {
-    rdma.verb == RdmaVerb::Write && row.frame.flags.kind() == FrameKind::Data
+/// The queue pair of a packet of data of a WRITE, and which WRITE it is.
+fn write_of<'a>(view: &'a View<'_>, row: &Row) -> Option<(&'a QueuePairSpec, Operation)> {
+    let operation = view.operation_of(row)?;
+    let is_write = matches!(operation, Operation::Write | Operation::WriteWithImmediate);
+    let pairs = view.connection_of(row)?.queue_pairs()?;
+    (is_write && row.frame.flags.kind() == FrameKind::Data).then_some((pairs, operation))
 }
 
 fn pair_of(row: &Row) -> Pair {
-    let word = RdmaWord::of(row.frame.word);
-    (row.frame.path.0, if word.has_pair() { word.pair } else { row.connection })
+    let word = QueuePairWord::of(row.frame.word);
+    (row.frame.path.0, if word.has_pair() { word.pair } else { row.connection }, row.back)
 }
 
-/// Bytes of data in a packet; 0 where the frame was made longer.
-fn data_of(row: &Row, rdma: &RdmaSpec, first: bool) -> u16 {
+/// Bytes of data in a packet with so many bytes of headers; 0 where the frame was made longer.
+fn data_of(row: &Row, headers: u16) -> u16 {
     let bytes = row.frame.bytes - if row.cn_tag.is_some() { CN_TAG } else { 0 };
     if bytes <= MIN_FRAME_BYTES {
         return 0;
     }
-    bytes.saturating_sub(rdma.headers + rdma.extended(first, true))
+    bytes.saturating_sub(headers)
 }

@@ -1,4 +1,4 @@
-//! What the time of queue pairs and of messages over RDMA was spent on.
+//! What the time of queue pairs and of their messages was spent on.
 
 use measure::table::{integer, real};
 use measure::{ColumnSpec, TableBuilder, TableSpec};
@@ -8,7 +8,7 @@ use units::Time;
 /// Columns of `message_times`.
 pub(super) static MESSAGE_TIMES: TableSpec = TableSpec {
     name: "message_times",
-    about: "One row per transfer over RDMA that is acknowledged or, of READs, whole: what its time was spent on. Times add up to `acknowledged_ns` of its transfer, to the nanosecond.",
+    about: "One row per transfer over a queue pair that is acknowledged or, of READs, whole: what its time was spent on. Times add up to `acknowledged_ns` of its transfer, to the nanosecond.",
     columns: &[
         &[
             integer("transfer", "", "Its transfer, as a row of the table `transfers`, counted from 0."),

@@ -67,9 +67,6 @@ pub(super) fn of_connections(
     ports
 }
 
-/// The port of UDP that packets of RoCEv2 go to.
-const ROCE: u16 = 4_791;
-
 impl View<'_> {
     /// The ports of a frame of the log, as it travels; 0 for a pause frame.
     pub(super) fn ports_of(&self, row: &Row, known: &mut KnownPorts) -> Ports {
@@ -92,8 +89,8 @@ impl View<'_> {
         let flow = &self.s.spec.flows[number as usize];
         let Some(list) = flow.source.transfers() else {
             // One for each flow between two hosts, as long as there are ports.
-            let rdma = flow.transport.as_ref().is_some_and(|connection| connection.rdma().is_some());
-            let known = Ports { source: 0, destination: if rdma { ROCE } else { 0 } };
+            let destination = flow.transport.as_ref().and_then(|connection| connection.known_port());
+            let known = Ports { source: 0, destination: destination.unwrap_or(0) };
             let drawn = known.or_drawn(u64::from(number & 0x3FFF) << 50);
             return OfPath::One(flow.ports.unwrap_or(drawn));
         };

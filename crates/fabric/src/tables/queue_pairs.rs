@@ -3,9 +3,10 @@
 use super::View;
 use super::message_times::{SPENT, with_spent};
 use crate::run::state::endpoint_state::EndpointState;
+use frame::NodeId;
 use measure::table::{integer, real, real_or_null, text};
 use measure::{TableBuilder, TableSpec};
-use transport::{Endpoint, PairReceived, QueuePair, ReadCounts, TimesSpent};
+use transport::{PairReceived, QueuePair, ReadCounts, TimesSpent};
 use units::Time;
 
 /// Columns of `queue_pairs`.
@@ -14,7 +15,7 @@ pub(super) static QUEUE_PAIRS: TableSpec = TableSpec {
     about: "One row per queue pair, over the whole run: `warmup` does not count anew.",
     columns: &[
         &[
-            text("flow", "Name of the flow."),
+            text("flow", "Name of the flow; where both ends send, either has a row."),
             text("source", "Sending host."),
             text("destination", "Receiving host."),
             integer("queue_pair", "", "Its number among those of the flow to this host, from 0."),
@@ -54,7 +55,11 @@ pub(super) static QUEUE_PAIRS: TableSpec = TableSpec {
             integer("rnr_naks_sent", "", "NAKs that the receiver has sent because it was not ready."),
             integer("rnr_naks_received", "", "Those that have come to the sender."),
             integer("timeouts", "", "Timeouts of the sender; of READs, of the receiver."),
-            integer("context_fetches", "", "Times that its NIC had to fetch its context (`rdma` of hosts)."),
+            integer(
+                "context_fetches",
+                "",
+                "Times that its NIC had to fetch its context (`context_fetch` of its host).",
+            ),
         ],
         &SPENT,
         &[real_or_null(
@@ -67,6 +72,7 @@ pub(super) static QUEUE_PAIRS: TableSpec = TableSpec {
 
 struct Row<'a> {
     flow: usize,
+    source: usize,
     destination: usize,
     number: u64,
     control: &'static str,
@@ -79,10 +85,12 @@ struct Row<'a> {
 }
 
 impl View<'_> {
-    /// Queue pairs of flows and transfers over RDMA.
+    /// Queue pairs of flows and transfers, those that send from the far end behind those that send from the near one.
     pub(super) fn queue_pairs(&self) -> TableBuilder {
         let ends = self.s.connections();
-        let rows: Vec<Row<'_>> = ends.iter().flat_map(|&(near, far)| self.pairs_between(near, far)).collect();
+        let both = |&(near, far)| [(near, far, false), (far, near, true)];
+        let rows: Vec<Row<'_>> =
+            ends.iter().flat_map(both).flat_map(|ends| self.pairs_between(ends)).collect();
         let integers = |of: fn(&Row<'_>) -> u64| rows.iter().map(of).collect::<Vec<_>>();
         let flows = &self.s.spec.flows;
         let nodes = &self.s.spec.nodes;
@@ -90,7 +98,7 @@ impl View<'_> {
         let table = QUEUE_PAIRS
             .builder()
             .texts("flow", rows.iter().map(|row| flows[row.flow].name.clone()))
-            .texts("source", rows.iter().map(|row| nodes[flows[row.flow].from.at()].name.clone()))
+            .texts("source", rows.iter().map(|row| nodes[row.source].name.clone()))
             .texts("destination", rows.iter().map(|row| nodes[row.destination].name.clone()))
             .integers("queue_pair", integers(|row| row.number))
             .texts("verb", rows.iter().map(|row| row.verb.into()))
@@ -112,17 +120,26 @@ impl View<'_> {
         )
     }
 
-    fn pairs_between<'a>(&self, near: &'a EndpointState, far: &'a EndpointState) -> Vec<Row<'a>> {
-        let (Endpoint::RdmaSender(sender), Endpoint::RdmaReceiver(receiver)) =
-            (&near.endpoint, &far.endpoint)
+    /// The queue pairs of one end that sends to another.
+    fn pairs_between<'a>(
+        &self,
+        (sending, receiving, is_back): (&'a EndpointState, &'a EndpointState, bool),
+    ) -> Vec<Row<'a>> {
+        let (Some(sender), Some(receiver)) =
+            (sending.endpoint.sending_pairs(), receiving.endpoint.receiving_pairs())
         else {
             return Vec::new();
         };
-        let flow = self.s.path_flow[near.path as usize] as usize;
-        let nth = near.path - self.s.source(flow).first_path;
-        let destination = self.s.spec.flows[flow].source.destinations.nth(nth).at();
+        let flow = self.s.path_flow[sending.path as usize] as usize;
+        let nth = sending.path - self.s.source(flow).first_path;
+        let mut ends = [self.s.spec.flows[flow].from, self.s.spec.flows[flow].source.destinations.nth(nth)];
+        if is_back {
+            ends.reverse();
+        }
+        let [source, destination] = ends.map(NodeId::at);
         let row = |(number, pair)| Row {
             flow,
+            source,
             destination,
             number,
             control: sender.control(),

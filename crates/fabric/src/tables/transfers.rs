@@ -15,7 +15,7 @@ use frame::Ports;
 use measure::table::{integer, real, real_or_null, text};
 use measure::{TableBuilder, TableSpec};
 use std::collections::BTreeMap;
-use transport::{Application, MessageTimes, TransferOutcome};
+use transport::{Application, MessageTimes, Scheduled, TransferOutcome};
 use units::Time;
 use workload::{Framing, Transfer, TransferList};
 
@@ -65,7 +65,7 @@ pub(super) static TRANSFERS: TableSpec = TableSpec {
         real(
             "ideal_ns",
             "ns",
-            "What that takes on its path without other traffic, exact; over TCP in a connection of its own, with its handshake and slow start; over RDMA at the rate of the link, with the request of a READ and the fetch of a context by the NIC. Where switches choose a path for each frame, or links fail, on the fastest way that they allow; with the rates that links have meanwhile, of two the higher.",
+            "What that takes on its path without other traffic, exact; over TCP in a connection of its own, with its handshake and slow start; over a queue pair at the rate of the link, with the request of a READ and the fetch of a context by the NIC. Where switches choose a path for each frame, or links fail, on the fastest way that they allow; with the rates that links have meanwhile, of two the higher.",
         ),
         real_or_null("slowdown", "", "`completion_ns` over `ideal_ns`; null if it was not complete."),
         real_or_null(
@@ -101,7 +101,7 @@ struct Came {
     timeouts: u32,
     /// Over a connection that has learnt from others.
     reused: bool,
-    /// Over RDMA, once it is acknowledged: its queue pair, when the request of a READ came, and what its time was spent on.
+    /// Over a queue pair, once it is acknowledged: its queue pair, when the request of a READ came, and what its time was spent on.
     times: Option<(u32, Option<Time>, MessageTimes)>,
 }
 
@@ -137,17 +137,23 @@ impl View<'_> {
         let ways = self.stages(path, starts).into_iter().map(|[there, back]| {
             let (there, back) = (self.idle_path(&there, rates), self.idle_path(&back, rates));
             match flow.transport.as_ref().map(|connection| &connection.application) {
-                Some(Application::Transfers(spec)) => {
-                    Idle::Connection(Box::new(IdleConnection::new(spec, there, back)))
-                }
-                Some(Application::RdmaTransfers(spec)) => {
-                    let nic = self.s.spec.nodes[flow.from.at()].host().and_then(|host| host.rdma.as_ref());
-                    Idle::Message(Box::new(IdleMessage::new(spec, there, back, nic)))
-                }
+                Some(Application::Transfers(scheduled)) => self.idle_over(scheduled, flow, there, back),
                 _ => Idle::Frames(there),
             }
         });
         ways.collect()
+    }
+
+    /// A transfer over a transport that has its path alone.
+    fn idle_over(&self, scheduled: &Scheduled, flow: &FlowSpec, there: IdlePath, back: IdlePath) -> Idle {
+        match (scheduled, scheduled.queue_pairs()) {
+            (Scheduled::Tcp(spec), _) => Idle::Connection(Box::new(IdleConnection::new(spec, there, back))),
+            (_, Some(spec)) => {
+                let nic = self.s.spec.nodes[flow.from.at()].host().and_then(|host| host.nic_limits.as_ref());
+                Idle::Message(Box::new(IdleMessage::new(spec, there, back, nic)))
+            }
+            _ => Idle::Frames(there),
+        }
     }
 
     fn of_path(&self, path: usize, flow: &FlowSpec, starts: &[u32], transfers: &[Transfer]) -> OfPath {
@@ -283,7 +289,7 @@ impl View<'_> {
         rows
     }
 
-    /// All of them, and what the time of those over RDMA was spent on.
+    /// All of them, and what the time of those over queue pairs was spent on.
     pub fn transfers(&self) -> Vec<TableBuilder> {
         let rows = self.transfer_rows();
         let times = (0..).zip(&rows).filter_map(|(transfer, row)| {

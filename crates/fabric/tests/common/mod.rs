@@ -44,7 +44,7 @@ pub fn host() -> HostSpec {
         receive: None,
         send: None,
         limiters: None,
-        rdma: None,
+        nic_limits: None,
     }
 }
 
@@ -172,7 +172,16 @@ impl Net {
     }
     /// A link with the 20 B of Ethernet around each frame.
     pub fn link(&mut self, a: NodeId, b: NodeId, rate: BitRate, delay: Time) -> &mut LinkSpec {
-        self.0.links.push(LinkSpec { a, b, rate, wire_rate: rate, delay, overhead: 20, response_time: None });
+        self.0.links.push(LinkSpec {
+            a,
+            b,
+            rate,
+            wire_rate: rate,
+            delay,
+            cable: delay,
+            overhead: 20,
+            response_time: None,
+        });
         self.0.links.last_mut().unwrap()
     }
     pub fn flow(&mut self, name: &str, from: NodeId, priority: u8, source: SourceSpec) -> &mut FlowSpec {

@@ -33,9 +33,9 @@ use std::sync::Arc;
 use transport::{
     AimdParams, Application, CnpScope, ConnectionSpec, ControllerSpec, ConversationSpec, CubicKeys,
     CubicParams, DctcpKeys, DctcpParams, Delay, EcnMode, FcoeSpec, FixedRateParams, FixedWindowParams,
-    Growth, LossRecoveryKind, MpiExchangeSpec, NicLimits, QueuePairs, RdmaControlKeys, RdmaKeys,
-    RdmaRecovery, RdmaVerb, RequestResponseSpec, TcpSpec, TimerSpec, TransferSpec, UnlimitedParams,
-    WindowSpec,
+    Growth, LossRecoveryKind, MpiExchangeSpec, NicLimits, Post, QueuePairs, RdmaControlKeys, RdmaKeys,
+    RdmaRecovery, RdmaVerb, RequestResponseSpec, Scheduled, TcpSpec, TimerSpec, TransferSpec, Transport,
+    UnlimitedParams, WindowSpec,
 };
 use units::{Amount, BitRate, Bytes, ClockTolerance, Or, Time};
 use workload::{
@@ -469,7 +469,7 @@ fn host_of(draw: &Draw, classes: ClassMap, control: &Option<PauseSpec>, rolls: &
             script: (0..rolls.below(3)).map(|n| (us(20 + 30 * n), costlier(rolls))).collect(),
         }),
         limiters: (draw.has(LIMITERS) && rolls.below(4) > 0).then(|| limiters(rolls)),
-        rdma: (draw.has(RDMA) && rolls.coin()).then(|| NicLimits {
+        nic_limits: (draw.has(RDMA) && rolls.coin()).then(|| NicLimits {
             message_rate: rolls.coin().then(|| 1_000_000 + rolls.below(9_000_000)),
             contexts: rolls.coin().then(|| 1 + rolls.below(3)),
             context_fetch: ns(rolls.below(2_000)),
@@ -650,16 +650,31 @@ fn bare_tcp(patient: bool, rolls: &mut Rolls) -> TcpSpec {
 /// What carries scheduled transfers over TCP.
 fn scheduled_over_tcp(patient: bool, rolls: &mut Rolls) -> ConnectionSpec {
     let spec = TcpSpec { headers: 40, ..bare_tcp(patient, rolls) };
-    ConnectionSpec { start: Time::ZERO, stop: None, application: Application::Transfers(spec.into()) }
+    ConnectionSpec {
+        start: Time::ZERO,
+        stop: None,
+        application: Application::Transfers(Scheduled::Tcp(spec.into())),
+    }
 }
 
 /// What carries scheduled transfers over RDMA.
 fn scheduled_over_rdma(rolls: &mut Rolls) -> ConnectionSpec {
+    let keys = queue_pairs(rolls);
+    let (spec, _) = keys.carrier(Some(Bytes::new(0)), SEGMENT + 122).unwrap();
+    ConnectionSpec {
+        start: Time::ZERO,
+        stop: None,
+        application: Application::Transfers(Scheduled::Rdma(spec)),
+    }
+}
+
+/// Queue pairs of any kind.
+fn queue_pairs(rolls: &mut Rolls) -> RdmaKeys {
     // What chooses paths lets packets overtake each other.
     let recovery = rolls.pick(&[RdmaRecovery::Selective, RdmaRecovery::Selective, RdmaRecovery::GoBackN]);
     let short = recovery == RdmaRecovery::GoBackN && rolls.coin();
     let control = rolls.pick(RdmaControlKeys::NAMES);
-    let keys = RdmaKeys {
+    RdmaKeys {
         control: <RdmaControlKeys as keys::Forms>::text::<serde::de::value::Error>(control).unwrap(),
         mtu: Or::Value(Bytes::new(SEGMENT.into())),
         headers: Bytes::new(40),
@@ -678,22 +693,31 @@ fn scheduled_over_rdma(rolls: &mut Rolls) -> ConnectionSpec {
         rnr_timer: us(10 + rolls.below(20)),
         rnr_retries: 7,
         ..RdmaKeys::default()
-    };
-    let (spec, _) = keys.carrier(Some(Bytes::new(0)), SEGMENT + 122).unwrap();
-    ConnectionSpec { start: Time::ZERO, stop: None, application: Application::RdmaTransfers(spec) }
+    }
 }
 
-/// Messages in turn over TCP.
-fn conversation(patient: bool, rolls: &mut Rolls) -> ConnectionSpec {
+/// Messages in turn over TCP, or over a queue pair each way.
+fn conversation(patient: bool, over_rdma: bool, rolls: &mut Rolls) -> ConnectionSpec {
     let messages: [&[u64]; 3] = [&[64, 3_000], &[1, 48, 2_500, 48], &[4_000, 1]];
+    let (transport, operation) = if over_rdma {
+        let verb = rolls.pick(&[RdmaVerb::Send, RdmaVerb::Write]);
+        let keys = RdmaKeys { verb, ack_priority: None, ..queue_pairs(rolls) };
+        let (spec, _) = keys.carrier(Some(Bytes::new(0)), SEGMENT + 122).unwrap();
+        (Transport::Rdma(spec), Some(verb.carrying()))
+    } else {
+        (Transport::Tcp(TcpSpec { reconnect: false, ..bare_tcp(patient, rolls) }.into()), None)
+    };
+    let messages = rolls.pick(&messages);
+    let post = |operation| messages.iter().map(move |&bytes| Box::from([Post { operation, bytes }]));
     let spec = ConversationSpec {
-        messages: rolls.pick(&messages).into(),
-        markers: rolls.coin(),
+        messages: messages.into(),
+        posts: operation.into_iter().flat_map(post).collect(),
+        markers: !over_rdma && rolls.coin(),
         outstanding: 1 + rolls.below(3) as u32,
         exchanges: Some(ASKED),
         think: rolls.pick(&[Delay::Fixed(Time::ZERO), Delay::Exponential(us(2))]),
         service: rolls.pick(&[Delay::Fixed(us(1)), Delay::Exponential(us(2))]),
-        tcp: TcpSpec { reconnect: false, ..bare_tcp(patient, rolls) }.into(),
+        transport,
     };
     let application = Application::Conversation(spec.into());
     ConnectionSpec { start: us(rolls.below(10)), stop: None, application }
@@ -724,7 +748,9 @@ fn ring(hosts: &[NodeId], patient: bool, net: &mut Net, rolls: &mut Rolls) {
         eager: 2_000,
         steps: Some(ASKED),
         copy: rolls.coin().then(|| us(rolls.below(3))),
-        tcp: TcpSpec { reconnect: false, handshake: false, ..bare_tcp(patient, rolls) }.into(),
+        transport: Transport::Tcp(
+            TcpSpec { reconnect: false, handshake: false, ..bare_tcp(patient, rolls) }.into(),
+        ),
     };
     let application = Application::MpiExchange(spec.into());
     let connection = Arc::new(ConnectionSpec { start: us(rolls.below(10)), stop: None, application });
@@ -803,6 +829,7 @@ fn spec(draw: &Draw, duration: Time) -> Spec {
             rate,
             wire_rate: rate,
             delay: ps(rolls.pick(&[0, 10_000, 500_000])),
+            cable: ps(0),
             overhead: rolls.pick(&[0, 20, 20]),
             response_time: None,
         }
@@ -855,7 +882,10 @@ fn spec(draw: &Draw, duration: Time) -> Spec {
             let window = i % 2 == 0;
             let single = patient && draw.has(LOSSY);
             let spec = match over_tcp {
-                true if i >= 4 => conversation(patient, rolls),
+                true if i >= 4 => {
+                    let over_rdma = draw.has(RDMA) && rolls.coin();
+                    conversation(patient, over_rdma, rolls)
+                }
                 true => tcp(patient, rolls),
                 // Who waits for a frame that was overtaken repeats all of it, and sends the short one behind it again.
                 false if i == 5 && !(patient && draw.has(CHOICE)) => fcoe(patient, single, rolls),
@@ -1207,7 +1237,7 @@ proptest! {
         for flow in spec.flows.iter().filter(|flow| flow.transport.is_some()) {
             let count = |column| outcome.count("connections", &flow.name, column);
             match flow.transport.as_ref().map(|connection| &connection.application) {
-                Some(Application::Transfers(_) | Application::RdmaTransfers(_)) => {}
+                Some(Application::Transfers(_)) => {}
                 Some(
                     Application::RequestResponse(_)
                     | Application::Conversation(_)
@@ -1225,14 +1255,14 @@ proptest! {
         }
         let scheduled = spec.flows.iter().filter(|flow| {
             let connection = flow.transport.as_ref().map(|connection| &connection.application);
-            matches!(connection, Some(Application::Transfers(_) | Application::RdmaTransfers(_)))
+            matches!(connection, Some(Application::Transfers(_)))
         });
         let acknowledged = outcome.reals("transfers", "acknowledged_ns");
         let delivered = outcome.reals("transfers", "completion_ns");
         prop_assert_eq!(acknowledged.iter().filter(|at| !at.is_nan()).count(), 10 * scheduled.count());
         // Who reads knows at once.
         let reads = |flow: &fabric::spec::FlowSpec| {
-            let rdma = flow.transport.as_ref().and_then(|connection| connection.rdma());
+            let rdma = flow.transport.as_ref().and_then(|connection| connection.queue_pairs());
             rdma.is_some_and(|rdma| rdma.verb == RdmaVerb::Read)
         };
         let reads = spec.flows.iter().any(reads);

@@ -203,6 +203,7 @@ fn spec(dice: &Dice, drains: bool) -> Spec {
                 rate,
                 wire_rate: rate,
                 delay: ps(rolls.pick(&[0, 10_000, 500_000, 2_000_001])),
+                cable: ps(0),
                 overhead: rolls.pick(&[0, 20, 20]),
                 response_time: None,
             }
@@ -243,7 +244,7 @@ fn spec(dice: &Dice, drains: bool) -> Spec {
                     receive: None,
                     send: None,
                     limiters: None,
-                    rdma: None,
+                    nic_limits: None,
                 })),
                 NodeRole::Switch => Role::Switch(Arc::new(SwitchSpec {
                     forwarding: if rolls.coin() {

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use queueing::{Counts, ManagerSpec, Moment, StepParams};
 use std::sync::Arc;
 use transport::{
-    Application, ConnectionSpec, DcqcnKeys, DcqcnPreset, RdmaControlKeys, RdmaKeys, RdmaRecovery,
+    Application, ConnectionSpec, DcqcnKeys, DcqcnPreset, RdmaControlKeys, RdmaKeys, RdmaRecovery, Scheduled,
 };
 use units::{Amount, Bytes, Or, Time};
 use workload::{Arrivals, Destinations, Framing, ServiceOrder, SourceSpec, Transfer, TransferList};
@@ -43,7 +43,7 @@ fn transfers(net: &mut Net, from: NodeId, to: &[NodeId], keys: &RdmaKeys, rows: 
         ..greedy(to[0], PACKET as u16, Time::ZERO)
     };
     let name = format!("t[{}]", net.0.nodes[from.at()].name);
-    let application = Application::RdmaTransfers(spec);
+    let application = Application::Transfers(Scheduled::Rdma(spec));
     let connection = ConnectionSpec { start: Time::ZERO, stop: None, application };
     net.flow(&name, from, 3, source).transport = Some(Arc::new(connection));
 }

@@ -5,7 +5,7 @@ use fabric::spec::SwitchSpec;
 use frame::NodeId;
 use queueing::BufferSpec;
 use std::sync::Arc;
-use transport::{Application, ConnectionSpec, MpiExchangeSpec, TcpPreset};
+use transport::{Application, ConnectionSpec, MpiExchangeSpec, TcpPreset, Transport};
 use units::{Amount, Bytes, Time};
 
 /// Hosts at a switch, the link of the first of which has a tenth of the rate, and who talks to whom.
@@ -29,7 +29,7 @@ fn net(hosts: usize, slow: bool, exchange: &MpiExchangeSpec) -> Net {
 
 fn exchange(message: u64, copy: Option<Time>) -> MpiExchangeSpec {
     let tcp = TcpPreset::Datacenter.keys().sized(Some(Bytes::new(0)), 1_522, 64).unwrap();
-    MpiExchangeSpec { message, eager: 64 << 10, steps: None, copy, tcp: Arc::new(tcp) }
+    MpiExchangeSpec { message, eager: 64 << 10, steps: None, copy, transport: Transport::Tcp(Arc::new(tcp)) }
 }
 
 /// Mean times of a step, and how many there were.

@@ -7,7 +7,7 @@ use frame::{NodeId, Ports};
 use proptest::prelude::*;
 use queueing::BufferSpec;
 use std::sync::Arc;
-use transport::{Application, ConnectionSpec, TcpKeys, TcpPreset, TcpSpec};
+use transport::{Application, ConnectionSpec, Scheduled, TcpKeys, TcpPreset, TcpSpec};
 use units::{Amount, BitRate, Bytes, ClockTolerance, Time};
 use workload::{Arrivals, Destinations, Framing, ServiceOrder, SourceSpec, Transfer, TransferList};
 
@@ -202,7 +202,7 @@ fn over_tcp(
     let spec = keys.sized(Some(Bytes::new(0)), 1_522, 64).unwrap();
     let framing = Framing { frame: 1_522, header: spec.headers };
     let flow = net.flow(name, from, 3, transfers(to, framing, ServiceOrder::RoundRobin, rows));
-    let application = Application::Transfers(spec.into());
+    let application = Application::Transfers(Scheduled::Tcp(spec.into()));
     flow.transport = Some(Arc::new(ConnectionSpec { start: Time::ZERO, stop: None, application }));
 }
 fn exact_times(outcome: &Outcome, column: &str) -> Vec<Option<u64>> {
@@ -331,7 +331,7 @@ fn over_tcp_the_same_on_any_number_of_threads() {
         let spec = keys.sized(Some(Bytes::new(0)), 1_018, 64).unwrap();
         let spec = Arc::new(TcpSpec { headers: 18, segment: 1_000, ..spec });
         for flow in &mut net.0.flows {
-            let application = Application::Transfers(spec.clone());
+            let application = Application::Transfers(Scheduled::Tcp(spec.clone()));
             flow.transport = Some(Arc::new(ConnectionSpec { start: Time::ZERO, stop: None, application }));
         }
         net.0.duration = us(2_000);

@@ -8,7 +8,7 @@ use frame::{NodeId, Ports};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use transport::{Application, ConnectionSpec, TcpPreset};
+use transport::{Application, ConnectionSpec, Scheduled, TcpPreset};
 use units::{Bytes, Time};
 use workload::{Arrivals, Destinations, Framing, ServiceOrder, SourceSpec, Transfer, TransferList};
 
@@ -58,7 +58,7 @@ fn add(
     let spec = TcpPreset::Rfc.keys().sized(Some(Bytes::new(0)), 1_522, 64).unwrap();
     let framing = Framing { frame: 1_522, header: spec.headers };
     let flow = net.flow(name, from, 0, source(to, framing, rows, ports));
-    let application = Application::Transfers(spec.into());
+    let application = Application::Transfers(Scheduled::Tcp(spec.into()));
     flow.transport = Some(Arc::new(ConnectionSpec { start: Time::ZERO, stop: None, application }));
 }
 

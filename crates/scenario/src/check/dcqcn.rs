@@ -9,12 +9,12 @@ use fabric::{Bottleneck, bottlenecks};
 use frame::NodeId;
 use queueing::{Action, ManagerSpec, Moment, RedParams};
 use std::collections::BTreeSet;
-use transport::{CnpScope, DcqcnCrowd, RdmaSpec};
+use transport::{CnpScope, DcqcnCrowd, QueuePairSpec};
 use units::Amount;
 
 /// Warns once for each queue manager of the text.
 pub fn check(model: &Model, spec: &Spec, context: &mut Context<'_>) {
-    let by_dcqcn = |flow: &FlowSpec| rdma(flow).is_some_and(|rdma| rdma.control.hears_cnps());
+    let by_dcqcn = |flow: &FlowSpec| pairs(flow).is_some_and(|pairs| pairs.control.hears_cnps());
     if !spec.flows.iter().any(by_dcqcn) {
         return;
     }
@@ -24,12 +24,12 @@ pub fn check(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     for found in bottlenecks(spec, by_dcqcn) {
         let flow = &spec.flows[found.flow];
         let Some((place, red)) = manager(model, spec, found.switch, flow) else { continue };
-        let Some(rdma) = rdma(flow).filter(|_| !warned.contains(&place)) else { continue };
-        let crowd = crowd(&found, rdma);
+        let Some(pairs) = pairs(flow).filter(|_| !warned.contains(&place)) else { continue };
+        let crowd = crowd(&found, pairs);
         if !seen.insert((place.clone(), crowd.many, crowd.bps.to_bits(), crowd.cnp_gap, found.round_trip)) {
             continue;
         }
-        let Some(rest) = rdma.control.dcqcn_rest(&crowd) else { continue };
+        let Some(rest) = pairs.control.dcqcn_rest(&crowd) else { continue };
         let share = rest.marked;
         if share <= red.max_probability {
             let Some(delay) = delay(&found, &red, share) else { continue };
@@ -58,15 +58,15 @@ pub fn check(model: &Model, spec: &Spec, context: &mut Context<'_>) {
 }
 
 /// Those whom a port holds back; what they have together is its rate as long as nobody else takes a part.
-fn crowd(found: &Bottleneck, rdma: &RdmaSpec) -> DcqcnCrowd {
+fn crowd(found: &Bottleneck, pairs: &QueuePairSpec) -> DcqcnCrowd {
     // A gap that is shared comes round to each as much more rarely.
-    let sharing = if rdma.cnp_scope == CnpScope::Port { found.many.div_ceil(found.receivers) } else { 1 };
+    let sharing = if pairs.cnp_scope == CnpScope::Port { found.many.div_ceil(found.receivers) } else { 1 };
     DcqcnCrowd {
         many: found.many,
         bps: found.bps,
         nic_bps: found.nic_bps,
-        packet: rdma.frame_bytes(rdma.mtu),
-        cnp_gap: rdma.cnp_gap * sharing,
+        packet: pairs.frame_bytes(pairs.mtu),
+        cnp_gap: pairs.cnp_gap * sharing,
     }
 }
 
@@ -102,8 +102,8 @@ fn swings(found: &Bottleneck, delay: f64, longest: f64) -> (String, &'static str
     (message, "queue and rates swing: expected a lower max_probability, or min and max further apart")
 }
 
-fn rdma(flow: &FlowSpec) -> Option<&RdmaSpec> {
-    flow.transport.as_ref().and_then(|connection| connection.rdma())
+fn pairs(flow: &FlowSpec) -> Option<&QueuePairSpec> {
+    flow.transport.as_ref().and_then(|connection| connection.queue_pairs())
 }
 
 /// What marks the frames of a flow at a switch, if that is RED whose marks jump to 1, and where the text says how often.

@@ -2,7 +2,7 @@
 //! or each loss costs an exchange and its timeout.
 
 use super::Context;
-use super::rdma::{may_drop, sprays};
+use super::queue_pairs::{may_drop, sprays};
 use super::unused::place_of;
 use crate::model::Model;
 use fabric::links_at_ends;

@@ -177,7 +177,7 @@ fn host(
             &at.key("rate_limiters"),
             context,
         ),
-        rdma,
+        nic_limits: rdma,
     }
 }
 

@@ -7,7 +7,7 @@ use crate::model::Model;
 use fabric::spec::{FlowSpec, Spec};
 use frame::NodeId;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use transport::RdmaControlSpec;
+use transport::QueuePairControlSpec;
 use units::{BitRate, Time};
 
 /// Warns once for each entry of the text.
@@ -68,9 +68,9 @@ pub fn check(model: &Model, spec: &Spec, context: &mut Context<'_>) {
 }
 
 /// The control of a flow that goes by telemetry.
-fn control(flow: &FlowSpec) -> Option<&RdmaControlSpec> {
-    let rdma = flow.transport.as_ref().and_then(|connection| connection.rdma())?;
-    Some(&rdma.control).filter(|control| control.hears_telemetry())
+fn control(flow: &FlowSpec) -> Option<&QueuePairControlSpec> {
+    let pairs = flow.transport.as_ref().and_then(|connection| connection.queue_pairs())?;
+    Some(&pairs.control).filter(|control| control.hears_telemetry())
 }
 
 /// By host, how many senders of these flows send to it at once: all that always do, and those transfers that begin together.

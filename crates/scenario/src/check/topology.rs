@@ -80,6 +80,7 @@ impl Fabric {
             rate: link.rate,
             wire_rate: link.wire_rate,
             delay: link.delay,
+            cable: link.cable,
             overhead: link.overhead,
             response_time: link.phy.and_then(response_time_of),
         };

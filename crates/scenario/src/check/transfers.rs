@@ -10,7 +10,7 @@ use flow_control::FlowControl;
 use frame::{NodeId, PRIORITIES, Ports, Priority};
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use transport::{Application, ConnectionSpec, Delay, RdmaKeys, TcpKeys};
+use transport::{Application, ConnectionSpec, Delay, RdmaKeys, Scheduled, TcpKeys};
 use units::{Bytes, Time};
 use workload::{
     Arrivals, ArrivalsText, Destinations, FrameSizes, Framing, Incast, PoissonTransfers, RateBasis,
@@ -211,7 +211,7 @@ fn one(
         None => None,
     };
     let (framing, connection) = carrier?;
-    let ports = with_port_of_roce(ports, connection.as_deref());
+    let ports = with_known_port(ports, connection.as_deref());
     let mut lists = Lists {
         framing,
         connection,
@@ -262,10 +262,10 @@ fn one(
     Some(lists)
 }
 
-/// The port of RoCEv2 at the receiver of RDMA, if no other is given.
-fn with_port_of_roce(ports: Ports, connection: Option<&ConnectionSpec>) -> Ports {
-    let rdma = connection.is_some_and(|connection| connection.rdma().is_some());
-    let destination = if rdma && ports.destination == 0 { wire::roce::UDP_PORT } else { ports.destination };
+/// The port that its protocol has at the receiver, if no other is given.
+fn with_known_port(ports: Ports, connection: Option<&ConnectionSpec>) -> Ports {
+    let known = connection.and_then(|connection| connection.known_port()).filter(|_| ports.destination == 0);
+    let destination = known.unwrap_or(ports.destination);
     Ports { destination, ..ports }
 }
 
@@ -440,7 +440,7 @@ fn over_rdma(
         .ok()?;
     warnings.into_iter().for_each(|why| context.beware(why, at));
     let framing = Framing { frame: spec.frame_bytes(spec.mtu), header: spec.headers };
-    Some((framing, Application::RdmaTransfers(spec)))
+    Some((framing, Application::Transfers(Scheduled::Rdma(spec))))
 }
 
 /// Connections of TCP that carry transfers in frames of at most this length.
@@ -464,7 +464,7 @@ fn over_tcp(
         .ok()?;
     warnings.into_iter().for_each(|why| context.beware(why, at));
     let framing = Framing { frame: spec.frame_bytes(spec.segment), header: spec.headers };
-    Some((framing, Application::Transfers(spec)))
+    Some((framing, Application::Transfers(Scheduled::Tcp(spec))))
 }
 
 /// When the last transfer may begin.

@@ -104,7 +104,7 @@ fn entry_name(flow: &FlowSpec) -> &str {
 /// What NICs spend on RDMA, where none is sent, and keys of that which change nothing.
 fn nics(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     let own = model.hosts.iter().map(|(name, own)| (Place::of("hosts").key(name), &own.rdma));
-    let is_rdma = |flow: &FlowSpec| flow.transport.as_ref().is_some_and(|it| it.rdma().is_some());
+    let is_rdma = |flow: &FlowSpec| flow.transport.as_ref().is_some_and(|it| it.queue_pairs().is_some());
     let sent = spec.flows.iter().any(is_rdma);
     for (at, keys) in [(Place::of("host"), &model.host.rdma)].into_iter().chain(own) {
         let Some(keys) = keys else { continue };
@@ -199,7 +199,9 @@ pub fn place_of<'m>(model: &'m Model, flow: &FlowSpec) -> Option<(&'m str, Vec<P
     let i = model.flows.iter().position(is_its)?;
     let source = Place::of("flows").index(i).key("source");
     let at = source.key(model.flows[i].source.name());
-    Some((&model.flows[i].name, vec![at.key("control"), at.key("tcp"), at, source]))
+    let over = at.key("rdma");
+    let tables = vec![over.key("control"), over, at.key("control"), at.key("tcp"), at, source];
+    Some((&model.flows[i].name, tables))
 }
 
 /// Colors that no queue manager asks for, and what one has for colors that no flow has.

@@ -104,11 +104,24 @@ impl Choice for SourceText {
         GREEDY.contains(&name).then_some(SourceText::Pushed(Arrivals::Greedy))
     }
     fn keyed<'de, D: Deserializer<'de>>(name: &str, table: D) -> Result<SourceText, D::Error> {
-        if Arrivals::NAMES.contains(&name) {
-            return Arrivals::keyed(name, table).map(SourceText::Pushed);
-        }
-        Applications::keyed(name, table).map(SourceText::Answered)
+        let read = if Arrivals::NAMES.contains(&name) {
+            Arrivals::keyed(name, table).map(SourceText::Pushed)
+        } else {
+            Applications::keyed(name, table).map(SourceText::Answered)
+        };
+        read.map_err(|why| {
+            let refused = refused_transport(name, &why.to_string());
+            refused.map_or(why, |refused| serde::de::Error::custom(refused))
+        })
     }
+}
+
+/// Why the transport that serde does not know as a key of a source is refused there, and what is accepted; `None`: the key is
+/// no transport.
+fn refused_transport(source: &str, why: &str) -> Option<String> {
+    let (key, _) = why.strip_prefix("unknown field `")?.split_once('`')?;
+    let application = if Arrivals::NAMES.contains(&source) { "pushed" } else { source };
+    transport::refused(application, key).map(|why| format!("{}; {}", why.message, why.help))
 }
 
 by_form!(SourceText);

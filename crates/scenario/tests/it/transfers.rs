@@ -6,7 +6,7 @@ use frame::{NodeId, Ports, Priority};
 use scenario::{Diagnostic, Scenario, load, load_with};
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use transport::Application;
+use transport::{Application, Scheduled};
 use units::Time;
 use workload::{Framing, Transfer};
 
@@ -103,7 +103,9 @@ fn over_tcp() {
     // 1522 B less 62 B of headers and 12 B of timestamps.
     let framing = Framing { frame: 1522, header: 74 };
     assert_eq!((flow.source.transfers().unwrap().framing(), scenario.spec.flows.len()), (framing, 4));
-    let Some(Application::Transfers(spec)) = flow.transport.as_ref().map(|it| &it.application) else {
+    let Some(Application::Transfers(Scheduled::Tcp(spec))) =
+        flow.transport.as_ref().map(|it| &it.application)
+    else {
         panic!()
     };
     assert!(spec.reconnect && spec.segment == 1_448 && spec.transfers.total == Some(0));

@@ -481,7 +481,7 @@ fn connections_become_plain_data() {
 
 #[test]
 fn conversations_by_name_and_by_size() {
-    use transport::Application;
+    use transport::{Application, Transport};
     let spec = |messages: &str| {
         let text = format!(
             "[simulation]\nduration = \"1 ms\"\n[topology.star]\nhosts = 2\nrate = \"10 Gb/s\"\n[[flows]]\nname = \"f\"\n\
@@ -497,7 +497,10 @@ fn conversations_by_name_and_by_size() {
     let read = spec("\"iscsi_read\"");
     assert_eq!((&*read.messages, read.outstanding), ([48, 1_048_576 + 128 * 48].as_slice(), 4));
     // 10 MB hold so many commands of 48 B; of writes as many as their data fit.
-    assert_eq!((read.exchanges, read.tcp.timestamps), (Some(208_333), true));
+    assert_eq!(
+        (read.exchanges, matches!(&read.transport, Transport::Tcp(tcp) if tcp.timestamps)),
+        (Some(208_333), true)
+    );
     let write = spec("{ iscsi_write = { block = \"64 KiB\", data_segment = \"32 KiB\" } }");
     assert_eq!((&*write.messages, write.exchanges), ([65_536 + 2 * 48, 48].as_slice(), Some(152)));
     assert_eq!(&*spec("[\"1 KiB\", \"64 B\", \"3 B\", \"4 B\"]").messages, [1024, 64, 3, 4]);

@@ -1,6 +1,7 @@
 //! The keys of RDMA: what a scenario says, and what cannot be meant.
 
 use super::RdmaControlKeys;
+use super::operation::Operation;
 use super::spec::{
     CnpScope, QueuePairs, RdmaRecovery, RdmaSpec, RdmaTimeouts, RdmaVerb, ReceiveQueue, StaticWindow,
 };
@@ -105,7 +106,7 @@ impl Default for RdmaKeys {
             ack_every: None,
             ack_priority: None,
             nak_gap: Time::from_us(500),
-            timeout: Time::from_ps(4_096_000 << 14),
+            timeout: RdmaTimeouts::LONGEST,
             low_timeout: None,
             retries: 7,
             cnp_gap: Time::from_us(50),
@@ -139,16 +140,35 @@ impl RdmaKeys {
         limit: Option<Bytes>,
         frame: u16,
     ) -> Result<(Arc<RdmaSpec>, Vec<Remark>), Vec<Remark>> {
+        self.carrier_of(&[self.verb.operation()], limit, frame)
+    }
+
+    /// What sends messages of an application in both directions, which are these operations.
+    pub(crate) fn duplex(
+        &self,
+        operations: &[Operation],
+        frame: u16,
+    ) -> Result<(Arc<RdmaSpec>, Vec<Remark>), Vec<Remark>> {
+        let (spec, mut warnings) = self.carrier_of(operations, Some(Bytes::new(0)), frame)?;
+        let both = "a flow or `[[transfers]]` over RDMA: here an application says what is sent, over one queue pair each way";
+        warnings.extend(
+            Unused::of(self, &RdmaKeys::default()).unless(false, both, &["queue_pairs", "message"]).remarks(),
+        );
+        Ok((spec, warnings))
+    }
+
+    fn carrier_of(
+        &self,
+        operations: &[Operation],
+        limit: Option<Bytes>,
+        frame: u16,
+    ) -> Result<(Arc<RdmaSpec>, Vec<Remark>), Vec<Remark>> {
         let control = self.control.spec().map_err(|wrong| -> Vec<Remark> {
             wrong.into_iter().map(|why| why.within(self.control.name()).within("control")).collect()
         });
         // Where the control cannot be meant, that is said.
         let telemetry = control.as_ref().map_or(0, super::RdmaControlSpec::telemetry_bytes);
-        let extended = match self.verb {
-            RdmaVerb::Send => 0,
-            RdmaVerb::Write => 16,
-            RdmaVerb::Read => 4,
-        };
+        let extended = operations.iter().map(|it| it.extended(true, true)).max().unwrap_or_default();
         let mtu = self.mtu(frame, telemetry + extended);
         let mut wrong = self.check();
         wrong.extend(mtu.as_ref().err().cloned());
@@ -171,6 +191,7 @@ impl RdmaKeys {
             mtu,
             headers,
             verb: self.verb,
+            extended,
             max_reads: self.max_reads as u32,
             receive_queue: self.ready_for(),
             rnr_timer: self.rnr_timer,

@@ -27,6 +27,7 @@ mod timer;
 use super::RdmaController;
 use super::control::{PathFacts, RdmaAck, RdmaControl, RdmaLoss};
 pub use super::headers::{header_of, labelled};
+use super::operation::Operation;
 use super::psn::{self, Word};
 use super::recovery::Recovery;
 use super::spec::{RdmaSpec, RdmaVerb};
@@ -95,6 +96,7 @@ struct Message {
     timeouts: u32,
     /// Others wait for its end.
     awaited: bool,
+    operation: Operation,
     start: Time,
     /// Its first packet, and how many there are.
     first: u64,
@@ -210,14 +212,30 @@ impl QueuePair {
         self.work_out();
     }
 
-    /// One more message, after all others; `awaited`: others wait for its end.
+    /// One more message of the verb of its queue pair, after all others; `awaited`: others wait for its end.
     pub fn post(&mut self, transfer: u32, start: Time, bytes: u64, awaited: bool) {
-        let packets = bytes.div_ceil(self.spec.mtu.into());
+        self.post_as(self.spec.verb.operation(), transfer, start, bytes, awaited);
+    }
+
+    /// One more message, after all others. The request of a READ has no data, and one packet.
+    pub fn post_as(&mut self, operation: Operation, transfer: u32, start: Time, bytes: u64, awaited: bool) {
+        let packets = bytes.div_ceil(self.spec.mtu.into()).max(1);
         let (first, before) = (self.end, self.end_bytes);
-        let message =
-            Message { transfer, again: 0, timeouts: 0, awaited, start, first, packets, before, bytes };
+        let message = Message {
+            transfer,
+            again: 0,
+            timeouts: 0,
+            awaited,
+            operation,
+            start,
+            first,
+            packets,
+            before,
+            bytes,
+        };
         self.messages.append_one(message);
-        (self.end, self.end_bytes) = (first + packets, before + bytes + self.extended(packets, packets));
+        (self.end, self.end_bytes) =
+            (first + packets, before + bytes + operation.extended_of(packets, packets));
         self.begin_next(start);
         self.settle(start);
     }
@@ -247,9 +265,13 @@ impl QueuePair {
     pub fn window(&self) -> u64 {
         self.window.min(self.control.window())
     }
-    /// Its control.
-    pub fn control(&self) -> &RdmaController {
-        &self.control
+    /// Frames that came and were of no use.
+    pub fn discarded(&self) -> u64 {
+        self.discarded
+    }
+    /// The congestion estimate of a control that has one, from 0 to 1.
+    pub fn alpha(&self, now: Time) -> Option<f64> {
+        self.control.alpha(now)
     }
     /// Packets that are outstanding.
     pub fn outstanding(&self) -> u64 {
@@ -412,6 +434,7 @@ impl Protocol for QueuePair {
         let data = (message.bytes - (packet - message.first) * mtu).min(mtu) as u16;
         let (first, last) = (packet == message.first, packet + 1 == message.end());
         let immediate = if last && message.awaited { message.transfer + 1 } else { 0 };
+        let operation = message.operation;
         let again = packet < self.highest;
         if again {
             message.again += 1;
@@ -425,7 +448,7 @@ impl Protocol for QueuePair {
         self.counts.sent += 1;
         self.recovery.on_sent(packet, again);
         self.admitted = NONE;
-        let bytes = self.spec.frame_bytes(data + self.spec.extended(first, last));
+        let bytes = self.spec.frame_bytes(data + operation.extended(first, last));
         self.control.on_send(now, bytes.into());
         self.last = (now, bytes.into());
         self.clocks.own.on_send(bytes, again, now);
@@ -444,7 +467,8 @@ impl Protocol for QueuePair {
         let word = Word { number: packet as u32, flags: [last, asks, first], pair: self.number };
         let telemetry = self.control.telemetry();
         let (word, pair) = (word.bits(), self.number);
-        let header = RdmaHeader { word, pair, telemetry, immediate, ..RdmaHeader::default() };
+        let operation = operation.label(self.spec.verb, last);
+        let header = RdmaHeader { word, pair, telemetry, immediate, operation, ..RdmaHeader::default() };
         let (word, header) = labelled(header);
         let ecn_capable = self.spec.understands_marks();
         Some(Segment { kind: FrameKind::Data, word, header, bytes, ecn_capable })
@@ -458,12 +482,6 @@ impl Protocol for QueuePair {
         self.round_trip.0 = Time::NEVER;
         let bytes = self.spec.frame_bytes(self.spec.mtu).into();
         Some(Record { kind: RecordKind::RoundTrip, start, end, bytes })
-    }
-    fn retransmitted(&self) -> u64 {
-        self.counts.retransmitted
-    }
-    fn discarded(&self) -> u64 {
-        self.discarded
     }
     fn memory_bytes(&self) -> usize {
         self.messages.capacity() * size_of::<Message>()

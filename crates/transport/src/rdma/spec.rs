@@ -2,16 +2,14 @@
 
 use super::RdmaControlSpec;
 use super::control::{PathFacts, RdmaControl};
+use super::operation::{AETH_BYTES, Operation, RETH_BYTES};
 use super::psn::MOST_OUTSTANDING;
 use frame::Priority;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{BitRate, Time};
 
-/// Extended headers: of an acknowledgement and of the first and the last packet of a READ's response (AETH), of the first packet of
-/// a WRITE and of the request of a READ (RETH); and what a CNP carries.
-const AETH_BYTES: u16 = 4;
-const RETH_BYTES: u16 = 16;
+/// What a CNP carries.
 const CNP_BYTES: u16 = 16;
 
 /// Bytes of a message of InfiniBand, at most.
@@ -37,6 +35,25 @@ impl RdmaVerb {
             RdmaVerb::Send => "send",
             RdmaVerb::Write => "write",
             RdmaVerb::Read => "read",
+        }
+    }
+
+    /// The operation of a message of an application that is to notice it: what it writes has immediate data.
+    #[inline]
+    pub fn carrying(self) -> Operation {
+        match self {
+            RdmaVerb::Write => Operation::WriteWithImmediate,
+            _ => Operation::Send,
+        }
+    }
+
+    /// The operation of its data.
+    #[inline]
+    pub fn operation(self) -> Operation {
+        match self {
+            RdmaVerb::Send => Operation::Send,
+            RdmaVerb::Write => Operation::Write,
+            RdmaVerb::Read => Operation::ReadResponse,
         }
     }
 }
@@ -109,6 +126,11 @@ pub struct RdmaTimeouts {
     pub few: u64,
 }
 
+impl RdmaTimeouts {
+    /// Where nothing else is said: a local ACK timeout of 14.
+    pub const LONGEST: Time = Time::from_ps(4_096_000 << 14);
+}
+
 /// The queue pairs from one host to another, checked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RdmaSpec {
@@ -118,6 +140,8 @@ pub struct RdmaSpec {
     pub headers: u16,
     /// What its messages are.
     pub verb: RdmaVerb,
+    /// Bytes of extended headers of a packet of data at most: 0 to 20.
+    pub extended: u16,
     /// READs that a queue pair has under way at most, above 0.
     pub max_reads: u32,
     /// What it is ready for; `None`: any number of messages.
@@ -167,23 +191,7 @@ impl RdmaSpec {
     /// Bytes of extended headers of a packet by its place in a message.
     #[inline]
     pub fn extended(&self, first: bool, last: bool) -> u16 {
-        match self.verb {
-            RdmaVerb::Send => 0,
-            RdmaVerb::Write => {
-                if first {
-                    RETH_BYTES
-                } else {
-                    0
-                }
-            }
-            RdmaVerb::Read => {
-                if first || last {
-                    AETH_BYTES
-                } else {
-                    0
-                }
-            }
-        }
+        self.verb.operation().extended(first, last)
     }
     /// The packets of a message of so many bytes, in order: lengths of frames, and how many of this length follow each other.
     pub fn packets_of(&self, bytes: u64) -> impl Iterator<Item = (u16, u64)> {
@@ -248,8 +256,7 @@ impl RdmaSpec {
     }
     /// The longest frame of either end.
     pub fn longest_frame(&self) -> u16 {
-        let most = self.extended(true, true).saturating_add(self.mtu);
-        self.frame_bytes(most).max(self.cnp_bytes())
+        self.frame_bytes(self.extended.saturating_add(self.mtu)).max(self.cnp_bytes())
     }
     /// Whether receivers send CNPs.
     pub fn sends_cnps(&self) -> bool {

@@ -178,7 +178,7 @@ impl Buffers {
         let several = queue.voqs > 1;
         let list = if several { &mut voqs[queue.head_voq()] } else { &mut queue.list };
         let waiting = pool.pop(list);
-        // The next one may be far away: worth 7 % of the CPU time of web search over RDMA, whose queues are long.
+        // The next one may be far away: worth 7 % of the CPU time of web search over queue pairs, whose queues are long.
         pool.fetch_first(list);
         queue.leave(waiting.frame.bytes, now - waiting.since, send);
         if several {

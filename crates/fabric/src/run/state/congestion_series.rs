@@ -2,7 +2,7 @@
 //! alpha, notifications and retransmissions of queue pairs.
 
 use measure::{BinnedBits, BinnedMax, Passage};
-use transport::{Endpoint, Protocol, RdmaControl, RdmaSender};
+use transport::{Endpoint, Protocol};
 use units::Time;
 
 /// Queue pairs of an endpoint that are recorded: the first.
@@ -19,7 +19,7 @@ pub(crate) enum CongestionSeries {
     /// Window in bytes and smoothed round trip in picoseconds.
     Tcp(BinnedMax, BinnedMax),
     /// Of each queue pair.
-    Rdma(Box<PairsSeries>),
+    Pairs(Box<PairsSeries>),
 }
 
 /// The series of the queue pairs of an endpoint.
@@ -51,7 +51,8 @@ impl PairsSeries {
         PairsSeries { width, duration, pairs: Vec::new() }
     }
 
-    fn note(&mut self, sender: &RdmaSender, now: Time) {
+    fn note(&mut self, endpoint: &Endpoint, now: Time) {
+        let Some(sender) = endpoint.sending_pairs() else { return };
         for (nth, pair) in sender.queue_pairs().take(PAIRS).enumerate() {
             if nth == self.pairs.len() {
                 self.pairs.push(PairSeries::new(self.width, self.duration));
@@ -62,7 +63,7 @@ impl PairsSeries {
                 series.window.set(now, pair.window());
             }
             series.in_flight.set(now, pair.bytes_in_flight());
-            if let Some(alpha) = pair.control().alpha(now) {
+            if let Some(alpha) = pair.alpha(now) {
                 series.alpha.set(now, (alpha / ALPHA_UNIT).round() as u64);
             }
             let counts = [pair.counts.cnps, pair.counts.retransmitted];
@@ -97,14 +98,14 @@ impl CongestionSeries {
     /// Notes what an endpoint knows now.
     pub fn note(&mut self, endpoint: &Endpoint, now: Time) {
         match (self, endpoint) {
-            (CongestionSeries::Rdma(series), Endpoint::RdmaSender(sender)) => series.note(sender, now),
+            (CongestionSeries::Pairs(series), endpoint) => series.note(endpoint, now),
             (CongestionSeries::Tcp(events, trips), endpoint) => {
-                if let Some(known) = endpoint.congestion() {
+                if let Some(known) = endpoint.facts(now).congestion {
                     events.set(now, known.window);
                     trips.set(now, known.round_trip.unwrap_or_default().ps());
                 }
             }
-            _ => {}
+            (CongestionSeries::Off, _) => {}
         }
     }
 
@@ -113,7 +114,7 @@ impl CongestionSeries {
         match self {
             CongestionSeries::Off => 0,
             CongestionSeries::Tcp(events, trips) => events.memory_bytes() + trips.memory_bytes(),
-            CongestionSeries::Rdma(series) => {
+            CongestionSeries::Pairs(series) => {
                 let levels = |pair: &PairSeries| {
                     [&pair.rate, &pair.window, &pair.in_flight, &pair.alpha]
                         .map(BinnedMax::memory_bytes)

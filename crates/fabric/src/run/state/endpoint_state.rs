@@ -167,13 +167,7 @@ impl EndpointState {
                 }
                 RecordKind::Transfer => {
                     // Of these one connection may have many.
-                    if matches!(
-                        self.endpoint,
-                        Endpoint::TcpSender(_)
-                            | Endpoint::TransferSender(_)
-                            | Endpoint::RdmaSender(_)
-                            | Endpoint::RdmaReceiver(_)
-                    ) {
+                    if self.endpoint.counts_transfers() {
                         self.measured.exchanges.record(took);
                     }
                     self.measured.completed = Some(record.end);

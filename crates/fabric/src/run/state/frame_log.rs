@@ -39,6 +39,8 @@ pub(crate) struct Row {
     pub connection: u32,
     /// Of the request of a READ the bytes that are asked for.
     pub asked: u32,
+    /// The label of its operation, see [`frame::Header::operation`].
+    pub operation: u8,
     /// The flow of its CN-TAG.
     pub cn_tag: Option<u16>,
     /// What it says, if it is a congestion message.

@@ -28,7 +28,7 @@ impl Carried {
     fn has_stamps(&self) -> bool {
         match self {
             Carried::Header(header) | Carried::Tagged { header: Some(header), .. } => {
-                header.rdma().is_some_and(|rdma| rdma.telemetry.has_stamps())
+                header.stamped().is_some()
             }
             _ => false,
         }
@@ -119,13 +119,7 @@ impl Headers {
     /// What a frame carries in a word, and which of the connections on its path it is of.
     pub fn word_of(&self, frame: &Frame) -> (u32, u32) {
         match self.of(frame) {
-            Some(
-                Carried::Header(Header::Tcp(tcp)) | Carried::Tagged { header: Some(Header::Tcp(tcp)), .. },
-            ) => (tcp.number, tcp.connection),
-            Some(
-                Carried::Header(Header::Rdma(rdma))
-                | Carried::Tagged { header: Some(Header::Rdma(rdma)), .. },
-            ) => (rdma.word, rdma.pair),
+            Some(Carried::Header(header) | Carried::Tagged { header: Some(header), .. }) => header.word(),
             Some(Carried::Tagged { word, .. }) => (*word, 0),
             Some(Carried::Notice(notice)) => (notice.feedback, 0),
             Some(Carried::Returned(_) | Carried::Stamp(..)) => (0, 0),
@@ -169,8 +163,7 @@ impl Headers {
     /// What a packet asks the switches on its way for, to be written into.
     pub fn asked(&mut self, frame: &Frame) -> Option<&mut Telemetry> {
         match frame.flags.is_wide().then(|| &mut self.slots[frame.word as usize])? {
-            Carried::Header(Header::Rdma(rdma))
-            | Carried::Tagged { header: Some(Header::Rdma(rdma)), .. } => Some(&mut rdma.telemetry),
+            Carried::Header(header) | Carried::Tagged { header: Some(header), .. } => header.telemetry_mut(),
             _ => None,
         }
     }

@@ -113,10 +113,13 @@ impl Hosts {
         let begins = |path: u32| routes.path(routes.path_start[path as usize]).first() == Some(&port);
         self.sources.indices().filter(|&nth| begins(self.sources[nth].first_path)).collect()
     }
-    /// The endpoints at the beginning of a path that leaves through a port, which is a number of the whole.
-    pub fn endpoints_through(&self, port: u32, routes: &RouteTable) -> Vec<EndpointIx> {
-        let begins = |path: u32| routes.path(routes.path_start[path as usize]).first() == Some(&port);
-        let leaves = |state: &EndpointState| state.behind.is_none() && begins(state.path);
+    /// The endpoints, at either end of a path, that send through a port; with its number in the whole.
+    pub fn endpoints_through(&self, (port, number): (PortIx, u32), routes: &RouteTable) -> Vec<EndpointIx> {
+        let begins = |path: u32| routes.path(routes.path_start[path as usize]).first() == Some(&number);
+        let leaves = |state: &EndpointState| match state.behind {
+            None => begins(state.path),
+            Some(behind) => routes.step_back(behind.get()).is_some_and(|(egress, _)| egress == port),
+        };
         self.endpoints.indices().filter(|&nth| leaves(&self.endpoints[nth])).collect()
     }
 
@@ -178,7 +181,7 @@ impl Hosts {
         }
         for state in self.endpoints.each_mut() {
             state.measured.clear();
-            state.measured.undelivered_before = state.endpoint.undelivered();
+            state.measured.undelivered_before = state.endpoint.facts(now).undelivered;
         }
     }
 

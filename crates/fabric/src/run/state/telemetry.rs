@@ -1,7 +1,7 @@
 //! In-band telemetry: what the egress ports of switches write into packets that ask for it.
 
 use crate::run::state::headers::Headers;
-use frame::{Frame, Stamp};
+use frame::{Frame, FrameKind, Stamp};
 use units::Time;
 
 /// What a port keeps of what it sends.
@@ -40,7 +40,8 @@ impl PortTelemetry {
 
 /// The stamps that the packet of an endpoint takes along: none yet, or those that it returns.
 pub(crate) fn begin_stamps(headers: &mut Headers, frame: &Frame, endpoint: &transport::Endpoint, pair: u32) {
-    let returned = transport::Protocol::stamps(endpoint, pair).copied();
+    let returns = frame.flags.kind() != FrameKind::Data;
+    let returned = returns.then(|| transport::Protocol::stamps(endpoint, pair).copied()).flatten();
     *headers.stamps_mut(frame) = returned.unwrap_or_default();
 }
 

@@ -30,7 +30,7 @@ use crate::run::steps::telemetry;
 use frame::{Ecn, Frame, FrameKind, Header, PathId, TrafficClass};
 use queueing::Feedback;
 use std::num::NonZeroU32;
-use transport::{Endpoint, Protocol, RdmaWord, Received, Requests};
+use transport::{Endpoint, HostEvent, Protocol, Received, Requests};
 use units::Time;
 
 /// A frame of a connection has come to its end.
@@ -51,10 +51,8 @@ fn deliver_wide(here: &mut NodeView, frame: &Frame, to_far: bool, now: Time, eve
         Some(Carried::Header(header)) => Some(header),
         _ => None,
     };
-    if let Some(rdma) = header.as_ref().and_then(Header::rdma)
-        && rdma.telemetry.has_stamps()
-    {
-        telemetry::deliver_stamps(here, frame, to_far, rdma.pair);
+    if let Some(pair) = header.as_ref().and_then(Header::stamped) {
+        telemetry::deliver_stamps(here, frame, to_far, pair, now);
     }
     deliver_to_transport_slow(here, frame, to_far, (0, header), now, events);
 }
@@ -127,7 +125,7 @@ fn deliver_to_transport(
         congestion_experienced: frame.flags.ecn() == Ecn::Experienced,
         created: frame.created,
     };
-    if to_far && received.congestion_experienced {
+    if received.congestion_experienced && state.notifies.is_some() {
         notify_peer(here, nth, &received, now, events);
         state = &mut here.hosts.endpoints[nth];
     }
@@ -147,8 +145,8 @@ fn deliver_to_transport(
     nics::after_leaving(here, (egress, nth), calls, answer.then.has_work, now, events);
 }
 
-/// A marked frame has come to the far end of a path: what its NIC tells the sender at once goes to the queue of its class,
-/// past the endpoints that stand in line.
+/// A marked frame has come to an end of a path: what its NIC sends back at once goes to the queue of its class, past the
+/// endpoints that wait for the NIC.
 #[inline(never)]
 fn notify_peer(
     here: &mut NodeView,
@@ -195,15 +193,7 @@ pub fn endpoint_due(here: &mut NodeView, nth: EndpointIx, now: Time, events: &mu
             let prepared = receiving.into_iter().flat_map(|own| own.preparing(&buffers.pool));
             queued.chain(prepared).filter(|frame| frame.path == path).any(|frame| {
                 let (word, in_header) = headers.word_of(frame);
-                let word = RdmaWord::of(word);
-                let its_pair = if word.has_pair() { word.pair } else { in_header };
-                its_pair == pair
-                    && match (number, frame.flags.kind()) {
-                        (Some(number), FrameKind::Data) => word.number == number,
-                        // The request of a READ.
-                        (None, FrameKind::Ack) => word.flags[1] && !word.flags[0],
-                        _ => false,
-                    }
+                transport::is_packet((word, in_header), frame.flags.kind(), pair, number)
             })
         };
         state.endpoint.handle_timeout_at(now, &is_queued);
@@ -293,7 +283,7 @@ fn begin_steps(here: &mut NodeView, nth: EndpointIx, now: Time, events: &mut Eve
             continue;
         };
         let endpoint = &mut here.hosts.endpoints[own].endpoint;
-        endpoint.begin_step(at);
+        endpoint.on_event(now, &HostEvent::Step(at));
         let call_at = endpoint.requests().call_at;
         endpoint_queueing::wake_in_time(here, own, call_at, now, events);
     }

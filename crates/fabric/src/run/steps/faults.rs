@@ -49,7 +49,7 @@ use crate::run::steps::victims;
 use frame::{Frame, NodeId, PRIORITIES, TrafficClass, members};
 use scheduling::{Scheduler, Selector};
 use std::ops::Range;
-use transport::Protocol;
+use transport::{HostEvent, Protocol};
 use units::{BitRate, Time};
 
 /// A frame that should have arrived does not, or arrives with a wrong checksum.
@@ -174,12 +174,12 @@ fn change_rate(here: &mut NodeView, port: PortIx, rate: BitRate, now: Time, even
         here.hosts.limiters[nth].on_link_rate(rate, now);
         limiters::update_limiter(here, nth, now, events);
     }
-    let (starts, number) = (&here.routes, here.numbering.port(port));
-    for source in here.hosts.sources_through(number, starts) {
+    let number = here.numbering.port(port);
+    for source in here.hosts.sources_through(number, &here.routes) {
         here.hosts.sources[source].source.on_link_rate(rate);
     }
-    for nth in here.hosts.endpoints_through(number, starts) {
-        if here.hosts.endpoints[nth].endpoint.on_link_rate(rate, now) {
+    for nth in here.hosts.endpoints_through((port, number), &here.routes) {
+        if here.hosts.endpoints[nth].endpoint.on_event(now, &HostEvent::LinkRate(rate)) {
             endpoints::update_endpoint(here, nth, now, events);
         }
     }

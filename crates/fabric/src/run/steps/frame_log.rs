@@ -40,6 +40,7 @@ pub fn log_pause(
         back: false,
         connection: 0,
         asked: 0,
+        operation: 0,
         cn_tag: None,
         notice: None,
     };
@@ -76,11 +77,11 @@ fn row(here: &NodeView, frame: &Frame, now: Time) -> Row {
         Heading::Destination(node) => here.routes.source_node(frame.path) == Some(node),
     };
     let (word, connection) = here.headers.word_of(frame);
-    let asked = match here.headers.of(frame) {
+    let (asked, operation) = match here.headers.of(frame) {
         Some(Carried::Header(header) | Carried::Tagged { header: Some(header), .. }) => {
-            header.rdma().map_or(0, |rdma| rdma.asked)
+            (header.asked(), header.operation())
         }
-        _ => 0,
+        _ => (0, 0),
     };
     let (cn_tag, notice) = match here.headers.of(frame) {
         Some(Carried::Tagged { tag: Tag::Flow(flow), .. }) => (Some(*flow), None),
@@ -97,6 +98,7 @@ fn row(here: &NodeView, frame: &Frame, now: Time) -> Row {
         back,
         connection,
         asked,
+        operation,
         cn_tag,
         notice,
     }

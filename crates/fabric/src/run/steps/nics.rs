@@ -20,7 +20,7 @@ use crate::run::steps::nic_places;
 use crate::run::steps::transmission;
 use frame::{Frame, FrameKind, Priority, Tag, TrafficClass};
 use queueing::Refusal;
-use transport::{Protocol, Segment};
+use transport::{HostEvent, Protocol, Segment};
 use units::Time;
 
 /// Fills a class of a NIC from those in line, by turns.
@@ -37,7 +37,7 @@ pub fn pull(here: &mut NodeView, egress: PortIx, class: TrafficClass, now: Time,
                 let state = &mut here.hosts.endpoints[nth];
                 let stopped = state.stopped(nic, class, now);
                 if stopped > state.stopped {
-                    state.endpoint.on_stopped(stopped - state.stopped, now);
+                    state.endpoint.on_event(now, &HostEvent::Stopped(stopped - state.stopped));
                 }
                 (state.stopped, state.in_line) = (stopped, false);
                 pull_segment(here, nth, (egress, class), now, events)
@@ -228,9 +228,9 @@ fn frame_of(here: &mut NodeView, nth: EndpointIx, segment: &Segment, now: Time) 
 fn count_made(here: &mut NodeView, frame: &mut Frame, segment: &Segment, (nth, near): (EndpointIx, bool)) {
     if let Some(header) = segment.header {
         here.headers.attach(frame, Carried::Header(header));
-        if let Some(rdma) = header.rdma().filter(|rdma| rdma.telemetry.has_stamps()) {
+        if let Some(pair) = header.stamped() {
             let endpoint = &here.hosts.endpoints[nth].endpoint;
-            begin_stamps(&mut here.headers, frame, endpoint, rdma.pair);
+            begin_stamps(&mut here.headers, frame, endpoint, pair);
         }
     }
     if near && segment.kind == FrameKind::Data {

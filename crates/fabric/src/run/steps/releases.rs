@@ -6,7 +6,7 @@ use crate::run::state::releases::{End, Starter, Waiting};
 use crate::run::state::view::NodeView;
 use crate::run::steps::endpoints;
 use crate::run::steps::sources;
-use transport::Protocol;
+use transport::{HostEvent, Protocol};
 use units::Time;
 
 /// Takes the ends that an endpoint tells of.
@@ -23,7 +23,7 @@ pub fn transfer_ended(here: &mut NodeView, end: End, now: Time, events: &mut Eve
     for Waiting { starter, nth: transfer, .. } in here.hosts.releases.ended(end, now) {
         match starter {
             Starter::Endpoint(nth) => {
-                here.hosts.endpoints[nth].endpoint.release(transfer, now);
+                here.hosts.endpoints[nth].endpoint.on_event(now, &HostEvent::Release(transfer));
                 endpoints::update_endpoint(here, nth, now, events);
             }
             Starter::Source(source, row) => {

@@ -7,6 +7,7 @@
 use crate::run::state::index::PortIx;
 use crate::run::state::view::NodeView;
 use frame::{Frame, FrameKind, Stamp, Telemetry, TrafficClass, members};
+use transport::{HostEvent, Protocol};
 use units::Time;
 
 /// A transmission has begun at a port: a data packet that asks for telemetry gets it.
@@ -40,13 +41,11 @@ pub fn write_telemetry(here: &mut NodeView, egress: PortIx, frame: &Frame, now: 
 }
 
 /// A packet with telemetry has come to one of the ends of its path: which hears of its stamps first of all.
-pub fn deliver_stamps(here: &mut NodeView, frame: &Frame, to_far: bool, pair: u32) {
+pub fn deliver_stamps(here: &mut NodeView, frame: &Frame, to_far: bool, pair: u32, now: Time) {
     let Some(ends) = here.hosts.endpoints_of_path.get(frame.path.at()) else { return };
     if let Some(nth) = ends[usize::from(to_far)] {
-        transport::Protocol::on_stamps(
-            &mut here.hosts.endpoints[nth].endpoint,
-            pair,
-            here.headers.stamps_mut(frame),
-        );
+        let stamps = here.headers.stamps_mut(frame);
+        let event = HostEvent::Stamps { kind: frame.flags.kind(), pair, stamps };
+        here.hosts.endpoints[nth].endpoint.on_event(now, &event);
     }
 }

@@ -49,10 +49,15 @@ impl Cable {
             overhead: ethernet_overhead(),
         }
     }
-    /// As `new`, at another rate, if one is given.
+    /// A cable at another rate, if one is given.
     #[must_use]
     pub fn at(self, rate: Option<BitRate>) -> Cable {
         Cable { rate: rate.unwrap_or(self.rate), ..self }
+    }
+    /// A cable of another length, if one is given.
+    #[must_use]
+    pub fn of_length(self, length: Option<Length>) -> Cable {
+        if length.is_some() { Cable { delay: None, length, ..self } } else { self }
     }
     /// The rate of data.
     pub fn data_rate(&self) -> BitRate {
@@ -60,20 +65,24 @@ impl Cable {
     }
     /// One-way delay of cable and interfaces, without what a PHY adds.
     pub fn delay(&self) -> Time {
+        self.cable_delay().saturating_add(self.interface_delay)
+    }
+    /// One-way delay of the cable alone.
+    pub fn cable_delay(&self) -> Time {
         // 5 ps a millimetre; a length near the end of the range would overflow.
         let of_fibre = |length: Length| {
             if length.mm() > u64::MAX / 16 { LONGEST_DELAY * 2 } else { length.fibre_delay() }
         };
-        let cable = self.delay.or(self.length.map(of_fibre));
-        cable.unwrap_or_default().saturating_add(self.interface_delay)
+        self.delay.or(self.length.map(of_fibre)).unwrap_or_default()
     }
     /// The PHY at both ends.
     pub fn phy(&self) -> Option<&'static Phy> {
         self.phy.and_then(|name| name.at(self.data_rate()))
     }
 
-    /// What is wrong with it. Places begin in the table with its keys; `rate_key` is that of its rate.
-    pub(super) fn errors(&self, rate_key: &str) -> Vec<Remark> {
+    /// What is wrong with it. Places begin in the table with its keys; `rate_key` and `length_key` are those of its rate and
+    /// length.
+    pub(super) fn errors(&self, rate_key: &str, length_key: &str) -> Vec<Remark> {
         let mut errors = Vec::new();
         let wrong_rate = check_rate(self.rate, self.line_code).err();
         let rate_is_wrong = wrong_rate.is_some();
@@ -94,7 +103,7 @@ impl Cable {
         }
         if self.delay() > LONGEST_DELAY {
             errors.push(Remark::about(
-                if self.length.is_some() { "length" } else { "delay" },
+                if self.length.is_some() { length_key } else { "delay" },
                 format!("a one-way delay of {} is too long", self.delay()),
                 format!("expected at most \"{LONGEST_DELAY}\""),
             ));
@@ -153,14 +162,18 @@ pub fn check_rate(rate: BitRate, line_code: Option<LineCode>) -> Remarks {
     Ok(Vec::new())
 }
 
-/// Declares a table of these keys and those of its links.
+/// Declares a table of these keys and those of its links. Keys behind `optional` have no value unless one is given.
 macro_rules! with_cable {
-    ($(#[$doc:meta])* $name:ident { $($(#[$key_doc:meta])* $key:ident: $type:ty,)* }) => {
+    (
+        $(#[$doc:meta])* $name:ident { $($(#[$key_doc:meta])* $key:ident: $type:ty,)* }
+        $(optional { $($(#[$other_doc:meta])* $other:ident: $other_type:ty,)* })?
+    ) => {
         $(#[$doc])*
         #[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
         #[serde(deny_unknown_fields)]
         pub struct $name {
             $($(#[$key_doc])* pub $key: $type,)*
+            $($($(#[$other_doc])* #[serde(skip_serializing_if = "Option::is_none")] pub $other: Option<$other_type>,)*)?
             /// Rate of a link in each direction. A rate with unit, 1 Mb/s to 1.6 Tb/s. Required.
             pub rate: units::BitRate,
             /// The line code of a link. With one, `rate` is the rate on the wire before decoding, as PCI Express (GT/s), InfiniBand and Advanced Switching give it, and data get 8/10, 64/66 or 128/130 of it. "8b/10b", "64b/66b" or "128b/130b". Default: none: the rate is that of the data, as Ethernet gives it.
@@ -187,7 +200,7 @@ macro_rules! with_cable {
             /// These keys, with this cable.
             pub fn new($($key: $type,)* cable: crate::spec::topology::Cable) -> $name {
                 let crate::spec::topology::Cable { rate, line_code, delay, length, interface_delay, phy, overhead } = cable;
-                $name { $($key,)* rate, line_code, delay, length, interface_delay, phy, overhead }
+                $name { $($key,)* $($($other: None,)*)? rate, line_code, delay, length, interface_delay, phy, overhead }
             }
         }
 
@@ -217,7 +230,7 @@ mod tests {
         cable.interface_delay = Time::from_ns(7);
         assert_eq!(cable.delay(), Time::from_ns(507));
         cable.length = Some(Length::from_m(u64::MAX / 1000));
-        assert!(cable.errors("rate")[0].contains("too long"));
+        assert!(cable.errors("rate", "length")[0].contains("too long"));
     }
 
     #[test]
@@ -230,7 +243,8 @@ mod tests {
     #[test]
     fn all_errors_of_a_cable_are_told_at_once() {
         let cable = Cable { length: Some(Length::from_m(1)), overhead: Bytes::new(1 << 20), ..at_gbps(2000) };
-        let errors: Vec<String> = cable.errors("uplink_rate").iter().map(ToString::to_string).collect();
+        let errors: Vec<String> =
+            cable.errors("uplink_rate", "uplink_length").iter().map(ToString::to_string).collect();
         assert_eq!(errors.len(), 3, "{errors:?}");
         assert!(errors[0].starts_with("a link of 2 Tb/s is outside the range"), "{errors:?}");
     }

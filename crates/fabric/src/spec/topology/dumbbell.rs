@@ -1,6 +1,6 @@
 //! A dumbbell.
 
-use super::{Cable, Count, Graph, Regular, Size, at_least, with_cable};
+use super::{Cable, Count, Graph, OtherLinks, Regular, Size, at_least, with_cable};
 use units::{BitRate, Time};
 
 with_cable! {
@@ -26,8 +26,8 @@ impl Regular for Dumbbell {
     fn counts(&self) -> Vec<Count> {
         vec![at_least(1, "left", self.left), at_least(1, "right", self.right)]
     }
-    fn other_rate(&self) -> Option<(&'static str, BitRate)> {
-        Some(("bottleneck_rate", self.bottleneck_rate?))
+    fn other_links(&self) -> Vec<OtherLinks> {
+        vec![OtherLinks { rate: ("bottleneck_rate", self.bottleneck_rate), length: ("length", None) }]
     }
     fn size(&self) -> Option<Size> {
         let hosts = self.left.checked_add(self.right)?;
@@ -45,6 +45,8 @@ impl Regular for Dumbbell {
         let left = side("left", 'l', self.left);
         let right = side("right", 'r', self.right);
         let bottleneck = graph.link(left, right, cable.at(self.bottleneck_rate));
-        bottleneck.delay = self.bottleneck_delay.unwrap_or(bottleneck.delay);
+        if let Some(delay) = self.bottleneck_delay {
+            (bottleneck.delay, bottleneck.cable) = (delay, delay);
+        }
     }
 }

@@ -5,9 +5,10 @@
 //!
 //! Not modelled: its two-level routing tables; pods that are only partly built.
 
-use super::{Cable, Count, Graph, Regular, Size, at_least, with_cable};
+use super::{Cable, Count, Graph, OtherLinks, Regular, Size, at_least, with_cable};
 use frame::NodeId;
 use keys::Remark;
+use units::{BitRate, Length};
 
 with_cable! {
     /// The three-level fat tree of k-port switches: `core0`, ..., `agg{pod}.{i}` and `edge{pod}.{i}`, such as `edge0.1`; hosts `h0`, ... in order.
@@ -15,9 +16,35 @@ with_cable! {
         /// Ports of each switch. An even count, at least 2; k^3/4 hosts. Required.
         k: u64,
     }
+    optional {
+        /// Rate of the links between switches. A rate with unit, 1 Mb/s to 1.6 Tb/s. Default: `rate`.
+        uplink_rate: BitRate,
+        /// Length of the cables between switches. A length with unit. Default: that of the other links.
+        uplink_length: Length,
+        /// Rate of the links between aggregation and core switches. A rate with unit, 1 Mb/s to 1.6 Tb/s. Default: `uplink_rate`.
+        core_rate: BitRate,
+        /// Length of the cables between aggregation and core switches. A length with unit. Default: that of the other links between switches.
+        core_length: Length,
+    }
+}
+
+impl FatTree {
+    fn uplink(&self) -> OtherLinks {
+        OtherLinks { rate: ("uplink_rate", self.uplink_rate), length: ("uplink_length", self.uplink_length) }
+    }
+    fn core_link(&self) -> OtherLinks {
+        OtherLinks {
+            rate: ("core_rate", self.core_rate.or(self.uplink_rate)),
+            length: ("core_length", self.core_length.or(self.uplink_length)),
+        }
+    }
 }
 
 impl Regular for FatTree {
+    fn other_links(&self) -> Vec<OtherLinks> {
+        let core = self.core_rate.is_some() || self.core_length.is_some();
+        std::iter::once(self.uplink()).chain(core.then(|| self.core_link())).collect()
+    }
     fn counts(&self) -> Vec<Count> {
         vec![at_least(2, "k", self.k)]
     }
@@ -39,6 +66,7 @@ impl Regular for FatTree {
     }
     fn draw(&self, cable: Cable, graph: &mut Graph) {
         let half = self.k / 2;
+        let (uplink, core_link) = (self.uplink().cable(cable), self.core_link().cable(cable));
         let mut aggregation = Vec::new();
         for p in 0..self.k {
             let mut edges = Vec::new();
@@ -50,7 +78,7 @@ impl Regular for FatTree {
             let above: Vec<NodeId> = (0..half).map(|i| graph.switch(format!("agg{p}.{i}"), 2)).collect();
             for &edge in &edges {
                 for &agg in &above {
-                    graph.link(edge, agg, cable);
+                    graph.link(edge, agg, uplink);
                 }
             }
             aggregation.push(above);
@@ -59,7 +87,7 @@ impl Regular for FatTree {
         for above in &aggregation {
             for (&agg, cores) in above.iter().zip(cores.chunks(half as usize)) {
                 for &core in cores {
-                    graph.link(agg, core, cable);
+                    graph.link(agg, core, core_link);
                 }
             }
         }

@@ -1,8 +1,8 @@
 //! Leaves and spines.
 
-use super::{Cable, Count, Graph, Regular, Size, at_least, with_cable};
+use super::{Cable, Count, Graph, OtherLinks, Regular, Size, at_least, with_cable};
 use frame::NodeId;
-use units::BitRate;
+use units::{BitRate, Length};
 
 with_cable! {
     /// Two levels of switches: each leaf `leaf0`, ... linked to each spine `spine0`, ...; hosts `h0`, ... numbered across the leaves.
@@ -17,6 +17,16 @@ with_cable! {
         #[serde(skip_serializing_if = "Option::is_none")]
         uplink_rate: Option<BitRate>,
     }
+    optional {
+        /// Length of the cables between leaves and spines. A length with unit. Default: that of the other links.
+        uplink_length: Length,
+    }
+}
+
+impl LeafSpine {
+    fn uplink(&self) -> OtherLinks {
+        OtherLinks { rate: ("uplink_rate", self.uplink_rate), length: ("uplink_length", self.uplink_length) }
+    }
 }
 
 impl Regular for LeafSpine {
@@ -30,8 +40,8 @@ impl Regular for LeafSpine {
             at_least(1, "hosts_per_leaf", self.hosts_per_leaf),
         ]
     }
-    fn other_rate(&self) -> Option<(&'static str, BitRate)> {
-        Some(("uplink_rate", self.uplink_rate?))
+    fn other_links(&self) -> Vec<OtherLinks> {
+        vec![self.uplink()]
     }
     fn size(&self) -> Option<Size> {
         let nodes = self.leaves.checked_mul(self.hosts_per_leaf.checked_add(1)?)?.checked_add(self.spines)?;
@@ -46,7 +56,7 @@ impl Regular for LeafSpine {
             leaves.push(leaf);
         }
         let spines: Vec<NodeId> = (0..self.spines).map(|s| graph.switch(format!("spine{s}"), 2)).collect();
-        let uplink = cable.at(self.uplink_rate);
+        let uplink = self.uplink().cable(cable);
         for &leaf in &leaves {
             for &spine in &spines {
                 graph.link(leaf, spine, uplink);

@@ -23,7 +23,9 @@ impl QueuePair {
             Some(message) => {
                 let sent = packet - message.first.min(packet);
                 let within = sent * u64::from(self.spec.mtu);
-                message.before + within.min(message.bytes) + self.extended(sent, message.packets)
+                message.before
+                    + within.min(message.bytes)
+                    + message.operation.extended_of(sent, message.packets)
             }
             None => self.end_bytes,
         };

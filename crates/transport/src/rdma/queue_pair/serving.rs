@@ -15,8 +15,8 @@ impl QueuePair {
         let packets = (self.highest + 1).saturating_sub(last.first);
         let bytes = packets * u64::from(self.spec.mtu);
         (last.packets, last.bytes) = (packets, bytes);
-        let (end, before) = (last.end(), last.before);
-        (self.end, self.end_bytes) = (end, before + bytes + self.extended(packets, packets));
+        let (end, before, operation) = (last.end(), last.before, last.operation);
+        (self.end, self.end_bytes) = (end, before + bytes + operation.extended_of(packets, packets));
         self.complete(now);
         self.settle(now);
     }
@@ -29,18 +29,6 @@ impl QueuePair {
         self.pace(now);
         self.work_out();
         self.set_timer(now);
-    }
-
-    /// Bytes of extended headers of so many packets of a message of `packets`, from its first on.
-    pub(super) fn extended(&self, sent: u64, packets: u64) -> u64 {
-        let [first, last, only] =
-            [(true, false), (false, true), (true, true)].map(|(first, last)| self.spec.extended(first, last));
-        match (sent, packets) {
-            (0, _) => 0,
-            (1, 1) => only.into(),
-            (sent, packets) if sent < packets => first.into(),
-            _ => u64::from(first) + u64::from(last),
-        }
     }
 
     /// The request of a READ has come, which is the n-th of this queue pair. Whether it is news.

@@ -9,7 +9,7 @@ use crate::place::Place;
 use fabric::RoundTrips;
 use fabric::choice::PathChoice;
 use fabric::spec::{FlowSpec, NodeSpec, Spec};
-use transport::{RdmaKeys, RdmaRecovery, RdmaSpec, RdmaTimeouts, RdmaVerb};
+use transport::{QueuePairRecovery, QueuePairSpec, QueuePairTimeouts};
 use units::Time;
 
 /// Warns once for each entry of the text.
@@ -48,7 +48,7 @@ pub fn check(model: &Model, spec: &Spec, context: &mut Context<'_>) {
 /// Warns of timeouts that are over before an answer can come.
 fn check_timeouts(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     let mut told: Vec<&str> = Vec::new();
-    let longest = RdmaKeys::default().timeout;
+    let longest = QueuePairTimeouts::LONGEST;
     let is_short = |flow: &FlowSpec| soonest(flow).is_some_and(|timeout| timeout < longest);
     if !spec.flows.iter().any(is_short) {
         return;
@@ -73,13 +73,15 @@ fn check_timeouts(model: &Model, spec: &Spec, context: &mut Context<'_>) {
 fn check_least_rates(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     let mut told: Vec<&str> = Vec::new();
     for flow in &spec.flows {
-        let Some(rdma) = flow.transport.as_ref().and_then(|connection| connection.rdma()) else { continue };
-        let Some(least) = rdma.control.least_rate() else { continue };
+        let Some(pairs) = flow.transport.as_ref().and_then(|connection| connection.queue_pairs()) else {
+            continue;
+        };
+        let Some(least) = pairs.control.least_rate() else { continue };
         let Some(rate) = rate_of(spec, flow.from).filter(|&rate| rate <= least) else { continue };
         let Some((name, tables)) = place_of(model, flow).filter(|(name, _)| !told.contains(name)) else {
             continue;
         };
-        let own = |table: &Place| table.key(rdma.control.name()).key("min_rate");
+        let own = |table: &Place| table.key(pairs.control.name()).key("min_rate");
         let Some(at) = context.first_written(&tables.iter().map(own).collect::<Vec<_>>()) else { continue };
         told.push(name);
         let message = format!(
@@ -93,8 +95,8 @@ fn check_least_rates(model: &Model, spec: &Spec, context: &mut Context<'_>) {
 /// A timeout of a flow that is over before the slowest answer that its settings allow, and why.
 fn too_soon(flow: &FlowSpec, trips: RoundTrips) -> Option<(Time, String)> {
     let us = |time: Time| time.as_secs_f64() * 1e6;
-    let rdma = flow.transport.as_ref().and_then(|connection| connection.rdma())?;
-    let RdmaTimeouts { high, .. } = rdma.timeouts;
+    let pairs = flow.transport.as_ref().and_then(|connection| connection.queue_pairs())?;
+    let QueuePairTimeouts { high, .. } = pairs.timeouts;
     if let Some(timeout) = soonest(flow).filter(|&timeout| timeout <= trips.empty) {
         return Some((
             timeout,
@@ -109,8 +111,8 @@ fn too_soon(flow: &FlowSpec, trips: RoundTrips) -> Option<(Time, String)> {
         return Some((high, why));
     }
     // The requester has the timer of a READ, and the responder sends at the rate of its control.
-    let least = rdma.control.least_rate().filter(|_| rdma.verb == RdmaVerb::Read)?;
-    let packet = least.time_for_bits_ceil(8 * u64::from(rdma.frame_bytes(rdma.mtu)));
+    let least = pairs.control.least_rate().filter(|_| pairs.request().is_some())?;
+    let packet = least.time_for_bits_ceil(8 * u64::from(pairs.frame_bytes(pairs.mtu)));
     (high <= packet).then(|| {
         (high, format!("a packet takes {:.1} us at the least rate of its control ({least})", us(packet)))
     })
@@ -119,7 +121,7 @@ fn too_soon(flow: &FlowSpec, trips: RoundTrips) -> Option<(Time, String)> {
 /// Warns of controls whose target is below the round trip without queues: they are slower than their path for ever.
 fn check_targets(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     let has_target =
-        |flow: &FlowSpec| rdma_of(flow).is_some_and(|rdma| rdma.control.delay_target(0, 1.0).is_some());
+        |flow: &FlowSpec| pairs_of(flow).is_some_and(|pairs| pairs.control.delay_target(0, 1.0).is_some());
     if !spec.flows.iter().any(has_target) {
         return;
     }
@@ -128,23 +130,23 @@ fn check_targets(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     for (flow, round_trip) in fabric::round_trips(spec, has_target) {
         let round_trip = round_trip.empty;
         let flow = &spec.flows[flow];
-        let (Some(rdma), Some(rate)) = (rdma_of(flow), rate_of(spec, flow.from)) else { continue };
+        let (Some(pairs), Some(rate)) = (pairs_of(flow), rate_of(spec, flow.from)) else { continue };
         let Some((name, tables)) = place_of(model, flow).filter(|(name, _)| !told.contains(name)) else {
             continue;
         };
         let to = flow.source.destinations.nodes();
         let hops = to.iter().map(|&to| distances.switches(flow.from, to)).max().unwrap_or_default();
         // The window that fills the path: a smaller one has a longer target, and less than the rate of the link.
-        let packet = f64::from(rdma.frame_bytes(rdma.mtu)) * 8.0;
+        let packet = f64::from(pairs.frame_bytes(pairs.mtu)) * 8.0;
         let fills = (rate.bps_f64() * round_trip.as_secs_f64() / packet).max(1.0);
         let hops = u16::try_from(hops).unwrap_or(u16::MAX);
-        let Some((key, target)) = rdma.control.delay_target(hops, fills) else { continue };
+        let Some((key, target)) = pairs.control.delay_target(hops, fills) else { continue };
         if target >= round_trip {
             continue;
         }
         told.push(name);
         let us = |time: Time| time.as_secs_f64() * 1e6;
-        let own = |table: &Place| table.key(rdma.control.name()).key(key);
+        let own = |table: &Place| table.key(pairs.control.name()).key(key);
         let written: Vec<_> = tables.iter().map(own).chain(tables.clone()).collect();
         let message = format!(
             "the target of \"{name}\" is a round trip of {:.1} us, and a packet and its answer take {:.1} us without queues",
@@ -153,7 +155,7 @@ fn check_targets(model: &Model, spec: &Spec, context: &mut Context<'_>) {
         );
         let help = format!(
             "{} slows down although nothing waits: expected a {key} above the round trip",
-            rdma.control.name()
+            pairs.control.name()
         );
         context.warn(&context.first_written(&written).unwrap_or_default(), message, help);
     }
@@ -164,7 +166,7 @@ fn check_overtaking(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     let Some(switch) = spec.nodes.iter().find(|node| sprays(node)) else { return };
     let mut told: Vec<&str> = Vec::new();
     let is_selective =
-        |flow: &&FlowSpec| rdma_of(flow).is_some_and(|rdma| rdma.recovery == RdmaRecovery::Selective);
+        |flow: &&FlowSpec| pairs_of(flow).is_some_and(|pairs| pairs.recovery == QueuePairRecovery::Selective);
     for flow in spec.flows.iter().filter(is_selective) {
         let Some((name, tables)) = place_of(model, flow).filter(|(name, _)| !told.contains(name)) else {
             continue;
@@ -181,19 +183,19 @@ fn check_overtaking(model: &Model, spec: &Spec, context: &mut Context<'_>) {
     }
 }
 
-fn rdma_of(flow: &FlowSpec) -> Option<&RdmaSpec> {
-    flow.transport.as_ref().and_then(|connection| connection.rdma())
+fn pairs_of(flow: &FlowSpec) -> Option<&QueuePairSpec> {
+    flow.transport.as_ref().and_then(|connection| connection.queue_pairs())
 }
 
-/// The shorter timeout of a flow that is RDMA.
+/// The shorter timeout of a flow that has queue pairs.
 fn soonest(flow: &FlowSpec) -> Option<Time> {
-    let rdma = flow.transport.as_ref().and_then(|connection| connection.rdma())?;
-    Some(rdma.timeouts.low.min(rdma.timeouts.high))
+    let pairs = flow.transport.as_ref().and_then(|connection| connection.queue_pairs())?;
+    Some(pairs.timeouts.low.min(pairs.timeouts.high))
 }
 
 fn goes_back(flow: &FlowSpec) -> bool {
-    let rdma = flow.transport.as_ref().and_then(|connection| connection.rdma());
-    rdma.is_some_and(|rdma| rdma.recovery == RdmaRecovery::GoBackN)
+    let pairs = flow.transport.as_ref().and_then(|connection| connection.queue_pairs());
+    pairs.is_some_and(|pairs| pairs.recovery == QueuePairRecovery::GoBackN)
 }
 
 /// Frames of one queue pair may overtake each other; those of a flowlet keep their order if its gap is long enough.

@@ -1,0 +1,211 @@
+//! Which application runs over which transport, and why others do not: one table, from which the errors of `check` and the
+//! page of the documentation come.
+
+use crate::Transport;
+use keys::Remark;
+
+/// What carries an application that has no transport.
+pub const FRAMES: &str = "frames";
+
+/// An application over a transport.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fit {
+    /// It runs, written like this, with the name of the transport for `@`.
+    Runs(&'static str),
+    /// It does not.
+    Refused {
+        /// The reason.
+        why: &'static str,
+        /// What is accepted.
+        instead: &'static str,
+    },
+}
+
+/// An application, and what may carry it.
+#[derive(Clone, Copy, Debug)]
+pub struct Combination {
+    /// The application, as scenarios name it.
+    pub application: &'static str,
+    /// What it sends.
+    pub about: &'static str,
+    /// Frames of its own, or a transport by name.
+    pub over: &'static [(&'static str, Fit)],
+    /// All other transports.
+    pub others: Fit,
+}
+
+const NEEDS_TRANSPORT: Fit = Fit::Refused {
+    why: "its messages have no numbers of their own by which lost or overtaken frames would be noticed",
+    instead: "expected a transport; request_response sends frames without one",
+};
+const PUSHED: Fit = Fit::Refused {
+    why: "its frames are due by a clock, whatever becomes of those before",
+    instead: "expected [[transfers]] with `arrivals` and `over`, which carries what falls due",
+};
+const NO_ENDPOINTS: Fit = Fit::Refused {
+    why: "the transport carries messages of applications alone",
+    instead: "expected tcp or rdma",
+};
+
+/// All of them.
+pub static COMBINATIONS: &[Combination] = &[
+    Combination {
+        application: "pushed",
+        about: "frames by an arrival process (`constant`, `bernoulli`, `poisson`, `on_off`, \"greedy\")",
+        over: &[(FRAMES, Fit::Runs("source = { poisson = { ... } }"))],
+        others: PUSHED,
+    },
+    Combination {
+        application: "bulk",
+        about: "one transfer of `limit` bytes, or without end",
+        over: &[
+            (FRAMES, Fit::Runs("source = { window = { ... } }")),
+            ("tcp", Fit::Runs("source = { tcp = { ... } }")),
+            ("rdma", Fit::Runs("source = { rdma = { ... } }")),
+        ],
+        others: NO_ENDPOINTS,
+    },
+    Combination {
+        application: "transfers",
+        about: "`[[transfers]]`: messages by arrival, file or dependency",
+        over: &[
+            (FRAMES, Fit::Runs("over = \"frames\"")),
+            ("tcp", Fit::Runs("over = { tcp = { ... } }")),
+            ("rdma", Fit::Runs("over = { rdma = { ... } }")),
+        ],
+        others: NO_ENDPOINTS,
+    },
+    Combination {
+        application: "request_response",
+        about: "requests, and a response to each",
+        over: &[(FRAMES, Fit::Runs("request_response = { ... }"))],
+        others: Fit::Runs("request_response = { ..., @ = { ... } }"),
+    },
+    Combination {
+        application: "conversation",
+        about: "messages in turn, of sizes that are listed or of an application",
+        over: &[(FRAMES, NEEDS_TRANSPORT)],
+        others: Fit::Runs("conversation = { ..., @ = { ... } }"),
+    },
+    Combination {
+        application: "iscsi",
+        about: "blocks, as messages of a conversation (`iscsi_read`, `iscsi_write`); over RDMA it is iSER",
+        over: &[
+            (FRAMES, NEEDS_TRANSPORT),
+            ("tcp", Fit::Runs("conversation = { messages = \"iscsi_read\", tcp = { ... } }")),
+            ("rdma", Fit::Runs("conversation = { messages = \"iscsi_read\", rdma = { ... } }")),
+        ],
+        others: Fit::Refused {
+            why: "iSCSI runs over a stream of TCP (RFC 7143), or over RDMA as iSER (RFC 7145)",
+            instead: "expected tcp or rdma",
+        },
+    },
+    Combination {
+        application: "iwarp",
+        about: "RDMA over TCP, as messages of a conversation (`iwarp_read`, `iwarp_write`, `iwarp_send`)",
+        over: &[
+            (FRAMES, NEEDS_TRANSPORT),
+            ("tcp", Fit::Runs("conversation = { messages = \"iwarp_read\", tcp = { ... } }")),
+        ],
+        others: Fit::Refused {
+            why: "iWARP makes RDMA out of a stream of TCP, and there is no stream",
+            instead: "expected a list of sizes, as in messages = [\"64 B\", \"1 MiB\"], or [[transfers]] with verb = \"read\" or \"write\"",
+        },
+    },
+    Combination {
+        application: "mpi_exchange",
+        about: "steps of ranks in a ring",
+        over: &[(FRAMES, NEEDS_TRANSPORT)],
+        others: Fit::Runs("mpi_exchange = { ..., @ = { ... } }"),
+    },
+    Combination {
+        application: "fcoe",
+        about: "exchanges of Fibre Channel over Ethernet",
+        over: &[
+            (FRAMES, Fit::Runs("source = { fcoe = { ... } }")),
+            (
+                "tcp",
+                Fit::Refused {
+                    why: "FCoE is Fibre Channel in frames of Ethernet; over TCP it would be FCIP or iFCP, which are not modelled",
+                    instead: "expected no transport, or conversation = { messages = \"iscsi_read\" } for blocks over TCP",
+                },
+            ),
+        ],
+        others: Fit::Refused {
+            why: "FCoE is Fibre Channel in frames of Ethernet, and no standard carries it otherwise",
+            instead: "expected no transport, or conversation = { messages = \"iscsi_read\", rdma = {} } for blocks over RDMA",
+        },
+    },
+];
+
+impl Combination {
+    /// How it runs over a transport, or over frames of its own.
+    fn fit(&self, transport: &str) -> Fit {
+        self.over.iter().find(|(name, _)| *name == transport).map_or(self.others, |&(_, fit)| fit)
+    }
+}
+
+fn is_known(transport: &str) -> bool {
+    transport == FRAMES || Transport::NAMES.contains(&transport)
+}
+
+/// Why an application does not run over a transport, and what is accepted; `None`: it runs, or one of them is unknown.
+pub fn refusal(application: &str, transport: &str) -> Option<Remark> {
+    let row = COMBINATIONS.iter().find(|row| row.application == application && is_known(transport))?;
+    let Fit::Refused { why, instead } = row.fit(transport) else { return None };
+    Some(Remark::new(format!("{application} over {transport}: {why}"), instead))
+}
+
+/// As [`refusal`], of a key with the name of a transport in a source of a flow that has no such key.
+pub fn refused(source: &str, transport: &str) -> Option<Remark> {
+    if source != "window" {
+        let named =
+            |why: Remark| Remark { message: why.message.replacen("pushed", "frames of a source", 1), ..why };
+        return refusal(source, transport).map(named);
+    }
+    let row = COMBINATIONS.iter().find(|row| row.application == "bulk" && is_known(transport))?;
+    let message = format!("unknown key `{transport}`: a window sends frames without a transport");
+    let help = match row.fit(transport) {
+        Fit::Runs(form) => format!("expected {form}"),
+        Fit::Refused { instead, .. } => instead.to_string(),
+    };
+    Some(Remark::new(message, help))
+}
+
+/// The table as Markdown.
+pub fn markdown() -> String {
+    let names: Vec<&str> = std::iter::once(FRAMES).chain(Transport::NAMES.iter().copied()).collect();
+    let mut text = format!("| application | {} |\n|---|{}\n", names.join(" | "), "---|".repeat(names.len()));
+    let cell = |fit: Fit, transport: &str| match fit {
+        Fit::Runs(form) => format!("`{}`", form.replace('@', transport)),
+        Fit::Refused { why, .. } => format!("no: {why}"),
+    };
+    for row in COMBINATIONS {
+        let cells: Vec<String> = names.iter().map(|name| cell(row.fit(name), name)).collect();
+        text += &format!("| {}: {} | {} |\n", row.application, row.about, cells.join(" | "));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_application_of_scenarios_is_in_the_table() {
+        let names: Vec<&str> = COMBINATIONS.iter().map(|row| row.application).collect();
+        // Of a flow that is one transfer the source is named after what carries it.
+        let bulk = ["window", "tcp", "rdma"];
+        for name in crate::Applications::NAMES.iter().filter(|name| !bulk.contains(name)) {
+            assert!(names.contains(name), "{name} is missing");
+        }
+        assert!(refusal("fcoe", "rdma").is_some_and(|why| why.message.starts_with("fcoe over rdma: ")));
+        assert_eq!((refusal("conversation", "rdma"), refusal("nobody", "tcp")), (None, None));
+    }
+
+    #[test]
+    fn the_page_has_the_table() {
+        let page = include_str!("../../../docs/applications.md");
+        assert!(page.contains(&markdown()), "docs/applications.md should contain:\n{}", markdown());
+    }
+}

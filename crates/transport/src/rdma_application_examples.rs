@@ -1,0 +1,247 @@
+//! Applications over RDMA on a wire: by closed forms, and what holds whatever is lost, marked, reordered and repeated.
+
+use crate::application::ApplicationKeys;
+use crate::pipe::{Outcome, Pipe, connect};
+use crate::rdma_examples::{NEVER, dcqcn, keys};
+use crate::testbed::{DELAY, RATE, START, draws, of_kind, over};
+use crate::{
+    Application, ConnectionSpec, ConversationKeys, Delay, Endpoint, HpccKeys, IscsiKeys, IwarpKeys,
+    IwarpOperation, Messages, MpiExchangeKeys, Operation, Protocol, RdmaControlKeys, RdmaKeys, RdmaRecovery,
+    RdmaVerb, Record, RecordKind, RequestResponseKeys, Talk, TcpKeys,
+};
+use frame::{FrameKind, Header};
+use proptest::prelude::*;
+use units::{Bytes, Or, Time};
+
+const FRAME: u16 = 1_522;
+
+fn sizes(sizes: &[u64]) -> Messages {
+    Messages::Sizes(sizes.iter().copied().map(Bytes::new).collect())
+}
+fn reads(block: u64) -> Messages {
+    Messages::Of(Talk::IscsiRead(IscsiKeys { block: Bytes::new(block), ..IscsiKeys::default() }))
+}
+/// Writes with PDUs of 512 B.
+fn writes(block: u64, first_burst: u64, max_burst: u64) -> Messages {
+    let [block, data_segment, first_burst, max_burst] = [block, 512, first_burst, max_burst].map(Bytes::new);
+    Messages::Of(Talk::IscsiWrite(IscsiKeys { block, data_segment, first_burst, max_burst }))
+}
+
+fn conversation(rdma: RdmaKeys, messages: Messages, outstanding: u64, exchanges: u64) -> ConnectionSpec {
+    let (think, service) = (Delay::default(), Delay::Fixed(Time::from_us(1)));
+    let mut keys =
+        ConversationKeys { messages, outstanding, think, service, tcp: None, rdma: Some(Box::new(rdma)) };
+    ApplicationKeys::fill(&mut Box::new(keys.clone()));
+    let (spec, _) = Box::new(keys.clone()).spec(None, FRAME).expect("a conversation");
+    // So many exchanges, whatever they are.
+    let own = spec.messages.iter().step_by(2).sum::<u64>();
+    keys.outstanding = outstanding;
+    let (spec, _) = Box::new(keys).spec(Some(Bytes::new(own * exchanges)), FRAME).expect("a conversation");
+    over(Application::Conversation(spec))
+}
+
+fn run(connection: &ConnectionSpec) -> Pipe<Endpoint, Endpoint> {
+    let mut pipe = connect(connection, RATE, DELAY);
+    pipe.run_clean(NEVER);
+    pipe
+}
+
+fn exchanges(pipe: &Pipe<Endpoint, Endpoint>) -> Vec<Record> {
+    of_kind(&pipe.records, RecordKind::Exchange)
+}
+
+/// The operation of each packet of data of an end, by what its header says.
+fn operations(pipe: &Pipe<Endpoint, Endpoint>, end: usize, verb: RdmaVerb) -> Vec<(Operation, u16)> {
+    let sent = pipe.sent_by(end);
+    let data = sent.iter().filter(|(_, segment)| segment.kind == FrameKind::Data);
+    data.map(|(_, segment)| {
+        let label = segment.header.as_ref().map_or(0, Header::operation);
+        (Operation::labelled(label, verb), segment.bytes)
+    })
+    .collect()
+}
+
+#[test]
+fn a_request_is_served_and_answered() {
+    let request = RequestResponseKeys {
+        request: Bytes::new(100),
+        response: Bytes::new(2_200),
+        outstanding: 1,
+        think: Delay::Fixed(Time::from_us(3)),
+        service: Delay::Fixed(Time::from_us(1)),
+        timeout: Or::word(),
+        ecn: false,
+        tcp: None,
+        rdma: Some(Box::new(keys())),
+    };
+    let spec = |keys: RequestResponseKeys| Box::new(keys).spec(Some(Bytes::new(300)), FRAME).unwrap().0;
+    let pipe = run(&over(spec(request.clone())));
+    // 58 B of headers; packets of 1,000 B, the last of 200 B; the acknowledgement of the request leaves during the service.
+    let took = pipe.wire(158) + DELAY + Time::from_us(1) + pipe.wire(1_058) * 2 + pipe.wire(258) + DELAY;
+    // That of the response is on the wire when the next request is due 3 us later, and has left by then.
+    let starts = [0, 1, 2].map(|n| START + (took + Time::from_us(3)) * n);
+    let record = |start| Record { kind: RecordKind::Exchange, start, end: start + took, bytes: 2_300 };
+    assert_eq!(exchanges(&pipe), starts.map(record));
+    assert!(pipe.records.iter().all(|one| one.kind != RecordKind::Transfer));
+    // Over TCP with the same headers and segments it takes the same: no window holds three segments back.
+    let tcp =
+        TcpKeys { headers: Bytes::new(58), initial_window: units::Amount::Frames(10), ..TcpKeys::default() };
+    let over_tcp = RequestResponseKeys { rdma: None, tcp: Some(Box::new(tcp)), ..request };
+    let (Application::Conversation(spec), _) = Box::new(over_tcp).spec(Some(Bytes::new(300)), 1_058).unwrap()
+    else {
+        panic!("a conversation")
+    };
+    assert_eq!(exchanges(&run(&over(Application::Conversation(spec)))), exchanges(&pipe));
+}
+
+#[test]
+fn a_write_has_immediate_data_in_its_last_packet() {
+    let write = RdmaKeys { verb: RdmaVerb::Write, ..keys() };
+    let pipe = run(&conversation(write, sizes(&[1_500, 10]), 1, 1));
+    // 16 B in the first packet say where the data go, 4 B in the last one that they are there.
+    let there = [(Operation::Write, 1_074), (Operation::WriteWithImmediate, 562)];
+    assert_eq!(operations(&pipe, 0, RdmaVerb::Write), there);
+    assert_eq!(operations(&pipe, 1, RdmaVerb::Write), [(Operation::WriteWithImmediate, 88)]);
+    assert_eq!(exchanges(&pipe).len(), 1);
+}
+
+#[test]
+fn a_block_of_iser_is_written_by_the_target() {
+    let pipe = run(&conversation(keys(), reads(2_500), 1, 1));
+    assert_eq!(operations(&pipe, 0, RdmaVerb::Send), [(Operation::Send, 134)]);
+    let data = [1_074, 1_058, 558].map(|bytes| (Operation::Write, bytes));
+    assert_eq!(operations(&pipe, 1, RdmaVerb::Send), [&data[..], &[(Operation::Send, 134)]].concat());
+    // A command, service, the data and the response behind them; the acknowledgement of the command left during the service.
+    let back = [1_074, 1_058, 558, 134]
+        .map(|bytes| pipe.wire(bytes))
+        .into_iter()
+        .fold(Time::ZERO, |sum, it| sum + it);
+    let took = pipe.wire(134) + DELAY + Time::from_us(1) + back + DELAY;
+    let record =
+        Record { kind: RecordKind::Exchange, start: START, end: START + took, bytes: 76 + 2_500 + 76 };
+    assert_eq!(exchanges(&pipe), [record]);
+}
+
+#[test]
+fn a_block_of_iser_is_read_by_the_target() {
+    let messages = writes(2_500, 600, 1_024);
+    let pipe = run(&conversation(keys(), messages, 1, 1));
+    let (send, response) = (Operation::Send, Operation::ReadResponse);
+    // 512 B and 88 B unsolicited, 1,024 B in two packets and 876 B in one; first and last have 4 B more.
+    let there = [(send, 646), (send, 222), (response, 1_062), (response, 86), (response, 938)];
+    assert_eq!(operations(&pipe, 0, RdmaVerb::Send), there);
+    let request = (Operation::ReadRequest, 74);
+    assert_eq!(operations(&pipe, 1, RdmaVerb::Send), [request, request, (send, 134)]);
+    assert_eq!(exchanges(&pipe).len(), 1);
+}
+
+#[test]
+fn steps_of_mpi_take_what_their_packets_take() {
+    let keys = MpiExchangeKeys {
+        message: Bytes::new(936),
+        ranks: 1,
+        steps: Some(1),
+        eager: Bytes::new(1_500),
+        copy_time: Time::from_us(1),
+        copy_rate: units::BitRate::from_gbps(40),
+        tcp: None,
+        rdma: Some(Box::new(keys())),
+    };
+    let (spec, warnings) = Box::new(keys).spec(None, FRAME).unwrap();
+    assert_eq!(warnings, []);
+    let pipe = run(&over(Application::MpiExchange(spec)));
+    let step = Record {
+        kind: RecordKind::Exchange,
+        start: START,
+        end: START + pipe.wire(1_058) + DELAY,
+        bytes: 2 * 936,
+    };
+    // The step of an end at a host of its own waits for nobody; nobody begins the next one here.
+    assert_eq!(exchanges(&pipe), []);
+    let Endpoint::MpiExchange(near) = &pipe.near else { panic!("{:?}", pipe.near) };
+    let progress = near.progress().unwrap();
+    assert_eq!(
+        (progress.began[0], progress.done, progress.waits, near.delivered()),
+        (step.start, true, true, 1)
+    );
+    assert_eq!(pipe.arrived.iter().find(|one| one.0 == 0).map(|one| one.1), Some(step.end));
+}
+
+#[test]
+fn what_cannot_be_meant_says_why() {
+    let wrong = |rdma: RdmaKeys, messages: Messages| {
+        let keys = ConversationKeys {
+            messages,
+            outstanding: 1,
+            think: Delay::default(),
+            service: Delay::default(),
+            tcp: None,
+            rdma: Some(Box::new(rdma)),
+        };
+        let found = Box::new(keys).spec(None, FRAME).unwrap_err();
+        found.into_iter().map(|why| format!("{}; {}", why.message, why.help)).collect::<Vec<_>>().join("\n")
+    };
+    let list = || sizes(&[1_024, 64]);
+    let read = wrong(RdmaKeys { verb: RdmaVerb::Read, ..keys() }, list());
+    assert!(read.starts_with("verb = \"read\" in a conversation; the application whose memory"), "{read}");
+    let write = wrong(RdmaKeys { verb: RdmaVerb::Write, ..keys() }, reads(1));
+    assert!(write.starts_with("verb = \"write\" with messages of iSCSI; iSER"), "{write}");
+    assert!(
+        wrong(keys(), Messages::Of(Talk::Iwarp(IwarpOperation::Read, IwarpKeys::default())))
+            .starts_with("iwarp over rdma: iWARP makes RDMA")
+    );
+    assert!(wrong(RdmaKeys { ack_priority: Some(3), ..keys() }, list()).starts_with("ack_priority in a"));
+}
+
+/// Keys of every recovery and of controls of all kinds.
+fn any_keys() -> impl Strategy<Value = RdmaKeys> {
+    let control = RdmaControlKeys::Hpcc(HpccKeys::default());
+    let controls = [RdmaControlKeys::None(Default::default()), dcqcn(), control];
+    (prop::sample::select(controls.to_vec()), any::<bool>(), any::<bool>(), 1u64..4).prop_map(
+        |(control, selective, write, every)| {
+            let recovery = if selective { RdmaRecovery::Selective } else { RdmaRecovery::GoBackN };
+            let verb = if write { RdmaVerb::Write } else { RdmaVerb::Send };
+            RdmaKeys { control, recovery, verb, ack_every: Some(every), retries: 255, ..keys() }
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    /// Over a wire that loses, marks, reorders and repeats, every exchange ends, and each message arrives once and in order.
+    #[test]
+    fn every_exchange_ends(
+        rdma in any_keys(),
+        application in 0usize..3,
+        outstanding in 1u64..5,
+        count in 1u64..8,
+        loss in 0u32..20,
+        seed in any::<u64>(),
+    ) {
+        let messages = [sizes(&[700, 3_500, 1, 1_001]), reads(5_000), writes(5_000, 900, 1_500)];
+        let verb = if application == 0 { rdma.verb } else { RdmaVerb::Send };
+        let connection = conversation(RdmaKeys { verb, ..rdma }, messages[application].clone(), outstanding, count);
+        let Application::Conversation(spec) = &connection.application else { panic!("a conversation") };
+        let count = spec.exchanges.unwrap();
+        let mut pipe = connect(&connection, RATE, DELAY);
+        let mut draw = draws(seed).0;
+        pipe.run(NEVER, |_, _| Outcome {
+            lost: draw(100) < loss.into(),
+            marked: draw(100) < 20,
+            twice: draw(100) < 10,
+            extra: Time::from_ns(draw(3_000)),
+        });
+        let found = exchanges(&pipe);
+        prop_assert_eq!(found.len() as u64, count);
+        prop_assert!(found.is_sorted_by_key(|it| it.end));
+        let sum = |opens: usize| spec.posts.iter().skip(opens).step_by(2).map(|it| it.len() as u64).sum::<u64>() * count;
+        let delivered = |end: &Endpoint| match end {
+            Endpoint::Conversation(it) => it.delivered(),
+            other => panic!("{other:?}"),
+        };
+        prop_assert_eq!((delivered(&pipe.far), delivered(&pipe.near)), (sum(0), sum(1)));
+        prop_assert_eq!((pipe.near.poll_timeout(), pipe.far.poll_timeout()), (None, None));
+        prop_assert!(!pipe.near.has_work() && !pipe.far.has_work());
+    }
+}

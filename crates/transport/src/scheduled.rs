@@ -1,0 +1,71 @@
+//! What carries scheduled transfers: connections or queue pairs that begin with a transfer, or are used again.
+
+use crate::application::{ApplicationSpec, Opening};
+use crate::transport::TransportSpec;
+use crate::{Endpoint, RdmaSpec, TcpSpec, TransferReceiver, TransferSender, Transport, Turn};
+use std::sync::Arc;
+
+/// What carries scheduled transfers, checked.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Scheduled {
+    /// Connections of TCP.
+    Tcp(Arc<TcpSpec>),
+    /// Queue pairs.
+    Rdma(Arc<RdmaSpec>),
+}
+
+impl Scheduled {
+    /// Its transport.
+    pub fn transport(&self) -> Transport {
+        match self {
+            Scheduled::Tcp(spec) => Transport::Tcp(spec.clone()),
+            Scheduled::Rdma(spec) => Transport::Rdma(spec.clone()),
+        }
+    }
+    /// Its queue pairs, if it is RDMA.
+    pub fn queue_pairs(&self) -> Option<&Arc<RdmaSpec>> {
+        match self {
+            Scheduled::Tcp(_) => None,
+            Scheduled::Rdma(spec) => Some(spec),
+        }
+    }
+}
+
+impl ApplicationSpec for Scheduled {
+    fn ends(&self, opening: Opening<'_>) -> (Endpoint, Endpoint) {
+        match self {
+            Scheduled::Tcp(spec) => {
+                let Opening { due, random: [near, _], .. } = opening;
+                (
+                    Endpoint::TransferSender(Box::new(TransferSender::new(spec, due.clone(), near))),
+                    Endpoint::TransferReceiver(Box::new(TransferReceiver::new(spec, due.clone()))),
+                )
+            }
+            Scheduled::Rdma(spec) => spec.ends(opening),
+        }
+    }
+    fn frames(&self) -> (u16, u16) {
+        TransportSpec::frames(&self.transport())
+    }
+    fn turn(&self) -> Turn {
+        match self {
+            Scheduled::Tcp(spec) => spec.turn(),
+            Scheduled::Rdma(spec) => spec.turn(),
+        }
+    }
+    fn most_bps(&self, turn_secs: f64) -> f64 {
+        match self {
+            Scheduled::Tcp(spec) => spec.most_bps(turn_secs),
+            Scheduled::Rdma(spec) => spec.most_bps(turn_secs),
+        }
+    }
+    fn check(&self) -> Result<(), String> {
+        match self {
+            Scheduled::Tcp(spec) => ApplicationSpec::check(spec),
+            Scheduled::Rdma(spec) => ApplicationSpec::check(spec),
+        }
+    }
+    fn understands_marks(&self) -> bool {
+        TransportSpec::understands_marks(&self.transport())
+    }
+}

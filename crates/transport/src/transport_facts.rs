@@ -1,0 +1,183 @@
+//! What a fabric, its tables and its checks ask of connections and endpoints, whatever their transport.
+
+use crate::transport::DuplexEnd;
+use crate::{
+    Application, ConnectionSpec, Conversation, Endpoint, MessageTimes, MpiExchange, RdmaReceiver, RdmaSender,
+    RdmaVerb, RdmaWord, SharedNic, TransferOutcome, TransferReceiver, TransferSender, Transport,
+};
+use units::Time;
+
+use frame::{FrameKind, Priority};
+
+/// Whether a frame with this word, of the queue pair that its header says if the word does not, is the packet of this number of
+/// queue pair `pair`, or, without a number, the request of a READ.
+pub fn is_packet((word, in_header): (u32, u32), kind: FrameKind, pair: u32, number: Option<u32>) -> bool {
+    let word = RdmaWord::of(word);
+    let its_pair = if word.has_pair() { word.pair } else { in_header };
+    its_pair == pair
+        && match (number, kind) {
+            (Some(number), FrameKind::Data) => word.number == number,
+            (None, FrameKind::Ack) => word.flags[1] && !word.flags[0],
+            _ => false,
+        }
+}
+
+/// Protocols that frames of connections are of, as captures name them; the first is of frames of no connection.
+pub const PROTOCOLS: [&str; 4] = ["", "tcp", "rdma", "fcoe"];
+
+/// Meaning of a column of captures: which of [`PROTOCOLS`].
+pub const PROTOCOL_COLUMN: &str = "Protocol of its connection: tcp, rdma or fcoe; empty for all others.";
+
+/// Meaning of a column of captures: which of [`Operation::NAMES`](crate::Operation::NAMES).
+pub const VERB_COLUMN: &str = "Operation over RDMA that it is part of: send, write, read (the response to a READ), write_with_immediate (its last packet; those before are of write) or read_request; empty for all others.";
+
+/// Meaning of a column of captures: the word of a frame.
+pub const WORD_COLUMN: &str = "What it carries: the number of the first byte or segment (data), the next one expected (ack), the feedback (cnm), the number of its transfer on its path (part). Of RDMA the packet sequence number in bits 0 to 23; of data in bit 24 the last packet of a message, in bit 25 that an acknowledgement is asked for, in bit 26 the first packet; of an acknowledgement in bit 24 a NAK, in bit 26 that of a receiver that is not ready, and bit 25 alone of a request for READ. Of a pause frame the priorities with XOFF in bits 0 to 7, those with XON in bits 8 to 15, and the quanta above; a frame that names several times has a row for each.";
+
+/// UDP port of RoCEv2.
+const ROCE_PORT: u16 = 4791;
+
+impl ConnectionSpec {
+    /// Which of [`PROTOCOLS`] its frames are of.
+    pub fn protocol(&self) -> u32 {
+        match (self.transport(), self.fcoe()) {
+            (Some(Transport::Rdma(_)), _) => 2,
+            (_, Some(_)) => 3,
+            _ => 1,
+        }
+    }
+    /// The port at its far end that its protocol has; `None`: any.
+    pub fn known_port(&self) -> Option<u16> {
+        self.queue_pairs().map(|_| ROCE_PORT)
+    }
+    /// Whether the receiver asks for its data, and knows first that all have come.
+    pub fn is_read(&self) -> bool {
+        self.queue_pairs().is_some_and(|rdma| rdma.verb == RdmaVerb::Read)
+    }
+    /// The priorities of what its ends send beside data, where it is not that of the data: acknowledgements, notifications.
+    pub fn reply_priorities(&self) -> impl Iterator<Item = Priority> {
+        self.queue_pairs().into_iter().flat_map(|rdma| rdma.reply_priorities())
+    }
+    /// The priority of what the far end sends; `None`: that of the data.
+    pub fn answer_priority(&self) -> Option<Priority> {
+        self.queue_pairs()?.ack_priority
+    }
+    /// The priority of what a NIC sends at once for a marked frame; `None`: it sends nothing.
+    pub fn notification_priority(&self) -> Option<Priority> {
+        self.queue_pairs().filter(|rdma| rdma.sends_cnps()).map(|rdma| rdma.cnp_priority)
+    }
+    /// Whether it goes by what switches write into its frames.
+    pub fn reads_telemetry(&self) -> bool {
+        self.queue_pairs().is_some_and(|rdma| rdma.control.hears_telemetry())
+    }
+    /// Whether both of its ends send data.
+    pub fn is_duplex(&self) -> bool {
+        matches!(&self.application, Application::Conversation(_) | Application::MpiExchange(_))
+    }
+}
+
+impl Endpoint {
+    /// Its queue pairs that send; `None`: it has none.
+    pub fn sending_pairs(&self) -> Option<&RdmaSender> {
+        match self {
+            Endpoint::RdmaSender(sender) => Some(sender),
+            Endpoint::Conversation(own) => own.duplex().queue_pairs().map(|(sender, _)| sender),
+            Endpoint::MpiExchange(own) => own.duplex().queue_pairs().map(|(sender, _)| sender),
+            _ => None,
+        }
+    }
+    /// Its queue pairs that receive; `None`: it has none.
+    pub fn receiving_pairs(&self) -> Option<&RdmaReceiver> {
+        match self {
+            Endpoint::RdmaReceiver(receiver) => Some(receiver),
+            Endpoint::Conversation(own) => own.duplex().queue_pairs().map(|(_, receiver)| receiver),
+            Endpoint::MpiExchange(own) => own.duplex().queue_pairs().map(|(_, receiver)| receiver),
+            _ => None,
+        }
+    }
+    /// Whether its transfers count as exchanges: one connection may have many.
+    pub fn counts_transfers(&self) -> bool {
+        matches!(
+            self,
+            Endpoint::TcpSender(_)
+                | Endpoint::TransferSender(_)
+                | Endpoint::RdmaSender(_)
+                | Endpoint::RdmaReceiver(_)
+        )
+    }
+    /// Sends through a NIC with limits, at which it is the endpoint of this number, if it has queue pairs.
+    pub fn attach(&mut self, number: u32, nic: impl FnOnce() -> SharedNic) {
+        let sender = match self {
+            Endpoint::RdmaSender(sender) => Some(&mut **sender),
+            Endpoint::Conversation(own) => Conversation::duplex_mut(own).queue_pair_sender(),
+            Endpoint::MpiExchange(own) => MpiExchange::duplex_mut(own).queue_pair_sender(),
+            _ => None,
+        };
+        if let Some(sender) = sender {
+            sender.attach(&nic(), number);
+        }
+    }
+}
+
+/// The two ends of what carries the transfers of a path.
+#[derive(Clone, Copy, Debug)]
+pub enum TransferEnds<'a> {
+    /// Connections of TCP.
+    Tcp(&'a TransferSender, &'a TransferReceiver),
+    /// Queue pairs.
+    Rdma(&'a RdmaSender, &'a RdmaReceiver),
+}
+
+impl<'a> TransferEnds<'a> {
+    /// Of these endpoints; `None`: they carry none.
+    pub fn of(near: &'a Endpoint, far: &'a Endpoint) -> Option<TransferEnds<'a>> {
+        match (near, far) {
+            (Endpoint::TransferSender(near), Endpoint::TransferReceiver(far)) => {
+                Some(TransferEnds::Tcp(near, far))
+            }
+            (Endpoint::RdmaSender(near), Endpoint::RdmaReceiver(far)) => Some(TransferEnds::Rdma(near, far)),
+            _ => None,
+        }
+    }
+
+    /// Of each transfer that has begun, in order of their starts.
+    pub fn outcomes(&self) -> Vec<TransferOutcome> {
+        match self {
+            TransferEnds::Tcp(near, _) => near.outcomes(),
+            TransferEnds::Rdma(near, far) => {
+                let Some(mut read) = far.outcomes() else { return near.outcomes() };
+                for (nth, outcome) in read.iter_mut().enumerate() {
+                    let place = far.place_of(nth);
+                    outcome.sent_again =
+                        place.map_or(0, |(pair, first, many)| near.served_again(pair, first, many));
+                }
+                read
+            }
+        }
+    }
+    /// Of the n-th, which was acknowledged or, if it is a READ, whole at `end`: when the request of a READ came, and what the time
+    /// since then, or since its start, was spent on; `None`: it goes over TCP, or that is still to come.
+    pub fn times_of(&self, nth: usize, end: Time) -> Option<(Option<Time>, MessageTimes)> {
+        let TransferEnds::Rdma(near, far) = self else { return None };
+        match far.place_of(nth) {
+            Some(place) if end < Time::NEVER => {
+                near.times_of_read(place, end).map(|(came, times)| (Some(came), times))
+            }
+            Some(_) => None,
+            None => near.times_of(nth).map(|times| (None, times)),
+        }
+    }
+    /// When all of the n-th was delivered; `None`: it is not.
+    pub fn delivered(&self, nth: usize) -> Option<Time> {
+        match self {
+            TransferEnds::Tcp(_, far) => far.delivered(nth),
+            TransferEnds::Rdma(near, far) => {
+                if let Some((pair, first, many)) = far.place_of(nth) {
+                    return far.delivered(pair, first + many - 1);
+                }
+                let (pair, ordinal) = near.place_of(nth)?;
+                far.delivered(pair, ordinal)
+            }
+        }
+    }
+}

@@ -1,0 +1,360 @@
+"""Ports of a switch at risk: whether its CONFIG_DB keeps lossless priorities lossless.
+
+Thresholds and headroom are those of the switch alone, with a host at each port: cables as configured, the
+slowest PHY of each rate, frames of the MTU.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from penstock import _core
+from penstock.errors import InputError
+from penstock.laboratory.quantity import Quantity
+from penstock.library import toml
+from penstock.running import engine_errors
+
+from .code_points import ranges
+from .join import join
+from .piece import Document, LinkClass
+from .sonic_config import Switch, ports_of, read
+from .sonic_port import CODE_POINTS, View
+from .toml import scenario
+
+Severity = Literal["red", "yellow"]
+DETECTION_MS, RESTORATION_MS = 200, 400
+"""Times of a watchdog as `config pfcwd start_default` sets them for a few ports."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A setting that does not hold what it promises.
+
+    Attributes
+    ----------
+    severity : {"red", "yellow"}
+        Red: lossless frames can be lost, or a setting has no effect. Yellow: it depends on the traffic.
+    ports : sequence of str
+        The ports; empty: all.
+    what : str
+        The setting, such as "priority 3".
+    text : str
+        What is wrong.
+    repair : str
+        The command that repairs it, for a shell of the switch; empty if there is none.
+    """
+
+    severity: Severity
+    ports: Sequence[str]
+    what: str
+    text: str
+    repair: str = ""
+
+
+@dataclass(frozen=True)
+class PriorityRow:
+    """A lossless priority at ports that are alike. Sizes are in bytes, times in ns.
+
+    Attributes
+    ----------
+    priority, queue, group : int
+        The priority, the queue that its pauses stop, and the group that sends them.
+    profile, pool : str
+        Of the group; empty without one.
+    headroom_bytes, needed_bytes : int or None
+        The headroom of the group, and what its link has in flight after XOFF.
+    xoff_bytes, xoff_all_busy_bytes, xon_bytes : int or None
+        Where the group pauses alone and with all others busy, and where it resumes.
+    xoff_ns, xon_ns : float or None
+        How long the link takes to send as much.
+    marks_from_bytes, marks_all_from_bytes : int or None
+        Kmin and Kmax of the queue; ``None``: it does not mark.
+    dscp : list of int
+        Code points with this priority.
+    watchdog : str
+        Action and detection time; empty without one.
+    """
+
+    priority: int
+    queue: int
+    group: int
+    profile: str
+    pool: str
+    headroom_bytes: int | None
+    needed_bytes: int | None
+    xoff_bytes: int | None
+    xoff_all_busy_bytes: int | None
+    xon_bytes: int | None
+    xoff_ns: float | None
+    xon_ns: float | None
+    marks_from_bytes: int | None
+    marks_all_from_bytes: int | None
+    dscp: list[int]
+    watchdog: str
+
+
+@dataclass(frozen=True)
+class ClassRows:
+    """Ports with the same rate and cable, and their lossless priorities."""
+
+    ports: Sequence[str]
+    link: str
+    rows: Sequence[PriorityRow]
+
+
+@dataclass(frozen=True)
+class Risks:
+    """The ports of a switch, and what is wrong with them.
+
+    Attributes
+    ----------
+    classes : list of ClassRows
+        Ports that are alike.
+    findings : list of Finding
+        Red ones first.
+    remarks : list of str
+        What of the configuration was left out or assumed.
+    """
+
+    classes: list[ClassRows]
+    findings: list[Finding]
+    remarks: list[str] = field(default_factory=list)
+
+    @property
+    def is_red(self) -> bool:
+        """Whether a finding is red."""
+        return any(one.severity == "red" for one in self.findings)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it, for JSON."""
+        return {"schema": "penstock-port-risks/1", **asdict(self)}
+
+
+def risks(document: Document) -> Risks:
+    """The ports of a CONFIG_DB at risk.
+
+    Raises
+    ------
+    InputError
+        If the text is no CONFIG_DB, or its ports have no speed.
+    ScenarioError
+        If a switch with these settings cannot be simulated, and no finding says why.
+    """
+    switch, piece = ports_of([document.fresh()]), read(document.fresh())
+    own = switch.views[switch.chosen.port]
+    found = [*_maps(switch, own)]
+    if not own.lossless.value and not piece.keys.get("flow_control"):
+        nothing = Finding("yellow", (), "pfc_enable", "no port has a lossless priority: nothing is paused")
+        return Risks([], [*found, nothing], list(piece.remarks))
+    if not piece.alone:
+        raise InputError(f"{document.file}: no port has a speed in PORT; expected one, such as 100000")
+    joined = join([(document, piece)], Path("switch.toml"))
+    text = _with_traffic(joined.text, own)
+    try:
+        with engine_errors():
+            told = json.loads(_core.thresholds(text, document.file))
+    except ValueError:
+        if any(one.severity == "red" for one in found):
+            return Risks([], found, joined.remarks)
+        raise
+    thresholds = _Thresholds(told["rows"])
+    classes = [
+        ClassRows(
+            one.names, str(one.link), [*thresholds.rows(one.link, one.port, switch.views[one.port], own)]
+        )
+        for one in switch.chosen.classes
+    ]
+    for one in classes:
+        for row in one.rows:
+            found += _of_row(switch, one.ports, row, thresholds.verdict(one.ports[0], row.queue))
+    found += _pools(switch, classes)
+    return Risks(classes, sorted(found, key=lambda one: one.severity), joined.remarks)
+
+
+def _with_traffic(text: str, own: View) -> str:
+    """The scenario with a flow of frames of the MTU, which decide how much a link has in flight."""
+    keys = toml(text, "switch.toml")
+    hosts = keys["topology"]["explicit"]["hosts"]
+    names = hosts if isinstance(hosts, list) else [hosts]
+    lossless = keys["flow_control"]["pfc"]["priorities"]
+    frame = {"frame": keys["switch"]["mtu"]} if own.mtu.value is not None else {}
+    first = {"name": "mtu", "from": names[0], "priority": lossless[0], "source": "greedy", **frame}
+    if len(names) > 1:
+        keys["flows"] = [{**first, "to": names[1]}]
+    return scenario(keys)
+
+
+class _Thresholds:
+    """Thresholds of the switch, by port and by what they are of."""
+
+    def __init__(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        self._rows = {(name.rpartition("->")[2], row["what"]): row for row in rows for name in row["ports"]}
+
+    def verdict(self, port: str, queue: int) -> str:
+        """What marks of a queue come to."""
+        return str(self._rows.get((port, f"queue {queue}"), {}).get("verdict", ""))
+
+    def rows(self, link: LinkClass, port: str, view: View, own: View) -> Iterator[PriorityRow]:
+        """The lossless priorities of a port."""
+        rate = Quantity.read(link.rate) if link.rate else None
+        watchdog = view.watchdog.value
+        for priority in own.lossless.value or ():
+            queue, group = view.stops.value[priority], view.pause_group.value[priority]
+            row = self._rows.get((port, f"group {group}")) or self._rows.get(
+                (port, f"priority {priority}"), {}
+            )
+            marks = self._rows.get((port, f"queue {queue}"), {})
+            xoff, xon = _bytes(row.get("xoff")), _bytes(row.get("xon"))
+
+            def takes(size: int | None) -> float | None:
+                return None if size is None or rate is None else size * 8e9 / float(rate.amount)
+
+            yield PriorityRow(
+                priority,
+                queue,
+                group,
+                row.get("profile", ""),
+                row.get("pool", ""),
+                _bytes(row.get("headroom")),
+                row.get("in_flight_bytes"),
+                xoff,
+                _bytes(row.get("xoff_all_busy")),
+                xon,
+                takes(xoff),
+                takes(xon),
+                _bytes(marks.get("marks_from")),
+                _bytes(marks.get("marks_all_from")),
+                [dscp for dscp, of in own.class_of_dscp.value or () if of == priority],
+                f"{watchdog[2]} after {watchdog[0]} ms" if watchdog else "",
+            )
+
+
+def _bytes(amount: Mapping[str, int] | None) -> int | None:
+    return None if amount is None else amount.get("bytes")
+
+
+def _patch(*changes: tuple[str, str]) -> str:
+    """The command that changes fields of CONFIG_DB by their paths."""
+    patch = [{"op": "replace", "path": path, "value": value} for path, value in changes]
+    return f"echo '{json.dumps(patch)}' | sudo config apply-patch /dev/stdin"
+
+
+def _of_row(switch: Switch, ports: Sequence[str], row: PriorityRow, marks: str) -> Iterator[Finding]:
+    what = f"priority {row.priority}"
+    given, needed = row.headroom_bytes, row.needed_bytes
+    if given is not None and needed is not None and given < needed:
+        text = f"headroom of {given} B is {needed - given} B short of the {needed} B in flight after XOFF"
+        yield Finding("red", ports, what, text, _larger(switch, row.profile, needed - given))
+    elif not row.profile and row.xoff_bytes is None:
+        yield Finding("red", ports, what, "no profile: its senders are never paused")
+    if row.marks_from_bytes is None:
+        yield Finding(
+            "yellow", ports, f"queue {row.queue}", "marks nothing: senders slow down for pauses alone"
+        )
+    elif not marks.startswith("marks before"):
+        name = _wred_of(switch, ports[0], row.queue)
+        level = row.xoff_bytes or 0
+        repair = (
+            f"sudo config ecn -profile {name} -gmin {level // 4} -gmax {level // 2}" if name and level else ""
+        )
+        severity: Severity = "red" if "never" in marks else "yellow"
+        yield Finding(severity, ports, f"queue {row.queue}", marks, repair)
+    if not row.watchdog:
+        named = "all" if {*ports} == {*switch.views} else " ".join(ports)
+        times = f"{DETECTION_MS} --restoration-time {RESTORATION_MS}"
+        repair = f"sudo config pfcwd start --action drop {named} {times}"
+        yield Finding("yellow", ports, what, "no PFC watchdog: a storm of pauses is never ended", repair)
+
+
+def _larger(switch: Switch, profile: str, more: int) -> str:
+    """The command that gives a profile more headroom."""
+    entry = switch.tables.entry("BUFFER_PROFILE", profile)
+    if entry is None:
+        return ""
+    xoff, size = (entry.whole(key, 0, 2**62) or 0 for key in ("xoff", "size"))
+    path = f"/BUFFER_PROFILE/{profile}"
+    pool = switch.tables.entry("BUFFER_POOL", (entry.text("pool") or "").strip("[]").rpartition("|")[2])
+    changes = [(f"{path}/xoff", str(xoff + more))]
+    if pool is not None and not pool.whole("xoff", 0, 2**62) and size >= xoff:
+        # Without shared headroom the size counts it.
+        changes.append((f"{path}/size", str(size + more)))
+    return _patch(*changes)
+
+
+def _wred_of(switch: Switch, port: str, queue: int) -> str:
+    for number, entry in switch.tables.of_port("QUEUE", port):
+        if number == queue:
+            return (entry.text("wred_profile") or "").strip("[]").rpartition("|")[2]
+    return ""
+
+
+def _pools(switch: Switch, classes: Sequence[ClassRows]) -> Iterator[Finding]:
+    """Headroom that groups share, against what their links have in flight."""
+    pools: dict[str, list[tuple[int, int, int]]] = {}
+    for one in classes:
+        for row in one.rows:
+            if row.pool and row.needed_bytes is not None:
+                pools.setdefault(row.pool, []).append(
+                    (len(one.ports), row.headroom_bytes or 0, row.needed_bytes)
+                )
+    for name, groups in pools.items():
+        entry = switch.tables.entry("BUFFER_POOL", name)
+        shared = entry.whole("xoff", 0, 2**62) if entry else None
+        if not shared:
+            continue
+        promised = sum(count * given for count, given, _ in groups)
+        needed = sum(count * flight for count, _, flight in groups)
+        most = max(flight for _, _, flight in groups)
+        if shared >= needed:
+            continue
+        text = (
+            f"shares {shared} B of headroom, over-subscribed {promised / shared:.1f} times: enough for "
+            f"{shared // most} groups that pause at once, of {sum(count for count, _, _ in groups)}"
+        )
+        repair = _patch((f"/BUFFER_POOL/{name}/xoff", str(needed)))
+        yield Finding("red" if shared < most else "yellow", (), f"pool {name}", text, repair)
+
+
+def _maps(switch: Switch, own: View) -> Iterator[Finding]:
+    """Code points whose priority group is lossless and whose queue is not, or the other way round."""
+    lossless = own.lossless.value or ()
+    groups = {own.pause_group.value[priority]: priority for priority in lossless}
+    queues = {own.stops.value[priority]: priority for priority in lossless}
+    maps = dict(own.class_of_dscp.value or ())
+    of_class: dict[int, list[int]] = {}
+    for dscp in CODE_POINTS if own.class_of_dscp.value is not None else ():
+        of_class.setdefault(maps.get(dscp, 0), []).append(dscp)
+    for number in of_class or range(8):
+        group, queue = own.group_of.value[number], own.queue_of.value[number]
+        if (group in groups) == (queue in queues):
+            continue
+        points = ranges(of_class.get(number, ()))
+        what = f"DSCP {points}" if points else f"priority {number}"
+        if group in groups:
+            text = f"fills lossless group {group} and waits in queue {queue}, which no pause stops"
+            right = _map_of(
+                switch, "tc_to_queue_map", "TC_TO_QUEUE_MAP", number, own.stops.value[groups[group]]
+            )
+        else:
+            text = f"waits in lossless queue {queue} and fills group {group}, which sends no pauses"
+            target = own.pause_group.value[queues[queue]]
+            right = _map_of(switch, "tc_to_pg_map", "TC_TO_PRIORITY_GROUP_MAP", number, target)
+        yield Finding("red", (), what, text, right)
+    for priority in lossless if own.class_of_dscp.value is not None else ():
+        if priority not in of_class:
+            yield Finding("yellow", (), f"priority {priority}", "is lossless, and no DSCP is mapped to it")
+
+
+def _map_of(switch: Switch, key: str, table: str, number: int, value: int) -> str:
+    """The command that changes a number of the map of most ports."""
+    port = switch.chosen.port
+    for name in switch.tables.table("PORT_QOS_MAP"):
+        entry = switch.tables.entry("PORT_QOS_MAP", name)
+        if entry is not None and port in (one.strip() for one in name.split(",")):
+            word = (entry.text(key) or "").strip("[]").rpartition("|")[2]
+            return _patch((f"/{table}/{word}/{number}", str(value))) if word else ""
+    return ""

@@ -1,0 +1,210 @@
+"""Ports of a CONFIG_DB that differ by speed, cable, and the profiles that go with them.
+
+A switch has a buffer profile for each speed and cable length (buffermgrd names them so,
+`pg_lossless_100000_5m_profile`). Ports with the same speed and cable form a class; a scenario attaches the
+profiles of a class to links of that rate and length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from typing import Any
+
+from .piece import Document, LinkClass, explicit
+from .sonic_port import View
+from .sonic_tables import Tables
+
+NAMED = 4
+"""Ports that a message names."""
+BY_LINK = ("speed", "cable", "groups", "queues")
+"""Settings that may differ between classes of ports; all others hold for the switch."""
+ABOUT = {
+    "queue_of": "queues of priorities",
+    "lossless": "pfc_enable",
+    "schedulers": "schedulers",
+    "wred": "WRED",
+    "groups": "profiles of groups",
+    "group_of": "groups of priorities",
+    "queues": "profiles of queues",
+    "speed": "speed",
+    "mtu": "mtu",
+    "cable": "cable length",
+    "watchdog": "watchdog",
+    "class_of_dscp": "maps of DSCP",
+    "new_dscp": "new DSCPs",
+    "stops": "queues that pauses stop",
+    "pause_group": "groups that send pauses",
+}
+
+
+@dataclass(frozen=True)
+class PortClass:
+    """Ports with the same speed and cable.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Their names, in the order of the configuration.
+    port : str
+        The port whose settings are read for all of them.
+    link : LinkClass
+        Their links.
+    """
+
+    names: tuple[str, ...]
+    port: str
+    link: LinkClass
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """Classes of ports that are read.
+
+    Attributes
+    ----------
+    classes : sequence of PortClass
+        The class with most ports first: the settings of its port hold for the switch.
+    told : list of str
+        Ports that differ from the one that is read for them.
+    """
+
+    classes: Sequence[PortClass]
+    told: list[str]
+
+    @property
+    def port(self) -> str:
+        """The port whose settings hold for the switch."""
+        return self.classes[0].port
+
+    def port_of(self, name: str) -> str:
+        """The port that is read for another one."""
+        return next((one.port for one in self.classes if name in one.names), self.port)
+
+
+def choose(document: Document, views: Mapping[str, View]) -> Chosen:
+    """The ports to read: one of each speed and cable length, or `document.interface` alone.
+
+    Of ports with other settings than most, those of the majority hold. Ports with lossless priorities count
+    before all others.
+
+    Raises
+    ------
+    InputError
+        If `document.interface` is not the name of a port.
+    """
+    if document.interface is not None:
+        if document.interface not in views:
+            known = ", ".join([*views][:NAMED])
+            raise document.error("PORT_QOS_MAP", f"has no port {document.interface}; there are {known}, ...")
+        names = (document.interface,)
+        classes = [PortClass(names, document.interface, link_of(views[document.interface], names))]
+        return Chosen(classes, _differences(views, classes[0].port, [*ABOUT]))
+    candidates = [name for name, one in views.items() if one.lossless.value] or [*views]
+    members = _most_alike(candidates, views, [name for name in ABOUT if name not in BY_LINK])
+    by_link: dict[tuple[int | None, str | None], list[str]] = {}
+    for name in members:
+        by_link.setdefault((views[name].speed.value, views[name].cable.value), []).append(name)
+    classes = []
+    for own in sorted(by_link.values(), key=len, reverse=True):
+        port = _most_alike(own, views, ["groups", "queues"])[0]
+        classes.append(PortClass(tuple(own), port, link_of(views[port], tuple(own))))
+    told = _differences(views, classes[0].port, [name for name in ABOUT if name not in BY_LINK])
+    for one in classes:
+        within = {name: views[name] for name in one.names}
+        told += _differences(within, one.port, ["groups", "queues"])
+    return Chosen(classes, told)
+
+
+def _most_alike(names: Sequence[str], views: Mapping[str, View], settings: Sequence[str]) -> list[str]:
+    """The most ports that agree in some settings."""
+    alike: list[list[str]] = []
+    for name in names:
+        same = (one for one in alike if _agree(views[one[0]], views[name], settings))
+        found = next(same, None)
+        if found is None:
+            alike.append([name])
+        else:
+            found.append(name)
+    return max(alike, key=len)
+
+
+def _agree(one: View, other: View, settings: Sequence[str]) -> bool:
+    return all(getattr(one, name) == getattr(other, name) for name in settings)
+
+
+def _differences(views: Mapping[str, View], port: str, settings: Sequence[str]) -> list[str]:
+    """A line for each setting in which ports differ from the one that is read for them."""
+    told = []
+    for setting in settings:
+        differ = [name for name, one in views.items() if not _agree(one, views[port], [setting])]
+        if differ:
+            more = f" and {len(differ) - NAMED} more" if len(differ) > NAMED else ""
+            told.append(
+                f"{', '.join(differ[:NAMED])}{more} set up otherwise than {port} ({ABOUT[setting]}): "
+                f"taken as {port}; --interface names another"
+            )
+    return told
+
+
+def link_of(view: View, names: tuple[str, ...]) -> LinkClass:
+    """Rate and length of the link of a port, as far as they are known."""
+    speed, cable = view.speed.value, view.cable.value
+    rate = None
+    if speed is not None:
+        rate = f"{Fraction(speed, 1_000)} Gb/s" if speed % 1_000 == 0 else f"{speed} Mb/s"
+    length = None if not cable or cable == "0m" else cable.replace("m", " m")
+    return LinkClass(rate, length, names)
+
+
+def count_others_as_read(tables: Tables, views: Mapping[str, View], chosen: Chosen) -> None:
+    """Counts fields of other ports as read where they set the same as those of the port that is read."""
+    for name, one in views.items():
+        for setting in fields(View):
+            own = views[chosen.port_of(name) if setting.name in BY_LINK else chosen.port]
+            if one is own:
+                continue
+            mine, other = getattr(own, setting.name), getattr(one, setting.name)
+            pairs = (
+                [(mine.get(key), value) for key, value in other.items()]
+                if isinstance(other, dict)
+                else [(mine, other)]
+            )
+            for first, second in pairs:
+                if first == second and tables.was_used(first):
+                    second.use()
+
+
+MOST_MBPS = 1_600 * 10**3
+"""The fastest link of a scenario, in Mb/s."""
+PHYS_MBPS = (10_000, 25_000, 40_000, 50_000, 100_000, 200_000, 400_000)
+"""Rates of which a PHY is known, in Mb/s (`penstock explain phy`)."""
+
+
+def star(tables: Tables, views: Mapping[str, View]) -> dict[str, Any]:
+    """The keys of a fabric with one switch and a host at each of its ports, which has the name of the port.
+
+    Links have the slowest PHY of their rate, so that headroom is that of real ports. Ports without a speed,
+    and those that are down (`admin_status`), are left out. Empty if no port is left.
+    """
+    own = tables.entry("DEVICE_METADATA", "localhost")
+    switch = (own.text("hostname") if own else None) or "switch"
+    links: list[dict[str, Any]] = []
+    for name, one in views.items():
+        speed = one.speed.value
+        if speed is None or not 1 <= speed <= MOST_MBPS or _is_down(tables, name):
+            continue
+        link = link_of(one, (name,))
+        length = {"length": link.length} if link.length else {}
+        phy = {"phy": "slowest"} if speed in PHYS_MBPS else {}
+        links.append({"between": [name, switch], "rate": link.rate, **length, **phy})
+        one.speed.use(), one.cable.use()
+    if not links or switch in views:
+        return {}
+    return explicit([link["between"][0] for link in links], [switch], links)
+
+
+def _is_down(tables: Tables, port: str) -> bool:
+    entry = tables.entry("PORT", port)
+    return entry is not None and entry.choice("admin_status", "up", "down") == "down"
