@@ -417,7 +417,7 @@ fn spec(graph: &Graph, flows: Vec<FlowSpec>, options: Options) -> Spec {
         receive: None,
         send: None,
         limiters: None,
-        rdma: None,
+        nic_limits: None,
     });
     let switch = Arc::new(SwitchSpec {
         remaps: Vec::new(),

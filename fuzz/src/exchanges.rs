@@ -1,6 +1,7 @@
 //! What must hold of the ends of FCoE and iWARP whatever frames they receive.
 
 use crate::pair::{End, plain, play};
+use crate::segments::FACTS;
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use transport::{
@@ -37,7 +38,7 @@ pub fn fcoe(bytes: &[u8]) -> Result<(), String> {
 }
 
 fn holds(end: &Fcoe) -> Result<(), String> {
-    let (bytes, undelivered) = (end.memory_bytes(), end.undelivered());
+    let (bytes, undelivered) = (end.memory_bytes(), end.facts(Time::ZERO).undelivered);
     if bytes > 1 << 20 || undelivered.bytes < undelivered.frames {
         return Err(format!("it keeps {bytes} B, {undelivered:?}"));
     }
@@ -58,13 +59,15 @@ pub fn iwarp(bytes: &[u8]) -> Result<(), String> {
         outstanding: 1 + u64::from(first >> 4),
         think: Delay::Fixed(Time::ZERO),
         service: Delay::Exponential(Time::from_us(1)),
-        tcp: TcpKeys { handshake: first & 4 != 0, ..TcpKeys::default() },
+        tcp: Some(Box::new(TcpKeys { handshake: first & 4 != 0, ..TcpKeys::default() })),
+        rdma: None,
     };
-    let spec = keys.sized(None, 1_522, 64).map_err(|wrong| format!("{wrong:?}"))?.into();
-    let mut near = Conversation::opener(&spec, Time::ZERO, None, rng(first));
-    let mut far = Conversation::answerer(&spec, rng(second));
+    let (spec, _) = Box::new(keys).spec(None, 1_522).map_err(|wrong| format!("{wrong:?}"))?;
+    let mut near = Conversation::opener(&spec, (Time::ZERO, None), FACTS, rng(first));
+    let mut far = Conversation::answerer(&spec, FACTS, rng(second));
     let holds = |end: &Conversation| {
-        let (acknowledged, sent) = (end.sender().acknowledged(), end.sender().sent());
+        let Some(sender) = end.tcp_sender() else { return Err("iWARP without TCP".to_string()) };
+        let (acknowledged, sent) = (sender.acknowledged(), sender.sent());
         (acknowledged <= sent)
             .then_some(())
             .ok_or_else(|| format!("{acknowledged} B acknowledged of {sent} B"))

@@ -78,7 +78,7 @@ fn sender_holds(sender: &RdmaSender) -> Result<(), String> {
 }
 
 fn receiver_holds(receiver: &RdmaReceiver) -> Result<(), String> {
-    let (bytes, undelivered) = (receiver.memory_bytes(), receiver.undelivered());
+    let (bytes, undelivered) = (receiver.memory_bytes(), receiver.facts(Time::ZERO).undelivered);
     if bytes > MOST_BYTES * SIZES.len() {
         return Err(format!("the receiver keeps {bytes} B"));
     }
@@ -112,6 +112,7 @@ fn forged(step: &[u8], like: Option<&Segment>, now: Time) -> Received {
         arrived: if step[11] & 4 == 0 { known.arrived } else { Some(small(step[13])) },
         asked: if step[11] & 8 == 0 { known.asked } else { small(step[14]) },
         immediate: if step[11] & 16 == 0 { known.immediate } else { small(step[12]) },
+        operation: if step[11] & 31 == 31 { step[12] % 7 } else { known.operation },
         telemetry,
     };
     let is_same = like.filter(|_| step[5] & 7 != 0);

@@ -15,7 +15,7 @@ use units::{BitRate, Bytes, Time};
 /// Bytes of the transfer.
 const TOTAL: u64 = 200_000;
 /// Of a path without switches.
-const FACTS: PathFacts = PathFacts {
+pub(crate) const FACTS: PathFacts = PathFacts {
     rate: BitRate::from_gbps(10),
     base_rtt: Time::from_us(10),
     packet: 1_090,

@@ -11,7 +11,9 @@ use crate::{
 };
 use frame::{FrameKind, Header};
 use proptest::prelude::*;
-use units::{Bytes, Or, Time};
+use serde::de::DeserializeOwned;
+use serde::de::value::{Error, MapDeserializer};
+use units::{Bytes, Time};
 
 const FRAME: u16 = 1_522;
 
@@ -27,15 +29,22 @@ fn writes(block: u64, first_burst: u64, max_burst: u64) -> Messages {
     Messages::Of(Talk::IscsiWrite(IscsiKeys { block, data_segment, first_burst, max_burst }))
 }
 
+/// Keys of which these are given, by name.
+fn given<T: DeserializeOwned>(keys: &[(&str, &str)]) -> T {
+    T::deserialize(MapDeserializer::<_, Error>::new(keys.iter().copied())).expect("keys")
+}
+fn talking(rdma: RdmaKeys, messages: Messages) -> ConversationKeys {
+    let mut keys: ConversationKeys = given(&[("messages", "ipc")]);
+    (keys.messages, keys.rdma) = (messages, Some(Box::new(rdma)));
+    keys
+}
+
 fn conversation(rdma: RdmaKeys, messages: Messages, outstanding: u64, exchanges: u64) -> ConnectionSpec {
-    let (think, service) = (Delay::default(), Delay::Fixed(Time::from_us(1)));
-    let mut keys =
-        ConversationKeys { messages, outstanding, think, service, tcp: None, rdma: Some(Box::new(rdma)) };
-    ApplicationKeys::fill(&mut Box::new(keys.clone()));
+    let mut keys = talking(rdma, messages);
+    (keys.outstanding, keys.service) = (outstanding, Delay::Fixed(Time::from_us(1)));
     let (spec, _) = Box::new(keys.clone()).spec(None, FRAME).expect("a conversation");
     // So many exchanges, whatever they are.
     let own = spec.messages.iter().step_by(2).sum::<u64>();
-    keys.outstanding = outstanding;
     let (spec, _) = Box::new(keys).spec(Some(Bytes::new(own * exchanges)), FRAME).expect("a conversation");
     over(Application::Conversation(spec))
 }
@@ -63,17 +72,9 @@ fn operations(pipe: &Pipe<Endpoint, Endpoint>, end: usize, verb: RdmaVerb) -> Ve
 
 #[test]
 fn a_request_is_served_and_answered() {
-    let request = RequestResponseKeys {
-        request: Bytes::new(100),
-        response: Bytes::new(2_200),
-        outstanding: 1,
-        think: Delay::Fixed(Time::from_us(3)),
-        service: Delay::Fixed(Time::from_us(1)),
-        timeout: Or::word(),
-        ecn: false,
-        tcp: None,
-        rdma: Some(Box::new(keys())),
-    };
+    let sizes = [("request", "100 B"), ("response", "2200 B"), ("think", "3 us"), ("service", "1 us")];
+    let mut request: RequestResponseKeys = given(&sizes);
+    request.rdma = Some(Box::new(keys()));
     let spec = |keys: RequestResponseKeys| Box::new(keys).spec(Some(Bytes::new(300)), FRAME).unwrap().0;
     let pipe = run(&over(spec(request.clone())));
     // 58 B of headers; packets of 1,000 B, the last of 200 B; the acknowledgement of the request leaves during the service.
@@ -137,17 +138,9 @@ fn a_block_of_iser_is_read_by_the_target() {
 
 #[test]
 fn steps_of_mpi_take_what_their_packets_take() {
-    let keys = MpiExchangeKeys {
-        message: Bytes::new(936),
-        ranks: 1,
-        steps: Some(1),
-        eager: Bytes::new(1_500),
-        copy_time: Time::from_us(1),
-        copy_rate: units::BitRate::from_gbps(40),
-        tcp: None,
-        rdma: Some(Box::new(keys())),
-    };
-    let (spec, warnings) = Box::new(keys).spec(None, FRAME).unwrap();
+    let mut ranks: MpiExchangeKeys = given(&[("message", "936 B"), ("eager", "1500 B")]);
+    (ranks.steps, ranks.rdma) = (Some(1), Some(Box::new(keys())));
+    let (spec, warnings) = Box::new(ranks).spec(None, FRAME).unwrap();
     assert_eq!(warnings, []);
     let pipe = run(&over(Application::MpiExchange(spec)));
     let step = Record {
@@ -170,15 +163,7 @@ fn steps_of_mpi_take_what_their_packets_take() {
 #[test]
 fn what_cannot_be_meant_says_why() {
     let wrong = |rdma: RdmaKeys, messages: Messages| {
-        let keys = ConversationKeys {
-            messages,
-            outstanding: 1,
-            think: Delay::default(),
-            service: Delay::default(),
-            tcp: None,
-            rdma: Some(Box::new(rdma)),
-        };
-        let found = Box::new(keys).spec(None, FRAME).unwrap_err();
+        let found = Box::new(talking(rdma, messages)).spec(None, FRAME).unwrap_err();
         found.into_iter().map(|why| format!("{}; {}", why.message, why.help)).collect::<Vec<_>>().join("\n")
     };
     let list = || sizes(&[1_024, 64]);

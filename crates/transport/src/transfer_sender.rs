@@ -276,9 +276,8 @@ impl Protocol for TransferSender {
         }
     }
     fn on_event(&mut self, now: Time, event: &HostEvent<'_>) -> bool {
-        match *event {
-            HostEvent::Release(transfer) => self.release(transfer, now),
-            _ => {}
+        if let HostEvent::Release(transfer) = *event {
+            self.release(transfer, now);
         }
         false
     }

@@ -151,6 +151,10 @@ macro_rules! transports {
 
         /// One end of it.
         #[derive(Clone, Debug)]
+        #[expect(
+            clippy::large_enum_variant,
+            reason = "the application around it is boxed, and a second box would cost each frame of TCP a miss"
+        )]
         pub enum Duplex {
             $($(#[$doc])+ $name($end),)*
         }

@@ -94,8 +94,9 @@ def conversation(
     think: k.Delay | None = None,
     service: k.Delay | None = None,
     tcp: k.TcpKeys | None = None,
+    rdma: k.RdmaKeys | None = None,
 ) -> k.SourceTable:
-    """Exchanges of messages over TCP."""
+    """Exchanges of messages over TCP or RDMA."""
     made: k.SourceTable = table(
         "conversation",
         None,
@@ -104,6 +105,7 @@ def conversation(
         think=think,
         service=service,
         tcp=tcp,
+        rdma=rdma,
     )
     return made
 
@@ -359,8 +361,9 @@ def mpi_exchange(
     copy_time: str | None = None,
     copy_rate: str | None = None,
     tcp: k.TcpKeys | None = None,
+    rdma: k.RdmaKeys | None = None,
 ) -> k.SourceTable:
-    """Steps of the ranks of MPI in a ring, over TCP."""
+    """Steps of the ranks of MPI in a ring, over TCP or RDMA."""
     made: k.SourceTable = table(
         "mpi_exchange",
         None,
@@ -371,6 +374,7 @@ def mpi_exchange(
         copy_time=copy_time,
         copy_rate=copy_rate,
         tcp=tcp,
+        rdma=rdma,
     )
     return made
 
@@ -498,6 +502,8 @@ def request_response(
     service: k.Delay | None = None,
     timeout: str | None = None,
     ecn: bool | None = None,
+    tcp: k.TcpKeys | None = None,
+    rdma: k.RdmaKeys | None = None,
 ) -> k.SourceTable:
     """Requests and responses."""
     made: k.SourceTable = table(
@@ -510,6 +516,8 @@ def request_response(
         service=service,
         timeout=timeout,
         ecn=ecn,
+        tcp=tcp,
+        rdma=rdma,
     )
     return made
 

@@ -78,7 +78,7 @@ fn its_wrong_inputs_end_at_their_place() {
     assert_eq!(line, 49);
     assert!(text.contains("the rate of a source is 0"), "{text}");
     let (line, _, text) = wrong("timeout = \"200 us\"", "timeout = \"0 s\"");
-    assert_eq!(line, 85);
+    assert_eq!(line, 93);
     assert!(text.contains("a timeout of 0"), "{text}");
     let (line, _, text) = wrong("\"20 us\"", "\"0 us\"");
     assert_eq!(line, 56);
@@ -87,7 +87,7 @@ fn its_wrong_inputs_end_at_their_place() {
     assert_eq!((line, column), (5, 12));
     assert!(text.contains("switches = 1 is too small; expected at least 2"), "{text}");
     let (line, _, text) = wrong("\"photos\"\narrivals", "\"photo\"\narrivals");
-    assert_eq!(line, 92);
+    assert_eq!(line, 84);
     assert!(text.contains("did you mean \"photos\"?"), "{text}");
     let schema = scenario::json_schema();
     std::fs::write(env!("SCHEMA"), &schema).unwrap();

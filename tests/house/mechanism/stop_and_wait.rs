@@ -8,7 +8,7 @@
 //! Not modelled: a controller; it has one frame in flight.
 
 use crate::application::Random;
-use crate::endpoint::{Received, Segment};
+use crate::endpoint::{Received, Segment, TransportFacts};
 use crate::load::Train;
 use crate::rdma::{Operation, PathFacts, Post};
 use crate::transport::{DuplexEnd, Need, TransportKeys, TransportSpec, Unit};
@@ -169,8 +169,8 @@ impl DuplexEnd for StopAndWait {
     fn delivered(&self) -> u64 {
         self.delivered
     }
-    fn retransmitted(&self) -> u64 {
-        self.retransmitted
+    fn facts(&self, _now: Time) -> TransportFacts {
+        TransportFacts { retransmitted: self.retransmitted, ..TransportFacts::default() }
     }
     fn memory_bytes(&self) -> usize {
         self.messages.capacity() * size_of::<u64>() + self.answers.capacity() * size_of::<u32>()

@@ -111,7 +111,7 @@ impl Choice for SourceText {
         };
         read.map_err(|why| {
             let refused = refused_transport(name, &why.to_string());
-            refused.map_or(why, |refused| serde::de::Error::custom(refused))
+            refused.map_or(why, serde::de::Error::custom)
         })
     }
 }
