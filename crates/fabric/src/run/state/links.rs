@@ -81,7 +81,7 @@ impl Links {
         self.ports[port].features.set(PortFeatures::DOWN, cold.down != 0);
     }
 
-    /// From the next frame on the link has another rate. For what else hears of it see [`change_rate`](crate::run::steps::faults::change_rate).
+    /// From the next frame on the link has another rate. For what else hears of it see `change_rate` in `steps::faults`.
     pub fn change_rate(&mut self, port: PortIx, rate: BitRate, now: Time) {
         let bits = self.bits_on_wire(port);
         let cold = &mut self.cold[port];
